@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nandlab.base.paths import STUDIES
-from nandlab.plan.study import plan, read
+from nandlab.plan.study import plan_trials, read_study_file
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
 
@@ -97,16 +97,16 @@ def make(source: Path, to: Path, trials: int, draw: str) -> None:
     small = RunFolder(source)
     head, file = small.head(), to / "study.toml"
     to.mkdir(parents=True)
-    specs = plan(read(STUDIES / "quickstart.toml"))
-    members = len(read(STUDIES / "quickstart.toml").members())
+    specs = plan_trials(read_study_file(STUDIES / "quickstart.toml"))
+    members = len(read_study_file(STUDIES / "quickstart.toml").members())
     file.write_text(study(trials * members // len(specs)))
     by_configuration: dict[str, list[Trial]] = {}
     for spec in specs:
         if trial := small.load(spec.id):
             by_configuration.setdefault(spec.configuration(), []).append(trial)
     sources = {name: cycle(found) for name, found in by_configuration.items()}
-    big = read(file)
-    specs = plan(big)
+    big = read_study_file(file)
+    specs = plan_trials(big)
     told = {"id": "0" * 12, "spec": big.model_dump(mode="json"), "trials": [s.id for s in specs]}
     run = RunFolder.create(to / "run", head.model_copy(update=told))
     for spec in specs:

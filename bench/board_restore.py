@@ -21,7 +21,7 @@ import time
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 
 
 def once(board: QemuBoard) -> tuple[float, float]:
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--board", default="apf27")
     parser.add_argument("--repeat", type=int, default=20)
     options = parser.parse_args()
-    board = open_board(load("boards", options.board, BoardModel))
+    board = open_board(load_noun("boards", options.board, BoardModel))
     restore, whole = zip(*(once(board) for _ in range(options.repeat)), strict=True)
     figures: dict[str, object] = {"board": options.board, "repeat": options.repeat}
     print(f"{'':22} {'median s':>9} {'min s':>9} {'max s':>9}")

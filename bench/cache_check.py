@@ -23,10 +23,10 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
-from nandlab.base import sums
+from nandlab.base import checksums
 from nandlab.board.qemu import open_board
 from nandlab.plan import study
-from nandlab.trial import one
+from nandlab.trial import execution
 
 
 class Checks:
@@ -35,7 +35,7 @@ class Checks:
     def __init__(self) -> None:
         self.seconds = 0.0
         self.folders: set[Path] = set()
-        self._fault = sums.fault
+        self._fault = checksums.find_fault
 
     def fault(self, folder: Path, lines: bytes, paths: Collection[str] | None = None) -> str | None:
         """Does a check and adds its time."""
@@ -50,16 +50,16 @@ class Checks:
         """Seconds that it takes to look at the sizes of all files of these entries."""
         start = time.process_time()
         for folder in self.folders:
-            sums.bytes_in(folder)
+            checksums.count_bytes(folder)
         return time.process_time() - start
 
 
 def once() -> dict[str, float]:
     """What a process does that runs one trial."""
     checks = Checks()
-    sums.fault = checks.fault
-    spec = study.plan(study.read(study.find("quickstart")))[0]
-    asyncio.run(one.run(spec, open_board(spec.virtual), "bench"))
+    checksums.find_fault = checks.fault
+    spec = study.plan_trials(study.read_study_file(study.find_study("quickstart")))[0]
+    asyncio.run(execution.run_trial(spec, open_board(spec.virtual), "bench"))
     whole = sum(os.times()[:4])
     return {"checks_s": checks.seconds, "process_s": whole, "sizes_s": checks.sizes()}
 

@@ -50,14 +50,13 @@ from nandlab.board import states
 from nandlab.board.job import Board
 from nandlab.board.opening import open_board
 from nandlab.campaign import batch, cluster, connection, worker
-from nandlab.campaign.address import Address
-from nandlab.cli.progress import Silent
+from nandlab.campaign.address import CampaignAddress
+from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
-from nandlab.trial import one
-from nandlab.trial import run as runner
+from nandlab.trial import execution, runner
 
 STUDY = """\
 name = "campaign"
@@ -86,7 +85,7 @@ NAP_S = 2.0
 """How long a stand-in of a board takes a trial."""
 FLEET = 100
 QUIET = {
-    **connection.QUIET,
+    **connection.DASK_SETTINGS,
     "distributed.admin.system-monitor.interval": "1h",
     "distributed.admin.tick.interval": "10s",
 }
@@ -100,26 +99,26 @@ WORKERS = {1: "one worker", 2: "two workers"}
 def planned(home: Path, members: int) -> tuple[study.Study, list[TrialSpec]]:
     path = home / "campaign.toml"
     path.write_text(STUDY.format(seeds=list(range(1, members + 1))))
-    read = study.read(path)
-    return read, study.plan(read)
+    read = study.read_study_file(path)
+    return read, study.plan_trials(read)
 
 
 async def over(
     processes: int, folder: RunFolder, specs: list[TrialSpec], board: Board
 ) -> tuple[float, float]:
     """Wall seconds and the coordinator's processor seconds of a run, its workers warm."""
-    async with connection.connected(Address(processes=processes)) as client:
-        engine = await cluster.engine(client, board, specs[0].virtual, {})
+    async with connection.open_client(CampaignAddress(processes=processes)) as client:
+        engine = await cluster.make_engine(client, board, specs[0].virtual, {})
         first = one_of_each(specs)
-        keys = [runner.key(spec, board) for spec in first]
-        asked = batch.asked(board, specs[0].virtual, {})
-        warm = batch.batch(first, keys, "warm", asked)
+        keys = [runner.hash_trial(spec, board) for spec in first]
+        asked = batch.make_board_request(board, specs[0].virtual, {})
+        warm = batch.make_batch(first, keys, "warm", asked)
         there = list(await client.nthreads())
         await client.gather(
-            [client.submit(worker.work, warm, workers=[w], pure=False) for w in there]
+            [client.submit(worker.run_batch, warm, workers=[w], pure=False) for w in there]
         )
         began, used = time.monotonic(), time.process_time()
-        await runner.execute(folder, specs, board, engine, Silent())
+        await runner.run_trials(folder, specs, board, engine, SilentWatcher())
         return time.monotonic() - began, time.process_time() - used
 
 
@@ -146,10 +145,10 @@ def halves(specs: list[TrialSpec]) -> float:
 def half(specs: list[TrialSpec], warm: Barrier) -> None:
     board = open_board(specs[0].virtual)
     for spec in one_of_each(specs):
-        asyncio.run(one.run(spec, board, "warm"))
+        asyncio.run(execution.run_trial(spec, board, "warm"))
     warm.wait(WARM_S)
     for spec in specs:
-        asyncio.run(one.run(spec, board, "campaign"))
+        asyncio.run(execution.run_trial(spec, board, "campaign"))
 
 
 class Turns:
@@ -185,7 +184,7 @@ def speed(members: int, turns: int) -> dict[str, float]:
         home = Path(scratch)
         read, specs = planned(home, members)
         board = open_board(specs[0].virtual)
-        head = runner.head(read, specs, board)
+        head = runner.make_head(read, specs, board)
         took, used, ran = Turns(), 0.0, 0.0
         for turn in range(turns):
             with took.counted(HALVES) as seconds:
@@ -212,8 +211,10 @@ def speed(members: int, turns: int) -> dict[str, float]:
 def bytes_by_trial(specs: list[TrialSpec], board: Board, folder: RunFolder) -> dict[str, float]:
     """Of a whole batch and of the answers, uncompressed."""
     most = specs[: cluster.BATCH_MAX]
-    keys = [runner.key(spec, board) for spec in most]
-    sent = batch.batch(most, keys, "campaign", batch.asked(board, most[0].virtual, {}))
+    keys = [runner.hash_trial(spec, board) for spec in most]
+    sent = batch.make_batch(
+        most, keys, "campaign", batch.make_board_request(board, most[0].virtual, {})
+    )
     back = sum(len(trial.model_dump_json()) for trial in folder.trials())
     return {
         "bytes_sent_a_trial": len(sent) // len(most),
@@ -226,13 +227,13 @@ def setup_state() -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
         path = Path(scratch) / "shared.toml"
         path.write_text(SHARED)
-        specs = study.plan(study.read(path))
+        specs = study.plan_trials(study.read_study_file(path))
     board, took = open_board(specs[0].virtual), {"with": 0.0, "without": 0.0}
 
     def timed(spec: TrialSpec, limit_mib: int) -> tuple[float, dict[str, object]]:
         os.environ[states.LIMIT] = f"{limit_mib}"
         began = _processor_s()
-        result = asyncio.run(one.run(spec, board, "shared"))
+        result = asyncio.run(execution.run_trial(spec, board, "shared"))
         assert result.ok, result.error
         return _processor_s() - began, result.model_dump(exclude={"host"})
 
@@ -247,21 +248,21 @@ def setup_state() -> dict[str, float]:
     return {"setup_state": round(took["with"] / took["without"], 3)}
 
 
-def sleeping(result: Trial, nap_s: float) -> Callable[[str], tuple[str, batch.Brought]]:
+def sleeping(result: Trial, nap_s: float) -> Callable[[str], tuple[str, batch.ArtefactContents]]:
     """What a stand-in does with a batch: it sleeps, and gives this result for each trial."""
 
-    def work(text: str) -> tuple[str, batch.Brought]:
+    def work(text: str) -> tuple[str, batch.ArtefactContents]:
         ids = [asked["spec"] for asked in json.loads(text)["trials"]]
         specs = [TrialSpec.model_validate(spec).id for spec in ids]
         time.sleep(nap_s * len(specs))
         trials = [result.model_copy(update={"id": i}) for i in specs]
-        answer = batch.Answer(by=get_worker().address, trials=trials)
+        answer = batch.WorkerAnswer(by=get_worker().address, trials=trials)
         return answer.model_dump_json(), {}
 
     return work
 
 
-class Watch(Silent):
+class Watch(SilentWatcher):
     """Measures a fleet: the seconds that workers were there, and memory as trials end."""
 
     def __init__(self, there: LocalCluster, trials: int) -> None:
@@ -315,11 +316,11 @@ def fleet(trials: int, nap_s: float) -> dict[str, float]:
 async def _fleet(
     home: Path, read: study.Study, specs: list[TrialSpec], board: Board, nap_s: float
 ) -> dict[str, float]:
-    result = await one.run(specs[0], board, "campaign")
+    result = await execution.run_trial(specs[0], board, "campaign")
     assert result.host is not None
     host = result.host.model_copy(update={"seconds": nap_s})
     result = result.model_copy(update={"host": host})
-    head = runner.head(read, specs[:1], board).model_copy(
+    head = runner.make_head(read, specs[:1], board).model_copy(
         update={"trials": [spec.id for spec in specs]}
     )
     folder = RunFolder.create(home / "fleet", head)
@@ -334,11 +335,11 @@ async def _fleet(
         ) as there,
         Client(there, asynchronous=True) as client,
     ):
-        asked = batch.asked(board, specs[0].virtual, {})
+        asked = batch.make_board_request(board, specs[0].virtual, {})
         engine = cluster.Cluster(client, board, asked, FLEET, sleeping(result, nap_s))
         watch, used, began = Watch(there, len(specs)), time.process_time(), time.monotonic()
         beside = [asyncio.create_task(watch.count()), asyncio.create_task(watch.come_and_go())]
-        await runner.execute(folder, specs, board, engine, watch)
+        await runner.run_trials(folder, specs, board, engine, watch)
         watch.ends()
         wall, used = time.monotonic() - began, time.process_time() - used
         for task in beside:

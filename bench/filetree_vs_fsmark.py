@@ -30,10 +30,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from nandlab.base.cache import entry
+from nandlab.base.cache import make_entry
 from nandlab.kit import deb, lock, packages
-from nandlab.kit.apt import NotToBeHad, Suite
-from nandlab.kit.wanted import LibrarySet
+from nandlab.kit.apt import PackagesUnavailable, Suite
+from nandlab.kit.packagesets import LibrarySet
 
 REPO = Path(__file__).resolve().parent.parent
 FSMARK = LibrarySet(Suite("bookworm", "amd64"), ("fsmark",))
@@ -44,18 +44,18 @@ PIECE = 65536
 
 def fsmark() -> Path:
     """Debian's fs_mark, unpacked in the cache; the newest where the locked is not to be had."""
-    files = lock.read(LOCK)[FSMARK.name]
+    files = lock.read_lock(LOCK)[FSMARK.name]
     try:
-        packages.bring(FSMARK, files)
-    except NotToBeHad:
-        files = packages.newest(FSMARK)
-        packages.bring(FSMARK, files)
+        packages.fetch_packages(FSMARK, files)
+    except PackagesUnavailable:
+        files = packages.resolve_newest_packages(FSMARK)
+        packages.fetch_packages(FSMARK, files)
 
     def make(work: Path) -> None:
         for sha256 in files.values():
-            deb.unpack(packages.place(sha256), work)
+            deb.unpack_package(packages.package_path(sha256), work)
 
-    return entry("fsmark", {"files": dict(files)}, make) / "usr" / "bin" / "fs_mark"
+    return make_entry("fsmark", {"files": dict(files)}, make) / "usr" / "bin" / "fs_mark"
 
 
 class Took(NamedTuple):

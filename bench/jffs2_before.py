@@ -29,23 +29,23 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from nandlab.base.cache import entry
+from nandlab.base.cache import make_entry
 from nandlab.board import build
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.kit.apt import Suite
-from nandlab.kit.kit import take
+from nandlab.kit.kit import fetch_sets
 from nandlab.kit.lock import Files
-from nandlab.kit.packages import place
-from nandlab.kit.wanted import SourceSet
+from nandlab.kit.packages import package_path
+from nandlab.kit.packagesets import SourceSet
 from nandlab.plan.medium import Medium
-from nandlab.powercut import campaign, loads, second
+from nandlab.powercut import campaign, hostcheck, loads
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import Points, alone
+from nandlab.powercut.job import CutPoints, select_single_point
 
 BOARD = CHIP = "apf27"
 PARTITION_MIB = 8
@@ -68,14 +68,14 @@ HELD = ". "
 def source(model: BoardModel) -> tuple[str, Path]:
     """The version of Debian's source package, and a folder with JFFS2 of it."""
     wanted = SourceSet(Suite(model.release, model.arch), "linux")
-    taken, _ = take(model, [wanted], path=LOCK)
+    taken, _ = fetch_sets(model, [wanted], path=LOCK)
     files: Files = taken[wanted.name]
     dsc = next(name for name in files if name.endswith(".dsc"))
     archive = files[next(name for name in files if ".orig.tar." in name)]
 
     def make(work: Path) -> None:
         (work / "jffs2").mkdir()
-        with tarfile.open(place(archive)) as tar:
+        with tarfile.open(package_path(archive)) as tar:
             for member in tar:
                 path = PurePosixPath(*PurePosixPath(member.name).parts[1:])
                 content = tar.extractfile(member) if str(path.parent) == INSIDE else None
@@ -83,7 +83,7 @@ def source(model: BoardModel) -> tuple[str, Path]:
                     (work / "jffs2" / path.name).write_bytes(content.read())
 
     version = dsc.removesuffix(".dsc").partition("_")[2]
-    return version, entry("jffs2", {"archive": archive, "form": 1}, make) / "jffs2"
+    return version, make_entry("jffs2", {"archive": archive, "form": 1}, make) / "jffs2"
 
 
 def before(text: str) -> str:
@@ -102,7 +102,7 @@ def built(board: QemuBoard, folder: Path) -> Path:
     """jffs2.ko from a folder of its sources, for the board's kernel."""
     kit = board.machine.kit
     # an absolute folder is none of target/modules
-    (module,) = build.modules(kit.tools, str(folder.resolve()), kit.kernel)
+    (module,) = build.build_modules(kit.tools, str(folder.resolve()), kit.kernel)
     return module
 
 
@@ -125,7 +125,7 @@ def is_kernels(board: QemuBoard) -> bool:
 
 def tried(one: Campaign, board: QemuBoard) -> dict[str, Any]:
     """What a campaign finds on a board, and what the host says of each point that did not hold."""
-    told = asyncio.run(campaign.once(one, one.points, board))
+    told = asyncio.run(campaign.run_piece(one, one.points, board))
     titles = [each.title for each in one.loads.loads]
     classes: Counter[str] = Counter()
     uncut, same, points = 0, Counter[bool | None](), 0
@@ -137,8 +137,10 @@ def tried(one: Campaign, board: QemuBoard) -> dict[str, Any]:
         for variant, letters in each.get("outcomes", {}).items():
             for k in (k for k, letter in enumerate(letters) if letter not in HELD):
                 uncut += variant == "before" and k == each["operations"]
-                point = alone(one.points, titles.index(each["load"]), k, variant, one.points.seed)
-                verdicts = asyncio.run(second.tried(one, point, board))
+                point = select_single_point(
+                    one.points, titles.index(each["load"]), k, variant, one.points.seed
+                )
+                verdicts = asyncio.run(hostcheck.try_point(one, point, board))
                 same[bool(verdicts.findings) and verdicts.agree] += 1
     host = {"agrees": same[True], "disagrees": same[False], "cannot say": same[None]}
     return {"points": points, "did not hold": dict(classes), "of these uncut": uncut, "host": host}
@@ -149,8 +151,11 @@ def main() -> None:
     parser.add_argument("--load", default="holes")
     parser.add_argument("--variants", default="before,subset")
     options = parser.parse_args()
-    board = open_board(load("boards", BOARD, BoardModel))
-    system, chip = load("filesystems", "jffs2", FilesystemModel), load("chips", CHIP, ChipModel)
+    board = open_board(load_noun("boards", BOARD, BoardModel))
+    system, chip = (
+        load_noun("filesystems", "jffs2", FilesystemModel),
+        load_noun("chips", CHIP, ChipModel),
+    )
     on = Medium(
         board=board.machine.model,
         chip=chip,
@@ -158,8 +163,8 @@ def main() -> None:
         filesystem=system,
         options=system.chosen({}, "the bench"),
     )
-    points = Points(variants=tuple(options.variants.split(",")))
-    one = Campaign(on, loads.given(options.load), points)
+    points = CutPoints(variants=tuple(options.variants.split(",")))
+    one = Campaign(on, loads.find_load_set(options.load), points)
     version, mended = source(board.machine.model)
     kernel = next(name for name in board.machine.kit.kernel.files if "linux-image-" in name)
     print(f"source {version}, kernel {kernel.removesuffix('.deb')}")

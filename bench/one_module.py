@@ -18,20 +18,20 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
-from nandlab.analysis import words
+from nandlab.analysis import workloadwords
 from nandlab.analysis.compare import compare_trials
-from nandlab.analysis.figures import find
+from nandlab.analysis.figures import find_figure
 from nandlab.base import units
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET
 from nandlab.board import build
-from nandlab.board.image import gathered, initramfs
-from nandlab.board.machine import OWN_MODULES, Machine, assemble, own_programs
-from nandlab.board.qemu import QemuBoard, boot_and_save
-from nandlab.kit.kit import kit
+from nandlab.board.image import gather_modules, make_initramfs
+from nandlab.board.machine import OWN_MODULES, Machine, assemble_machine, build_own_programs
+from nandlab.board.qemu import QemuBoard, boot_and_save_state
+from nandlab.kit.kit import fetch_kit
 from nandlab.plan import study
 from nandlab.results.record import Trial
-from nandlab.trial import one
+from nandlab.trial import execution
 
 PAGE = 4096
 FOREIGN = {"yaffs2": "core"}
@@ -42,7 +42,7 @@ def built(target: Path, module: str, machine: Machine) -> Path:
     """The module from a checkout's sources, for the machine's kernel."""
     foreign = {FOREIGN[module]: machine.yaffs2.folder} if module in FOREIGN else None
     with patch.object(build, "TARGET", target):
-        (ko,) = build.modules(machine.kit.tools, module, machine.kit.kernel, foreign)
+        (ko,) = build.build_modules(machine.kit.tools, module, machine.kit.kernel, foreign)
     return ko
 
 
@@ -50,33 +50,35 @@ def board(folder: Path, machine: Machine, module: str, content: bytes) -> QemuBo
     """A board with this build of the module among all others."""
     tools, kernel = machine.kit.tools, machine.kit.kernel
     others = [name for name in OWN_MODULES if name != module]
-    own = [ko for name in others for ko in build.modules(tools, name, kernel)]
+    own = [ko for name in others for ko in build.build_modules(tools, name, kernel)]
     if module != "yaffs2":
-        own += build.modules(tools, "yaffs2", kernel, {"core": machine.yaffs2.folder})
+        own += build.build_modules(tools, "yaffs2", kernel, {"core": machine.yaffs2.folder})
     folder.mkdir()
     ko = folder / f"{module}.ko"
     ko.write_bytes(content)
     (folder / "modules").mkdir()
-    there = gathered(kernel, [*own, ko], folder / "modules")
-    image = initramfs(machine.kit, own_programs(tools, machine.model.of_arch), there)
+    there = gather_modules(kernel, [*own, ko], folder / "modules")
+    image = make_initramfs(machine.kit, build_own_programs(tools, machine.model.of_arch), there)
     (folder / "initrd").write_bytes(image.bytes())
     (folder / "state").mkdir()
     made = replace(machine, initrd=folder / "initrd", modules=there)
-    asyncio.run(boot_and_save(made, folder / "state"))
+    asyncio.run(boot_and_save_state(made, folder / "state"))
     return QemuBoard(made, folder / "state")
 
 
 def headline(trial: Trial) -> float | None:
-    said = words.of([trial])
-    return find(said.headline.figure, said)(trial)
+    said = workloadwords.make_words_for_trials([trial])
+    return find_figure(said.headline.figure, said)(trial)
 
 
 def main() -> None:
     if len(sys.argv) not in (3, 4):
         raise SystemExit(__doc__)
     old, module = Path(sys.argv[1]) / "target", sys.argv[2]
-    specs = study.plan(study.read(study.find(sys.argv[3] if sys.argv[3:] else "quickstart")))
-    machine = assemble(specs[0].virtual, kit(specs[0].virtual))
+    specs = study.plan_trials(
+        study.read_study_file(study.find_study(sys.argv[3] if sys.argv[3:] else "quickstart"))
+    )
+    machine = assemble_machine(specs[0].virtual, fetch_kit(specs[0].virtual))
     if not (old / "modules" / module).is_dir():
         raise UsageError(f"{old}/modules/{module}: no such folder")
     kos = [built(target, module, machine).read_bytes() for target in (old, TARGET)]
@@ -87,11 +89,13 @@ def main() -> None:
             for name, ko in zip(("old", "new"), kos, strict=True)
         ]
         for spec in specs:
-            before, after = (asyncio.run(one.run(spec, b, "one module")) for b in boards)
+            before, after = (
+                asyncio.run(execution.run_trial(spec, b, "one module")) for b in boards
+            )
             count = sum(1 for _ in compare_trials(before, after, spec.id))
             times = headline(before), headline(after)
             ratio = times[1] / times[0] if times[0] and times[1] is not None else None
-            print(f"{spec.title()}: {count} differences, {units.ratio(ratio)}", flush=True)
+            print(f"{spec.title()}: {count} differences, {units.format_ratio(ratio)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -26,9 +26,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from nandlab.powercut import retried
+from nandlab.powercut import samplefile
 from nandlab.powercut.campaign import CRASH, HANG
-from nandlab.powercut.found import CLASSES, Found, read
+from nandlab.powercut.campaignresult import CLASSES, CampaignResult, read_campaign_result
 
 SEEDS = {"apf27": 1, "apf27-5.10": 2, "apf27-6.12": 3}
 """Board -> the seed of its kernel: each tears the same page in a way of its own. In a later round
@@ -89,7 +89,7 @@ def folder(out: Path, load: str, board: str, system: str, seed: int) -> Path:
 
 def is_whole(at: Path) -> bool:
     """Whether all of a campaign is there."""
-    return (at / "powercut.json").exists() and read(at).whole
+    return (at / "powercut.json").exists() and read_campaign_result(at).whole
 
 
 def cut(at: Path, load: str, board: str, system: str, seed: int) -> None:
@@ -122,7 +122,7 @@ class Row:
         if variant != "before":
             of = zip(letters, kinds, strict=False)
             self.erases += sum(each != " " and kind == "e" for each, kind in of)
-        del told[retried.HELD]
+        del told[samplefile.POINT_HELD]
         if variant == UNSTABLE:
             self.unstable += told
         else:
@@ -142,7 +142,7 @@ def _told(found: Counter[str]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in found.most_common()) or "none"
 
 
-def tables(every: list[Found]) -> Iterator[str]:
+def tables(every: list[CampaignResult]) -> Iterator[str]:
     """What did not hold, by board and by way to tear; points at which a kernel died are apart."""
     by_board: dict[tuple[str, str], Row] = defaultdict(Row)
     by_variant: dict[tuple[str, str], Row] = defaultdict(Row)
@@ -171,7 +171,9 @@ def main() -> None:
         named = [(folder(given.out, *each), each) for each in campaigns()]
         for at, campaign in sorted(named, key=lambda each: is_whole(each[0])):
             cut(at, *campaign)
-    every = [read(path.parent) for path in sorted(given.out.glob("*/powercut.json"))]
+    every = [
+        read_campaign_result(path.parent) for path in sorted(given.out.glob("*/powercut.json"))
+    ]
     print("\n".join(tables(every)))
     died = sum(c.count for e in every for name, c in e.classes.items() if name in DEAD)
     told = {"points": sum(e.points for e in every), "died": died}

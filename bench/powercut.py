@@ -7,7 +7,8 @@ a few of the same points, each on a restored board of its own that records the l
 are each n-th operation's "before", "prefix", "subset", "few" and "unstable". Beside the points it
 counts the distinct states of the chip: two points of one state count once. A state is what the chip
 holds: data and spare area of every page, which pages no ECC corrects, and of unstable cells where
-they are and how often they still read right (``nandlab.powercut.torn``). They are counted on the
+they are and how often they still read right (``nandlab.powercut.statedigest``). They are counted on
+the
 host when all that is timed is over, from the journal of one more board for each load.
 Needs: QEMU. Costs: some minutes.
 
@@ -27,12 +28,12 @@ from dataclasses import replace
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.medium import Medium
 from nandlab.powercut import campaign, loads, states
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import Points, alone
+from nandlab.powercut.job import CutPoints, select_single_point
 
 CHIPS = {"jffs2": "apf27", "ubifs": "apf27", "yaffs2": "apf27", "nftl-fat32": "nandsim-small"}
 """A chip for each file system: NFTL needs small blocks that take four programs a page."""
@@ -46,10 +47,10 @@ def cpu_s() -> float:
     return sum(used.ru_utime + used.ru_stime for used in both)
 
 
-def spent(one: Campaign, points: Points, board: QemuBoard) -> tuple[float, float, int, int]:
+def spent(one: Campaign, points: CutPoints, board: QemuBoard) -> tuple[float, float, int, int]:
     """CPU seconds, seconds, points and operations of a job."""
     began, start = cpu_s(), time.perf_counter()
-    told = asyncio.run(campaign.once(one, points, board))
+    told = asyncio.run(campaign.run_piece(one, points, board))
     seconds = time.perf_counter() - start
     tried = sum(each.get("points", 0) for each in told)
     operations = max((each.get("operations", 0) for each in told), default=0)
@@ -59,9 +60,9 @@ def spent(one: Campaign, points: Points, board: QemuBoard) -> tuple[float, float
 def distinct(one: Campaign, board: QemuBoard, tried: int) -> int:
     """States of the chip among the points of a job, of which so many were tried."""
     each = [
-        list(states.points(of, one.points))
+        list(states.list_point_states(of, one.points))
         for index in range(len(one.loads.loads))
-        if (of := asyncio.run(states.recorded(one, index, board)))
+        if (of := asyncio.run(states.record_load(one, index, board)))
     ]
     if sum(map(len, each)) != tried:
         raise SystemExit(f"{tried} points were tried, and {sum(map(len, each))} counted")
@@ -75,14 +76,14 @@ def main() -> None:
     parser.add_argument("--fresh", type=int, default=20, help="points on boards of their own")
     parser.add_argument("--fs", nargs="+", default=list(CHIPS))
     options = parser.parse_args()
-    board = open_board(load("boards", "apf27", BoardModel))
-    asked = loads.given(options.load)
+    board = open_board(load_noun("boards", "apf27", BoardModel))
+    asked = loads.find_load_set(options.load)
     rates, ratios, of_states = {}, [], {}
     heads = f"{'CPU s':>7} {'points/h/core':>14} {'fresh':>7} {'ratio':>6}"
     print(f"{'':12} {'points':>7} {'states':>7} {heads}")
     for name in options.fs:
-        system = load("filesystems", name, FilesystemModel)
-        chip = load("chips", CHIPS[name], ChipModel)
+        system = load_noun("filesystems", name, FilesystemModel)
+        chip = load_noun("chips", CHIPS[name], ChipModel)
         on = Medium(
             board=board.machine.model,
             chip=chip,
@@ -90,12 +91,12 @@ def main() -> None:
             filesystem=system,
             options=system.chosen({}, "the bench"),
         )
-        points = Points(every=options.every)
+        points = CutPoints(every=options.every)
         one = Campaign(on, asked, points)
         operations = spent(one, replace(points, first=states.NO_POINT), board)[-1]
         step = max(1, operations // (options.fresh + 1))
         lone = [
-            alone(replace(points, last_load=0), 0, k * step, "subset", 1)
+            select_single_point(replace(points, last_load=0), 0, k * step, "subset", 1)
             for k in range(1, options.fresh + 1)
         ]
         # half before and half after: a busy machine's processors differ from minute to minute

@@ -36,10 +36,10 @@ from coldreads import Where, trace
 from numpy.typing import NDArray
 
 from nandlab.model import score, times, walk
-from nandlab.model.reads import Call
-from nandlab.model.walk import Traced
+from nandlab.model.reads import ReadCall
+from nandlab.model.walk import ChipTrace
 from nandlab.trace.folder import TraceFolder
-from nandlab.trace.reads import traced
+from nandlab.trace.reads import make_traced_reads
 
 RANDOM = "dd if=/dev/urandom of={} bs=4k count={}"
 PACKED = "dd if=/bin/busybox of={} bs=4k count={} skip={}"
@@ -149,7 +149,7 @@ TICK = 2500.0
 """Instructions of a tick: to begin with."""
 
 
-def made(board: str, filesystem: str, name: str, to: Path, read: str | None = None) -> Traced:
+def made(board: str, filesystem: str, name: str, to: Path, read: str | None = None) -> ChipTrace:
     """The trace of a load and its reads, made if it is not there; name: the load's, which begins
     with its compression."""
     compression, _, kind = name.partition("-")
@@ -157,14 +157,14 @@ def made(board: str, filesystem: str, name: str, to: Path, read: str | None = No
     if not to.exists():
         load = (LOADS[filesystem] | MANY.get(filesystem, {}))[name]
         trace(Where(filesystem, compression, board, PARTITION_MIB, CHIP), load, read, to)
-    return traced(TraceFolder(to))
+    return make_traced_reads(TraceFolder(to))
 
 
 def fitted(
-    trace_times: list[score.Times], known: Mapping[str, float] = NOTHING
+    trace_times: list[score.CallTimes], known: Mapping[str, float] = NOTHING
 ) -> dict[str, float]:
     """Instructions by key of calls, but those that are known."""
-    amounts = [times.amounts_of(t.scored.call) for t in trace_times]
+    amounts = [times.count_amounts(t.scored.call) for t in trace_times]
     keys, x = columns([{k: n for k, n in one.items() if k not in known} for one in amounts])
     less = [sum(n * known.get(key, 0) for key, n in one.items()) for one in amounts]
     y = np.array([t.processor for t in trace_times]) - less
@@ -172,9 +172,9 @@ def fitted(
     return dict(zip(keys, least(x, y, whole).round(3).tolist(), strict=True))
 
 
-def opened(trace_times: list[score.Times]) -> dict[str, float]:
+def opened(trace_times: list[score.CallTimes]) -> dict[str, float]:
     """Instructions by key, of first opens."""
-    keys, x = columns([times.amounts_of(t.scored.call) for t in trace_times])
+    keys, x = columns([times.count_amounts(t.scored.call) for t in trace_times])
     y = np.array([t.processor for t in trace_times])
     whole = np.array([t.ns for t in trace_times]) / trace_times[0].instruction_ns
     return dict(zip(keys, least(x, y, whole, OPEN_LEAST).round(3).tolist(), strict=True))
@@ -202,11 +202,13 @@ def least(
     return found
 
 
-def unpacked(trace_times: list[score.Times], by: times.Instructions) -> times.Instructions:
+def unpacked(trace_times: list[score.CallTimes], by: times.Instructions) -> times.Instructions:
     """The same instructions, but for what unpacking takes: that is fitted anew, with all else, and
     the ticks that are foretold, taken off each call."""
-    packed = [t for t in trace_times if any("." in key for key in times.amounts_of(t.scored.call))]
-    amounts = [times.amounts_of(t.scored.call) for t in packed]
+    packed = [
+        t for t in trace_times if any("." in key for key in times.count_amounts(t.scored.call))
+    ]
+    amounts = [times.count_amounts(t.scored.call) for t in packed]
     keys, x = columns([{k: n for k, n in found.items() if "." in k} for found in amounts])
     whole = np.array([t.ns / t.instruction_ns for t in packed])
     for _ in range(ROUNDS_OF_TICKS):
@@ -220,8 +222,8 @@ def unpacked(trace_times: list[score.Times], by: times.Instructions) -> times.In
 
 
 def in_time(
-    trace_times: list[score.Times],
-    by_process: list[score.Times],
+    trace_times: list[score.CallTimes],
+    by_process: list[score.CallTimes],
     by: times.Instructions,
 ) -> dict[str, float]:
     """What a tick takes, of the calls that were fitted, and a process's first wait."""
@@ -233,18 +235,18 @@ def in_time(
 
 
 def _left_by_ticks(
-    trace_times: list[score.Times], by: times.Instructions, tick: float
+    trace_times: list[score.CallTimes], by: times.Instructions, tick: float
 ) -> Iterator[float]:
     """What is left of each call in which one tick comes, while the chip does not work."""
     for t in trace_times:
         timer = t.scored.timer
-        if timer is not None and isinstance(t.scored.call, Call):
+        if timer is not None and isinstance(t.scored.call, ReadCall):
             timer.tick_ns = tick * t.instruction_ns
             if abs(t.in_time_ns(by) - t.foretold_ns(by) - timer.tick_ns) < 1:
                 yield _left(t, by)
 
 
-def _left(of: score.Times, by: times.Instructions) -> float:
+def _left(of: score.CallTimes, by: times.Instructions) -> float:
     """Instructions that a call took over what is foretold of it."""
     return (of.ns - of.foretold_ns(by)) / of.instruction_ns
 
@@ -252,7 +254,7 @@ def _left(of: score.Times, by: times.Instructions) -> float:
 def of_kernel(filesystem: str, kernel: str, packers: Container[str]) -> dict[str, float]:
     """Instructions by key that are taken from JFFS2's fit: tokens of these compressors, and
     others."""
-    known = times.flat(times.instructions(FITTED_FIRST, kernel))
+    known = times.flatten_instructions(times.find_instructions(FITTED_FIRST, kernel))
     return {
         key: n
         for key, n in known.items()
@@ -262,9 +264,9 @@ def of_kernel(filesystem: str, kernel: str, packers: Container[str]) -> dict[str
 
 
 def of_jffs2(
-    calls: list[score.Times],
-    opens: list[score.Times],
-    alone: list[score.Times],
+    calls: list[score.CallTimes],
+    opens: list[score.CallTimes],
+    alone: list[score.CallTimes],
     by: times.Instructions | None,
     only: str | None,
 ) -> times.Instructions:
@@ -279,7 +281,9 @@ def of_jffs2(
     return by
 
 
-def of_other(filesystem: str, kernel: str, traced_times: list[score.Times]) -> times.Instructions:
+def of_other(
+    filesystem: str, kernel: str, traced_times: list[score.CallTimes]
+) -> times.Instructions:
     """Those of another file system, what is the kernel's own left as JFFS2's."""
     packers = {p.packing for t in traced_times for p in getattr(t.scored.call, "pieces", ())}
     known = of_kernel(filesystem, kernel, packers - {""})
@@ -306,25 +310,25 @@ def main() -> None:
             made(given.board, given.fs, name, kept / "-".join((given.board, given.fs, name)))
             for name in names
         ]
-        times_of = [score.times_of(trace, walk.calls(trace)) for trace in traces]
+        times_of = [score.time_calls(trace, walk.score_calls(trace)) for trace in traces]
         kernel, alone = traces[0].kernel, []
         if first:
             to = kept / f"{given.board}-{given.fs}-processes"
             each_alone = made(given.board, given.fs, names[0], to, READ_BY_PROCESSES)
-            alone = score.times_of(each_alone, walk.calls(each_alone))
-    opens = [t for each in times_of for t in each if not isinstance(t.scored.call, Call)]
+            alone = score.time_calls(each_alone, walk.score_calls(each_alone))
+    opens = [t for each in times_of for t in each if not isinstance(t.scored.call, ReadCall)]
     calls = [
         t
         for each in times_of[: len(LOADS[given.fs])]
         for t in each
-        if isinstance(t.scored.call, Call)
+        if isinstance(t.scored.call, ReadCall)
     ]
     if first:
-        known = times.instructions(given.fs, kernel) if given.only else None
+        known = times.find_instructions(given.fs, kernel) if given.only else None
         by = of_jffs2(calls, opens, alone, known, given.only)
     else:
         by = of_other(given.fs, kernel, [*calls, *opens])
-    found = {k: v for k, v in times.flat(by).items() if v}
+    found = {k: v for k, v in times.flatten_instructions(by).items() if v}
     off = abs(np.array([t.foretold_ns(by) / t.ns - 1 for t in (*calls, *opens)]))
     for key, value in found.items():
         print(f"{key:20} {value:12.3f}")
@@ -346,14 +350,14 @@ def write(filesystem: str, kernel: str, found: dict[str, float]) -> None:
     """Puts a kernel's numbers into the catalog's file; all others stay."""
     every = {
         name: {series: by.model_dump() for series, by in kernels.items()}
-        for name, kernels in times.measured().items()
+        for name, kernels in times.read_instructions().items()
     }
     every.setdefault(filesystem, {})[kernel] = sorted_out(found)
-    lines = [times.HEAD]
+    lines = [times.FILE_HEAD]
     for name, kernels in sorted(every.items()):
         for series, told in sorted(kernels.items()):
             lines += _lines(f'filesystems.{name}."{series}"', told)
-    times.SOURCE.write_text("\n".join(lines) + "\n")
+    times.READ_MODEL_FILE.write_text("\n".join(lines) + "\n")
 
 
 def sorted_out(found: dict[str, float]) -> dict[str, Any]:

@@ -131,11 +131,15 @@ def errors(trials: list[Trial]) -> Iterator[Error]:
         if there.chip.part == "apf27" or not there.ok:
             continue
         base = here[_member(there)]
-        part = reprice.own(there)
-        for phase in ["", *totals.timed(base)]:
-            told = reprice.phase_ns(base, phase, part) if phase else reprice.total_ns(base, part)
+        part = reprice.find_own_part(there)
+        for phase in ["", *totals.list_timed_phases(base)]:
+            told = (
+                reprice.predict_phase_ns(base, phase, part)
+                if phase
+                else reprice.predict_total_ns(base, part)
+            )
             was, run = (
-                totals.total_ns(t, phase) if phase else reprice.measured_ns(t)
+                totals.compute_phase_ns(t, phase) if phase else reprice.compute_measured_ns(t)
                 for t in (base, there)
             )
             assert told is not None and was and run

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from nandlab.traced import records, tables
-from nandlab.traced.records import HEADER, RECORD, RECORD_BYTES, Names, Task, Type
+from nandlab.traced.records import HEADER, RECORD, RECORD_BYTES, EventType, Names, Task
 
 PYTHON_EVENTS = 200_000
 """Records that the plain loop is timed on."""
@@ -38,7 +38,13 @@ def made_up(events: int) -> bytes:
     made["seq"] = np.arange(1, events + 1)
     made["start_ns"] = 10**9 + np.cumsum(rng.integers(200, 30_000, events))
     made["latency_ns"] = rng.integers(1_000, 300_000, events)
-    kinds = [Type.VFS_READ, Type.PC_HIT, Type.FLASH_READ, Type.FLASH_PROGRAM, Type.FUNC]
+    kinds = [
+        EventType.VFS_READ,
+        EventType.PC_HIT,
+        EventType.FLASH_READ,
+        EventType.FLASH_PROGRAM,
+        EventType.FUNC,
+    ]
     made["type"] = rng.choice(kinds, events)
     made["task"] = rng.integers(0, 8, events)
     made["object"] = rng.integers(0, 65536, events)
@@ -74,10 +80,10 @@ def main() -> None:
         source.write_bytes(data)
         for _ in range(given.repeat):
             began = time.perf_counter(), time.process_time()
-            tables.write(records.read(source), names, out)
+            tables.write_tables(records.read_records(source), names, out)
             wall.append(time.perf_counter() - began[0])
             processor.append(time.process_time() - began[1])
-        rows = tables.query(out, "SELECT count(*), sum(seq) FROM events")[0]
+        rows = tables.query_rows(out, "SELECT count(*), sum(seq) FROM events")[0]
         if rows != (given.events, given.events * (given.events + 1) // 2):
             raise SystemExit(f"the Parquet file has {rows}")
         size = out.stat().st_size

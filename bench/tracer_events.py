@@ -27,11 +27,11 @@ from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.chip.simulated import chip_parameters
+from nandlab.chip.simnand import make_module_parameters
 from nandlab.traced import cost
-from nandlab.traced.setup import FOLDER, tracer_commands
+from nandlab.traced.setup import FOLDER, make_tracer_commands
 
 EVENT_COLUMN = 7
 HOOKED = {"block_erase": "kretprobe"}
@@ -123,7 +123,7 @@ class Found:
                 more.append(record[f"{at}-on"].ns - record[f"{at}-off"].ns)
                 lines = (line.split() for line in record[f"{at}-count"].stdout.splitlines())
                 counted.append(Counter({words[1]: int(words[0]) for words in lines}))
-                self.probes |= cost.probe_kinds(record[f"{at}-status"].stdout)
+                self.probes |= cost.parse_probe_kinds(record[f"{at}-status"].stdout)
             self.ns.append(more[1] - more[0])
             counted[1].subtract(counted[0])
             self.events.append(counted[1])
@@ -139,8 +139,11 @@ def run(board: QemuBoard, setup: list[str], works: tuple[Work, ...], found: Foun
 
 
 def measure(board: QemuBoard) -> Found:
-    chip, fs = load("chips", "apf27", ChipModel), load("filesystems", "ubifs", FilesystemModel)
-    parameters = chip_parameters(chip, 512, board.machine.model.store_start)
+    chip, fs = (
+        load_noun("chips", "apf27", ChipModel),
+        load_noun("filesystems", "ubifs", FilesystemModel),
+    )
+    parameters = make_module_parameters(chip, 512, board.machine.model.store_start)
     modprobe = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
     options = fs.chosen({"compression": "none"}, "bench")
     words = fs.words(options, mtd="0", mountpoint="/mnt")
@@ -152,9 +155,9 @@ def measure(board: QemuBoard) -> Found:
     ]
     stopped = f"echo stop > {FOLDER}/control"
     found = Found()
-    traced = tracer_commands(fs, "/mnt", ("vfs", "func"), FUNCTIONS)
+    traced = make_tracer_commands(fs, "/mnt", ("vfs", "func"), FUNCTIONS)
     run(board, [modprobe, *mount, *traced, stopped], VFS, found)
-    traced = tracer_commands(fs, None, ("flash",))
+    traced = make_tracer_commands(fs, None, ("flash",))
     run(board, [modprobe, *traced, f"echo calls on > {FOLDER}/flashmon", stopped], FLASH, found)
     return found
 
@@ -163,10 +166,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--board", default="apf27", help="of catalog/boards")
     given = parser.parse_args()
-    model = load("boards", given.board, BoardModel)
+    model = load_noun("boards", given.board, BoardModel)
     board = open_board(model)
-    known = cost.read()
-    series = cost.series(str(board.identity["kernel"]))
+    known = cost.read_costs()
+    series = cost.find_kernel_series(str(board.identity["kernel"]))
     found = measure(board)
     kinds = list(known.kinds)
     matrix = np.zeros((len(found.ns), len(kinds)))

@@ -29,11 +29,11 @@ from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.chip.simulated import chip_parameters
-from nandlab.traced.setup import tracer_commands
+from nandlab.chip.simnand import make_module_parameters
+from nandlab.traced.setup import make_tracer_commands
 
 CASES = ("none", "flashmon", "all", "tracefs")
 START_S = 40
@@ -91,15 +91,15 @@ class Bench:
             flash = [("FLASH", f) for f in FLASH_FUNCTIONS]
             return tracefs_commands([*flash, *self.probes])
         tracers = ("flash",) if name == "flashmon" else ("vfs", "flash", "func")
-        return tracer_commands(self.fs, "/mnt", tracers)
+        return make_tracer_commands(self.fs, "/mnt", tracers)
 
     def run(self, case: str, index: int) -> JobRecord:
-        chip = load("chips", "apf27", ChipModel)
-        ffsmark = load("workloads", "ffsmark", WorkloadModel)
+        chip = load_noun("chips", "apf27", ChipModel)
+        ffsmark = load_noun("workloads", "ffsmark", WorkloadModel)
         values = {k: str(p.default).lower() for k, p in ffsmark.parameters.items()} | self.words
         values |= {"mountpoint": "/mnt", "seed": str(index + 1)}
         words = self.fs.words(self.fs.chosen(OPTIONS, "bench"), mtd="0", mountpoint="/mnt")
-        parameters = chip_parameters(chip, 256, self.board.machine.model.store_start)
+        parameters = make_module_parameters(chip, 256, self.board.machine.model.store_start)
         start = "\n".join([*self.case(case), "true\n"])
         steps = (
             Step("load", "modprobe simnand " + " ".join(f"{k}={v}" for k, v in parameters.items())),
@@ -167,7 +167,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=300)
     parser.add_argument("--transactions", type=int, default=600)
     given = parser.parse_args()
-    model = load("boards", given.board, BoardModel)
+    model = load_noun("boards", given.board, BoardModel)
     board = open_board(model)
     words = {"files": str(given.files), "transactions": str(given.transactions)}
     print(
@@ -176,7 +176,7 @@ def main() -> None:
     )
     worst: dict[str, float] = {}
     for name in given.fs:
-        bench = Bench(board, load("filesystems", name, FilesystemModel), words)
+        bench = Bench(board, load_noun("filesystems", name, FilesystemModel), words)
         sums = {case: bench.measure(case, given.offsets) for case in ("none", *given.cases)}
         for case, percent in report(name, sums, 1 << model.icount_shift).items():
             worst[case] = max(worst.get(case, percent), percent)

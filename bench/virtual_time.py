@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 
 T_R_US, T_PROG_US, T_BERS_MS = 25, 200, 2
 T_RC_NS, T_WC_NS = 40, 50
@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--only", choices=tuple(CHIPS), help="one chip, and no ratio")
     parser.add_argument("--more", default="", help="further parameters of simnand")
     given = parser.parse_args()
-    board = open_board(load("boards", given.board, BoardModel))
+    board = open_board(load_noun("boards", given.board, BoardModel))
     config = CONFIG.format(
         files=given.files, transactions=given.transactions, block_bytes=given.block_bytes
     )

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from nandlab.base.paths import TARGET
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.kit.apt import Apt, Suite
-from nandlab.kit.kit import take
+from nandlab.kit.kit import fetch_sets
 from nandlab.kit.lock import Files
-from nandlab.kit.root import Root, root
-from nandlab.kit.wanted import TOOLS, Wanted
+from nandlab.kit.packagesets import TOOLS, SuiteSet
+from nandlab.kit.root import Root, prepare_root
 
 LOCK = Path(__file__).parent / "armhf.lock"
 CROSS = "arm-linux-gnueabihf-"
@@ -30,7 +30,7 @@ NOT_NEEDED = ("mtd-utils",)
 
 
 @dataclass(frozen=True)
-class CrossSet(Wanted):
+class CrossSet(SuiteSet):
     """A compiler for armhf, what builds run, and the kernel's build programs."""
 
     @property
@@ -43,7 +43,7 @@ class CrossSet(Wanted):
 
 
 @dataclass(frozen=True)
-class HeaderSet(Wanted):
+class HeaderSet(SuiteSet):
     """The headers of armhf's kernel, without what they depend on."""
 
     @property
@@ -65,8 +65,8 @@ def tools() -> Root:
 @cache
 def _roots() -> tuple[Root, Root]:
     sets = (CrossSet(Suite("bookworm", "amd64")), HeaderSet(Suite("bookworm", "armhf")))
-    taken, _ = take(load("boards", "apf27", BoardModel), sets, path=LOCK)
-    compiler, headers = (root(taken[each.name]) for each in sets)
+    taken, _ = fetch_sets(load_noun("boards", "apf27", BoardModel), sets, path=LOCK)
+    compiler, headers = (prepare_root(taken[each.name]) for each in sets)
     return compiler, headers
 
 

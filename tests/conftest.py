@@ -18,8 +18,8 @@ from remotes import lossy_line, remotely
 from nandlab.board.fake import FakeBoard
 from nandlab.board.job import Board
 from nandlab.board.qemu import QemuBoard, open_board
-from nandlab.board.reach import local
 from nandlab.board.serialline import SerialLine
+from nandlab.board.transport import connect_local
 from nandlab.kit.root import Root
 
 pytest_plugins = ["spent"]
@@ -37,9 +37,11 @@ vars(typer.testing)["_get_command"] = cache(typer.main.get_command)
 def board() -> QemuBoard:
     """The virtual board, booted once for all tests."""
     from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.files import load
+    from nandlab.catalog.files import load_noun
 
-    return open_board(load("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel))
+    return open_board(
+        load_noun("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel)
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -70,16 +72,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def tools() -> Root:
     """The root of the board's tools: compiler, emulator, mtd-utils."""
     from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.files import load
-    from nandlab.kit.kit import tools_of
+    from nandlab.catalog.files import load_noun
+    from nandlab.kit.kit import fetch_tools
 
-    return tools_of(load("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel))[0]
+    return fetch_tools(
+        load_noun("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel)
+    )[0]
 
 
 @pytest.fixture(scope="session")
 def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
     """This machine as a user's own board, by a shell."""
-    yield from remotely(local(), tmp_path_factory.mktemp("remote"))
+    yield from remotely(connect_local(), tmp_path_factory.mktemp("remote"))
 
 
 def _by_serial(folder: Path, lost: float) -> Iterator[Board]:

@@ -10,11 +10,11 @@ import random
 import signal
 
 from nandlab.board.job import BoardLost, Job, Step
-from nandlab.board.reach import Shell
 from nandlab.board.remote import RemoteBoard
+from nandlab.board.transport import ShellTransport
 
 
-async def cut(on: Shell, after_s: float) -> None:
+async def cut(on: ShellTransport, after_s: float) -> None:
     """Kills, after some time, the programs that lead to a board."""
     await asyncio.sleep(after_s)
     for process in list(on.running):
@@ -22,7 +22,9 @@ async def cut(on: Shell, after_s: float) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-async def survived(board: RemoteBoard, on: Shell, seed: int, within_s: float, stays: str) -> bool:
+async def survived(
+    board: RemoteBoard, on: ShellTransport, seed: int, within_s: float, stays: str
+) -> bool:
     """Runs a job that is cut at some moment, and the next one, which ends well; whether the first
     was lost. It is whole if it was not.
 

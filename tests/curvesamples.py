@@ -11,16 +11,16 @@ from typing import Any
 
 import samples
 
-from nandlab.base.digest import digest
-from nandlab.results.measures import Chip, Counts, Latency, Phase, StepTaken
+from nandlab.base.digest import digest_value
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import Latency, OperationCounts, Phase, StepResult, TrialChip
 
 MS = 1_000_000
 COUNTS = (8, 64, 256, 1024)
 WHOLE = 1280
 WINDOW = {"sequential": 7, "random": 1}
 """Milliseconds that read-ahead adds, by pattern."""
-OTHER_CHIP = Chip(
+OTHER_CHIP = TrialChip(
     part="NAND256W3A", partition_mib=16, pages_per_block=32, blocks=1024, writesize=512
 )
 READER = {
@@ -50,7 +50,7 @@ def point(count: int, pattern: str, ahead: int, slow: float, **at: int | str) ->
         ns=int(ms * MS * slow),
         operations={name: count},
         bytes={"read": count * 4096},
-        chip=Counts(reads=2 * ms, programs=0, erases=0),
+        chip=OperationCounts(reads=2 * ms, programs=0, erases=0),
         at={**told, "pattern": pattern, **at},
     )
 
@@ -80,13 +80,13 @@ def reader(
     base = samples.trial(filesystem, seed=seed, options={"read_ahead": str(ahead)})
     sources = {"workload": READER, "filesystem": samples.catalog_entry(filesystem)}
     values: dict[str, Any] = {
-        "id": f"{filesystem}-{ahead}-{seed}-{digest([p.model_dump() for p in phases])[:4]}",
+        "id": f"{filesystem}-{ahead}-{seed}-{digest_value([p.model_dump() for p in phases])[:4]}",
         "workload": "reader",
         "parameters": {"file_mib": 5},
         "phases": [Phase(name="writing", ns=MS), *phases],
         "operations": {k: n for p in phases for k, n in p.operations.items()},
         "latency_ns": {p.name: latency(p) for p in phases if p.operations},
-        "steps": [StepTaken(name="mount", ns=3 * MS)],
+        "steps": [StepResult(name="mount", ns=3 * MS)],
         "phase_offset_ms": float(seed),
         "erases_per_block": None,
         "per_block": None,
@@ -117,7 +117,7 @@ def database(filesystem: str, journal: str, seed: int = 1) -> Trial:
         name="run",
         ns=int(100e9 / per_s),
         operations={"commit": 100},
-        chip=Counts(reads=9, programs=int(160_000 / per_s), erases=1),
+        chip=OperationCounts(reads=9, programs=int(160_000 / per_s), erases=1),
     )
     values: dict[str, Any] = {
         "id": f"{filesystem}-{journal}-{seed}",

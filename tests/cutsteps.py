@@ -7,21 +7,21 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from nandlab.board.cargo import cargo
+from nandlab.board.cargo import make_cargo
 from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.chip import MIB, ChipModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import ChipImage
-from nandlab.chip.simulated import FOLDER, save
+from nandlab.chip.simnand import DEBUG_FOLDER, make_save_command
 from nandlab.plan.medium import Medium
 from nandlab.powercut import loads
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import JOURNAL_MIB, Points, chip_module, job
+from nandlab.powercut.job import JOURNAL_MIB, CutPoints, build_chip_module, make_cut_job
 
-FEW = loads.read(
+FEW = loads.parse_loads(
     "few",
     """
 mkdir A
@@ -47,8 +47,8 @@ sync
 
 
 def on(board: QemuBoard, name: str) -> Medium:
-    system = load("filesystems", name, FilesystemModel)
-    chip = load("chips", "apf27", ChipModel)
+    system = load_noun("filesystems", name, FilesystemModel)
+    chip = load_noun("chips", "apf27", ChipModel)
     options = system.chosen({}, "the test")
     return Medium(
         board=board.machine.model,
@@ -60,22 +60,22 @@ def on(board: QemuBoard, name: str) -> Medium:
 
 
 def after(
-    one: Campaign, at: Points, board: QemuBoard, *commands: str
+    one: Campaign, at: CutPoints, board: QemuBoard, *commands: str
 ) -> tuple[list[list[str]], ChipImage]:
     """The words that each command prints on the board after a cut, and the chip before them."""
     medium = one.on
-    hold = cargo(
+    hold = make_cargo(
         medium.virtual,
         medium.cells_bytes + JOURNAL_MIB * MIB + MIB,
         back_bytes=medium.image_bytes,
     )
-    goto = f"echo goto {at.first} {at.variants[0]} {at.seed} > {FOLDER}/journal"
-    more = [Step("goto", goto), Step("save", save(hold.put()))]
+    goto = f"echo goto {at.first} {at.variants[0]} {at.seed} > {DEBUG_FOLDER}/journal"
+    more = [Step("goto", goto), Step("save", make_save_command(hold.put()))]
     more += [Step(f"say {i}", command) for i, command in enumerate(commands)]
-    whole = job(medium, one.loads, replace(at, leave=True), chip_module(board))
+    whole = make_cut_job(medium, one.loads, replace(at, leave=True), build_chip_module(board))
     record = asyncio.run(board.run(replace(whole, steps=(*whole.steps, *more), cargo=hold)))
     broke = record.failed()
     assert broke is None, broke.failure()
     assert record.cargo is not None
     said = [record[f"say {i}"].stdout.split() for i in range(len(commands))]
-    return said, chipimage.decode(record.cargo)
+    return said, chipimage.decode_image(record.cargo)

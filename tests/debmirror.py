@@ -13,7 +13,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from nandlab.base.digest import file_digest
+from nandlab.base.digest import digest_file
 from nandlab.kit.lock import Files
 
 
@@ -29,7 +29,7 @@ def deb(path: Path, **files: str | None) -> str:
                 info.size = len(text)
             tar.addfile(info, io.BytesIO((text or "").encode()))
     path.write_bytes(ar({"debian-binary": b"2.0\n", "data.tar.xz": data.getvalue()}))
-    return file_digest(path)
+    return digest_file(path)
 
 
 def ar(members: dict[str, bytes]) -> bytes:
@@ -93,7 +93,7 @@ class Mirror:
         # the machine's own apt knows the archive once it has been updated
         env = {"APT_CONFIG": str(self.folder / "apt.conf"), "PATH": "/usr/bin:/bin"}
         subprocess.run(["apt-get", "update", "-q"], env=env, check=True, capture_output=True)
-        return {p.name: file_digest(p) for p in sorted((self.folder / "pool").iterdir())}
+        return {p.name: digest_file(p) for p in sorted((self.folder / "pool").iterdir())}
 
 
 @cache
@@ -112,7 +112,7 @@ def _archive(packages: tuple[tuple[str, str, str], ...]) -> Path:
     release.write_text(
         "Origin: Test\nSuite: bookworm\nCodename: bookworm\nComponents: main\n"
         "Architectures: amd64\nDate: Sun, 01 Nov 2026 00:00:00 UTC\nSHA256:\n "
-        f"{file_digest(where / 'Packages')} {len(told)} main/binary-amd64/Packages\n"
+        f"{digest_file(where / 'Packages')} {len(told)} main/binary-amd64/Packages\n"
     )
     gpg("--clearsign", "--output", str(release.with_name("InRelease")), str(release))
     return made

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from jffs2made import Made
 
-from nandlab.model.fragments import file_map
-from nandlab.model.reads import PAGE, Pieces
+from nandlab.model.fragments import map_file
+from nandlab.model.reads import PAGE_BYTES, FilePieces
+from nandlab.onflash.flashfile import FlashFileOptions, open_partition, read_layout
 from nandlab.onflash.layout import HOLE
-from nandlab.onflash.opened import Asked, opened, read
 from nandlab.onflash.shape import Shape
 
 LARGE, SMALL = Shape(2048, 65536, 64), Shape(512, 16384, 16)
@@ -23,20 +23,20 @@ def as_file(path: Path, data: bytes) -> Path:
 
 def known_pages(path: Path, shape: Shape, truth: Made, mib: float | None = None) -> int:
     """Pages that count as known, each of which must have the bytes that were written to it."""
-    asked = Asked(None, mib, shape)
-    layout, dropped = read(path, asked, tolerant=True)
-    partition, _ = opened(path, mib, shape)
+    asked = FlashFileOptions(None, mib, shape)
+    layout, dropped = read_layout(path, asked, tolerant=True)
+    partition, _ = open_partition(path, mib, shape)
     found = 0
     for number, path_of in layout.paths.items():
         if number not in layout.sizes:
             continue
         assert path_of == f"/file{number}"
-        rows = file_map(layout, number, dropped).rows
-        pieces = Pieces(layout, number)
+        rows = map_file(layout, number, dropped).rows
+        pieces = FilePieces(layout, number)
         wanted = bytes(truth.files[number])
         for row in (r for r in rows if r.known):
-            at = row.page * PAGE
-            content = bytearray(min(PAGE, pieces.size - at))
+            at = row.page * PAGE_BYTES
+            content = bytearray(min(PAGE_BYTES, pieces.size - at))
             for p in pieces.of(row.page):
                 assert p.packing != HOLE
                 block, start = divmod(p.at + p.skip, partition.erasesize)

@@ -17,9 +17,9 @@ from functools import cache
 from pathlib import Path
 
 from nandlab.chip import image as chipimage
-from nandlab.chip.image import FACTORY_BAD, Block, ChipImage
+from nandlab.chip.image import FACTORY_BAD, ChipBlock, ChipImage
 from nandlab.onflash import jffs2nodes, ubi, ubifs
-from nandlab.onflash.cells import GARBLED
+from nandlab.onflash.cells import GARBLED_PAGE
 
 FOLDER = Path(__file__).parent / "flashes"
 FILESYSTEM = {
@@ -44,7 +44,7 @@ def packed(layout: str) -> bytes:
 
 @cache
 def chip(layout: str) -> ChipImage:
-    return chipimage.decode(packed(layout))
+    return chipimage.decode_image(packed(layout))
 
 
 def damaged(layout: str, seed: int) -> ChipImage:
@@ -56,12 +56,12 @@ def damaged(layout: str, seed: int) -> ChipImage:
     return found
 
 
-def _written(of: ChipImage, chance: random.Random) -> Block | None:
+def _written(of: ChipImage, chance: random.Random) -> ChipBlock | None:
     held = [b for b in of.blocks if b.cells and any(b.states)]
     return chance.choice(held) if held else None
 
 
-def _with(of: ChipImage, block: Block) -> ChipImage:
+def _with(of: ChipImage, block: ChipBlock) -> ChipImage:
     return replace(of, blocks=[block if b.index == block.index else b for b in of.blocks])
 
 
@@ -113,7 +113,7 @@ def _marked(of: ChipImage, chance: random.Random) -> ChipImage:
     if chance.random() < 0.5 or not block.states:
         return _with(of, replace(block, flags=block.flags | FACTORY_BAD))
     states = list(block.states)
-    states[chance.randrange(len(states))] |= GARBLED
+    states[chance.randrange(len(states))] |= GARBLED_PAGE
     return _with(of, replace(block, states=states))
 
 
@@ -154,7 +154,7 @@ def _seal_jffs2(data: bytearray, at: int) -> None:
     if at + jffs2nodes.INODE_NODE.size > len(data):
         return
     kind, size = struct.unpack_from("<HI", data, at + 2)
-    struct.pack_into("<I", data, at + 8, jffs2nodes.crc(bytes(data[at : at + 8])))
+    struct.pack_into("<I", data, at + 8, jffs2nodes.compute_crc(bytes(data[at : at + 8])))
     ends = {
         jffs2nodes.INODE: (68, 60, 64),
         jffs2nodes.DIRENT: (40, 36, 32),
@@ -163,21 +163,23 @@ def _seal_jffs2(data: bytearray, at: int) -> None:
     if kind in ends:
         start, of_data, of_node = ends[kind]
         struct.pack_into(
-            "<I", data, at + of_data, jffs2nodes.crc(bytes(data[at + start : at + size]))
+            "<I", data, at + of_data, jffs2nodes.compute_crc(bytes(data[at + start : at + size]))
         )
         covered = 60 if kind == jffs2nodes.INODE else of_node
-        struct.pack_into("<I", data, at + of_node, jffs2nodes.crc(bytes(data[at : at + covered])))
+        struct.pack_into(
+            "<I", data, at + of_node, jffs2nodes.compute_crc(bytes(data[at : at + covered]))
+        )
 
 
 def _seal_ubifs(data: bytearray, at: int) -> None:
-    if at + ubifs.HEAD.size <= len(data):
+    if at + ubifs.HEADER_STRUCT.size <= len(data):
         (size,) = struct.unpack_from("<I", data, at + 16)
-        struct.pack_into("<I", data, at + 4, ubi.crc(bytes(data[at + 8 : at + size])))
+        struct.pack_into("<I", data, at + 4, ubi.compute_crc(bytes(data[at + 8 : at + size])))
 
 
 def _seal_ubi(data: bytearray, at: int) -> None:
     if at + 64 <= len(data):
-        struct.pack_into(">I", data, at + 60, ubi.crc(bytes(data[at : at + 60])))
+        struct.pack_into(">I", data, at + 60, ubi.compute_crc(bytes(data[at : at + 60])))
 
 
 SEALS: dict[bytes, Callable[[bytearray, int], None]] = {

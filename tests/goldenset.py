@@ -23,21 +23,21 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from nandlab.analysis.compare import by_name, differences
-from nandlab.analysis.expected import bare
-from nandlab.analysis.moved import held
+from nandlab.analysis.baselines import make_bare_trial
+from nandlab.analysis.compare import index_by_name, list_differences
+from nandlab.analysis.figurechanges import compare_configurations
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import Board
 from nandlab.board.opening import open_board
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.report import moves
-from nandlab.results.published import FIGURES, figures_of
+from nandlab.report import figurechanges
+from nandlab.results.figuresfile import FIGURE_FIELDS, select_figures
 from nandlab.results.record import Trial
-from nandlab.trial import one
-from nandlab.trial.run import refuse_what_the_kernel_lacks
+from nandlab.trial import execution
+from nandlab.trial.runner import refuse_unsupported_kernel
 
 FOLDER = Path(__file__).parent / "golden"
 BOARDS = ("apf27", "apf27-5.10", "apf27-6.12", "apf27-arm")
@@ -52,14 +52,14 @@ def planned(board: str) -> dict[str, TrialSpec]:
     return {
         f"{path.stem}-{spec.filesystem.name}": spec
         for path in sorted(FOLDER.glob("*.toml"))
-        for spec in study.plan(study.read(path, board))
+        for spec in study.plan_trials(study.read_study_file(path, board))
     }
 
 
 def lacked(spec: TrialSpec, board: Board) -> str | None:
     """What the board's kernel lacks for a trial; None: nothing."""
     try:
-        refuse_what_the_kernel_lacks([spec], board.kernel_config, "golden")
+        refuse_unsupported_kernel([spec], board.kernel_config, "golden")
     except UsageError as e:
         return str(e)
     return None
@@ -81,8 +81,10 @@ def figures(trial: Trial) -> Figures:
     """The figures of a trial that ended well, as they are kept."""
     if not trial.ok:
         raise NandlabError(f"{trial.id}: {trial.status}: {trial.error}")
-    found = figures_of(trial)
-    return {name: found[name] for name in FIGURES if name != "id" and found[name] not in ([], {})}
+    found = select_figures(trial)
+    return {
+        name: found[name] for name in FIGURE_FIELDS if name != "id" and found[name] not in ([], {})
+    }
 
 
 def moved(name: str, before: Figures, trial: Trial) -> str:
@@ -90,21 +92,31 @@ def moved(name: str, before: Figures, trial: Trial) -> str:
     now = json.loads(json.dumps(figures(trial)))
     if not before:
         return f"{name}: it is new"
-    sides = [{key: by_name(value) for key, value in side.items()} for side in (before, now)]
-    found = list(differences(sides[0], sides[1], f"trials.{trial.id}"))
+    sides = [{key: index_by_name(value) for key, value in side.items()} for side in (before, now)]
+    found = list(list_differences(sides[0], sides[1], f"trials.{trial.id}"))
     if not found:
         return ""
     lines = [f"{name}: {len(found)} values moved, the first is {found[0]}"]
     try:
-        pair = bare({"id": trial.id, **before}, trial), bare({"id": trial.id, **now}, trial)
+        pair = (
+            make_bare_trial({"id": trial.id, **before}, trial),
+            make_bare_trial({"id": trial.id, **now}, trial),
+        )
     except ValidationError:  # what is kept is of another form of a trial
         return "\n".join([*lines, *map(str, found)])
-    return "\n".join([*lines, moves.told(held([pair], {trial.id: found}), "text")])
+    return "\n".join(
+        [
+            *lines,
+            figurechanges.render_figure_changes(
+                compare_configurations([pair], {trial.id: found}), "text"
+            ),
+        ]
+    )
 
 
 def run(spec: TrialSpec, board: Board) -> Trial:
     """A golden trial."""
-    return asyncio.run(one.run(spec, board, "golden"))
+    return asyncio.run(execution.run_trial(spec, board, "golden"))
 
 
 async def _run_all(specs: Iterable[TrialSpec], board: Board) -> list[Trial]:
@@ -112,7 +124,7 @@ async def _run_all(specs: Iterable[TrialSpec], board: Board) -> list[Trial]:
 
     async def in_turn(spec: TrialSpec) -> Trial:
         async with free:
-            return await one.run(spec, board, "golden")
+            return await execution.run_trial(spec, board, "golden")
 
     return await asyncio.gather(*map(in_turn, specs))
 
@@ -122,7 +134,7 @@ def make(name: str, *, check: bool) -> bool:
 
     Returns whether anything moved, came or went.
     """
-    board = open_board(load("boards", name, BoardModel), locked=True)
+    board = open_board(load_noun("boards", name, BoardModel), locked=True)
     specs = {key: spec for key, spec in planned(name).items() if not lacked(spec, board)}
     trials = dict(zip(specs, asyncio.run(_run_all(specs.values(), board)), strict=True))
     told = [text for key, t in trials.items() if (text := moved(key, kept(name).get(key, {}), t))]

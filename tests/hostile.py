@@ -29,13 +29,13 @@ from nandlab.base.gate import read_packed_json
 from nandlab.base.paths import ROOT
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.results.folder import source_name
-from nandlab.results.published import Published
+from nandlab.results.figuresfile import FiguresFile
+from nandlab.results.folder import hash_source
 from nandlab.results.record import Trial
-from nandlab.results.sealed import sealed
+from nandlab.results.seals import seal_json
 from nandlab.trace.shapes import TraceMeta
 
 HOSTILE = {
@@ -151,10 +151,10 @@ def whole_run() -> Json:
 def whole_sources() -> dict[str, Json]:
     """What the trial ran with, as the catalog has it."""
     return {
-        "board": load("boards", "apf27", BoardModel).model_dump(mode="json"),
-        "chip": load("chips", "apf27", ChipModel).model_dump(mode="json"),
-        "filesystem": load("filesystems", "jffs2", FilesystemModel).model_dump(mode="json"),
-        "workload": load("workloads", "ffsmark", WorkloadModel).model_dump(mode="json"),
+        "board": load_noun("boards", "apf27", BoardModel).model_dump(mode="json"),
+        "chip": load_noun("chips", "apf27", ChipModel).model_dump(mode="json"),
+        "filesystem": load_noun("filesystems", "jffs2", FilesystemModel).model_dump(mode="json"),
+        "workload": load_noun("workloads", "ffsmark", WorkloadModel).model_dump(mode="json"),
     }
 
 
@@ -168,11 +168,11 @@ def whole_figures() -> Json:
     head["packages"] = {"library bookworm amd64 libsqlite3-dev": {"a_1_all.deb": SHA256}}
     head["commit"] = "0" * 40
     failed = {"id": second["id"], "key": second["key"], "status": "board_lost"}
-    kept = {what: (source_name(content), content) for what, content in whole_sources().items()}
+    kept = {what: (hash_source(content), content) for what, content in whole_sources().items()}
     first["provenance"] = {what: name for what, (name, _) in kept.items()}
     data |= {"trials": [first], "failed": [{**failed, "error": "no answer within 600 s"}]}
     data["sources"] = dict(kept.values())
-    whole: Json = completed(data, Published)
+    whole: Json = completed(data, FiguresFile)
     return whole
 
 
@@ -209,13 +209,13 @@ def write_run(
     for folder in ("trials", "provenance"):
         (path / folder).mkdir(parents=True)
     for content in (sources or whole_sources()).values():
-        (path / "provenance" / f"{source_name(content)}.json").write_text(json.dumps(content))
-    (path / "run.json").write_bytes(sealed(json.dumps(run or whole_run())))
-    (path / "trials" / f"{name}.json").write_bytes(sealed(json.dumps(trial)))
+        (path / "provenance" / f"{hash_source(content)}.json").write_text(json.dumps(content))
+    (path / "run.json").write_bytes(seal_json(json.dumps(run or whole_run())))
+    (path / "trials" / f"{name}.json").write_bytes(seal_json(json.dumps(trial)))
 
 
 def _hashes(contents: Mapping[str, Json]) -> dict[str, str]:
-    return {what: source_name(content) for what, content in contents.items()}
+    return {what: hash_source(content) for what, content in contents.items()}
 
 
 def completed(value: Any, annotation: Any) -> Any:

@@ -10,10 +10,10 @@ import pytest
 from nandlab.base.errors import UsageError
 from nandlab.board.opening import open_board
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.tree import TreeModel
 from nandlab.kit import trees
-from nandlab.results.measures import Doubt
+from nandlab.results.recordparts import Doubt
 
 
 def doubts(found: Iterable[Doubt]) -> list[str]:
@@ -28,15 +28,15 @@ def sentences(found: Sequence[str]) -> list[str]:
 
 def need_locked(name: str) -> None:
     """Skips a test of what holds for a locked board only."""
-    board = open_board(load("boards", name, BoardModel))
+    board = open_board(load_noun("boards", name, BoardModel))
     if board.moved:
         pytest.skip(f"the locked packages are not to be had: {board.moved[0]}")
 
 
 def need_locked_tree(name: str) -> None:
     """The same of what begins from a root file system."""
-    tree = load(trees.KIND, name, TreeModel)
+    tree = load_noun(trees.KIND, name, TreeModel)
     try:
-        trees.brought(tree, trees.locked(tree), strictly=True)
+        trees.fetch_tree(tree, trees.read_tree_lock(tree), strictly=True)
     except UsageError as e:  # newer ones are of no use here, and a mirror may have none either
         pytest.skip(str(e))

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from nandlab.board import reach
+from nandlab.board import transport
 
 PAGE, OOB, PAGES = 512, 16, 4
 FULL = PAGE + OOB
@@ -23,7 +23,7 @@ ERASED = b"\xff" * FULL
 TOOLS = ("flash_erase", "mtdinfo", "nanddump", "nandwrite")
 
 
-def on_path(folder: Path, cells: bytes, bad: set[int]) -> reach.Shell:
+def on_path(folder: Path, cells: bytes, bad: set[int]) -> transport.ShellTransport:
     """A shell of this machine that has the tools, for a chip of these cells."""
     (folder / "cells").write_bytes(cells)
     (folder / "bad").write_text(" ".join(map(str, bad)))
@@ -36,7 +36,9 @@ def on_path(folder: Path, cells: bytes, bad: set[int]) -> reach.Shell:
         )
         script.chmod(0o755)
     path = f"{tools}:{os.environ['PATH']}"
-    return reach.Shell(("env", f"PATH={path}", "sh", "-c", 'sh -c "$0"; exit $?'), "a file")
+    return transport.ShellTransport(
+        ("env", f"PATH={path}", "sh", "-c", 'sh -c "$0"; exit $?'), "a file"
+    )
 
 
 def _asked(words: list[str], name: str) -> int:

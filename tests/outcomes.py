@@ -30,9 +30,9 @@ from uuid import uuid4
 import zstandard
 
 from nandlab.base import cache
-from nandlab.base.digest import bytes_digest, digest, file_digest
-from nandlab.base.paths import ROOT, cache_dir
-from nandlab.board import qemu, staged
+from nandlab.base.digest import digest_bytes, digest_file, digest_value
+from nandlab.base.paths import ROOT, find_cache_folder
+from nandlab.board import qemu, stagedjob
 from nandlab.board.job import Job, JobRecord, StepRecord
 from nandlab.board.qemu import QemuBoard
 
@@ -86,21 +86,23 @@ _run = QemuBoard.run
 def _decoding() -> str:
     """A digest of the host's code that decides what a record has."""
     code = sorted((ROOT / DECODING).glob("*.py"))
-    return digest([[path.name, file_digest(path)] for path in code])
+    return digest_value([[path.name, digest_file(path)] for path in code])
 
 
 def inputs(board: QemuBoard, job: Job) -> dict[str, Any]:
     """All that a job's outcome is a function of; UsageError, NandlabError as run() has them."""
-    first = staged.first(job, job.setup, board.machine.model) if job.setup else None
+    first = stagedjob.make_first_piece(job, job.setup, board.machine.model) if job.setup else None
     carried = board._carried(job, first)
     if job.setup:
-        carried[staged.address(board.machine.model)] = staged.second(job, job.setup)
+        carried[stagedjob.second_piece_address(board.machine.model)] = stagedjob.make_second_piece(
+            job, job.setup
+        )
     hold = job.cargo
     return {
         "run": now.of_run,
         "code": _decoding(),
-        "booted": qemu._inputs(board.machine),
-        "given": {f"{at:#x}": bytes_digest(content) for at, content in carried.items()},
+        "booted": qemu._list_inputs(board.machine),
+        "given": {f"{at:#x}": digest_bytes(content) for at, content in carried.items()},
         "setup": bool(job.setup),
         "back": [hold.back_address, hold.left and list(hold.left)] if hold else None,
     }
@@ -113,7 +115,7 @@ async def _run_or_take(
     if not job.steps or not board.deterministic or now.fresh:
         return await _run(board, job, on_step)
     decides = inputs(board, job)
-    name = digest(decides)
+    name = digest_value(decides)
     again = name in now.given
     now.given.add(name)
     record = None if again else _found(decides)
@@ -134,15 +136,15 @@ def take_outcomes() -> None:
 
 
 def _found(decides: Any) -> JobRecord | None:
-    with cache.reading(KIND, decides) as folder:
+    with cache.hold_entry(KIND, decides) as folder:
         return None if folder is None else decoded((folder / "record").read_bytes())
 
 
 def _keep(decides: Any, record: JobRecord) -> None:
     content = encoded(record)
-    if len(content) > LARGEST_BYTES or cache.exists(KIND, decides):
+    if len(content) > LARGEST_BYTES or cache.has_entry(KIND, decides):
         return
-    with cache.making(KIND, decides) as work:
+    with cache.fill_entry(KIND, decides) as work:
         if work is not None:
             (work / "record").write_bytes(content)
 
@@ -174,6 +176,6 @@ def decoded(content: bytes) -> JobRecord:
 
 def trim() -> None:
     """Removes outcomes that were not used for longest, until they take MOST_BYTES at most."""
-    there = (cache_dir() / KIND).glob("*/*")
+    there = (find_cache_folder() / KIND).glob("*/*")
     if sum(path.stat().st_size for path in there if path.is_file()) > MOST_BYTES:
-        cache.trim(KIND, MOST_BYTES)
+        cache.trim_kind(KIND, MOST_BYTES)

@@ -13,43 +13,43 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from nandlab.catalog.files import load, names
+from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.words import WorkloadWords
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.results.folder import RunFolder
-from nandlab.results.measures import (
-    Chip,
-    Counts,
+from nandlab.results.naming import Naming
+from nandlab.results.record import Host, Run, Trial
+from nandlab.results.recordparts import (
     Doubt,
     EraseSpread,
+    FlashState,
     Latency,
+    OperationCounts,
+    PageShares,
     PerBlock,
     Phase,
     Series,
-    Shares,
-    State,
-    StepTaken,
+    StepResult,
+    TrialChip,
 )
-from nandlab.results.naming import Naming
-from nandlab.results.record import Host, Run, Trial
-from nandlab.results.sealed import opened, sealed
+from nandlab.results.seals import seal_json, unseal_json
 
 NAMING = Naming("runs/a", "mine.toml")
 """How commands name a sample's run."""
 PHASES = ("fill", "creation", "transactions", "deletion")
 Round = dict[str, int]
 
-CHIP = Chip(
+CHIP = TrialChip(
     part="MT29F2G08ABAEAWP", partition_mib=100, pages_per_block=64, blocks=800, writesize=2048
 )
-FRESH = State(
+FRESH = FlashState(
     name="fresh",
     valid=0,
     invalid=0,
     mix=0,
-    obtained=Shares(before=0.004, valid=0.002, invalid=0.0, programmed=0.006),
+    obtained=PageShares(before=0.004, valid=0.002, invalid=0.0, programmed=0.006),
 )
-AGED = State(name="aged", valid=0.5, invalid=0.25, mix=0.5)
+AGED = FlashState(name="aged", valid=0.5, invalid=0.25, mix=0.5)
 SPEED = {"jffs2": 31.0, "ubifs": 12.0, "yaffs2": 22.0}
 """Seconds of the transactions phase on fresh flash."""
 AGEING = {"jffs2": 1.34, "ubifs": 1.95, "yaffs2": 15.0}
@@ -69,7 +69,7 @@ WEAR = {"jffs2": (1, 3), "ubifs": (2, 8), "yaffs2": (5, 104)}
 
 def trial(
     filesystem: str = "jffs2",
-    state: State = FRESH,
+    state: FlashState = FRESH,
     seed: int = 1,
     *,
     options: dict[str, str] | None = None,
@@ -123,8 +123,8 @@ def _sources(said: dict[str, Any], workload: str) -> dict[str, dict[str, Any]]:
     entries: dict[str, Any] = {k: said[k] for k in ("chip", "filesystem") if k in said}
     board = {k: v for k, v in said.items() if k not in (*entries, "workload")}
     entry = said.get("workload", {})
-    if workload in names("workloads"):
-        full = load("workloads", workload, WorkloadModel).model_dump(mode="json")
+    if workload in list_noun_names("workloads"):
+        full = load_noun("workloads", workload, WorkloadModel).model_dump(mode="json")
         entry = {k: full[k] for k in WorkloadWords.model_fields} | entry
     return {**entries, "board": board, "workload": entry}
 
@@ -143,7 +143,7 @@ def _measured(values: dict[str, Any]) -> dict[str, Any]:
     ops: dict[str, dict[str, int]] = short["ops"]
     values["phases"] = _phases(short, ops)
     values["operations"] = {k: counts["total"] for k, counts in ops.items() if "total" in counts}
-    values["steps"] = [StepTaken(name=name, ns=ns) for name, ns in short["step_ns"].items()]
+    values["steps"] = [StepResult(name=name, ns=ns) for name, ns in short["step_ns"].items()]
     values.setdefault("measured", beside)
     for name in ("bytes", "latency_ns"):
         values[name] = values[name] or {}
@@ -228,7 +228,7 @@ def _latency(slow: float, rng: random.Random) -> Latency:
     )
 
 
-def _erases(filesystem: str, state: State, rng: random.Random) -> list[int]:
+def _erases(filesystem: str, state: FlashState, rng: random.Random) -> list[int]:
     """Erases per block, steady: a band as wide as WEAR says, and a worn few where it is wide."""
     width = WEAR.get(filesystem, (3, 9))[1 if state.valid else 0]
     low = 3
@@ -245,15 +245,15 @@ def _flash(erases: list[int], slow: float, rng: random.Random) -> dict[str, Any]
     mean = total / len(erases)
     return {
         "flash": {
-            "fill": Counts(reads=10, programs=20_000, erases=3),
+            "fill": OperationCounts(reads=10, programs=20_000, erases=3),
             **{
-                p: Counts(
+                p: OperationCounts(
                     reads=int(programs * 2 * f), programs=int(programs * f), erases=int(total * f)
                 )
                 for p, f in parts.items()
             },
         },
-        "flash_sync": {p: Counts(reads=4, programs=40, erases=1) for p in parts},
+        "flash_sync": {p: OperationCounts(reads=4, programs=40, erases=1) for p in parts},
         "erases_per_block": EraseSpread(
             mean=mean,
             stddev=(sum((e - mean) ** 2 for e in erases) / len(erases)) ** 0.5,
@@ -266,20 +266,22 @@ def _flash(erases: list[int], slow: float, rng: random.Random) -> dict[str, Any]
     }
 
 
-def erasing(erases: int) -> dict[str, Counts]:
+def erasing(erases: int) -> dict[str, OperationCounts]:
     """Counts of a load with so many erases in each phase, and hardly a program."""
-    return {p: Counts(reads=1, programs=1, erases=erases) for p in PHASES}
+    return {p: OperationCounts(reads=1, programs=1, erases=erases) for p in PHASES}
 
 
-def _obtained(state: State, rng: random.Random) -> State:
+def _obtained(state: FlashState, rng: random.Random) -> FlashState:
     if state.obtained is not None:
         return state
     valid, invalid = state.valid + rng.uniform(0, 0.03), state.invalid - rng.uniform(0, 0.06)
-    seen = Shares(before=0.004, valid=valid, invalid=invalid, programmed=0.004 + valid + invalid)
+    seen = PageShares(
+        before=0.004, valid=valid, invalid=invalid, programmed=0.004 + valid + invalid
+    )
     return state.model_copy(update={"obtained": seen})
 
 
-def failed(filesystem: str = "ubifs", state: State = AGED, seed: int = 90) -> Trial:
+def failed(filesystem: str = "ubifs", state: FlashState = AGED, seed: int = 90) -> Trial:
     """A trial whose workload stopped: no figures at all, and what the console last said."""
     return _bare(filesystem, state, seed).model_copy(
         update={
@@ -301,14 +303,14 @@ MEMORY = {
 }
 
 
-def board_lost(filesystem: str = "yaffs2", state: State = AGED, seed: int = 91) -> Trial:
+def board_lost(filesystem: str = "yaffs2", state: FlashState = AGED, seed: int = 91) -> Trial:
     """A trial whose board stopped to answer."""
     return _bare(filesystem, state, seed).model_copy(
         update={"status": "board_lost", "error": "no answer within 600 s of host time"}
     )
 
 
-def _bare(filesystem: str, state: State, seed: int) -> Trial:
+def _bare(filesystem: str, state: FlashState, seed: int) -> Trial:
     empty = dict.fromkeys(
         ("phase_ns", "sync_ns", "ops", "bytes", "latency_ns", "flash", "flash_sync", "per_block")
     )
@@ -355,7 +357,7 @@ def big_study() -> list[Trial]:
     ]
 
 
-WORN = Chip(
+WORN = TrialChip(
     part="S34ML01G1",
     partition_mib=16,
     pages_per_block=64,
@@ -466,5 +468,5 @@ def folder(
 
 def rewrite(path: Path, change: Callable[[str], str]) -> None:
     """Changes the text of a result's file, and seals it anew: another result, and no damage."""
-    told = change(json.dumps(opened(path.read_bytes()), separators=(",", ":")))
-    path.write_bytes(sealed(told))
+    told = change(json.dumps(unseal_json(path.read_bytes()), separators=(",", ":")))
+    path.write_bytes(seal_json(told))

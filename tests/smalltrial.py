@@ -11,17 +11,19 @@ from nandlab.base.errors import UsageError
 from nandlab.board.job import Board
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load, names
+from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.matrix import ChipChoice, FilesystemChoice, Matrix, StateChoice, WorkloadChoice
 from nandlab.plan.medium import Medium
-from nandlab.plan.study import Study, plan
+from nandlab.plan.study import Study, plan_trials
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.trial.run import refuse_what_the_kernel_lacks
+from nandlab.trial.runner import refuse_unsupported_kernel
 
 M = TypeVar("M", bound=Medium)
 WRITABLE = [
-    n for n in names("filesystems") if not load("filesystems", n, FilesystemModel).read_only
+    n
+    for n in list_noun_names("filesystems")
+    if not load_noun("filesystems", n, FilesystemModel).read_only
 ]
 """File systems of the catalog that a trial can make."""
 CHIP = ChipChoice(part="nandsim-small", partition_mib=8)
@@ -38,13 +40,18 @@ def planned(board: QemuBoard, name: str, chip: ChipChoice = CHIP, **options: str
         states=[StateChoice(name="fresh")],
         seeds=[1],
     )
-    (made,) = plan(Study(name="t", question="?", board=board.machine.model.name, matrix=matrix))
+    (made,) = plan_trials(
+        Study(name="t", question="?", board=board.machine.model.name, matrix=matrix)
+    )
     return made
 
 
 def medium(board: QemuBoard, name: str, on: ChipChoice = CHIP, **options: str) -> Medium:
     """A file system on the chip of these trials, as an image of it is made."""
-    system, chip = load("filesystems", name, FilesystemModel), load("chips", on.part, ChipModel)
+    system, chip = (
+        load_noun("filesystems", name, FilesystemModel),
+        load_noun("chips", on.part, ChipModel),
+    )
     return Medium(
         board=board.machine.model,
         chip=chip,
@@ -57,7 +64,7 @@ def medium(board: QemuBoard, name: str, on: ChipChoice = CHIP, **options: str) -
 def skip_where_refused(made: M, board: Board) -> M:
     """What is given; skips the test, with nandlab's reason, where the kernel lacks something."""
     try:
-        refuse_what_the_kernel_lacks([made], board.kernel_config, "here")
+        refuse_unsupported_kernel([made], board.kernel_config, "here")
     except UsageError as refused:
         pytest.skip(str(refused))
     return made

@@ -22,18 +22,18 @@ from pathlib import Path
 from armhf import LOCK
 
 from nandlab.board.cpio import Archive
-from nandlab.board.modules import depends
+from nandlab.board.modules import parse_dependencies
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.kit.apt import Apt, Suite
-from nandlab.kit.kit import take
+from nandlab.kit.kit import fetch_sets
 from nandlab.kit.lock import Files
-from nandlab.kit.root import Root, root
-from nandlab.kit.wanted import Wanted
+from nandlab.kit.packagesets import SuiteSet
+from nandlab.kit.root import Root, prepare_root
 
 
 @dataclass(frozen=True)
-class EmulatorSet(Wanted):
+class EmulatorSet(SuiteSet):
     """QEMU for ARM, with what it needs."""
 
     @property
@@ -45,7 +45,7 @@ class EmulatorSet(Wanted):
 
 
 @dataclass(frozen=True)
-class SystemSet(Wanted):
+class SystemSet(SuiteSet):
     """What is on the board."""
 
     @property
@@ -58,7 +58,7 @@ class SystemSet(Wanted):
 
 
 @dataclass(frozen=True)
-class ServerSet(Wanted):
+class ServerSet(SuiteSet):
     """A server of ssh for it."""
 
     @property
@@ -74,8 +74,8 @@ def roots() -> tuple[Root, Root, Root]:
     """The roots of the emulator, of the board, and of its server of ssh."""
     armhf = Suite("bookworm", "armhf")
     sets = (EmulatorSet(Suite("bookworm", "amd64")), SystemSet(armhf), ServerSet(armhf))
-    taken, _ = take(load("boards", "apf27", BoardModel), sets, path=LOCK)
-    emulator, system, server = (root(taken[each.name]) for each in sets)
+    taken, _ = fetch_sets(load_noun("boards", "apf27", BoardModel), sets, path=LOCK)
+    emulator, system, server = (prepare_root(taken[each.name]) for each in sets)
     return emulator, system, server
 
 
@@ -120,7 +120,7 @@ def _ordered(system: Root) -> list[Path]:
         path = paths.get(name.replace("-", "_"))
         if path is None or path.stem in found:
             return
-        for need in depends(path.read_bytes()):
+        for need in parse_dependencies(path.read_bytes()):
             take(need)
         found[path.stem] = path
 

@@ -15,8 +15,8 @@ import armhf
 import pytest
 import standin
 
-from nandlab.base.paths import TARGET, cache_dir
-from nandlab.board.reach import ssh
+from nandlab.base.paths import TARGET, find_cache_folder
+from nandlab.board.transport import connect_ssh
 
 SLOW_S = 180
 """Emulated, beside other work."""
@@ -48,7 +48,7 @@ class There:
 
     def says(self, command: str) -> str:
         """What a command on it prints; it must end well."""
-        told = asyncio.run(ssh(standin.HOST).call(command, limit_s=SLOW_S))
+        told = asyncio.run(connect_ssh(standin.HOST).call(command, limit_s=SLOW_S))
         assert told.rc == 0, told.text
         return told.text
 
@@ -61,7 +61,7 @@ class There:
 def _kernel_make(folder: Path) -> None:
     """Has ``make`` of a folder of PATH build modules for the stand-in's kernel."""
     script = folder / "make"
-    words = armhf.kernel_make(cache_dir())
+    words = armhf.kernel_make(find_cache_folder())
     script.write_text(
         f'#!/bin/sh\ncase "$*" in *" M="*) exec {words};; esac\nexec {shutil.which("make")} "$@"\n'
     )
@@ -73,7 +73,7 @@ def reached(folder: Path, monkeypatch: pytest.MonkeyPatch, more: str = "") -> It
     """A stand-in that has booted, which ``ssh`` of PATH reaches, as it finds the compiler."""
     programs = folder / "programs"
     programs.mkdir()
-    armhf.on_path(programs, TARGET, cache_dir())
+    armhf.on_path(programs, TARGET, find_cache_folder())
     _kernel_make(programs)
     real = shutil.which("ssh")
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")

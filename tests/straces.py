@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.strace.workload import Made
+from nandlab.strace.workload import TraceWorkload
 
 RECORDINGS = Path(__file__).parent / "strace" / "recordings"
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/nonexistent", "LC_ALL": "C"}
@@ -35,7 +35,7 @@ def trace(folder: Path, *calls: str, pid: int = 7) -> Path:
 
 def load(path: Path, below: str | None = "/data", name: str = "made") -> list[str]:
     """The lines of a trace's recorded load, without times."""
-    text = Made(path, below, name).recorded.text
+    text = TraceWorkload(path, below, name).recorded.text
     return [line.partition(" ")[2] if line[:1] == "+" else line for line in text.splitlines()]
 
 

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 from pydantic import BaseModel, TypeAdapter
 
 import nandlab
-from nandlab.base.strings import Free, Shell
+from nandlab.base.strings import FreeMark, ShellMark
 
 Kind = Literal["pattern", "enum", "free", "command", "anything"]
 PLAIN = (int, float, bool, bytes, type(None), Path)
@@ -130,9 +130,9 @@ def bare(annotation: Any) -> tuple[Any, list[Any]]:
 def kind_of(marks: Sequence[Any]) -> Kind:
     """What a text may be, by the marks of its type."""
     flat = [m for mark in marks for m in (mark, *getattr(mark, "metadata", ()))]
-    if any(isinstance(mark, Shell) for mark in flat):
+    if any(isinstance(mark, ShellMark) for mark in flat):
         return "command"
-    if any(isinstance(mark, Free) for mark in flat):
+    if any(isinstance(mark, FreeMark) for mark in flat):
         return "free"
     return "pattern" if any(getattr(mark, "pattern", None) for mark in flat) else "anything"
 

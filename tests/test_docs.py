@@ -14,7 +14,7 @@ from nandlab.base.paths import ROOT
 from nandlab.catalog import files as catalog
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.option import Option
-from nandlab.cli.main import parser
+from nandlab.cli.main import make_parser
 from nandlab.traced import cost
 
 
@@ -34,16 +34,16 @@ def chapter_of(model: FilesystemModel) -> str:
     return chapter
 
 
-@pytest.mark.parametrize("name", catalog.names("filesystems"))
+@pytest.mark.parametrize("name", catalog.list_noun_names("filesystems"))
 def test_every_option_of_a_file_system_is_in_its_chapter(name: str) -> None:
-    model = catalog.load("filesystems", name, FilesystemModel)
+    model = catalog.load_noun("filesystems", name, FilesystemModel)
     told = [line for line in chapter_of(model).splitlines() if line.startswith("| `")]
     assert told == [row(key, option) for key, option in model.options.items()]
 
 
-@pytest.mark.parametrize("name", catalog.names("filesystems"))
+@pytest.mark.parametrize("name", catalog.list_noun_names("filesystems"))
 def test_what_is_promised_after_a_power_cut_is_in_its_chapter(name: str) -> None:
-    model = catalog.load("filesystems", name, FilesystemModel)
+    model = catalog.load_noun("filesystems", name, FilesystemModel)
     assert model.power is not None, "the advice needs it"
     words = " ".join(chapter_of(model).split())
     assert f"*Promised:* {model.power.promises}." in words
@@ -52,7 +52,7 @@ def test_what_is_promised_after_a_power_cut_is_in_its_chapter(name: str) -> None
 
 
 def test_the_cost_of_every_kind_of_event_is_in_the_docs() -> None:
-    costs = cost.read()
+    costs = cost.read_costs()
     rows = [
         f"| {kind.what} | "
         + " | ".join(f"{k[name].instructions:,}, {k[name].probe}" for k in costs.kernels.values())
@@ -107,7 +107,7 @@ def commands() -> Iterator[tuple[str, str]]:
 def test_each_command_of_the_documentation_is_one() -> None:
     seen = Counter[str]()
     for page, call in commands():
-        command: Any = parser()
+        command: Any = make_parser()
         words = call.split()
         while hasattr(command, "commands") and words:
             if words[0].startswith("-"):

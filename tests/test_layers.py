@@ -74,7 +74,7 @@ def test_analysis_and_report_import_no_board() -> None:
         [sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True
     )
     imported: list[str] = json.loads(done.stdout)
-    assert "nandlab.report.trace" in imported
+    assert "nandlab.report.tracepage" in imported
     assert [name for name in imported if name.startswith(LATER)] == []
 
 

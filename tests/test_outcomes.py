@@ -15,8 +15,8 @@ import outcomes
 import pytest
 from outcomes import decoded, encoded, inputs, run_of
 
-from nandlab.base.paths import cache_dir
-from nandlab.board.cargo import cargo
+from nandlab.base.paths import find_cache_folder
+from nandlab.board.cargo import make_cargo
 from nandlab.board.job import Job, JobRecord, Setup, Step, StepRecord
 from nandlab.board.qemu import QemuBoard
 from nandlab.board.vm import Vm
@@ -34,7 +34,7 @@ def keeping(board: QemuBoard, monkeypatch: pytest.MonkeyPatch) -> Iterator[QemuB
     monkeypatch.setattr(outcomes, "KIND", kind)
     monkeypatch.setattr(outcomes.now, "of_run", None)
     yield copy(board)
-    shutil.rmtree(cache_dir() / kind, ignore_errors=True)
+    shutil.rmtree(find_cache_folder() / kind, ignore_errors=True)
 
 
 @pytest.fixture
@@ -129,10 +129,10 @@ def test_all_that_a_job_is_decides(keeping: QemuBoard) -> None:
         replace(job, steps=(steps[0], Step("b", "true", deadline_s=7))),
         replace(job, files={"f": b"2"}),
         replace(job, start_offset_ns=1),
-        replace(job, cargo=cargo(model, 1 << 20)),
-        replace(job, cargo=cargo(model, 1 << 20, b"x")),
-        replace(job, cargo=cargo(model, 1 << 20, b"y")),
-        replace(job, cargo=replace(cargo(model, 1 << 20), left=(model.store_start, 64))),
+        replace(job, cargo=make_cargo(model, 1 << 20)),
+        replace(job, cargo=make_cargo(model, 1 << 20, b"x")),
+        replace(job, cargo=make_cargo(model, 1 << 20, b"y")),
+        replace(job, cargo=replace(make_cargo(model, 1 << 20), left=(model.store_start, 64))),
         replace(job, setup=setup),
         replace(job, setup=replace(setup, offset_ns=5)),
     ]

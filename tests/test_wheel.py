@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.base.digest import tree_digest
+from nandlab.base.digest import digest_tree
 from nandlab.base.paths import ROOT
 
 
@@ -85,11 +85,11 @@ def test_it_has_every_file_that_git_has_there(wheel: Path) -> None:
 
 def test_what_runs_on_the_board_is_built_from_the_very_sources(installed: Installed) -> None:
     """So boards, trials and keys are those of a checkout."""
-    assert tree_digest(installed.share / "target") == tree_digest(ROOT / "target")
+    assert digest_tree(installed.share / "target") == digest_tree(ROOT / "target")
 
 
 def test_it_lists_plans_and_tells_what_the_machine_has(installed: Installed) -> None:
-    before = tree_digest(installed.share.parent)
+    before = digest_tree(installed.share.parent)
     assert installed.said("chip", "list") == here("chip", "list") != ""
     assert installed.said("board", "list") == here("board", "list")
     plan = installed("plan", "quickstart")  # what its trials take is told on standard error
@@ -98,7 +98,7 @@ def test_it_lists_plans_and_tells_what_the_machine_has(installed: Installed) -> 
     assert doctor.stderr == ""
     assert f"cache: {installed.environment['NANDLAB_CACHE']}" in doctor.stdout
     assert "for tests" not in doctor.stdout
-    assert tree_digest(installed.share.parent) == before
+    assert digest_tree(installed.share.parent) == before
 
 
 def test_it_shows_a_published_study_without_a_board(installed: Installed) -> None:
@@ -133,7 +133,7 @@ def test_its_locks_are_not_written_to(installed: Installed) -> None:
 
 def test_it_is_of_no_commit(installed: Installed) -> None:
     python = installed.program.with_name("python")
-    asked = "from nandlab.base.checkout import commit; print(commit())"
+    asked = "from nandlab.base.checkout import find_commit; print(find_commit())"
     argv = [str(python), "-c", asked]
     # a project is under git itself: that commit is not nandlab's
     subprocess.run(["git", "init", "-q"], cwd=installed.project, check=True)

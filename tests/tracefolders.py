@@ -11,13 +11,13 @@ from typing import Any
 
 from tracemade import ERASE, GC, Made, ev, page_read, program
 
-from nandlab.board.fake import Answer, FakeBoard
+from nandlab.board.fake import FakeBoard, FakeResult
 from nandlab.board.job import Job
 from nandlab.cli import trace as cli_trace
 from nandlab.trace import job, writer
 from nandlab.trace.folder import TraceFolder
-from nandlab.trace.job import Request
-from nandlab.traced.records import Type
+from nandlab.trace.job import TraceRequest
+from nandlab.traced.records import EventType
 
 CHIP = dict.fromkeys(job.CHIP_COUNTS, 5)
 STATUS = (
@@ -26,8 +26,8 @@ STATUS = (
 PROC_NAMES = "task 7 7 user cat\ntask 8 8 kernel gcd\nfunction 0 jffs2_garbage_collect_pass\n"
 
 
-def request(**more: Any) -> Request:
-    spec = cli_trace._spec(
+def request(**more: Any) -> TraceRequest:
+    spec = cli_trace._plan_trial(
         board="apf27",
         workload={"name": "ffsmark"},
         filesystem={"name": "jffs2"},
@@ -35,18 +35,20 @@ def request(**more: Any) -> Request:
         state={"name": "fresh"},
         seed=1,
     )
-    return Request(spec, more.pop("command", "true"), ("vfs", "flash", "func"), **more)
+    return TraceRequest(spec, more.pop("command", "true"), ("vfs", "flash", "func"), **more)
 
 
 def made() -> Made:
-    erase = ev(Type.FLASH_ERASE, 500, extra=2, object=128)
-    write = ev(Type.VFS_WRITE, 90, program(), GC(20, program(), ERASE(5, erase)), object=17)
-    read = ev(Type.VFS_READ, 50, ev(Type.PC_MISS, size=1), page_read(), object=17)
-    return Made().task(7, ev(Type.MARK, text=b"begin"), write, read).task(8, GC(9, page_read()))
+    erase = ev(EventType.FLASH_ERASE, 500, extra=2, object=128)
+    write = ev(EventType.VFS_WRITE, 90, program(), GC(20, program(), ERASE(5, erase)), object=17)
+    read = ev(EventType.VFS_READ, 50, ev(EventType.PC_MISS, size=1), page_read(), object=17)
+    return (
+        Made().task(7, ev(EventType.MARK, text=b"begin"), write, read).task(8, GC(9, page_read()))
+    )
 
 
-def counters(**more: int) -> Answer:
-    return Answer("".join(f"{k} {v + more.get(k, 0)}\n" for k, v in CHIP.items()))
+def counters(**more: int) -> FakeResult:
+    return FakeResult("".join(f"{k} {v + more.get(k, 0)}\n" for k, v in CHIP.items()))
 
 
 def listed(names: dict[int, bytes]) -> str:
@@ -56,17 +58,17 @@ def listed(names: dict[int, bytes]) -> str:
     return "".join(f"{json.dumps(entry)}\n" for entry in entries)
 
 
-def board(**answers: Answer) -> FakeBoard:
-    given: dict[str, Answer | Callable[[Job], Answer]] = {
-        s.name: Answer() for s in job.job(request()).steps
+def board(**answers: FakeResult) -> FakeBoard:
+    given: dict[str, FakeResult | Callable[[Job], FakeResult]] = {
+        s.name: FakeResult() for s in job.make_trace_job(request()).steps
     }
     given |= {
         "chip-before": counters(),
         "chip-after": counters(reads=2, programs=2, erases=1),
-        "settle-after": Answer('{"settled": true}'),
-        "status": Answer(STATUS),
-        "names": Answer(PROC_NAMES),
-        "paths": Answer(listed({1: b"", 17: b"a b", 18: b"\xc3\xa9\xff\n"}) + '{"path_h'),
+        "settle-after": FakeResult('{"settled": true}'),
+        "status": FakeResult(STATUS),
+        "names": FakeResult(PROC_NAMES),
+        "paths": FakeResult(listed({1: b"", 17: b"a b", 18: b"\xc3\xa9\xff\n"}) + '{"path_h'),
     }
     given.update({k.replace("_", "-"): v for k, v in answers.items()})
     return FakeBoard(answers=given, kernel="6.1.0-44-amd64", brings=lambda job: made().file())
@@ -74,6 +76,8 @@ def board(**answers: Answer) -> FakeBoard:
 
 def traced(to: Path, given: FakeBoard | None = None, image: bytes = b"") -> TraceFolder:
     given = given or board()
-    record = asyncio.run(given.run(job.job(request())))
-    writer.write(to, request(), record, job.outcome(request(), record), given, image)
+    record = asyncio.run(given.run(job.make_trace_job(request())))
+    writer.write_trace_folder(
+        to, request(), record, job.decode_outcome(request(), record), given, image
+    )
     return TraceFolder(to)

@@ -10,26 +10,26 @@ from typing import Any
 import numpy as np
 
 from nandlab.traced import records
-from nandlab.traced.records import HEADER, RECORD, Recording, Type
+from nandlab.traced.records import HEADER, RECORD, EventType, Recording
 
 
 @dataclass
 class Event:
     """An event with what lies in it; ``own_ns`` is its time without that."""
 
-    type: Type
+    type: EventType
     own_ns: int = 0
     inside: list[Event] = field(default_factory=list)
     fields: dict[str, Any] = field(default_factory=dict)
 
 
-def ev(kind: Type, own_ns: int = 0, *inside: Event, **fields: Any) -> Event:
+def ev(kind: EventType, own_ns: int = 0, *inside: Event, **fields: Any) -> Event:
     return Event(kind, own_ns, list(inside), fields)
 
 
 def function(number: int) -> Callable[..., Event]:
     def made(own_ns: int, *inside: Event) -> Event:
-        return ev(Type.FUNC, own_ns, *inside, object=number)
+        return ev(EventType.FUNC, own_ns, *inside, object=number)
 
     return made
 
@@ -38,11 +38,11 @@ GC, FLUSH, ERASE, ANYTHING = (function(n) for n in range(4))
 
 
 def page_read(ns: int = 25, **fields: Any) -> Event:
-    return ev(Type.FLASH_READ, ns, size=2048, **fields)
+    return ev(EventType.FLASH_READ, ns, size=2048, **fields)
 
 
 def program(ns: int = 220) -> Event:
-    return ev(Type.FLASH_PROGRAM, ns, size=2048)
+    return ev(EventType.FLASH_PROGRAM, ns, size=2048)
 
 
 @dataclass
@@ -87,7 +87,7 @@ class Made:
         return head.tobytes() + self.array().tobytes()
 
     def recording(self) -> Recording:
-        return records.decode(self.file())
+        return records.decode_records(self.file())
 
 
 @dataclass

@@ -11,7 +11,7 @@ from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.traced.setup import FOLDER, tracer_commands
+from nandlab.traced.setup import FOLDER, make_tracer_commands
 from nandlab.trial import outcome
 from nandlab.trial import steps as trial
 
@@ -38,21 +38,21 @@ def run(
 
     expected_in_log: what lines may say, beside the tracers' refusals.
     """
-    setup = trial.setup(made) if made else []
+    setup = trial.make_mounted_steps(made) if made else []
     end = Step("kernel-log", "dmesg -r", always=True)
-    more = {**(trial.job(made).files if made else {}), **(files or {})}
+    more = {**(trial.make_job(made).files if made else {}), **(files or {})}
     record = asyncio.run(board.run(Job((*setup, *steps, end), more)))
     failed = record.failed()
     assert failed is None, failed.failure()
     if made:
-        said = outcome.kernel_log(made, record)
+        said = outcome.filter_kernel_log(made, record)
         assert [line for line in said if not any(e in line for e in expected_in_log)] == []
     return record
 
 
 def start(made: TrialSpec, functions: Iterable[str] = (), records: int = 65536) -> dict[str, bytes]:
     """The script tracers.sh, a job's file: it loads the tracers and starts them."""
-    lines = tracer_commands(made.filesystem, MOUNTPOINT, functions=functions, records=records)
+    lines = make_tracer_commands(made.filesystem, MOUNTPOINT, functions=functions, records=records)
     return {"tracers.sh": "\n".join([*lines, ""]).encode()}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from debmirror import ar
 
-from nandlab.base.digest import file_digest
+from nandlab.base.digest import digest_file
 
 BEGAN_S = 1_200_000_000
 """The time of the first entry of a package, in seconds; each further one is a second later."""
@@ -51,7 +51,7 @@ def package(path: Path, *entries: tuple[tarfile.TarInfo, bytes]) -> str:
             info.mtime = BEGAN_S + n
             tar.addfile(info, io.BytesIO(content))
     path.write_bytes(ar({"debian-binary": b"2.0\n", "data.tar.xz": data.getvalue()}))
-    return file_digest(path)
+    return digest_file(path)
 
 
 def packages(folder: Path) -> dict[str, str]:

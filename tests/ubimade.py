@@ -23,9 +23,11 @@ class Device:
     def __init__(self) -> None:
         self.blocks = [BLANK if SAMPLE.erased(i) else SAMPLE.data(i) for i in range(SAMPLE.blocks)]
         counter = next(b for b in self.blocks if b.startswith(b"UBI#"))
-        self.counter = counter[: ubi.EC.size]
+        self.counter = counter[: ubi.EC_HEADER.size]
         self.vid_at, self.data_at = next(
-            place for b in self.blocks if (place := ubi._places(b[: ubi.EC.size], len(b)))
+            place
+            for b in self.blocks
+            if (place := ubi._find_offsets(b[: ubi.EC_HEADER.size], len(b)))
         )
         self.sequence = 1 << 40
 
@@ -36,9 +38,11 @@ class Device:
     def dump(self) -> bytes:
         return b"".join(self.blocks)
 
-    def header(self, block: int) -> ubi.Header | None:
+    def header(self, block: int) -> ubi.VolumeHeader | None:
         """A block's volume header."""
-        return ubi._header(self.blocks[block][self.vid_at : self.vid_at + ubi.VID.size])
+        return ubi._parse_header(
+            self.blocks[block][self.vid_at : self.vid_at + ubi.VID_HEADER.size]
+        )
 
     def held(self, volume: int, logical: int) -> int:
         """The block that has a logical block."""
@@ -72,12 +76,12 @@ class Device:
     ) -> bytes:
         """A volume header for these bytes, newer than all others."""
         self.sequence += 1
-        crc = ubi.crc(content) if checksum is None else checksum
-        kind = ubi.STATIC if static else 1
+        crc = ubi.compute_crc(content) if checksum is None else checksum
+        kind = ubi.STATIC_VOLUME if static else 1
         sized = len(content) if static or copied else 0
         fields = (kind, copied, compatible, volume, logical, sized, 1, 0, crc, self.sequence)
-        raw = ubi.VID.pack(b"UBI!", 1, *fields, 0)[:-4]
-        return raw + struct.pack(">I", ubi.crc(raw))
+        raw = ubi.VID_HEADER.pack(b"UBI!", 1, *fields, 0)[:-4]
+        return raw + struct.pack(">I", ubi.compute_crc(raw))
 
     def put(self, volume: int, contents: list[bytes], *, static: bool = False) -> None:
         """Writes a volume's logical blocks into free blocks."""
@@ -87,13 +91,13 @@ class Device:
 
     def list(self, number: int, name: str, reserved: int, *, static: bool = False) -> None:
         """A record of both copies of the volume table."""
-        kind = ubi.STATIC if static else 1
+        kind = ubi.STATIC_VOLUME if static else 1
         fields = (reserved, 1, 0, kind, 0, len(name), name.encode(), 0)
-        raw = ubi.VOLUME.pack(*fields).ljust(ubi.RECORD - 4, b"\0")
-        record = raw + struct.pack(">I", ubi.crc(raw))
+        raw = ubi.VOLUME_RECORD.pack(*fields).ljust(ubi.RECORD_BYTES - 4, b"\0")
+        record = raw + struct.pack(">I", ubi.compute_crc(raw))
         for logical in (0, 1):
             block = self.held(ubi.LAYOUT_VOLUME, logical)
-            at = self.data_at + number * ubi.RECORD
+            at = self.data_at + number * ubi.RECORD_BYTES
             whole = self.blocks[block]
             self.blocks[block] = whole[:at] + record + whole[at + len(record) :]
 
@@ -112,10 +116,10 @@ class Device:
         block = self.held(0, 0)
         data = bytearray(self.blocks[block])
         at = self.data_at
-        _, _, held, *_ = ubifs.SUPERBLOCK.unpack_from(data, at)
+        _, _, held, *_ = ubifs.SUPERBLOCK_STRUCT.unpack_from(data, at)
         place = at + 28
         assert struct.unpack_from("<I", data, place)[0] == held
         struct.pack_into("<I", data, place, held | flags)
-        size = ubifs.LEAST[ubifs.SB]
-        struct.pack_into("<I", data, at + 4, ubi.crc(bytes(data[at + 8 : at + size])))
+        size = ubifs.NODE_BYTES_MIN[ubifs.SB]
+        struct.pack_into("<I", data, at + 4, ubi.compute_crc(bytes(data[at + 8 : at + size])))
         self.blocks[block] = bytes(data)

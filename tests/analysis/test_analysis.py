@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from nandlab.analysis import answers, figures, groups, lifetime
 from nandlab.analysis.ranking import Finding
-from nandlab.analysis.views import view
-from nandlab.analysis.words import of as words_of
+from nandlab.analysis.views import find_setting_view
+from nandlab.analysis.workloadwords import make_words_for_trials as words_of
 from nandlab.base import units
 from nandlab.base.errors import UsageError
-from nandlab.results.measures import Counts
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import OperationCounts
 
 POSITIVE = st.lists(st.floats(min_value=1e-3, max_value=1e12), min_size=1, max_size=8)
 
@@ -30,9 +30,9 @@ def test_derived_figures_of_one_trial() -> None:
         ops={"read": {"total": 5}, "create": {"total": 37, "creation": 30, "transactions": 7}},
         bytes={"read": 16_000, "written": 4096_000},
         flash={
-            "fill": Counts(reads=9, programs=9_000_000, erases=9),
-            "creation": Counts(reads=1, programs=1000, erases=2),
-            "transactions": Counts(reads=3, programs=3000, erases=5),
+            "fill": OperationCounts(reads=9, programs=9_000_000, erases=9),
+            "creation": OperationCounts(reads=1, programs=1000, erases=2),
+            "transactions": OperationCounts(reads=3, programs=3000, erases=5),
             "deletion": None,
         },
     )
@@ -59,7 +59,7 @@ DERIVED = {
 
 
 def figure(trial: Trial, name: str) -> float | None:
-    return figures.find(name, words_of([trial]))(trial)
+    return figures.find_figure(name, words_of([trial]))(trial)
 
 
 def test_what_was_not_measured_is_none_and_never_zero() -> None:
@@ -76,14 +76,14 @@ def test_a_figure_that_is_none_is_refused_with_those_that_are(name: str) -> None
 
 def test_a_phase_without_words_is_called_by_its_name() -> None:
     trial = samples.trial(provenance={}, workload="mine", phase_ns={"bulk_load": 7}, sync_ns=None)
-    (setting,) = groups.group([trial])
+    (setting,) = groups.group_trials([trial])
     assert setting.words.phases[0].title == "bulk load"
     assert setting.headline.name == "phase.bulk_load"
     assert figure(trial, "phase.bulk_load") == 7
 
 
 def test_trials_are_grouped_by_all_but_seed_and_phase_offset() -> None:
-    (setting,) = groups.group(samples.study(seeds=3))
+    (setting,) = groups.group_trials(samples.study(seeds=3))
     assert [e.label for e in setting.ensembles] == [
         f"{fs}, {state}" for fs in ("JFFS2", "UBIFS", "YAFFS2") for state in ("fresh", "aged")
     ]
@@ -99,7 +99,7 @@ def test_only_options_that_vary_name_a_subject() -> None:
         samples.trial("ubifs", options={"sync": "no", "compr": "lzo"}),
         samples.trial("jffs2", options={"compr": "zlib"}),
     ]
-    (setting,) = groups.group(trials)
+    (setting,) = groups.group_trials(trials)
     assert setting.subjects == ("UBIFS compr=none", "UBIFS compr=lzo", "JFFS2")
 
 
@@ -112,7 +112,7 @@ def test_other_parameters_or_another_chip_make_another_setting() -> None:
         samples.trial(chip=small),
         samples.trial(chip=slow),
     ]
-    settings = groups.group(trials)
+    settings = groups.group_trials(trials)
     assert [s.slug for s in settings] == ["ffsmark", "ffsmark-2", "ffsmark-3", "ffsmark-4"]
     assert len({s.title for s in settings}) == 4
     assert "files=10" in settings[1].title
@@ -129,8 +129,8 @@ def timed(filesystem: str, seconds: list[float]) -> list[Trial]:
 
 
 def time_finding(trials: list[Trial]) -> Finding:
-    (setting,) = groups.group(trials)
-    return view(setting).answers(setting)[0].findings[0]
+    (setting,) = groups.group_trials(trials)
+    return find_setting_view(setting).answers(setting)[0].findings[0]
 
 
 def test_ranges_apart_give_an_order_with_factors() -> None:
@@ -157,7 +157,7 @@ def test_single_trials_give_no_order() -> None:
 
 def test_single_trials_are_a_caveat() -> None:
     trials = [*timed("jffs2", [4]), *timed("ubifs", [1, 2])]
-    (line,) = answers.caveats(samples.head(trials), trials, [])
+    (line,) = answers.list_caveats(samples.head(trials), trials, [])
     assert line.startswith("1 configuration has a single trial")
 
 
@@ -182,15 +182,15 @@ def test_nothing_measured_is_said() -> None:
 def test_an_order_is_stated_only_if_no_range_touches_the_first(times: list[list[float]]) -> None:
     trials = [t for i, ts in enumerate(times) for t in timed(f"fs{i}", [min(x, 1e6) for x in ts])]
     found = time_finding(trials)
-    (setting,) = groups.group(trials)
+    (setting,) = groups.group_trials(trials)
     spreads = [e.spread(setting.headline) for e in setting.ensembles]
     order = sorted((s for s in spreads if s), key=lambda s: s.median)
     assert found.firm == all(order[0].told_apart(s) for s in order[1:])
 
 
 def test_ageing_names_who_suffers_most_with_its_range() -> None:
-    (setting,) = groups.group(samples.study())
-    fresh, aged = view(setting).answers(setting)
+    (setting,) = groups.group_trials(samples.study())
+    fresh, aged = find_setting_view(setting).answers(setting)
     topics = ["Time", "Wear", "Evenness", "Tail latency", "Stalls"]
     assert [f.topic for f in fresh.findings] == topics
     ageing = [f for f in aged.findings if f.topic == "Ageing, time"]
@@ -208,8 +208,8 @@ def test_a_figure_that_begins_at_zero_has_grown_and_is_told() -> None:
         for state, ns in ((samples.FRESH, 0), (samples.AGED, 51_000_000))
         for seed in (1, 2)
     ]
-    (setting,) = groups.group(trials)
-    _, aged = view(setting).answers(setting)
+    (setting,) = groups.group_trials(trials)
+    _, aged = find_setting_view(setting).answers(setting)
     (time,) = [f for f in aged.findings if f.topic == "Ageing, time"]
     assert not time.firm
     assert time.text.startswith("Which suffers most cannot be told, for some begin at 0: YAFFS2 ")
@@ -219,7 +219,7 @@ def test_a_figure_that_begins_at_zero_has_grown_and_is_told() -> None:
 def test_absent_trials_come_first_among_the_caveats() -> None:
     trials = samples.study()
     run = samples.head(trials, deterministic=False)
-    lines = answers.caveats(run, trials, ["x", "y"])
+    lines = answers.list_caveats(run, trials, ["x", "y"])
     assert lines[0].startswith(f"4 of {len(trials)} trials are not in the figures: ")
     assert "1 failed, 1 lost the board, 2 have not been run" in lines[0]
     assert "not deterministic" in lines[1]
@@ -228,7 +228,7 @@ def test_absent_trials_come_first_among_the_caveats() -> None:
 
 def test_a_clean_run_has_no_caveats() -> None:
     trials = [samples.trial(seed=s) for s in range(3)]
-    assert answers.caveats(samples.head(trials), trials, []) == []
+    assert answers.list_caveats(samples.head(trials), trials, []) == []
 
 
 @pytest.mark.parametrize(
@@ -243,13 +243,13 @@ def test_a_clean_run_has_no_caveats() -> None:
 )
 def test_a_setting_is_named_with_its_faults(faults: dict[str, int], words: str) -> None:
     chip = samples.WORN.model_copy(update={"faults": faults})
-    (setting,) = groups.group([samples.lifetime_trial(chip=chip)])
+    (setting,) = groups.group_trials([samples.lifetime_trial(chip=chip)])
     assert setting.title == f"lifetime on S34ML01G1, 16 MiB{words}"
 
 
 def test_other_faults_make_another_setting() -> None:
     tougher = samples.WORN.model_copy(update={"faults": {"endurance": 90}})
-    settings = groups.group([samples.lifetime_trial(), samples.lifetime_trial(chip=tougher)])
+    settings = groups.group_trials([samples.lifetime_trial(), samples.lifetime_trial(chip=tougher)])
     assert [s.title.partition("endurance ")[2] for s in settings] == ["50 ± 20 %", "90"]
 
 
@@ -318,8 +318,8 @@ def test_a_life_without_a_whole_round_wrote_nothing() -> None:
 
 
 def life_finding(trials: list[Trial], topic: str) -> Finding:
-    (setting,) = groups.group(trials)
-    (answer,) = view(setting).answers(setting)
+    (setting,) = groups.group_trials(trials)
+    (answer,) = find_setting_view(setting).answers(setting)
     (found,) = [f for f in answer.findings if f.topic == topic]
     return found
 
@@ -364,18 +364,18 @@ def test_how_it_ended_is_in_one_line_and_cut() -> None:
         samples.lifetime_trial(seed=i, lifetime=life_of([after(1)], text))
         for i, text in enumerate(said)
     ]
-    (setting,) = groups.group(trials)
-    assert lifetime.endings(setting.ensembles[0]) == [
+    (setting,) = groups.group_trials(trials)
+    assert lifetime.list_life_endings(setting.ensembles[0]) == [
         "2 of 4 gave up with “write f000123: ENOSPC”",
         "1 of 4 gave up with “error 28”",
         "1 of 4 gave up with “error 30”",
     ]
-    assert len(lifetime.shortened("x" * 500)) == lifetime.GAVE_UP_LETTERS
+    assert len(lifetime.shorten_text("x" * 500)) == lifetime.GAVE_UP_LETTERS
 
 
 def test_a_life_that_goes_on_is_a_caveat_and_missing_phases_are_none() -> None:
     trials = lived("jffs2", 1, 2, 3, alive=(2,))
-    (line,) = answers.caveats(samples.head(trials), trials, [])
+    (line,) = answers.list_caveats(samples.head(trials), trials, [])
     assert line.startswith("1 trial still lived")
 
 
@@ -384,14 +384,19 @@ def test_a_life_that_goes_on_is_a_caveat_and_missing_phases_are_none() -> None:
     [(0, "0 ns"), (999, "999 ns"), (1234, "1.23 µs"), (45_600_000, "45.6 ms"), (3.69e11, "369 s")],
 )
 def test_times_are_written_in_three_figures(ns: float, text: str) -> None:
-    assert units.time(ns) == text
+    assert units.format_time(ns) == text
 
 
 @given(st.floats(min_value=1e-6, max_value=1e6))
 def test_a_ratio_that_is_not_one_is_not_written_as_one(value: float) -> None:
     if abs(value - 1) > 1e-8:
-        assert float(units.ratio(value).replace(",", "")) != 1
+        assert float(units.format_ratio(value).replace(",", "")) != 1
 
 
 def test_missing_is_a_dash() -> None:
-    assert units.time(None) == units.count(None) == units.rate(None) == units.MISSING
+    assert (
+        units.format_time(None)
+        == units.format_count(None)
+        == units.format_rate(None)
+        == units.MISSING
+    )

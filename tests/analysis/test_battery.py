@@ -13,7 +13,7 @@ from fitting import fits
 from test_energy import BY_HAND, CHIP, POWER, S, trial
 
 from nandlab.analysis import battery, groups
-from nandlab.analysis.battery import Battery, Day
+from nandlab.analysis.battery import Battery, DayEnergy
 
 MIB = 1 << 20
 TOTAL = sum(BY_HAND.values())
@@ -23,21 +23,21 @@ IDLE_MW = 10 + 3 + 3 * 0.05
 
 def test_a_day_is_the_load_as_often_as_its_bytes_and_idle_for_the_rest() -> None:
     """2 MiB are written in a second: 20 MiB are ten loads, ten seconds."""
-    found = battery.day(trial(), 20 * MIB)
-    assert isinstance(found, Day)
+    found = battery.compute_day_energy(trial(), 20 * MIB)
+    assert isinstance(found, DayEnergy)
     assert found.load == pytest.approx(10 * TOTAL)
     assert found.idle == pytest.approx((86_400 - 10) * IDLE_MW * 1e-3)
 
 
 def test_one_sentence_tells_the_days() -> None:
-    (setting,) = groups.group([trial()])
-    (told,) = battery.lasting(setting, Battery(5, 20 * MIB))
+    (setting,) = groups.group_trials([trial()])
+    (told,) = battery.list_battery_lives(setting, Battery(5, 20 * MIB))
     days = 5 * 3600 / (10 * TOTAL + (86_400 - 10) * IDLE_MW * 1e-3)
     assert told.days == pytest.approx((days, days, days))
     assert f"a battery of 5 Wh lasts {days:.1f} days (n = 1) if ffsmark writes 20 MiB a day" in (
         told.text
     )
-    assert battery.lines(setting, Battery(5, 20 * MIB)) == [told.text]
+    assert battery.list_battery_sentences(setting, Battery(5, 20 * MIB)) == [told.text]
 
 
 @pytest.mark.parametrize(
@@ -50,24 +50,26 @@ def test_one_sentence_tells_the_days() -> None:
 )
 def test_what_is_not_known_is_told_and_not_guessed(power: dict[str, object], said: str) -> None:
     known = {k: v for k, v in {**POWER, **power}.items() if v is not None}
-    found = battery.day(trial(power=known), 20 * MIB)
+    found = battery.compute_day_energy(trial(power=known), 20 * MIB)
     assert isinstance(found, str)
     assert said in found
-    (setting,) = groups.group([trial(power=known)])
-    (told,) = battery.lasting(setting, Battery(5, 20 * MIB))
+    (setting,) = groups.group_trials([trial(power=known)])
+    (told,) = battery.list_battery_lives(setting, Battery(5, 20 * MIB))
     assert told.days is None
     assert "days on a battery not known" in told.text
 
 
 def test_a_load_that_takes_more_than_a_day_is_told() -> None:
-    found = battery.day(trial(), 86_401 * 2 * MIB)
+    found = battery.compute_day_energy(trial(), 86_401 * 2 * MIB)
     assert isinstance(found, str)
     assert "take longer than a day" in found
 
 
 def test_a_load_that_tells_no_bytes_has_no_day() -> None:
     silent = trial().model_copy(update={"bytes": {}}).knowing(trial().sources)
-    assert battery.day(silent, MIB) == "the load does not tell the bytes that it wrote"
+    assert (
+        battery.compute_day_energy(silent, MIB) == "the load does not tell the bytes that it wrote"
+    )
 
 
 def advised(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:

@@ -10,32 +10,34 @@ import samples
 from test_leans import pair as counted
 from test_product import judged, pair
 
-from nandlab.analysis import changes, chiptime, judging, leans
-from nandlab.analysis.changes import SAME, Change
+from nandlab.analysis import chiptime, modelbias, verdictchanges, verdictmaker
 from nandlab.analysis.limits import Limits
 from nandlab.analysis.verdict import Verdict
+from nandlab.analysis.verdictchanges import SAME_ANSWER, PossibleChange
 from nandlab.results.record import Trial
 
 
-def told(found: Verdict) -> dict[str, Change]:
+def told(found: Verdict) -> dict[str, PossibleChange]:
     return {change.what: change for change in found.changes}
 
 
 def by_headline(*trials: list[Trial]) -> Verdict:
-    (found,) = judging.of_run({}, [t for each in trials for t in each], samples.NAMING, Limits())
+    (found,) = verdictmaker.judge_run(
+        {}, [t for each in trials for t in each], samples.NAMING, Limits()
+    )
     return found
 
 
 def test_a_slower_controller_that_turns_nothing_is_told_so() -> None:
     found = by_headline(counted("jffs2", 10, reads=10), counted("ubifs", 30, reads=100))
-    change = told(found)[changes.CONTROLLER]
-    assert (change.then, change.turns) == (SAME, False)
+    change = told(found)[verdictchanges.MEASURED_CONTROLLER]
+    assert (change.then, change.turns) == (SAME_ANSWER, False)
 
 
 def test_one_that_turns_the_order_names_who_would_be_first() -> None:
     found = by_headline(counted("jffs2", 10, reads=100), counted("ubifs", 12, reads=1))
     assert found.taken == "JFFS2"
-    change = told(found)[changes.CONTROLLER]
+    change = told(found)[verdictchanges.MEASURED_CONTROLLER]
     assert (change.then, change.turns) == ("take UBIFS", True)
 
 
@@ -56,10 +58,12 @@ def test_another_partition_is_told_where_it_was_run_and_else_with_its_edit() -> 
         t.model_copy(update={**large, "id": f"{t.id}-l"})
         for t in (*counted("jffs2", 20, reads=1), *counted("ubifs", 10, reads=1))
     ]
-    small, big = judging.of_run({}, [*here, *there], samples.NAMING, Limits())
+    small, big = verdictmaker.judge_run({}, [*here, *there], samples.NAMING, Limits())
     assert (small.taken, big.taken) == ("JFFS2", "UBIFS")
-    assert told(small)["200 MiB of the part"] == Change("200 MiB of the part", "take UBIFS", True)
-    (alone,) = judging.of_run({}, here, samples.NAMING, Limits())
+    assert told(small)["200 MiB of the part"] == PossibleChange(
+        "200 MiB of the part", "take UBIFS", True
+    )
+    (alone,) = verdictmaker.judge_run({}, here, samples.NAMING, Limits())
     change = told(alone)["another partition size"]
     assert change.turns is None
     assert "partition_mib = " in change.do
@@ -69,20 +73,23 @@ def test_another_partition_is_told_where_it_was_run_and_else_with_its_edit() -> 
 def test_a_limit_that_holds_times_the_greatest_factor_holds(
     factor: float, turns: bool | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "_longest", lambda trial: factor)
+    monkeypatch.setattr(verdictchanges, "_longest", lambda trial: factor)
     found = judged(pair("ubifs", 10))  # 10.4 ms of 50 ms
-    assert told(found)[changes.LONGEST].turns is turns
+    assert told(found)[verdictchanges.LONGEST_LATENCIES].turns is turns
     if turns is False:
         bound = "no read, program or erase of the chip takes more than 2 times as long"
-        assert told(found)[changes.LONGEST].then == f"{SAME}: {bound}, and so no latency"
+        assert (
+            told(found)[verdictchanges.LONGEST_LATENCIES].then
+            == f"{SAME_ANSWER}: {bound}, and so no latency"
+        )
 
 
 def test_a_controller_bounds_a_latency_by_the_operation_that_grows_most() -> None:
     (one, _) = counted("jffs2", 10, reads=10)
-    page, own = leans.page_costs(one), chiptime.costs(one)
+    page, own = modelbias.compute_page_costs(one), chiptime.compute_operation_costs(one)
     assert page is not None and own is not None
     read, program = (page.here + page.read) / page.here, (own.program + page.program) / own.program
-    assert changes._controller(one) == max(read, program)
+    assert verdictchanges._compute_controller_factor(one) == max(read, program)
     found = by_headline(counted("jffs2", 10, reads=10), counted("ubifs", 30, reads=100))
     assert all("grow" not in change.then for change in found.changes)
 

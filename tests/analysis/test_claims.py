@@ -11,14 +11,14 @@ import pytest
 import samples
 
 from nandlab import report
-from nandlab.analysis import claims, parts, words
-from nandlab.analysis.chiptime import accounts
-from nandlab.analysis.spread import spread
-from nandlab.catalog.files import load, names
-from nandlab.catalog.paper import PaperModel, Part, Selector
+from nandlab.analysis import claimparts, claims, workloadwords
+from nandlab.analysis.chiptime import split_phase_time
+from nandlab.analysis.spread import compute_spread
+from nandlab.catalog.files import list_noun_names, load_noun
+from nandlab.catalog.paper import ClaimPart, PaperModel, Selector
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.results.measures import Counts, State
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import FlashState, OperationCounts
 
 FRESH = Selector(filesystem="jffs2", state="fresh")
 AGED = Selector(filesystem="jffs2", state="aged")
@@ -30,7 +30,7 @@ CHIP = {
 }
 
 
-def timed(state: State, seconds: list[float], **change: Any) -> list[Trial]:
+def timed(state: FlashState, seconds: list[float], **change: Any) -> list[Trial]:
     """A trial a member, whose transactions take so many seconds."""
     return [
         samples.trial(
@@ -46,23 +46,25 @@ def timed(state: State, seconds: list[float], **change: Any) -> list[Trial]:
     ]
 
 
-def part(**change: Any) -> Part:
+def part(**change: Any) -> ClaimPart:
     given = {"label": "aged / fresh", "figure": "phase.transactions", "of": AGED, "over": FRESH}
-    return Part.model_validate({**given, "direction": "above 1", **change})
+    return ClaimPart.model_validate({**given, "direction": "above 1", **change})
 
 
-def paper(*parts: Part, **change: Any) -> PaperModel:
+def paper(*parts: ClaimPart, **change: Any) -> PaperModel:
     claim = {"id": "c", "text": "Ages.", "said": "+34 %", "where": "5", "parts": list(parts)}
     given = {"name": "p", "summary": "s", "citation": "c", "platform": "f", "workload": "ffsmark"}
     given["part"] = samples.CHIP.part
     return PaperModel.model_validate({**given, "claims": [claim], **change})
 
 
-def rows(of: PaperModel, trials: list[Trial]) -> list[claims.Row]:
-    return claims.rows(of, trials, lambda _: words.of(trials))
+def rows(of: PaperModel, trials: list[Trial]) -> list[claims.ClaimResult]:
+    return claims.list_claim_results(
+        of, trials, lambda _: workloadwords.make_words_for_trials(trials)
+    )
 
 
-def row(of: PaperModel, fresh: list[float], aged: list[float]) -> claims.Row:
+def row(of: PaperModel, fresh: list[float], aged: list[float]) -> claims.ClaimResult:
     trials = [*timed(samples.FRESH, fresh), *timed(samples.AGED, aged)]
     (found,) = rows(of, trials)
     return found
@@ -80,7 +82,7 @@ def test_a_number_that_cannot_be_set_beside_ours_has_no_part_in_the_verdict() ->
 def test_quotients_are_taken_member_by_member() -> None:
     found = row(paper(part(paper=2.0)), [1, 10, 100], [2, 20, 200])
     (number,) = found.numbers
-    assert number.ours == spread([2.0, 2.0, 2.0])
+    assert number.ours == compute_spread([2.0, 2.0, 2.0])
     assert found.verdict == "reproduced"
     assert number.text() == "aged / fresh: 2 (each 2, n = 3)"
     assert len(found.trials) == 6
@@ -114,7 +116,7 @@ def test_a_verdict_follows_the_rules(
 
 def test_one_part_that_goes_the_other_way_decides() -> None:
     plain = {"label": "fresh", "figure": "phase.transactions", "of": FRESH, "direction": "none"}
-    number = Part.model_validate({**plain, "paper": 10.0 * S})
+    number = ClaimPart.model_validate({**plain, "paper": 10.0 * S})
     assert row(paper(part(), number), [10, 10], [13, 14]).verdict == "reproduced"
     assert row(paper(part(), number), [20, 20], [26, 28]).verdict == "same direction"
     assert row(paper(part(direction="below 1"), number), [10, 10], [13, 14]).verdict == "different"
@@ -123,12 +125,16 @@ def test_one_part_that_goes_the_other_way_decides() -> None:
 def test_other_parameters_parts_and_options_are_not_meant() -> None:
     trials = timed(samples.FRESH, [1])
     same = paper(part())
-    assert len(parts.chosen(same, FRESH, trials)) == 1
+    assert len(claimparts.select_ended_trials(same, FRESH, trials)) == 1
     other = FRESH.model_copy(update={"options": {"compr": "zlib"}})
-    assert parts.chosen(same, other, trials) == []
-    assert parts.chosen(paper(part(), part="apf27"), FRESH, trials) == []
-    assert parts.chosen(paper(part(), parameters={"files": 7}), FRESH, trials) == []
-    assert parts.chosen(same, FRESH, [samples.failed("jffs2", samples.FRESH)]) == []
+    assert claimparts.select_ended_trials(same, other, trials) == []
+    assert claimparts.select_ended_trials(paper(part(), part="apf27"), FRESH, trials) == []
+    assert (
+        claimparts.select_ended_trials(paper(part(), parameters={"files": 7}), FRESH, trials) == []
+    )
+    assert (
+        claimparts.select_ended_trials(same, FRESH, [samples.failed("jffs2", samples.FRESH)]) == []
+    )
 
 
 def test_trials_that_ended_badly_are_in_no_number_and_are_told() -> None:
@@ -158,11 +164,11 @@ def test_a_claim_s_numbers_are_given_for_each_way_to_read_it() -> None:
     ]
     asked = asked.model_copy(update={"parameters": {"files": trials[0].parameters["files"]}})
     (found,) = rows(asked, trials)
-    assert (found.verdict, found.numbers[0].ours) == ("reproduced", spread([2.0]))
+    assert (found.verdict, found.numbers[0].ours) == ("reproduced", compute_spread([2.0]))
     told = {r.basis.id: (r.verdict, r.numbers[0].ours) for r in found.others}
     assert told == {
-        "state": ("different", spread([0.5])),
-        "payload": ("same direction", spread([4.0])),
+        "state": ("different", compute_spread([0.5])),
+        "payload": ("same direction", compute_spread([4.0])),
     }
     nowhere = both.model_dump() | {"rests_on": ["weather"]}
     with pytest.raises(ValueError, match="rests_on names no"):
@@ -183,37 +189,43 @@ def test_an_option_that_is_not_named_is_meant_at_its_default() -> None:
     ]
     for options, reserve in (({}, "20"), ({"reserve": "5"}, "5")):
         of = FRESH.model_copy(update={"options": options})
-        assert [t.options["reserve"] for t in parts.chosen(paper(part()), of, trials)] == [reserve]
+        assert [
+            t.options["reserve"] for t in claimparts.select_ended_trials(paper(part()), of, trials)
+        ] == [reserve]
 
 
 def test_the_time_of_a_phase_is_split_by_counts_and_latencies() -> None:
-    counts = {"transactions": Counts(reads=1000, programs=2000, erases=30)}
+    counts = {"transactions": OperationCounts(reads=1000, programs=2000, erases=30)}
     (trial,) = timed(samples.FRESH, [2], flash=counts)
-    found = accounts(trial, "transactions")
+    found = split_phase_time(trial, "transactions")
     assert found is not None
     transfer = 2112 // 2 * 35
     assert found.reads_ns == 1000 * (25_000 + transfer)
     assert found.programs_ns == 2000 * (220_000 + transfer)
     assert found.erases_ns == 30 * 500_000
     assert found.rest_ns == 2 * S - found.reads_ns - found.programs_ns - found.erases_ns
-    assert accounts(trial, "creation") is None
+    assert split_phase_time(trial, "creation") is None
     (bare,) = timed(samples.FRESH, [2], flash=None)
-    assert accounts(bare, "transactions") is None
+    assert split_phase_time(bare, "transactions") is None
 
 
 def test_a_claim_without_a_direction_is_refused() -> None:
     with pytest.raises(ValueError, match="must have a direction"):
-        Part(label="x", figure="wear_spread", of=FRESH)
+        ClaimPart(label="x", figure="wear_spread", of=FRESH)
     with pytest.raises(ValueError, match="name over"):
-        Part(label="x", figure="wear_spread", of=FRESH, direction="above 1")
+        ClaimPart(label="x", figure="wear_spread", of=FRESH, direction="above 1")
 
 
-@pytest.mark.parametrize("name", names("papers"))
+@pytest.mark.parametrize("name", list_noun_names("papers"))
 def test_a_paper_of_the_catalog_is_whole(name: str) -> None:
-    found = load("papers", name, PaperModel)
+    found = load_noun("papers", name, PaperModel)
     ids = [c.id for c in found.claims]
     assert len(ids) == len(set(ids))
-    told = claims.rows(found, [], lambda w: words.said(load("workloads", w, WorkloadModel)))
+    told = claims.list_claim_results(
+        found,
+        [],
+        lambda w: workloadwords.make_words_from_file(load_noun("workloads", w, WorkloadModel)),
+    )
     for r in told:
         never = any(part.incomparable for part in r.claim.parts)
         assert r.verdict == ("not comparable" if never else "not measured")
@@ -227,7 +239,7 @@ def test_a_paper_of_the_catalog_is_whole(name: str) -> None:
 def test_the_report_has_a_row_for_every_claim_and_none_is_blank(tmp_path: Path) -> None:
     options = {"compression": "none", "writeback": "on"}
     chip = samples.CHIP.model_copy(update={"part": "apf27"})
-    given = load("papers", "ffsmark-2015", PaperModel).parameters
+    given = load_noun("papers", "ffsmark-2015", PaperModel).parameters
     trials = [
         samples.trial(fs, state, seed, options=options, chip=chip, parameters=given)
         for fs in ("jffs2", "ubifs", "yaffs2")
@@ -235,9 +247,9 @@ def test_the_report_has_a_row_for_every_claim_and_none_is_blank(tmp_path: Path) 
         for seed in (1, 2)
     ]
     folder = samples.folder(tmp_path / "run", trials, spec={"paper": "ffsmark-2015"})
-    page = report.write(folder).read_text()
+    page = report.write_run_report(folder).read_text()
     table = page.partition('<table class="claims">')[2].partition("</table>")[0]
-    paper = load("papers", "ffsmark-2015", PaperModel)
+    paper = load_noun("papers", "ffsmark-2015", PaperModel)
     for claim in paper.claims:
         row = table[table.index(f'id="claim-{claim.id}"') :].partition("</tr>")[0]
         cells = re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)

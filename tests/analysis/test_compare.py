@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from nandlab.analysis.compare import (
     ABSENT,
     Difference,
-    compare,
+    compare_runs,
     compare_trials,
-    differences,
-    gave,
-    trial_digest,
+    compute_trial_digest,
+    dump_compared_fields,
+    list_differences,
 )
-from nandlab.results.measures import Usage
-from nandlab.results.published import figures_of
+from nandlab.results.figuresfile import select_figures
 from nandlab.results.record import Host, Trial
+from nandlab.results.recordparts import ChipUsage
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
@@ -34,13 +34,13 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_a_value_does_not_differ_from_itself(value: object) -> None:
-    assert list(differences(value, value, "x")) == []
+    assert list(list_differences(value, value, "x")) == []
 
 
 @given(JSON, JSON)
 def test_differences_are_symmetric(a: object, b: object) -> None:
-    there = {(d.path, repr(d.a), repr(d.b)) for d in differences(a, b, "x")}
-    back = {(d.path, repr(d.b), repr(d.a)) for d in differences(b, a, "x")}
+    there = {(d.path, repr(d.a), repr(d.b)) for d in list_differences(a, b, "x")}
+    back = {(d.path, repr(d.b), repr(d.a)) for d in list_differences(b, a, "x")}
     assert there == back
 
 
@@ -48,15 +48,15 @@ def test_differences_are_symmetric(a: object, b: object) -> None:
 def test_a_lost_key_is_absent_and_not_null(value: dict[str, object]) -> None:
     key = next(iter(value))
     less = {k: v for k, v in value.items() if k != key}
-    assert Difference(f"x.{key}", value[key], ABSENT) in list(differences(value, less, "x"))
+    assert Difference(f"x.{key}", value[key], ABSENT) in list(list_differences(value, less, "x"))
 
 
 def test_a_run_does_not_differ_from_a_repetition_on_another_host(tmp_path: Path) -> None:
     trials = samples.study(seeds=2)
     elsewhere = [t.model_copy(update={"host": Host(seconds=99, board="other")}) for t in trials]
     a, b = samples.folder(tmp_path / "a", trials), samples.folder(tmp_path / "b", elsewhere)
-    assert compare(a, b) == []
-    assert compare(a, a) == []
+    assert compare_runs(a, b) == []
+    assert compare_runs(a, a) == []
 
 
 def test_counts_that_older_results_lack_are_no_difference(tmp_path: Path) -> None:
@@ -66,9 +66,9 @@ def test_counts_that_older_results_lack_are_no_difference(tmp_path: Path) -> Non
         for t in trials
     ]
     a, b = samples.folder(tmp_path / "a", trials), samples.folder(tmp_path / "b", counted)
-    assert compare(a, b) == []
-    assert [trial_digest(t) for t in trials] == [trial_digest(t) for t in counted]
-    assert [figures_of(t) for t in trials] == [figures_of(t) for t in counted]
+    assert compare_runs(a, b) == []
+    assert [compute_trial_digest(t) for t in trials] == [compute_trial_digest(t) for t in counted]
+    assert [select_figures(t) for t in trials] == [select_figures(t) for t in counted]
 
 
 def nudged(trial: Trial) -> Trial:
@@ -82,7 +82,7 @@ def test_one_nanosecond_is_found_with_its_path_and_both_values(tmp_path: Path) -
     trials = [samples.trial(seed=s) for s in (1, 2)]
     changed = [trials[0], nudged(trials[1])]
     a, b = samples.folder(tmp_path / "a", trials), samples.folder(tmp_path / "b", changed)
-    (found,) = compare(a, b)
+    (found,) = compare_runs(a, b)
     assert found.path == f"trials.{trials[1].id}.phases.transactions.ns"
     assert isinstance(found.a, int)
     assert found.b == found.a + 1
@@ -97,29 +97,29 @@ def test_one_block_is_found_by_its_index(tmp_path: Path) -> None:
     per_block = trial.per_block.model_copy(update={"erases": erases})
     other = trial.model_copy(update={"per_block": per_block})
     a, b = samples.folder(tmp_path / "a", [trial]), samples.folder(tmp_path / "b", [other])
-    assert [d.path for d in compare(a, b)] == [f"trials.{trial.id}.per_block.erases.7"]
+    assert [d.path for d in compare_runs(a, b)] == [f"trials.{trial.id}.per_block.erases.7"]
 
 
 def test_a_trial_that_one_run_lacks_is_one_difference(tmp_path: Path) -> None:
     one, two = samples.trial(seed=1), samples.trial(seed=2)
     a = samples.folder(tmp_path / "a", [one, two])
     b = samples.folder(tmp_path / "b", [one], [two.id])
-    assert compare(a, b) == [Difference(f"trials.{two.id}", "ok", ABSENT)]
-    assert compare(b, a) == [Difference(f"trials.{two.id}", ABSENT, "ok")]
+    assert compare_runs(a, b) == [Difference(f"trials.{two.id}", "ok", ABSENT)]
+    assert compare_runs(b, a) == [Difference(f"trials.{two.id}", ABSENT, "ok")]
 
 
 def test_the_commit_that_began_a_run_is_not_compared(tmp_path: Path) -> None:
     trials = [samples.trial()]
     a = samples.folder(tmp_path / "a", trials, commit="0123456789ab")
     b = samples.folder(tmp_path / "b", trials, commit=None, question="Another?")
-    assert [d.path for d in compare(a, b)] == ["run.question"]
+    assert [d.path for d in compare_runs(a, b)] == ["run.question"]
 
 
 def test_heads_are_compared_too(tmp_path: Path) -> None:
     trials = [samples.trial()]
     a = samples.folder(tmp_path / "a", trials, provenance={"kernel": "6.1", "host": "x"})
     b = samples.folder(tmp_path / "b", trials, provenance={"kernel": "6.12", "host": "y"})
-    assert compare(a, b) == [Difference("run.provenance.kernel", "6.1", "6.12")]
+    assert compare_runs(a, b) == [Difference("run.provenance.kernel", "6.1", "6.12")]
 
 
 TIMING = {"t_r_ns": 1, "t_prog_ns": 2, "t_bers_ns": 3, "t_rc_ns": 4, "t_wc_ns": 5}
@@ -146,7 +146,7 @@ UNUSED = {"read_ahead": "default", "more": "default"}
 
 def found(tmp_path: Path, a: Trial, b: Trial) -> list[str]:
     runs = samples.folder(tmp_path / "a", [a]), samples.folder(tmp_path / "b", [b])
-    there, back = compare(*runs), compare(*reversed(runs))
+    there, back = compare_runs(*runs), compare_runs(*reversed(runs))
     assert [d.path for d in there] == [d.path for d in back]
     return [d.path for d in there]
 
@@ -161,9 +161,13 @@ def test_an_option_that_does_nothing_is_not_in_the_hash_of_a_figures_file() -> N
     before = with_catalog(OLD, {"sync": "on"})
     after = with_catalog(NEW, {"sync": "on", **UNUSED})
     kept_and_named_later = with_catalog(OLD, {"sync": "on", **UNUSED})
-    assert trial_digest(before) == trial_digest(after) == trial_digest(kept_and_named_later)
+    assert (
+        compute_trial_digest(before)
+        == compute_trial_digest(after)
+        == compute_trial_digest(kept_and_named_later)
+    )
     given = {"sync": "on", "read_ahead": "8"}
-    assert trial_digest(before) != trial_digest(with_catalog(NEW, given))
+    assert compute_trial_digest(before) != compute_trial_digest(with_catalog(NEW, given))
 
 
 def test_an_option_that_was_used_is_a_difference(tmp_path: Path) -> None:
@@ -211,9 +215,11 @@ def test_what_is_only_told_of_chip_and_board_is_no_difference(tmp_path: Path) ->
 
 def test_what_a_phase_does_not_tell_is_no_part_of_what_was_given() -> None:
     trial = samples.trial()
-    assert all({"usage", "at"}.isdisjoint(p) for p in gave(trial)["phases"].values())
-    telling = [p.model_copy(update={"usage": Usage(idle_ns=3)}) for p in trial.phases]
-    told = gave(trial.model_copy(update={"phases": telling}))["phases"]
+    assert all(
+        {"usage", "at"}.isdisjoint(p) for p in dump_compared_fields(trial)["phases"].values()
+    )
+    telling = [p.model_copy(update={"usage": ChipUsage(idle_ns=3)}) for p in trial.phases]
+    told = dump_compared_fields(trial.model_copy(update={"phases": telling}))["phases"]
     assert all(p["usage"]["idle_ns"] == 3 for p in told.values())
 
 
@@ -236,5 +242,5 @@ def test_host_and_place_are_no_difference() -> None:
 
 
 def test_a_list_with_true_in_it_is_walked() -> None:
-    assert [d.path for d in differences([1, 2], [True, 2], "l")] == ["l.0"]
-    assert not list(differences([1, 2], [1, 2], "l"))
+    assert [d.path for d in list_differences([1, 2], [True, 2], "l")] == ["l.0"]
+    assert not list(list_differences([1, 2], [1, 2], "l"))

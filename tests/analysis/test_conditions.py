@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import conditions, judging, verdict
+from nandlab.analysis import conditions, verdict, verdictmaker
 from nandlab.analysis.limits import Limits
 from nandlab.analysis.verdict import Verdict
-from nandlab.report import verdicts
-from nandlab.results.measures import State
+from nandlab.report import verdicttext
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import FlashState
 
 ENTRY = {"options": {"compression": {"default": "zlib"}, "wbuf": {"default": "on"}}}
 
 
-def pair(filesystem: str, state: State = samples.FRESH, **change: Any) -> list[Trial]:
+def pair(filesystem: str, state: FlashState = samples.FRESH, **change: Any) -> list[Trial]:
     entry = {**samples.catalog_entry(filesystem), **ENTRY}
     given: dict[str, Any] = {"options": {}, "provenance": {"filesystem": entry}, **change}
     return [samples.trial(filesystem, state, seed, **given) for seed in (1, 2)]
@@ -26,7 +26,7 @@ def pair(filesystem: str, state: State = samples.FRESH, **change: Any) -> list[T
 
 def judged(*trials: list[Trial]) -> Verdict:
     every = [t for each in trials for t in each]
-    (found,) = judging.of_run({}, every, samples.NAMING, Limits())
+    (found,) = verdictmaker.judge_run({}, every, samples.NAMING, Limits())
     return found
 
 
@@ -60,7 +60,7 @@ def test_an_option_that_is_in_the_name_is_not_told_twice() -> None:
 
 def test_the_head_has_options_and_what_a_state_holds() -> None:
     none = {"options": {"compression": "none"}}
-    aged = State(name="aged", valid=0.45, invalid=0.25, mix=1)
+    aged = FlashState(name="aged", valid=0.45, invalid=0.25, mix=1)
     found = judged(
         *(pair(fs, state, **none) for fs in ("jffs2", "ubifs") for state in (samples.FRESH, aged)),
         *(pair("yaffs2", state) for state in (samples.FRESH, aged)),
@@ -69,9 +69,9 @@ def test_the_head_has_options_and_what_a_state_holds() -> None:
     under = [f"{names}: compression=none", "aged: 45 % of the pages valid, 25 % invalid"]
     assert verdict.conditions(found) == under
     assert found.holding == (under[1],)
-    head = " ".join(verdicts.lines(found)[:3])
+    head = " ".join(verdicttext.render_verdict(found)[:3])
     assert "; ".join(under) in head
-    sheet = verdicts.sheet(found)
+    sheet = verdicttext.make_verdict_sheet(found)
     assert sheet.head[:3] == ("verdict", "configuration", "options")
     assert {row[1]: row[2] for row in sheet.rows} == {
         "JFFS2": "compression=none",
@@ -83,9 +83,9 @@ def test_the_head_has_options_and_what_a_state_holds() -> None:
 def test_conditions_of_several_settings_are_told_once() -> None:
     chip = {"chip": samples.CHIP.model_copy(update={"part": "another"})}
     aged = pair("jffs2", samples.AGED), pair("jffs2", samples.AGED, **chip)
-    found = judging.of_run({}, [t for one in aged for t in one], samples.NAMING, Limits())
+    found = verdictmaker.judge_run({}, [t for one in aged for t in one], samples.NAMING, Limits())
     assert len(found) == 2
-    assert sum(line.startswith("aged: 50 % of") for line in verdicts.page(found)) == 1
+    assert sum(line.startswith("aged: 50 % of") for line in verdicttext.render_verdicts(found)) == 1
 
 
 def test_a_recorded_load_says_how_many_calls_it_has() -> None:
@@ -102,9 +102,9 @@ def test_what_no_trial_had_is_open_once() -> None:
     assert fresh.untested == (conditions.AGED, conditions.BAD)
     aged = judged(pair("jffs2"), pair("jffs2", samples.AGED))
     assert aged.untested == (conditions.BAD,)
-    (line,) = [x for x in verdicts.gap_lines([fresh, aged]) if x.startswith("not tried: ")]
+    (line,) = [x for x in verdicttext.list_gap_lines([fresh, aged]) if x.startswith("not tried: ")]
     assert line == "not tried: bad and worn-out blocks (faults of a chip)"
-    assert len(verdicts.gap_lines([fresh])[-1]) <= 80
+    assert len(verdicttext.list_gap_lines([fresh])[-1]) <= 80
     failing = samples.CHIP.model_copy(update={"faults": {"bad_blocks": 4}})
     assert judged(pair("jffs2", chip=failing)).untested == (conditions.AGED,)
 
@@ -128,6 +128,6 @@ def test_without_a_limit_nothing_fits() -> None:
     trials = [*pair("jffs2"), *pair("ubifs")]
     assert [row.call for row in judged(trials).rows] == ["take", "next"]
     limits = Limits(years=None, may_lose=True)
-    (waived,) = judging.of_run({}, trials, samples.NAMING, limits)
+    (waived,) = verdictmaker.judge_run({}, trials, samples.NAMING, limits)
     assert [row.call for row in waived.rows] == ["take", "next"]
-    assert verdict.answer([waived]).endswith("next: JFFS2.")
+    assert verdict.format_run_answer([waived]).endswith("next: JFFS2.")

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import answers, asked, doubts, groups, judging
+from nandlab.analysis import answers, doubts, groups, limitsyntax, verdictmaker
 from nandlab.analysis.limits import Limits
 from nandlab.analysis.ranking import Finding
 from nandlab.analysis.verdict import Verdict
-from nandlab.analysis.views import view
-from nandlab.results.measures import Doubt, State
+from nandlab.analysis.views import find_setting_view
 from nandlab.results.record import WARNINGS, Trial
+from nandlab.results.recordparts import Doubt, FlashState
 
 MIB = 1 << 20
-RAM = Limits((asked.parse("ram <= 2M"),))
+RAM = Limits((limitsyntax.parse_limit("ram <= 2M"),))
 
 
 def pair(filesystem: str, seconds: float, *codes: str, **change: Any) -> list[Trial]:
@@ -39,12 +39,12 @@ def pair(filesystem: str, seconds: float, *codes: str, **change: Any) -> list[Tr
 
 
 def setting_of(*trials: list[Trial]) -> groups.Setting:
-    (setting,) = groups.group([t for of_one in trials for t in of_one])
+    (setting,) = groups.group_trials([t for of_one in trials for t in of_one])
     return setting
 
 
 def judged(limits: Limits | None, *trials: list[Trial]) -> Verdict:
-    return judging.of_setting({}, setting_of(*trials), limits or Limits(), samples.NAMING)
+    return verdictmaker.judge_setting({}, setting_of(*trials), limits or Limits(), samples.NAMING)
 
 
 def calls(found: Verdict) -> dict[str, str]:
@@ -53,13 +53,13 @@ def calls(found: Verdict) -> dict[str, str]:
 
 def findings(*trials: list[Trial], state: str = "fresh") -> dict[str, Finding]:
     setting = setting_of(*trials)
-    (here,) = [a for a in view(setting).answers(setting) if a.state == state]
+    (here,) = [a for a in find_setting_view(setting).answers(setting) if a.state == state]
     return {f.topic: f for f in here.findings}
 
 
 def test_what_is_listed_is_of_the_closed_list() -> None:
-    assert set(doubts.TOUCHES) <= set(WARNINGS)
-    assert all(doubts.touches("kernel_log", kind) for kind in ("times", "counts", "memory"))
+    assert set(doubts.KIND_BY_DOUBT) <= set(WARNINGS)
+    assert all(doubts.concerns_kinds("kernel_log", kind) for kind in ("times", "counts", "memory"))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_what_is_listed_is_of_the_closed_list() -> None:
     ],
 )
 def test_a_figure_is_of_one_kind(name: str, kind: str) -> None:
-    assert doubts.kind(setting_of(pair("jffs2", 1)).figure(name)) == kind
+    assert doubts.find_figure_kind(setting_of(pair("jffs2", 1)).figure(name)) == kind
 
 
 def test_a_sentence_names_the_doubts_of_its_trials_and_who_carries_them() -> None:
@@ -100,10 +100,10 @@ def test_a_ratio_against_fresh_has_the_doubts_of_both_states() -> None:
 def test_a_life_s_and_a_sweep_s_sentences_have_theirs() -> None:
     told = [Doubt(code="kernel_log", text="seen")]
     lives = [t.model_copy(update={"warnings": told}) for t in samples.lifetime_study()]
-    (answer,) = view(setting_of(lives)).answers(setting_of(lives))
+    (answer,) = find_setting_view(setting_of(lives)).answers(setting_of(lives))
     assert {f.doubts for f in answer.findings} == {"kernel_log (JFFS2 3 of 3, UBIFS 3 of 3 trials)"}
     shares = [0.0, 0.2, 0.4, 0.6, 0.8]
-    states = [State(name=f"v{v}", valid=v, invalid=0, mix=0) for v in shares]
+    states = [FlashState(name=f"v{v}", valid=v, invalid=0, mix=0) for v in shares]
     swept = [samples.trial("jffs2", s).model_copy(update={"warnings": told}) for s in states]
     (cliff,) = judged(None, swept).notes
     assert cliff.endswith(" In doubt: kernel_log (JFFS2 5 of 5 trials).")
@@ -138,9 +138,9 @@ def test_a_doubt_of_the_kernel_s_quotes_its_line() -> None:
     doubt = [Doubt(code="kernel_log", text="x")]
     told: dict[str, Any] = {"kernel_log": [line, "[   13.0] more"], "warnings": doubt}
     trials = [samples.trial("jffs2", seed=1), samples.trial("jffs2", seed=2, **told)]
-    assert "“Block protection check failed”" in doubts.advice("kernel_log", trials)
-    assert "“" not in doubts.advice("state_missed", trials)
-    (caveat,) = answers.caveats(samples.head(trials), trials, [])
+    assert "“Block protection check failed”" in doubts.format_doubt_advice("kernel_log", trials)
+    assert "“" not in doubts.format_doubt_advice("state_missed", trials)
+    (caveat,) = answers.list_caveats(samples.head(trials), trials, [])
     assert "“Block protection check failed”" in caveat
     long = samples.trial("jffs2", kernel_log=["x" * 500], warnings=doubt)
-    assert len(doubts.advice("kernel_log", [long])) < 300
+    assert len(doubts.format_doubt_advice("kernel_log", [long])) < 300

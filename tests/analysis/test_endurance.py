@@ -9,27 +9,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis.endurance import COURSES, Endurance, Worn, wilson
+from nandlab.analysis.endurance import (
+    ERASES_BY_COURSE,
+    BlockEndurance,
+    BlockWear,
+    compute_wilson_interval,
+)
 
 WEAR = st.lists(st.floats(0.5, 20), min_size=2, max_size=40)
 
 
 def test_even_wear_of_equal_blocks_stands_all_their_erases() -> None:
-    worn = Worn([3.0] * 10, before=1.0)
-    assert worn.until(1, "even", Endurance(50, 50)) == pytest.approx(10 * 49)
-    assert worn.until(10, "kept", Endurance(50, 50)) == pytest.approx(10 * 49)
+    worn = BlockWear([3.0] * 10, before=1.0)
+    assert worn.until(1, "even", BlockEndurance(50, 50)) == pytest.approx(10 * 49)
+    assert worn.until(10, "kept", BlockEndurance(50, 50)) == pytest.approx(10 * 49)
 
 
 def test_one_block_that_takes_all_ends_with_it() -> None:
-    worn = Worn([8.0, 0, 0, 0], before=0)
-    assert worn.until(1, "kept", Endurance(100, 100)) == pytest.approx(100)
-    assert worn.until(2, "kept", Endurance(100, 100)) == pytest.approx(100)  # it strikes no other
-    assert worn.until(1, "even", Endurance(100, 100)) == pytest.approx(400)
+    worn = BlockWear([8.0, 0, 0, 0], before=0)
+    assert worn.until(1, "kept", BlockEndurance(100, 100)) == pytest.approx(100)
+    assert worn.until(2, "kept", BlockEndurance(100, 100)) == pytest.approx(
+        100
+    )  # it strikes no other
+    assert worn.until(1, "even", BlockEndurance(100, 100)) == pytest.approx(400)
 
 
 def test_deaths_spread_as_the_endurance_does() -> None:
     # Of 100 blocks between 40 and 60 erases, 25 are expected to be dead after 45 each.
-    found = Worn([1.0] * 100, before=0).until(25, "even", Endurance(40, 60))
+    found = BlockWear([1.0] * 100, before=0).until(25, "even", BlockEndurance(40, 60))
     assert found == pytest.approx(100 * (0.75 * 45 + 0.25 * 42.5))
 
 
@@ -37,8 +44,8 @@ def test_deaths_spread_as_the_endurance_does() -> None:
 def test_no_course_ends_later_than_even_wear(
     load: list[float], share: float, cycles: float, spread: float
 ) -> None:
-    worn = Worn(load, before=0)
-    stands = Endurance(cycles * (1 - spread), cycles * (1 + spread))
+    worn = BlockWear(load, before=0)
+    stands = BlockEndurance(cycles * (1 - spread), cycles * (1 + spread))
     dead = max(1, math.floor(share * len(load)))
     even = worn.until(dead, "even", stands)
     assert even <= stands.most * len(load) * 1.0001
@@ -49,21 +56,21 @@ def test_no_course_ends_later_than_even_wear(
 
 @given(WEAR, st.integers(1, 10))
 def test_more_deaths_take_more_erases(load: list[float], dead: int) -> None:
-    worn, stands = Worn(load, before=0.5), Endurance(40, 60)
+    worn, stands = BlockWear(load, before=0.5), BlockEndurance(40, 60)
     dead = min(dead, len(load) - 1)
-    for course in COURSES:
+    for course in ERASES_BY_COURSE:
         fewer, more = (worn.until(n, course, stands) for n in (dead, dead + 1))
         assert fewer <= more * 1.0001
 
 
 def test_the_interval_of_deaths_is_wilsons() -> None:
-    low, high = wilson(3, 256)
+    low, high = compute_wilson_interval(3, 256)
     assert (low, high) == pytest.approx((1.0, 8.8), abs=0.05)
-    assert wilson(10, 10)[1] == pytest.approx(10)
+    assert compute_wilson_interval(10, 10)[1] == pytest.approx(10)
 
 
 def test_blocks_under_data_that_stays_take_no_erases() -> None:
-    worn, stands = Worn([0.0, 0.2, 4.0, 4.0], before=0), Endurance(50, 50)
+    worn, stands = BlockWear([0.0, 0.2, 4.0, 4.0], before=0), BlockEndurance(50, 50)
     assert worn.without(1).until(2, "even", stands) < worn.until(2, "even", stands)
     assert worn.without(2).until(2, "even", stands) == pytest.approx(100)
     assert worn.without(4).load == [4.0, 4.0]  # erased by the load: no data that stays is there

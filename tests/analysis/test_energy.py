@@ -10,15 +10,24 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis import asked, draws, energy, energyfigures, figures, groups, limits, timeparts
-from nandlab.analysis.energy import CONSUMERS, SUMS
+from nandlab.analysis import (
+    energy,
+    energyfigures,
+    figures,
+    groups,
+    limits,
+    limitsyntax,
+    powerdraw,
+    timeparts,
+)
+from nandlab.analysis.energy import CONSUMER_TITLES, CONSUMERS_OF_SUM
 from nandlab.analysis.limits import Limits
-from nandlab.analysis.timeparts import Span
+from nandlab.analysis.timeparts import TrialSpan
 from nandlab.base.errors import UsageError
 from nandlab.catalog import files as catalog
 from nandlab.catalog.profile import EnergyProfile
-from nandlab.results.measures import Counts, Phase, StepTaken, Usage
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import ChipUsage, OperationCounts, Phase, StepResult
 
 PART = samples.CHIP.part
 MS, S = 1_000_000, 1_000_000_000
@@ -39,11 +48,11 @@ POWER: dict[str, Any] = {
         ("cpu_active_mw", "cpu_idle_mw", "ram_mw", "ram_idle_mw", "flash_wait"), "Measured."
     ),
 }
-COUNTS = Counts(reads=1000, programs=100, erases=10)
+COUNTS = OperationCounts(reads=1000, programs=100, erases=10)
 # 1000 x 25 us + 2,112,000 B x 25 ns = 77.8 ms; 100 x 200 us + 211,200 x 50 = 30.56 ms; 20 ms
 READ_NS, PROGRAM_NS, ERASE_NS = 77_800_000, 30_560_000, 20_000_000
 BUSY_NS = READ_NS + PROGRAM_NS + ERASE_NS
-USAGE = Usage(
+USAGE = ChipUsage(
     idle_ns=509 * MS,
     busy_ns=BUSY_NS,
     warped_ns=BUSY_NS - 9 * MS,
@@ -70,14 +79,14 @@ def trial(phase: Phase = WHOLE, **about: Any) -> Trial:
 
 
 def figure(name: str, of: Trial) -> float | None:
-    (setting,) = groups.group([of])
+    (setting,) = groups.group_trials([of])
     return setting.figure(f"energy.{name}")(of)
 
 
 def parts(idle: int, busy: int, warped: int) -> tuple[float, float, float]:
     """cpu, waiting and idle of a second, ms each."""
-    usage = Usage(idle_ns=idle * MS, busy_ns=busy * MS, warped_ns=warped * MS)
-    found = timeparts.parts(Span(S, None, usage))
+    usage = ChipUsage(idle_ns=idle * MS, busy_ns=busy * MS, warped_ns=warped * MS)
+    found = timeparts.split_span_time(TrialSpan(S, None, usage))
     assert found is not None
     return found.cpu_ns / MS, found.waiting_ns / MS, found.idle_ns / MS
 
@@ -112,7 +121,7 @@ BY_HAND = {
 """J: 3 V, 10, 20 and 30 mA, 50 uA."""
 
 
-@pytest.mark.parametrize("consumer", CONSUMERS)
+@pytest.mark.parametrize("consumer", CONSUMER_TITLES)
 def test_joules_of_known_counts_are_those_worked_out_by_hand(consumer: str) -> None:
     assert figure(consumer, trial()) == pytest.approx(BY_HAND[consumer], rel=1e-12)
     assert figure(f"phase.run.{consumer}", trial()) == figure(consumer, trial())
@@ -170,7 +179,7 @@ def test_a_maximum_latency_takes_longer() -> None:
             f"read_ma in [energy] of catalog/chips/{PART}.toml",
         ),
         ("standby_ua", {"chip.standby"}, "standby_ua in [energy]"),
-        ("supply_mv", set(SUMS["chip"]), "supply_mv in [energy]"),
+        ("supply_mv", set(CONSUMERS_OF_SUM["chip"]), "supply_mv in [energy]"),
     ],
 )
 def test_an_unknown_figure_leaves_its_consumer_and_the_total_unknown(
@@ -180,10 +189,12 @@ def test_an_unknown_figure_leaves_its_consumer_and_the_total_unknown(
     power["sources"] = {k: v for k, v in POWER["sources"].items() if k != lost}
     chip = {**CHIP, "energy": {k: v for k, v in CHIP["energy"].items() if k != lost}}
     known = trial(power=power, chip=chip)
-    assert {c for c in CONSUMERS if figure(c, known) is None} == consumers
+    assert {c for c in CONSUMER_TITLES if figure(c, known) is None} == consumers
     assert figure("total", known) is None
-    assert energy.lacks(known) == said or energy.lacks(known).startswith(said)
-    assert energy.lacks(trial()) == ""
+    assert energy.format_missing_inputs(known) == said or energy.format_missing_inputs(
+        known
+    ).startswith(said)
+    assert energy.format_missing_inputs(trial()) == ""
 
 
 def test_what_had_no_time_took_nothing_whatever_it_draws() -> None:
@@ -197,9 +208,9 @@ def test_what_had_no_time_took_nothing_whatever_it_draws() -> None:
 
 def test_nothing_known_is_nothing_told() -> None:
     bare = trial(power=None, chip=None)
-    assert all(figure(name, bare) is None for name in SUMS)
-    assert "cpu_active_mw" in energy.lacks(bare)
-    assert energy.NO_COUNTS in energy.lacks(bare)
+    assert all(figure(name, bare) is None for name in CONSUMERS_OF_SUM)
+    assert "cpu_active_mw" in energy.format_missing_inputs(bare)
+    assert energy.NO_CHIP_COUNTS in energy.format_missing_inputs(bare)
 
 
 TIMES = st.integers(min_value=0, max_value=10**12)
@@ -225,19 +236,19 @@ def test_consumers_sum_to_the_total_and_none_is_below_0(
     currents = ("read_ma", "program_ma", "erase_ma", "standby_ua")
     drawn: dict[str, float | None] = dict(zip(currents, draws_[4:], strict=False))
     chip = {**CHIP, "energy": {"supply_mv": 3000, **drawn}}
-    usage = Usage(idle_ns=used[0], busy_ns=used[1], warped_ns=used[2])
+    usage = ChipUsage(idle_ns=used[0], busy_ns=used[1], warped_ns=used[2])
     usage = usage.model_copy(update=dict(zip(("bytes_read", "bytes_written"), moved, strict=True)))
-    done = counts and Counts(reads=counts[0], programs=counts[1], erases=counts[2])
-    span = Span(ns, done or None, usage)
-    if (found := timeparts.parts(span)) is not None:
+    done = counts and OperationCounts(reads=counts[0], programs=counts[1], erases=counts[2])
+    span = TrialSpan(ns, done or None, usage)
+    if (found := timeparts.split_span_time(span)) is not None:
         each = (found.cpu_ns, found.waiting_ns, found.idle_ns)
         assert min(each) >= 0
         assert sum(each) == pytest.approx(ns)
-    spent = energy.spent(trial(power=power, chip=chip), span)
+    spent = energy.compute_span_energy(trial(power=power, chip=chip), span)
     known = [j for j in spent.joules.values() if j is not None]
     assert min(known, default=0.0) >= 0
     total = spent.of("total")
-    assert (total is None) == (len(known) < len(CONSUMERS)) == bool(spent.lacks)
+    assert (total is None) == (len(known) < len(CONSUMER_TITLES)) == bool(spent.lacks)
     if total is not None:
         assert total == pytest.approx(sum(known))
 
@@ -269,41 +280,44 @@ def test_a_load_of_which_one_phase_does_not_tell_is_not_made_of_what_lies_betwee
 
 
 def test_steps_tell_the_chip_s_part_where_nothing_tells_the_processor_s() -> None:
-    step = StepTaken(
+    step = StepResult(
         name="workload", ns=S, chip=COUNTS, usage=USAGE.model_copy(update={"idle_ns": None})
     )
     plain = trial(WHOLE.model_copy(update={"usage": None}))
     stepped = plain.model_copy(update={"steps": [step]}).knowing(plain.sources)
     assert figure("chip.read", stepped) == pytest.approx(BY_HAND["chip.read"])
     assert figure("cpu", stepped) is None
-    assert 'measure = ["cpu"]' in energy.lacks(stepped)
+    assert 'measure = ["cpu"]' in energy.format_missing_inputs(stepped)
 
 
 def test_today_s_catalog_goes_before_the_run_s_copy() -> None:
     part = samples.trial().chip.model_copy(update={"part": "NAND02GW3B2C"})
     on = trial().model_copy(update={"chip": part}).knowing(trial().sources)
-    assert draws.energy(on).read_ma == 10
-    assert draws.energy(on).standby_ua == 10
-    assert draws.energy(trial()).standby_ua == 50
+    assert powerdraw.find_chip_energy(on).read_ma == 10
+    assert powerdraw.find_chip_energy(on).standby_ua == 10
+    assert powerdraw.find_chip_energy(trial()).standby_ua == 50
 
 
 def test_an_old_run_s_copy_of_a_chip_draws_nothing_that_is_known() -> None:
     old = {**CHIP, "energy": {"e_read_nj": 2475, "e_prog_nj": None, "e_erase_nj": None}}
-    assert draws.energy(trial(chip=old)).given() == []
+    assert powerdraw.find_chip_energy(trial(chip=old)).given() == []
 
 
 def test_limits_may_be_energies_with_their_units() -> None:
-    (setting,) = groups.group([trial()])
+    (setting,) = groups.group_trials([trial()])
     assert 2e-3 < sum(BY_HAND.values()) / 50 < 2.1e-3
     for text, outcome in (("< 3mJ", "met"), ("< 1.5 mJ", "broken"), ("< 2100uJ", "met")):
-        (found,) = limits.judge(
+        (found,) = limits.judge_ensemble(
             setting,
             setting.ensembles[0],
-            Limits((asked.parse(f"energy.per.commit {text}"),)),
+            Limits((limitsyntax.parse_limit(f"energy.per.commit {text}"),)),
         )
         assert found.outcome == outcome
-    wrong = asked.mistakes(
-        [asked.parse("energy.per.commit < 2ms"), asked.parse("energy.per.select < 2mJ")],
+    wrong = limitsyntax.check_limits(
+        [
+            limitsyntax.parse_limit("energy.per.commit < 2ms"),
+            limitsyntax.parse_limit("energy.per.select < 2mJ"),
+        ],
         [("bench", setting.words)],
     )
     assert "an energy with its unit" in wrong[0]
@@ -311,9 +325,9 @@ def test_limits_may_be_energies_with_their_units() -> None:
 
 
 def test_a_limit_on_an_unknown_energy_says_what_to_give() -> None:
-    (setting,) = groups.group([trial(power=None)])
-    (found,) = limits.judge(
-        setting, setting.ensembles[0], Limits((asked.parse("energy.total < 1J"),))
+    (setting,) = groups.group_trials([trial(power=None)])
+    (found,) = limits.judge_ensemble(
+        setting, setting.ensembles[0], Limits((limitsyntax.parse_limit("energy.total < 1J"),))
     )
     assert found.outcome == "unknown"
     assert "not known: it takes cpu_active_mw, flash_wait, cpu_idle_mw" in found.text
@@ -324,9 +338,9 @@ def test_a_limit_on_an_unknown_energy_says_what_to_give() -> None:
     "name", ["", "all", "phase", "phase.run.all", "per_mib.moved", "profile.x"]
 )
 def test_an_energy_that_is_none_is_refused(name: str) -> None:
-    (setting,) = groups.group([trial()])
+    (setting,) = groups.group_trials([trial()])
     with pytest.raises(UsageError):
-        figures.find(f"energy.{name}", setting.words)
+        figures.find_figure(f"energy.{name}", setting.words)
 
 
 def test_the_paper_s_profile_gives_the_energy_of_a_phase_by_its_row() -> None:
@@ -337,9 +351,9 @@ def test_the_paper_s_profile_gives_the_energy_of_a_phase_by_its_row() -> None:
         update={"workload": "readbench", "measured": {"read_ahead": {"kib": 128}}}
     )
     read = read.knowing(trial(phase, board=board).sources)
-    profile = catalog.load("energy-profiles", "read-ahead-2014", EnergyProfile)
+    profile = catalog.load_noun("energy-profiles", "read-ahead-2014", EnergyProfile)
     assert profile.above_idle
-    assert energyfigures.by_profile(read) == pytest.approx(2 * (0.223 + 0.029))
+    assert energyfigures.compute_joules_by_profile(read) == pytest.approx(2 * (0.223 + 0.029))
     assert figure("profile.run", read) == pytest.approx(0.504)
     off = read.model_copy(update={"measured": {"read_ahead": {"kib": 0}}}).knowing(read.sources)
     assert figure("profile", off) == pytest.approx(2 * (0.223 + 0.024))

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import claims, fits, parts, words
+from nandlab.analysis import claimparts, claims, fits, workloadwords
 from nandlab.base.errors import UsageError
-from nandlab.catalog.paper import PaperModel, Part
-from nandlab.results.measures import Image, Phase
+from nandlab.catalog.paper import ClaimPart, PaperModel
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import Phase, StartImage
 
 FILES = (62, 124, 248, 496, 992, 1984)
 MS = 1_000_000
@@ -44,8 +44,10 @@ def claim(says: str, *, of: str = "jffs2", **change: Any) -> PaperModel:
     )
 
 
-def row(paper: PaperModel, trials: list[Trial]) -> claims.Row:
-    (found,) = claims.rows(paper, trials, lambda _: words.of(trials))
+def row(paper: PaperModel, trials: list[Trial]) -> claims.ClaimResult:
+    (found,) = claims.list_claim_results(
+        paper, trials, lambda _: workloadwords.make_words_for_trials(trials)
+    )
     return found
 
 
@@ -53,18 +55,18 @@ OVER = {"filesystem": "yaffs2", "state": "fresh"}
 
 
 def test_least_squares_of_a_line_with_known_residuals() -> None:
-    fit = fits.least_squares([(0, 1.0), (1, 3.0), (2, 5.0), (3, 7.0)])
-    assert fit == fits.Fit(slope=2.0, intercept=1.0, r2=1.0, change=1.5)
+    fit = fits.fit_line([(0, 1.0), (1, 3.0), (2, 5.0), (3, 7.0)])
+    assert fit == fits.LineFit(slope=2.0, intercept=1.0, r2=1.0, change=1.5)
     # by hand: slope 4/2, mean 3; of the variance 8.667 the line explains 8
-    off = fits.least_squares([(0, 1.0), (1, 2.0), (2, 5.0)])
+    off = fits.fit_line([(0, 1.0), (1, 2.0), (2, 5.0)])
     assert off is not None
     assert off.r2 == pytest.approx(12 / 13)
     assert off.slope == pytest.approx(2.0)
-    assert fits.least_squares([(0, 4.0), (1, 4.0), (2, 4.0)]) == fits.Fit(0.0, 4.0, 0.0, 0.0)
+    assert fits.fit_line([(0, 4.0), (1, 4.0), (2, 4.0)]) == fits.LineFit(0.0, 4.0, 0.0, 0.0)
 
 
 def test_two_places_lie_on_any_line_and_so_tell_nothing() -> None:
-    assert fits.least_squares([(0, 1.0), (1, 2.0), (1, 3.0)]) is None
+    assert fits.fit_line([(0, 1.0), (1, 2.0), (1, 3.0)]) is None
 
 
 @pytest.mark.parametrize(
@@ -119,11 +121,11 @@ def test_where_one_line_falls_below_another(
 
 
 def test_a_crossing_lies_between_the_places_that_both_have() -> None:
-    assert fits.falls_below({1: 5.0, 2: 3.0, 3: 1.0}, {1: 1.0, 3: 2.0}) == pytest.approx(2.6)
-    assert fits.falls_below({1: 5.0, 2: 1.0}, {2: 3.0, 3: 3.0}) is None
+    assert fits.find_falling_below({1: 5.0, 2: 3.0, 3: 1.0}, {1: 1.0, 3: 2.0}) == pytest.approx(2.6)
+    assert fits.find_falling_below({1: 5.0, 2: 1.0}, {2: 3.0, 3: 3.0}) is None
     # it counts from where it stays below
     low, high = {1.0: 1.0, 2.0: 3.0, 3.0: 1.0}, dict.fromkeys((1.0, 2.0, 3.0), 2.0)
-    assert fits.falls_below(low, high) == 2.5
+    assert fits.find_falling_below(low, high) == 2.5
 
 
 def test_two_trials_at_one_place_are_refused() -> None:
@@ -154,7 +156,7 @@ def test_a_line_goes_over_the_size_of_partitions_and_over_figures() -> None:
 
 
 def test_a_selector_takes_a_partition_and_an_image() -> None:
-    image = Image(name="rootfs", sha256="0" * 64)
+    image = StartImage(name="rootfs", sha256="0" * 64)
     plain, flashed = trial("jffs2", 1, 1), trial("jffs2", 1, 2, image=image)
     mib = samples.CHIP.partition_mib
     for more, ids in (
@@ -167,7 +169,7 @@ def test_a_selector_takes_a_partition_and_an_image() -> None:
         paper = claim("grows", of="jffs2")
         (part,) = paper.claims[0].parts
         of = part.of.model_copy(update=more)
-        assert len(parts.chosen(paper, of, [plain, flashed])) == ids, more
+        assert len(claimparts.select_ended_trials(paper, of, [plain, flashed])) == ids, more
 
 
 def test_a_basis_may_have_other_options_of_one_file_system() -> None:
@@ -198,4 +200,4 @@ def test_what_does_not_go_along_is_refused(change: dict[str, Any], why: str) -> 
     given = {"label": "l", "figure": "phase.find", "of": OVER}
     given["along"] = {"by": "parameter.files", "says": "linear"}
     with pytest.raises(ValueError, match=why):
-        Part.model_validate(given | change)
+        ClaimPart.model_validate(given | change)

@@ -10,11 +10,11 @@ import pytest
 import samples
 
 from nandlab.analysis import forecast, groups
-from nandlab.analysis.forecast import Forecast, Score
-from nandlab.analysis.steady import Steadiness
-from nandlab.analysis.views import view
-from nandlab.results.measures import PerBlock, Series, Shares
+from nandlab.analysis.forecast import ForecastScore, WriteForecast
+from nandlab.analysis.views import find_setting_view
+from nandlab.analysis.wearsteadiness import WearSteadiness
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import PageShares, PerBlock, Series
 
 TURNS = {"next_block": "chance", "kept": 10, "why": "Made up.", "source": "None."}
 RESERVE = {
@@ -47,7 +47,7 @@ def worn(
         series.append([made << 20, made * 640, made * 10, gone, *deciles])
     alive = gone <= dead
     series.append([series[-1][0], *series[-1][1:]])
-    names = ("bytes_written", "programs", "erases", "dead_blocks", *forecast.DECILES)
+    names = ("bytes_written", "programs", "erases", "dead_blocks", *forecast.WEAR_DECILE_SERIES)
     lines = [
         Series(
             name=name, unit="count", t_ns=list(range(len(series))), values=[s[i] for s in series]
@@ -69,8 +69,8 @@ def worn(
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_first_tenth_foretells_the_end(seed: int) -> None:
-    found = forecast.score(worn(TURNS, seed))
-    assert isinstance(found, Score)
+    found = forecast.score_life_forecast(worn(TURNS, seed))
+    assert isinstance(found, ForecastScore)
     assert found.held
     assert abs(found.error) < 0.1
 
@@ -78,41 +78,41 @@ def test_the_first_tenth_foretells_the_end(seed: int) -> None:
 def test_the_reserve_decides_when_it_ends_and_an_option_may_give_it() -> None:
     # S34ML01G1's 20 blocks in 1024; the sample's chip does not say how many it has: 128.
     small, large = (worn(RESERVE, dead=2, options={"reserve": r}) for r in ("default", "80"))
-    few, many = (forecast.by_course(t, 60) for t in (small, large))
-    assert isinstance(few, Forecast)
-    assert isinstance(many, Forecast)
+    few, many = (forecast.forecast_by_rounds(t, 60) for t in (small, large))
+    assert isinstance(few, WriteForecast)
+    assert isinstance(many, WriteForecast)
     assert few.middle < many.middle
-    assert isinstance(score := forecast.score(small), Score)
+    assert isinstance(score := forecast.score_life_forecast(small), ForecastScore)
     assert score.held
 
 
 def test_a_life_that_goes_on_is_foretold_from_all_of_it() -> None:
     alive = worn(TURNS, rounds=100)
-    assert forecast.score(alive) is None
-    found = forecast.of(alive)
+    assert forecast.score_life_forecast(alive) is None
+    found = forecast.forecast_writable_bytes(alive)
     whole = worn(TURNS)
-    assert isinstance(found, Forecast)
+    assert isinstance(found, WriteForecast)
     assert found.least <= whole.series[0].values[-1] <= found.most
 
 
 def test_too_few_rounds_foretell_nothing() -> None:
-    found = forecast.of(worn(TURNS, rounds=10))
-    assert isinstance(found, Steadiness)
+    found = forecast.forecast_writable_bytes(worn(TURNS, rounds=10))
+    assert isinstance(found, WearSteadiness)
     assert not found.reached
 
 
 def test_nothing_is_foretold_of_a_file_system_that_does_not_say_how_it_ends() -> None:
-    assert forecast.of(worn(None)) is None
+    assert forecast.forecast_writable_bytes(worn(None)) is None
 
 
 def test_the_report_tells_the_scores() -> None:
     trials = [worn(TURNS, seed) for seed in (1, 2, 3)]
-    (setting,) = groups.group(trials)
-    (answer,) = view(setting).answers(setting)
+    (setting,) = groups.group_trials(trials)
+    (answer,) = find_setting_view(setting).answers(setting)
     (told,) = [f for f in answer.findings if f.topic == "Foretold"]
     assert "and 3 of 3 ends lie within the interval" in told.text
-    (setting,) = groups.group([worn(TURNS, rounds=100)])
-    (answer,) = view(setting).answers(setting)
+    (setting,) = groups.group_trials([worn(TURNS, rounds=100)])
+    (answer,) = find_setting_view(setting).answers(setting)
     (told,) = [f for f in answer.findings if f.topic == "Foretold"]
     assert "still alive, its end is at " in told.text
 
@@ -122,7 +122,7 @@ def test_data_that_stays_takes_its_blocks_out_until_it_is_moved(moves: int | Non
     trial = worn({**TURNS, "moves_static_after": moves})
     idle = trial.chip.blocks // 2
     zeros = {f"wear_{p}" for p in range(0, 50, 10)}
-    obtained = Shares(valid=0.5)
+    obtained = PageShares(valid=0.5)
     still = trial.model_copy(
         update={
             "state": trial.state.model_copy(update={"obtained": obtained}),
@@ -132,7 +132,7 @@ def test_data_that_stays_takes_its_blocks_out_until_it_is_moved(moves: int | Non
             ],
         }
     ).knowing(trial.sources)
-    found = forecast.by_course(still, 60)
-    assert isinstance(found, Forecast)
+    found = forecast.forecast_by_rounds(still, 60)
+    assert isinstance(found, WriteForecast)
     erases = found.most / (1 << 20) * 10
     assert (erases > 60 * 1.1 * (trial.chip.blocks - idle)) == (moves == 30)

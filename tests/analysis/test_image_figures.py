@@ -6,18 +6,18 @@ from __future__ import annotations
 import pytest
 import samples
 
-from nandlab.analysis import figures, words
+from nandlab.analysis import figures, workloadwords
 from nandlab.base.errors import UsageError
-from nandlab.results.measures import Image
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import StartImage
 
 
 def told(name: str, trial: Trial) -> float | None:
-    return figures.find(name, words.of([trial]))(trial)
+    return figures.find_figure(name, workloadwords.make_words_for_trials([trial]))(trial)
 
 
 def test_an_image_s_pages_and_bytes_are_without_ubi_s_headers() -> None:
-    image = Image(name="x", sha256="0" * 64, pages=700, own_header_pages=200, bytes=500 * 2048)
+    image = StartImage(name="x", sha256="0" * 64, pages=700, own_header_pages=200, bytes=500 * 2048)
     trial = samples.trial("ubifs").model_copy(update={"image": image})
     assert told("image.pages", trial) == 500
     assert told("image.bytes", trial) == 1_024_000
@@ -25,7 +25,7 @@ def test_an_image_s_pages_and_bytes_are_without_ubi_s_headers() -> None:
 
 def test_without_an_image_or_in_an_older_result_they_are_not_known() -> None:
     trial = samples.trial("ubifs")
-    older = trial.model_copy(update={"image": Image(name="x", sha256="0" * 64)})
+    older = trial.model_copy(update={"image": StartImage(name="x", sha256="0" * 64)})
     for name in ("image.pages", "image.bytes"):
         assert told(name, trial) is None
         assert told(name, older) is None

@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import groups, leans
+from nandlab.analysis import groups, modelbias
 from nandlab.analysis.ranking import Finding
-from nandlab.analysis.views import view
+from nandlab.analysis.views import find_setting_view
 from nandlab.catalog.board import BoardModel, Controller
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load, names
-from nandlab.results.measures import Counts, Doubt, StepTaken
+from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import Doubt, OperationCounts, StepResult
 
 US = 1_000
 READ = 182_660 - 62_205
 """What a page read costs at the driver of the Omap3evm beyond the chip apf27's, ns."""
 PROGRAM = 413_550 - 257_275
-MEASURED = load("boards", "apf27", BoardModel).controller
+MEASURED = load_noun("boards", "apf27", BoardModel).controller
 
 
 def trial(
@@ -35,10 +35,10 @@ def trial(
 ) -> Trial:
     """Transactions of so many ms, with so many page reads and programs in them."""
     controller: Controller | None = more.pop(
-        "controller", load("boards", "apf27", BoardModel).controller
+        "controller", load_noun("boards", "apf27", BoardModel).controller
     )
-    chip: ChipModel = load("chips", more.pop("chip", "apf27"), ChipModel)
-    counts = Counts(reads=reads, programs=programs, erases=0)
+    chip: ChipModel = load_noun("chips", more.pop("chip", "apf27"), ChipModel)
+    counts = OperationCounts(reads=reads, programs=programs, erases=0)
     made = samples.trial(
         filesystem,
         phase_ns={"transactions": int(ms * 1e6)},
@@ -50,7 +50,7 @@ def trial(
     sources = {"filesystem": samples.catalog_entry(filesystem), "chip": chip.model_dump()}
     if controller is not None:
         sources["controller"] = controller.model_dump()
-    step = StepTaken(name="workload", ns=1, chip=counts, register_hits=hits)
+    step = StepResult(name="workload", ns=1, chip=counts, register_hits=hits)
     return made.model_copy(update={"steps": [step]}).knowing(sources)
 
 
@@ -59,14 +59,14 @@ def pair(filesystem: str, ms: float, **given: Any) -> list[Trial]:
 
 
 def told(*trials: list[Trial]) -> Finding:
-    (setting,) = groups.group([t for of_one in trials for t in of_one])
-    (answer,) = view(setting).answers(setting)
-    (finding,) = [f for f in answer.findings if f.topic == leans.TOPIC]
+    (setting,) = groups.group_trials([t for of_one in trials for t in of_one])
+    (answer,) = find_setting_view(setting).answers(setting)
+    (finding,) = [f for f in answer.findings if f.topic == modelbias.MODEL_BIAS_TOPIC]
     return finding
 
 
 def test_a_page_costs_what_the_measured_one_does_less_what_the_chip_has_already() -> None:
-    costs = leans.page_costs(trial("jffs2", 1, reads=1))
+    costs = modelbias.compute_page_costs(trial("jffs2", 1, reads=1))
     assert costs is not None
     assert costs.here == 62_205
     assert costs.read == pytest.approx(READ)
@@ -74,7 +74,7 @@ def test_a_page_costs_what_the_measured_one_does_less_what_the_chip_has_already(
 
 
 def test_a_chip_that_was_fitted_to_the_board_costs_nothing_more() -> None:
-    costs = leans.page_costs(trial("jffs2", 1, reads=1, chip="omap3evm"))
+    costs = modelbias.compute_page_costs(trial("jffs2", 1, reads=1, chip="omap3evm"))
     assert costs is not None
     assert costs.read < 100 and costs.program == 0
     found = told(*(pair(fs, 10, reads=99, chip="omap3evm") for fs in ("jffs2", "ubifs")))
@@ -84,27 +84,38 @@ def test_a_chip_that_was_fitted_to_the_board_costs_nothing_more() -> None:
 
 
 def test_a_smaller_page_costs_by_its_bytes() -> None:
-    costs = leans.page_costs(trial("jffs2", 1, reads=1, chip="nandsim-small"))
+    costs = modelbias.compute_page_costs(trial("jffs2", 1, reads=1, chip="nandsim-small"))
     assert costs is not None
     assert costs.read == pytest.approx((182_660 - 25_000) / 4 - 528 * 40 - 7 * 50)
 
 
 def test_phases_take_longer_by_their_page_reads_and_programs() -> None:
     one = trial("jffs2", 10, reads=100, programs=7)
-    assert leans.controller_ns(one, ["transactions"]) == pytest.approx(100 * READ + 7 * PROGRAM)
-    assert leans.controller_ns(one, ["transactions", "creation"]) is None
+    assert modelbias.compute_controller_ns(one, ["transactions"]) == pytest.approx(
+        100 * READ + 7 * PROGRAM
+    )
+    assert modelbias.compute_controller_ns(one, ["transactions", "creation"]) is None
     assert (
-        leans.controller_ns(trial("jffs2", 1, reads=1, controller=None), ["transactions"]) is None
+        modelbias.compute_controller_ns(
+            trial("jffs2", 1, reads=1, controller=None), ["transactions"]
+        )
+        is None
     )
 
 
 def test_hits_would_pay_tr_each() -> None:
     one = trial("jffs2", 10, reads=100, hits=40)
-    assert leans.hits(one) == 40
-    assert leans.hits_ns(one) == 40 * 25 * US
-    assert leans.hits_share(one) == pytest.approx(40 * 25_000 / (100 * (25_000 + 1056 * 35)))
+    assert modelbias.count_register_hits(one) == 40
+    assert modelbias.compute_hits_ns(one) == 40 * 25 * US
+    assert modelbias.compute_hits_share(one) == pytest.approx(
+        40 * 25_000 / (100 * (25_000 + 1056 * 35))
+    )
     older = trial("jffs2", 10, reads=100)
-    assert (leans.hits(older), leans.hits_ns(older), leans.hits_share(older)) == (None, None, None)
+    assert (
+        modelbias.count_register_hits(older),
+        modelbias.compute_hits_ns(older),
+        modelbias.compute_hits_share(older),
+    ) == (None, None, None)
 
 
 def test_an_order_that_holds_is_told_in_a_line() -> None:
@@ -151,8 +162,8 @@ def test_doubts_of_its_trials_stand_beside_it() -> None:
     assert told(doubted).doubts == "kernel_log (JFFS2 2 of 2 trials)"
 
 
-@pytest.mark.parametrize("name", names("boards"))
+@pytest.mark.parametrize("name", list_noun_names("boards"))
 def test_every_board_of_the_catalog_tells_of_a_measured_controller(name: str) -> None:
-    of = load("boards", name, BoardModel).controller
+    of = load_noun("boards", name, BoardModel).controller
     assert of is not None
     assert set(of.sources) == set(Controller.model_fields) - {"measured", "sources"}

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import asked, groups, limits
+from nandlab.analysis import groups, limits, limitsyntax
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.limits import Judgement, Limits
 from nandlab.base.errors import UsageError
-from nandlab.results.measures import Counts, Latency
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import Latency, OperationCounts
 
 MS = 1_000_000
 LOGGER = {
@@ -52,7 +52,7 @@ def logged(filesystem: str, commit: float, seed: int = 1, **change: Any) -> Tria
             "phase_ns": {"logging": int(commit * 1000 * MS)},
             "ops": None,
             "sync_ns": None,
-            "flash": {"logging": Counts(reads=1, programs=40_000, erases=600)},
+            "flash": {"logging": OperationCounts(reads=1, programs=40_000, erases=600)},
             "flash_sync": None,
             "provenance": {
                 "workload": LOGGER,
@@ -64,13 +64,13 @@ def logged(filesystem: str, commit: float, seed: int = 1, **change: Any) -> Tria
 
 
 def setting(*trials: Trial) -> Setting:
-    (found,) = groups.group(trials)
+    (found,) = groups.group_trials(trials)
     return found
 
 
 def judged(limit: str, *trials: Trial) -> Judgement:
     of = setting(*trials)
-    (found,) = limits.judge(of, of.ensembles[0], Limits((asked.parse(limit),)))
+    (found,) = limits.judge_ensemble(of, of.ensembles[0], Limits((limitsyntax.parse_limit(limit),)))
     return found
 
 
@@ -95,7 +95,7 @@ def judged(limit: str, *trials: Trial) -> Judgement:
 )
 def test_a_limit_is_any_figure_with_its_unit(limit: str, outcome: str) -> None:
     found = judged(limit, logged("jffs2", 30), logged("jffs2", 40, 2))
-    assert (found.limit, found.outcome) == (asked.parse(limit).text, outcome)
+    assert (found.limit, found.outcome) == (limitsyntax.parse_limit(limit).text, outcome)
 
 
 def test_a_limit_on_what_is_not_durable_says_so() -> None:
@@ -130,10 +130,10 @@ def test_where_nothing_is_durable_a_limit_on_it_is_not_known() -> None:
 
 def test_a_limit_of_another_workload_is_not_about_this_one() -> None:
     of = setting(samples.trial("jffs2"))
-    limit = asked.parse("commit.p99 < 1ms")
-    assert limits.judge(of, of.ensembles[0], Limits((limit,))) == []
+    limit = limitsyntax.parse_limit("commit.p99 < 1ms")
+    assert limits.judge_ensemble(of, of.ensembles[0], Limits((limit,))) == []
     words = [("ffsmark", of.words), ("logger", setting(logged("jffs2", 1)).words)]
-    assert asked.mistakes([limit], words) == []
+    assert limitsyntax.check_limits([limit], words) == []
 
 
 @pytest.mark.parametrize(
@@ -157,28 +157,30 @@ def test_a_limit_of_another_workload_is_not_about_this_one() -> None:
 )
 def test_what_is_wrong_with_a_limit_is_told(limit: str, said: str) -> None:
     words = setting(logged("jffs2", 1)).words
-    (wrong,) = asked.mistakes([asked.parse(limit)], [("logger", words)])
-    assert wrong.startswith(f"limit '{asked.parse(limit).text}': ")
+    (wrong,) = limitsyntax.check_limits([limitsyntax.parse_limit(limit)], [("logger", words)])
+    assert wrong.startswith(f"limit '{limitsyntax.parse_limit(limit).text}': ")
     assert said in wrong
 
 
 @pytest.mark.parametrize("text", ["commit.p99", "commit.p99 50ms", "< 50ms", "a = 3", "a < ", ""])
 def test_what_is_no_limit_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"write a figure, < or >, and a value, such as 'record"):
-        asked.parse(text)
+        limitsyntax.parse_limit(text)
 
 
 def test_a_table_is_the_same_words() -> None:
     told = {"commit": {"p99": "< 50ms", "max": "< 1s"}, "ram": "< 4M"}
     texts = ["commit.p99 < 50ms", "commit.max < 1s", "ram < 4M"]
-    assert [limit.text for limit in asked.table(told)] == texts
+    assert [limit.text for limit in limitsyntax.parse_limit_table(told)] == texts
     with pytest.raises(UsageError, match=r"(?s)'commit.p99 50ms'.*'ram 4'"):
-        asked.table({"commit": {"p99": "50ms"}, "ram": 4})
+        limitsyntax.parse_limit_table({"commit": {"p99": "50ms"}, "ram": 4})
 
 
 def test_limits_given_go_before_those_of_the_study() -> None:
-    own = Limits(tuple(map(asked.parse, ("latency.commit.p99 < 9ms", "ram < 1M"))), 5, 100)
-    given = Limits((asked.parse("commit.p99 < 50ms"),), years=3)
+    own = Limits(
+        tuple(map(limitsyntax.parse_limit, ("latency.commit.p99 < 9ms", "ram < 1M"))), 5, 100
+    )
+    given = Limits((limitsyntax.parse_limit("commit.p99 < 50ms"),), years=3)
     found = given.over(own)
     assert [limit.text for limit in found.figures] == ["ram < 1M", "commit.p99 < 50ms"]
     assert (found.years, found.daily) == (3, 100)

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis import lines, modelled
+from nandlab.analysis import curvemodels, curvevalues
+from nandlab.analysis.curveplaces import CurvePlace
 from nandlab.analysis.curves import Curve
-from nandlab.analysis.lines import Line, Plot
-from nandlab.analysis.place import Place
+from nandlab.analysis.curvevalues import CurvePlot, PlotLine
 from nandlab.results.record import Trial
 
 
-def plot(told: dict[str, Any], trials: list[Trial], **change: object) -> Plot:
-    return lines.plots([Curve.model_validate({**told, **change})], trials)[0]
+def plot(told: dict[str, Any], trials: list[Trial], **change: object) -> CurvePlot:
+    return curvevalues.make_curve_plots([Curve.model_validate({**told, **change})], trials)[0]
 
 
-def line(found: Plot, title: str) -> Line:
+def line(found: CurvePlot, title: str) -> PlotLine:
     return next(one for one in found.lines if one.title == title)
 
 
@@ -122,8 +122,11 @@ def test_a_figure_of_a_point() -> None:
     trial = made.reader("jffs2", 128, 1)
     phase = trial.phase("sequential_8")
     assert phase is not None
-    at = Place(trial, phase)
-    known = {n: lines.value(f"point.{n}", at) for n in ("time", "mean", "reads", "median", "p99")}
+    at = CurvePlace(trial, phase)
+    known = {
+        n: curvevalues.compute_place_figure(f"point.{n}", at)
+        for n in ("time", "mean", "reads", "median", "p99")
+    }
     assert known == {
         "time": 15_014_999,
         "mean": 15_014_999 / 8,
@@ -131,9 +134,11 @@ def test_a_figure_of_a_point() -> None:
         "median": 1_876_874,
         "p99": 3_753_748,
     }
-    assert lines.value("point.per_s", at) == pytest.approx(8 / 0.015015)
-    assert lines.value("point.bytes_per_s", at) == pytest.approx(8 * 4096 / 0.015015)
-    assert lines.value("point.idle", at) is None
+    assert curvevalues.compute_place_figure("point.per_s", at) == pytest.approx(8 / 0.015015)
+    assert curvevalues.compute_place_figure("point.bytes_per_s", at) == pytest.approx(
+        8 * 4096 / 0.015015
+    )
+    assert curvevalues.compute_place_figure("point.idle", at) is None
 
 
 def test_the_latency_of_a_kind_that_other_phases_make_too_is_of_no_point() -> None:
@@ -141,9 +146,12 @@ def test_the_latency_of_a_kind_that_other_phases_make_too_is_of_no_point() -> No
     both = [p.model_copy(update={"operations": {"read": 8}}) for p in phases]
     latency = {"read": made.latency(phases[0])}
     trial = made.reader(phases=both, latency_ns=latency)
-    assert lines.value("point.p99", Place(trial, both[0])) is None
+    assert curvevalues.compute_place_figure("point.p99", CurvePlace(trial, both[0])) is None
     alone = made.reader(phases=both[:1], latency_ns=latency)
-    assert lines.value("point.p99", Place(alone, both[0])) == latency["read"].p99
+    assert (
+        curvevalues.compute_place_figure("point.p99", CurvePlace(alone, both[0]))
+        == latency["read"].p99
+    )
 
 
 def test_phases_that_prepare_are_no_points() -> None:
@@ -153,10 +161,14 @@ def test_phases_that_prepare_are_no_points() -> None:
 
 
 def test_a_model_has_lines_of_its_own_that_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def more(y: str, at: Place) -> float | None:
-        return None if at.trial.filesystem == "jffs2" else 14 + (lines.value(y, at) or 0)
+    def more(y: str, at: CurvePlace) -> float | None:
+        return (
+            None
+            if at.trial.filesystem == "jffs2"
+            else 14 + (curvevalues.compute_place_figure(y, at) or 0)
+        )
 
-    monkeypatch.setitem(modelled.MODELS, "more", more)
+    monkeypatch.setitem(curvemodels.CURVE_MODELS, "more", more)
     trials = [t for t in made.readers() if t.filesystem in ("jffs2", "ubifs")]
     found = plot(made.GAIN, trials, y="point.reads", modelled="more", lines=["at.pattern"])
     given = [one for one in found.lines if one.modelled]

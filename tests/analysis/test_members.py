@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import samples
 
-from nandlab.analysis import answers, asked, groups, judging, members, moved
-from nandlab.analysis.limits import Limits, judge
-from nandlab.results.measures import Doubt, Series, StepTaken
+from nandlab.analysis import answers, figurechanges, groups, limitsyntax, members, verdictmaker
+from nandlab.analysis.limits import Limits, judge_ensemble
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import Doubt, Series, StepResult
 
 
 def twin(trial: Trial, seed: int, **change: object) -> Trial:
@@ -18,7 +18,7 @@ def twin(trial: Trial, seed: int, **change: object) -> Trial:
 
 
 def ensemble(*trials: Trial) -> groups.Ensemble:
-    ((found,),) = (setting.ensembles for setting in groups.group(trials))
+    ((found,),) = (setting.ensembles for setting in groups.group_trials(trials))
     return found
 
 
@@ -27,7 +27,7 @@ def test_trials_that_are_one_to_the_nanosecond_are_one_member() -> None:
     found = ensemble(one, twin(one, 2), twin(one, 3), samples.trial("jffs2", seed=4))
     assert [t.seed for t in found.ok] == [1, 4]
     assert (found.alike, found.failed) == (2, 0)
-    setting = groups.group(found.trials)[0]
+    setting = groups.group_trials(found.trials)[0]
     spread = found.spread(setting.headline)
     assert spread is not None
     assert spread.n == 2
@@ -36,7 +36,7 @@ def test_trials_that_are_one_to_the_nanosecond_are_one_member() -> None:
 def test_a_nanosecond_or_an_offset_tells_members_apart() -> None:
     one = samples.trial("jffs2")
     first, *others = one.steps
-    later = [StepTaken(name=first.name, ns=first.ns + 1), *others]
+    later = [StepResult(name=first.name, ns=first.ns + 1), *others]
     assert ensemble(one, twin(one, 2, steps=later)).alike == 0
     assert ensemble(one, twin(one, 2, phase_offset_ms=307.0)).alike == 0
     slow = [p.model_copy(update={"ns": p.ns and p.ns + 1}) for p in one.phases]
@@ -47,17 +47,19 @@ def test_what_failed_or_has_no_times_is_like_no_other() -> None:
     failed = samples.failed()
     found = ensemble(failed, twin(failed, 91))
     assert (found.alike, found.failed, found.ok) == (0, 2, ())
-    assert members.course(samples.trial("jffs2", phase_ns={}, sync_ns={}, step_ns={})) is None
+    assert (
+        members.make_course_key(samples.trial("jffs2", phase_ns={}, sync_ns={}, step_ns={})) is None
+    )
 
 
 def test_equal_members_are_told_and_rank_nothing() -> None:
     pairs = [samples.trial(fs) for fs in ("jffs2", "ubifs")]
     trials = [t for one in pairs for t in (one, twin(one, 2))]
-    told = answers.caveats(samples.head(trials), trials, [])
+    told = answers.list_caveats(samples.head(trials), trials, [])
     assert any("one trial to the nanosecond" in line and "1 instead of 2" in line for line in told)
-    assert answers.singles(trials) == 2
-    (setting,) = groups.group(trials)
-    found = judging.of_setting({}, setting, Limits(), samples.NAMING)
+    assert answers.count_single_trial_configurations(trials) == 2
+    (setting,) = groups.group_trials(trials)
+    found = verdictmaker.judge_setting({}, setting, Limits(), samples.NAMING)
     assert [row.call for row in found.rows] == ["open", "open"]
     (gap,) = [gap for gap in found.gaps if gap.what == "a single trial"]
     assert gap.do == "leave phase_offsets_ms out: its members are one trial"
@@ -92,48 +94,52 @@ def test_ram_measured_apart_joins_the_times_and_leaves_no_doubt_on_them() -> Non
     found = ensemble(*trials)
     assert [t.id for t in found.trials] == [t.id for t in trials[:3]]
     assert [t.phases for t in found.trials] == [t.phases for t in trials[:3]]
-    (setting,) = groups.group(trials)
+    (setting,) = groups.group_trials(trials)
     peak = found.spread(setting.figure("memory.peak"))
     assert peak is not None
     assert (peak.n, peak.min, peak.max) == (2, 1 << 20, 2 << 20)
     assert not any(t.warnings for t in found.trials)
     assert found.trials[0].line("memory.bytes") is not None
-    assert answers.caveats(samples.head(trials), trials, []) == []
+    assert answers.list_caveats(samples.head(trials), trials, []) == []
 
 
 def test_a_verdict_joins_latency_and_ram() -> None:
-    (setting,) = groups.group(three())
-    limits = Limits(tuple(map(asked.parse, ("ram < 4M", "read.p99 < 999s"))))
-    judged = judge(setting, setting.ensembles[0], limits)
+    (setting,) = groups.group_trials(three())
+    limits = Limits(tuple(map(limitsyntax.parse_limit, ("ram < 4M", "read.p99 < 999s"))))
+    judged = judge_ensemble(setting, setting.ensembles[0], limits)
     assert [j.outcome for j in judged] == ["met", "met"]
-    assert [row.call for row in judging.of_setting({}, setting, limits, samples.NAMING).rows] == [
-        "take"
-    ]
+    assert [
+        row.call for row in verdictmaker.judge_setting({}, setting, limits, samples.NAMING).rows
+    ] == ["take"]
 
 
 def test_doubts_about_ram_come_with_it_and_what_failed_apart_is_not_known() -> None:
     one, *others = three()
     lost = apart(one, 5, warnings=[MEASURED, LOST])
-    assert [w.code for w in members.joined([one, lost])[0].warnings] == ["memory_lost"]
+    assert [w.code for w in members.join_memory_trials([one, lost])[0].warnings] == ["memory_lost"]
     failed = apart(one, 5, status="trial_failed", measured={}, series=[])
-    (setting,) = groups.group([one, *others[:2], failed])
-    limits = Limits((asked.parse("ram < 4M"),))
-    assert [j.outcome for j in judge(setting, setting.ensembles[0], limits)] == ["unknown"]
+    (setting,) = groups.group_trials([one, *others[:2], failed])
+    limits = Limits((limitsyntax.parse_limit("ram < 4M"),))
+    assert [j.outcome for j in judge_ensemble(setting, setting.ensembles[0], limits)] == ["unknown"]
     assert setting.ensembles[0].failed == 0
-    (caveat,) = answers.caveats(samples.head([one, failed]), [one, *others[:2], failed], [])
+    (caveat,) = answers.list_caveats(samples.head([one, failed]), [one, *others[:2], failed], [])
     assert "1 failed" in caveat
 
 
 def test_a_study_of_memory_alone_is_as_it_was() -> None:
     trials = [apart(samples.trial("jffs2", seed=seed), 7) for seed in (1, 2)]
-    assert members.split(trials) == (trials, [])
-    assert members.joined(trials) == trials
+    assert members.split_memory_trials(trials) == (trials, [])
+    assert members.join_memory_trials(trials) == trials
 
 
 def test_what_moved_in_a_trial_apart_is_told() -> None:
     trials = three()
     now = [*trials[:4], apart(trials[1], 3 << 20)]
     unlike = {trials[4].id: ["measured"]}
-    found = moved.held(list(zip(trials, now, strict=True)), unlike, ["memory.peak"])  # type: ignore[arg-type]
+    found = figurechanges.compare_configurations(
+        list(zip(trials, now, strict=True)),
+        unlike,  # type: ignore[arg-type]
+        ["memory.peak"],
+    )
     assert [bool(one.moved) for one in found] == [False, True]
     assert [len(one.trials) for one in found] == [3, 2]

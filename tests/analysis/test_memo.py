@@ -14,7 +14,7 @@ from nandlab.results.record import Trial
 def test_each_trial_is_read_once_and_a_copy_anew() -> None:
     calls: list[int] = []
 
-    @memo.once
+    @memo.memoize_by_trial
     def seed(trial: Trial) -> int:
         calls.append(trial.seed)
         return trial.seed
@@ -26,11 +26,11 @@ def test_each_trial_is_read_once_and_a_copy_anew() -> None:
 
 
 def test_a_trial_that_is_gone_leaves_nothing() -> None:
-    seed = memo.once(lambda trial: trial.seed)
-    before = len(memo._VALUES)
+    seed = memo.memoize_by_trial(lambda trial: trial.seed)
+    before = len(memo._VALUES_BY_TRIAL)
     trial = samples.trial(seed=3)
     assert seed(trial) == 3
-    assert len(memo._VALUES) == before + 1
+    assert len(memo._VALUES_BY_TRIAL) == before + 1
     del trial
     gc.collect()
-    assert len(memo._VALUES) <= before
+    assert len(memo._VALUES_BY_TRIAL) <= before

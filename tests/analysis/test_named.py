@@ -6,19 +6,24 @@ from __future__ import annotations
 import pytest
 import samples
 
-from nandlab.analysis import words
-from nandlab.analysis.figures import FAMILIES
-from nandlab.analysis.groups import group
-from nandlab.analysis.named import follows, known, meant, names
+from nandlab.analysis import workloadwords
+from nandlab.analysis.figurenames import (
+    is_derived_figure,
+    list_figure_names,
+    list_setting_figure_names,
+    match_figure_names,
+)
+from nandlab.analysis.figures import FIGURE_FAMILIES
+from nandlab.analysis.groups import group_trials
 from nandlab.base.errors import UsageError
 
-SETTINGS = group(samples.study())
-THERE = known(SETTINGS)
+SETTINGS = group_trials(samples.study())
+THERE = list_setting_figure_names(SETTINGS)
 
 
 def test_every_name_is_a_figures_that_a_trial_has() -> None:
     (setting,) = SETTINGS
-    assert names(setting.trials, setting.words) == THERE
+    assert list_figure_names(setting.trials, setting.words) == THERE
     assert len(THERE) == len(set(THERE)) > 60
     for name in THERE:
         figure = setting.figure(name)
@@ -28,10 +33,10 @@ def test_every_name_is_a_figures_that_a_trial_has() -> None:
 def test_each_family_is_asked_for_its_names() -> None:
     here = {name.partition(".")[0] for name in THERE}
     not_measured = {"image", "life", "energy", "ready", "power"}
-    assert here == set(FAMILIES) - not_measured
+    assert here == set(FIGURE_FAMILIES) - not_measured
     one = {"f": 1}
     trial = samples.trial().model_copy(update={"measured": {"memory": {"peak": 5}, "cpu": one}})
-    told = names([trial], SETTINGS[0].words)
+    told = list_figure_names([trial], SETTINGS[0].words)
     assert {"memory.peak", "cpu.f"} <= set(told)
 
 
@@ -39,12 +44,14 @@ def test_a_part_whose_name_no_figure_can_bear_is_left_out() -> None:
     trial = samples.trial()
     dotted = trial.phases[0].model_copy(update={"name": "a.b+c"})
     odd = trial.model_copy(update={"phases": [*trial.phases, dotted]})
-    assert names([odd], words.of([odd])) == names([trial], words.of([trial]))
+    assert list_figure_names(
+        [odd], workloadwords.make_words_for_trials([odd])
+    ) == list_figure_names([trial], workloadwords.make_words_for_trials([trial]))
 
 
 def test_a_failed_trial_has_no_figure() -> None:
     lost = samples.trial().model_copy(update={"status": "board_lost"})
-    assert names([lost], SETTINGS[0].words) == []
+    assert list_figure_names([lost], SETTINGS[0].words) == []
 
 
 @pytest.mark.parametrize(
@@ -58,7 +65,7 @@ def test_a_failed_trial_has_no_figure() -> None:
     ],
 )
 def test_a_name_its_end_or_a_pattern_is_meant(asked: str, found: list[str]) -> None:
-    assert meant(asked, THERE) == found
+    assert match_figure_names(asked, THERE) == found
 
 
 @pytest.mark.parametrize(
@@ -73,7 +80,7 @@ def test_a_name_its_end_or_a_pattern_is_meant(asked: str, found: list[str]) -> N
 )
 def test_an_unknown_name_is_told_the_nearest(asked: str, near: str) -> None:
     with pytest.raises(UsageError, match=f"no trial here has a figure '{asked}'; nearest: ") as e:
-        meant(asked, THERE)
+        match_figure_names(asked, THERE)
     nearest = str(e.value).partition("nearest: ")[2].split(", ")
     assert near in nearest
     assert len(nearest) <= 3
@@ -82,11 +89,11 @@ def test_an_unknown_name_is_told_the_nearest(asked: str, near: str) -> None:
 @pytest.mark.parametrize("asked", ["", "qqqqqqq", "*.qqq"])
 def test_what_is_like_no_name_is_told_where_names_are(asked: str) -> None:
     with pytest.raises(UsageError, match="no trial here has a figure"):
-        meant(asked, THERE)
+        match_figure_names(asked, THERE)
 
 
 def test_rates_and_energy_follow_from_others() -> None:
-    kept = [n for n in THERE if not follows(n)]
+    kept = [n for n in THERE if not is_derived_figure(n)]
     assert {"chip.erases", "time", "phase.creation", "latency.append.p99"} <= set(kept)
     for name in ("phase.creation.per_s", "energy.total", "latency.writes.p99", "bytes.read.per_s"):
-        assert follows(name)
+        assert is_derived_figure(name)

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import claims, parts, words
-from nandlab.analysis.figures import find
+from nandlab.analysis import claimparts, claims, workloadwords
+from nandlab.analysis.figures import find_figure
 from nandlab.analysis.spread import Spread
 from nandlab.base.errors import UsageError
-from nandlab.catalog.paper import Claim, PaperModel, Part, Selector
-from nandlab.results.measures import Phase
+from nandlab.catalog.paper import Claim, ClaimPart, PaperModel, Selector
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import Phase
 
 OFF = Selector(filesystem="jffs2", state="fresh", options={"read_ahead": "0"})
 ON = Selector(filesystem="jffs2", state="fresh", options={"read_ahead": "128"})
@@ -29,18 +29,23 @@ def swept(read_ahead: str, at: int, seed: int = 1, **change: int) -> Trial:
     return made.model_copy(update={"phases": [Phase(name=n, ns=t) for n, t in times.items()]})
 
 
-def part(**change: Any) -> Part:
+def part(**change: Any) -> ClaimPart:
     given = {"label": "off / on", "figure": "phase.{}", "each": "seq_*", "of": OFF, "over": ON}
-    return Part.model_validate({**given, "direction": "below 1", **change})
+    return ClaimPart.model_validate({**given, "direction": "below 1", **change})
 
 
-def measured(of: Part, trials: list[Trial]) -> list[tuple[str, Spread | None]]:
+def measured(of: ClaimPart, trials: list[Trial]) -> list[tuple[str, Spread | None]]:
     told = Claim(id="c", text="t", said="s", where="w", parts=[of])
     paper = PaperModel.model_validate(
         {"name": "p", "summary": "s", "citation": "c", "platform": "f", "workload": "w"}
         | {"part": samples.CHIP.part, "claims": [told]}
     )
-    return [(p.label, s) for p, s in parts.numbers(paper, of, trials, words.of(trials))]
+    return [
+        (p.label, s)
+        for p, s in claimparts.compute_claim_part_numbers(
+            paper, of, trials, workloadwords.make_words_for_trials(trials)
+        )
+    ]
 
 
 BOTH = [swept("0", 0), swept("128", 1)]
@@ -113,7 +118,7 @@ def spread_of(*values: float) -> Spread:
 def test_verdicts_of_savings_and_of_what_shall_not_change(
     given: dict[str, Any], values: list[float], verdict: str
 ) -> None:
-    assert claims.verdict([(part(**given), spread_of(*values))]) == verdict
+    assert claims.judge_claim([(part(**given), spread_of(*values))]) == verdict
 
 
 @pytest.mark.parametrize(
@@ -139,7 +144,9 @@ def test_a_basis_may_be_other_phases_of_the_same_trials() -> None:
         | {"part": samples.CHIP.part, "claims": [told], "bases": [basis]}
     )
     trials = [swept("0", 0, random_64=33), swept("128", 1, random_64=100)]
-    (row,) = claims.rows(paper, trials, lambda _: words.of(trials))
+    (row,) = claims.list_claim_results(
+        paper, trials, lambda _: workloadwords.make_words_for_trials(trials)
+    )
     assert row.numbers[0].ours is not None
     assert row.numbers[0].ours.median == pytest.approx(0.5)
     (other,) = row.others
@@ -151,9 +158,14 @@ def test_a_phase_has_a_rate_of_the_bytes_that_it_moved() -> None:
     made = swept("0", 0)
     phase = made.phases[0].model_copy(update={"bytes": {"read": 60}, "ns": 30})
     trial = made.model_copy(update={"phases": [phase]})
-    figure = find("phase.seq_8.read_per_s", words.of([trial]))
+    figure = find_figure("phase.seq_8.read_per_s", workloadwords.make_words_for_trials([trial]))
     assert (figure(trial), figure.better) == (2e9, "more")
-    assert find("phase.seq_8.written_per_s", words.of([trial]))(trial) is None
+    assert (
+        find_figure("phase.seq_8.written_per_s", workloadwords.make_words_for_trials([trial]))(
+            trial
+        )
+        is None
+    )
 
 
 def test_a_paper_s_selectors_are_named_and_a_wrong_name_is_told() -> None:
@@ -187,7 +199,7 @@ def test_figures_are_summed_and_a_pattern_s_end_names_other_phases() -> None:
     assert found is not None
     assert label == "off / on, seq 8"
     assert found.median == pytest.approx((99 + 30) / 200)
-    of = words.of(BOTH)
-    assert find("phase.seq_8+phase.nowhere", of)(BOTH[0]) is None
+    of = workloadwords.make_words_for_trials(BOTH)
+    assert find_figure("phase.seq_8+phase.nowhere", of)(BOTH[0]) is None
     with pytest.raises(UsageError, match="several quantities"):
-        find("phase.seq_8+chip.erases", of)
+        find_figure("phase.seq_8+chip.erases", of)

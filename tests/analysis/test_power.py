@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import judging, power, totals
-from nandlab.analysis.asked import POWER
-from nandlab.analysis.criteria import Cell
-from nandlab.analysis.limits import Limits, given, of_study
+from nandlab.analysis import promises, totals, verdictmaker
+from nandlab.analysis.criteria import VerdictCell
+from nandlab.analysis.limits import Limits, parse_command_limits, parse_study_limits
+from nandlab.analysis.limitsyntax import NO_LOSS_LIMIT
 from nandlab.analysis.verdict import Verdict
 from nandlab.base.errors import UsageError
-from nandlab.report import verdicts
-from nandlab.report.sheets import markdown
-from nandlab.results.cuts import Cuts
-from nandlab.results.measures import Counts
+from nandlab.report import verdicttext
+from nandlab.report.sheets import render_markdown_sheets
+from nandlab.results.cutsummaries import CutSummary
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import OperationCounts
 
 UNKNOWN = "(what it keeps after a power cut is not told)"
 
@@ -39,11 +39,11 @@ def pair(filesystem: str, seconds: float, **change: Any) -> list[Trial]:
 
 def judged(*trials: list[Trial], limits: Limits | None = None) -> Verdict:
     every = [t for of_one in trials for t in of_one]
-    (found,) = judging.of_run({}, every, samples.NAMING, limits or Limits())
+    (found,) = verdictmaker.judge_run({}, every, samples.NAMING, limits or Limits())
     return found
 
 
-def cut_cell(found: Verdict, name: str) -> Cell:
+def cut_cell(found: Verdict, name: str) -> VerdictCell:
     """What is said of power cuts."""
     names = [c.name for c in found.criteria]
     return found.row(name).cells[names.index("power.lost")]
@@ -73,7 +73,11 @@ def test_what_promises_nothing_is_never_taken_by_default() -> None:
 
 
 def test_it_may_be_taken_where_data_may_be_lost() -> None:
-    found = judged(pair("nftl-fat32", 10), pair("ubifs", 20), limits=given(["power may lose data"]))
+    found = judged(
+        pair("nftl-fat32", 10),
+        pair("ubifs", 20),
+        limits=parse_command_limits(["power may lose data"]),
+    )
     assert [(r.name, r.call) for r in found.rows] == [("NFTL+FAT32", "take"), ("UBIFS", "next")]
     assert found.sentence.startswith("Take NFTL+FAT32 (it promises nothing after a power cut): ")
     assert not [g for g in found.gaps if g.what == "power cuts"]
@@ -81,7 +85,7 @@ def test_it_may_be_taken_where_data_may_be_lost() -> None:
 
 @pytest.mark.parametrize("limit", ["power = no synced data lost", "power.lost < 1"])
 def test_asked_for_it_decides(limit: str) -> None:
-    under = given([limit])
+    under = parse_command_limits([limit])
     held = [t.beside([cut("ubifs", excused={})]) for t in pair("ubifs", 30)]
     found = judged(pair("jffs2", 10), held, pair("nftl-fat32", 5), limits=under)
     assert {r.name: r.call for r in found.rows} == {
@@ -99,21 +103,25 @@ def test_limits_on_power_are_read_from_a_study() -> None:
         "chip": {"part": "x"},
         "loads": [{"name": "logger", "daily_write": "1M"}],
     }
-    assert of_study({}) == Limits()
-    assert of_study({"limits": {"power": "no synced data lost"}}).figures == (POWER,)
-    assert of_study({"product": product}).figures == (POWER,)
+    assert parse_study_limits({}) == Limits()
+    assert parse_study_limits({"limits": {"power": "no synced data lost"}}).figures == (
+        NO_LOSS_LIMIT,
+    )
+    assert parse_study_limits({"product": product}).figures == (NO_LOSS_LIMIT,)
     own = {"power": {"lost": "< 3"}}
-    assert [x.text for x in of_study({"product": product, "limits": own}).figures] == [
+    assert [x.text for x in parse_study_limits({"product": product, "limits": own}).figures] == [
         "power.lost < 3"
     ]
-    waived = of_study({"product": product, "limits": {"power": "may lose data"}})
+    waived = parse_study_limits({"product": product, "limits": {"power": "may lose data"}})
     assert (waived.figures, waived.may_lose) == ((), True)
-    assert given(["power = no synced data lost"]).over(waived).figures == (POWER,)
-    assert not given(["power = no synced data lost"]).over(waived).may_lose
-    asked = of_study({"product": product})
-    assert given(["power = may lose data"]).over(asked).figures == ()
+    assert parse_command_limits(["power = no synced data lost"]).over(waived).figures == (
+        NO_LOSS_LIMIT,
+    )
+    assert not parse_command_limits(["power = no synced data lost"]).over(waived).may_lose
+    asked = parse_study_limits({"product": product})
+    assert parse_command_limits(["power = may lose data"]).over(asked).figures == ()
     with pytest.raises(UsageError, match="write power = 'no synced data lost', or 'may lose data'"):
-        of_study({"limits": {"power": "some"}})
+        parse_study_limits({"limits": {"power": "some"}})
 
 
 def test_an_older_run_does_not_tell_and_says_so() -> None:
@@ -124,18 +132,20 @@ def test_an_older_run_does_not_tell_and_says_so() -> None:
 def test_an_entry_that_is_none_of_ours_tells_nothing() -> None:
     entry = {"title": "X", "power": {"keeps": "all of it"}}
     (one, _) = pair("jffs2", 1, provenance={"filesystem": entry})
-    assert power.of_trial(one, samples.NAMING) == power.NOT_TOLD
+    assert promises.find_trial_promise(one, samples.NAMING) == promises.UNKNOWN_PROMISE
 
 
 def test_a_terminal_has_promise_test_and_source_of_each() -> None:
     promise = samples.POWER["promises"]
-    assert power.lines([*pair("jffs2", 10), *pair("jffs2", 20)], samples.NAMING) == [
+    assert promises.list_promise_lines(
+        [*pair("jffs2", 10), *pair("jffs2", 20)], samples.NAMING
+    ) == [
         "After a power cut:",
         f"  JFFS2: {promise}; seen elsewhere (docs/power-cuts-seen.md): ten cuts: nothing lost; "
         "source: A paper, section 1.; cut here: not known: nandlab powercut runs/a",
         "",
     ]
-    assert power.lines(older("jffs2", 10), samples.NAMING) == []
+    assert promises.list_promise_lines(older("jffs2", 10), samples.NAMING) == []
 
 
 def test_of_a_load_that_only_reads_nothing_is_said_of_power_cuts() -> None:
@@ -146,7 +156,8 @@ def test_of_a_load_that_only_reads_nothing_is_said_of_power_cuts() -> None:
                 update={
                     "bytes": {"read": 4096},
                     "phases": [
-                        p.model_copy(update={"chip": Counts(reads=9, **none)}) for p in t.phases
+                        p.model_copy(update={"chip": OperationCounts(reads=9, **none)})
+                        for p in t.phases
                     ],
                 }
             )
@@ -158,19 +169,19 @@ def test_of_a_load_that_only_reads_nothing_is_said_of_power_cuts() -> None:
     assert "power.lost" not in [c.name for c in found.criteria]
 
 
-def cut(filesystem: str, **change: Any) -> Cuts:
+def cut(filesystem: str, **change: Any) -> CutSummary:
     told = {
         **{"filesystem": filesystem, "options": {}, "chip": samples.CHIP.part, "kernel": "6.1"},
         **{"load": "config", "faulty": False, "operations": 40, "cut": 40, "points": 1200},
         **{"excused": {"unreadable (unstable cells)": 3}, "lost": {}},
     }
-    return Cuts.model_validate({**told, **change})
+    return CutSummary.model_validate({**told, **change})
 
 
 def changing(trial: Trial) -> int:
     """Programs and erases of a trial's load."""
     kinds = ("programs", "erases")
-    return sum(n for kind in kinds if (n := totals.chip_total(trial, kind)) is not None)
+    return sum(n for kind in kinds if (n := totals.count_chip_operations(trial, kind)) is not None)
 
 
 def tried(trial: Trial) -> str:
@@ -203,9 +214,11 @@ def test_unstable_cells_stand_beside_the_count_in_cell_and_sentence() -> None:
         "Power cuts are a sample: 186 to 1,200 points at each of the 40 flash operations of "
         f"short loads; a trial's load makes {changing(taken[0]):,} to {changing(avoided[0]):,}."
     ) in found.sentence
-    text = " ".join(" ".join(verdicts.lines(found)).split())
+    text = " ".join(" ".join(verdicttext.render_verdict(found)).split())
     assert "3 of 1,200 (unreadable 3)" in text
-    assert "0 of 1,200 fail, 3 unstable ✓" in markdown([verdicts.sheet(found)])
+    assert "0 of 1,200 fail, 3 unstable ✓" in render_markdown_sheets(
+        [verdicttext.make_verdict_sheet(found)]
+    )
 
 
 def test_what_cannot_be_mounted_did_not_hold() -> None:
@@ -222,7 +235,7 @@ def test_what_cannot_be_mounted_did_not_hold() -> None:
 def test_what_held_here_is_told_apart_from_what_was_seen_elsewhere() -> None:
     """That each point held is of this load on this medium, and stands beside no other campaign."""
     (one, _) = [t.beside([cut("ubifs", excused={})]) for t in pair("ubifs", 20)]
-    (line,) = [x for x in power.lines([one], samples.NAMING) if "UBIFS" in x]
+    (line,) = [x for x in promises.list_promise_lines([one], samples.NAMING) if "UBIFS" in x]
     elsewhere, here = line.split("cut here: ")
     assert here == f"{tried(one)}: each held"
     assert f"seen elsewhere (docs/power-cuts-seen.md): {samples.POWER['tested']}" in elsewhere
@@ -231,14 +244,14 @@ def test_what_held_here_is_told_apart_from_what_was_seen_elsewhere() -> None:
 def test_a_campaign_is_told_to_be_a_sample_of_a_longer_load_alone() -> None:
     (one, _) = pair("ubifs", 20)
     many = cut("ubifs", operations=changing(one), cut=40, excused={})
-    kept = power.of_trial(one.beside([many]), samples.NAMING).kept
+    kept = promises.find_trial_promise(one.beside([many]), samples.NAMING).kept
     assert kept == f"1,200 points at 40 of {changing(one):,} flash operations (config): each held"
 
 
 def test_a_campaign_that_is_not_done_says_so() -> None:
     (one, _) = pair("ubifs", 20)
     going = cut("ubifs", pieces=4, done=3, excused={})
-    assert "1 unfinished" in power.of_trial(one.beside([going]), samples.NAMING).kept
+    assert "1 unfinished" in promises.find_trial_promise(one.beside([going]), samples.NAMING).kept
 
 
 def test_loads_without_a_flash_operation_tell_nothing_of_what_is_kept() -> None:
@@ -248,12 +261,12 @@ def test_loads_without_a_flash_operation_tell_nothing_of_what_is_kept() -> None:
         ([nothing, cut("jffs2")], "1,200 points at 40 of 40"),
     ]:
         (fast, *_) = [t.beside(campaigns) for t in pair("jffs2", 10)]
-        assert words in power.lines([fast], samples.NAMING)[1]
+        assert words in promises.list_promise_lines([fast], samples.NAMING)[1]
     lost = [
         t.beside([cut("jffs2", operations=0, excused={}, lost={"lost": 1})])
         for t in pair("jffs2", 10)
     ]
-    assert ": 1 did not hold: lost 1" in power.lines(lost, samples.NAMING)[1]
+    assert ": 1 did not hold: lost 1" in promises.list_promise_lines(lost, samples.NAMING)[1]
 
 
 def test_who_is_faster_and_promises_nothing_is_told_why_it_is_not_taken() -> None:

@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_limits import LOGGER, OPTIONS, logged
 
-from nandlab.analysis import judging
-from nandlab.analysis.criteria import Cell
+from nandlab.analysis import verdictmaker
+from nandlab.analysis.criteria import VerdictCell
 from nandlab.analysis.verdict import Verdict
-from nandlab.results import cuts
-from nandlab.results.cuts import Cuts
-from nandlab.results.measures import Counts, Doubt, EraseSpread
+from nandlab.results import cutsummaries
+from nandlab.results.cutsummaries import CutSummary
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import Doubt, EraseSpread, OperationCounts
 
 MIB = 1 << 20
 CHIP = {"part": samples.CHIP.part}
@@ -36,9 +36,9 @@ SPEC: dict[str, Any] = {
 }
 
 
-def counted(erases: int) -> Counts:
+def counted(erases: int) -> OperationCounts:
     """What the chip counts where its blocks were erased half as often as the worst."""
-    return Counts(reads=1, programs=40_000, erases=erases * samples.CHIP.blocks // 2)
+    return OperationCounts(reads=1, programs=40_000, erases=erases * samples.CHIP.blocks // 2)
 
 
 def worn(filesystem: str, commit: float, seed: int = 1, erases: int = 8, **change: Any) -> Trial:
@@ -68,9 +68,9 @@ def held(trials: list[Trial]) -> list[Trial]:
     return [t.beside([campaign(t)]) for t in trials]
 
 
-def campaign(of: Trial) -> Cuts:
+def campaign(of: Trial) -> CutSummary:
     """A whole campaign on the trial's medium in which all held."""
-    return Cuts(
+    return CutSummary(
         filesystem=of.filesystem,
         options=of.options,
         chip=of.chip.part,
@@ -86,14 +86,14 @@ def campaign(of: Trial) -> Cuts:
 
 
 def judged(trials: list[Trial], spec: dict[str, Any] | None = None) -> Verdict:
-    return judging.of_run(spec or SPEC, held(trials), samples.NAMING)[0]
+    return verdictmaker.judge_run(spec or SPEC, held(trials), samples.NAMING)[0]
 
 
 def calls(found: Verdict) -> dict[str, str]:
     return {row.name: row.call for row in found.rows}
 
 
-def cell(found: Verdict, name: str, title: str) -> Cell:
+def cell(found: Verdict, name: str, title: str) -> VerdictCell:
     titles = [c.title for c in found.criteria]
     return found.row(name).cells[titles.index(title)]
 
@@ -119,7 +119,7 @@ def test_the_speed_of_what_no_limit_is_on_decides_nothing() -> None:
 
 
 def test_power_that_nobody_cut_leaves_a_product_open() -> None:
-    found = judging.of_run(SPEC, pair("jffs2", 20), samples.NAMING)[0]
+    found = verdictmaker.judge_run(SPEC, pair("jffs2", 20), samples.NAMING)[0]
     assert calls(found) == {"JFFS2": "open"}
     assert [(g.what, g.do) for g in found.gaps] == [("power cuts", "nandlab powercut runs/a")]
 
@@ -180,7 +180,7 @@ def test_each_load_has_its_criteria_and_years_are_of_all() -> None:
     assert calls(found) == {"UBIFS": "take", "JFFS2": "fits"}
 
 
-def years(daily: dict[str, str], erases: int = 8) -> Cell:
+def years(daily: dict[str, str], erases: int = 8) -> VerdictCell:
     """Of JFFS2 under both loads, with these bytes a day."""
     loads = [{**load, "daily_write": daily[load["name"]]} for load in TWO["loads"]]
     spec = {**SPEC, "product": {**TWO, "loads": loads}}
@@ -219,7 +219,9 @@ def test_another_chip_or_other_parameters_are_none_of_its_loads() -> None:
     chip = {**SPEC["product"], "chip": {"part": "another"}}
     load = {**SPEC["product"], "loads": [{**SPEC["product"]["loads"][0], "records": 7}]}
     for product in (chip, load):
-        (found,) = judging.of_run({**SPEC, "product": product}, pair("jffs2", 20), samples.NAMING)
+        (found,) = verdictmaker.judge_run(
+            {**SPEC, "product": product}, pair("jffs2", 20), samples.NAMING
+        )
         assert found.title.startswith("logger on ")
         assert "years" not in [c.title for c in found.criteria]
 
@@ -233,8 +235,8 @@ def kept(folder: Path, trials: list[Trial]) -> Path:
     """A run with its campaigns beside it."""
     made = samples.folder(folder, trials, spec=SPEC)
     every = {t.filesystem: campaign(t) for t in trials}
-    (made.path / cuts.FOLDER).mkdir()
-    cuts.write(made.path / cuts.FOLDER, list(every.values()))
+    (made.path / cutsummaries.CUTS_FOLDER).mkdir()
+    cutsummaries.write_cut_summaries(made.path / cutsummaries.CUTS_FOLDER, list(every.values()))
     return made.path
 
 

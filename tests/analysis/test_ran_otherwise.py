@@ -8,14 +8,14 @@ from typing import Any
 
 import samples
 
-from nandlab.analysis import changed
-from nandlab.analysis.moved import of_runs
+from nandlab.analysis import setupdiff
+from nandlab.analysis.figurechanges import make_run_comparison
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.results.record import Trial
 
-BOARD = load("boards", "apf27", BoardModel)
+BOARD = load_noun("boards", "apf27", BoardModel)
 IDENTITY: dict[str, Any] = {
     "board": BOARD.model_dump(mode="json", exclude={"summary"}),
     "kernel": "6.1.0-50-amd64",
@@ -25,7 +25,7 @@ IDENTITY: dict[str, Any] = {
 
 
 def named(other: dict[str, Any]) -> list[str]:
-    return list(changed.board_lines(changed.of_boards(IDENTITY, other)))
+    return list(setupdiff.list_board_differences(setupdiff.compare_boards(IDENTITY, other)))
 
 
 def test_a_key_at_its_default_is_no_difference() -> None:
@@ -50,7 +50,7 @@ def test_model_kernel_packages_and_parts_have_a_line_each() -> None:
 
 
 def with_chip(trial: Trial, t_r_ns: int) -> Trial:
-    chip = load("chips", "apf27", ChipModel).model_dump(mode="json")
+    chip = load_noun("chips", "apf27", ChipModel).model_dump(mode="json")
     chip["timing"]["t_r_ns"] = t_r_ns
     return trial.knowing({**trial.sources, "chip": chip})
 
@@ -59,7 +59,7 @@ def test_another_chip_is_named_once_and_moves_nothing_by_itself(tmp_path: Path) 
     trials = [samples.trial(fs, seed=s) for fs in ("jffs2", "ubifs") for s in (1, 2)]
     a = samples.folder(tmp_path / "a", [with_chip(t, 25_000) for t in trials])
     b = samples.folder(tmp_path / "b", [with_chip(t, 50_000) for t in trials])
-    found = of_runs(a, b)
+    found = make_run_comparison(a, b)
     (line,) = found.changed
     assert line.startswith("chip ")
     assert "timing.t_r_ns 25000, now 50000" in line
@@ -72,8 +72,8 @@ def test_a_board_is_told_apart_from_figures(tmp_path: Path) -> None:
     trials = [samples.trial(seed=s) for s in (1, 2)]
     a = samples.folder(tmp_path / "a", trials, provenance=IDENTITY)
     b = samples.folder(tmp_path / "b", trials, provenance={**IDENTITY, "kernel": "6.12"})
-    found = of_runs(a, b)
+    found = make_run_comparison(a, b)
     assert found.changed == ["kernel: 6.1.0-50-amd64, now 6.12"]
     assert found.differences == []
     assert [one.moved for one in found.held] == [()]
-    assert of_runs(a, a).changed == []
+    assert make_run_comparison(a, a).changed == []

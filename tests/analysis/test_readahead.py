@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis.readahead import ADVICES, PAGE, OpenFile
-from nandlab.analysis.readpoints import Expected, replay
-from nandlab.analysis.readrules import RULES, rule_of, rule_of_kernel
+from nandlab.analysis.readahead import ADVICES, CACHE_PAGE_BYTES, OpenFile
+from nandlab.analysis.readpoints import ModelledReads, replay_requests
+from nandlab.analysis.readrules import READ_AHEAD_RULES, find_read_ahead_rule, find_rule_of_kernel
 from nandlab.base.errors import UsageError
 
 PAGES = 1280
@@ -22,7 +22,13 @@ every_rule = pytest.mark.parametrize("rule", OLD + TODAY)
 
 def read(rule: str, pages: Iterable[int], kib: int = 128, **how: str) -> list[int]:
     """The pages read for requests of one page each."""
-    found = replay([(page * PAGE, PAGE) for page in pages], PAGES * PAGE, kib, rule, **how)  # type: ignore[arg-type]
+    found = replay_requests(
+        [(page * CACHE_PAGE_BYTES, CACHE_PAGE_BYTES) for page in pages],
+        PAGES * CACHE_PAGE_BYTES,
+        kib,
+        rule,
+        **how,  # type: ignore[arg-type]
+    )
     return list(found.pages)
 
 
@@ -85,20 +91,22 @@ def test_today_history_must_exceed_the_request(rule: str) -> None:
 @pytest.mark.parametrize(("rule", "last"), [("5.10", 195), ("6.1", 195), ("6.12", 195)])
 def test_a_request_larger_than_the_window_is_cut_and_read_on(rule: str, last: int) -> None:
     """32 pages from 100, of which the later half is ahead; then 32 at 116, 132 and so on."""
-    found = replay([(100 * PAGE, 64 * PAGE)], PAGES * PAGE, 128, rule)
+    found = replay_requests(
+        [(100 * CACHE_PAGE_BYTES, 64 * CACHE_PAGE_BYTES)], PAGES * CACHE_PAGE_BYTES, 128, rule
+    )
     assert found.pages == tuple(span(100, last))
 
 
 def test_the_device_may_take_more_than_a_window() -> None:
-    one = [(100 * PAGE, 64 * PAGE)]
-    small = replay(one, PAGES * PAGE, 16, "6.1")
+    one = [(100 * CACHE_PAGE_BYTES, 64 * CACHE_PAGE_BYTES)]
+    small = replay_requests(one, PAGES * CACHE_PAGE_BYTES, 16, "6.1")
     assert small.pages == tuple(span(100, 167))
     # the limit is the request now, so that it is a small random read
-    large = replay(one, PAGES * PAGE, 16, "6.1", hardware_pages=256)
+    large = replay_requests(one, PAGES * CACHE_PAGE_BYTES, 16, "6.1", hardware_pages=256)
     assert large.pages == tuple(span(100, 163))
     # 48 at most, of which 24 are ahead: the mark at 124 brings the 40 that are wanted from there,
     # the mark at 148, the first of those, the 16 that are wanted from there
-    some = replay(one, PAGES * PAGE, 16, "6.1", hardware_pages=48)
+    some = replay_requests(one, PAGES * CACHE_PAGE_BYTES, 16, "6.1", hardware_pages=48)
     assert some.pages == tuple(span(100, 147 + 40 + 16))
 
 
@@ -113,7 +121,9 @@ def test_advice_of_reads(rule: str) -> None:
     assert read(rule, span(0, 40), advice="fadv_random") == span(0, 40)
     assert read(rule, span(0, 28), advice="fadv_sequential") == span(0, 123)  # 64 at last
     assert read(rule, span(0, 28), advice="fadv_normal") == span(0, 91)
-    most = replay([(0, PAGE)], PAGES * PAGE, 128, rule, advice="fadv_willneed")
+    most = replay_requests(
+        [(0, CACHE_PAGE_BYTES)], PAGES * CACHE_PAGE_BYTES, 128, rule, advice="fadv_willneed"
+    )
     assert most.advised == (PAGES if rule in OLD else 32)
     assert most.pages == ()
 
@@ -155,7 +165,7 @@ def test_a_first_fault_at_the_start_followed_on_64_bits(rule: str, pages: list[i
 
 
 def test_a_new_mapping_takes_its_faults_anew() -> None:
-    file = OpenFile(20 * PAGE, 32, rule_of("6.1"))
+    file = OpenFile(20 * CACHE_PAGE_BYTES, 32, find_read_ahead_rule("6.1"))
     file.touch(0)
     assert file.read == span(0, 7)
     file.touch(6)  # marked: pages 8 to 15, of which the first is marked
@@ -167,27 +177,27 @@ def test_a_new_mapping_takes_its_faults_anew() -> None:
 
 
 def test_flash_pages_are_whole_and_the_tail_is_short() -> None:
-    whole = Expected(5 * PAGE, (0, 4))
+    whole = ModelledReads(5 * CACHE_PAGE_BYTES, (0, 4))
     assert (whole.flash(2048), whole.flash(512), whole.flash(4096)) == (4, 16, 2)
-    assert Expected(4 * PAGE + 2048, (0, 4)).flash(2048) == 3
-    assert Expected(4 * PAGE + 2049, (0, 4)).flash(2048) == 4
+    assert ModelledReads(4 * CACHE_PAGE_BYTES + 2048, (0, 4)).flash(2048) == 3
+    assert ModelledReads(4 * CACHE_PAGE_BYTES + 2049, (0, 4)).flash(2048) == 4
     with pytest.raises(UsageError, match="no whole number"):
         whole.flash(8192)
 
 
 def test_the_kernels_rule_and_unknown_ones() -> None:
-    assert rule_of_kernel("6.1.0-56-amd64").name == "6.1"
-    assert rule_of("2013") is RULES["6.1"]
+    assert find_rule_of_kernel("6.1.0-56-amd64").name == "6.1"
+    assert find_read_ahead_rule("2013") is READ_AHEAD_RULES["6.1"]
     with pytest.raises(UsageError, match="4-amd64 is not modelled"):
-        rule_of_kernel("4.19.0-4-amd64")
+        find_rule_of_kernel("4.19.0-4-amd64")
     with pytest.raises(UsageError, match="no rule of read-ahead 'new'"):
-        rule_of("new")
+        find_read_ahead_rule("new")
 
 
 @pytest.mark.parametrize(
     ("request_", "kib", "advice", "said"),
     [
-        ((PAGES * PAGE, 1), 128, "none", "must begin in the file"),
+        ((PAGES * CACHE_PAGE_BYTES, 1), 128, "none", "must begin in the file"),
         ((0, 0), 128, "none", "not be empty"),
         ((-1, 5), 128, "none", "must begin in the file"),
         ((0, 1), 6, "none", "a multiple of 4 KiB"),
@@ -198,29 +208,32 @@ def test_what_cannot_be_is_refused(
     request_: tuple[int, int], kib: int, advice: str, said: str
 ) -> None:
     with pytest.raises(UsageError, match=said):
-        replay([request_], PAGES * PAGE, kib, advice=advice)
+        replay_requests([request_], PAGES * CACHE_PAGE_BYTES, kib, advice=advice)
 
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[list[tuple[int, int]], int]:
     """Requests in a file, near one another often enough for windows and marks to be met."""
-    file_bytes = draw(st.integers(1, 200 * PAGE))
+    file_bytes = draw(st.integers(1, 200 * CACHE_PAGE_BYTES))
     offset = st.integers(0, file_bytes - 1)
-    near = st.integers(0, min(file_bytes - 1, 12 * PAGE))
-    length = st.one_of(st.just(PAGE), st.integers(1, 40 * PAGE))
+    near = st.integers(0, min(file_bytes - 1, 12 * CACHE_PAGE_BYTES))
+    length = st.one_of(st.just(CACHE_PAGE_BYTES), st.integers(1, 40 * CACHE_PAGE_BYTES))
     return draw(st.lists(st.tuples(st.one_of(offset, near), length), max_size=40)), file_bytes
 
 
 def asked(requests: list[tuple[int, int]], file_bytes: int) -> list[int]:
     """The distinct pages asked for, in order."""
-    end = -(-file_bytes // PAGE)
-    spans = (range(at // PAGE, min(end, -(-(at + size) // PAGE))) for at, size in requests)
+    end = -(-file_bytes // CACHE_PAGE_BYTES)
+    spans = (
+        range(at // CACHE_PAGE_BYTES, min(end, -(-(at + size) // CACHE_PAGE_BYTES)))
+        for at, size in requests
+    )
     return list(dict.fromkeys(page for pages in spans for page in pages))
 
 
 @given(
     cases(),
-    st.sampled_from(sorted(RULES)),
+    st.sampled_from(sorted(READ_AHEAD_RULES)),
     st.integers(0, 32).map(lambda pages: 4 * pages),
     st.sampled_from(["read", "mmap"]),
     st.sampled_from(ADVICES),
@@ -231,14 +244,14 @@ def test_no_page_is_read_twice_or_beyond_the_file_and_none_is_left_out(
     requests, file_bytes = case
 
     def again() -> list[int]:
-        file = OpenFile(file_bytes, kib, rule_of(rule), advice)
+        file = OpenFile(file_bytes, kib, find_read_ahead_rule(rule), advice)
         for offset, length in requests:
             file.request(offset, length, access)  # type: ignore[arg-type]
         return file.read
 
     found = again()
     assert len(found) == len(set(found))
-    assert set(found) <= set(range(-(-file_bytes // PAGE)))
+    assert set(found) <= set(range(-(-file_bytes // CACHE_PAGE_BYTES)))
     assert set(found) >= set(asked(requests, file_bytes))
     assert again() == found
     if not kib and not advice.endswith("willneed"):
@@ -247,22 +260,22 @@ def test_no_page_is_read_twice_or_beyond_the_file_and_none_is_left_out(
 
 @every_rule
 def test_a_file_opened_again_keeps_its_pages_but_no_stream(rule: str) -> None:
-    file = OpenFile(PAGES * PAGE, 128, rule_of(rule))
-    file.request(0, PAGE, "read")
+    file = OpenFile(PAGES * CACHE_PAGE_BYTES, 128, find_read_ahead_rule(rule))
+    file.request(0, CACHE_PAGE_BYTES, "read")
     file.open_again()
-    file.request(0, PAGE, "read")
+    file.request(0, CACHE_PAGE_BYTES, "read")
     assert file.read == span(0, 3)
-    file.request(100 * PAGE, PAGE, "read")
+    file.request(100 * CACHE_PAGE_BYTES, CACHE_PAGE_BYTES, "read")
     assert file.read == [*span(0, 3), 100]  # at random: no stream leads there
 
 
 @every_rule
 def test_what_is_written_is_not_read_and_the_file_grows(rule: str) -> None:
-    file = OpenFile(PAGE, 0, rule_of(rule))
-    file.written(PAGE + 5, 10)
-    file.written(9 * PAGE, 2 * PAGE)
-    assert (file.bytes, file.pages) == (11 * PAGE, 11)
-    file.request(0, 11 * PAGE, "read")
+    file = OpenFile(CACHE_PAGE_BYTES, 0, find_read_ahead_rule(rule))
+    file.written(CACHE_PAGE_BYTES + 5, 10)
+    file.written(9 * CACHE_PAGE_BYTES, 2 * CACHE_PAGE_BYTES)
+    assert (file.bytes, file.pages) == (11 * CACHE_PAGE_BYTES, 11)
+    file.request(0, 11 * CACHE_PAGE_BYTES, "read")
     assert file.read == [0, *span(2, 8)]
     with pytest.raises(UsageError, match="must not be empty"):
         file.written(0, 0)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nandlab.analysis import readpoints
-from nandlab.analysis.readahead import PAGE
+from nandlab.analysis.readahead import CACHE_PAGE_BYTES
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET
 
@@ -20,7 +20,7 @@ MIB = 1 << 20
 READBENCH, LIB = TARGET / "programs" / "readbench", TARGET / "programs" / "lib"
 
 
-def at(pattern: str, count: int = 8, size: int = PAGE, **more: Any) -> dict[str, Any]:
+def at(pattern: str, count: int = 8, size: int = CACHE_PAGE_BYTES, **more: Any) -> dict[str, Any]:
     """A phase's attributes."""
     return {
         "pattern": pattern,
@@ -34,7 +34,7 @@ def at(pattern: str, count: int = 8, size: int = PAGE, **more: Any) -> dict[str,
 
 def test_the_draws_are_splitmix64s() -> None:
     """Of its authors' program for the seed 1234567, as its other implementations quote them."""
-    assert list(islice(readpoints.draws(1234567), 3)) == [
+    assert list(islice(readpoints.generate_splitmix64(1234567), 3)) == [
         6457827717110365317,
         3203168211198807973,
         9817491932198370423,
@@ -76,39 +76,41 @@ def test_requests_are_the_programs(
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     made = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
     point = at(pattern, count or len(made), size, stride=n, head=n)
-    assert readpoints.requests(point, *file_seed) == made
+    assert readpoints.list_point_requests(point, *file_seed) == made
     assert made
 
 
 def test_a_head_reads_each_of_its_files() -> None:
     """Of four files of ten pages a quarter is 2 requests; a stream from the start reads 4 pages,
     and 8 more at its second."""
-    point = at("head", 8, head=25, files=4, file_bytes=40 * PAGE)
-    found = readpoints.expected(point, 1, 128, "6.1")
+    point = at("head", 8, head=25, files=4, file_bytes=40 * CACHE_PAGE_BYTES)
+    found = readpoints.model_point_reads(point, 1, 128, "6.1")
     assert found.pages == tuple(range(10)) * 4
     assert found.flash(2048) == 80
-    assert len(readpoints.expected(point, 1, 0).pages) == 8
+    assert len(readpoints.model_point_reads(point, 1, 0).pages) == 8
     with pytest.raises(UsageError, match="drawn sizes are not modelled"):
-        readpoints.expected(point | {"file_bytes": 40 * PAGE + 1}, 1, 128)
+        readpoints.model_point_reads(point | {"file_bytes": 40 * CACHE_PAGE_BYTES + 1}, 1, 128)
 
 
 def test_an_unknown_pattern_is_refused() -> None:
     with pytest.raises(UsageError, match="the pattern 'spiral' of readbench is not modelled"):
-        readpoints.expected(at("spiral"), 1, 128)
+        readpoints.model_point_reads(at("spiral"), 1, 128)
 
 
 def test_access_and_advice_are_heeded() -> None:
     point = at("sequential", 8, access="mmap")
-    assert len(readpoints.expected(point, 1, 128).pages) == 32
-    assert len(readpoints.expected(point | {"advice": "madv_random"}, 1, 128).pages) == 8
-    willneed = readpoints.expected(at("sequential", 40, advice="fadv_willneed"), 1, 128)
+    assert len(readpoints.model_point_reads(point, 1, 128).pages) == 32
+    assert len(readpoints.model_point_reads(point | {"advice": "madv_random"}, 1, 128).pages) == 8
+    willneed = readpoints.model_point_reads(at("sequential", 40, advice="fadv_willneed"), 1, 128)
     assert (willneed.advised, willneed.pages[0]) == (32, 32)
 
 
 def gains(rule: str, count: int) -> float:
     """The mean gain over 20 seeds, percent, of random requests of a page on 5 MiB."""
     point = at("random_replace", count)
-    return 100 * statistics.mean(readpoints.gain(point, seed, 128, rule) for seed in range(20))
+    return 100 * statistics.mean(
+        readpoints.compute_read_ahead_gain(point, seed, 128, rule) for seed in range(20)
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,9 @@ def test_the_rule_of_today_does_not(rule: str) -> None:
 
 
 def test_a_gain_of_nothing_is_nothing() -> None:
-    assert readpoints.gain(at("sequential", 1280), 1, 128) == 0
-    assert readpoints.gain(at("sequential", 8), 1, 128) == pytest.approx(1 - 8 / 28)
+    assert readpoints.compute_read_ahead_gain(at("sequential", 1280), 1, 128) == 0
+    assert readpoints.compute_read_ahead_gain(at("sequential", 8), 1, 128) == pytest.approx(
+        1 - 8 / 28
+    )
     whole = at("sequential", 8, advice="fadv_willneed")
-    assert readpoints.gain(whole, 1, 128, "2.6.37") == 0
+    assert readpoints.compute_read_ahead_gain(whole, 1, 128, "2.6.37") == 0

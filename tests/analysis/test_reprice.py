@@ -14,24 +14,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nandlab.analysis import reprice
-from nandlab.analysis.groups import Ensemble, group
-from nandlab.analysis.reprice import Part
+from nandlab.analysis.groups import Ensemble, group_trials
+from nandlab.analysis.reprice import PartLatencies
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import ROOT
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.cli.main import main
-from nandlab.report import repriced
-from nandlab.results.measures import Counts, Phase, StepTaken, Usage
+from nandlab.report import repricereport
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import ChipUsage, OperationCounts, Phase, StepResult
 
-CHIP = load("chips", "apf27", ChipModel)
-COUNTS = Counts(reads=1000, programs=100, erases=10)
-MOVED = Usage(bytes_read=2_000_000, bytes_written=200_000)
+CHIP = load_noun("chips", "apf27", ChipModel)
+COUNTS = OperationCounts(reads=1000, programs=100, erases=10)
+MOVED = ChipUsage(bytes_read=2_000_000, bytes_written=200_000)
 PHASES = [
     Phase(name="creation", ns=10**9, sync_ns=10**8, chip=COUNTS, usage=MOVED),
-    Phase(name="transactions", ns=10**9, chip=Counts(reads=10, programs=0, erases=0)),
-    Phase(name="deletion", ns=10**9, chip=Counts(reads=0, programs=0, erases=0)),
+    Phase(name="transactions", ns=10**9, chip=OperationCounts(reads=10, programs=0, erases=0)),
+    Phase(name="deletion", ns=10**9, chip=OperationCounts(reads=0, programs=0, erases=0)),
 ]
 
 
@@ -42,13 +42,13 @@ def trial(
     return made.knowing({**made.sources, "chip": CHIP.model_dump(mode="json")})
 
 
-def part(**values: int) -> Part:
-    return reprice.changed(trial(), values)
+def part(**values: int) -> PartLatencies:
+    return reprice.make_part_with_timings(trial(), values)
 
 
 def test_each_latency_is_paid_as_often_as_it_was_counted() -> None:
     def more(**values: int) -> float | None:
-        found = reprice.phase_ns(trial(), "creation", part(**values))
+        found = reprice.predict_phase_ns(trial(), "creation", part(**values))
         return None if found is None else found - 1_100_000_000
 
     assert more() == 0
@@ -62,40 +62,48 @@ def test_each_latency_is_paid_as_often_as_it_was_counted() -> None:
 
 
 def test_a_page_is_moved_whole_where_bytes_were_not_counted() -> None:
-    found = reprice.phase_ns(trial(), "transactions", part(t_rc_ns=36))
+    found = reprice.predict_phase_ns(trial(), "transactions", part(t_rc_ns=36))
     assert found == 10**9 + 10 * (2048 + 64) // 2
 
 
 def test_where_the_step_told_its_bytes_an_operation_moved_their_mean() -> None:
-    counts = Counts(reads=20, programs=4, erases=0)
-    usage = Usage(bytes_read=20 * 2200, bytes_written=4 * 1000)
-    step = StepTaken(name="workload", ns=1, chip=counts, usage=usage)
+    counts = OperationCounts(reads=20, programs=4, erases=0)
+    usage = ChipUsage(bytes_read=20 * 2200, bytes_written=4 * 1000)
+    step = StepResult(name="workload", ns=1, chip=counts, usage=usage)
     made = trial(steps=[step])
-    found = reprice.phase_ns(made, "transactions", part(t_rc_ns=36))
+    found = reprice.predict_phase_ns(made, "transactions", part(t_rc_ns=36))
     assert found == 10**9 + 10 * 2200 // 2
-    programs = [Phase(name="creation", ns=10**9, chip=Counts(reads=0, programs=2, erases=0))]
-    found = reprice.phase_ns(trial(phases=programs, steps=[step]), "creation", part(t_wc_ns=36))
+    programs = [
+        Phase(name="creation", ns=10**9, chip=OperationCounts(reads=0, programs=2, erases=0))
+    ]
+    found = reprice.predict_phase_ns(
+        trial(phases=programs, steps=[step]), "creation", part(t_wc_ns=36)
+    )
     assert found == 10**9 + 2 * 1000 // 2 + 2 * 9
     # the steps of a list have their phases' names
     listed = trial(steps=[step.model_copy(update={"name": "transactions"})])
-    assert reprice.phase_ns(listed, "transactions", part(t_rc_ns=36)) == 10**9 + 10 * 2200 // 2
+    assert (
+        reprice.predict_phase_ns(listed, "transactions", part(t_rc_ns=36)) == 10**9 + 10 * 2200 // 2
+    )
     # what the phase itself told comes first
-    assert reprice.phase_ns(made, "creation", part(t_rc_ns=36)) == 1_101_000_220
+    assert reprice.predict_phase_ns(made, "creation", part(t_rc_ns=36)) == 1_101_000_220
 
 
 TIMES = st.integers(0, 10**7)
-PARTS = st.builds(Part, st.just("p"), TIMES, TIMES, TIMES, TIMES, TIMES, st.sampled_from([8, 16]))
+PARTS = st.builds(
+    PartLatencies, st.just("p"), TIMES, TIMES, TIMES, TIMES, TIMES, st.sampled_from([8, 16])
+)
 
 
 @given(PARTS, st.integers(0, 10**5), st.integers(0, 10**5), st.integers(0, 10**3))
 def test_to_the_same_part_nothing_changes_and_the_way_back_ends_at_the_begin(
-    there: Part, reads: int, programs: int, erases: int
+    there: PartLatencies, reads: int, programs: int, erases: int
 ) -> None:
-    counts = Counts(reads=reads, programs=programs, erases=erases)
+    counts = OperationCounts(reads=reads, programs=programs, erases=erases)
     made = trial(phases=[Phase(name="creation", ns=10**9, chip=counts)])
-    here = reprice.own(made)
-    assert reprice.total_ns(made, here) == 10**9
-    away = reprice.total_ns(made, there)
+    here = reprice.find_own_part(made)
+    assert reprice.predict_total_ns(made, here) == 10**9
+    away = reprice.predict_total_ns(made, there)
     page = 2112
     assert away is not None
     back = away + here.ns(counts, reads * page, programs * page)
@@ -104,29 +112,30 @@ def test_to_the_same_part_nothing_changes_and_the_way_back_ends_at_the_begin(
 
 def test_what_was_not_counted_is_not_foretold() -> None:
     made = trial(phases=[PHASES[0], Phase(name="transactions", ns=5)])
-    assert reprice.phase_ns(made, "transactions", part(t_r_ns=1)) is None
-    assert reprice.total_ns(made, part(t_r_ns=1)) is None
+    assert reprice.predict_phase_ns(made, "transactions", part(t_r_ns=1)) is None
+    assert reprice.predict_total_ns(made, part(t_r_ns=1)) is None
 
 
 def test_a_change_within_the_members_range_is_told() -> None:
     slower = [p.model_copy(update={"ns": p.ns + 10**7}) for p in PHASES if p.ns]
-    (setting,) = group([trial(1), trial(2, slower)])
+    (setting,) = group_trials([trial(1), trial(2, slower)])
     (ensemble,) = setting.ensembles
     small, large = (
-        reprice.foretold(ensemble, part(t_bers_ns=ns))[-1] for ns in (501_000, 500_000_000)
+        reprice.list_time_predictions(ensemble, part(t_bers_ns=ns))[-1]
+        for ns in (501_000, 500_000_000)
     )
     assert (small.phase, small.doubt) == ("", "within the members' range")
     assert large.doubt == ""
-    (alone,) = group([trial()])
-    assert "no range" in reprice.foretold(alone.ensembles[0], part(t_r_ns=1))[-1].doubt
+    (alone,) = group_trials([trial()])
+    assert "no range" in reprice.list_time_predictions(alone.ensembles[0], part(t_r_ns=1))[-1].doubt
 
 
 def test_a_change_smaller_than_the_errors_seen_is_told() -> None:
     """JFFS2's totals were up to 41 % off, UBIFS's 1.5 %: the same change says more of UBIFS."""
 
     def doubt(filesystem: str, t_r_ns: int) -> str:
-        found = group([trial(n, filesystem=filesystem) for n in (1, 2)])
-        return reprice.foretold(found[0].ensembles[0], part(t_r_ns=t_r_ns))[0].doubt
+        found = group_trials([trial(n, filesystem=filesystem) for n in (1, 2)])
+        return reprice.list_time_predictions(found[0].ensembles[0], part(t_r_ns=t_r_ns))[0].doubt
 
     # 1,000 reads in 1.1 s: 100 us more for each are 9 %, and 1 ms more are 91 %
     assert doubt("jffs2", 125_000) == "smaller than the errors seen"
@@ -158,7 +167,7 @@ def begun(seed: int, moment: float, ns: int, filesystem: str = "jffs2") -> Trial
 
 
 def ensemble_of(*trials: Trial) -> Ensemble:
-    (setting,) = group(list(trials))
+    (setting,) = group_trials(list(trials))
     (found,) = setting.ensembles
     return found
 
@@ -166,15 +175,15 @@ def ensemble_of(*trials: Trial) -> Ensemble:
 def test_where_the_work_hangs_on_the_moment_a_range_alone_is_told() -> None:
     """JFFS2's totals were up to 41 % off; UBIFS's are told as before."""
     few = [begun(seed, 0, 10**9 + seed * 10**8) for seed in (1, 2, 3)]
-    of = reprice.foretold(ensemble_of(*few), part(t_r_ns=10**6))[-1]
+    of = reprice.list_time_predictions(ensemble_of(*few), part(t_r_ns=10**6))[-1]
     assert not of.figure
     assert of.ranged
     assert of.ratio is None
     assert of.off == 0.413
-    alone = reprice.foretold(ensemble_of(few[0]), part(t_r_ns=10**6))[-1]
+    alone = reprice.list_time_predictions(ensemble_of(few[0]), part(t_r_ns=10**6))[-1]
     assert not alone.ranged
     ubifs = ensemble_of(*(begun(seed, 0, 10**9, "ubifs") for seed in (1, 2, 3)))
-    assert reprice.foretold(ubifs, part(t_r_ns=10**6))[-1].ratio is not None
+    assert reprice.list_time_predictions(ubifs, part(t_r_ns=10**6))[-1].ratio is not None
 
 
 def test_the_median_of_a_seeds_moments_is_a_figure() -> None:
@@ -184,15 +193,17 @@ def test_the_median_of_a_seeds_moments_is_a_figure() -> None:
         for seed in (1, 2, 3)
         for moment in MOMENTS
     ]
-    of = reprice.foretold(ensemble_of(*each), part(t_r_ns=26_000))[-1]
+    of = reprice.list_time_predictions(ensemble_of(*each), part(t_r_ns=26_000))[-1]
     assert of.measured.marks == (10**9, 2 * 10**9, 8 * 10**9)
     assert of.predicted.median == 2 * 10**9 + 10**6  # 1,000 reads of 1 us more
     assert of.ratio == pytest.approx(1.0005)
     assert of.off == 0.0227
     # one moment of one seed is missing: it failed, or was never run
-    assert not reprice.foretold(ensemble_of(*each[:-1]), part(t_r_ns=26_000))[-1].figure
+    assert not reprice.list_time_predictions(ensemble_of(*each[:-1]), part(t_r_ns=26_000))[
+        -1
+    ].figure
     failed = each[-1].model_copy(update={"status": "trial_failed", "error": "e"})
-    assert not reprice.evened(ensemble_of(*each[:-1], failed))
+    assert not reprice.is_evened_by_moments(ensemble_of(*each[:-1], failed))
 
 
 def test_a_range_alone_is_printed_and_drawn(
@@ -223,7 +234,7 @@ def test_the_medians_errors_are_the_largest_of_the_page() -> None:
     of = [r[4] for r in rows if r[1].strip() in {"fresh", "aged"} and "%," in r[4]]
     each = [abs(float(word.strip(" %"))) for cell in of for word in cell.split(",")]
     assert len(each) == 30
-    seen = reprice.errors_seen("jffs2")
+    seen = reprice.load_prediction_errors("jffs2")
     assert seen is not None
     assert seen.evened is not None
     assert 100 * seen.evened.off == pytest.approx(max(each), abs=0.005)
@@ -236,7 +247,7 @@ def test_the_errors_that_are_told_are_the_largest_of_the_page() -> None:
         of = [r[5] for r in rows if r[1].strip() == title]
         each = [abs(float(word.strip(" %"))) for cell in of for word in cell.split(",")]
         assert len(each) == 30
-        seen = reprice.errors_seen(name)
+        seen = reprice.load_prediction_errors(name)
         assert seen is not None
         assert 100 * seen.off == pytest.approx(max(each), abs=0.05)
 
@@ -272,10 +283,10 @@ def test_every_part_of_the_geometry_without_a_name(
 
 
 def test_the_chart_tells_two_states_of_one_file_system_apart() -> None:
-    (setting,) = group([trial(), trial(state=samples.AGED)])
-    omap = Part.of("omap3evm", CHIP.geometry, CHIP.timing, "typical")
-    table = {omap.name: [reprice.foretold(e, omap) for e in setting.ensembles]}
-    points = repriced.chart(setting, table, "c").datasets["points"]
+    (setting,) = group_trials([trial(), trial(state=samples.AGED)])
+    omap = PartLatencies.of("omap3evm", CHIP.geometry, CHIP.timing, "typical")
+    table = {omap.name: [reprice.list_time_predictions(e, omap) for e in setting.ensembles]}
+    points = repricereport.render_prediction_chart(setting, table, "c").datasets["points"]
     looks = {p["label"]: (p["colour"], p["shape"]) for p in points}
     assert len(looks) == len(set(looks.values())) == 2
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis.spread import Spread, quotient, spread, unended
+from nandlab.analysis.spread import Spread, compute_open_spread, compute_spread, divide_spreads
 
 VALUES = st.lists(st.floats(min_value=0, max_value=1e15), min_size=1, max_size=12)
 POSITIVE = st.lists(st.floats(min_value=1e-3, max_value=1e12), min_size=1, max_size=8)
 
 
 def known(values: list[float]) -> Spread:
-    found = spread(values)
+    found = compute_spread(values)
     assert found is not None
     return found
 
@@ -24,12 +24,12 @@ def test_a_spread_is_ordered_and_counts_what_is_there(values: list[float]) -> No
     assert found.n == len(values)
     assert min(values) == found.min <= found.median <= found.max == max(values)
     assert (found.mean is None) == (len(values) < 5)
-    assert spread([None, *values, None]) == found
+    assert compute_spread([None, *values, None]) == found
 
 
 def test_a_spread_of_nothing_is_none() -> None:
-    assert spread([]) is None
-    assert spread([None, None]) is None
+    assert compute_spread([]) is None
+    assert compute_spread([None, None]) is None
 
 
 @given(VALUES, VALUES)
@@ -50,19 +50,19 @@ def test_ranges_that_touch_in_one_point_overlap() -> None:
 
 @given(POSITIVE, POSITIVE)
 def test_every_pair_lies_within_the_range_of_a_quotient(a: list[float], b: list[float]) -> None:
-    found = quotient(known(a), known(b))
+    found = divide_spreads(known(a), known(b))
     assert found is not None
     assert all(found.min <= x / y <= found.max for x in a for y in b)
 
 
 def test_no_quotient_over_zero_or_nothing() -> None:
-    assert quotient(known([1, 2]), known([0, 1])) is None
-    assert quotient(None, known([1])) is None
+    assert divide_spreads(known([1, 2]), known([0, 1])) is None
+    assert divide_spreads(None, known([1])) is None
 
 
 @given(st.lists(st.tuples(st.integers(1, 10**9), st.booleans()), min_size=1, max_size=9))
 def test_a_life_longer_than_seen_stays_within_its_range(values: list[tuple[int, bool]]) -> None:
-    found = unended(values)
+    found = compute_open_spread(values)
     assert found is not None
     whole = known([v * 1000 if alive else v for v, alive in values])
     assert found.min <= whole.min

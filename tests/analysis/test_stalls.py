@@ -10,9 +10,9 @@ import samples
 
 from nandlab.analysis import groups
 from nandlab.analysis.ranking import Finding
-from nandlab.analysis.views import view
-from nandlab.results.measures import Doubt, Latency
+from nandlab.analysis.views import find_setting_view
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import Doubt, Latency
 
 MS = 1_000_000
 
@@ -38,8 +38,8 @@ def trial(filesystem: str, seed: int, p99_ms: float, longest_ms: float, **change
 
 
 def stalls(*trials: Trial) -> list[Finding]:
-    (setting,) = groups.group(trials)
-    (answer,) = view(setting).answers(setting)
+    (setting,) = groups.group_trials(trials)
+    (answer,) = find_setting_view(setting).answers(setting)
     return [f for f in answer.findings if f.topic == "Stalls"]
 
 

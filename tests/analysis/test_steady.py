@@ -11,14 +11,14 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis import forecast, groups, steady
-from nandlab.analysis.forecast import Forecast
-from nandlab.analysis.life import Point
-from nandlab.analysis.steady import FEW, RATE_TOLERANCE, Steadiness
-from nandlab.analysis.views import view
+from nandlab.analysis import forecast, groups, wearsteadiness
+from nandlab.analysis.forecast import WriteForecast
+from nandlab.analysis.life import LifeTotals
+from nandlab.analysis.views import find_setting_view
+from nandlab.analysis.wearsteadiness import RATE_TOLERANCE, STEADY_ERASES_MIN, WearSteadiness
 from nandlab.base.paths import TARGET
-from nandlab.results.measures import Chip, Counts, PerBlock
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import OperationCounts, PerBlock, TrialChip
 
 CYCLES = 100_000
 ROUND = 64 * 2048
@@ -34,12 +34,12 @@ def loaded(blocks: list[Block], units: float, amplification: float = 2.0) -> Tri
     """A trial of so long a load: a block is erased when it is written anew."""
     erases = [max(0, math.floor(pace * units - late)) for pace, late in blocks]
     programs = round(sum(pace for pace, _ in blocks) * units * 64)
-    chip = Chip(
+    chip = TrialChip(
         part="x", partition_mib=1, pages_per_block=64, blocks=len(blocks), writesize=2048
     )  # fmt: skip
     given: dict[str, Any] = {
         "chip": chip,
-        "flash": {"transactions": Counts(reads=1, programs=programs, erases=sum(erases))},
+        "flash": {"transactions": OperationCounts(reads=1, programs=programs, erases=sum(erases))},
         "flash_sync": None,
         "phase_ns": {"transactions": 1},
         "bytes": {"read": 1, "written": round(programs * 2048 / amplification)},
@@ -55,9 +55,9 @@ def test_the_truth_is_in_the_interval_of_any_length_or_it_is_not_known(
     blocks: list[Block], units: float
 ) -> None:
     trial = loaded(blocks, units)
-    found = forecast.of(trial)
-    if not isinstance(found, Forecast):
-        assert isinstance(found, Steadiness) or not trial.bytes["written"]
+    found = forecast.forecast_writable_bytes(trial)
+    if not isinstance(found, WriteForecast):
+        assert isinstance(found, WearSteadiness) or not trial.bytes["written"]
         return
     written = trial.bytes["written"] / units
     worst, mean = max(p for p, _ in blocks), sum(p for p, _ in blocks) / len(blocks)
@@ -69,9 +69,9 @@ def test_the_truth_is_in_the_interval_of_any_length_or_it_is_not_known(
 def test_twice_the_load_has_an_interval_that_shares_years_with_the_first(
     blocks: list[Block], units: float
 ) -> None:
-    one, two = (forecast.of(loaded(blocks, n)) for n in (units, 2 * units))
-    if isinstance(one, Forecast):
-        assert isinstance(two, Forecast)
+    one, two = (forecast.forecast_writable_bytes(loaded(blocks, n)) for n in (units, 2 * units))
+    if isinstance(one, WriteForecast):
+        assert isinstance(two, WriteForecast)
         assert one.least <= two.most
         assert two.least <= one.most
 
@@ -79,17 +79,17 @@ def test_twice_the_load_has_an_interval_that_shares_years_with_the_first(
 @given(BLOCKS, st.floats(0.1, 5))
 def test_the_bytes_that_are_asked_for_are_enough(blocks: list[Block], units: float) -> None:
     trial = loaded(blocks, units)
-    found = steady.steadiness(trial)
+    found = wearsteadiness.assess_wear_steadiness(trial)
     assert found is not None
     if not found.reached and found.at_least is not None:
         longer = units * found.at_least / trial.bytes["written"]
-        again = steady.steadiness(loaded(blocks, longer * 1.01 + 0.01))
+        again = wearsteadiness.assess_wear_steadiness(loaded(blocks, longer * 1.01 + 0.01))
         assert again is not None
         assert again.reached
 
 
-def point(written: int, erases: int) -> Point:
-    return Point(written, written, erases * 64, erases, 0)
+def point(written: int, erases: int) -> LifeTotals:
+    return LifeTotals(written, written, erases * 64, erases, 0)
 
 
 @pytest.mark.parametrize(
@@ -104,20 +104,23 @@ def point(written: int, erases: int) -> Point:
 def test_a_course_is_tested_over_its_last_half(rates: list[int], reached: bool) -> None:
     trial = samples.trial(chip=samples.WORN.model_copy(update={"blocks": 8}))
     course = [point((i + 1) * ROUND, sum(rates[: i + 1])) for i in range(len(rates))]
-    assert steady.of_course(course, trial).reached == reached
+    assert wearsteadiness.assess_course_steadiness(course, trial).reached == reached
 
 
 def test_what_is_missing_is_told() -> None:
     blocks = [(1.0, 0.0)] * 10
-    still = steady.steadiness(loaded(blocks, 0.5))
+    still = wearsteadiness.assess_wear_steadiness(loaded(blocks, 0.5))
     assert still is not None
     assert (still.reached, still.why) == (False, "no block was erased")
-    short = steady.steadiness(loaded(blocks, 2.5))
+    short = wearsteadiness.assess_wear_steadiness(loaded(blocks, 2.5))
     assert short is not None
     assert short.why == "2 erases for each block"
     assert short.at_least == 5 * 10 * ROUND / 2
     assert (
-        steady.steadiness(samples.trial(flash=None, erases_per_block=None, per_block=None)) is None
+        wearsteadiness.assess_wear_steadiness(
+            samples.trial(flash=None, erases_per_block=None, per_block=None)
+        )
+        is None
     )
 
 
@@ -125,13 +128,13 @@ def test_blocks_that_were_never_used_are_told_and_those_with_data_are_not() -> N
     trial = loaded([(1.0, 0.0)] * 10, 0.5)
     per_block = PerBlock(reads=[0] * 10, programs=[64] * 3 + [0] * 7, erases=[0] * 10)
     trial = trial.model_copy(update={"per_block": per_block})
-    assert steady.unused(trial) == 7
+    assert wearsteadiness.count_unused_blocks(trial) == 7
     half = samples.AGED.model_copy(update={"obtained": samples.FRESH.obtained})
     assert half.obtained is not None
     obtained = half.obtained.model_copy(update={"valid": 0.5})
     aged = trial.model_copy(update={"state": half.model_copy(update={"obtained": obtained})})
-    assert steady.unused(aged) == 2
-    found = steady.steadiness(aged)
+    assert wearsteadiness.count_unused_blocks(aged) == 2
+    found = wearsteadiness.assess_wear_steadiness(aged)
     assert found is not None
     assert found.why == "no block was erased, 2 of 10 blocks never used"
 
@@ -145,8 +148,8 @@ def test_wear_is_not_ranked_where_a_load_was_too_short() -> None:
     enough = [
         samples.trial(fs, samples.FRESH, seed) for fs in ("yaffs2", "nftl-fat32") for seed in (1, 2)
     ]
-    (setting,) = groups.group([*short, *enough])
-    (fresh,) = view(setting).answers(setting)
+    (setting,) = groups.group_trials([*short, *enough])
+    (fresh,) = find_setting_view(setting).answers(setting)
     told = {f.topic: f for f in fresh.findings}
     for topic in ("Wear", "Evenness"):
         assert not told[topic].firm
@@ -157,5 +160,5 @@ def test_wear_is_not_ranked_where_a_load_was_too_short() -> None:
 
 def test_few_and_its_tolerance_are_what_the_board_has() -> None:
     source = (TARGET / "programs" / "lifetime" / "lifetime.c").read_text().split()
-    assert source[source.index("FEW") + 1] == str(FEW)
+    assert source[source.index("FEW") + 1] == str(STEADY_ERASES_MIN)
     assert source[source.index("RATE_TOLERANCE") + 1] == f"{RATE_TOLERANCE:.0%}".rstrip("%")

@@ -14,15 +14,30 @@ from fitting import fits
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis import asked, forecast, groups, judging, limits, steady, verdict
-from nandlab.analysis.criteria import Cell
-from nandlab.analysis.forecast import Forecast
-from nandlab.analysis.gaps import Gap, merged
+from nandlab.analysis import (
+    forecast,
+    groups,
+    limits,
+    limitsyntax,
+    verdict,
+    verdictmaker,
+    wearsteadiness,
+)
+from nandlab.analysis.criteria import VerdictCell
+from nandlab.analysis.forecast import WriteForecast
+from nandlab.analysis.gaps import VerdictGap, merge_gaps
 from nandlab.analysis.limits import Limits
 from nandlab.analysis.verdict import Verdict
 from nandlab.base import units
-from nandlab.results.measures import Counts, Doubt, EraseSpread, State, StepTaken, Usage
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import (
+    ChipUsage,
+    Doubt,
+    EraseSpread,
+    FlashState,
+    OperationCounts,
+    StepResult,
+)
 
 S = 1_000_000_000
 MIB = 1 << 20
@@ -43,18 +58,18 @@ def trial(filesystem: str, seconds: float, seed: int = 1, **change: Any) -> Tria
 
 
 def pair(
-    filesystem: str, seconds: float, state: State = samples.FRESH, **change: Any
+    filesystem: str, seconds: float, state: FlashState = samples.FRESH, **change: Any
 ) -> list[Trial]:
     return [trial(filesystem, seconds + i / 100, i, state=state, **change) for i in (1, 2)]
 
 
 def at(*limits: str) -> Limits:
     """Limits as they are written."""
-    return Limits(tuple(asked.parse(text) for text in limits))
+    return Limits(tuple(limitsyntax.parse_limit(text) for text in limits))
 
 
 def judged(trials: list[Trial], asked: Limits | None = None, **spec: Any) -> Verdict:
-    (found,) = judging.of_run(spec, trials, samples.NAMING, asked or Limits())
+    (found,) = verdictmaker.judge_run(spec, trials, samples.NAMING, asked or Limits())
     return found
 
 
@@ -63,7 +78,7 @@ def calls(found: Verdict) -> dict[str, str]:
     return {row.name: row.call for row in found.rows}
 
 
-def cell(found: Verdict, name: str, criterion: str) -> Cell:
+def cell(found: Verdict, name: str, criterion: str) -> VerdictCell:
     names = [c.name for c in found.criteria]
     return found.row(name).cells[names.index(criterion)]
 
@@ -74,37 +89,46 @@ def gaps(found: Verdict) -> dict[str, tuple[tuple[str, ...], str]]:
 
 
 def test_a_lifetime_is_cycles_over_erases_a_byte() -> None:
-    found = forecast.of(trial("jffs2", 10))
-    assert isinstance(found, Forecast)
-    assert found.least == pytest.approx(100_000 * 100 * MIB / (8 + steady.DUE))
+    found = forecast.forecast_writable_bytes(trial("jffs2", 10))
+    assert isinstance(found, WriteForecast)
+    assert found.least == pytest.approx(100_000 * 100 * MIB / (8 + wearsteadiness.ERASES_DUE))
     assert found.most == pytest.approx(100_000 * 100 * MIB / 4)
-    assert forecast.of(trial("jffs2", 10, provenance={"chip": {"endurance": None}})) is None
+    assert (
+        forecast.forecast_writable_bytes(
+            trial("jffs2", 10, provenance={"chip": {"endurance": None}})
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize(("years", "outcome"), [(2.6, "met"), (5.0, "in doubt"), (6.8, "broken")])
 def test_a_lifetime_is_in_doubt_between_worst_block_and_even_wear(
     years: float, outcome: str
 ) -> None:
-    (setting,) = groups.group(pair("jffs2", 10))  # 2.67 years by the worst block, 6.68 if even
-    (told,) = limits.judge(setting, setting.ensembles[0], Limits(years=years, daily=1 << 30))
+    (setting,) = groups.group_trials(
+        pair("jffs2", 10)
+    )  # 2.67 years by the worst block, 6.68 if even
+    (told,) = limits.judge_ensemble(
+        setting, setting.ensembles[0], Limits(years=years, daily=1 << 30)
+    )
     assert told.outcome == outcome
     assert told.text.startswith("lifetime at 1 GiB a day 2.67 to 6.68 years, asked ")
 
 
 def test_a_load_that_is_too_short_has_no_years() -> None:
-    still = {p: Counts(reads=1, programs=6400, erases=0) for p in samples.PHASES}
+    still = {p: OperationCounts(reads=1, programs=6400, erases=0) for p in samples.PHASES}
     short = pair("ubifs", 10, flash=still)
-    (setting,) = groups.group(short)
-    (told,) = limits.judge(setting, setting.ensembles[0], Limits(years=1, daily=1 << 30))
+    (setting,) = groups.group_trials(short)
+    (told,) = limits.judge_ensemble(setting, setting.ensembles[0], Limits(years=1, daily=1 << 30))
     assert told.outcome == "unknown"
     # 3 phases program 6400 pages of 2 KiB for 100 MiB; the partition has 800 blocks of 64 pages
-    needed = units.size(round(5 * 800 * 64 * 2048 * 100 * MIB / (3 * 6400 * 2048)))
+    needed = units.format_size(round(5 * 800 * 64 * 2048 * 100 * MIB / (3 * 6400 * 2048)))
     assert told.text.startswith("lifetime: not known: the load is too short (no block was erased")
     assert told.text.endswith(f"; write at least {needed}")
 
 
 def test_the_edit_for_too_short_a_load_is_its_parameter() -> None:
-    still = {p: Counts(reads=1, programs=6400, erases=0) for p in samples.PHASES}
+    still = {p: OperationCounts(reads=1, programs=6400, erases=0) for p in samples.PHASES}
     found = judged(pair("ubifs", 10, flash=still), Limits(years=1, daily=1 << 30))
     # 15,000 transactions wrote 100 MiB, 1,333 MiB are needed: two figures, rounded up
     assert cell(found, "UBIFS", "lifetime").state == "open"
@@ -114,7 +138,7 @@ def test_the_edit_for_too_short_a_load_is_its_parameter() -> None:
 
 def test_erases_of_too_short_a_load_are_open_and_leave_the_rest() -> None:
     few, more = (
-        {p: Counts(reads=1, programs=1, erases=n) for p in samples.PHASES} for n in (1, 47)
+        {p: OperationCounts(reads=1, programs=1, erases=n) for p in samples.PHASES} for n in (1, 47)
     )
     found = judged([*pair("jffs2", 10, flash=few), *pair("ubifs", 20, flash=more)])
     assert cell(found, "UBIFS", "chip.erases").state == "open"
@@ -132,7 +156,7 @@ def test_the_fastest_in_its_worst_state_comes_first() -> None:
         ]
     )
     assert calls(found) == {"JFFS2": "take", "UBIFS": "next"}
-    assert cell(found, "JFFS2", "phase.transactions") == Cell(
+    assert cell(found, "JFFS2", "phase.transactions") == VerdictCell(
         "30.0 s", value=30.015 * S, where="aged"
     )
     assert found.sentence == (
@@ -205,23 +229,33 @@ def test_a_state_that_was_not_run_leaves_it_open() -> None:
 
 
 def test_a_gap_of_several_is_told_once_with_its_largest_edit() -> None:
-    one, other = (Gap("years", (n,), n, f"records = {v}") for n, v in (("A", 900), ("B", 27000)))
-    third = Gap("years", ("C",), "C", "other = 5")
-    assert merged([one, other, third]) == [
-        Gap("years", ("A", "B"), "A; B", "records = 27000"),
+    one, other = (
+        VerdictGap("years", (n,), n, f"records = {v}") for n, v in (("A", 900), ("B", 27000))
+    )
+    third = VerdictGap("years", ("C",), "C", "other = 5")
+    assert merge_gaps([one, other, third]) == [
+        VerdictGap("years", ("A", "B"), "A; B", "records = 27000"),
         third,
     ]
 
 
 def test_when_it_is_ready_is_told_without_the_time_that_settle_waits() -> None:
     settled = {"settle": {"quiet_ms": 500, "limit_s": 9}, **samples.catalog_entry("jffs2")}
-    used = Usage(warped_ns=300_000_000)
+    used = ChipUsage(warped_ns=300_000_000)
     steps = [
-        StepTaken(name="mount", ns=50_000_000, chip=Counts(reads=243, programs=0, erases=0),
-                  usage=Usage(warped_ns=0)),
-        StepTaken(name="settle", ns=2 * S, chip=Counts(reads=12213, programs=0, erases=0),
-                  usage=used),
-    ]  # fmt: skip
+        StepResult(
+            name="mount",
+            ns=50_000_000,
+            chip=OperationCounts(reads=243, programs=0, erases=0),
+            usage=ChipUsage(warped_ns=0),
+        ),
+        StepResult(
+            name="settle",
+            ns=2 * S,
+            chip=OperationCounts(reads=12213, programs=0, erases=0),
+            usage=used,
+        ),
+    ]
     found = judged(
         [
             t.model_copy(update={"steps": steps})
@@ -233,14 +267,14 @@ def test_when_it_is_ready_is_told_without_the_time_that_settle_waits() -> None:
 
 
 def test_limits_are_met_or_broken_in_every_trial() -> None:
-    (setting,) = groups.group(pair("jffs2", 10))
+    (setting,) = groups.group_trials(pair("jffs2", 10))
     ensemble = setting.ensembles[0]
     p99 = setting.figure("latency.writes.p99")
     p99s = [p for t in ensemble.ok if (p := p99(t)) is not None]
     for most, outcome in ((max(p99s), "met"), (min(p99s) - 1, "broken"), (min(p99s), "in doubt")):
-        (told,) = limits.judge(setting, ensemble, at(f"writes.p99 <= {int(most)}ns"))
+        (told,) = limits.judge_ensemble(setting, ensemble, at(f"writes.p99 <= {int(most)}ns"))
         assert told.outcome == outcome
-    (told,) = limits.judge(setting, ensemble, at("flash_reserve < 1%"))
+    (told,) = limits.judge_ensemble(setting, ensemble, at("flash_reserve < 1%"))
     assert told.outcome == "met"
 
 
@@ -297,7 +331,7 @@ def test_the_advice_on_nine_trials_and_more_fits_a_screen(tmp_path: Path) -> Non
 
 def test_the_json_of_a_sweep_has_its_cliffs(tmp_path: Path) -> None:
     shares = [0.0, 0.2, 0.4, 0.6, 0.8]
-    states = [State(name=f"v{v}", valid=v, invalid=0, mix=0) for v in shares]
+    states = [FlashState(name=f"v{v}", valid=v, invalid=0, mix=0) for v in shares]
     folder = samples.folder(tmp_path / "run", [samples.trial("jffs2", s, 1) for s in states])
     (cliff,) = fits("advice", said("advise", folder.path, "--json"))[0]["notes"]
     assert cliff.startswith("Cliff of JFFS2: ")
@@ -347,12 +381,12 @@ def test_a_workload_that_could_not_be_run_says_nothing_of_the_file_system() -> N
 def test_the_last_line_of_several_settings_tells_each_by_what_differs() -> None:
     other: dict[str, Any] = {"chip": samples.CHIP.model_copy(update={"part": "another"})}
     every = [*pair("jffs2", 10), *pair("ubifs", 5, **other)]
-    found = judging.of_run({}, every, samples.NAMING, Limits())
+    found = verdictmaker.judge_run({}, every, samples.NAMING, Limits())
     assert [v.short for v in found] == ["MT29F2G08ABAEAWP", "another"]
-    assert verdict.answer(found) == (
+    assert verdict.format_run_answer(found) == (
         "MT29F2G08ABAEAWP: take JFFS2. another: take UBIFS. Power cuts not tried."
     )
-    assert verdict.answer([]) == "No trial of this run ended with figures to judge by."
+    assert verdict.format_run_answer([]) == "No trial of this run ended with figures to judge by."
 
 
 # what must hold of any advice, whatever the figures

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from nandlab.base.amounts import read, size
+from nandlab.base.amounts import parse_amount, parse_size
 from nandlab.base.errors import UsageError
 
 
@@ -27,7 +27,7 @@ from nandlab.base.errors import UsageError
     ],
 )
 def test_an_amount_is_read_with_its_unit(text: str, quantity: str, value: float) -> None:
-    assert read(text, quantity, "here") == pytest.approx(value)
+    assert parse_amount(text, quantity, "here") == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def test_an_amount_is_read_with_its_unit(text: str, quantity: str, value: float)
 )
 def test_what_is_no_amount_is_refused_with_an_example(text: str, quantity: str) -> None:
     with pytest.raises(UsageError, match=r"here .*such as"):
-        read(text, quantity, "here")
+        parse_amount(text, quantity, "here")
 
 
 def test_bytes_are_whole() -> None:
-    assert [size(t, "--it") for t in ("1.5G", "0.1", "1k")] == [3 << 29, 1, 1024]
+    assert [parse_size(t, "--it") for t in ("1.5G", "0.1", "1k")] == [3 << 29, 1, 1024]

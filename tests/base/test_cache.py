@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from nandlab.base import cache
-from nandlab.base.cache import entry, place
-from nandlab.base.digest import _once, bytes_digest, file_digest
+from nandlab.base.cache import entry_path, make_entry
+from nandlab.base.digest import _digest_once, digest_bytes, digest_file
 from nandlab.base.errors import UsageError
 
 
@@ -31,7 +31,7 @@ def _slow(log: Path, work: Path) -> None:
 
 
 def _ask(log: Path) -> None:
-    folder = entry("kind", {"n": 1}, lambda work: _slow(log, work))
+    folder = make_entry("kind", {"n": 1}, lambda work: _slow(log, work))
     assert (folder / "content").read_text() == "x"
 
 
@@ -52,24 +52,26 @@ def test_a_failure_keeps_nothing_and_the_next_may_succeed(tmp_path: Path) -> Non
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError):
-        entry("kind", {"n": 2}, fail)
+        make_entry("kind", {"n": 2}, fail)
     assert not [p for p in (tmp_path / "cache" / "kind").iterdir() if p.is_dir()]
-    assert entry("kind", {"n": 2}, lambda work: None).is_dir()
+    assert make_entry("kind", {"n": 2}, lambda work: None).is_dir()
 
 
 def test_other_inputs_are_another_entry() -> None:
-    assert entry("kind", {"n": 3}, lambda w: None) != entry("kind", {"n": 4}, lambda w: None)
+    assert make_entry("kind", {"n": 3}, lambda w: None) != make_entry(
+        "kind", {"n": 4}, lambda w: None
+    )
 
 
 def test_a_part_that_a_killed_process_left_is_swept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path))
-    left = place("things", 1).with_name(f".part-{place('things', 1).name}-x")
+    left = entry_path("things", 1).with_name(f".part-{entry_path('things', 1).name}-x")
     other = tmp_path / "things" / ".part-of-another"
     for folder in (left, other):
         folder.mkdir(parents=True)
-    entry("things", 1, lambda work: None)
+    make_entry("things", 1, lambda work: None)
     assert not left.exists()
     assert other.exists()
 
@@ -83,9 +85,9 @@ def _make(work: Path) -> None:
 
 def as_another_process() -> None:
     """Forgets what this process has read."""
-    for known in (cache._checked, cache._lazy):
+    for known in (cache._list_times, cache._unread_entries):
         known.clear()
-    _once.cache_clear()
+    _digest_once.cache_clear()
 
 
 def flip(path: Path) -> None:
@@ -117,11 +119,11 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 def test_a_damaged_entry_is_reported_once_and_made_again(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = entry("kind", {"n": 7}, _make)
+    whole = make_entry("kind", {"n": 7}, _make)
     DAMAGES[name](whole)
-    assert entry("kind", {"n": 7}, lambda work: pytest.fail("it was read before")) == whole
+    assert make_entry("kind", {"n": 7}, lambda work: pytest.fail("it was read before")) == whole
     as_another_process()
-    again = entry("kind", {"n": 7}, _make)
+    again = make_entry("kind", {"n": 7}, _make)
     assert (again / "content").read_text() == (again / "link").read_text() == "abc"
     assert sorted(p.name for p in again.iterdir()) == [
         *("content", "folder", "inputs.json", "link", "other")
@@ -130,67 +132,67 @@ def test_a_damaged_entry_is_reported_once_and_made_again(
     assert f"kind/{again.name}" in line
     assert name in line or name == "the list"
     as_another_process()
-    assert entry("kind", {"n": 7}, lambda work: pytest.fail("it is there")) == again
+    assert make_entry("kind", {"n": 7}, lambda work: pytest.fail("it is there")) == again
     assert not capsys.readouterr().err
     assert [p for p in again.parent.iterdir() if p.name.startswith(".part")] == []
 
 
 @pytest.mark.parametrize("lost", [".sums", "/inputs.json", "/content"])
 def test_an_entry_without_its_list_or_a_file_is_made_again(lost: str) -> None:
-    whole = entry("kind", {"n": 7}, _make)
+    whole = make_entry("kind", {"n": 7}, _make)
     Path(f"{whole.parent}/{whole.name}{lost}").unlink()
     as_another_process()
-    assert (entry("kind", {"n": 7}, _make) / "content").read_text() == "abc"
+    assert (make_entry("kind", {"n": 7}, _make) / "content").read_text() == "abc"
     as_another_process()
-    assert entry("kind", {"n": 7}, lambda work: pytest.fail("it is there")) == whole
+    assert make_entry("kind", {"n": 7}, lambda work: pytest.fail("it is there")) == whole
 
 
 def test_a_damaged_entry_that_cannot_be_made_again_is_gone() -> None:
-    whole = entry("kind", {"n": 7}, _make)
+    whole = make_entry("kind", {"n": 7}, _make)
     flip(whole / "content")
     as_another_process()
     with pytest.raises(ZeroDivisionError):
-        entry("kind", {"n": 7}, lambda work: print(1 // 0))
+        make_entry("kind", {"n": 7}, lambda work: print(1 // 0))
     assert not whole.exists()
     assert not whole.with_suffix(".sums").exists()
 
 
 def test_of_a_lazy_entry_only_what_is_used_is_read(capsys: pytest.CaptureFixture[str]) -> None:
-    whole = entry("kind", {"n": 7}, _make)
+    whole = make_entry("kind", {"n": 7}, _make)
     flip(whole / "content")
     as_another_process()
-    assert entry("kind", {"n": 7}, _make, lazy=True) == whole
-    cache.check(whole, ["other"])
+    assert make_entry("kind", {"n": 7}, _make, lazy=True) == whole
+    cache.verify_entry_files(whole, ["other"])
     assert (whole / "content").read_text() != "abc"
     assert not capsys.readouterr().err
-    cache.check(whole, ["content"])
+    cache.verify_entry_files(whole, ["content"])
     assert (whole / "content").read_text() == "abc"
     assert '"content"' in capsys.readouterr().err
     for damage in (relink, lambda folder: flip(folder / "content")):
         as_another_process()
-        damage(entry("kind", {"n": 7}, _make, lazy=True))
-        cache.check(whole)
+        damage(make_entry("kind", {"n": 7}, _make, lazy=True))
+        cache.verify_entry_files(whole)
         assert (whole / "link").read_text() == "abc"
 
 
 def test_what_was_read_today_and_not_changed_is_not_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    whole = entry("kind", {"n": 7}, _make)
+    whole = make_entry("kind", {"n": 7}, _make)
     count: list[Path] = []
 
     def check(name: str) -> int:
         """How many files a process reads to check one."""
         as_another_process()
         count.clear()
-        cache.check(entry("kind", {"n": 7}, _make, lazy=True), [name])
+        cache.verify_entry_files(make_entry("kind", {"n": 7}, _make, lazy=True), [name])
         return len(count)
 
     def counted(path: Path) -> str:
         count.append(path)
-        return file_digest(path)
+        return digest_file(path)
 
-    monkeypatch.setattr("nandlab.base.sums.known_digest", counted)
+    monkeypatch.setattr("nandlab.base.checksums.digest_known_file", counted)
     assert [check(name) for name in ("content", "content", "other")] == [1, 0, 1]
     note = whole.with_suffix(".read")
     os.utime(note, (0, 0))
@@ -204,74 +206,74 @@ def test_what_was_read_today_and_not_changed_is_not_read_again(
 
 
 def test_a_reader_takes_no_damaged_entry() -> None:
-    whole = entry("kind", {"n": 7}, _make)
+    whole = make_entry("kind", {"n": 7}, _make)
     flip(whole / "other")
     as_another_process()
-    with cache.reading("kind", {"n": 7}) as folder:
+    with cache.hold_entry("kind", {"n": 7}) as folder:
         assert folder is None
-    with cache.making("kind", {"n": 7}) as work:
+    with cache.fill_entry("kind", {"n": 7}) as work:
         assert work is not None
         assert whole.exists()
         _make(work)
-    with cache.reading("kind", {"n": 7}) as folder:
+    with cache.hold_entry("kind", {"n": 7}) as folder:
         assert folder == whole
 
 
 def test_verify_removes_what_is_damaged_and_nothing_else(tmp_path: Path) -> None:
-    whole, damaged, old = (entry("kind", {"n": n}, _make) for n in range(3))
+    whole, damaged, old = (make_entry("kind", {"n": n}, _make) for n in range(3))
     flip(damaged / "content")
     old.with_suffix(".sums").unlink()
     of_apt = tmp_path / "cache" / "apt" / ("0" * 20)
     of_apt.mkdir(parents=True)
     archive = tmp_path / "cache" / "archive"
     archive.mkdir()
-    good = archive / bytes_digest(b"good")
-    for path in (good, archive / bytes_digest(b"bad")):
+    good = archive / digest_bytes(b"good")
+    for path in (good, archive / digest_bytes(b"bad")):
         path.write_bytes(b"good")
-    wrong = {one.path for one in cache.kept() if cache.verify(one)}
-    assert wrong == {damaged, old, archive / bytes_digest(b"bad")}
-    assert {one.path for one in cache.kept()} == {whole, good, of_apt}
+    wrong = {one.path for one in cache.list_cache_items() if cache.verify_item(one)}
+    assert wrong == {damaged, old, archive / digest_bytes(b"bad")}
+    assert {one.path for one in cache.list_cache_items()} == {whole, good, of_apt}
 
 
 def test_verify_leaves_what_is_being_read() -> None:
-    whole = entry("kind", {"n": 7}, _make)
-    with cache.reading("kind", {"n": 7}):
+    whole = make_entry("kind", {"n": 7}, _make)
+    with cache.hold_entry("kind", {"n": 7}):
         flip(whole / "content")
-        (one,) = cache.kept()
-        assert cache.verify(one)
+        (one,) = cache.list_cache_items()
+        assert cache.verify_item(one)
         assert whole.exists()
-    assert cache.verify(one)
+    assert cache.verify_item(one)
     assert not whole.exists()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="gives a folder to another user")
 @pytest.mark.parametrize("ending", ["", ".sums", ".lock", ".read"])
 def test_what_another_user_made_is_not_trusted(ending: str) -> None:
-    others = entry("kind", {"n": 8}, _make)
+    others = make_entry("kind", {"n": 8}, _make)
     Path(f"{others}.read").touch()
     os.chown(f"{others}{ending}", 65534, -1)
     as_another_process()
-    own = entry("kind", {"n": 8}, _make)
+    own = make_entry("kind", {"n": 8}, _make)
     assert own != others
     assert own.stat().st_uid == os.getuid()
-    assert entry("kind", {"n": 8}, lambda work: pytest.fail("it is there")) == own
+    assert make_entry("kind", {"n": 8}, lambda work: pytest.fail("it is there")) == own
     os.chown(own, 65534, -1)
     with pytest.raises(UsageError):
-        entry("kind", {"n": 8}, _make)
+        make_entry("kind", {"n": 8}, _make)
 
 
 def test_the_cache_is_listed_and_emptied_and_nothing_else_is(tmp_path: Path) -> None:
-    made = [entry("kind", {"n": n}, _make) for n in range(3)]
+    made = [make_entry("kind", {"n": n}, _make) for n in range(3)]
     (tmp_path / "cache" / "kind" / "mine").mkdir()
     (tmp_path / "cache" / "archive").mkdir()
     (tmp_path / "cache" / "archive" / ("0" * 64)).write_text("12345")
     (tmp_path / "cache" / "notes").write_text("mine")
-    kept = list(cache.kept())
+    kept = list(cache.list_cache_items())
     assert {one.path for one in kept} == {*made, tmp_path / "cache/archive" / ("0" * 64)}
     assert [one.bytes for one in kept if one.kind == "archive"] == [5]
     for one in kept:
-        cache.drop(one)
-    assert list(cache.kept()) == []
+        cache.remove_item(one)
+    assert list(cache.list_cache_items()) == []
     assert (tmp_path / "cache" / "notes").exists()
     assert (tmp_path / "cache" / "kind" / "mine").exists()
-    assert entry("kind", {"n": 1}, _make).is_dir()
+    assert make_entry("kind", {"n": 1}, _make).is_dir()

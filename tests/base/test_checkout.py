@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.base.checkout import commit
+from nandlab.base.checkout import find_commit
 
 
 def git(folder: Path, *words: str) -> str:
@@ -28,9 +28,9 @@ def checkout(tmp_path: Path) -> Path:
 
 def test_a_checkout_tells_its_commit_and_whether_it_was_changed(checkout: Path) -> None:
     head = git(checkout, "rev-parse", "--short=12", "HEAD")
-    assert commit(checkout) == head
+    assert find_commit(checkout) == head
     (checkout / "file").write_text("changed")
-    assert commit(checkout) == f"{head}-dirty"
+    assert find_commit(checkout) == f"{head}-dirty"
 
 
 def test_a_worktree_is_a_checkout_too(
@@ -38,16 +38,16 @@ def test_a_worktree_is_a_checkout_too(
 ) -> None:
     other = tmp_path_factory.mktemp("other") / "tree"
     git(checkout, "worktree", "add", "-q", str(other))
-    assert commit(other) == commit(checkout) is not None
+    assert find_commit(other) == find_commit(checkout) is not None
 
 
 def test_a_folder_within_a_checkout_is_none(checkout: Path) -> None:
     inside = checkout / "site-packages"
     inside.mkdir()
-    assert commit(inside) is None
-    assert commit(checkout / "nowhere") is None
+    assert find_commit(inside) is None
+    assert find_commit(checkout / "nowhere") is None
 
 
 def test_without_git_there_is_none(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    assert commit(checkout) is None
+    assert find_commit(checkout) is None

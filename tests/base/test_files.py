@@ -16,13 +16,19 @@ from typing import IO
 import pytest
 
 from nandlab.base import files
-from nandlab.base.files import OURS, PART, write_together, write_whole, writing_whole
+from nandlab.base.files import (
+    PART,
+    PART_NAME,
+    open_whole_file,
+    write_files_together,
+    write_whole_file,
+)
 
 WRITER = """
 import sys, time
 from pathlib import Path
-from nandlab.base.files import writing_whole
-with writing_whole(Path(sys.argv[1])) as out:
+from nandlab.base.files import open_whole_file
+with open_whole_file(Path(sys.argv[1])) as out:
     out.write(b"half")
     out.flush()
     print("begun", flush=True)
@@ -47,7 +53,7 @@ def umask(request: pytest.FixtureRequest) -> Iterator[int]:
 def test_permissions_are_those_that_the_umask_leaves(umask: int, tmp_path: Path) -> None:
     path = tmp_path / "file"
     for content in (b"one", b"other"):
-        write_whole(path, content)
+        write_whole_file(path, content)
         assert path.read_bytes() == content
         assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
 
@@ -69,8 +75,8 @@ def test_the_part_of_a_killed_process_is_removed_that_of_a_living_one_stays(tmp_
     with writing(tmp_path / "killed") as killed, writing(tmp_path / "living") as living:
         killed.send_signal(signal.SIGKILL)
         killed.wait()
-        assert len(parts(tmp_path)) == 2 and all(map(OURS.fullmatch, parts(tmp_path)))
-        write_together([(tmp_path / "a", b"a"), (tmp_path / "b", b"b")])
+        assert len(parts(tmp_path)) == 2 and all(map(PART_NAME.fullmatch, parts(tmp_path)))
+        write_files_together([(tmp_path / "a", b"a"), (tmp_path / "b", b"b")])
         assert len(parts(tmp_path)) == 1
         living.terminate()
     assert sorted(p.name for p in tmp_path.iterdir() if p.name not in parts(tmp_path)) == ["a", "b"]
@@ -82,7 +88,7 @@ def test_what_others_called_so_is_never_removed(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"")
     (tmp_path / f"{PART}{'1' * 16}").symlink_to(tmp_path / others[0])
     before = sorted(tmp_path.iterdir())
-    write_whole(tmp_path / "file", b"")
+    write_whole_file(tmp_path / "file", b"")
     assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "file"])
 
 
@@ -99,16 +105,16 @@ def test_a_part_that_is_taken_for_one_that_was_left_is_begun_again(
         lock(file, how)
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    write_whole(tmp_path / "file", b"whole")
+    write_whole_file(tmp_path / "file", b"whole")
     assert taken and (tmp_path / "file").read_bytes() == b"whole" and not parts(tmp_path)
 
 
 def test_what_fails_leaves_the_old_file_and_no_part(tmp_path: Path) -> None:
-    write_whole(tmp_path / "file", b"old")
-    with pytest.raises(ZeroDivisionError), writing_whole(tmp_path / "file") as out:
+    write_whole_file(tmp_path / "file", b"old")
+    with pytest.raises(ZeroDivisionError), open_whole_file(tmp_path / "file") as out:
         out.write(b"new")
         raise ZeroDivisionError
     assert (tmp_path / "file").read_bytes() == b"old" and not parts(tmp_path)
     with pytest.raises(FileNotFoundError) as refused:
-        write_whole(tmp_path / "no" / "file", b"")
+        write_whole_file(tmp_path / "no" / "file", b"")
     assert refused.value.filename == str(tmp_path / "no" / "file")

@@ -19,7 +19,7 @@ from fuzz import xz
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.base import gate, packed
+from nandlab.base import gate, xzpack
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import ROOT
 
@@ -123,20 +123,20 @@ def test_a_key_has_as_many_words_as_tables_may_nest(tmp_path: Path, more: int) -
 
 def test_a_packed_file_is_read_as_a_plain_one(tmp_path: Path) -> None:
     content = json.dumps({"a": [1] * 1000}).encode()
-    for path, there in ((tmp_path / "plain", content), (tmp_path / "xz", packed.pack(content))):
+    for path, there in ((tmp_path / "plain", content), (tmp_path / "xz", xzpack.pack_xz(content))):
         path.write_bytes(there)
         assert gate.read_packed_json(path) == {"a": [1] * 1000}
-    assert len(packed.pack(content)) < len(content) / 5
-    assert packed.pack(content) == packed.pack(content)
+    assert len(xzpack.pack_xz(content)) < len(content) / 5
+    assert xzpack.pack_xz(content) == xzpack.pack_xz(content)
 
 
 def test_what_xz_packs_at_its_best_is_unpacked() -> None:
     """It has the largest dictionary that xz takes without being asked for a larger."""
     best = lzma.compress(b"1", preset=9 | lzma.PRESET_EXTREME)
-    assert b"".join(packed.unpack(best)) == b"1"
+    assert b"".join(xzpack.unpack_xz(best)) == b"1"
 
 
-SOUND = packed.pack(b"[" + b"1," * 9_000 + b"1]")
+SOUND = xzpack.pack_xz(b"[" + b"1," * 9_000 + b"1]")
 SPOILED = {
     "cut in its content": (SOUND[:-60], "ends before"),
     "cut in its end": (SOUND[:-1], "ends before"),
@@ -147,9 +147,9 @@ SPOILED = {
     "a bit in its content": (SOUND[:40] + bytes([SOUND[40] ^ 1]) + SOUND[41:], "corrupt"),
     "a bit in its check": (SOUND[:-30] + bytes([SOUND[-30] ^ 1]) + SOUND[-29:], "corrupt"),
     "a greedy dictionary": (xz.greedy(b"[]"), r"limit exceeded \(80 MiB\)"),
-    "packed twice": (packed.pack(SOUND), "not JSON"),
+    "packed twice": (xzpack.pack_xz(SOUND), "not JSON"),
     "too large": (xz.bomb(), "unpacks to more than 33,554,432 bytes"),
-    "too many values": (packed.pack(b"[" + b"[]," * 1_500_001 + b"0]"), "1,500,000 values"),
+    "too many values": (xzpack.pack_xz(b"[" + b"[]," * 1_500_001 + b"0]"), "1,500,000 values"),
 }
 
 
@@ -167,22 +167,22 @@ def test_unpacking_stops_at_the_limit(monkeypatch: pytest.MonkeyPatch, tmp_path:
     blocks = []
 
     def unpack(content: bytes) -> Iterator[bytes]:
-        for block in packed.unpack(content):
+        for block in xzpack.unpack_xz(content):
             blocks.append(len(block))
             yield block
 
-    monkeypatch.setattr(gate, "packed", SimpleNamespace(MAGIC=packed.MAGIC, unpack=unpack))
+    monkeypatch.setattr(gate, "xzpack", SimpleNamespace(MAGIC=xzpack.MAGIC, unpack_xz=unpack))
     (tmp_path / "bomb").write_bytes(xz.bomb())
     with pytest.raises(UsageError):
         gate.read_packed_json(tmp_path / "bomb")
-    assert max(blocks) == packed.BLOCK_BYTES
-    assert sum(blocks) <= gate.PACKED_BYTES_MAX + packed.BLOCK_BYTES
+    assert max(blocks) == xzpack.BLOCK_BYTES
+    assert sum(blocks) <= gate.PACKED_BYTES_MAX + xzpack.BLOCK_BYTES
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "docs/studies").glob("*.xz")), ids=lambda f: f.name)
 def test_packing_gives_the_bytes_that_are_shipped(file: Path) -> None:
     """Of another liblzma too: the shipped files were packed with that of Debian 12."""
-    assert packed.pack(lzma.decompress(file.read_bytes())) == file.read_bytes()
+    assert xzpack.pack_xz(lzma.decompress(file.read_bytes())) == file.read_bytes()
 
 
 def test_only_regular_files_pass(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ OWN = {
     "base/gate.py": "the gate itself",
     "base/digest.py": "hashes files, block by block, that its caller has looked at",
     "base/cache.py": "its own list of an entry's files",
-    "base/sums.py": "the cache's own lists of sums, and notes of what was read",
+    "base/checksums.py": "the cache's own lists of sums, and notes of what was read",
     "board": "what nandlab built in its cache, sources of programs, and what a board just wrote",
     "image/making.py": "what the tools just wrote into a scratch folder",
     "image/tree.py": "the user's folder, whose entries it has looked at; lines of a board",
@@ -234,9 +234,9 @@ OWN = {
     "results/store.py": "the store, whose files it wrote; a digest proves each",
     "campaign/worker.py": "a message of the client",
     "campaign/cluster.py": "files that a trial just left in a scratch folder",
-    "trial/reproduce.py": "a value of its own",
+    "trial/reproduction.py": "a value of its own",
     "powercut/campaign.py": "lines that a board just printed",
-    "powercut/second.py": "lines that a board just printed",
+    "powercut/hostcheck.py": "lines that a board just printed",
     "powercut/states.py": "lines that a board just printed",
     "powercut/job.py": "a module that nandlab built",
 }

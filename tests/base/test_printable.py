@@ -6,7 +6,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.base.printable import printable
+from nandlab.base.printable import make_printable
 
 ANY = st.text(st.characters(exclude_categories=()))
 """Lone surrogates too, as JSON can write them."""
@@ -14,17 +14,17 @@ ANY = st.text(st.characters(exclude_categories=()))
 
 @given(ANY)
 def test_what_is_shown_is_printable(text: str) -> None:
-    assert printable(text).isprintable()
-    assert printable(text) == text or not text.isprintable()
+    assert make_printable(text).isprintable()
+    assert make_printable(text) == text or not text.isprintable()
 
 
 @given(ANY, ANY)
 def test_exact_tells_texts_apart(one: str, other: str) -> None:
-    assert printable(one, exact=True).isprintable()
-    escapes = printable(one, exact=True) == printable(other, exact=True)
+    assert make_printable(one, exact=True).isprintable()
+    escapes = make_printable(one, exact=True) == make_printable(other, exact=True)
     assert escapes == (one.encode(errors="surrogatepass") == other.encode(errors="surrogatepass"))
 
 
 def test_examples() -> None:
-    assert printable("a\x1b[31m\n\u202e\udc80\\é") == r"a\x1b[31m\x0a\xe2\x80\xae\x80\é"
-    assert printable("\\\ud800", exact=True) == r"\x5c\xed\xa0\x80"
+    assert make_printable("a\x1b[31m\n\u202e\udc80\\é") == r"a\x1b[31m\x0a\xe2\x80\xae\x80\é"
+    assert make_printable("\\\ud800", exact=True) == r"\x5c\xed\xa0\x80"

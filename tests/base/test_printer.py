@@ -15,9 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from nandlab.base import printer
-from nandlab.base.console import Console, escape
+from nandlab.base.console import Console, escape_markup
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.printable import printable, printable_lines
+from nandlab.base.printable import make_lines_printable, make_printable
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=40)
 HOSTILE = "a\x1b[31m\x1b]0;pwn\x07\x9b31m\nb\rc\t\x7f\u202e[red]:smile:"
@@ -25,32 +25,32 @@ HOSTILE = "a\x1b[31m\x1b]0;pwn\x07\x9b31m\nb\rc\t\x7f\u202e[red]:smile:"
 
 @given(ANY)
 def test_a_text_of_lines_keeps_its_lines_and_tabs_and_nothing_else(text: str) -> None:
-    shown = printable_lines(text)
+    shown = make_lines_printable(text)
     assert shown.count("\n") == text.count("\n") and shown.count("\t") == text.count("\t")
     assert all(
         c.isprintable() for c in shown.replace("\r\n", "").replace("\n", "").replace("\t", "")
     )
-    assert printable_lines(shown) == shown
+    assert make_lines_printable(shown) == shown
 
 
 def test_examples() -> None:
-    assert printable_lines("a\tb\r\n\x1b\rc\r") == "a\tb\r\n\\x1b\\x0dc\\x0d"
+    assert make_lines_printable("a\tb\r\n\x1b\rc\r") == "a\tb\r\n\\x1b\\x0dc\\x0d"
 
 
 def test_a_line_stays_one_on_both_streams(capsys: pytest.CaptureFixture[str]) -> None:
-    printer.write_lines(HOSTILE, 7)
-    printer.write_paragraphs([["a", HOSTILE], ["b"]])
-    printer.note(HOSTILE)
+    printer.print_lines(HOSTILE, 7)
+    printer.print_paragraphs([["a", HOSTILE], ["b"]])
+    printer.print_note(HOSTILE)
     out, err = capsys.readouterr()
-    line = printable(HOSTILE)
+    line = make_printable(HOSTILE)
     assert out == f"{line}\n7\na\n{line}\n\nb\n"
     assert err == f"{line}\n"
 
 
 @given(ANY)
 def test_json_is_printable_and_says_the_same(text: str) -> None:
-    shown = printer.json_text({text: [text]})
-    assert printable_lines(shown) == shown and shown.isascii()
+    shown = printer.format_json({text: [text]})
+    assert make_lines_printable(shown) == shown and shown.isascii()
     assert json.loads(shown) == {text: [text]}
 
 
@@ -60,12 +60,12 @@ def test_what_others_write_meets_the_guard(
     for name in ("stdout", "stderr"):
         monkeypatch.setattr(sys, name, getattr(sys, name))
     for _ in range(2):
-        printer.guard()
+        printer.guard_streams()
     print(HOSTILE, file=sys.stderr)
     sys.stdout.writelines([HOSTILE, "\n"])
-    assert capsys.readouterr() == (f"{printable_lines(HOSTILE)}\n",) * 2
+    assert capsys.readouterr() == (f"{make_lines_printable(HOSTILE)}\n",) * 2
     assert not hasattr(sys.stdout, "buffer") and not hasattr(sys.stderr, "detach")
-    assert not isinstance(printer.behind(sys.stdout), printer.Guard)
+    assert not isinstance(printer.find_inner_stream(sys.stdout), printer.StreamGuard)
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -73,10 +73,10 @@ def test_a_console_styles_what_is_escaped(terminal: bool, monkeypatch: pytest.Mo
     monkeypatch.setenv("TERM", "xterm")
     out = io.StringIO()
     console = Console(file=out, width=400, force_terminal=terminal, highlight=False)
-    table = Table(title=escape(HOSTILE))
-    table.add_column(escape(HOSTILE))
+    table = Table(title=escape_markup(HOSTILE))
+    table.add_column(escape_markup(HOSTILE))
     table.add_row(HOSTILE.replace("[red]", ""))
-    console.print(f"[bold]{escape(HOSTILE)}[/bold]")
+    console.print(f"[bold]{escape_markup(HOSTILE)}[/bold]")
     console.print(HOSTILE, markup=False)
     console.print(Text(HOSTILE.replace("\x07", "")), table)
     assert ("\x1b" in out.getvalue()) is terminal
@@ -84,7 +84,7 @@ def test_a_console_styles_what_is_escaped(terminal: bool, monkeypatch: pytest.Mo
     assert shown.count("\\x1b[31m\\x1b]0;pwn") == 6 and shown.count(":smile:") == 6
     assert shown.count("[red]") == 5
     assert shown.count("pwn\\x07") == 5  # rich itself would leave it out
-    assert printable_lines(shown) == shown
+    assert make_lines_printable(shown) == shown
 
 
 def test_the_lines_of_an_error_stay_as_many() -> None:

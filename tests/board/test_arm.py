@@ -11,13 +11,13 @@ from nandlab.base.errors import UsageError
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import open_board
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(600)]
 
 
 def test_a_job_repeats_on_an_arm() -> None:
-    board = open_board(load("boards", "apf27-arm", BoardModel))
+    board = open_board(load_noun("boards", "apf27-arm", BoardModel))
     job = Job(
         steps=(
             Step("machine", "uname -m", 10),

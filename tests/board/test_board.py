@@ -21,21 +21,21 @@ from chipsteps import modprobe
 
 from nandlab.board import kvm
 from nandlab.board.job import BoardLost, Job, JobRecord, Step
-from nandlab.board.kvm import QEMU, boots
+from nandlab.board.kvm import QEMU, can_boot_kernel
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog import files as catalog
-from nandlab.catalog.arch import HOST
+from nandlab.catalog.arch import HOST_ARCH
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel
-from nandlab.catalog.files import validate
+from nandlab.catalog.files import validate_data
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.chip.simulated import between, chip_parameters, load_step
-from nandlab.trial import one
+from nandlab.chip.simnand import count_between, make_chip_load_step, make_module_parameters
+from nandlab.trial import execution
 from nandlab.trial import steps as trial
 
 pytestmark = pytest.mark.board
 S = 1_000_000_000
-FILESYSTEMS = catalog.names("filesystems")
+FILESYSTEMS = catalog.list_noun_names("filesystems")
 SMALL = "mount -o remount,size=1m /tmp"
 INIT_TEXT = "set -- $(grep r-xp /proc/1/maps | tr '-' ' ')"
 OVER_IT = "bs=4096 seek=$((0x$1 / 4096)) count=$(((0x$2 - 0x$1) / 4096)) conv=notrunc"
@@ -159,9 +159,9 @@ def test_why_a_job_came_to_nothing_is_named(
     planted, *told = PLANTED[cause]
     if board.machine.model.arch == "armhf":
         told = list(ON_ARM.get(cause, told))
-    monkeypatch.setattr(trial, "job", lambda spec: planted)
+    monkeypatch.setattr(trial, "make_job", lambda spec: planted)
     # a board that is waited for in vain is lost after an hour: the test's own limit comes before
-    result = asyncio.run(one.run(smalltrial.planned(board, "jffs2"), board, "t"))
+    result = asyncio.run(execution.run_trial(smalltrial.planned(board, "jffs2"), board, "t"))
     assert [result.status, result.error] == told
     assert not children()
 
@@ -241,15 +241,15 @@ def test_a_board_has_no_program_that_its_job_does_not_name(board: QemuBoard) -> 
 def test_a_board_has_no_modules_of_file_systems_that_its_job_does_not_mount(
     board: QemuBoard, name: str
 ) -> None:
-    job = trial.job(smalltrial.spec(board, name))
+    job = trial.make_job(smalltrial.spec(board, name))
     look = Step("look", "ls -R /lib/modules; lsmod")
     at = next(i for i, step in enumerate(job.steps) if step.name == "unmount")
     record = recorded(board, replace(job, steps=(*job.steps[:at], look, *job.steps[at:])))
     assert record.failed() is None
     there = {word.removesuffix(".ko") for word in record["look"].stdout.split()}
-    own = set(catalog.load("filesystems", name, FilesystemModel).modules)
+    own = set(catalog.load_noun("filesystems", name, FilesystemModel).modules)
     others = {
-        m for n in FILESYSTEMS for m in catalog.load("filesystems", n, FilesystemModel).modules
+        m for n in FILESYSTEMS for m in catalog.load_noun("filesystems", n, FilesystemModel).modules
     }
     assert own <= there
     assert not there & ((others | {"nandsim", "tracers", "fsram"}) - own)
@@ -259,7 +259,7 @@ def test_the_nand_core_is_loaded_before_the_job_and_no_file_systems(board: QemuB
     record = recorded(board, Job((Step("look", "cut -d' ' -f1 /proc/modules"),)))
     loaded = {*record["look"].stdout.split()}
     assert loaded == {*board.machine.modules.in_image}
-    files = (catalog.load("filesystems", name, FilesystemModel) for name in FILESYSTEMS)
+    files = (catalog.load_noun("filesystems", name, FilesystemModel) for name in FILESYSTEMS)
     systems = {module for file in files for module in file.modules}
     assert not loaded & systems
 
@@ -276,11 +276,11 @@ def test_a_shell_has_all_modules(board: QemuBoard) -> None:
 
 
 def test_each_step_s_chip_counts_are_in_its_record(board: QemuBoard) -> None:
-    chip = catalog.load("chips", "nandsim-small", ChipModel)
-    words = chip_parameters(chip, 64, board.machine.model.store_start)
+    chip = catalog.load_noun("chips", "nandsim-small", ChipModel)
+    words = make_module_parameters(chip, 64, board.machine.model.store_start)
     steps = (
         Step("before", "true"),
-        load_step(words),
+        make_chip_load_step(words),
         Step("read", "dd if=/dev/mtd0 of=/dev/null bs=512 count=7"),
         Step("erase", "flash_erase -q /dev/mtd0 0 3"),
         Step("nothing", "true"),
@@ -288,7 +288,9 @@ def test_each_step_s_chip_counts_are_in_its_record(board: QemuBoard) -> None:
     record = recorded(board, Job(steps))
     assert record["before"].counts == ""
     names = [s.name for s in steps]
-    did = {now: between(record[was].counts, record[now].counts) for was, now in pairwise(names)}
+    did = {
+        now: count_between(record[was].counts, record[now].counts) for was, now in pairwise(names)
+    }
     zero = {"reads": 0, "programs": 0, "erases": 0}
     assert did["load"] == did["nothing"] == zero
     assert did["read"] == zero | {"reads": 7}
@@ -310,10 +312,10 @@ def test_a_board_may_have_any_ram(board: QemuBoard, ram_mib: int | None) -> None
     given = board.machine.model
     beside = given.memory_bytes - given.kernel_bytes
     ram_mib = ram_mib or (given.of_arch.memory_max - beside) // (64 * MIB) * 64
-    model = validate(given.model_dump() | {"ram_mib": ram_mib}, BoardModel, "here")
+    model = validate_data(given.model_dump() | {"ram_mib": ram_mib}, BoardModel, "here")
     odd = open_board(model)
-    chip = catalog.load("chips", "apf27", ChipModel)
-    words = chip_parameters(chip, 64, model.store_start)
+    chip = catalog.load_noun("chips", "apf27", ChipModel)
+    words = make_module_parameters(chip, 64, model.store_start)
     record = asyncio.run(
         odd.run(Job((modprobe(words), Step("chip", "cat /proc/mtd /proc/meminfo"))))
     )
@@ -324,13 +326,13 @@ def test_a_board_may_have_any_ram(board: QemuBoard, ram_mib: int | None) -> None
 def test_the_kvm_probe_knows_a_guest_that_boots_and_one_that_hangs(
     board: QemuBoard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if board.machine.model.arch != HOST:
+    if board.machine.model.arch != HOST_ARCH:
         pytest.skip("KVM runs a host's own kind of processor alone: such a board refuses it")
     kit = board.machine.kit
-    assert boots("tcg", kit.tools, kit.kernel.vmlinuz)
+    assert can_boot_kernel("tcg", kit.tools, kit.kernel.vmlinuz)
     monkeypatch.setattr(kvm, "DEADLINE_S", 1)
     with pytest.raises(subprocess.TimeoutExpired):
-        boots("tcg", kit.tools, kit.kernel.vmlinuz)
+        can_boot_kernel("tcg", kit.tools, kit.kernel.vmlinuz)
 
 
 def test_the_shell_takes_commands_and_leaves(board: QemuBoard) -> None:

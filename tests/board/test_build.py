@@ -14,7 +14,7 @@ from nandlab.base.paths import TARGET
 from nandlab.board import build
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.kit import needs
 from nandlab.kit.root import Root
 
@@ -71,15 +71,15 @@ def test_programs_are_the_same_bytes_wherever_they_are_built_and_whatever_else_l
     tmp_path: Path, tools: Root
 ) -> None:
     """Both in one, for it builds all programs twice. What differs is which."""
-    model = load("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel)
+    model = load_noun("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel)
     ours = [f for f in (TARGET / "programs").iterdir() if f.is_dir() and f.name != "lib"]
-    of = {f.name: needs.material(f, model, needs.bring(model, f).lock) for f in ours}
+    of = {f.name: needs.unpack_material(f, model, needs.fetch_needs(model, f).lock) for f in ours}
 
     def make() -> dict[str, bytes]:
         here: Path = build.TARGET / "programs"  # type: ignore[attr-defined]
         arch = model.of_arch
-        built = [build.program(tools, here / name, each, arch) for name, each in of.items()]
-        return {p.name: p.read_bytes() for p in (build.init(tools, arch), *built)}
+        built = [build.build_program(tools, here / name, each, arch) for name, each in of.items()]
+        return {p.name: p.read_bytes() for p in (build.build_init(tools, arch), *built)}
 
     here = built_in(tmp_path / "a", make)
     there = built_in(tmp_path / "another/place", make, grown=True)
@@ -97,7 +97,7 @@ def test_modules_are_the_same_bytes_wherever_they_are_built(
     foreign = {"core": machine.yaffs2.folder} if folder == "yaffs2" else None
 
     def make() -> dict[str, bytes]:
-        found = build.modules(machine.kit.tools, folder, machine.kit.kernel, foreign)
+        found = build.build_modules(machine.kit.tools, folder, machine.kit.kernel, foreign)
         return {p.name: p.read_bytes() for p in found}
 
     here, there = (built_in(tmp_path / p, make) for p in ("a", "another/place"))

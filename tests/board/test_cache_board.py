@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.base.digest import file_digest
-from nandlab.base.paths import cache_dir
+from nandlab.base.digest import digest_file
+from nandlab.base.paths import find_cache_folder
 from nandlab.board.qemu import QemuBoard
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(1800)]
@@ -42,7 +42,7 @@ def linked(source: str, target: str) -> None:
 def copy(board: QemuBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of its own with what the board is made of; no file of it may be written to."""
     for kind in (*KINDS, "yaffs2", "ram"):
-        if (home := cache_dir() / kind).exists():
+        if (home := find_cache_folder() / kind).exists():
             shutil.copytree(
                 home,
                 tmp_path / kind,
@@ -73,7 +73,7 @@ def flip(path: Path) -> None:
 def built(kind: Path, name: str, board: QemuBoard) -> list[Path]:
     """The files that are the one in the board's image: other inputs may have led to the same."""
     sha256 = board.machine.parts[name]
-    return [p for p in kind.glob(f"*/{name}") if file_digest(p) == sha256]
+    return [p for p in kind.glob(f"*/{name}") if digest_file(p) == sha256]
 
 
 def test_a_flipped_bit_is_found_made_again_and_reported(board: QemuBoard, copy: Path) -> None:

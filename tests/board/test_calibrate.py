@@ -9,10 +9,10 @@ import pytest
 
 from nandlab.base.errors import UsageError
 from nandlab.board import calibrate
-from nandlab.board.calibrate import Measured
+from nandlab.board.calibrate import BoardMeasurement
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 
 PAGE = 2048 + 64
 CYCLE, T_R, T_PROG, T_BERS = 40, 30_000, 250_000, 1_900_000
@@ -32,13 +32,13 @@ TOLD = {
 }
 
 
-def measured(machine: str = "armv7l", ram_mib: int = 250, **change: int) -> Measured:
-    return Measured("mine", machine, "Linux 6.1", ram_mib, {**TOLD, **change}, "2026-11-25")
+def measured(machine: str = "armv7l", ram_mib: int = 250, **change: int) -> BoardMeasurement:
+    return BoardMeasurement("mine", machine, "Linux 6.1", ram_mib, {**TOLD, **change}, "2026-11-25")
 
 
 @pytest.fixture
 def part() -> ChipModel:
-    return load("chips", "S34ML01G1", ChipModel)
+    return load_noun("chips", "S34ML01G1", ChipModel)
 
 
 @pytest.fixture
@@ -48,8 +48,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_latencies_are_those_of_the_board(part: ChipModel, project: Path) -> None:
-    calibrate.written(part, measured(), project)
-    chip = load("chips", "S34ML01G1-mine", ChipModel)
+    calibrate.write_catalog_files(part, measured(), project)
+    chip = load_noun("chips", "S34ML01G1-mine", ChipModel)
     t = chip.timing
     assert (t.t_r_ns, t.t_prog_ns, t.t_bers_ns, t.t_rc_ns) == (T_R, T_PROG, T_BERS, CYCLE)
     assert chip.geometry == part.geometry and chip.endurance == part.endurance
@@ -59,20 +59,20 @@ def test_latencies_are_those_of_the_board(part: ChipModel, project: Path) -> Non
 
 
 def test_a_driver_that_reads_whole_pages_tells_no_cycle(part: ChipModel) -> None:
-    made = calibrate.chip(part, measured(spare_read_ns=TOLD["read_ns"] - 5))
+    made = calibrate.make_chip_model(part, measured(spare_read_ns=TOLD["read_ns"] - 5))
     assert made.timing.t_rc_ns == part.timing.t_rc_ns
     assert made.timing.t_r_ns == TOLD["read_ns"] - PAGE * part.timing.t_rc_ns
     assert made.sources["timing.t_rc_ns"].startswith("Of S34ML01G1")
 
 
 def test_files_that_are_there_are_not_written_over(part: ChipModel, project: Path) -> None:
-    calibrate.written(part, measured(), project)
+    calibrate.write_catalog_files(part, measured(), project)
     with pytest.raises(UsageError, match=r"S34ML01G1-mine.toml is there already"):
-        calibrate.written(part, measured(), project)
+        calibrate.write_catalog_files(part, measured(), project)
 
 
 def test_a_bus_is_no_slower_than_what_was_measured_in_all(part: ChipModel) -> None:
-    made = calibrate.chip(part, measured(read_ns=38_000, spare_read_ns=42_000)).timing
+    made = calibrate.make_chip_model(part, measured(read_ns=38_000, spare_read_ns=42_000)).timing
     assert made.t_rc_ns == 17
     assert made.t_r_ns + made.t_rc_ns * PAGE == 38_000
 
@@ -89,8 +89,8 @@ def test_a_bus_is_no_slower_than_what_was_measured_in_all(part: ChipModel) -> No
 def test_a_board_has_the_pace_that_was_measured(
     part: ChipModel, project: Path, machine: str, arch: str, loop_ps: int, shift: int
 ) -> None:
-    calibrate.written(part, measured(machine, loop_ps=loop_ps), project)
-    board = load("boards", "mine-model", BoardModel)
+    calibrate.write_catalog_files(part, measured(machine, loop_ps=loop_ps), project)
+    board = load_noun("boards", "mine-model", BoardModel)
     assert (board.arch, board.icount_shift, board.ram_mib) == (arch, shift, 250)
     assert board.controller is not None
     assert board.controller.read_ns == TOLD["read_ns"]

@@ -14,16 +14,23 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nandlab.base.errors import UsageError
-from nandlab.board import held
-from nandlab.board.guard import Partition, checked
-from nandlab.board.reach import local
-from nandlab.board.tables import LOOK, Doubt, Mtd, mounted, read, table
+from nandlab.board import boardlock
+from nandlab.board.guard import PartitionSpec, find_erasable_partition
+from nandlab.board.tables import (
+    PRINT_TABLES,
+    Doubt,
+    Mtd,
+    parse_mounts,
+    parse_mtd_table,
+    parse_tables,
+)
+from nandlab.board.transport import connect_local
 
-DATA = Partition("data", 104 << 20, 128 << 10)
+DATA = PartitionSpec("data", 104 << 20, 128 << 10)
 
 
 def judged(text: str, erase: str | None = "data") -> Mtd:
-    return checked(DATA, erase, read(text))
+    return find_erasable_partition(DATA, erase, parse_tables(text))
 
 
 def test_a_partition_that_nobody_uses_passes() -> None:
@@ -226,7 +233,7 @@ names = st.text(
 def test_a_table_gives_back_every_name_whatever_it_has(told: list[str]) -> None:
     devices = [Part(i, name, 1 << 20) for i, name in enumerate(told)]
     head = "dev:    size   erasesize  name\n"
-    assert [m.name for m in table(head + "".join(d.line() for d in devices))] == told
+    assert [m.name for m in parse_mtd_table(head + "".join(d.line() for d in devices))] == told
 
 
 @given(st.lists(names, max_size=4), st.lists(names, max_size=4), st.data())
@@ -250,7 +257,7 @@ def test_a_board_that_uses_the_partition_never_passes(
 
 @given(st.text(max_size=200))
 def test_what_is_no_table_is_refused_or_read_never_an_error(text: str) -> None:
-    for parse in (table, mounted):
+    for parse in (parse_mtd_table, parse_mounts):
         for each in (text, f"dev:    size   erasesize  name\n{text}"):
             try:
                 parse(each)
@@ -263,24 +270,28 @@ def test_what_is_no_table_is_refused_or_read_never_an_error(text: str) -> None:
 def test_this_machine_answers_in_the_form_that_is_read() -> None:
     """It may have no flash; then it has no partition of ours, and no other reason is told."""
     with pytest.raises(Doubt, match=r"no partition 'no such'|another form"):
-        asyncio.run(held.erasable(local(), Partition("no such", 1, 1), "no such"))
-    assert "\n" not in LOOK
+        asyncio.run(
+            boardlock.ask_erasable_partition(
+                connect_local(), PartitionSpec("no such", 1, 1), "no such"
+            )
+        )
+    assert "\n" not in PRINT_TABLES
 
 
 def test_a_board_is_one_owners_until_it_is_left_or_taken_away(tmp_path: Path) -> None:
     lock = str(tmp_path / "the lock")
 
     def does(act: Callable[..., object], *words: str) -> object:
-        return asyncio.run(act(local(), *words, lock))  # type: ignore[arg-type]
+        return asyncio.run(act(connect_local(), *words, lock))  # type: ignore[arg-type]
 
-    does(held.take, "a@one, since now")
+    does(boardlock.take_board, "a@one, since now")
     with pytest.raises(UsageError, match="taken by a@one, since now: wait"):
-        does(held.take, "b@two")
-    does(held.leave, "b@two")
+        does(boardlock.take_board, "b@two")
+    does(boardlock.release_board, "b@two")
     with pytest.raises(UsageError, match="a@one"):
-        does(held.take, "b@two")
-    assert does(held.unlock) == "a@one, since now"
-    assert does(held.unlock) is None
-    does(held.take, "b@two")
-    does(held.leave, "b@two")
+        does(boardlock.take_board, "b@two")
+    assert does(boardlock.break_lock) == "a@one, since now"
+    assert does(boardlock.break_lock) is None
+    does(boardlock.take_board, "b@two")
+    does(boardlock.release_board, "b@two")
     assert not Path(lock).exists()

@@ -8,10 +8,10 @@ import asyncio
 import pytest
 from smalltrial import spec
 
-from nandlab.board.guard import Partition, checked
+from nandlab.board.guard import PartitionSpec, find_erasable_partition
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.board.tables import LOOK, Doubt, read
+from nandlab.board.tables import PRINT_TABLES, Doubt, parse_tables
 from nandlab.trial import steps as trial
 
 pytestmark = pytest.mark.board
@@ -23,19 +23,19 @@ OTHER += "mount -t vfat /tmp/flashdata /mnt && grep -q /tmp/flashdata /proc/moun
 def test_nftl_over_the_partition_is_refused_by_whatever_name_it_is_mounted(
     board: QemuBoard,
 ) -> None:
-    setup = trial.setup(spec(board, "nftl-fat32"))
+    setup = trial.make_mounted_steps(spec(board, "nftl-fat32"))
     looks = (
         Step("other", OTHER),
-        Step("mounted", LOOK),
+        Step("mounted", PRINT_TABLES),
         Step("unmount", "umount /mnt"),
-        Step("unmounted", LOOK),
+        Step("unmounted", PRINT_TABLES),
     )
     record = asyncio.run(board.run(Job((*setup, *looks))))
     failed = record.failed()
     assert failed is None, failed.failure()
-    tables = {name: read(record[name].stdout) for name in ("mounted", "unmounted")}
+    tables = {name: parse_tables(record[name].stdout) for name in ("mounted", "unmounted")}
     (mtd,) = tables["mounted"].mtds
-    wanted = Partition(mtd.name, mtd.size, mtd.erasesize)
+    wanted = PartitionSpec(mtd.name, mtd.size, mtd.erasesize)
     with pytest.raises(Doubt, match="in use: mounted at /mnt, as '/tmp/flashdata'"):
-        checked(wanted, mtd.name, tables["mounted"])
-    assert checked(wanted, mtd.name, tables["unmounted"]) == mtd
+        find_erasable_partition(wanted, mtd.name, tables["mounted"])
+    assert find_erasable_partition(wanted, mtd.name, tables["unmounted"]) == mtd

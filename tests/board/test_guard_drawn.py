@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 from drawnboards import ERASESIZE, WANTED, draw, printed
 
-from nandlab.board.guard import Partition, checked
-from nandlab.board.tables import Doubt, read
+from nandlab.board.guard import PartitionSpec, find_erasable_partition
+from nandlab.board.tables import Doubt, parse_tables
 
 BOARDS, AT_ONCE = 10_000, 2_500
 AGAIN = 10
@@ -25,11 +25,11 @@ def test_no_board_is_let_pass_that_is_used(first: int) -> None:
     counts: Counter[tuple[bool, bool]] = Counter()
     for seed in range(first, first + AT_ONCE):
         board = draw(seed)
-        wanted = Partition(WANTED, len(board.wanted.cells) * ERASESIZE, ERASESIZE)
+        wanted = PartitionSpec(WANTED, len(board.wanted.cells) * ERASESIZE, ERASESIZE)
         for boot in (0,) if seed % AGAIN else (0, 3):
-            tables = read(printed(board, boot).text())
+            tables = parse_tables(printed(board, boot).text())
             try:
-                number = checked(wanted, WANTED, tables).number
+                number = find_erasable_partition(wanted, WANTED, tables).number
             except Doubt:
                 counts[board.is_used(), False] += 1
                 continue

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import trees
 
-from nandlab.board.hosttools import BESIDE, HostTools, ToolFailed, steady
+from nandlab.board.hosttools import STEADY_FOLDER, HostTools, ToolFailed, build_steady_library
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.kit.root import Root
 
 pytestmark = pytest.mark.board  # they run in the root of the board's tools
@@ -26,7 +26,7 @@ def made(line: str, folder: Path, tree: str = TREE) -> bytes:
     """What a tool makes of a folder."""
     out = folder.with_name("out")
     out.write_bytes(b"")
-    board = load("boards", "apf27", BoardModel)
+    board = load_noun("boards", "apf27", BoardModel)
     HostTools(board, {"/tree": folder, "/out": out}, tree).run(line)
     return out.read_bytes()
 
@@ -74,8 +74,8 @@ def test_folders_are_told_by_name(tools: Root, tmp_path: Path) -> None:
     names = [f"{n * 7919 % 1000:03}" for n in range(300)]
     for name in names:
         (tmp_path / name).touch()
-    see = {BESIDE: steady(tools).parent, "/folder": tmp_path}
-    words = ["env", f"LD_PRELOAD={BESIDE}/steady.so", "ls", "-U", "/folder"]
+    see = {STEADY_FOLDER: build_steady_library(tools).parent, "/folder": tmp_path}
+    words = ["env", f"LD_PRELOAD={STEADY_FOLDER}/steady.so", "ls", "-U", "/folder"]
     assert tools.checked(words, see=see).split() == sorted(names)
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from boardtables import OURS, ROOT, SYSTEM, Printed, mount
 
-from nandlab.board.leftover import BOOT, Leftover, leftover, put_away
-from nandlab.board.reach import Reply, local
-from nandlab.board.tables import LOOK, Device, Doubt, Mtd, read
-from nandlab.board.yours import Held
-from nandlab.catalog.files import parse
+from nandlab.board.leftover import BOOT_ID, Leftover, find_leftover, make_cleanup_command
+from nandlab.board.ownboard import HeldBoard
+from nandlab.board.tables import PRINT_TABLES, Device, Doubt, Mtd, parse_tables
+from nandlab.board.transport import Reply, connect_local
+from nandlab.catalog.files import read_noun_file
 from nandlab.catalog.remote import RemoteModel
 
 MTD = Mtd(1, OURS.size, OURS.erasesize, OURS.name)
@@ -35,11 +35,15 @@ partition = { name = "data", size = 109051904, erasesize = 131072 }
 
 def test_what_is_on_the_partition_where_jobs_mount_is_left_of_a_job() -> None:
     boot = FREE.boot
-    assert leftover(read(FREE.text()), MTD) == Leftover(boot)
-    assert leftover(read(MOUNTED.text()), MTD) == Leftover(boot, ((77, Device(31, 1)),))
+    assert find_leftover(parse_tables(FREE.text()), MTD) == Leftover(boot)
+    assert find_leftover(parse_tables(MOUNTED.text()), MTD) == Leftover(
+        boot, ((77, Device(31, 1)),)
+    )
     left = Leftover(boot, ((78, Device(0, 40)),), (0,))
-    assert leftover(read(ATTACHED.text()), MTD) == left
-    assert leftover(read(replace(FREE, mounts=(ROOT, CARD)).text()), MTD) == Leftover(boot)
+    assert find_leftover(parse_tables(ATTACHED.text()), MTD) == left
+    assert find_leftover(parse_tables(replace(FREE, mounts=(ROOT, CARD)).text()), MTD) == Leftover(
+        boot
+    )
 
 
 @dataclass
@@ -51,7 +55,7 @@ class Scripted:
     commands: list[str] = field(default_factory=list)
 
     async def call(self, command: str, given: bytes = b"", limit_s: float = 1) -> Reply:
-        if command == LOOK:
+        if command == PRINT_TABLES:
             return Reply(0, self.tables.pop(0).text().encode())
         self.commands.append(command)
         return Reply(0, b"0\n")
@@ -64,10 +68,10 @@ def after_a_job(tmp_path: Path, *tables: Printed, ends: bool = True) -> Scripted
     """What a board was told by a job that began with the first tables, and the last erase."""
     (tmp_path / "my.toml").write_text(MODEL)
     board = Scripted(list(tables))
-    model = parse(tmp_path / "my.toml", RemoteModel)
+    model = read_noun_file(tmp_path / "my.toml", RemoteModel)
 
     async def all_of_it() -> None:
-        own = Held(board, model, "me", "data", MTD)  # type: ignore[arg-type]
+        own = HeldBoard(board, model, "me", "data", MTD)  # type: ignore[arg-type]
         await own.before()
         if ends:
             await own.after()
@@ -116,7 +120,9 @@ def test_after_a_boot_nothing_is_a_jobs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("boot", ["right", "another"])
 def test_only_the_very_same_is_put_away(boot: str) -> None:
     """By this machine: its boot is another, or its mounts and UBI devices are."""
-    here = Path(BOOT).read_text().strip() if boot == "right" else boot
+    here = Path(BOOT_ID).read_text().strip() if boot == "right" else boot
     left = Leftover(here, ((1 << 30, Device(31, 1)),), (987,))
-    done = asyncio.run(local().call(f"umount() {{ echo umount; }}; {put_away(left, MTD)}"))
+    done = asyncio.run(
+        connect_local().call(f"umount() {{ echo umount; }}; {make_cleanup_command(left, MTD)}")
+    )
     assert done.text == ""

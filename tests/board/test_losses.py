@@ -13,13 +13,13 @@ import connectioncuts
 import pytest
 from remotes import agent, program, running
 
-from nandlab.board import yours
+from nandlab.board import ownboard
 from nandlab.board.job import BoardLost
-from nandlab.board.reach import Reply, Shell
+from nandlab.board.ownboard import HeldBoard
 from nandlab.board.remote import RemoteBoard
 from nandlab.board.tables import Mtd
-from nandlab.board.yours import Held
-from nandlab.catalog.files import parse
+from nandlab.board.transport import Reply, ShellTransport
+from nandlab.catalog.files import read_noun_file
 from nandlab.catalog.remote import RemoteModel
 
 CABLE = ("sh", "-c", 'cat | setsid sh -c "$0" | cat')
@@ -34,7 +34,7 @@ def test_cuts_at_any_moment_lose_no_finished_job_and_leave_no_process(tmp_path: 
     built, stays = agent(tmp_path), f"87654.{os.getpid()}"
 
     async def one(number: int, free: asyncio.Semaphore) -> bool:
-        on = Shell(CABLE, "a cable")
+        on = ShellTransport(CABLE, "a cable")
         board = RemoteBoard(on, built, program, folder=str(tmp_path / f"board {number}"))
         async with free:
             return await connectioncuts.survived(board, on, number, WITHIN_S, stays)
@@ -70,7 +70,7 @@ class Silent:
 def test_power_is_switched_once_for_a_board_that_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(yours, "BOOT_S", 0.0)
+    monkeypatch.setattr(ownboard, "BOOT_S", 0.0)
     log = tmp_path / "switched"
     (tmp_path / "my.toml").write_text(
         'name = "mine"\nsummary = "it"\nkind = "remote"\n'
@@ -78,8 +78,8 @@ def test_power_is_switched_once_for_a_board_that_is_lost(
         '[partition]\nname = "data"\nsize = 1048576\nerasesize = 131072\n'
     )
     on = Silent()
-    model = parse(tmp_path / "my.toml", RemoteModel)
-    held = Held(on, model, "me", "data", Mtd(1, 1 << 20, 128 << 10, "data"))  # type: ignore[arg-type]
+    model = read_noun_file(tmp_path / "my.toml", RemoteModel)
+    held = HeldBoard(on, model, "me", "data", Mtd(1, 1 << 20, 128 << 10, "data"))  # type: ignore[arg-type]
     for _ in range(3):  # trials that are lost one after the other
         with pytest.raises(BoardLost):
             asyncio.run(held.again())

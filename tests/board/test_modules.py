@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nandlab.board.job import Job, Step
-from nandlab.board.modules import Modules, closed, depends, unsigned
+from nandlab.board.modules import ModuleSet, add_dependencies, parse_dependencies, strip_signature
 
 NEEDS: dict[str, tuple[str, ...]] = {
     "doorbell": (),
@@ -26,7 +26,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
 
 def brought(*commands: str, **files: bytes) -> set[str]:
     job = Job(tuple(Step(f"s{i}", c) for i, c in enumerate(commands)), files)
-    found = Modules(Path("/made"), "lib/modules/6", NEEDS).of(job)
+    found = ModuleSet(Path("/made"), "lib/modules/6", NEEDS).of(job)
     assert all(where == f"lib/modules/6/{path.name}" for where, path in found.items())
     return {path.stem for path in found.values()}
 
@@ -53,12 +53,12 @@ def test_a_job_brings_what_its_files_name() -> None:
 
 def test_a_shell_brings_all_but_those_in_the_image() -> None:
     image = {"doorbell", "nopidle", "nand", "nandcore", "mtd"}
-    assert {*Modules(Path("/made"), "lib/modules/6", NEEDS).in_image} == image
+    assert {*ModuleSet(Path("/made"), "lib/modules/6", NEEDS).in_image} == image
     assert brought() == {*NEEDS} - image
 
 
 def test_a_core_that_is_built_into_the_kernel_is_in_no_image() -> None:
-    assert Modules(Path("/made"), "lib/modules/6", {"doorbell": ()}).in_image == ["doorbell"]
+    assert ModuleSet(Path("/made"), "lib/modules/6", {"doorbell": ()}).in_image == ["doorbell"]
 
 
 def test_a_signature_is_cut_off() -> None:
@@ -66,13 +66,16 @@ def test_a_signature_is_cut_off() -> None:
     module, signature = b"\x7fELF~Module signature appended~\n and more", b"\x30\x82" * 5
     info = bytes([0, 0, 2, 0, 0, 0, 0, 0]) + len(signature).to_bytes(4, "big")
     signed = module + signature + info + b"~Module signature appended~\n"
-    assert unsigned(signed) == unsigned(module) == module
+    assert strip_signature(signed) == strip_signature(module) == module
 
 
 def test_dependencies_are_read_from_the_module() -> None:
-    assert depends(b"\x7fELF\0name=a\0depends=mtd-blkdevs,nand\0x") == ["mtd_blkdevs", "nand"]
-    assert depends(b"\0depends=\0") == depends(b"") == []
+    assert parse_dependencies(b"\x7fELF\0name=a\0depends=mtd-blkdevs,nand\0x") == [
+        "mtd_blkdevs",
+        "nand",
+    ]
+    assert parse_dependencies(b"\0depends=\0") == parse_dependencies(b"") == []
 
 
 def test_what_does_not_exist_needs_nothing() -> None:
-    assert closed(["a", "none"], {"a": ["b", "none"], "b": ["a"]}.get) == ["a", "b"]
+    assert add_dependencies(["a", "none"], {"a": ["b", "none"], "b": ["a"]}.get) == ["a", "b"]

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.board import place, yours
+from nandlab.board import labgrid, ownboard
 from nandlab.board.job import BoardLost
-from nandlab.board.reach import Reply
 from nandlab.board.tables import Mtd
-from nandlab.catalog.files import parse
+from nandlab.board.transport import Reply
+from nandlab.catalog.files import read_noun_file
 from nandlab.catalog.remote import RemoteModel
 
 CLIENT = """#!/bin/sh
@@ -25,15 +25,15 @@ echo "$@" >>"$0.log"
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What labgrid's client was asked, a line each; it is a stand-in."""
-    client = tmp_path / place.CLIENT
+    client = tmp_path / labgrid.CLIENT
     client.write_text(CLIENT)
     client.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    return tmp_path / f"{place.CLIENT}.log"
+    return tmp_path / f"{labgrid.CLIENT}.log"
 
 
 async def used(name: str | None) -> None:
-    async with place.acquired(name):
+    async with labgrid.hold_place(name):
         pass
 
 
@@ -69,14 +69,14 @@ def test_without_labgrids_client_it_is_told_what_to_install(
 def test_a_lost_board_has_labgrids_power_where_no_command_is_given(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str, switched: list[str]
 ) -> None:
-    monkeypatch.setattr(yours, "BOOT_S", 0.0)
+    monkeypatch.setattr(ownboard, "BOOT_S", 0.0)
     path = tmp_path / "my.toml"
     path.write_text(
         'name = "mine"\nsummary = "it"\nkind = "remote"\n'
         f'[reach]\nssh = "mine"\nlabgrid = "desk"\n{more}'
         '[partition]\nname = "data"\nsize = 1048576\nerasesize = 131072\n'
     )
-    model = parse(path, RemoteModel)
+    model = read_noun_file(path, RemoteModel)
 
     class Off:
         where = "a board"
@@ -88,7 +88,7 @@ def test_a_lost_board_has_labgrids_power_where_no_command_is_given(
             """It has nothing of its own there."""
 
     mtd = Mtd(1, 1 << 20, 128 << 10, "data")
-    held = yours.Held(Off(), model, "me", "data", mtd)  # type: ignore[arg-type]
+    held = ownboard.HeldBoard(Off(), model, "me", "data", mtd)  # type: ignore[arg-type]
     with pytest.raises(BoardLost):
         asyncio.run(held.again())
     assert (log.read_text().splitlines() if log.exists() else []) == switched

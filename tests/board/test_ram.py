@@ -9,9 +9,9 @@ import pytest
 
 from nandlab.base.errors import UsageError
 from nandlab.board.job import BoardLost
-from nandlab.board.ram import OUT_OF_MEMORY, SHARE_MIB, found, too_little
+from nandlab.board.ram import OUT_OF_MEMORY, SHARE_MIB, find_ram_kib, make_boot_error
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load, validate
+from nandlab.catalog.files import load_noun, validate_data
 
 MIB = 1 << 20
 LATER = "bookworm-backports"
@@ -19,8 +19,8 @@ LATER = "bookworm-backports"
 
 
 def board(of: str = "apf27", /, **ram: int | str) -> BoardModel:
-    told = load("boards", of, BoardModel).model_dump()
-    return validate(told | {"ram_mib": None} | ram, BoardModel, "here")
+    told = load_noun("boards", of, BoardModel).model_dump()
+    return validate_data(told | {"ram_mib": None} | ram, BoardModel, "here")
 
 
 def keeping(share: Callable[[int], int], boots: list[int]) -> Callable[[int], int]:
@@ -36,7 +36,7 @@ def keeping(share: Callable[[int], int], boots: list[int]) -> Callable[[int], in
 def test_what_is_available_is_what_is_asked_for(asked: int, percent: int) -> None:
     boots: list[int] = []
     available = keeping(lambda kib: 70 * MIB + kib * 1024 * percent // 100, boots)
-    kib = found(board(available_mib=asked, release=LATER), available)
+    kib = find_ram_kib(board(available_mib=asked, release=LATER), available)
     assert kib % 256 == 0
     assert abs(available(kib) - asked * MIB) <= max(asked * MIB / 100, 128 << 10)
     assert boots[0] == (asked + SHARE_MIB) * 1024
@@ -46,12 +46,12 @@ def test_what_is_available_is_what_is_asked_for(asked: int, percent: int) -> Non
 def test_where_the_kernel_steps_over_it_the_nearest_is_taken() -> None:
     """As Linux 6.12 does: a step of 256 KiB in its RAM is one of 744 KiB in what is available."""
     told = {95232: 29491200, 83968: 18096128, 83712: 17334272, 84224: 18313216}
-    assert found(board(available_mib=17), told.__getitem__) == 83968
+    assert find_ram_kib(board(available_mib=17), told.__getitem__) == 83968
 
 
 def test_more_than_the_board_s_memory_has_room_for_is_refused() -> None:
     with pytest.raises(UsageError, match="192 MiB of RAM leave less than available_mib asks for"):
-        found(board(available_mib=48), lambda kib: 0)
+        find_ram_kib(board(available_mib=48), lambda kib: 0)
 
 
 def test_a_board_has_one_measure_of_its_ram() -> None:
@@ -75,14 +75,14 @@ def test_a_board_that_cannot_boot_is_refused_as_it_is_read() -> None:
 
 def test_what_is_too_little_is_told_with_what_to_do() -> None:
     short = BoardLost(OUT_OF_MEMORY, [])
-    told = too_little(board(ram_mib=84, release=LATER), "84M", short)
+    told = make_boot_error(board(ram_mib=84, release=LATER), "84M", short)
     assert isinstance(told, UsageError)
     assert str(told) == (
         "board apf27 does not boot in 84M of RAM: the board ran out of memory; "
         "every kernel here boots in 96 MiB: raise ram_mib"
     )
     assert "raise available_mib, which is 16" in str(
-        too_little(board(available_mib=16, release=LATER), "89344K", short)
+        make_boot_error(board(available_mib=16, release=LATER), "89344K", short)
     )
     other = BoardLost("the board stopped by itself", [])
-    assert too_little(board(ram_mib=84, release=LATER), "84M", other) is other
+    assert make_boot_error(board(ram_mib=84, release=LATER), "84M", other) is other

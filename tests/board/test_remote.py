@@ -16,11 +16,11 @@ from native import preload
 from remotes import agent, lossy_line, program, running
 
 from nandlab.base.errors import NandlabError
-from nandlab.board import reach
+from nandlab.board import transport
 from nandlab.board.job import BoardLost, Job, Setup, Step
-from nandlab.board.reach import Shell, local, put
 from nandlab.board.remote import RemoteBoard
 from nandlab.board.serialline import SerialLine
+from nandlab.board.transport import ShellTransport, connect_local, write_board_file
 
 TESTS = Path(__file__).parents[1]
 SECOND = 1_000_000_000
@@ -30,7 +30,7 @@ LONG = f"98765.{os.getpid()}"
 
 @pytest.fixture
 def here(tmp_path: Path) -> RemoteBoard:
-    return RemoteBoard(local(), agent(tmp_path), program, folder=str(tmp_path / "on board"))
+    return RemoteBoard(connect_local(), agent(tmp_path), program, folder=str(tmp_path / "on board"))
 
 
 def until_gone(word: str, limit_s: float) -> bool:
@@ -42,26 +42,26 @@ def until_gone(word: str, limit_s: float) -> bool:
 
 @pytest.mark.parametrize("rc", [0, 1, 255])
 def test_a_commands_exit_status_is_the_boards_word(rc: int) -> None:
-    reply = asyncio.run(local().call(f"echo it; exit {rc}"))
+    reply = asyncio.run(connect_local().call(f"echo it; exit {rc}"))
     assert (reply.rc, reply.text) == (rc, "it")
 
 
 def test_a_command_that_is_cut_off_is_no_reply() -> None:
     with pytest.raises(BoardLost, match=r"ended in the middle|Killed"):
-        asyncio.run(local().call("kill -9 $$"))
+        asyncio.run(connect_local().call("kill -9 $$"))
 
 
 def test_what_ssh_itself_complains_of_is_told() -> None:
     with pytest.raises(BoardLost, match="name: no such name in ssh_config"):
         refuses = ("sh", "-c", "echo name: no such name in ssh_config >&2; exit 255")
-        asyncio.run(Shell(refuses, "ssh name").call("true"))
+        asyncio.run(ShellTransport(refuses, "ssh name").call("true"))
 
 
 def test_a_file_that_arrives_as_another_is_refused(tmp_path: Path) -> None:
-    torn = Shell(("sh", "-c", 'case "$0" in *"cat >"*) echo x >in; exec sh -c "$0" <in;; '
+    torn = ShellTransport(("sh", "-c", 'case "$0" in *"cat >"*) echo x >in; exec sh -c "$0" <in;; '
                   '*) exec sh -c "$0";; esac'), "a line")  # fmt: skip
     with contextlib.chdir(tmp_path), pytest.raises(NandlabError, match="did not arrive whole"):
-        asyncio.run(put(torn, str(tmp_path / "it"), b"what was sent"))
+        asyncio.run(write_board_file(torn, str(tmp_path / "it"), b"what was sent"))
     assert not (tmp_path / "it").exists()
 
 
@@ -93,7 +93,7 @@ def test_what_a_job_leaves_running_is_ended(here: RemoteBoard) -> None:
 def test_a_board_that_falls_silent_in_a_step_is_lost(
     here: RemoteBoard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reach, "QUIET_S", 3.0)
+    monkeypatch.setattr(transport, "QUIET_S", 3.0)
     agents = f"{here.folder}/agent"
     stopped: list[int] = []
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from busyhost import busy
 
-from nandlab.board.qemu import QemuBoard, boot_and_save
+from nandlab.board.qemu import QemuBoard, boot_and_save_state
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.trial import one
+from nandlab.trial import execution
 
 pytestmark = [pytest.mark.board, pytest.mark.long, pytest.mark.timeout(1800)]
 REPEATS = 10
@@ -29,13 +29,13 @@ NEW_EVERY = 2
 def specs(filesystem: str) -> list[TrialSpec]:
     """The quickstart's trials of a file system, on a shorter load: fresh and aged, two seeds."""
     name = os.environ.get("NANDLAB_TEST_BOARD", "apf27")
-    plan = study.plan(study.read(study.find("quickstart"), name))
+    plan = study.plan_trials(study.read_study_file(study.find_study("quickstart"), name))
     of_it = [s for s in plan if s.filesystem.name == filesystem]
     return [s.model_copy(update={"parameters": {**s.parameters, "rounds": ROUNDS}}) for s in of_it]
 
 
 def figures(spec: TrialSpec, board: QemuBoard) -> dict[str, Any]:
-    result = asyncio.run(one.run(spec, board, "repeats"))
+    result = asyncio.run(execution.run_trial(spec, board, "repeats"))
     assert (result.status, result.error) == ("ok", None)
     return result.model_dump(exclude={"host"})
 
@@ -51,7 +51,7 @@ def test_ten_repeats_are_one(board: QemuBoard, tmp_path: Path, filesystem: str) 
             if repeat % NEW_EVERY:
                 folder = tmp_path / str(repeat)
                 folder.mkdir()
-                asyncio.run(boot_and_save(board.machine, folder))
+                asyncio.run(boot_and_save_state(board.machine, folder))
                 now = QemuBoard(board.machine, folder)
             assert figures(spec, now) == first
     later = spec.model_copy(update={"phase_offset_ms": 377.0})

@@ -8,16 +8,16 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.board.resident import MOST, Curve, resident
+from nandlab.board.hostmemory import SAMPLES_MAX, MemoryCurve, read_resident_bytes
 
 
 @given(st.integers(0, 5000))
 def test_a_curve_is_short_and_even(n: int) -> None:
-    curve = Curve()
+    curve = MemoryCurve()
     for i in range(n):
         curve.add(i)
-    assert len(curve.samples) <= MOST
-    assert n < MOST or len(curve.samples) >= MOST // 2
+    assert len(curve.samples) <= SAMPLES_MAX
+    assert n < SAMPLES_MAX or len(curve.samples) >= SAMPLES_MAX // 2
     steps = {b - a for a, b in zip(curve.samples, curve.samples[1:], strict=False)}
     assert len(steps) <= 1
     assert not n or curve.samples[0] == 0
@@ -25,15 +25,15 @@ def test_a_curve_is_short_and_even(n: int) -> None:
 
 
 def test_memory_that_is_taken_is_seen() -> None:
-    before = resident(os.getpid())
+    before = read_resident_bytes(os.getpid())
     taken = b"x" * (64 << 20)
-    after = resident(os.getpid())
+    after = read_resident_bytes(os.getpid())
     assert before and after
     assert abs(after - before - len(taken)) < 4 << 20
 
 
 def test_a_process_that_is_gone_holds_nothing() -> None:
-    assert resident(2**22 + 1) is None
-    curve = Curve()
+    assert read_resident_bytes(2**22 + 1) is None
+    curve = MemoryCurve()
     curve.add(None)
     assert curve.samples == []

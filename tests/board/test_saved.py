@@ -13,11 +13,11 @@ import pytest
 from nandtools import ERASED, FULL, PAGE, PAGES
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board import saved
-from nandlab.board.flash import refuse_without
-from nandlab.board.reach import local
-from nandlab.board.saved import Cells
+from nandlab.board import flashdump
+from nandlab.board.flash import refuse_missing_tools
+from nandlab.board.flashdump import PartitionCells
 from nandlab.board.tables import Mtd
+from nandlab.board.transport import connect_local
 
 BLOCKS, BAD = 40, {0, 7, 8, 39}
 
@@ -34,20 +34,20 @@ def cells(seed: int) -> bytes:
 
 
 @pytest.fixture
-def part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cells:
+def part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PartitionCells:
     """A partition with bad blocks, carried three blocks at once."""
-    monkeypatch.setattr(saved, "PIECE", 3 * PAGES * FULL)
+    monkeypatch.setattr(flashdump, "PIECE", 3 * PAGES * FULL)
     on = nandtools.on_path(tmp_path, cells(1), BAD)
     mtd = Mtd(3, BLOCKS * PAGES * PAGE, PAGES * PAGE, "data")
-    return Cells(on, mtd, FULL, PAGES, piece=str(tmp_path / "part"))
+    return PartitionCells(on, mtd, FULL, PAGES, piece=str(tmp_path / "part"))
 
 
-async def erased(part: Cells) -> None:
+async def erased(part: PartitionCells) -> None:
     assert (await part.on.call("flash_erase -q /dev/mtd3 0 0")).rc == 0
 
 
-def restored(part: Cells, file: Path) -> saved.Told:
-    return asyncio.run(saved.restore(part, file, lambda: erased(part)))
+def restored(part: PartitionCells, file: Path) -> flashdump.DumpSummary:
+    return asyncio.run(flashdump.restore_partition(part, file, lambda: erased(part)))
 
 
 def in_good_blocks(held: bytes) -> list[bytes]:
@@ -55,9 +55,11 @@ def in_good_blocks(held: bytes) -> list[bytes]:
     return [held[i * size : (i + 1) * size] for i in range(BLOCKS) if i not in BAD]
 
 
-def test_what_is_saved_is_there_again_with_its_spare_areas(part: Cells, tmp_path: Path) -> None:
+def test_what_is_saved_is_there_again_with_its_spare_areas(
+    part: PartitionCells, tmp_path: Path
+) -> None:
     file, chip = tmp_path / "dump", tmp_path / "cells"
-    told = asyncio.run(saved.save(part, file))
+    told = asyncio.run(flashdump.save_partition(part, file))
     assert file.read_bytes() == cells(1)
     assert told.sha256 == hashlib.sha256(cells(1)).hexdigest()
     assert set(told.bad) == BAD and told.blocks == BLOCKS
@@ -67,20 +69,20 @@ def test_what_is_saved_is_there_again_with_its_spare_areas(part: Cells, tmp_path
     assert not (tmp_path / "part").exists()
 
 
-def test_bits_that_are_others_afterwards_are_told(part: Cells, tmp_path: Path) -> None:
+def test_bits_that_are_others_afterwards_are_told(part: PartitionCells, tmp_path: Path) -> None:
     file, chip = tmp_path / "dump", tmp_path / "cells"
-    asyncio.run(saved.save(part, file))
+    asyncio.run(flashdump.save_partition(part, file))
     held = bytearray(cells(1))
     place = next(i for i in range(4 * FULL, len(held), FULL) if held[i : i + FULL] != ERASED)
     held[place] ^= 0b101
     chip.write_bytes(held)
     page = place // FULL
     with pytest.raises(NandlabError, match="1 pages differ from the file, in 2 bits") as told:
-        asyncio.run(saved._verify(part, file, BAD))
+        asyncio.run(flashdump._verify_partition(part, file, BAD))
     assert f"page {page % PAGES} of block {page // PAGES}" in str(told.value)
 
 
-def test_a_file_of_another_size_erases_nothing(part: Cells, tmp_path: Path) -> None:
+def test_a_file_of_another_size_erases_nothing(part: PartitionCells, tmp_path: Path) -> None:
     (tmp_path / "dump").write_bytes(cells(1)[:-1])
     with pytest.raises(UsageError, match="is no dump of it"):
         restored(part, tmp_path / "dump")
@@ -89,4 +91,4 @@ def test_a_file_of_another_size_erases_nothing(part: Cells, tmp_path: Path) -> N
 
 def test_tools_that_the_board_lacks_are_named() -> None:
     with pytest.raises(UsageError, match="no nandle, mtdly of mtd-utils"):
-        asyncio.run(refuse_without(local(), ["cat", "nandle", "mtdly"]))
+        asyncio.run(refuse_missing_tools(connect_local(), ["cat", "nandle", "mtdly"]))

@@ -14,8 +14,8 @@ from remotes import no_program
 from standinssh import board_file, reached
 from typer.testing import CliRunner
 
-from nandlab.board import held
-from nandlab.board.guard import Partition
+from nandlab.board import boardlock
+from nandlab.board.guard import PartitionSpec
 from nandlab.board.job import Job, Step
 from nandlab.board.remote import RemoteBoard
 from nandlab.board.serialline import SerialLine
@@ -23,7 +23,7 @@ from nandlab.board.tables import Doubt
 from nandlab.cli.main import app
 from nandlab.results.folder import RunFolder
 
-DATA = Partition(standin.DATA, standin.DATA_BYTES, 128 << 10)
+DATA = PartitionSpec(standin.DATA, standin.DATA_BYTES, 128 << 10)
 MANY = 400
 WHOLE = "nanddump --bb=dumpbad -o /dev/mtd0 2>/dev/null | sha256sum"
 SLOW_S = 120
@@ -42,7 +42,7 @@ def test_a_job_runs_on_an_arm_board_by_serial_and_the_system_stays_as_it_is(tmp_
 async def _on(line: SerialLine, built: Path) -> None:
     board = RemoteBoard(line, built, no_program)
     system = await line.call(WHOLE, limit_s=SLOW_S)
-    mtd = await held.erasable(line, DATA, standin.DATA)
+    mtd = await boardlock.ask_erasable_partition(line, DATA, standin.DATA)
     assert (mtd.number, mtd.size, mtd.erasesize) == (1, standin.DATA_BYTES, 128 << 10)
 
     steps = (
@@ -60,18 +60,20 @@ async def _on(line: SerialLine, built: Path) -> None:
     assert record["last"].stdout.split()[0] == "armv7l"
 
     with pytest.raises(Doubt, match="in use: mounted at /mnt, as 'mtd1'"):
-        await held.erasable(line, DATA, standin.DATA)
+        await boardlock.ask_erasable_partition(line, DATA, standin.DATA)
     for how, why in (("ubiattach -m 1", "attached as ubi0"), ("true", "")):
         again = "umount /mnt; ubidetach -m 1; flash_erase -q /dev/mtd1 0 0"
         await line.call(again, limit_s=SLOW_S)
         assert (await line.call(how, limit_s=SLOW_S)).rc == 0
         if why:
             with pytest.raises(Doubt, match=why):
-                await held.erasable(line, DATA, standin.DATA)
+                await boardlock.ask_erasable_partition(line, DATA, standin.DATA)
         else:
-            assert (await held.erasable(line, DATA, standin.DATA)).number == 1
+            assert (await boardlock.ask_erasable_partition(line, DATA, standin.DATA)).number == 1
     with pytest.raises(Doubt, match="a size of 33554432 bytes"):
-        await held.erasable(line, Partition(standin.DATA, 1 << 20, 128 << 10), standin.DATA)
+        await boardlock.ask_erasable_partition(
+            line, PartitionSpec(standin.DATA, 1 << 20, 128 << 10), standin.DATA
+        )
 
     after = await line.call(WHOLE, limit_s=SLOW_S)
     assert system.rc == 0 and after.out == system.out

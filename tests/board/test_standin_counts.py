@@ -12,10 +12,10 @@ import standin
 from standinssh import SLOW_S, There, reached
 from typer.testing import CliRunner
 
-from nandlab.base.paths import cache_dir
+from nandlab.base.paths import find_cache_folder
 from nandlab.board import flashcounts
-from nandlab.board.crossbuild import Compiler
-from nandlab.board.reach import put, ssh
+from nandlab.board.crossbuild import CrossCompiler
+from nandlab.board.transport import connect_ssh, write_board_file
 from nandlab.cli.main import app
 from nandlab.results.folder import RunFolder
 
@@ -43,12 +43,14 @@ def counters(there: There) -> dict[str, int]:
 
 def known_amounts(there: There) -> None:
     """Pages read, written and erased by mtd-utils are counted as many, by both modules."""
-    modules = flashcounts.built(Compiler(armhf.CROSS), armhf.kernel(), "armv7l")
+    modules = flashcounts.build_count_modules(CrossCompiler(armhf.CROSS), armhf.kernel(), "armv7l")
     there.says("mkdir -p /tmp/it/modules /tmp/it/job")
     for path in modules:
         at = f"/tmp/it/modules/{path.name}"
-        asyncio.run(put(ssh(standin.HOST), at, path.read_bytes()))
-    there.says(f"flash_erase -q /dev/mtd1 0 0; cd /tmp/it/job && {flashcounts.begin(1)}")
+        asyncio.run(write_board_file(connect_ssh(standin.HOST), at, path.read_bytes()))
+    there.says(
+        f"flash_erase -q /dev/mtd1 0 0; cd /tmp/it/job && {flashcounts.make_start_command(1)}"
+    )
     begun = counters(there)
     assert {begun[name] for name in ("reads", "programs", "erases", "pages_programmed")} == {0}
     assert begun["blocks_erased"] == begun["blocks"] - 2  # two are bad
@@ -65,7 +67,7 @@ def known_amounts(there: There) -> None:
     assert last["missed"] == 0
     told = there.says("grep -E '^flashmon.(reads|programs|erases) ' /proc/tracers/status").split()
     assert told[1::2] == [str(READ), str(WRITTEN), str(BLOCKS)]
-    there.says(f"{flashcounts.END}; rm -r /tmp/it; ! grep -q tracers /proc/modules")
+    there.says(f"{flashcounts.STOP_COMMAND}; rm -r /tmp/it; ! grep -q tracers /proc/modules")
 
 
 @pytest.mark.long
@@ -76,7 +78,7 @@ def test_a_real_chips_counts_are_those_of_flashmon(
     """Known amounts; then an aged state, rest and wear of JFFS2 and UBIFS, by the same counts."""
     run = tmp_path / "run"
     (tmp_path / "study.toml").write_text(STUDY)
-    assert cache_dir().is_dir()
+    assert find_cache_folder().is_dir()
     with reached(tmp_path, monkeypatch, f'kdir = "{armhf.kernel()}"\n') as there:
         system = there.cells(0)
         known_amounts(there)

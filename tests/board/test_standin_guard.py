@@ -15,12 +15,12 @@ import pytest
 import standin
 from standinssh import SLOW_S, There, reached
 
-from nandlab.board import held
-from nandlab.board.guard import Partition
-from nandlab.board.reach import put, ssh
+from nandlab.board import boardlock
+from nandlab.board.guard import PartitionSpec
 from nandlab.board.tables import Doubt
+from nandlab.board.transport import connect_ssh, write_board_file
 
-DATA = Partition(standin.DATA, standin.DATA_BYTES, 128 << 10)
+DATA = PartitionSpec(standin.DATA, standin.DATA_BYTES, 128 << 10)
 MODULES = ("mtd_blkdevs", "mtdblock", "mtdswap", "loop", "dm-mod")
 EXT4 = ("crc32c_generic", "crc16", "mbcache", "jbd2", "ext4")
 ALIAS, SWAP = "/tmp/flashdata", "/tmp/flashswap"
@@ -74,15 +74,15 @@ USES = {
 
 def _prepare(there: There, folder: Path) -> None:
     """Brings modules of the board's own kernel, and a program that makes dm devices."""
-    on = ssh(standin.HOST)
+    on = connect_ssh(standin.HOST)
     tests, system = Path(__file__).parents[1], standin.roots()[1].path
     argv = [f"{armhf.CROSS}gcc", "-static", "-s", "-o", "/out/dmlinear", "/c/dmlinear.c"]
     armhf.tools().checked(argv, see={"/c": tests / "c", "/out": folder})
-    asyncio.run(put(on, "/tmp/dmlinear", (folder / "dmlinear").read_bytes(), "755"))
+    asyncio.run(write_board_file(on, "/tmp/dmlinear", (folder / "dmlinear").read_bytes(), "755"))
     names = [*MODULES, *EXT4]
     for name in names:
         (path,) = system.rglob(f"{name}.ko")
-        asyncio.run(put(on, f"/tmp/{name}.ko", path.read_bytes()))
+        asyncio.run(write_board_file(on, f"/tmp/{name}.ko", path.read_bytes()))
     loads = "; ".join(f"insmod /tmp/{name}.ko" for name in names if name != "mtdswap")
     there.says(f"{loads}; {BUSYBOX} mknod {ALIAS} b 31 1; [ -e /dev/loop3 ] && [ -b {ALIAS} ]")
 
@@ -93,7 +93,9 @@ def test_a_partition_that_is_really_used_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def allowed() -> bool:
-        mtd = asyncio.run(held.erasable(ssh(standin.HOST), DATA, standin.DATA))
+        mtd = asyncio.run(
+            boardlock.ask_erasable_partition(connect_ssh(standin.HOST), DATA, standin.DATA)
+        )
         return (mtd.number, mtd.size) == (1, standin.DATA_BYTES)
 
     with reached(tmp_path, monkeypatch) as there:

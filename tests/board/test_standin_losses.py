@@ -20,8 +20,8 @@ from remotes import no_program
 from standinssh import SLOW_S, SSH, board_file, reached
 
 from nandlab.board.job import BoardLost, Job, Step
-from nandlab.board.reach import ssh
 from nandlab.board.remote import RemoteBoard
+from nandlab.board.transport import connect_ssh
 from nandlab.results.folder import RunFolder
 
 CUTS = 50
@@ -50,7 +50,7 @@ def test_fifty_cuts_lose_no_finished_job_and_leave_no_process(
     built = armhf.agent(tmp_path)
 
     async def all_of_them() -> list[bool]:
-        on = ssh(standin.HOST)
+        on = connect_ssh(standin.HOST)
         board = RemoteBoard(on, built, no_program)
         told = []
         for seed in range(CUTS):
@@ -85,7 +85,7 @@ def test_a_board_that_stops_in_a_step_is_lost_in_time(
             os.kill(pid, signal.SIGSTOP)
             stopped.append(time.monotonic())
 
-        board = RemoteBoard(ssh(standin.HOST), built, no_program)
+        board = RemoteBoard(connect_ssh(standin.HOST), built, no_program)
         with pytest.raises(BoardLost):
             await board.run(Job(steps), stop)
         lost_s = time.monotonic() - stopped[0]

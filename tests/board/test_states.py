@@ -78,18 +78,20 @@ def test_members_share_a_state_and_are_as_without_it(
         with (state / name).open("r+b") as f:
             f.seek(-len(content), 2)
             f.write(content)
-        cache._checked.clear()
+        cache._list_times.clear()
         assert run(board, SECOND) == second
         assert kept(place) == [state]
     (state / "store").write_bytes(b"")
-    cache._checked.clear()
+    cache._list_times.clear()
     assert run(board, SECOND) == second
 
     other = replace(JOB, files={**JOB.files, "setup": b"of another setup\n"})
     assert run(board, other)["work"].stdout.startswith("of another setup\n")
     assert len(kept(place)) == 2
-    assert {one.path for one in cache.kept() if one.kind == states.KIND} == {*kept(place)}
-    size = max(one.bytes for one in cache.kept())
+    assert {one.path for one in cache.list_cache_items() if one.kind == states.KIND} == {
+        *kept(place)
+    }
+    size = max(one.bytes for one in cache.list_cache_items())
     monkeypatch.setenv(LIMIT, f"{size * 3 // 2 // MIB}")
     third = replace(JOB, files={**JOB.files, "setup": b"of a third setup\n"})
     run(board, third)
@@ -113,7 +115,7 @@ def test_a_disk_without_room_for_a_state_changes_nothing(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(work / "state"))
 
     with monkeypatch.context() as m:
-        m.setattr(states, "save", full)
+        m.setattr(states, "save_state", full)
         record = run(board, JOB)
     assert kept(place) == []
     assert record == run(board, JOB)

@@ -10,34 +10,33 @@ from typing import Any
 import pytest
 from test_run import fake, read
 
-from nandlab.base.digest import bytes_digest
+from nandlab.base.digest import digest_bytes
 from nandlab.base.errors import UsageError
-from nandlab.campaign.batch import Answer, read_answer
+from nandlab.campaign.batch import WorkerAnswer, parse_answer
 from nandlab.plan import study
 from nandlab.results.folder import RunFolder
-from nandlab.results.measures import Artefact
 from nandlab.results.record import Trial
-from nandlab.trial import one
-from nandlab.trial import run as runner
+from nandlab.results.recordparts import Artefact
+from nandlab.trial import execution, runner
 
 CONTENT = b"a chip"
-RIGHT = bytes_digest(CONTENT)
-WRONG = ["../../out", "/out", "", "x", RIGHT.upper(), RIGHT[:-1], RIGHT + "\n", bytes_digest(b"")]
+RIGHT = digest_bytes(CONTENT)
+WRONG = ["../../out", "/out", "", "x", RIGHT.upper(), RIGHT[:-1], RIGHT + "\n", digest_bytes(b"")]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     """The folder of a run of which no trial has ended, in a folder of its own."""
     board, asked = fake(), read(tmp_path)
-    head = runner.head(asked, study.plan(asked), board)
+    head = runner.make_head(asked, study.plan_trials(asked), board)
     return RunFolder.create(tmp_path / "within" / "run", head)
 
 
 @pytest.fixture
 def trial(tmp_path: Path) -> Trial:
     """A trial with an artefact, without its content."""
-    spec = study.plan(read(tmp_path))[0]
-    result = asyncio.run(one.run(spec, fake(), "small"))
+    spec = study.plan_trials(read(tmp_path))[0]
+    result = asyncio.run(execution.run_trial(spec, fake(), "small"))
     return naming(result, RIGHT)
 
 
@@ -48,14 +47,14 @@ def naming(trial: Trial, name: str) -> Trial:
 
 
 def answer(*trials: Trial) -> str:
-    return Answer(by="tcp://w", trials=list(trials)).model_dump_json(warnings=False)
+    return WorkerAnswer(by="tcp://w", trials=list(trials)).model_dump_json(warnings=False)
 
 
 def test_an_answer_is_its_trials_and_what_they_left(trial: Trial) -> None:
-    found, brought = read_answer((answer(trial), {RIGHT: CONTENT}), [trial.id])
+    found, brought = parse_answer((answer(trial), {RIGHT: CONTENT}), [trial.id])
     assert [result.id for result in found.trials] == [trial.id]
     assert brought == {RIGHT: CONTENT}
-    assert read_answer(('{"lacks": true}', {}), [trial.id])[0].lacks
+    assert parse_answer(('{"lacks": true}', {}), [trial.id])[0].lacks
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -64,7 +63,7 @@ def test_an_artefact_s_name_is_the_digest_of_its_content(
 ) -> None:
     wrong = naming(trial, name)
     with pytest.raises(UsageError):
-        read_answer((answer(wrong), {name: CONTENT}), [trial.id])
+        parse_answer((answer(wrong), {name: CONTENT}), [trial.id])
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(UsageError):
         folder.save(wrong.holding({name: CONTENT}))
@@ -81,13 +80,13 @@ def test_a_folder_keeps_an_artefact_under_its_digest(trial: Trial, folder: RunFo
 )
 def test_what_is_no_answer_is_refused(sent: Any) -> None:
     with pytest.raises(UsageError, match="is refused"):
-        read_answer(sent, ["a"])
+        parse_answer(sent, ["a"])
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, '{"trials": [{}]}', '{"\x1b": 1}', "1"])
 def test_what_is_no_json_of_an_answer_is_refused_in_a_line(text: str) -> None:
     with pytest.raises(UsageError) as raised:
-        read_answer((text, {}), ["a"])
+        parse_answer((text, {}), ["a"])
     assert str(raised.value).isprintable()
 
 
@@ -96,7 +95,7 @@ def test_trials_that_nobody_asked_for_are_refused(trial: Trial) -> None:
     brought = {RIGHT: CONTENT}
     for results in ([other], [trial, trial], [trial, other]):
         with pytest.raises(UsageError):
-            read_answer((answer(*results), brought), [trial.id])
+            parse_answer((answer(*results), brought), [trial.id])
     for lost in ({}, {RIGHT: b"another"}, {RIGHT: "text"}):
         with pytest.raises(UsageError):
-            read_answer((answer(trial), lost), [trial.id])
+            parse_answer((answer(trial), lost), [trial.id])

@@ -12,34 +12,36 @@ from distributed import Client, LocalCluster, get_worker
 from distributed.comm.core import CommClosedError
 from test_run import fake, read
 
-from nandlab.analysis.compare import compare
+from nandlab.analysis.compare import compare_runs
 from nandlab.base.errors import UsageError
 from nandlab.board.fake import FakeBoard
 from nandlab.campaign import batch, cluster, worker
-from nandlab.campaign.worker import Lacking, work
-from nandlab.cli.progress import Silent
+from nandlab.campaign.worker import PackagesMissing, run_batch
+from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
-from nandlab.trial import run as runner
+from nandlab.trial import runner
 
 
 @pytest.fixture
 def specs(tmp_path: Path) -> list[TrialSpec]:
-    return study.plan(read(tmp_path))
+    return study.plan_trials(read(tmp_path))
 
 
 def plain(home: Path, specs: list[TrialSpec]) -> RunFolder:
     board = fake()
-    folder = runner.open_folder(runner.head(read(home), specs, board), home / "plain")
-    asyncio.run(runner.execute(folder, specs, board, runner.Here(board, 2), Silent()))
+    folder = runner.open_run_folder(runner.make_head(read(home), specs, board), home / "plain")
+    asyncio.run(
+        runner.run_trials(folder, specs, board, runner.LocalEngine(board, 2), SilentWatcher())
+    )
     return folder
 
 
 def spread(home: Path, specs: list[TrialSpec], workers: int = 2) -> RunFolder:
     """A run over workers that are threads of this process."""
     board = fake()
-    folder = runner.open_folder(runner.head(read(home), specs, board), home / "spread")
+    folder = runner.open_run_folder(runner.make_head(read(home), specs, board), home / "spread")
 
     async def go() -> None:
         async with (
@@ -53,8 +55,10 @@ def spread(home: Path, specs: list[TrialSpec], workers: int = 2) -> RunFolder:
             Client(there, asynchronous=True) as client,
         ):
             model = specs[0].virtual
-            engine = cluster.Cluster(client, board, batch.asked(board, model, {}), workers, work)
-            await runner.execute(folder, specs, board, engine, Silent())
+            engine = cluster.Cluster(
+                client, board, batch.make_board_request(board, model, {}), workers, run_batch
+            )
+            await runner.run_trials(folder, specs, board, engine, SilentWatcher())
 
     asyncio.run(go())
     return folder
@@ -70,7 +74,7 @@ def lacking(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
     def prepared(asked: str) -> FakeBoard:
         if not taken:
-            raise Lacking
+            raise PackagesMissing
         return fake()
 
     def pack(model: object, lock: object, file: Path) -> None:
@@ -78,10 +82,10 @@ def lacking(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         packed.append(file)
         file.write_bytes(b"a board")
 
-    monkeypatch.setattr(worker, "_board", prepared)
-    monkeypatch.setattr(cluster, "pack", pack)
+    monkeypatch.setattr(worker, "_prepare_board", prepared)
+    monkeypatch.setattr(cluster, "pack_board", pack)
     monkeypatch.setattr(
-        "nandlab.kit.packages.take_in", lambda file: taken.append(file.read_bytes())
+        "nandlab.kit.packages.import_board_packages", lambda file: taken.append(file.read_bytes())
     )
     return taken
 
@@ -92,8 +96,8 @@ def test_a_run_over_workers_is_the_plain_run_and_runs_each_trial_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     board = fake()
-    monkeypatch.setattr(worker, "_board", lambda asked: board)
-    assert compare(spread(tmp_path, specs, 3), plain(tmp_path, specs)) == []
+    monkeypatch.setattr(worker, "_prepare_board", lambda asked: board)
+    assert compare_runs(spread(tmp_path, specs, 3), plain(tmp_path, specs)) == []
     assert len(board.jobs) == len(specs)
 
 
@@ -103,7 +107,7 @@ def test_a_worker_that_lacks_the_board_is_sent_it_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     taken = lacking(monkeypatch)
-    assert compare(spread(tmp_path, specs), plain(tmp_path, specs)) == []
+    assert compare_runs(spread(tmp_path, specs), plain(tmp_path, specs)) == []
     assert taken == [b"a board"] * 2
 
 
@@ -113,11 +117,11 @@ def test_a_worker_that_cannot_keep_the_board_is_let_go(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def never(asked: str) -> FakeBoard:
-        raise Lacking
+        raise PackagesMissing
 
-    monkeypatch.setattr(worker, "_board", never)
-    monkeypatch.setattr(cluster, "pack", lambda model, lock, file: file.write_bytes(b""))
-    monkeypatch.setattr("nandlab.kit.packages.take_in", lambda file: None)
+    monkeypatch.setattr(worker, "_prepare_board", never)
+    monkeypatch.setattr(cluster, "pack_board", lambda model, lock, file: file.write_bytes(b""))
+    monkeypatch.setattr("nandlab.kit.packages.import_board_packages", lambda file: None)
     with pytest.raises(UsageError, match="does not keep the board's packages"):
         spread(tmp_path, specs)
 
@@ -136,15 +140,15 @@ def test_a_worker_whose_disk_is_full_when_it_is_sent_the_board_is_let_go(
             raise OSError(28, "No space left on device", "/cache")
 
     def prepared(asked: str) -> FakeBoard:
-        board = get_worker().plugins.get(worker.Bring.name)
-        if not isinstance(board, worker.Bring) or board.failed:
-            raise Lacking
+        board = get_worker().plugins.get(worker.PackagePlugin.name)
+        if not isinstance(board, worker.PackagePlugin) or board.failed:
+            raise PackagesMissing
         return fake()
 
-    monkeypatch.setattr(worker, "_board", prepared)
-    monkeypatch.setattr(cluster, "pack", lambda model, lock, file: file.write_bytes(b""))
-    monkeypatch.setattr("nandlab.kit.packages.take_in", take_in)
-    assert compare(spread(tmp_path, specs), plain(tmp_path, specs)) == []
+    monkeypatch.setattr(worker, "_prepare_board", prepared)
+    monkeypatch.setattr(cluster, "pack_board", lambda model, lock, file: file.write_bytes(b""))
+    monkeypatch.setattr("nandlab.kit.packages.import_board_packages", take_in)
+    assert compare_runs(spread(tmp_path, specs), plain(tmp_path, specs)) == []
     (told,) = [line for line in capfd.readouterr().err.splitlines() if "is let go" in line]
     assert told.endswith("No space left on device: '/cache'")
     assert len(sent) == 2
@@ -161,8 +165,8 @@ def test_a_worker_that_cannot_run_trials_is_let_go_and_the_others_do_its_part(
             raise UsageError("QEMU is not there", "nor are packages")
         return fake()
 
-    monkeypatch.setattr(worker, "_board", prepared)
-    assert compare(spread(tmp_path, specs, 3), plain(tmp_path, specs)) == []
+    monkeypatch.setattr(worker, "_prepare_board", prepared)
+    assert compare_runs(spread(tmp_path, specs, 3), plain(tmp_path, specs)) == []
     told = [line for line in capfd.readouterr().err.splitlines() if "is let go" in line]
     assert len(told) == 1
     assert told[0].endswith("is let go: QEMU is not there; nor are packages")
@@ -176,7 +180,7 @@ def test_a_run_that_no_worker_can_do_ends_with_every_reason(
     def full(asked: str) -> FakeBoard:
         raise OSError(28, "No space left on device", "/cache")
 
-    monkeypatch.setattr(worker, "_board", full)
+    monkeypatch.setattr(worker, "_prepare_board", full)
     with pytest.raises(UsageError, match="no worker is left") as raised:
         spread(tmp_path, specs)
     assert str(raised.value).count("No space left on device: '/cache'") == 2
@@ -189,7 +193,7 @@ def test_a_connection_that_is_lost_and_back_loses_no_trial(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     board = fake()
-    monkeypatch.setattr(worker, "_board", lambda asked: board)
+    monkeypatch.setattr(worker, "_prepare_board", lambda asked: board)
     lost: list[Client] = []
     back: list[str] = []
     threads, waits = cluster.Cluster._threads, cluster.Cluster._back
@@ -209,7 +213,7 @@ def test_a_connection_that_is_lost_and_back_loses_no_trial(
 
     monkeypatch.setattr(cluster.Cluster, "_threads", losing)
     monkeypatch.setattr(cluster.Cluster, "_back", waiting)
-    assert compare(spread(tmp_path, specs), plain(tmp_path, specs)) == []
+    assert compare_runs(spread(tmp_path, specs), plain(tmp_path, specs)) == []
     assert lost
     assert back
 
@@ -232,12 +236,12 @@ def test_a_connection_that_is_lost_in_an_answer_ends_a_run_if_the_scheduler_is_g
     specs: list[TrialSpec], monkeypatch: pytest.MonkeyPatch, asks: str
 ) -> None:
     board = fake()
-    monkeypatch.setattr(cluster, "pack", lambda model, lock, file: file.write_bytes(b""))
-    given = [batch.Answer(by="tcp://w")] if asks == "_let_go" else []
+    monkeypatch.setattr(cluster, "pack_board", lambda model, lock, file: file.write_bytes(b""))
+    given = [batch.WorkerAnswer(by="tcp://w")] if asks == "_let_go" else []
 
     def of(then: str) -> None:
-        asked = batch.asked(board, specs[0].virtual, {})
-        engine = cluster.Cluster(cast("Client", Lost(then)), board, asked, 1, work)
+        asked = batch.make_board_request(board, specs[0].virtual, {})
+        engine = cluster.Cluster(cast("Client", Lost(then)), board, asked, 1, run_batch)
         asyncio.run(getattr(engine, asks)(*given))
 
     of("running")  # it is back: asked again, in its time
@@ -251,17 +255,17 @@ def test_workers_with_another_nandlab_board_or_program_run_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     board = fake()
-    monkeypatch.setattr(worker, "_board", lambda asked: board)
+    monkeypatch.setattr(worker, "_prepare_board", lambda asked: board)
     with monkeypatch.context() as other:
-        other.setattr(worker, "code", lambda: "other")
+        other.setattr(worker, "hash_code", lambda: "other")
         with pytest.raises(UsageError, match="it has another nandlab"):
             spread(tmp_path, specs)
     with monkeypatch.context() as other:
-        other.setattr(worker, "_board", lambda asked: FakeBoard(key="another"))
+        other.setattr(worker, "_prepare_board", lambda asked: FakeBoard(key="another"))
         with pytest.raises(UsageError, match="its board is another"):
             spread(tmp_path, specs)
     with monkeypatch.context() as other:
-        other.setattr(worker, "key", lambda spec, board: "another")
+        other.setattr(worker, "hash_trial", lambda spec, board: "another")
         with pytest.raises(UsageError, match="would be another there"):
             spread(tmp_path, specs)
     assert board.jobs == []
@@ -271,7 +275,7 @@ def test_workers_with_another_nandlab_board_or_program_run_nothing(
 def test_a_batch_has_as_many_trials_as_end_within_a_time(
     tmp_path: Path, specs: list[TrialSpec], seconds: float, fit: int
 ) -> None:
-    took = cluster.Took()
+    took = cluster.TrialDurations()
     assert took.within(10) == 1
     result = next(plain(tmp_path, specs).trials())
     assert result.host is not None

@@ -19,9 +19,9 @@ from test_run import fake, read
 
 from nandlab.base.errors import UsageError
 from nandlab.campaign import address, batch, cluster, connection
-from nandlab.cli.progress import Silent
+from nandlab.cli.progress import SilentWatcher
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.trial import run as runner
+from nandlab.trial import runner
 
 WAIT_S = 60
 Way = Callable[[str], object]
@@ -71,14 +71,16 @@ def test_what_a_farm_sends_runs_nothing_and_ends_the_run_with_a_line(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     board = fake()
-    folder = runner.open_folder(runner.head(read(tmp_path), specs, board), tmp_path / "run")
+    folder = runner.open_run_folder(
+        runner.make_head(read(tmp_path), specs, board), tmp_path / "run"
+    )
 
     async def go() -> None:
-        there = address.read((farm / "address").read_text())
-        async with connection.connected(there) as client:
-            asked = batch.asked(board, specs[0].virtual, {})
+        there = address.parse_address((farm / "address").read_text())
+        async with connection.open_client(there) as client:
+            asked = batch.make_board_request(board, specs[0].virtual, {})
             engine = cluster.Cluster(client, board, asked, 1, way)  # type: ignore[arg-type]
-            await runner.execute(folder, specs, board, engine, Silent())
+            await runner.run_trials(folder, specs, board, engine, SilentWatcher())
 
     with pytest.raises(UsageError) as raised:
         asyncio.run(asyncio.wait_for(go(), WAIT_S))

@@ -30,12 +30,12 @@ def sent(error: Exception) -> Exception:
 def test_a_refused_pickle_gets_no_name_but_is_read_where_it_needs_none() -> None:
     named, plain = pickle.dumps(UsageError), pickle.dumps({"a": [1, b"b", None]})
     assert pickle.loads(named) is UsageError
-    with pickles.refused():
+    with pickles.refuse_pickles():
         assert pickle.loads(plain) == {"a": [1, b"b", None]}
         assert pickle.loads(pickle.dumps(bytes)) is bytes
-        with pytest.raises(pickles.Refused, match=r"nandlab\.base\.errors\.UsageError"):
+        with pytest.raises(pickles.PickleRefused, match=r"nandlab\.base\.errors\.UsageError"):
             pickle.loads(named)
-        with pytest.raises(pickles.Refused):
+        with pytest.raises(pickles.PickleRefused):
             pickle._loads(named)  # type: ignore[attr-defined] # the one in Python
     assert pickle.loads(named) is UsageError
 
@@ -51,11 +51,11 @@ def test_tasks_that_were_begun_before_read_on() -> None:
             return pickle.loads(named)
 
         before = asyncio.create_task(read())
-        with pickles.refused():
+        with pickles.refuse_pickles():
             after = asyncio.create_task(read())
             begin.set()
             assert await before is UsageError
-            with pytest.raises(pickles.Refused):
+            with pytest.raises(pickles.PickleRefused):
                 await after
 
     asyncio.run(go())
@@ -86,7 +86,7 @@ def raised(kind: type[Exception], *words: object) -> Exception:
     ],
 )
 def test_an_exception_is_told_by_class_and_line(error: Exception, kind: str, text: str) -> None:
-    found, line = pickles.exception(error)
+    found, line = pickles.describe_exception(error)
     assert found == kind
     assert line.startswith(text)
     assert "\n" not in line

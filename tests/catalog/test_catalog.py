@@ -10,11 +10,11 @@ import pytest
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import CATALOG
 from nandlab.catalog import files as catalog
-from nandlab.catalog.board import TOLD, BoardModel
+from nandlab.catalog.board import UNSIMULATED_KEYS, BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Noun
-from nandlab.catalog.profile import EnergyProfile, gain
+from nandlab.catalog.profile import EnergyProfile, compute_energy_saving
 from nandlab.catalog.tables import TableModel
 from nandlab.catalog.workload import WorkloadModel
 
@@ -26,17 +26,17 @@ KINDS: dict[str, type[Noun]] = {
     "tables": TableModel,
     "workloads": WorkloadModel,
 }
-ENTRIES = [(kind, name) for kind in KINDS for name in catalog.names(kind)]
+ENTRIES = [(kind, name) for kind in KINDS for name in catalog.list_noun_names(kind)]
 
 
 @pytest.mark.parametrize(("kind", "name"), ENTRIES)
 def test_every_entry_is_sound(kind: str, name: str) -> None:
-    assert catalog.load(kind, name, KINDS[kind]).name == name
+    assert catalog.load_noun(kind, name, KINDS[kind]).name == name
 
 
-@pytest.mark.parametrize("name", catalog.names("chips"))
+@pytest.mark.parametrize("name", catalog.list_noun_names("chips"))
 def test_every_figure_of_a_chip_has_its_source(name: str) -> None:
-    chip = catalog.load("chips", name, ChipModel)
+    chip = catalog.load_noun("chips", name, ChipModel)
     for section in ("geometry", "timing", "ecc"):
         for key in getattr(chip, section).model_dump():
             assert f"{section}.{key}" in chip.sources
@@ -48,7 +48,7 @@ def test_a_maximum_below_the_typical_figure_is_refused(tmp_path: Path) -> None:
     bad = tmp_path / "NAND256W3A.toml"
     bad.write_text(text.replace("t_prog_max_ns = 500000", "t_prog_max_ns = 199999"))
     with pytest.raises(UsageError, match="t_prog_max_ns: a maximum below the typical"):
-        catalog.parse(bad, ChipModel)
+        catalog.read_noun_file(bad, ChipModel)
 
 
 def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
     bad = tmp_path / "apf27.toml"
     bad.write_text(text.replace("ram_mib = 128", "ram_mib = 1\nramm = 2").replace("cpu", "cpus"))
     with pytest.raises(UsageError) as error:
-        catalog.parse(bad, BoardModel)
+        catalog.read_noun_file(bad, BoardModel)
     for place in ("ram_mib", "ramm", "cpu", "cpus"):
         assert f"{bad}: {place}:" in str(error.value)
 
@@ -64,7 +64,7 @@ def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
 def test_a_file_that_is_no_toml_is_told(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text("name = ")
     with pytest.raises(UsageError, match=r"x\.toml: not TOML"):
-        catalog.parse(tmp_path / "x.toml", BoardModel)
+        catalog.read_noun_file(tmp_path / "x.toml", BoardModel)
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_a_board_s_memory_is_in_one_piece(
     shipped = (CATALOG / "boards" / f"{board}.toml").read_text()
     path = tmp_path / f"{board}.toml"
     path.write_text(shipped.replace("ram_mib = 128", f"ram_mib = {fits}"))
-    model = catalog.parse(path, BoardModel)
+    model = catalog.read_noun_file(path, BoardModel)
     assert model.memory_bytes <= model.of_arch.memory_max
     path.write_text(shipped.replace("ram_mib = 128", f"ram_mib = {over}"))
     with pytest.raises(UsageError, match=f"chip_store_mib are {said}"):
-        catalog.parse(path, BoardModel)
+        catalog.read_noun_file(path, BoardModel)
 
 
 @pytest.mark.parametrize(
@@ -101,17 +101,17 @@ def test_a_measured_controller_is_whole(tmp_path: Path, was: str, now: str, said
     bad = tmp_path / "apf27.toml"
     bad.write_text(text.replace(was, now))
     with pytest.raises(UsageError, match=said):
-        catalog.parse(bad, BoardModel)
+        catalog.read_noun_file(bad, BoardModel)
 
 
 def test_an_unknown_name_lists_the_known() -> None:
     with pytest.raises(UsageError, match=r"no 'ext4'.*jffs2, .*ubifs"):
-        catalog.load("filesystems", "ext4", FilesystemModel)
+        catalog.load_noun("filesystems", "ext4", FilesystemModel)
 
 
 def test_the_workloads_template_names_only_what_is_there() -> None:
-    for name in catalog.names("workloads"):
-        model = catalog.load("workloads", name, WorkloadModel)
+    for name in catalog.list_noun_names("workloads"):
+        model = catalog.load_noun("workloads", name, WorkloadModel)
         given = dict.fromkeys(("seed", "mountpoint", *model.parameters), "")
         model.config.format(**given)
 
@@ -138,7 +138,7 @@ def test_a_current_is_sound_and_has_its_source(
     tmp_path: Path, was: str, now: str, said: str
 ) -> None:
     with pytest.raises(UsageError, match=said):
-        catalog.parse(edited(tmp_path, "chips", "NAND02GW3B2C", was, now), ChipModel)
+        catalog.read_noun_file(edited(tmp_path, "chips", "NAND02GW3B2C", was, now), ChipModel)
 
 
 @pytest.mark.parametrize(
@@ -156,11 +156,11 @@ def test_a_current_is_sound_and_has_its_source(
 )
 def test_a_power_is_sound_and_has_its_source(tmp_path: Path, was: str, now: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        catalog.parse(edited(tmp_path, "boards", "omap3evm", was, now), BoardModel)
+        catalog.read_noun_file(edited(tmp_path, "boards", "omap3evm", was, now), BoardModel)
 
 
 def test_what_a_board_draws_is_no_part_of_its_identity() -> None:
-    assert "power" in TOLD
+    assert "power" in UNSIMULATED_KEYS
 
 
 @pytest.mark.parametrize(
@@ -173,10 +173,10 @@ def test_what_a_board_draws_is_no_part_of_its_identity() -> None:
 def test_the_read_ahead_paper_s_energy_gains_do_not_follow_from_its_table(
     filesystem: str, ratio: float, seen: dict[float, float]
 ) -> None:
-    profile = catalog.load("energy-profiles", "read-ahead-2014", EnergyProfile)
+    profile = catalog.load_noun("energy-profiles", "read-ahead-2014", EnergyProfile)
     on, off = (profile.row("selects", filesystem, ahead, "random") for ahead in (True, False))
     assert on is not None and off is not None
     assert round(off.watts / on.watts, 4) == ratio
     for time, energy in seen.items():
-        assert round(gain(on, off, time), 3) == energy
+        assert round(compute_energy_saving(on, off, time), 3) == energy
         assert f"{energy * 100:.1f} %" in profile.differs

@@ -5,28 +5,28 @@ assume.
 
 from __future__ import annotations
 
-from nandlab.catalog.board import POWERS
-from nandlab.plan.study import find, plan, read
+from nandlab.catalog.board import POWER_FIGURES
+from nandlab.plan.study import find_study, plan_trials, read_study_file
 from nandlab.plan.trialspec import TrialSpec
 
 
 def specs() -> list[TrialSpec]:
-    return plan(read(find("energy")))
+    return plan_trials(read_study_file(find_study("energy")))
 
 
 def test_its_board_has_a_power_of_each_consumer() -> None:
     power = specs()[0].virtual.power
     assert power is not None
-    assert [key for key in (*POWERS, "flash_wait") if getattr(power, key) is None] == []
+    assert [key for key in (*POWER_FIGURES, "flash_wait") if getattr(power, key) is None] == []
     assumed = {key for key, text in power.sources.items() if text.startswith("Assumed:")}
     assert assumed == {"ram_mw"}
 
 
 def test_all_else_of_its_power_is_the_measured_boards() -> None:
     from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.files import load
+    from nandlab.catalog.files import load_noun
 
-    measured, whole = load("boards", "omap3evm", BoardModel), specs()[0].virtual
+    measured, whole = load_noun("boards", "omap3evm", BoardModel), specs()[0].virtual
     assert measured.power is not None and whole.power is not None
     known = measured.power.model_dump(exclude_none=True, exclude={"sources"})
     assert known == whole.power.model_dump(include=set(known))

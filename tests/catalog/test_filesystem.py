@@ -13,12 +13,12 @@ from nandlab.base.errors import UsageError
 from nandlab.board.fake import FakeBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.trial.run import refuse_what_the_kernel_lacks
-from nandlab.trial.steps import job
+from nandlab.trial.runner import refuse_unsupported_kernel
+from nandlab.trial.steps import make_job
 
 MINIMAL: dict[str, Any] = {
     "name": "x",
@@ -70,7 +70,7 @@ def model(**changes: Any) -> FilesystemModel:
 def plan(folder: Path, filesystems: str) -> list[TrialSpec]:
     path = folder / "small.toml"
     path.write_text(STUDY.replace("FILESYSTEMS", filesystems))
-    return study.plan(study.read(path))
+    return study.plan_trials(study.read_study_file(path))
 
 
 def test_a_value_adds_to_the_mount_and_to_the_commands() -> None:
@@ -97,7 +97,7 @@ def test_what_a_value_needs_is_asked_only_with_it() -> None:
 
 
 def test_what_only_an_image_can_have_is_refused_to_a_mount() -> None:
-    ubifs = load("filesystems", "ubifs", FilesystemModel)
+    ubifs = load_noun("filesystems", "ubifs", FilesystemModel)
     with pytest.raises(UsageError, match="nandlab image make --fs ubifs --set journal=1024"):
         ubifs.chosen({"journal": "1024"}, "here")
     assert ubifs.chosen({"journal": "1024"}, "here", from_image=True)["journal"] == "1024"
@@ -123,9 +123,9 @@ def test_a_bad_file_is_refused(changes: dict[str, Any], said: str) -> None:
         model(**changes)
 
 
-@pytest.mark.parametrize("name", catalog.names("filesystems"))
+@pytest.mark.parametrize("name", catalog.list_noun_names("filesystems"))
 def test_help_is_a_sentence(name: str) -> None:
-    fs = catalog.load("filesystems", name, FilesystemModel)
+    fs = catalog.load_noun("filesystems", name, FilesystemModel)
     for option in fs.options.values():
         helps = [option.help, *(v.help for v in option.values.values() if v.help)]
         assert all(re.fullmatch(r".+\.", text) for text in helps)
@@ -159,44 +159,44 @@ def test_what_cannot_be_is_refused_at_plan_time(
 
 
 def test_nftl_takes_the_small_pages_of_the_catalog_and_no_others() -> None:
-    fs = catalog.load("filesystems", "nftl-fat32", FilesystemModel)
+    fs = catalog.load_noun("filesystems", "nftl-fat32", FilesystemModel)
     chosen = fs.chosen({}, "here")
     fits = {
         name
-        for name in catalog.names("chips")
-        if not fs.unfit(chosen, catalog.load("chips", name, ChipModel).figures(1024))
+        for name in catalog.list_noun_names("chips")
+        if not fs.unfit(chosen, catalog.load_noun("chips", name, ChipModel).figures(1024))
     }
     assert fits == {"nandsim-small"}
-    whole = catalog.load("chips", "nandsim-small", ChipModel)
+    whole = catalog.load_noun("chips", "nandsim-small", ChipModel)
     assert "partition_mib" in fs.unfit(chosen, whole.figures(whole.geometry.blocks))[0]
 
 
 def test_the_chip_presents_itself_as_the_file_system_demands(tmp_path: Path) -> None:
     (spec,) = plan(tmp_path, '{ name = "nftl-fat32", on = ["nandsim-small"] }')
-    assert " partition_name=DiskOnChip" in job(spec).steps[0].command
+    assert " partition_name=DiskOnChip" in make_job(spec).steps[0].command
 
 
 def test_a_kernel_without_what_is_asked_is_refused_before_anything_runs(tmp_path: Path) -> None:
     specs = plan(tmp_path, '{ name = "jffs2", compression = "lzo", summary = "off" }')
     board = FakeBoard(kernel_config={"CONFIG_JFFS2_SUMMARY": "y", "CONFIG_JFFS2_LZO": "n"})
     with pytest.raises(UsageError) as error:
-        refuse_what_the_kernel_lacks(specs, board.kernel_config, "small")
+        refuse_unsupported_kernel(specs, board.kernel_config, "small")
     assert str(error.value).splitlines() == [
         "small: JFFS2 with compression = 'lzo' cannot be: the kernel of apf27 lacks "
         "CONFIG_JFFS2_LZO",
         "small: JFFS2 with summary = 'off' cannot be: the kernel of apf27 has CONFIG_JFFS2_SUMMARY",
     ]
-    refuse_what_the_kernel_lacks(specs, {"CONFIG_JFFS2_LZO": "m"}, "small")
+    refuse_unsupported_kernel(specs, {"CONFIG_JFFS2_LZO": "m"}, "small")
 
 
 def test_a_kernel_too_old_is_refused(tmp_path: Path) -> None:
     specs = plan(tmp_path, '{ name = "nftl-fat32", on = ["nandsim-small"] }')
     nftl = {"CONFIG_NFTL_RW": "y"}
     for fit in ("6.1", "6.12", "7.0"):
-        refuse_what_the_kernel_lacks(specs, {**nftl, "LINUX": fit}, "small")
+        refuse_unsupported_kernel(specs, {**nftl, "LINUX": fit}, "small")
     for old in ("5.10", "5.15", "6.0"):
         with pytest.raises(UsageError, match=f"is Linux {old}, and it takes 6.1 or newer"):
-            refuse_what_the_kernel_lacks(specs, {**nftl, "LINUX": old}, "small")
+            refuse_unsupported_kernel(specs, {**nftl, "LINUX": old}, "small")
 
 
 def test_an_option_left_alone_is_no_part_of_the_id(tmp_path: Path) -> None:
@@ -204,4 +204,4 @@ def test_an_option_left_alone_is_no_part_of_the_id(tmp_path: Path) -> None:
     assert [s.id for s in spelt] == [s.id for s in plan(tmp_path, '{ name = "ubifs" }')]
     other = plan(tmp_path, '{ name = "ubifs", writeback = "off" }')
     assert spelt[0].id != other[0].id
-    assert job(other[0]).steps[3].command.endswith("-o rw,sync ubi0:data /mnt")
+    assert make_job(other[0]).steps[3].command.endswith("-o rw,sync ubi0:data /mnt")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nandlab.base.errors import UsageError
 from nandlab.catalog import files as catalog
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.catalog.option import Number, Option
+from nandlab.catalog.option import Option, OptionNumber
 
 NUMBER: dict[str, Any] = {
     "min": 8, "max": 512, "step": 4, "unit": "KiB", "file": "/x/{mtd}", "kernel_default": 0
@@ -22,11 +22,11 @@ NUMBER: dict[str, Any] = {
 OPTION: dict[str, Any] = {
     "help": "Far.", "default": "default", "values": {"default": ""}, "number": NUMBER
 }  # fmt: skip
-NAMES = catalog.names("filesystems")
+NAMES = catalog.list_noun_names("filesystems")
 
 
-def number(**changes: Any) -> Number:
-    return Number.model_validate({**NUMBER, **changes})
+def number(**changes: Any) -> OptionNumber:
+    return OptionNumber.model_validate({**NUMBER, **changes})
 
 
 @given(st.integers(-(10**20), 10**20) | st.integers(-20, 600))
@@ -53,7 +53,7 @@ def test_only_the_canonical_text_of_a_number_is_a_value(text: str) -> None:
 )
 @pytest.mark.parametrize("name", NAMES)
 def test_a_wrong_value_is_refused_with_what_would_do(name: str, text: str, said: str) -> None:
-    fs = catalog.load("filesystems", name, FilesystemModel)
+    fs = catalog.load_noun("filesystems", name, FilesystemModel)
     with pytest.raises(UsageError) as error:
         fs.chosen({"read_ahead": text}, "here")
     assert str(error.value) == f"here: {name}: read_ahead = {said}"
@@ -76,7 +76,7 @@ def test_a_bad_number_in_a_file_is_refused(changes: dict[str, Any], said: str) -
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_mount_at_the_default_is_the_command_that_it_was(name: str) -> None:
-    fs = catalog.load("filesystems", name, FilesystemModel)
+    fs = catalog.load_noun("filesystems", name, FilesystemModel)
     assert fs.mount_commands(fs.chosen({}, "here")) == [fs.mount]
     assert fs.mount_commands(fs.chosen({"read_ahead": "0"}, "here"))[0] == fs.mount
     assert len(fs.mount_commands(fs.chosen({"read_ahead": "0"}, "here"))) == 2

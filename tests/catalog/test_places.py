@@ -10,8 +10,8 @@ import pytest
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import CATALOG
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import beside, load, names, whence
-from nandlab.plan.study import plan, read
+from nandlab.catalog.files import format_origin, list_noun_names, load_noun, use_project_beside
+from nandlab.plan.study import plan_trials, read_study_file
 
 STUDY = """
 name = "own"
@@ -37,15 +37,15 @@ def own(folder: Path, kind: str, base: str, name: str) -> None:
 def test_a_study_finds_the_nouns_beside_it(tmp_path: Path) -> None:
     own(tmp_path / "catalog", "chips", "apf27", "mine")
     (tmp_path / "own.toml").write_text(STUDY)
-    (spec,) = plan(read(tmp_path / "own.toml"))
+    (spec,) = plan_trials(read_study_file(tmp_path / "own.toml"))
     assert spec.chip.name == "mine"
     assert spec.chip.home == tmp_path
     assert spec.board.home == CATALOG.parent
-    assert "mine" not in names("chips")
-    with beside(tmp_path):
-        assert "mine" in names("chips")
-        assert whence("chips", "mine") == f"({tmp_path}/catalog/chips/mine.toml)"
-        assert whence("chips", "apf27") == ""
+    assert "mine" not in list_noun_names("chips")
+    with use_project_beside(tmp_path):
+        assert "mine" in list_noun_names("chips")
+        assert format_origin("chips", "mine") == f"({tmp_path}/catalog/chips/mine.toml)"
+        assert format_origin("chips", "apf27") == ""
 
 
 def test_the_current_folder_and_the_variable_have_nouns_too(
@@ -55,14 +55,17 @@ def test_the_current_folder_and_the_variable_have_nouns_too(
     own(tmp_path / "there", "boards", "apf27", "there")
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("NANDLAB_CATALOG", str(tmp_path / "there"))
-    assert {"here", "there", "apf27"} <= set(names("boards"))
-    assert load("boards", "there", BoardModel).name == "there"
+    assert {"here", "there", "apf27"} <= set(list_noun_names("boards"))
+    assert load_noun("boards", "there", BoardModel).name == "there"
     monkeypatch.setenv("NANDLAB_CATALOG", str(tmp_path / "nowhere"))
     with pytest.raises(UsageError, match=r"NANDLAB_CATALOG: .*nowhere: no such folder"):
-        names("boards")
+        list_noun_names("boards")
 
 
 def test_two_of_one_name_are_refused(tmp_path: Path) -> None:
     own(tmp_path / "catalog", "chips", "apf27", "apf27")
-    with beside(tmp_path), pytest.raises(UsageError, match=r"'apf27' is in .* and in .*: rename"):
-        load("chips", "apf27", BoardModel)
+    with (
+        use_project_beside(tmp_path),
+        pytest.raises(UsageError, match=r"'apf27' is in .* and in .*: rename"),
+    ):
+        load_noun("chips", "apf27", BoardModel)

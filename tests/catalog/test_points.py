@@ -10,15 +10,15 @@ import pytest
 
 from nandlab.base.errors import UsageError
 from nandlab.catalog import files as catalog
-from nandlab.catalog import points
+from nandlab.catalog import readpoints
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan import study
 
-MODEL = catalog.load("workloads", "readbench", WorkloadModel)
+MODEL = catalog.load_noun("workloads", "readbench", WorkloadModel)
 
 
 def named(text: str) -> list[str]:
-    return [point.name for point in points.read(text)]
+    return [point.name for point in readpoints.parse_points(text)]
 
 
 def test_lists_are_crossed() -> None:
@@ -61,7 +61,7 @@ def test_a_point_s_name_says_what_it_is(text: str, name: str) -> None:
 
 def test_the_program_gets_every_column_of_every_point() -> None:
     text = "8,16x4K seq; 2K head=25 mmap madv=random pause=5us drop=3"
-    assert points.expanded(text).splitlines() == [
+    assert readpoints.expand_text(text).splitlines() == [
         "# name pattern n count size access advice pause_us drop",
         "sequential_8x4096 sequential 0 8 4096 read none 0 1",
         "sequential_16x4096 sequential 0 16 4096 read none 0 1",
@@ -105,7 +105,7 @@ def test_the_program_gets_every_column_of_every_point() -> None:
     ],
 )
 def test_a_mistake_is_told_with_its_place(text: str, said: str) -> None:
-    told = points.mistake(text)
+    told = readpoints.check_text(text)
     assert told is not None and said in told
     with pytest.raises(UsageError):
         MODEL.chosen({"points": text}, "here")
@@ -164,7 +164,7 @@ def test_files_larger_than_the_partition_are_refused_before_the_board_starts(
         seeds = [1]
     """)
     with pytest.raises(UsageError) as refused:
-        study.read(path)
+        study.read_study_file(path)
     assert str(refused.value) == (
         f"{path}: matrix.workloads.0: readbench: its files take 16777216 bytes or more, and the "
         "partition of S34ML01G1 has 16777216: let it keep less, or raise partition_mib"

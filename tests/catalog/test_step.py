@@ -133,7 +133,7 @@ def test_a_list_that_cannot_be_is_refused_as_it_is_read(
     parameters = {"size": SIZE, "rest": REST}
     told = {"name": "w", "summary": "s", "steps": steps, "parameters": parameters}
     with pytest.raises(UsageError) as refused:
-        files.validate(told, WorkloadModel, "w.toml")
+        files.validate_data(told, WorkloadModel, "w.toml")
     assert said in str(refused.value)
 
 

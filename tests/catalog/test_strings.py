@@ -12,8 +12,8 @@ import strfields
 from pydantic import BaseModel, Field
 
 from nandlab.base import strings
-from nandlab.base.strings import Command, Empty, FreeText, FreeValue, Line, Word, fits
-from nandlab.results.published import Published
+from nandlab.base.strings import Command, Empty, FreeText, FreeValue, Line, Word, fits_type
+from nandlab.results.figuresfile import FiguresFile
 from nandlab.results.record import Run, Trial
 from nandlab.trace.shapes import TraceMeta
 
@@ -23,18 +23,18 @@ RUNS = {
     "catalog.filesystem.Power": "checks[]",
     "catalog.filesystem.Settle": "threads[]",
     "catalog.imagetools.ImageTools": "also{}[] files{} flash make[] prepare probe{}",
-    "catalog.option.Number": "file",
-    "catalog.option.Value": "tool words",
-    "catalog.remote.Reach": "power",
+    "catalog.option.OptionNumber": "file",
+    "catalog.option.OptionValue": "tool words",
+    "catalog.remote.BoardAccess": "power",
     "catalog.step.FileStep": "sync",
-    "catalog.step.Fill": "file share sync",
-    "catalog.step.Find": "by folder sync target",
-    "catalog.step.List": "by folder sync",
-    "catalog.step.Read": "by folder list sync",
-    "catalog.step.Remove": "file sync",
-    "catalog.step.Run": "command sync",
-    "catalog.step.Tree": "compressibility depth dirs files folder payload seed size sync",
-    "catalog.step.Walk": "by folder sync",
+    "catalog.step.FillStep": "file share sync",
+    "catalog.step.FindStep": "by folder sync target",
+    "catalog.step.ListStep": "by folder sync",
+    "catalog.step.ReadStep": "by folder list sync",
+    "catalog.step.RemoveStep": "file sync",
+    "catalog.step.RunStep": "command sync",
+    "catalog.step.TreeStep": "compressibility depth dirs files folder payload seed size sync",
+    "catalog.step.WalkStep": "by folder sync",
     "catalog.tree.TreeModel": "texts{}",
     "catalog.workload.WorkloadModel": "command config",
 }
@@ -89,7 +89,7 @@ def test_commands_are_of_the_catalog_alone() -> None:
     assert found == RUNS
 
 
-@pytest.mark.parametrize("model", [Run, Trial, Published, TraceMeta])
+@pytest.mark.parametrize("model", [Run, Trial, FiguresFile, TraceMeta])
 def test_no_file_of_results_has_a_command(model: type[BaseModel]) -> None:
     assert "command" not in {t.kind for t in strfields.texts(model, deep=True)}
 
@@ -97,7 +97,7 @@ def test_no_file_of_results_has_a_command(model: type[BaseModel]) -> None:
 SAMPLES = {
     Run: [hostile.whole_run],
     Trial: [hostile.whole_trial],
-    Published: [hostile.whole_figures],
+    FiguresFile: [hostile.whole_figures],
     TraceMeta: [hostile.whole_meta, hostile.whole_own_meta],
 }
 
@@ -129,12 +129,12 @@ PATTERNED = [
 
 @pytest.mark.parametrize("kind", PATTERNED, ids=str)
 def test_no_pattern_takes_a_control_character(kind: Any) -> None:
-    good = next(w for w in (*hostile.WORDS, "a b") if fits(kind, w))
+    good = next(w for w in (*hostile.WORDS, "a b") if fits_type(kind, w))
     for control in CONTROLS:
-        assert not fits(kind, good + control), hex(ord(control))
-        assert not fits(kind, control + good), hex(ord(control))
-    assert kind is strings.Lines or not fits(kind, good + "\n")
-    assert not fits(kind, good + "\r")
+        assert not fits_type(kind, good + control), hex(ord(control))
+        assert not fits_type(kind, control + good), hex(ord(control))
+    assert kind is strings.Lines or not fits_type(kind, good + "\n")
+    assert not fits_type(kind, good + "\r")
 
 
 @pytest.mark.parametrize(
@@ -204,5 +204,5 @@ def test_no_pattern_takes_a_control_character(kind: Any) -> None:
     ],
 )
 def test_patterns_take_what_they_are_for(kind: Any, good: list[str], wrong: list[str]) -> None:
-    assert [text for text in good if not fits(kind, text)] == []
-    assert [text for text in wrong if fits(kind, text)] == []
+    assert [text for text in good if not fits_type(kind, text)] == []
+    assert [text for text in wrong if fits_type(kind, text)] == []

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from refusing import refused
 
 from nandlab.results.folder import RunFolder
-from nandlab.results.sealed import opened
+from nandlab.results.seals import unseal_json
 
 pytestmark = pytest.mark.usefixtures("away")
 
@@ -69,7 +69,7 @@ def unsealed(change: Callable[[dict[str, object]], object]) -> Damage:
 
     def damage(run: RunFolder) -> None:
         path = a_trial(run)
-        told = opened(path.read_bytes())
+        told = unseal_json(path.read_bytes())
         change(told)
         path.write_text(json.dumps(told))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nandlab.base.cache import entry
+from nandlab.base.cache import make_entry
 from nandlab.base.errors import UsageError
 from nandlab.cli.main import app
 from nandlab.results.folder import RunFolder
@@ -28,7 +28,7 @@ def filled() -> Path:
     def make(work: Path) -> None:
         (work / "content").write_text("x")
 
-    return entry("things", 1, make)
+    return make_entry("things", 1, make)
 
 
 def test_a_whole_cache_is_well() -> None:

@@ -196,7 +196,7 @@ def test_a_full_disk_is_one_line(
     def full(*words: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/there/file")
 
-    monkeypatch.setattr("nandlab.kit.exchange.take", full)
+    monkeypatch.setattr("nandlab.kit.exchange.import_board", full)
     monkeypatch.setattr(sys, "argv", ["nandlab", "board", "import", "x.board"])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -208,10 +208,10 @@ def test_a_full_disk_is_one_line(
 def test_a_signal_to_end_cleans_up_as_an_interruption_does(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path; import nandlab.cli.main as m\n"
-        "from nandlab.base.cache import entry\n"
+        "from nandlab.base.cache import make_entry\n"
         "def make(work):\n"
         "    (work / 'half').touch(); print('made', flush=True); time.sleep(60)\n"
-        "m.parser = lambda: lambda **_: entry('things', {}, make)\n"
+        "m.make_parser = lambda: lambda **_: make_entry('things', {}, make)\n"
         "m.main()\n"
     )
     env = {**os.environ, "NANDLAB_CACHE": str(tmp_path)}
@@ -231,7 +231,7 @@ def test_an_interruption_is_told(
     def interrupt(*words: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nandlab.kit.exchange.take", interrupt)
+    monkeypatch.setattr("nandlab.kit.exchange.import_board", interrupt)
     monkeypatch.setattr(sys, "argv", ["nandlab", "board", "import", "x.board"])
     with pytest.raises(SystemExit) as ended:
         main()

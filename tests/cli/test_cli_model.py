@@ -13,18 +13,18 @@ from flashsamples import chip, damaged
 
 from nandlab.chip import image as chipimage
 from nandlab.cli.main import main
-from nandlab.model.jffs2 import Jffs2
+from nandlab.model.jffs2 import Jffs2Reader
 from nandlab.onflash import jffs2
 from nandlab.onflash.cells import Partition
 
-LAYOUT = jffs2.decode(Partition(chip("jffs2")))
+LAYOUT = jffs2.decode_jffs2(Partition(chip("jffs2")))
 FILE, SIZE = next((LAYOUT.paths[o], s) for o, s in LAYOUT.sizes.items() if s > 4096)
 
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("chips") / "chip"
-    path.write_bytes(chipimage.encode(chip("jffs2")))
+    path.write_bytes(chipimage.encode_image(chip("jffs2")))
     return path
 
 
@@ -64,7 +64,7 @@ def test_a_map_and_a_read_agree_of_any_file_system(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     image, of = tmp_path / "chip", chip(name)
-    image.write_bytes(chipimage.encode(of))
+    image.write_bytes(chipimage.encode_image(of))
     part = {2048: "apf27", 512: "nandsim-small"}[of.geometry.writesize]
     assert nandlab(monkeypatch, "map", image, "--json") == 0
     files = [f for f in json.loads(capsys.readouterr().out)["files"] if f["size"]]
@@ -96,7 +96,7 @@ def test_pages_of_which_it_is_not_known_how_they_would_be_packed_are_told(
     read = ["read", image, "--file", "0/d/b", "--rewritten", "--chip", PART]
     for known in (True, False):
         if not known:
-            monkeypatch.setattr(Jffs2, "packers", frozenset())
+            monkeypatch.setattr(Jffs2Reader, "packers", frozenset())
         assert nandlab(monkeypatch, *read, "--json") == 0
         pages = fits("model-read", capsys.readouterr().out)["pages_estimated"]
         assert (pages == 0) == known
@@ -186,9 +186,9 @@ def test_a_mistake_is_a_line(
         "image": image,
         **{n: tmp_path / n for n in ("nftl", "ubifs", "dump", "half", "empty")},
     }
-    places["ubifs"].write_bytes(chipimage.encode(chip("ubifs")))
+    places["ubifs"].write_bytes(chipimage.encode_image(chip("ubifs")))
     places["dump"].write_bytes(chip("jffs2").nanddump(8))
-    places["nftl"].write_bytes(chipimage.encode(chip("nftl-fat32")))
+    places["nftl"].write_bytes(chipimage.encode_image(chip("nftl-fat32")))
     places["half"].write_bytes(image.read_bytes()[: 1 << 15])
     places["empty"].write_bytes(b"")
     monkeypatch.chdir(tmp_path)

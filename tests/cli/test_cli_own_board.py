@@ -11,8 +11,8 @@ from remotes import lossy_line
 from typer.testing import CliRunner
 
 from nandlab.base.errors import UsageError
-from nandlab.board import held, serialline
-from nandlab.catalog.files import parse
+from nandlab.board import boardlock, serialline
+from nandlab.catalog.files import read_noun_file
 from nandlab.catalog.remote import RemoteModel
 from nandlab.cli.board import board_app
 from nandlab.cli.main import app
@@ -32,7 +32,7 @@ def written(path: Path, reach: str, partition: str = PARTITION) -> Path:
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A board's file for this machine, whose lock is a folder of the test's."""
     lock = str(tmp_path / "lock")
-    for act in (held.take, held.leave, held.unlock):
+    for act in (boardlock.take_board, boardlock.release_board, boardlock.break_lock):
         monkeypatch.setattr(act, "__defaults__", (lock,))
     for word in ("QUIET", "LOUD"):  # this machine's own messages stay as they are
         monkeypatch.setattr(serialline, word, ":")
@@ -74,7 +74,7 @@ def test_a_file_that_says_too_much_or_too_little_is_refused(
     tmp_path: Path, reach: str, why: str
 ) -> None:
     with pytest.raises(UsageError, match=why):
-        parse(written(tmp_path / "my.toml", reach), RemoteModel)
+        read_noun_file(written(tmp_path / "my.toml", reach), RemoteModel)
 
 
 @pytest.mark.parametrize("words", [["--erase", "data"], ["--erase", ""], ["--discard"]])

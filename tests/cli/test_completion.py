@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import samples
 
-from nandlab.catalog.files import names
+from nandlab.catalog.files import list_noun_names
 
 
 def offered(line: str, folder: Path) -> set[str]:
@@ -33,7 +33,7 @@ def offered(line: str, folder: Path) -> set[str]:
 @pytest.mark.parametrize("verb", ["powercut", "faults", "trace", "image make", "image sizes"])
 def test_chips_and_file_systems_follow_their_options(verb: str, tmp_path: Path) -> None:
     assert offered(f"nandlab {verb} --fs u", tmp_path) == {"ubifs"}
-    chips = {name for name in names("chips") if name.startswith("S34")}
+    chips = {name for name in list_noun_names("chips") if name.startswith("S34")}
     assert offered(f"nandlab {verb} --chip S34", tmp_path) == chips != set()
 
 

@@ -12,34 +12,34 @@ import pytest
 from refusing import ended, refused
 
 from nandlab.base.errors import UsageError
-from nandlab.cli.cutting import How, medium, opened
-from nandlab.cli.onepoint import _by_host, _refuse_no_point
+from nandlab.cli.campaigns import CampaignSettings, make_medium, open_media_board
+from nandlab.cli.singlepoint import _check_by_host, _refuse_no_point
 from nandlab.powercut import campaign
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.faults import KINDS
-from nandlab.powercut.job import ALL_VARIANTS, Points
-from nandlab.powercut.loads import ace1
-from nandlab.powercut.second import Verdicts
+from nandlab.powercut.hostcheck import PointVerdicts
+from nandlab.powercut.job import ALL_VARIANTS, CutPoints
+from nandlab.powercut.loads import make_ace1_loads
 
 
 def test_a_kernel_that_cannot_have_the_file_system_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     media = [
-        medium("jffs2", [], "apf27", 8, "apf27-5.10"),
-        medium("nftl-fat32", [], "nandsim-small", 4, "apf27-5.10"),
+        make_medium("jffs2", [], "apf27", 8, "apf27-5.10"),
+        make_medium("nftl-fat32", [], "nandsim-small", 4, "apf27-5.10"),
     ]
     config = {"LINUX": "5.10", "CONFIG_NFTL_RW": "y"}
     board: Any = SimpleNamespace(kernel_config=config)
     monkeypatch.setattr("nandlab.board.qemu.open_board", lambda model: board)
     with pytest.raises(UsageError) as told:
-        opened(media)
+        open_media_board(media)
     assert str(told.value) == (
         "--board: NFTL+FAT32 cannot be: the kernel of apf27-5.10 is Linux 5.10, "
         "and it takes 6.1 or newer"
     )
     config["LINUX"] = "6.1.1"
-    assert opened(media) is board
+    assert open_media_board(media) is board
 
 
 @pytest.mark.parametrize("held", [True, False])
@@ -48,12 +48,12 @@ def test_the_kernels_errors_are_told_where_a_point_does_not_hold(
 ) -> None:
     findings = [] if held else [{"class": "check fails", "what": "Invalid argument"}]
 
-    async def tried(campaign: Any, only: Any, board: Any) -> Verdicts:
-        return Verdicts(findings, [], "", kernel=("UBIFS error: check_leaf: too long",))
+    async def tried(campaign: Any, only: Any, board: Any) -> PointVerdicts:
+        return PointVerdicts(findings, [], "", kernel=("UBIFS error: check_leaf: too long",))
 
-    monkeypatch.setattr("nandlab.powercut.second.tried", tried)
+    monkeypatch.setattr("nandlab.powercut.hostcheck.try_point", tried)
     nothing: Any = None
-    assert _by_host(nothing, Points(), nothing) == []
+    assert _check_by_host(nothing, CutPoints(), nothing) == []
     told = ["host: holds", "kernel: UBIFS error: check_leaf: too long"]
     assert capsys.readouterr().err.splitlines() == told[: 1 if held else 2]
 
@@ -61,16 +61,16 @@ def test_the_kernels_errors_are_told_where_a_point_does_not_hold(
 def test_the_host_reads_the_chip_of_the_point_and_not_of_a_cut_of_its_recovery(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[Points] = []
+    asked: list[CutPoints] = []
 
-    async def tried(campaign: Any, only: Points, board: Any) -> Verdicts:
+    async def tried(campaign: Any, only: CutPoints, board: Any) -> PointVerdicts:
         asked.append(only)
-        return Verdicts([], [], "")
+        return PointVerdicts([], [], "")
 
-    monkeypatch.setattr("nandlab.powercut.second.tried", tried)
+    monkeypatch.setattr("nandlab.powercut.hostcheck.try_point", tried)
     nothing: Any = None
-    _by_host(nothing, Points(first=5, recovery=True), nothing)
-    assert asked == [Points(first=5)]
+    _check_by_host(nothing, CutPoints(first=5, recovery=True), nothing)
+    assert asked == [CutPoints(first=5)]
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def boardless(away: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def opened(media: Any) -> None:
         raise AssertionError("a board is opened")
 
-    monkeypatch.setattr("nandlab.cli.cutting.opened", opened)
+    monkeypatch.setattr("nandlab.cli.campaigns.open_media_board", opened)
 
 
 GOOD = "create b\nload x\nunlink b\nsync\n"
@@ -154,7 +154,7 @@ def test_bad_input_is_refused_before_a_board_is_opened_and_nothing_is_written(
 def test_a_point_that_is_none_is_refused_before_a_board_is_opened(
     verb: str, point: str, why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    title = ["--load", "ace1", "--title", ace1().loads[0].title]
+    title = ["--load", "ace1", "--title", make_ace1_loads().loads[0].title]
     told = refused(capsys, [verb, "--fs", "jffs2", *title, "--point", point])
     assert told.startswith(f"nandlab: --point {point}: {why}")
 
@@ -164,7 +164,7 @@ def test_a_point_that_is_none_is_refused_before_a_board_is_opened(
 def test_what_only_a_campaign_has_is_refused_beside_a_point(
     words: str, option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    title = ["--title", ace1().loads[0].title, "--point", "0:before:1"]
+    title = ["--title", make_ace1_loads().loads[0].title, "--point", "0:before:1"]
     told = refused(capsys, ["powercut", "--fs", "jffs2", *title, *words.split()])
     assert told.startswith(f"nandlab: {option} with --point: a point is tried alone")
 
@@ -181,9 +181,9 @@ def test_all_loads_are_made_before_the_first_is_cut(
     def run(*args: Any, **more: Any) -> bool:
         raise AssertionError("a load is cut")
 
-    monkeypatch.setattr("nandlab.cli.cutting.opened", lambda media: None)
-    monkeypatch.setattr("nandlab.powercut.workloads.made", made)
-    monkeypatch.setattr(How, "run", run)
+    monkeypatch.setattr("nandlab.cli.campaigns.open_media_board", lambda media: None)
+    monkeypatch.setattr("nandlab.powercut.workloads.record_workload", made)
+    monkeypatch.setattr(CampaignSettings, "run", run)
     words = ["--load", "ace1", "--load", "config", "--out", "o"]
     assert "config:7: a call symlink" in refused(capsys, ["powercut", "--fs", "jffs2", *words])
 
@@ -195,7 +195,7 @@ def test_loads_without_a_flash_operation_are_told_and_the_status_is_1(
 ) -> None:
     Path("mine").write_text("load x\nsync\n")
 
-    async def once(one: Campaign, points: Points, board: Any) -> list[dict[str, Any]]:
+    async def once(one: Campaign, points: CutPoints, board: Any) -> list[dict[str, Any]]:
         count = len(before) - 1
         told = {"load": "x", "operations": count, "points": 1, "held": 1, "kinds": "p" * count}
         return [{**told, "outcomes": {"before": before}, "findings": []}]
@@ -210,9 +210,9 @@ def test_loads_without_a_flash_operation_are_told_and_the_status_is_1(
         },
         **{"kernel": "6.1", "load": "mine", "board": "b", "changed": {}},
     }
-    monkeypatch.setattr("nandlab.cli.cutting.opened", lambda media: None)
-    monkeypatch.setattr(campaign, "once", once)
-    monkeypatch.setattr(campaign, "head_of", lambda one, board: head)
+    monkeypatch.setattr("nandlab.cli.campaigns.open_media_board", lambda media: None)
+    monkeypatch.setattr(campaign, "run_piece", once)
+    monkeypatch.setattr(campaign, "make_campaign_head", lambda one, board: head)
     words = ["--load", "mine", "--variants", "before", "--out", "o"]
     assert ended_with(["powercut", "--fs", "jffs2", *words]) == status
     told = capsys.readouterr().out

@@ -24,12 +24,12 @@ from test_bad_days import SMALL
 from tracefolders import board, request
 from typer.testing import CliRunner
 
-from nandlab.base import packed
+from nandlab.base import xzpack
 from nandlab.base.ulimits import ADDRESSES_MIB_MIN
 from nandlab.chip import image as chipimage
-from nandlab.chip.image import Block, ChipImage, Geometry
+from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
 from nandlab.cli.main import app
-from nandlab.results.sealed import opened
+from nandlab.results.seals import unseal_json
 from nandlab.trace import job, writer
 
 CPU_S, MEMORY_MIB = 5, 200
@@ -46,8 +46,8 @@ MADE = {
 FORKS = """
 import json, os, resource, sys
 import nandlab.cli.main
-import nandlab.report.terminal, nandlab.trial.reproduce, nandlab.trace.folder
-nandlab.cli.main.parser()
+import nandlab.report.terminal, nandlab.trial.reproduction, nandlab.trace.folder
+nandlab.cli.main.make_parser()
 for line in sys.stdin:
     asked = json.loads(line)
     pid = os.fork()
@@ -84,14 +84,16 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("good")
     samples.folder(home / "run", samples.study(2))
     (home / "s.toml").write_text(SMALL)
-    shape = Geometry(2048, 64, 131072, 64)
+    shape = ChipGeometry(2048, 64, 131072, 64)
     cells = b"\x85\x19" + bytes(shape.block_bytes - 2)
-    chip = ChipImage(shape, 0, 1, 0, [Block(1, 1, 0, 0, [], [0x80] * 64, cells)])
+    chip = ChipImage(shape, 0, 1, 0, [ChipBlock(1, 1, 0, 0, [], [0x80] * 64, cells)])
     given = board()
-    record = asyncio.run(given.run(job.job(request())))
-    kept = chipimage.encode(chip)
-    writer.write(home / "t", request(), record, job.outcome(request(), record), given, kept)
-    chipimage.split(chip, home / "i.nand", home / "i.nand.json", 64, {"made": MADE})
+    record = asyncio.run(given.run(job.make_trace_job(request())))
+    kept = chipimage.encode_image(chip)
+    writer.write_trace_folder(
+        home / "t", request(), record, job.decode_outcome(request(), record), given, kept
+    )
+    chipimage.split_image(chip, home / "i.nand", home / "i.nand.json", 64, {"made": MADE})
     return home
 
 
@@ -128,7 +130,7 @@ def trial(home: Path) -> Path:
 
 def changed(path: Path, change: Callable[[Any], object]) -> None:
     """A JSON file with a change; a seal is taken off, as a file from before seals has none."""
-    told = opened(path.read_bytes())
+    told = unseal_json(path.read_bytes())
     change(told)
     path.write_text(json.dumps(told))
 
@@ -278,13 +280,13 @@ CASES: dict[str, Case] = {
         )
         for what, content in (
             ("a bomb", xz.bomb()),
-            ("of many values", packed.pack(b'{"trials": [' + b"[]," * 3_000_000 + b"0]}")),
-            ("of many bad trials", packed.pack(FIGURES % (b"[]," * 1_490_000))),
+            ("of many values", xzpack.pack_xz(b'{"trials": [' + b"[]," * 3_000_000 + b"0]}")),
+            ("of many bad trials", xzpack.pack_xz(FIGURES % (b"[]," * 1_490_000))),
             ("of a greedy dictionary", xz.greedy(b"{}")),
-            ("cut", packed.pack(b"{}" * 99)[:-9]),
-            ("of two streams", packed.pack(b"{}") * 2),
-            ("with more behind it", packed.pack(b"{}") + b"{}"),
-            ("of another kind", packed.pack(b"{}")),
+            ("cut", xzpack.pack_xz(b"{}" * 99)[:-9]),
+            ("of two streams", xzpack.pack_xz(b"{}") * 2),
+            ("with more behind it", xzpack.pack_xz(b"{}") + b"{}"),
+            ("of another kind", xzpack.pack_xz(b"{}")),
         )
         for argv in (
             ["reproduce", "f.json.xz"],

@@ -23,13 +23,13 @@ from pydantic import BaseModel
 from refusing import ended
 
 from nandlab.base.errors import UsageError
-from nandlab.base.printable import printable_lines
-from nandlab.catalog.files import validate
-from nandlab.report.sheets import FORMULAS, NUMBER
-from nandlab.results.folder import source_name
-from nandlab.results.published import Published
+from nandlab.base.printable import make_lines_printable
+from nandlab.catalog.files import validate_data
+from nandlab.report.sheets import FORMULA_STARTS, NUMBER_PATTERN
+from nandlab.results.figuresfile import FiguresFile
+from nandlab.results.folder import hash_source
 from nandlab.results.record import Run, Trial
-from nandlab.results.sources import model_of
+from nandlab.results.sources import find_source_model
 from nandlab.trace.shapes import TraceMeta
 
 HOSTILE = "=1+1 \x1b]0;pwn\x07\x1b[31m\nPWNED\r\x9b2J\u202e"
@@ -50,13 +50,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def figures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Such a figures file; its study and its board are sound, or its trials would be none."""
     sound = hostile.whole_figures()
-    whole = hostile.spoiled_throughout({**sound, "sources": {}}, Published, HOSTILE)
+    whole = hostile.spoiled_throughout({**sound, "sources": {}}, FiguresFile, HOSTILE)
     whole["run"] |= {name: sound["run"][name] for name in ("spec", "provenance")}
     whole["sources"] = {}
     for what, name in sound["trials"][0]["provenance"].items():
-        source = hostile.spoiled_throughout(sound["sources"][name], model_of(what), HOSTILE)
-        whole["sources"][source_name(source)] = source
-        whole["trials"][0]["provenance"][what] = source_name(source)
+        source = hostile.spoiled_throughout(
+            sound["sources"][name], find_source_model(what), HOSTILE
+        )
+        whole["sources"][hash_source(source)] = source
+        whole["trials"][0]["provenance"][what] = hash_source(source)
     assert str(whole).count("PWNED") > 5
     path = tmp_path_factory.mktemp("foreign") / "figures.json"
     path.write_text(json.dumps(whole))
@@ -69,7 +71,7 @@ def harmless(text: str, folded: bool = False) -> bool:
     folded: it has cells that are folded anywhere.
     """
     begun = not folded and re.search("^PWNED", text, re.MULTILINE)
-    return printable_lines(text) == text and not begun
+    return make_lines_printable(text) == text and not begun
 
 
 @pytest.mark.parametrize("form", ["run", "figures"])
@@ -103,7 +105,7 @@ def test_no_field_of_a_run_commands_the_terminal(
     [
         (Trial, hostile.whole_trial),
         (Run, hostile.whole_run),
-        (Published, hostile.whole_figures),
+        (FiguresFile, hostile.whole_figures),
         (TraceMeta, hostile.whole_meta),
     ],
 )
@@ -114,10 +116,10 @@ def test_a_refusal_of_a_hostile_field_is_harmless(
     refused = 0
     for case in hostile.spoiled(whole(), ["title", "newline", "turned"]):
         try:
-            validate(case.value, model, "here")
+            validate_data(case.value, model, "here")
         except UsageError as e:
             refused += 1
-            assert printable_lines(str(e)) == str(e), case.place
+            assert make_lines_printable(str(e)) == str(e), case.place
             assert all(line.startswith("here: ") for line in str(e).splitlines()), case.place
     assert refused > 10
 
@@ -125,7 +127,9 @@ def test_a_refusal_of_a_hostile_field_is_harmless(
 def no_formula(text: str) -> bool:
     """Whether no cell of a CSV file begins one; numbers may have a sign."""
     cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
-    return not [c for c in cells if c.startswith(FORMULAS) and not NUMBER.fullmatch(c)]
+    return not [
+        c for c in cells if c.startswith(FORMULA_STARTS) and not NUMBER_PATTERN.fullmatch(c)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -17,15 +17,15 @@ import hostile
 import pytest
 from refusing import ended, refused
 
-from nandlab.analysis.expected import expected
+from nandlab.analysis.baselines import read_baseline
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_packed_json
 from nandlab.base.paths import CATALOG
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
-from nandlab.kit.apt import Apt, NotToBeHad, Suite, _run
-from nandlab.kit.wanted import KernelSet
-from nandlab.trial import reproduce
+from nandlab.catalog.files import load_noun
+from nandlab.kit.apt import Apt, PackagesUnavailable, Suite, _run_apt
+from nandlab.kit.packagesets import KernelSet
+from nandlab.trial import reproduction
 
 EVIL = "bookworm main\ndeb [trusted=yes] file:/EVIL ./ #"
 """With it, an earlier nandlab's list of sources had a line of its own."""
@@ -127,7 +127,7 @@ def test_what_the_bad_ones_are_made_of_is_good(capsys: pytest.CaptureFixture[str
     data = hostile.whole_figures()
     data["run"]["provenance"] = read_packed_json(hostile.FIGURES)["run"]["provenance"]
     Path("good.json").write_text(json.dumps(data))
-    wanted = reproduce.again(expected(Path("good.json"))).wanted
+    wanted = reproduction.plan_reproduction(read_baseline(Path("good.json"))).wanted
     assert [spec.id for spec in wanted] == data["run"]["trials"]
     project(own_board())
     assert ended(["plan", "mine.toml"]) == 0
@@ -156,7 +156,7 @@ def toml(board: dict[str, Any]) -> str:
 
 
 def own_board(**changes: object) -> dict[str, Any]:
-    model = load("boards", "apf27", BoardModel)
+    model = load_noun("boards", "apf27", BoardModel)
     data = model.model_dump(mode="json", exclude={"controller", "power"})
     return {**data, "name": "mine", **changes}
 
@@ -242,9 +242,9 @@ def test_apt_s_list_takes_no_release_that_is_none(release: str) -> None:
 
 def test_apt_is_given_no_control_character_and_no_file_that_is_no_package(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
-        _run("apt-get", "download", "a\nb")
+        _run_apt("apt-get", "download", "a\nb")
     apt = Apt.__new__(Apt)
-    with pytest.raises(NotToBeHad):
+    with pytest.raises(PackagesUnavailable):
         apt.download(["a_1"], tmp_path)
     with pytest.raises(UsageError):
         KernelSet(Suite("bookworm", "amd64"), "amd64\nevil").resolve(apt_of_nothing())

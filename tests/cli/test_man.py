@@ -46,14 +46,18 @@ def test_every_verb_and_option_is_in_it_as_it_is(page: str) -> None:
 
 @pytest.mark.parametrize("text", [".PP", "'quoted", "a\\b", '"x" -y', "plain"])
 def test_a_text_stands_for_itself(text: str) -> None:
-    page = f'.TH A 1 "" ""\n.SH B\n{man.escaped(text)}\n'
+    page = f'.TH A 1 "" ""\n.SH B\n{man.escape_line(text)}\n'
     argv = ["mandoc", "-T", "ascii"]
     drawn = subprocess.run(argv, input=page, capture_output=True, text=True, check=True).stdout
     assert text in [line.strip() for line in drawn.splitlines()]
 
 
 def test_it_knows_what_nandlab_reads_of_the_environment() -> None:
-    assert set(man.VARIABLES) == {"NANDLAB_CACHE", files.VARIABLE, packages.VARIABLE}
+    assert set(man.VARIABLES) == {
+        "NANDLAB_CACHE",
+        files.CATALOG_VARIABLE,
+        packages.PACKAGES_VARIABLE,
+    }
 
 
 def test_the_docs_have_the_same_exit_statuses() -> None:

@@ -14,34 +14,34 @@ from rich.console import Console
 
 from nandlab.base import printer
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
-from nandlab.cli import preparing, progress, runcuts
-from nandlab.plan.study import find, plan, read
-from nandlab.plan.trialspec import TrialSpec, labels
+from nandlab.catalog.files import load_noun
+from nandlab.cli import preparation, progress, runcuts
+from nandlab.plan.study import find_study, plan_trials, read_study_file
+from nandlab.plan.trialspec import TrialSpec, make_labels
 from nandlab.results.record import Trial
-from nandlab.trial.asked import asked
+from nandlab.trial.request import describe_request
 
 WIDTH = 80
 
 
 @pytest.fixture(scope="module")
 def specs() -> list[TrialSpec]:
-    return plan(read(find("quickstart")))
+    return plan_trials(read_study_file(find_study("quickstart")))
 
 
 def ended(spec: TrialSpec) -> Trial:
-    return Trial.model_validate({**asked(spec, "quickstart"), "status": "ok"})
+    return Trial.model_validate({**describe_request(spec, "quickstart"), "status": "ok"})
 
 
 def test_a_label_has_file_system_and_state_and_what_trials_do_not_share(
     specs: list[TrialSpec],
 ) -> None:
-    found = labels(specs)
+    found = make_labels(specs)
     assert len(set(found.values())) == len(specs)
     first = found[specs[0].id].split()
     assert first[:3] == ["JFFS2", "fresh", "S34ML01G1"]
     assert not any("=" in word for word in first)
-    assert labels(specs[:1]) == {specs[0].id: "JFFS2 fresh"}
+    assert make_labels(specs[:1]) == {specs[0].id: "JFFS2 fresh"}
 
 
 def test_bars_fit_a_terminal_of_80_columns(
@@ -51,7 +51,7 @@ def test_bars_fit_a_terminal_of_80_columns(
     monkeypatch.setattr(
         progress, "Console", lambda **_: Console(file=said, width=WIDTH, force_terminal=True)
     )
-    bars = progress.Bars()
+    bars = progress.BarWatcher()
     bars.run_begins(specs, {"x": [4000.0]}, 2)
     for spec in specs[:3]:
         bars.trial_begins(spec)
@@ -71,7 +71,7 @@ def test_bars_fit_a_terminal_of_80_columns(
 def test_a_line_for_each_trial_fits_too(
     specs: list[TrialSpec], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = progress.Lines()
+    lines = progress.LineWatcher()
     lines.run_begins(specs, {}, 2)
     lines.trial_begins(specs[0])
     lines.trial_ends(specs[0], ended(specs[0]))
@@ -83,9 +83,9 @@ def test_a_line_for_each_trial_fits_too(
 def test_work_that_takes_long_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert preparing.BEAT_S < 10
-    monkeypatch.setattr(preparing, "BEAT_S", 0.01)
-    with preparing.alive("sleeping"):
+    assert preparation.HEARTBEAT_S < 10
+    monkeypatch.setattr(preparation, "HEARTBEAT_S", 0.01)
+    with preparation.print_heartbeats("sleeping"):
         time.sleep(0.2)
     assert "sleeping: 0 s" in capsys.readouterr().err.splitlines()
     time.sleep(0.05)
@@ -112,16 +112,16 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
     monkeypatch.setattr(time, "monotonic", found)
     monkeypatch.setattr(printer.NOTES, "at", 0.0)
-    for module in (preparing, progress):
-        monkeypatch.setattr(module, "note", found.say)
+    for module in (preparation, progress):
+        monkeypatch.setattr(module, "print_note", found.say)
     return found
 
 
 def test_a_run_in_lines_is_never_silent_for_ten_seconds(
     specs: list[TrialSpec], clock: Clock
 ) -> None:
-    lines = progress.Lines()
-    beat = preparing.Beat(lines.doing, clock.now)
+    lines = progress.LineWatcher()
+    beat = preparation.Beat(lines.doing, clock.now)
     begun, of_trials = clock.now, (3.0, 139.0, 9.9, 0.5, 47.0)
     clock.now += beat.tick()
     beat.tick()
@@ -136,13 +136,13 @@ def test_a_run_in_lines_is_never_silent_for_ten_seconds(
         lines.trial_ends(spec, ended(spec))
     times = [begun, *clock.told]
     assert max(b - a for a, b in pairwise(times)) < 10
-    assert len(clock.told) < (clock.now - begun) / preparing.BEAT_S + 2 * len(of_trials) + 2
+    assert len(clock.told) < (clock.now - begun) / preparation.HEARTBEAT_S + 2 * len(of_trials) + 2
 
 
 def test_what_is_under_way_is_the_step_that_takes_longest(
     specs: list[TrialSpec], clock: Clock
 ) -> None:
-    lines = progress.Lines()
+    lines = progress.LineWatcher()
     lines.run_begins(specs, {}, 2)
     lines.trial_begins(specs[0])
     clock.now += 5
@@ -150,7 +150,7 @@ def test_what_is_under_way_is_the_step_that_takes_longest(
     clock.now += 1
     lines.step_begins(specs[0], "workload")
     clock.now += 7
-    known = labels(specs)
+    known = make_labels(specs)
     assert lines.doing().startswith(f"[0/28] {known[specs[4].id]}: begins for 8 s")
     lines.step_begins(specs[4], "mount")
     assert lines.doing().startswith(f"[0/28] {known[specs[0].id]}: workload for 7 s")
@@ -172,7 +172,7 @@ def test_what_the_first_board_takes_is_told_where_nothing_is_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path))
-    told = preparing.costs(load("boards", "apf27", BoardModel))
+    told = preparation.format_first_costs(load_noun("boards", "apf27", BoardModel))
     assert "200 MB" in told
     assert "1.2 GB" in told
     assert str(tmp_path) in told

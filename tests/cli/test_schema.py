@@ -16,13 +16,13 @@ import samples
 from fitting import fits, validator
 from typer.testing import CliRunner
 
-from nandlab.analysis.compare import compare
+from nandlab.analysis.compare import compare_runs
 from nandlab.base.paths import CATALOG, ROOT, STUDIES
 from nandlab.cli import outputs, progress
 from nandlab.cli.main import app
 from nandlab.cli.schemas import SCHEMAS
 from nandlab.plan import study
-from nandlab.report import moves, takeaway
+from nandlab.report import exports, figurechanges
 
 KINDS = {
     "boards": "board",
@@ -92,8 +92,8 @@ def test_what_was_published_fits(file: Path) -> None:
 
 
 def test_records_have_the_columns_of_their_schemas() -> None:
-    assert tuple(outputs.FigureRecord.model_fields) == takeaway.COLUMNS
-    assert tuple(outputs.MovedRecord.model_fields) == moves.COLUMNS
+    assert tuple(outputs.FigureRecord.model_fields) == exports.RECORD_COLUMNS
+    assert tuple(outputs.MovedRecord.model_fields) == figurechanges.RECORD_COLUMNS
 
 
 def test_what_compare_tells_fits(tmp_path: Path) -> None:
@@ -101,15 +101,15 @@ def test_what_compare_tells_fits(tmp_path: Path) -> None:
     changed = trials[0].model_copy(update={"operations": {"read": 7}})
     a = samples.folder(tmp_path / "a", trials)
     b = samples.folder(tmp_path / "b", [changed, *trials[1:]])
-    assert compare(a, b)
+    assert compare_runs(a, b)
     done = CliRunner().invoke(app, ["compare", str(a.path), str(b.path), "--format", "json"])
     fits("compare", done.stdout)
     assert done.exit_code == 1
 
 
 def test_each_event_of_a_run_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spec = study.plan(study.read(study.find("quickstart")))[0]
-    watcher = progress.watcher("json")
+    spec = study.plan_trials(study.read_study_file(study.find_study("quickstart")))[0]
+    watcher = progress.make_watcher("json")
     watcher.run_begins([spec, spec], {}, 1)
     watcher.trial_begins(spec)
     watcher.step_begins(spec, "mount")

@@ -14,15 +14,15 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from nandlab.base.cache import entry
+from nandlab.base.cache import make_entry
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.kit import lock, packages
-from nandlab.kit.apt import NotToBeHad, Suite
-from nandlab.kit.kit import tools_of
+from nandlab.kit.apt import PackagesUnavailable, Suite
+from nandlab.kit.kit import fetch_tools
 from nandlab.kit.lock import Files
+from nandlab.kit.packagesets import SourceSet
 from nandlab.kit.root import Root
-from nandlab.kit.wanted import SourceSet
 
 SOURCE = SourceSet(Suite("bookworm", "amd64"), "mtd-utils")
 LOCK = Path(__file__).with_suffix(".lock")
@@ -56,18 +56,18 @@ FIRST_PID = 1000
 
 def source() -> Files:
     """The source package's files, in the cache; the newest where the locked are not to be had."""
-    files = lock.read(LOCK)[SOURCE.name]
+    files = lock.read_lock(LOCK)[SOURCE.name]
     try:
-        packages.bring(SOURCE, files)
-    except NotToBeHad:
-        files = packages.newest(SOURCE)
-        packages.bring(SOURCE, files)
+        packages.fetch_packages(SOURCE, files)
+    except PackagesUnavailable:
+        files = packages.resolve_newest_packages(SOURCE)
+        packages.fetch_packages(SOURCE, files)
     return files
 
 
 def built() -> Path:
     """The folder of programs and scripts, by one compiler for all boards."""
-    tools, _ = tools_of(load("boards", "apf27", BoardModel))
+    tools, _ = fetch_tools(load_noun("boards", "apf27", BoardModel))
     (archive,) = (sha256 for name, sha256 in source().items() if ".orig.tar." in name)
     inputs = {
         "archive": archive,
@@ -76,7 +76,9 @@ def built() -> Path:
         "flags": FLAGS,
         "scripts": [HOME, *SCRIPTS],
     }
-    return entry("mtdutils", inputs, lambda work: _make(packages.place(archive), tools, work))
+    return make_entry(
+        "mtdutils", inputs, lambda work: _make(packages.package_path(archive), tools, work)
+    )
 
 
 def _make(archive: Path, tools: Root, work: Path) -> None:

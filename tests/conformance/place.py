@@ -15,11 +15,11 @@ from smalltrial import skip_where_refused
 
 from nandlab.base.errors import UsageError
 from nandlab.board.job import Board, Job, JobRecord, Step
-from nandlab.catalog.files import names
+from nandlab.catalog.files import list_noun_names
 from nandlab.plan import study
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.trial import medium, outcome
+from nandlab.trial import mediumsteps, outcome
 from nandlab.trial import steps as trial
 
 PARTS = {"apf27": 24, "nandsim-small": 16}
@@ -28,7 +28,7 @@ SMALL = {"apf27": 12, "nandsim-small": 6}
 """The same for what must be filled."""
 CUT_SHORT_MIB = 8
 """Less, and YAFFS2 finds no room for a checkpoint."""
-SYSTEMS = names("filesystems")
+SYSTEMS = list_noun_names("filesystems")
 SIM = "/sys/kernel/debug/simnand"
 CHIP = CUT.split()[1]
 LOG = Step("kernel-log", "dmesg -r")
@@ -49,7 +49,7 @@ def _spec(place: Place, mib: float) -> TrialSpec:
             },
         }
     )
-    return study.plan(made)[0]
+    return study.plan_trials(made)[0]
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Place:
         skip_where_refused(self.spec, board)
         todo = (*self._around(*steps), replace(LOG, always=True))
         record = asyncio.run(board.run(Job(todo, files or {})))
-        return record, outcome.kernel_log(self.spec, record)
+        return record, outcome.filter_kernel_log(self.spec, record)
 
     def run_cases(
         self,
@@ -99,20 +99,23 @@ class Place:
 
     def complaints(self, record: JobRecord) -> list[str]:
         """What the kernel complained of in a case."""
-        return outcome.kernel_log(self.spec, record)
+        return outcome.filter_kernel_log(self.spec, record)
 
     def _around(self, *steps: Step) -> list[Step]:
-        load, *mount = trial.setup(self.spec)
+        load, *mount = trial.make_mounted_steps(self.spec)
         load = replace(load, command=self.load())
-        return [load, *mount, *steps, medium.unmount(self.spec)]
+        return [load, *mount, *steps, mediumsteps.make_unmount_step(self.spec)]
 
     def remount(self) -> str:
         """The command that takes it away and brings it back."""
-        return f"{medium.unmount(self.spec).command} && {medium.mount(self.spec).command}"
+        return (
+            f"{mediumsteps.make_unmount_step(self.spec).command} && "
+            f"{mediumsteps.make_mount_step(self.spec).command}"
+        )
 
     def load(self) -> str:
         """The command that puts the chip in."""
-        command = trial.setup(self.spec)[0].command
+        command = trial.make_mounted_steps(self.spec)[0].command
         if not self.cut_short:
             return command
         return f"{command} blocks={1 << (self.spec.partition_blocks - 1).bit_length()}"
@@ -130,8 +133,11 @@ class Place:
         cut = f"grep -qx 'powered 0' {CHIP}.counters && grep -w op_seq {CHIP}.counters > /tmp/last"
         there = f"rmmod simnand && {self.load()} image={CHIP} && rm {CHIP}"
         same = f"grep -w op_seq {SIM}/counters | diff /tmp/last -"
-        away = medium.unmount(self.spec).command
-        return f"{cut} && {away} && {there} && {same} && {medium.mount(self.spec).command}"
+        away = mediumsteps.make_unmount_step(self.spec).command
+        return (
+            f"{cut} && {away} && {there} && {same} && "
+            f"{mediumsteps.make_mount_step(self.spec).command}"
+        )
 
     def pages_with(self, text: str) -> str:
         """The command that prints the numbers of the flash pages that hold a text."""
@@ -141,7 +147,7 @@ class Place:
 
     def rest(self) -> Step:
         """Until its work in the background is done."""
-        return next(s for s in trial.setup(self.spec) if s.name == "settle")
+        return next(s for s in trial.make_mounted_steps(self.spec) if s.name == "settle")
 
 
 def places(every_part: bool, small: bool = False) -> list[Place]:

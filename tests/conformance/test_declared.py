@@ -16,7 +16,7 @@ from sequences import Sequence
 from test_fsx import fsx
 
 from nandlab.board.job import Board, Step
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import Difference, FilesystemModel
 from nandlab.plan.medium import MOUNTPOINT
 
@@ -62,7 +62,7 @@ def test_every_difference_has_its_witness() -> None:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_difference_is_told_in_a_sentence(system: str) -> None:
-    for sentence in load("filesystems", system, FilesystemModel).differs.values():
+    for sentence in load_noun("filesystems", system, FilesystemModel).differs.values():
         assert len(sentence.split()) > 3
         assert sentence.endswith(".")
 

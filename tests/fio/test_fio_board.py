@@ -12,7 +12,7 @@ import pytest
 from nandlab.board.qemu import QemuBoard
 from nandlab.fio import jobfile, workload
 from nandlab.plan import study
-from nandlab.trial import one
+from nandlab.trial import execution
 
 JOBS = """
 [global]
@@ -49,10 +49,10 @@ def test_jobs_of_known_pages(board: QemuBoard, tmp_path: Path) -> None:
     (tmp_path / "jobs.fio").write_text(JOBS)
     place = tmp_path / "catalog" / "workloads" / "jobs.toml"
     place.parent.mkdir(parents=True)
-    place.write_text(workload.text(jobfile.read(tmp_path / "jobs.fio"), "jobs"))
+    place.write_text(workload.format_workload(jobfile.read_job_file(tmp_path / "jobs.fio"), "jobs"))
     (tmp_path / "jobs.toml").write_text(STUDY.format(board=board.machine.model.name))
-    (spec,) = study.plan(study.read(tmp_path / "jobs.toml"))
-    trial = asyncio.run(one.run(spec, board, "t"))
+    (spec,) = study.plan_trials(study.read_study_file(tmp_path / "jobs.toml"))
+    trial = asyncio.run(execution.run_trial(spec, board, "t"))
     assert (trial.status, trial.error) == ("ok", None)
     assert lock.doubts(trial.warnings) == []
     assert [p.name for p in trial.phases] == ["layout", "often", "seldom", "back"]

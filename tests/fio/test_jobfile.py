@@ -16,11 +16,11 @@ from typer.testing import CliRunner
 
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
-from nandlab.catalog.files import validate
+from nandlab.catalog.files import validate_data
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.cli.main import app
 from nandlab.fio import jobfile, workload
-from nandlab.fio.options import ALIASES, NOTES, OPTIONS
+from nandlab.fio.options import ALIASES, IGNORED_OPTIONS, OPTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 KIB = 1024
@@ -30,7 +30,7 @@ def read(text: str) -> jobfile.JobFile:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "j.fio"
         path.write_text(text)
-        return jobfile.read(path)
+        return jobfile.read_job_file(path)
 
 
 def wrong(text: str) -> list[str]:
@@ -174,10 +174,10 @@ def test_all_mistakes_are_told_at_once_and_files_that_are_none() -> None:
         path = Path(folder) / "j.fio"
         path.write_bytes(b"\xff\xfe")
         with pytest.raises(UsageError, match="not text in UTF-8"):
-            jobfile.read(path)
+            jobfile.read_job_file(path)
         path.write_bytes(b"#" * (2 << 20))
         with pytest.raises(UsageError, match="has more than"):
-            jobfile.read(path)
+            jobfile.read_job_file(path)
 
 
 def test_what_changes_nothing_is_told_and_a_workload_is_made(
@@ -189,7 +189,7 @@ def test_what_changes_nothing_is_told_and_a_workload_is_made(
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[-1] == "j.toml"
     assert "j.fio: line 2: directory: files are in the mountpoint" in done.stderr
-    made = validate(read_toml(Path("j.toml")), WorkloadModel, "j.toml")
+    made = validate_data(read_toml(Path("j.toml")), WorkloadModel, "j.toml")
     assert [p.name for p in made.phases] == ["layout", "group_1"]
     assert [o.name for o in made.operations] == ["w_write", "w_fsync", "r_read"]
     assert [o.name for o in made.operations if o.durable] == ["w_fsync"]
@@ -202,18 +202,18 @@ def test_what_changes_nothing_is_told_and_a_workload_is_made(
 
 def test_where_the_job_file_sets_the_time_the_headline_is_a_latency() -> None:
     text = "[w]\nrw=write\nsize=64k\nrate=8k\nfdatasync=2\n"
-    assert 'figure = "latency.fdatasync.p99"' in workload.text(read(text), "w")
+    assert 'figure = "latency.fdatasync.p99"' in workload.format_workload(read(text), "w")
 
 
 def test_the_example_of_the_docs_is_read() -> None:
-    found = jobfile.read(ROOT / "docs" / "examples" / "fio" / "device.fio")
+    found = jobfile.read_job_file(ROOT / "docs" / "examples" / "fio" / "device.fio")
     assert [len(group) for group in found.groups()] == [1, 1, 1]
     assert [job.name for job in found.jobs] == ["log", "settings", "read_back"]
 
 
 def test_docs_list_every_option() -> None:
     page = (ROOT / "docs" / "fio.md").read_text()
-    assert [name for name in (*OPTIONS, *NOTES) if f"`{name}`" not in page] == []
+    assert [name for name in (*OPTIONS, *IGNORED_OPTIONS) if f"`{name}`" not in page] == []
 
 
 def spelled(number: int) -> st.SearchStrategy[str]:
@@ -269,7 +269,7 @@ def test_however_it_is_written_it_is_the_same_job_and_the_program_does_it(
         requests *= int(options[name])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "jobs.txt"
-        path.write_text(workload.jobs(found).format(seed=7))
+        path.write_text(workload.format_jobs(found).format(seed=7))
         argv = [str(native("fiojobs")), str(path), folder]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -299,5 +299,5 @@ def test_any_text_is_read_or_refused_with_its_place(lines: list[str]) -> None:
     except UsageError as e:
         assert all("j.fio:" in line for line in str(e).splitlines())
     else:
-        made = workload.text(found, "x")
+        made = workload.format_workload(found, "x")
         assert made.count("'''") == 2

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from nandlab.cli import ending
-from nandlab.cli.main import parser
+from nandlab.cli import exits
+from nandlab.cli.main import make_parser
 
 
 @contextlib.contextmanager
@@ -34,10 +34,10 @@ def command(*argv: str) -> str:
     code: object = 0
     with _words(argv), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            ending.told(parser())
+            exits.run_command_line(make_parser())
         except SystemExit as e:
             code = e.code or 0
     assert code in (0, 1, 2), (argv, code)
     assert code != 2 or err.getvalue().strip(), (argv, "a refusal without a message")
-    assert ending.LITTLE_MEMORY not in err.getvalue(), (argv, "memory ran out")
+    assert exits.LITTLE_MEMORY not in err.getvalue(), (argv, "memory ran out")
     return out.getvalue()

@@ -7,7 +7,7 @@ import lzma
 from functools import cache
 from random import Random
 
-from nandlab.base import packed
+from nandlab.base import xzpack
 
 HUGE_DICTIONARY = 1 << 29
 """Bytes that unpacking takes at once: more than nandlab gives."""
@@ -17,7 +17,7 @@ ZEROS = 48 << 20
 
 def spoiled(content: bytes, chance: Random) -> bytes:
     """The content in xz, now and then sound."""
-    sound = packed.pack(content)
+    sound = xzpack.pack_xz(content)
     at = chance.randrange(len(sound))
     ways = (
         lambda: sound,
@@ -27,11 +27,11 @@ def spoiled(content: bytes, chance: Random) -> bytes:
         lambda: sound + sound,
         lambda: sound + bytes(chance.randrange(1, 9)),
         lambda: sound + chance.randbytes(chance.randrange(1, 99)),
-        lambda: sound[: chance.randrange(len(packed.MAGIC), 40)],
+        lambda: sound[: chance.randrange(len(xzpack.MAGIC), 40)],
         lambda: greedy(content),
         lambda: lzma.compress(content, lzma.FORMAT_XZ, chance.choice((lzma.CHECK_NONE, -1))),
         lambda: lzma.compress(content, lzma.FORMAT_ALONE),
-        lambda: packed.pack(sound),
+        lambda: xzpack.pack_xz(sound),
         bomb,
     )
     return chance.choice(ways)()

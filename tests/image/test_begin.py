@@ -10,14 +10,13 @@ import pytest
 import treemade
 
 from nandlab.board.fake import FakeBoard
-from nandlab.image import begin, making
+from nandlab.image import making, startimages
 from nandlab.plan import study
 from nandlab.plan.start import TreeStart
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
-from nandlab.results.measures import Image
-from nandlab.trial import one
-from nandlab.trial import run as runner
+from nandlab.results.recordparts import StartImage
+from nandlab.trial import execution, runner
 
 STUDY = """
 name = "rooted"
@@ -40,7 +39,7 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[TrialSpec]:
     monkeypatch.setenv("NANDLAB_PACKAGES", str(tmp_path / "debs"))
     treemade.project(tmp_path)
     (tmp_path / "rooted.toml").write_text(STUDY)
-    return study.plan(study.read(tmp_path / "rooted.toml"))
+    return study.plan_trials(study.read_study_file(tmp_path / "rooted.toml"))
 
 
 class Counting:
@@ -59,10 +58,10 @@ def test_only_trials_that_are_still_to_run_have_their_images_made(
     specs: list[TrialSpec], tmp_path: Path
 ) -> None:
     board = FakeBoard()
-    read = study.read(tmp_path / "rooted.toml")
-    folder = RunFolder.create(tmp_path / "run", runner.head(read, specs, board))
+    read = study.read_study_file(tmp_path / "rooted.toml")
+    folder = RunFolder.create(tmp_path / "run", runner.make_head(read, specs, board))
     images = Counting()
-    assert runner.with_images(folder, specs[:2], board, images) == specs[:2]
+    assert runner.add_images(folder, specs[:2], board, images) == specs[:2]
     assert images.seen == [s.id for s in specs[:2]]
 
 
@@ -71,15 +70,17 @@ def test_a_run_tells_its_tree_s_packages_and_its_key_takes_them(specs: list[Tria
     rooted = specs[0]
     assert isinstance(rooted.image, TreeStart)
     lock = {rooted.image.set_name: rooted.image.packages}
-    assert one.packages(rooted, board).lock == lock
-    assert one.sources(rooted, board)["packages"] == lock
+    assert execution.list_trial_packages(rooted, board).lock == lock
+    assert execution.collect_sources(rooted, board)["packages"] == lock
     moved = rooted.image.model_copy(update={"moved": ["two: 2 -> 3"]})
     again = rooted.model_copy(update={"image": moved})
-    assert one.packages(again, board).moved == ("two: 2 -> 3",)
+    assert execution.list_trial_packages(again, board).moved == ("two: 2 -> 3",)
     other = rooted.image.model_copy(update={"sha256": "0" * 64})
-    keys = {runner.key(s, board) for s in (rooted, rooted.model_copy(update={"image": other}))}
+    keys = {
+        runner.hash_trial(s, board) for s in (rooted, rooted.model_copy(update={"image": other}))
+    }
     assert len(keys) == 2
-    assert runner.key(again, board) in keys
+    assert runner.hash_trial(again, board) in keys
 
 
 def test_interrupted_it_leaves_nothing_and_goes_on(
@@ -88,17 +89,17 @@ def test_interrupted_it_leaves_nothing_and_goes_on(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    ready = begin.brought(specs, strictly=True)
-    monkeypatch.setattr(making, "make", interrupted)
-    monkeypatch.setattr(begin.Maker, "_refuse_other_tools", lambda *_: None)
+    ready = startimages.fetch_tree_packages(specs, strictly=True)
+    monkeypatch.setattr(making, "make_image", interrupted)
+    monkeypatch.setattr(startimages.StartImageMaker, "_refuse_other_tools", lambda *_: None)
     with pytest.raises(KeyboardInterrupt):
-        begin.Maker(FakeBoard()).ready(ready)
+        startimages.StartImageMaker(FakeBoard()).ready(ready)
     left = [p for p in (tmp_path / "cache" / "images").iterdir() if p.suffix != ".lock"]
     assert left == []
 
 
 def test_an_image_s_pages_are_kept_if_they_are_known() -> None:
-    assert Image(name="x", sha256="0").model_dump()["pages"] is None
-    new = Image(name="x", sha256="0", pages=9, own_header_pages=0, bytes=18432)
-    assert Image.model_validate(new.model_dump()) == new
+    assert StartImage(name="x", sha256="0").model_dump()["pages"] is None
+    new = StartImage(name="x", sha256="0", pages=9, own_header_pages=0, bytes=18432)
+    assert StartImage.model_validate(new.model_dump()) == new
     assert new.model_dump()["own_header_pages"] == 0

@@ -12,11 +12,11 @@ import treemade
 
 from nandlab.base.errors import UsageError
 from nandlab.board.qemu import QemuBoard
-from nandlab.image.begin import Maker, brought
+from nandlab.image.startimages import StartImageMaker, fetch_tree_packages
 from nandlab.plan import study
 from nandlab.plan.start import TreeStart
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.trial import one, run
+from nandlab.trial import execution, runner
 
 pytestmark = pytest.mark.board
 
@@ -41,7 +41,9 @@ LISTED, LISTED_BYTES = ("bin/tool", "etc/conf"), 40_000 + 8
 def planned(board: QemuBoard, home: Path, mib: float) -> list[TrialSpec]:
     treemade.project(home, treemade.UNMERGED)
     (home / "rooted.toml").write_text(STUDY.format(board=board.machine.model.name, mib=mib))
-    return brought(study.plan(study.read(home / "rooted.toml")), strictly=True)
+    return fetch_tree_packages(
+        study.plan_trials(study.read_study_file(home / "rooted.toml")), strictly=True
+    )
 
 
 def test_a_trial_begins_from_a_tree_that_is_made_once_and_the_same_each_time(
@@ -52,10 +54,12 @@ def test_a_trial_begins_from_a_tree_that_is_made_once_and_the_same_each_time(
 ) -> None:
     monkeypatch.setenv("NANDLAB_PACKAGES", str(tmp_path / "debs"))
     specs = planned(board, tmp_path, 8)
-    ready = Maker(board).ready(specs)
+    ready = StartImageMaker(board).ready(specs)
     capfd.readouterr()
-    assert [run.key(s, board) for s in ready] == [run.key(s, board) for s in specs]
-    results = [asyncio.run(one.run(spec, board, "test")) for spec in ready]
+    assert [runner.hash_trial(s, board) for s in ready] == [
+        runner.hash_trial(s, board) for s in specs
+    ]
+    results = [asyncio.run(execution.run_trial(spec, board, "test")) for spec in ready]
     for spec, result in zip(ready, results, strict=True):
         assert (result.status, result.error, result.kernel_log) == ("ok", None, [])
         for name in ("read", "read_again"):
@@ -80,9 +84,9 @@ def test_a_trial_begins_from_a_tree_that_is_made_once_and_the_same_each_time(
         assert isinstance(spec.image, TreeStart)
         assert spec.image.made is not None
         shutil.rmtree(spec.image.made.path.parent)
-    assert [s.image for s in Maker(board).ready(specs)] == [s.image for s in ready]
+    assert [s.image for s in StartImageMaker(board).ready(specs)] == [s.image for s in ready]
     assert "making image 2 of 2: JFFS2 on 8 MiB" in capfd.readouterr().err
-    assert [s.image for s in Maker(board).ready(specs)] == [s.image for s in ready]
+    assert [s.image for s in StartImageMaker(board).ready(specs)] == [s.image for s in ready]
     assert capfd.readouterr().err == ""
 
 
@@ -92,4 +96,4 @@ def test_a_tree_that_does_not_fit_is_refused_before_the_first_trial(
     monkeypatch.setenv("NANDLAB_PACKAGES", str(tmp_path / "debs"))
     jffs2 = planned(board, tmp_path, 0.03125)[1]
     with pytest.raises(UsageError, match="the tree does not fit: JFFS2"):
-        Maker(board).ready([jffs2])
+        StartImageMaker(board).ready([jffs2])

@@ -18,17 +18,17 @@ from fitting import fits
 from typer.testing import CliRunner
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board.cargo import Cargo, Store, cargo
-from nandlab.board.fake import Answer, FakeBoard
+from nandlab.board.cargo import Cargo, Store, make_cargo
+from nandlab.board.fake import FakeBoard, FakeResult
 from nandlab.board.job import Job
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
-from nandlab.chip.file import Counts, Made
-from nandlab.chip.image import Block, ChipImage, Geometry
+from nandlab.chip import imagefile as chipfile
+from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
+from nandlab.chip.imagefile import ImageDescription, TreeCounts
 from nandlab.cli.image import image_app
 from nandlab.image import making as imaging
 from nandlab.image import tree
@@ -37,22 +37,22 @@ from nandlab.plan.medium import Medium
 from nandlab.plan.trialspec import TrialSpec
 
 PAGES, PAGE = 32, 512 + 16
-GEOMETRY = Geometry(512, 16, 16384, 2048)
+GEOMETRY = ChipGeometry(512, 16, 16384, 2048)
 """That of the part NAND256W3A."""
 
 
 def system(name: str) -> FilesystemModel:
-    return load("filesystems", name, FilesystemModel)
+    return load_noun("filesystems", name, FilesystemModel)
 
 
 def chip_image() -> ChipImage:
     cells = bytes(range(256)) * (PAGES * PAGE // 256) + bytes(PAGES * PAGE % 256)
     states = [0x81] * 20 + [1] * 2 + [0] * 10
-    block = Block(3, 7, 0, 0, [(3 * PAGES, 5)], states, cells)
-    return ChipImage(GEOMETRY, 40, 22, 7, [Block(0, 1, 2, 0, [], [], b""), block])
+    block = ChipBlock(3, 7, 0, 0, [(3 * PAGES, 5)], states, cells)
+    return ChipImage(GEOMETRY, 40, 22, 7, [ChipBlock(0, 1, 2, 0, [], [], b""), block])
 
 
-def made(**change: object) -> Made:
+def made(**change: object) -> ImageDescription:
     counts = {"files": 2, "hard_links": 0, "folders": 1, "symbolic_links": 0, "bytes": 5}
     told = {
         "filesystem": "nftl-fat32",
@@ -61,15 +61,15 @@ def made(**change: object) -> Made:
         "partition_blocks": 64,
         "board": "apf27",
         "tools": None,
-        "tree": Counts(**counts),
+        "tree": TreeCounts(**counts),
     }
-    return Made.model_validate(told | change)
+    return ImageDescription.model_validate(told | change)
 
 
 @pytest.fixture
 def image(tmp_path: Path) -> Path:
     path = tmp_path / "a.nand"
-    chipfile.write(path, chip_image(), made())
+    chipfile.write_image(path, chip_image(), made())
     return path
 
 
@@ -120,21 +120,21 @@ def test_devices_fifos_and_sockets_are_refused_all_at_once(tmp_path: Path) -> No
     with socket.socket(socket.AF_UNIX) as s:
         s.bind(str(tmp_path / "s"))
         with pytest.raises(UsageError, match=r"(?s)pipe is a FIFO.*s is a socket") as e:
-            tree.scan(tmp_path)
+            tree.scan_folder(tmp_path)
     assert "an image takes files, folders" in str(e.value)
 
 
-def named(tmp_path: Path, *names: str) -> tree.Tree:
+def named(tmp_path: Path, *names: str) -> tree.FileTree:
     for name in names:
         (tmp_path / name).write_text(name)
-    return tree.scan(tmp_path)
+    return tree.scan_folder(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["a:b", "end.", "end ", "q?", "ö", "tab\t", " ", "a*"])
 def test_names_that_fat_cannot_hold_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="FAT, so mounted, takes ASCII"):
-        tree.refuse_what_it_cannot_name(named(tmp_path, name), system("nftl-fat32"))
-    tree.refuse_what_it_cannot_name(tree.scan(tmp_path), system("jffs2"))
+        tree.refuse_unnameable(named(tmp_path, name), system("nftl-fat32"))
+    tree.refuse_unnameable(tree.scan_folder(tmp_path), system("jffs2"))
 
 
 def test_names_that_differ_in_case_alone_are_refused_where_they_are_the_same(
@@ -142,41 +142,41 @@ def test_names_that_differ_in_case_alone_are_refused_where_they_are_the_same(
 ) -> None:
     found = named(tmp_path, "Makefile", "makefile", "a.b c-d(1)")
     with pytest.raises(UsageError, match="Makefile and makefile: differ in case alone"):
-        tree.refuse_what_it_cannot_name(found, system("nftl-fat32"))
-    tree.refuse_what_it_cannot_name(found, system("ubifs"))
+        tree.refuse_unnameable(found, system("nftl-fat32"))
+    tree.refuse_unnameable(found, system("ubifs"))
 
 
 def test_what_yaffs2_cannot_hold_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lost+found").mkdir()
     (tmp_path / "far").symlink_to("x" * 160)
     with pytest.raises(UsageError, match=r"(?s)lost.found: YAFFS2 has one.*far: .* 160 bytes"):
-        tree.refuse_what_it_cannot_name(tree.scan(tmp_path), system("yaffs2"))
+        tree.refuse_unnameable(tree.scan_folder(tmp_path), system("yaffs2"))
 
 
 def test_what_is_lost_is_told_and_nothing_else(tmp_path: Path) -> None:
     trees.grow(tmp_path / "t", odd=False)
-    whole = tree.scan(tmp_path / "t")
-    kept, said = tree.kept(whole, system("nftl-fat32"))
+    whole = tree.scan_folder(tmp_path / "t")
+    kept, said = tree.drop_losses(whole, system("nftl-fat32"))
     assert "left out: symbolic links (2). FAT has no symbolic links." in said
     assert "made files of their own: hard links (1). FAT has no hard links" in "\n".join(said)
     assert kept.counts()["files"] == whole.counts()["files"] + 1
     assert kept.counts()["symbolic_links"] == 0
-    assert tree.kept(whole, system("ubifs")) == (whole, [])
+    assert tree.drop_losses(whole, system("ubifs")) == (whole, [])
 
 
 def test_an_archive_holds_the_tree_and_gives_it_back(tmp_path: Path) -> None:
     trees.grow(tmp_path / "t", odd=True)
-    whole = tree.with_sums(tree.scan(tmp_path / "t"), tmp_path / "t")
+    whole = tree.add_checksums(tree.scan_folder(tmp_path / "t"), tmp_path / "t")
     assert whole.counts()["files"] == len([p for p in (tmp_path / "t").rglob("*") if p.is_file()
                                            and not p.is_symlink()]) - 1  # fmt: skip
-    archive, first_bytes = tree.packed(whole, tmp_path / "t")
-    tree.unpack(archive[:first_bytes], tmp_path / "u", set_id=True)
-    again = tree.with_sums(tree.scan(tmp_path / "u"), tmp_path / "u")
-    assert tree.differences(whole, again, system("ubifs")) == []
+    archive, first_bytes = tree.pack_tree(whole, tmp_path / "t")
+    tree.unpack_archive(archive[:first_bytes], tmp_path / "u", set_id=True)
+    again = tree.add_checksums(tree.scan_folder(tmp_path / "u"), tmp_path / "u")
+    assert tree.find_differences(whole, again, system("ubifs")) == []
     (tmp_path / "u/big").write_bytes(bytes(1 << 20))
     (tmp_path / "u/upper").unlink()
-    spoilt = tree.with_sums(tree.scan(tmp_path / "u"), tmp_path / "u")
-    found = "\n".join(tree.differences(whole, spoilt, system("ubifs")))
+    spoilt = tree.add_checksums(tree.scan_folder(tmp_path / "u"), tmp_path / "u")
+    found = "\n".join(tree.find_differences(whole, spoilt, system("ubifs")))
     assert "upper is missing" in found
     assert "big: CRC-32 is" in found
 
@@ -185,10 +185,10 @@ def test_set_id_bits_are_left_out_unless_they_are_asked_for(tmp_path: Path) -> N
     (tmp_path / "t").mkdir()
     (tmp_path / "t/program").touch()
     (tmp_path / "t/program").chmod(0o6755)
-    archive, first_bytes = tree.packed(tree.scan(tmp_path / "t"), tmp_path / "t")
+    archive, first_bytes = tree.pack_tree(tree.scan_folder(tmp_path / "t"), tmp_path / "t")
     for keep, mode in ((False, 0o755), (True, 0o6755)):
         to = tmp_path / f"u{keep}"
-        tree.unpack(archive[:first_bytes], to, set_id=keep)
+        tree.unpack_archive(archive[:first_bytes], to, set_id=keep)
         assert stat.S_IMODE((to / "program").stat().st_mode) == mode
 
 
@@ -226,7 +226,7 @@ def test_no_archive_reaches_out_of_its_folder(tmp_path: Path, members: Members) 
             tar.addfile(member)
     (tmp_path / "in").mkdir()
     with pytest.raises(NandlabError):
-        tree.unpack(content.getvalue(), tmp_path / "in/to")
+        tree.unpack_archive(content.getvalue(), tmp_path / "in/to")
     assert victim.stat() == before  # its links, owner and mode too
     assert victim.read_text() == "whole"
 
@@ -234,14 +234,14 @@ def test_no_archive_reaches_out_of_its_folder(tmp_path: Path, members: Members) 
 def test_an_image_is_two_files_that_are_read_back(image: Path) -> None:
     assert sorted(p.name for p in image.parent.iterdir()) == ["a.nand", "a.nand.json"]
     assert image.stat().st_size == 64 * PAGES * PAGE
-    fits("image", chipfile.sidecar_of(image).read_text())
-    assert chipfile.read(image) == (made(), chip_image())
-    assert chipfile.used(chip_image()) == chipfile.Used(pages=20, blocks=1)
+    fits("image", chipfile.find_sidecar(image).read_text())
+    assert chipfile.read_image(image) == (made(), chip_image())
+    assert chipfile.measure_used_space(chip_image()) == chipfile.UsedSpace(pages=20, blocks=1)
     dump = image.read_bytes()
     assert dump[3 * PAGES * PAGE :][: PAGES * PAGE] == chip_image().blocks[1].cells
     assert set(dump[: 3 * PAGES * PAGE]) == {0xFF}
-    size = len(chipimage.encode(chip_image()))
-    assert size <= chipfile.head(image).loaded_bytes() < size + 80 * 1024
+    size = len(chipimage.encode_image(chip_image()))
+    assert size <= chipfile.read_image_head(image).loaded_bytes() < size + 80 * 1024
 
 
 def test_an_image_that_cannot_be_written_leaves_nothing(
@@ -256,7 +256,7 @@ def test_an_image_that_cannot_be_written_leaves_nothing(
 
     monkeypatch.setattr(Path, "rename", fails)
     with pytest.raises(OSError, match="no"):
-        chipfile.write(tmp_path / "a.nand", chip_image(), made())
+        chipfile.write_image(tmp_path / "a.nand", chip_image(), made())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -267,7 +267,7 @@ def edit(path: Path, change: Callable[[dict[str, object]], object]) -> None:
 
 
 def spoil(image: Path, how: str) -> None:
-    sidecar = chipfile.sidecar_of(image)
+    sidecar = chipfile.find_sidecar(image)
     if how == "gone":
         image.unlink()
     elif how == "alone":
@@ -314,16 +314,16 @@ def test_a_folder_that_is_not_empty_is_not_extracted_into(image: Path) -> None:
 
 
 def yaffs2() -> Medium:
-    chip, fs = load("chips", "NAND256W3A", ChipModel), system("yaffs2")
-    board = load("boards", "apf27", BoardModel)
+    chip, fs = load_noun("chips", "NAND256W3A", ChipModel), system("yaffs2")
+    board = load_noun("boards", "apf27", BoardModel)
     return Medium(
         board=board, chip=chip, partition_blocks=64, filesystem=fs, options=fs.chosen({}, "")
     )
 
 
-def fake(brings: Callable[[Job], bytes | None], **answers: Answer) -> FakeBoard:
+def fake(brings: Callable[[Job], bytes | None], **answers: FakeResult) -> FakeBoard:
     steps = ("load", "modules", "mount", "write", "unmount", "save", "read")
-    return FakeBoard({s: answers.get(s, Answer()) for s in steps}, brings=brings)
+    return FakeBoard({s: answers.get(s, FakeResult()) for s in steps}, brings=brings)
 
 
 def test_an_image_that_does_not_give_all_back_is_no_image(tmp_path: Path) -> None:
@@ -332,34 +332,38 @@ def test_an_image_that_does_not_give_all_back_is_no_image(tmp_path: Path) -> Non
     line = json.dumps(root | {"inode": 1}).encode()
 
     def brings(job: Job) -> bytes:
-        return line if job.steps[-1].name == "read" else chipimage.encode(chip_image())
+        return line if job.steps[-1].name == "read" else chipimage.encode_image(chip_image())
 
     with pytest.raises(NandlabError, match=r"(?s)does not give back.*here is missing") as e:
-        imaging.make(yaffs2(), tmp_path, content, fake(brings))
+        imaging.make_image(yaffs2(), tmp_path, content, fake(brings))
     assert not isinstance(e.value, UsageError)
 
 
 def test_a_tree_that_does_not_fit_is_the_asker_s_mistake(tmp_path: Path) -> None:
-    full = Answer(stderr="tar: write error: No space left on device", rc=1)
+    full = FakeResult(stderr="tar: write error: No space left on device", rc=1)
     with pytest.raises(UsageError, match="does not fit: YAFFS2 on 1 MiB of NAND256W3A"):
-        imaging.make(yaffs2(), tmp_path, named(tmp_path, "x"), fake(lambda job: None, write=full))
-    broken = Answer(stderr="tar: I/O error", rc=1)
+        imaging.make_image(
+            yaffs2(), tmp_path, named(tmp_path, "x"), fake(lambda job: None, write=full)
+        )
+    broken = FakeResult(stderr="tar: I/O error", rc=1)
     with pytest.raises(NandlabError, match="step write exited with 1: tar: I/O error"):
-        imaging.make(yaffs2(), tmp_path, tree.scan(tmp_path), fake(lambda job: None, write=broken))
+        imaging.make_image(
+            yaffs2(), tmp_path, tree.scan_folder(tmp_path), fake(lambda job: None, write=broken)
+        )
 
 
 def test_cargo_lies_after_the_chip_and_before_the_firmware() -> None:
-    board = load("boards", "apf27", BoardModel)
-    load_ = cargo(board, 5 * MIB + 1, b"x" * MIB, back_bytes=MIB)
+    board = load_noun("boards", "apf27", BoardModel)
+    load_ = make_cargo(board, 5 * MIB + 1, b"x" * MIB, back_bytes=MIB)
     assert load_.address == (128 + 16 + 6) * MIB
     assert load_.back_address == (128 + 16 + 8) * MIB
     assert load_.back_address + 4096 + load_.room == (128 + 16 + 640) * MIB
     with pytest.raises(UsageError, match=r"keeps 640 MiB .* needs 264 MiB more"):
-        cargo(board, 500 * MIB, bytes(MIB), back_bytes=400 * MIB)
+        make_cargo(board, 500 * MIB, bytes(MIB), back_bytes=400 * MIB)
 
 
 def test_cargo_crosses_by_memory() -> None:
-    board = load("boards", "apf27", BoardModel)
+    board = load_noun("boards", "apf27", BoardModel)
     hold = Cargo(board.store_start, (b"there", b"and here"), board.store_end)
     with Store(board) as store:
         assert store.got(hold.at(0)) is None
@@ -390,18 +394,18 @@ def planned(folder: Path, *changes: tuple[str, str]) -> TrialSpec:
         assert old in text
         text = text.replace(old, new)
     (folder / "s.toml").write_text(text)
-    (found,) = study.plan(study.read(folder / "s.toml"))
+    (found,) = study.plan_trials(study.read_study_file(folder / "s.toml"))
     return found
 
 
 @pytest.fixture
 def fit(tmp_path: Path) -> Path:
     """A folder with an image of a part that NFTL can live on."""
-    g = load("chips", "nandsim-small", ChipModel).geometry
-    geometry = Geometry(g.writesize, g.oobsize, g.erasesize, g.blocks)
+    g = load_noun("chips", "nandsim-small", ChipModel).geometry
+    geometry = ChipGeometry(g.writesize, g.oobsize, g.erasesize, g.blocks)
     blocks = MIB // g.erasesize
     told = made(part="nandsim-small", partition_blocks=blocks)
-    chipfile.write(tmp_path / "a.nand", ChipImage(geometry, 0, 0, 0, []), told)
+    chipfile.write_image(tmp_path / "a.nand", ChipImage(geometry, 0, 0, 0, []), told)
     return tmp_path
 
 
@@ -416,7 +420,7 @@ def test_a_study_takes_the_image_s_options_and_its_content_makes_the_id(fit: Pat
     other = planned(fit, SMALL, ('"a.nand" }', '"a.nand", write = "sync" }'))
     assert other.options["write"] == "sync"
     (fit / "a.nand").rename(fit / "b.nand")
-    chipfile.sidecar_of(fit / "a.nand").rename(fit / "b.nand.json")
+    chipfile.find_sidecar(fit / "a.nand").rename(fit / "b.nand.json")
     renamed = planned(fit, SMALL, ('"a.nand"', '"b.nand"'))
     edit(fit / "b.nand.json", lambda told: told.update(op_seq=9))
     changed = planned(fit, SMALL, ('"a.nand"', '"b.nand"'))

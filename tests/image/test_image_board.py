@@ -18,22 +18,22 @@ from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
+from nandlab.chip import imagefile as chipfile
 from nandlab.chip.image import ChipImage
-from nandlab.chip.simulated import between
+from nandlab.chip.simnand import count_between
 from nandlab.cli.image import image_app
 from nandlab.image import making as imaging
 from nandlab.image import tree
 from nandlab.plan import study
 from nandlab.plan.medium import MOUNTPOINT, Medium
-from nandlab.trial import medium, one
+from nandlab.trial import execution, mediumsteps
 
 pytestmark = pytest.mark.board
 
 PART, MIB_GIVEN = "nandsim-small", 8
 """Small pages: what all four can live on."""
-NAMES = catalog.names("filesystems")
+NAMES = catalog.list_noun_names("filesystems")
 OPTIONS = {
     "jffs2": ["compression=zlib"],
     "ubifs": ["compression=favor-lzo", "journal=1024"],
@@ -55,14 +55,14 @@ def make(board: QemuBoard, fs: str, folder: Path, image: Path) -> str:
 
 def nand_tools_write_it(board: QemuBoard, source: Path, image: Path) -> None:
     """The file, written raw with its spare areas by nandwrite to another chip, is all there."""
-    made, chip = chipfile.read(image)
-    on = imaging.medium(made, board.machine.model)
-    hold = imaging.beside(on, image.read_bytes(), 1 << 20)
+    made, chip = chipfile.read_image(image)
+    on = imaging.make_medium(made, board.machine.model)
+    hold = imaging.make_image_cargo(on, image.read_bytes(), 1 << 20)
     raw = "nandwrite --quiet --noecc --oob --skip-all-ffs /dev/mtd0 -"
     steps = (
-        *imaging.loaded(on),
+        *imaging.list_load_steps(on),
         Step("write", f"set -o pipefail; {hold.get()} | {raw}"),
-        medium.mount(on),
+        mediumsteps.make_mount_step(on),
         Step("journal", "dmesg | sed -n 's/.*journal size \\([0-9]*\\) bytes.*/\\1/p'"),
         Step("read", f"set -o pipefail; treelist --sums {MOUNTPOINT} | {hold.put()}"),
     )
@@ -72,8 +72,8 @@ def nand_tools_write_it(board: QemuBoard, source: Path, image: Path) -> None:
     # the log's blocks count too; by default it would be 745,984 bytes
     assert 1 << 20 <= int(record["journal"].stdout) < 1.2 * (1 << 20)
     assert record.cargo is not None
-    wanted = tree.with_sums(tree.scan(source), source)
-    assert tree.differences(wanted, tree.listed(record.cargo), on.filesystem) == []
+    wanted = tree.add_checksums(tree.scan_folder(source), source)
+    assert tree.find_differences(wanted, tree.parse_treelist(record.cargo), on.filesystem) == []
     assert len(chip.blocks) == on.partition_blocks
 
 
@@ -94,18 +94,21 @@ def a_trial_begins_from_it_and_repeats(board: QemuBoard, source: Path, image: Pa
     text = STUDY.format(board=board.machine.model.name, part=PART, mib=MIB_GIVEN)
     study_file = image.with_name("s.toml")
     study_file.write_text(text)
-    (spec,) = study.plan(study.read(study_file))
+    (spec,) = study.plan_trials(study.read_study_file(study_file))
     assert spec.options["compression"] == "zlib"
-    result = asyncio.run(one.run(spec, board, "test"))
+    result = asyncio.run(execution.run_trial(spec, board, "test"))
     assert (result.status, result.error, result.kernel_log) == ("ok", None, [])
     assert result.image is not None
-    assert (result.image.name, result.image.sha256) == ("image.nand", chipfile.head(image).digest())
+    assert (result.image.name, result.image.sha256) == (
+        "image.nand",
+        chipfile.read_image_head(image).digest(),
+    )
     assert result.step("format") is None
-    pages = chipfile.used(chipfile.read(image)[1]).pages
+    pages = chipfile.measure_used_space(chipfile.read_image(image)[1]).pages
     assert result.state.obtained is not None
     assert result.state.obtained.before is not None
     assert result.state.obtained.before >= pages / (MIB_GIVEN * 2048)
-    again = asyncio.run(one.run(spec, board, "test"))
+    again = asyncio.run(execution.run_trial(spec, board, "test"))
     assert again.model_dump(exclude={"host"}) == result.model_dump(exclude={"host"})
 
 
@@ -118,26 +121,26 @@ def test_what_goes_in_comes_out(board: QemuBoard, tmp_path: Path, fs: str) -> No
     skip_where_refused(smalltrial.medium(board, fs), board)
     source, image, out = tmp_path / "source", tmp_path / "image.nand", tmp_path / "out"
     trees.grow(source, odd=fs != "nftl-fat32")
-    system = catalog.load("filesystems", fs, FilesystemModel)
-    wanted, _ = tree.kept(tree.with_sums(tree.scan(source), source), system)
+    system = catalog.load_noun("filesystems", fs, FilesystemModel)
+    wanted, _ = tree.drop_losses(tree.add_checksums(tree.scan_folder(source), source), system)
     said = make(board, fs, source, image)
     assert f"{wanted.counts()['files']:,} files with {wanted.counts()['bytes']:,} bytes" in said
     assert f"{image.stat().st_size:,} bytes" in said
-    made, chip = chipfile.read(image)
+    made, chip = chipfile.read_image(image)
     assert made.tree.model_dump() == wanted.counts()
-    assert f"{chipfile.used(chip).pages:,} of {MIB_GIVEN * 2048:,} pages" in said
+    assert f"{chipfile.measure_used_space(chip).pages:,} of {MIB_GIVEN * 2048:,} pages" in said
     # random bytes do not compress: they take at least their own pages
-    assert chipfile.used(chip).pages * 512 > (1 << 20)
+    assert chipfile.measure_used_space(chip).pages * 512 > (1 << 20)
 
     lines = run("ls", image).splitlines()
-    points = {e.path: f" -> {tree.shown(e.target)}" for e in wanted if e.target is not None}
+    points = {e.path: f" -> {tree.format_name(e.target)}" for e in wanted if e.target is not None}
     assert [line[52:] for line in lines] == [
-        tree.shown(e.path) + points.get(e.path, "") for e in wanted if e.path
+        tree.format_name(e.path) + points.get(e.path, "") for e in wanted if e.path
     ]
 
     run("extract", image, "--to", out, "--set-id")
-    found = tree.with_sums(tree.scan(out), out)
-    assert tree.differences(wanted, found, system) == []
+    found = tree.add_checksums(tree.scan_folder(out), out)
+    assert tree.find_differences(wanted, found, system) == []
     assert (out / "big").read_bytes() == (source / "big").read_bytes()
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "image.nand", "image.nand.json", "out", "source",
@@ -176,12 +179,12 @@ def test_more_than_the_room_for_it_is_refused_on_the_board(board: QemuBoard) -> 
 
 
 def reads_of_a_mount(on: Medium, image: ChipImage, board: QemuBoard) -> int:
-    hold = imaging.beside(on, chipimage.encode(image), 1 << 20)
-    steps = (*imaging.loaded(on, hold.get()), medium.mount(on))
+    hold = imaging.make_image_cargo(on, chipimage.encode_image(image), 1 << 20)
+    steps = (*imaging.list_load_steps(on, hold.get()), mediumsteps.make_mount_step(on))
     record = asyncio.run(board.run(Job(steps, cargo=hold)))
     failed = record.failed()
     assert failed is None, failed.failure()
-    did = between(record["modules"].counts, record["mount"].counts)
+    did = count_between(record["modules"].counts, record["mount"].counts)
     assert did is not None
     return did["reads"]
 
@@ -191,10 +194,10 @@ def test_summaries_save_a_mount_of_jffs2_reads(board: QemuBoard, tmp_path: Path)
     reads, pages = {}, {}
     for summaries in ("off", "on"):
         on = smalltrial.medium(board, "jffs2", compression="zlib", summaries=summaries)
-        content, _ = tree.kept(tree.scan(tmp_path), on.filesystem)
-        image, _ = imaging.make(on, tmp_path, content, board)
+        content, _ = tree.drop_losses(tree.scan_folder(tmp_path), on.filesystem)
+        image, _ = imaging.make_image(on, tmp_path, content, board)
         reads[summaries] = reads_of_a_mount(on, image, board)
-        pages[summaries] = chipfile.used(image).pages
+        pages[summaries] = chipfile.measure_used_space(image).pages
     assert pages["off"] < pages["on"] < 1.1 * pages["off"]
     assert reads["off"] > pages["off"]
     assert reads["on"] < 0.9 * reads["off"]

@@ -18,27 +18,31 @@ from cases import UNLOAD, Cases, run_cases
 from smalltrial import skip_where_refused
 
 from nandlab.base.errors import UsageError
-from nandlab.board.cargo import cargo
+from nandlab.board.cargo import make_cargo
 from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog.files import load, names
+from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
+from nandlab.chip import imagefile as chipfile
 from nandlab.chip.image import ChipImage
-from nandlab.chip.simulated import between, cut
+from nandlab.chip.simnand import count_between, make_power_cut_command
 from nandlab.image import making as imaging
 from nandlab.image import tree
 from nandlab.plan import study
 from nandlab.plan.matrix import ChipChoice
 from nandlab.plan.medium import Medium
-from nandlab.trial import medium, one
-from nandlab.trial.run import refuse_what_the_kernel_lacks
+from nandlab.trial import execution, mediumsteps
+from nandlab.trial.runner import refuse_unsupported_kernel
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(900)]
 """Some run one job for many tests."""
 
-NAMES = [n for n in names("filesystems") if load("filesystems", n, FilesystemModel).read_only]
+NAMES = [
+    n
+    for n in list_noun_names("filesystems")
+    if load_noun("filesystems", n, FilesystemModel).read_only
+]
 LARGER = ChipChoice(part="nandsim-small", partition_mib=16)
 EVERY = pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.xdist_group(f"made-{n}")) for n in NAMES]
@@ -85,15 +89,17 @@ def on_chip(board: QemuBoard, name: str, **options: str) -> Medium:
 def made(board: QemuBoard, source: Path, name: str, **options: str) -> tuple[Medium, ChipImage]:
     """An image of the source; making it reads each file back and compares it."""
     on = skip_where_refused(on_chip(board, name, **options), board)
-    content, warnings = tree.kept(tree.scan(source), on.filesystem)
+    content, warnings = tree.drop_losses(tree.scan_folder(source), on.filesystem)
     assert warnings == [], "it keeps all that a tree has"
-    return on, imaging.make(on, source, content, board)[0]
+    return on, imaging.make_image(on, source, content, board)[0]
 
 
 def played(board: QemuBoard, on: Medium, image: ChipImage, *steps: Step) -> JobRecord:
     """Runs steps on a chip with the image; the module is loaded and nothing is mounted."""
-    hold = imaging.beside(on, chipimage.encode(image), 1 << 20)
-    record = asyncio.run(board.run(Job((*imaging.loaded(on, hold.get()), *steps), cargo=hold)))
+    hold = imaging.make_image_cargo(on, chipimage.encode_image(image), 1 << 20)
+    record = asyncio.run(
+        board.run(Job((*imaging.list_load_steps(on, hold.get()), *steps), cargo=hold))
+    )
     failed = record.failed()
     assert failed is None, failed.failure()
     return record
@@ -104,21 +110,21 @@ def test_a_trial_reads_it_and_repeats(
     board: QemuBoard, source: Path, tmp_path: Path, name: str
 ) -> None:
     on, image = made(board, source, name)
-    told = chipfile.Made(
+    told = chipfile.ImageDescription(
         filesystem=name,
         options=on.options,
         part=on.chip.name,
         partition_blocks=on.partition_blocks,
         board=on.board.name,
         tools=None,
-        tree=chipfile.Counts(**tree.scan(source).counts()),
+        tree=chipfile.TreeCounts(**tree.scan_folder(source).counts()),
     )
-    chipfile.write(tmp_path / "a.nand", image, told)
+    chipfile.write_image(tmp_path / "a.nand", image, told)
     (tmp_path / "catalog/workloads").mkdir(parents=True)
     (tmp_path / "catalog/workloads/look.toml").write_text(WORKLOAD)
     (tmp_path / "s.toml").write_text(STUDY.format(board=board.machine.model.name, name=name))
-    specs = study.plan(study.read(tmp_path / "s.toml"))
-    results = [asyncio.run(one.run(spec, board, "test")) for spec in (*specs, specs[0])]
+    specs = study.plan_trials(study.read_study_file(tmp_path / "s.toml"))
+    results = [asyncio.run(execution.run_trial(spec, board, "test")) for spec in (*specs, specs[0])]
     for result in results:
         assert (result.status, result.error, result.kernel_log) == ("ok", None, [])
         assert result.step("format") is None
@@ -135,8 +141,12 @@ def test_the_kernel_reads_ahead_by_itself_as_the_catalog_says(
     number = on.filesystem.options["read_ahead"].number
     assert number is not None
     look = Step("look", f"cat {number.file}")
-    again = (medium.unmount(on), medium.mount(on, "again"), replace(look, name="look-again"))
-    record = played(board, on, image, medium.mount(on), look, *again)
+    again = (
+        mediumsteps.make_unmount_step(on),
+        mediumsteps.make_mount_step(on, "again"),
+        replace(look, name="look-again"),
+    )
+    record = played(board, on, image, mediumsteps.make_mount_step(on), look, *again)
     assert {int(record[s].stdout) for s in ("look", "look-again")} == {number.kernel_default}
 
 
@@ -144,9 +154,16 @@ def test_the_kernel_reads_ahead_by_itself_as_the_catalog_says(
 def test_nothing_can_be_written(board: QemuBoard, source: Path, name: str) -> None:
     on, image = made(board, source, name)
     refused = Step("touch", "! touch /mnt/new && { mount -o remount,rw /mnt; ! rm /mnt/empty; }")
-    record = played(board, on, image, medium.mount(on), refused, medium.unmount(on))
+    record = played(
+        board,
+        on,
+        image,
+        mediumsteps.make_mount_step(on),
+        refused,
+        mediumsteps.make_unmount_step(on),
+    )
     assert record["touch"].stderr.count("Read-only file system") == 2
-    did = between(record["modules"].counts, record["unmount"].counts)
+    did = count_between(record["modules"].counts, record["unmount"].counts)
     assert did is not None
     assert did["programs"] == did["erases"] == 0
 
@@ -158,9 +175,9 @@ def test_a_static_volume_is_read_whole_at_its_first_open(
     reads = {}
     for volume in ("dynamic", "static"):
         on, image = made(board, source, name, volume=volume)
-        pages = chipfile.used(image).pages
-        record = played(board, on, image, medium.mount(on))
-        did = between(record["modules"].counts, record["mount"].counts)
+        pages = chipfile.measure_used_space(image).pages
+        record = played(board, on, image, mediumsteps.make_mount_step(on))
+        did = count_between(record["modules"].counts, record["mount"].counts)
         assert did is not None
         reads[volume] = did["reads"]
     headers = 2 * on.partition_blocks
@@ -170,7 +187,7 @@ def test_a_static_volume_is_read_whole_at_its_first_open(
 
 def every_value(name: str) -> list[dict[str, str]]:
     """Each value of each option, one at a time."""
-    options = load("filesystems", name, FilesystemModel).options
+    options = load_noun("filesystems", name, FilesystemModel).options
     return [{k: v} for k, o in options.items() for v, what in o.values.items() if not what.refused]
 
 
@@ -199,24 +216,26 @@ def offered(board: QemuBoard, name: str) -> Iterator[tuple[str, Medium]]:
     for _, options in (way for way in WAYS if way[0] == name):
         with suppress(UsageError):
             on = on_chip(board, name, **options)
-            refuse_what_the_kernel_lacks([on], board.kernel_config, "here")
+            refuse_unsupported_kernel([on], board.kernel_config, "here")
             yield str(options), on
 
 
 def flash_every_way(board: QemuBoard, source: Path, name: str) -> Cases:
     """A job that flashes each way to make a file system, and reads every file back."""
     probed = Probed(board)
-    sums = tree.digest_of(tree.with_sums(tree.scan(source), source))
+    sums = tree.hash_tree(tree.add_checksums(tree.scan_folder(source), source))
     media = dict(offered(board, name))
-    blobs = {w: imaging.made_by_tools(on, source, sums, probed)[0] for w, on in media.items()}
-    hold = cargo(board.machine.model, max(on.cells_bytes for on in media.values()), *blobs.values())
+    blobs = {w: imaging.make_with_tools(on, source, sums, probed)[0] for w, on in media.items()}
+    hold = make_cargo(
+        board.machine.model, max(on.cells_bytes for on in media.values()), *blobs.values()
+    )
     cases = {
         way: (
-            *imaging.loaded(on),
-            imaging.flashes(on, blobs[way], hold.get(i)),
-            medium.mount(on),
+            *imaging.list_load_steps(on),
+            imaging.make_flash_step(on, blobs[way], hold.get(i)),
+            mediumsteps.make_mount_step(on),
             Step("read", "treelist --sums /mnt"),
-            medium.unmount(on),
+            mediumsteps.make_unmount_step(on),
             UNLOAD,
         )
         for i, (way, on) in enumerate(media.items())
@@ -244,10 +263,12 @@ def test_every_way_to_make_it_gives_the_files_back(
 ) -> None:
     on = skip_where_refused(on_chip(board, name, **options), board)
     record = every_way(name)[str(options)]
-    found = tree.listed(record["read"].stdout.encode(errors="surrogateescape"))
-    wanted = tree.with_sums(tree.scan(source), source)
-    assert tree.differences(wanted, found.without(on.filesystem.own_entries), on.filesystem) == []
-    did = between(record["modules"].counts, record["write"].counts)
+    found = tree.parse_treelist(record["read"].stdout.encode(errors="surrogateescape"))
+    wanted = tree.add_checksums(tree.scan_folder(source), source)
+    assert (
+        tree.find_differences(wanted, found.without(on.filesystem.own_entries), on.filesystem) == []
+    )
+    did = count_between(record["modules"].counts, record["write"].counts)
     assert did is not None
     assert did["programs"] > (1 << 20) / 512
 
@@ -257,18 +278,23 @@ def test_what_does_not_fit_is_refused(board: QemuBoard, tmp_path: Path, name: st
     (tmp_path / "big").write_bytes(bytes(range(256)) * 40 * 1024)
     on = skip_where_refused(smalltrial.medium(board, name, compression="none"), board)
     with pytest.raises(UsageError, match="the tree does not fit"):
-        imaging.make(on, tmp_path, tree.scan(tmp_path), board)
+        imaging.make_image(on, tmp_path, tree.scan_folder(tmp_path), board)
 
 
 def interrupted(on: Medium, nth: int) -> list[Step]:
     """A cut of the power just as a file was read; then the chip as it was, and every file."""
     return [
-        medium.mount(on, f"mount-{nth}"),
+        mediumsteps.make_mount_step(on, f"mount-{nth}"),
         Step(f"read-{nth}", f"head -c {nth * 100_000} /mnt/big > /dev/null"),
-        Step(f"cut-{nth}", cut(medium.load(on), medium.unmount(on))),
-        medium.mount(on, f"again-{nth}"),
+        Step(
+            f"cut-{nth}",
+            make_power_cut_command(
+                mediumsteps.make_load_step(on), mediumsteps.make_unmount_step(on)
+            ),
+        ),
+        mediumsteps.make_mount_step(on, f"again-{nth}"),
         Step(f"sums-{nth}", f"treelist --sums /mnt > /tmp/sums-{nth}"),
-        medium.unmount(on, f"unmount-{nth}"),
+        mediumsteps.make_unmount_step(on, f"unmount-{nth}"),
     ]
 
 
@@ -278,6 +304,6 @@ def test_after_a_power_cut_all_is_there(board: QemuBoard, source: Path, name: st
     cuts = [step for nth in range(1, 6) for step in interrupted(on, nth)]
     same = " && ".join(f"cmp /tmp/sums-1 /tmp/sums-{n}" for n in range(2, 6))
     record = played(board, on, image, *cuts, Step("end", f"{same} && cat /tmp/sums-1"))
-    found = tree.listed(record["end"].stdout.encode())
-    wanted = tree.with_sums(tree.scan(source), source)
-    assert tree.differences(wanted, found, on.filesystem) == []
+    found = tree.parse_treelist(record["end"].stdout.encode())
+    wanted = tree.add_checksums(tree.scan_folder(source), source)
+    assert tree.find_differences(wanted, found, on.filesystem) == []

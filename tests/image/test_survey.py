@@ -20,37 +20,37 @@ from nandlab.base.errors import NandlabError
 from nandlab.board.fake import FakeBoard
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.cli import sizes as cli
 from nandlab.cli.image import image_app
 from nandlab.image import making, survey, tree
-from nandlab.image.sizes import Account
-from nandlab.image.survey import Asked, Row, Source
+from nandlab.image.sizes import ImageSize
+from nandlab.image.survey import SurveyRow, SurveySource, SurveyTask
 
 
 def system(name: str) -> FilesystemModel:
-    return load("filesystems", name, FilesystemModel)
+    return load_noun("filesystems", name, FilesystemModel)
 
 
-def asked(*names: str, part: str = "nandsim-small") -> tuple[list[Asked], list[Row]]:
+def asked(*names: str, part: str = "nandsim-small") -> tuple[list[SurveyTask], list[SurveyRow]]:
     models = [system(name) for name in names]
-    model, chip = load("boards", "apf27", BoardModel), load("chips", part, ChipModel)
+    model, chip = load_noun("boards", "apf27", BoardModel), load_noun("chips", part, ChipModel)
     config = {f"CONFIG_{s}": "y" for s in ("JFFS2_LZO", "JFFS2_ZLIB", "UBIFS_FS_LZO")}
     board = FakeBoard(kernel_config=config)
-    return survey.asked(models, model, chip, chip.partition_blocks(8), board)
+    return survey.plan_survey(models, model, chip, chip.partition_blocks(8), board)
 
 
-def row(compression: str | None, pages: int, own: int = 0, name: str = "ubifs") -> Row:
-    return Row(name, "UBIFS", compression, Account(pages, own, (pages - own) * 512))
+def row(compression: str | None, pages: int, own: int = 0, name: str = "ubifs") -> SurveyRow:
+    return SurveyRow(name, "UBIFS", compression, ImageSize(pages, own, (pages - own) * 512))
 
 
 def test_each_compression_is_asked_for_once_and_none_first() -> None:
-    assert [r.compression for r in survey.rows_of(system("jffs2"))] == [
+    assert [r.compression for r in survey.list_rows(system("jffs2"))] == [
         "none", "lzo", "zlib", "rtime",
     ]  # fmt: skip
-    assert [r.compression for r in survey.rows_of(system("squashfs"))][:2] == ["none", "gzip"]
-    assert [r.compression for r in survey.rows_of(system("yaffs2"))] == [None]
+    assert [r.compression for r in survey.list_rows(system("squashfs"))][:2] == ["none", "gzip"]
+    assert [r.compression for r in survey.list_rows(system("yaffs2"))] == [None]
 
 
 def test_what_cannot_be_is_a_row_with_its_reason() -> None:
@@ -69,7 +69,7 @@ def test_what_cannot_be_is_a_row_with_its_reason() -> None:
 
 
 def test_what_is_saved_is_of_the_pages_without_headers() -> None:
-    rows = survey.with_savings(
+    rows = survey.add_savings(
         [
             row("none", 120, 20),
             row("lzo", 70, 20),
@@ -81,27 +81,27 @@ def test_what_is_saved_is_of_the_pages_without_headers() -> None:
 
 
 def test_the_table_has_figures_or_a_reason() -> None:
-    failed = Row("x", "X", "lz4", why=("it cannot hold this:", "  a name", "another", "more"))
-    rows = survey.with_savings([row("none", 1200, 200), row("lzo", 700, 200), failed])
-    assert list(cli._table(rows)) == [
+    failed = SurveyRow("x", "X", "lz4", why=("it cannot hold this:", "  a name", "another", "more"))
+    rows = survey.add_savings([row("none", 1200, 200), row("lzo", 700, 200), failed])
+    assert list(cli._format_table(rows)) == [
         "file system  compression  pages  UBI's own  others    bytes   saved",
         "UBIFS        none         1,200        200   1,000  512,000       -",
         "UBIFS        lzo            700        200     500  256,000  50.0 %",
         "X            lz4          cannot be: it cannot hold this: a name; and 2 more",
     ]
-    assert cli._told(rows[1]) == {
+    assert cli._make_record(rows[1]) == {
         "filesystem": "ubifs", "compression": "lzo", "pages": 700, "own_header_pages": 200,
         "pages_without_own_headers": 500, "bytes": 256000, "saved": 0.5, "why_not": None,
         "lost": [], "seconds": 0,
     }  # fmt: skip
-    assert cli._told(failed)["pages"] is None
-    assert cli._told(failed)["why_not"].splitlines()[1] == "  a name"
+    assert cli._make_record(failed)["pages"] is None
+    assert cli._make_record(failed)["why_not"].splitlines()[1] == "  a name"
 
 
-def source(folder: Path) -> Source:
+def source(folder: Path) -> SurveySource:
     (folder / "tree").mkdir()
     (folder / "tree/a").write_text("a")
-    return Source(folder / "tree", tree.scan(folder / "tree"))
+    return SurveySource(folder / "tree", tree.scan_folder(folder / "tree"))
 
 
 def test_reasons_come_back_from_the_processes(
@@ -110,10 +110,10 @@ def test_reasons_come_back_from_the_processes(
     def refuse(*_: object) -> None:
         raise NandlabError("no", "way")
 
-    monkeypatch.setattr(making, "make", refuse)
+    monkeypatch.setattr(making, "make_image", refuse)
     todo, _ = asked("jffs2", "yaffs2")
-    told: list[Row] = []
-    found = survey.survey(todo, source(tmp_path), FakeBoard(), 2, told.append)
+    told: list[SurveyRow] = []
+    found = survey.run_survey(todo, source(tmp_path), FakeBoard(), 2, told.append)
     assert [(r.filesystem, r.compression) for r in found] == [
         (a.row.filesystem, a.row.compression) for a in todo
     ]
@@ -130,10 +130,10 @@ def test_a_process_that_dies_ends_the_others(
             os._exit(7)
         time.sleep(600)
 
-    monkeypatch.setattr(making, "make", die_or_stay)
+    monkeypatch.setattr(making, "make_image", die_or_stay)
     todo, _ = asked("jffs2")
     with pytest.raises(NandlabError, match="JFFS2 none: the process that made it ended with 7"):
-        survey.survey(todo, source(tmp_path), FakeBoard(), 2, lambda row: None)
+        survey.run_survey(todo, source(tmp_path), FakeBoard(), 2, lambda row: None)
     pids = [int(p.name) for p in tmp_path.iterdir() if p.name.isdecimal()]
     assert pids
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
@@ -155,10 +155,10 @@ def test_a_process_that_misses_a_signal_is_ended_by_the_next(
         signal.signal(signal.SIGTERM, hears)
         time.sleep(600)
 
-    monkeypatch.setattr(making, "make", die_or_be_deaf)
+    monkeypatch.setattr(making, "make_image", die_or_be_deaf)
     todo, _ = asked("jffs2")
     with pytest.raises(NandlabError, match="ended with 7"):
-        survey.survey(todo, source(tmp_path), FakeBoard(), 2, lambda row: None)
+        survey.run_survey(todo, source(tmp_path), FakeBoard(), 2, lambda row: None)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_sizes_are_those_of_the_images(tmp_path: Path) -> None:
     )
     assert done.exit_code == 0, done.output
     told = fits("sizes", done.stdout)
-    assert told["tree"]["files"] == tree.scan(tmp_path / "tree").counts()["files"]
+    assert told["tree"]["files"] == tree.scan_folder(tmp_path / "tree").counts()["files"]
     rows = {(r["filesystem"], r["compression"]): r for r in told["rows"]}
     plain, lzo = rows["ubifs", "none"], rows["ubifs", "lzo"]
     assert plain["own_header_pages"] == lzo["own_header_pages"] == 512, "a header of each block"

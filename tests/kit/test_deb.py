@@ -12,12 +12,12 @@ import pytest
 from debmirror import ar, deb
 
 from nandlab.base.errors import UsageError
-from nandlab.kit.deb import unpack
+from nandlab.kit.deb import unpack_package
 
 
 def test_files_and_links_are_where_they_belong(tmp_path: Path) -> None:
     deb(tmp_path / "a.deb", there="text", link=None)
-    unpack(tmp_path / "a.deb", tmp_path / "root")
+    unpack_package(tmp_path / "a.deb", tmp_path / "root")
     assert (tmp_path / "root/usr/share/there").read_text() == "text"
     assert (tmp_path / "root/usr/share/link").read_text() == "text"  # absolute in the package
 
@@ -35,7 +35,7 @@ def test_a_package_may_bring_the_links_of_merged_folders(tmp_path: Path) -> None
     )
     subprocess.run(["dpkg-deb", "-b", tree, tmp_path / "t.deb"], check=True, capture_output=True)
     (tmp_path / "root/usr/bin").mkdir(parents=True)
-    unpack(tmp_path / "t.deb", tmp_path / "root")
+    unpack_package(tmp_path / "t.deb", tmp_path / "root")
     assert (tmp_path / "root/usr/bin/tool").read_text() == "a tool"
     assert not (tmp_path / "root/usr/lib").is_symlink()
 
@@ -55,7 +55,7 @@ def test_it_gives_what_dpkg_deb_gives(tmp_path: Path) -> None:
     package = tmp_path / "t.deb"
     subprocess.run(["dpkg-deb", "-Zxz", "-b", tree, package], check=True, capture_output=True)
     subprocess.run(["dpkg-deb", "-x", package, tmp_path / "theirs"], check=True)
-    unpack(package, tmp_path / "ours")
+    unpack_package(package, tmp_path / "ours")
     for name in ("usr/lib/x/data", "usr/lib/x/hard", "usr/lib/x/soft"):
         assert (tmp_path / "ours" / name).read_bytes() == (tmp_path / "theirs" / name).read_bytes()
     assert (tmp_path / "ours/usr/lib/x/soft").is_symlink()
@@ -90,7 +90,7 @@ def leads_out(name: str, **how: object) -> bytes:
 def test_what_is_no_package_is_told(tmp_path: Path, content: bytes, said: str) -> None:
     (tmp_path / "a.deb").write_bytes(content)
     with pytest.raises(UsageError, match=rf"a\.deb: not a Debian package.*: .*({said})"):
-        unpack(tmp_path / "a.deb", tmp_path / "root")
+        unpack_package(tmp_path / "a.deb", tmp_path / "root")
 
 
 def test_a_package_that_ends_too_early_is_told(tmp_path: Path) -> None:
@@ -98,4 +98,4 @@ def test_a_package_that_ends_too_early_is_told(tmp_path: Path) -> None:
     whole = (tmp_path / "a.deb").read_bytes()
     (tmp_path / "a.deb").write_bytes(whole[: len(whole) - 90])
     with pytest.raises(UsageError, match="not a Debian package"):
-        unpack(tmp_path / "a.deb", tmp_path / "root")
+        unpack_package(tmp_path / "a.deb", tmp_path / "root")

@@ -14,11 +14,11 @@ from debmirror import Mirror
 from treemade import BEGAN_S, entry
 
 from nandlab.base.errors import UsageError
-from nandlab.catalog.files import load, names
-from nandlab.catalog.tree import Holds, TreeModel, pattern
+from nandlab.catalog.files import list_noun_names, load_noun
+from nandlab.catalog.tree import TreeContents, TreeModel, compile_glob
 from nandlab.image import tree
 from nandlab.kit import lock, trees
-from nandlab.kit.packages import place
+from nandlab.kit.packages import package_path
 
 
 @pytest.fixture(autouse=True)
@@ -33,10 +33,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def unpacked(text: str = treemade.TREE, files: dict[str, str] | None = None) -> Path:
     treemade.project(Path(), text, files)
-    model = load("trees", "small", TreeModel)
-    taken, moved = trees.brought(model, trees.locked(model), strictly=True)
+    model = load_noun("trees", "small", TreeModel)
+    taken, moved = trees.fetch_tree(model, trees.read_tree_lock(model), strictly=True)
     assert not moved
-    return trees.unpacked(model, taken)
+    return trees.prepare_tree(model, taken)
 
 
 def paths(top: Path) -> list[str]:
@@ -57,7 +57,7 @@ def test_a_tree_is_what_its_packages_have_but_what_is_left_out(home: Path) -> No
     assert os.readlink(top / "bin/sh") == "tool"  # noqa: PTH115
     assert (top / "etc/passwd").read_text() == "root:x:0:0\n"
     assert (top / "etc/boot.list").read_text() == "bin/tool\netc/conf\n"
-    assert trees.holds(top) == Holds(folders=8, files=7, links=2, bytes=49_053)
+    assert trees.count_tree(top) == TreeContents(folders=8, files=7, links=2, bytes=49_053)
 
 
 def test_times_are_the_packages_own_and_a_folder_s_the_latest_that_one_has(home: Path) -> None:
@@ -83,15 +83,15 @@ def test_merged_its_top_folders_are_links(home: Path) -> None:
 
 def test_it_is_the_same_each_time_and_needs_no_packages_again(home: Path) -> None:
     def digest(top: Path) -> str:
-        return tree.digest_of(tree.with_sums(tree.owned_by_root(tree.scan(top)), top))
+        return tree.hash_tree(tree.add_checksums(tree.give_to_root(tree.scan_folder(top)), top))
 
     top = unpacked(treemade.UNMERGED)
-    model = load("trees", "small", TreeModel)
-    trees.unpack(model, trees.locked(model), home / "again")
+    model = load_noun("trees", "small", TreeModel)
+    trees.unpack_tree(model, trees.read_tree_lock(model), home / "again")
     assert digest(home / "again") == digest(top)
-    for sha256 in trees.locked(model).values():
-        place(sha256).unlink()
-    assert trees.unpacked(model, trees.locked(model)) == top
+    for sha256 in trees.read_tree_lock(model).values():
+        package_path(sha256).unlink()
+    assert trees.prepare_tree(model, trees.read_tree_lock(model)) == top
 
 
 @pytest.mark.parametrize(
@@ -146,24 +146,24 @@ def test_a_tree_s_file_is_checked_with_its_place(home: Path, old: str, new: str,
 
 def test_a_tree_that_is_not_locked_or_otherwise_is_told_with_what_to_do(home: Path) -> None:
     treemade.project(home)
-    model = load("trees", "small", TreeModel)
+    model = load_noun("trees", "small", TreeModel)
     with pytest.raises(UsageError, match="the run's packages has no set of it: `bench/rootfs"):
-        trees.locked(model, {})
+        trees.read_tree_lock(model, {})
     (home / "catalog/trees/trees.lock").unlink()
     with pytest.raises(UsageError, match=r"trees\.lock has no set of it: `bench/rootfs small --u"):
-        trees.locked(model)
+        trees.read_tree_lock(model)
     files = treemade.packages(home / "debs")
     treemade.project(home, treemade.TREE.replace('"one", "two"', '"one", "two", "six"'), files)
     with pytest.raises(UsageError, match="does not have the package six"):
-        trees.locked(load("trees", "small", TreeModel))
+        trees.read_tree_lock(load_noun("trees", "small", TreeModel))
 
 
 def test_packages_that_are_nowhere_are_told(home: Path) -> None:
     files = treemade.project(home)
     (home / "debs/two_2_amd64.deb").unlink()
-    model = load("trees", "small", TreeModel)
+    model = load_noun("trees", "small", TreeModel)
     with pytest.raises(UsageError, match="the locked packages are not to be had"):
-        trees.brought(model, files, strictly=True)
+        trees.fetch_tree(model, files, strictly=True)
 
 
 def test_a_mirror_that_moved_on_gives_another_tree_and_says_so(
@@ -174,22 +174,22 @@ def test_a_mirror_that_moved_on_gives_another_tree_and_says_so(
     treemade.project(home)
     monkeypatch.delenv("NANDLAB_PACKAGES")
     mirror.has(("one", "1", ""), ("two", "2", ""))
-    assert trees.update("small") == [
+    assert trees.update_tree_lock("small") == [
         "one_1_amd64.deb: other content",
         "two_2_amd64.deb: other content",
     ]
-    model = load("trees", "small", TreeModel)
-    first = trees.locked(model)
-    assert trees.update("small") == []
+    model = load_noun("trees", "small", TreeModel)
+    first = trees.read_tree_lock(model)
+    assert trees.update_tree_lock("small") == []
     mirror.has(("one", "1", ""), ("two", "3", ""))
-    taken, moved = trees.brought(model, first, strictly=False)
+    taken, moved = trees.fetch_tree(model, first, strictly=False)
     assert moved == ["tree bookworm amd64 small: two: 2 -> 3"]
     assert "not the locked tree" in capsys.readouterr().err
-    assert trees.key(model, taken) != trees.key(model, first)
+    assert trees.digest_tree_inputs(model, taken) != trees.digest_tree_inputs(model, first)
     with pytest.raises(UsageError, match="the locked packages are not to be had"):
-        trees.brought(model, first, strictly=True)
-    assert trees.update("small") == ["two: 2 -> 3"]
-    assert lock.read(trees.lock_path("small"))["tree bookworm amd64 small"] == taken
+        trees.fetch_tree(model, first, strictly=True)
+    assert trees.update_tree_lock("small") == ["two: 2 -> 3"]
+    assert lock.read_lock(trees.find_tree_lock_path("small"))["tree bookworm amd64 small"] == taken
 
 
 @pytest.mark.parametrize(
@@ -202,22 +202,22 @@ def test_a_mirror_that_moved_on_gives_another_tree_and_says_so(
     ],
 )
 def test_patterns(glob: str, yes: str, no: str) -> None:
-    assert pattern(glob).fullmatch(yes)
-    assert not pattern(glob).fullmatch(no)
+    assert compile_glob(glob).fullmatch(yes)
+    assert not compile_glob(glob).fullmatch(no)
 
 
-@pytest.mark.parametrize("name", names("trees"))
+@pytest.mark.parametrize("name", list_noun_names("trees"))
 def test_shipped_trees_are_locked_and_tell_what_they_hold(name: str) -> None:
-    model = load("trees", name, TreeModel)
+    model = load_noun("trees", name, TreeModel)
     assert model.holds is not None
-    assert {file.partition("_")[0] for file in trees.locked(model)} == set(model.packages)
+    assert {file.partition("_")[0] for file in trees.read_tree_lock(model)} == set(model.packages)
     listed = model.texts["etc/boot.list"].split()
     assert len(listed) == len(set(listed)) > 50
     assert all(model.has(path) for path in listed)
 
 
 def test_the_2012_tree_has_the_study_s_three_figures() -> None:
-    holds = load("trees", "rootfs-2012", TreeModel).holds
+    holds = load_noun("trees", "rootfs-2012", TreeModel).holds
     assert holds is not None
     assert (holds.folders, holds.files) == (213, 1122)
     assert 12.5 <= holds.bytes / holds.files / 1024 < 13.5

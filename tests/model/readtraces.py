@@ -13,7 +13,7 @@ from nandlab.board.qemu import QemuBoard
 from nandlab.cli import trace as cli_trace
 from nandlab.trace import job, writer
 from nandlab.trace.folder import TraceFolder
-from nandlab.trace.job import Request
+from nandlab.trace.job import TraceRequest
 
 DROP = "echo 3 > /proc/sys/vm/drop_caches"
 COLD = f"sync; settle --quiet-ms 1500 --limit-s 120 > /dev/null; sync; {DROP}; {DROP}"
@@ -42,8 +42,8 @@ def request(
     part: str = "apf27",
     partition_mib: int = 8,
     state: Mapping[str, Any] = FRESH,
-) -> Request:
-    spec = cli_trace._spec(
+) -> TraceRequest:
+    spec = cli_trace._plan_trial(
         board=board.machine.model.name,
         workload={"name": "ffsmark"},
         filesystem=dict(filesystem),
@@ -51,7 +51,7 @@ def request(
         state=dict(state),
         seed=1,
     )
-    return Request(spec, command, ("vfs", "flash"), before="; ".join((*before, COLD)))
+    return TraceRequest(spec, command, ("vfs", "flash"), before="; ".join((*before, COLD)))
 
 
 def traced(
@@ -63,9 +63,9 @@ def traced(
 ) -> TraceFolder:
     """What a command reads of files that were made before; more: of :func:`request`."""
     wanted = request(board, before, command, **more)
-    record = asyncio.run(board.run(job.job(wanted)))
-    chip = job.image(asyncio.run(board.run(job.image_job(wanted))), record)
-    writer.write(path, wanted, record, job.outcome(wanted, record), board, chip)
+    record = asyncio.run(board.run(job.make_trace_job(wanted)))
+    chip = job.find_chip_image(asyncio.run(board.run(job.make_image_job(wanted))), record)
+    writer.write_trace_folder(path, wanted, record, job.decode_outcome(wanted, record), board, chip)
     return TraceFolder(path)
 
 

@@ -15,21 +15,21 @@ from fitting import fits
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis.readahead import PAGE
+from nandlab.analysis.readahead import CACHE_PAGE_BYTES
 from nandlab.model import boardscore, boardwords, pagecache
 from nandlab.model.boardscore import TABLE_US
-from nandlab.model.pagecache import Cache
+from nandlab.model.pagecache import CacheChoice
 from nandlab.traced.boardtraces import (
     STEP_S,
     BoardTraces,
     FlashStart,
     FunctionCall,
-    Run,
     SystemCall,
-    loads,
+    TraceRun,
+    read_load_traces,
 )
 
-AHEAD = Cache(128, True)
+AHEAD = CacheChoice(128, True)
 SELECT = [
     *(opened(), read(0, 100), closed()),
     *(opened(), *(read(at * 1024, 1024) for at in range(103)), closed()),
@@ -46,9 +46,9 @@ def score(
     flash: Sequence[Sequence[str]] = (["1;R;7;load"],),
 ) -> dict[str, Any]:
     folder = made.write(tmp_path / "load", [made.syscalls(c) for c in calls], functions, flash)
-    (load,) = loads(folder)
-    found = boardscore.score(load)
-    assert all("\n" not in line for line in boardwords.lines(found))
+    (load,) = read_load_traces(folder)
+    found = boardscore.score_load(load)
+    assert all("\n" not in line for line in boardwords.format_scores(found))
     return found
 
 
@@ -108,21 +108,21 @@ def rows(calls: Sequence[str]) -> list[SystemCall]:
         ([opened(), read(0, 9), opened("j"), written(0, 9, "j"), closed("j"), read(0, 9)], [1]),
         ([opened(), read(0, 9), closed(), opened("/flash"), closed("/flash"), read(0, 9)], [1, 1]),
         # The file's length is what is read later.
-        ([opened(), read(0, 9), read(5 * PAGE, 1)], [4, 1]),
+        ([opened(), read(0, 9), read(5 * CACHE_PAGE_BYTES, 1)], [4, 1]),
         # Two streams in one file, of which the second is at random.
-        ([opened(), read(0, 4096 * 64), read(40 * PAGE, 9)], [64]),
+        ([opened(), read(0, 4096 * 64), read(40 * CACHE_PAGE_BYTES, 9)], [64]),
     ],
 )
 def test_small_loads_worked_by_hand(calls: list[str], pages: list[int]) -> None:
-    assert pagecache.readpages(rows(calls), AHEAD) == pages
+    assert pagecache.count_page_reads(rows(calls), AHEAD) == pages
 
 
 def test_pages_of_writes_are_counted_at_their_edges() -> None:
     calls = [written(0, 1024), written(4090, 12), written(4096, 8192), written(7, 0)]
-    assert pagecache.pages_written(rows(calls)) == 1 + 2 + 2
+    assert pagecache.count_page_writes(rows(calls)) == 1 + 2 + 2
 
 
-offsets = st.tuples(st.integers(0, 40 * PAGE), st.integers(0, 3 * PAGE))
+offsets = st.tuples(st.integers(0, 40 * CACHE_PAGE_BYTES), st.integers(0, 3 * CACHE_PAGE_BYTES))
 some_calls = st.lists(
     st.one_of(
         st.sampled_from([opened(), closed(), opened("b"), closed("b")]),
@@ -136,18 +136,20 @@ some_calls = st.lists(
 @given(some_calls)
 def test_a_page_is_read_once_while_it_is_kept(calls: list[str]) -> None:
     """Without reading ahead, exactly the pages that reads touch and no write or read before did."""
-    found = pagecache.readpages(rows(calls), Cache(0, False))
+    found = pagecache.count_page_reads(rows(calls), CacheChoice(0, False))
     known: set[tuple[str, int]] = set()
     touched = []
     for call in rows(calls):
-        pages = range(call.offset // PAGE, -(-(call.offset + call.size) // PAGE))
+        pages = range(
+            call.offset // CACHE_PAGE_BYTES, -(-(call.offset + call.size) // CACHE_PAGE_BYTES)
+        )
         new = {(call.file, page) for page in (pages if call.size else ())} - known
         known |= new
         if new and call.call == "read":
             touched.append(len(new))
     assert found == touched
-    for cache in pagecache.CHOICES:
-        assert sum(found) <= sum(pagecache.readpages(rows(calls), cache))
+    for cache in pagecache.CACHE_CHOICES:
+        assert sum(found) <= sum(pagecache.count_page_reads(rows(calls), cache))
 
 
 def overheads(us: float, pages: Sequence[int], calls: Sequence[int]) -> list[list[float]]:
@@ -218,8 +220,8 @@ def test_a_background_tasks_reads_are_no_bursts_of_the_load() -> None:
     made_.burst(4)
     reads = [row.split(";") for row in made_.rows]
     parsed = [FlashStart(float(r[0]), r[1], int(r[2]), r[3]) for r in reads]
-    assert boardscore.page_bursts(parsed) == [10, 4]
-    assert boardscore.page_bursts([]) == []
+    assert boardscore.count_burst_pages(parsed) == [10, 4]
+    assert boardscore.count_burst_pages([]) == []
 
 
 def test_a_pages_time_is_the_usual_pause_to_the_next_start(tmp_path: Path) -> None:
@@ -281,10 +283,10 @@ def test_whatever_is_traced_has_a_score_that_fits_its_schema(
     ]
     load = BoardTraces(
         "made",
-        tuple(Run(str(i), tuple(rows(each))) for i, each in enumerate(calls)),
-        (Run("f", tuple(functions)), Run("g", tuple(functions))),
-        (Run("h", tuple(flash)), Run("k", tuple(reversed(flash)))),
+        tuple(TraceRun(str(i), tuple(rows(each))) for i, each in enumerate(calls)),
+        (TraceRun("f", tuple(functions)), TraceRun("g", tuple(functions))),
+        (TraceRun("h", tuple(flash)), TraceRun("k", tuple(reversed(flash)))),
     )
-    found = boardscore.score(load)
+    found = boardscore.score_load(load)
     fits("model-board", json.dumps({"loads": [found]}))
-    assert list(boardwords.lines(found))
+    assert list(boardwords.format_scores(found))

@@ -9,13 +9,13 @@ import pytest
 from readtraces import traced
 
 from nandlab.board.qemu import QemuBoard
-from nandlab.model import packers, rewritten
-from nandlab.model.jffs2 import Jffs2
-from nandlab.model.reads import PAGE
-from nandlab.onflash import packing
-from nandlab.onflash.jffs2scan import scanned
-from nandlab.onflash.layout import Layout, Piece
-from nandlab.onflash.opened import Asked, opened, read
+from nandlab.model import packers, rewrite
+from nandlab.model.jffs2 import Jffs2Reader
+from nandlab.model.reads import PAGE_BYTES
+from nandlab.onflash import unpacking
+from nandlab.onflash.flashfile import FlashFileOptions, open_partition, read_layout
+from nandlab.onflash.jffs2scan import scan_partition
+from nandlab.onflash.layout import FilePiece, Layout
 
 pytestmark = pytest.mark.board
 
@@ -28,9 +28,9 @@ def written(board: QemuBoard, path: Path, filesystem: dict[str, str], mib: int) 
     return made.image
 
 
-def content(layout: Layout, pieces: list[Piece]) -> bytes:
+def content(layout: Layout, pieces: list[FilePiece]) -> bytes:
     assert layout.bytes_at is not None
-    return b"".join(packing.content(p, layout.bytes_at) for p in pieces)
+    return b"".join(unpacking.unpack_piece(p, layout.bytes_at) for p in pieces)
 
 
 @pytest.mark.parametrize(
@@ -43,28 +43,28 @@ def test_jffs2s_nodes(
     """The host's zlib finds matches that the kernel's does not: some nodes are a byte shorter, and
     where a block cuts one, that byte decides what more is taken."""
     image = written(board, tmp_path / "t", {"name": "jffs2", "compression": compression}, 8)
-    layout, _ = read(image, Asked(), tolerant=True)
-    found = scanned(opened(image)[0])
+    layout, _ = read_layout(image, FlashFileOptions(), tolerant=True)
+    found = scan_partition(open_partition(image)[0])
     (owner,) = layout.sizes
     lie = layout.pieces_of[owner]
-    begin, size = lie[0].at - Jffs2.header, layout.erasesize
+    begin, size = lie[0].at - Jffs2Reader.header, layout.erasesize
     of_all, off = content(layout, lie), []
     for p in lie:
-        at = p.at - Jffs2.header
-        room = Jffs2.room_at(layout, at, found.summed(at - at % size, at))
-        rest = of_all[p.offset : p.offset - p.offset % PAGE + PAGE]
-        told = Jffs2.packed(layout, rest, room)
+        at = p.at - Jffs2Reader.header
+        room = Jffs2Reader.room_at(layout, at, found.summed(at - at % size, at))
+        rest = of_all[p.offset : p.offset - p.offset % PAGE_BYTES + PAGE_BYTES]
+        told = Jffs2Reader.packed(layout, rest, room)
         assert told is not None
         assert told.packing == p.packing
         off.append(max(abs(told.plain - p.bytes), abs(len(told.data) - p.stored)))
         if told.packing != "zlib":
             assert layout.bytes_at is not None
             assert told.data == layout.bytes_at(p.at, p.stored)
-    assert len(lie) > len(of_all) // PAGE
+    assert len(lie) > len(of_all) // PAGE_BYTES
     assert max(off) <= off_most
     assert sum(each > 0 for each in off) <= shorter * len(off)
     if not off_most:
-        told_all = rewritten.nodes(
+        told_all = rewrite.list_rewritten_nodes(
             layout, owner, begin % size, found.summed(begin - begin % size, begin)
         )
         assert [p._replace(at=p.at % size) for p in told_all] == [
@@ -76,10 +76,10 @@ def test_jffs2s_nodes(
 def test_ubifs_nodes(board: QemuBoard, tmp_path: Path, compression: str) -> None:
     filesystem = {"name": "ubifs", "compression": compression, "reserve": "1"}
     image = written(board, tmp_path / "t", filesystem, 16)
-    layout, _ = read(image, Asked(), tolerant=True)
+    layout, _ = read_layout(image, FlashFileOptions(), tolerant=True)
     (owner,) = layout.sizes
     by = "" if compression == "none" else compression
     assert layout.bytes_at is not None
     for p in layout.pieces_of[owner]:
-        told = packers.ubifs(packing.content(p, layout.bytes_at), by)
+        told = packers.pack_for_ubifs(unpacking.unpack_piece(p, layout.bytes_at), by)
         assert (told.packing, told.data) == (p.packing, layout.bytes_at(p.at, p.stored))

@@ -17,10 +17,10 @@ from readtraces import AT_RANDOM, IN_ORDER, histories, packed, pieces, request, 
 
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.model import score, times, walk
-from nandlab.model.reads import Call, FirstOpen
-from nandlab.model.walk import Scored
+from nandlab.model.reads import FirstOpen, ReadCall
+from nandlab.model.walk import ScoredCall
 from nandlab.trace import job, reads
 from nandlab.trace.folder import TraceFolder
 
@@ -29,19 +29,21 @@ pytestmark = pytest.mark.board
 SIZES = (300, 512, 1500)
 
 
-def foretold(trace: TraceFolder, files: int) -> list[Scored]:
+def foretold(trace: TraceFolder, files: int) -> list[ScoredCall]:
     """All calls, every one of them and every first open as foretold."""
-    found = walk.calls(reads.traced(trace))
+    found = walk.score_calls(reads.make_traced_reads(trace))
     assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
     assert all(call.known for call in found)
     assert sum(isinstance(call.call, FirstOpen) for call in found) == files
     return found
 
 
-def errors(trace: TraceFolder, calls: list[Scored]) -> tuple[dict[str, float], dict[str, float]]:
+def errors(
+    trace: TraceFolder, calls: list[ScoredCall]
+) -> tuple[dict[str, float], dict[str, float]]:
     """Of the time of calls that read a page: of those during which nothing else ran, no tick
     either; and of all, whose ticks are foretold from when each began."""
-    found = fits("model-score", score.summary(reads.traced(trace), calls))
+    found = fits("model-score", score.summarise_scores(reads.make_traced_reads(trace), calls))
     return found["undisturbed"], found["in_time"]
 
 
@@ -49,9 +51,13 @@ def test_the_trace_is_the_same_with_and_without_its_image(board: QemuBoard) -> N
     asked = request(board, pieces(512), IN_ORDER)
     first, image, again = (
         asyncio.run(board.run(each))
-        for each in (job.job(asked), job.image_job(asked), job.job(asked))
+        for each in (
+            job.make_trace_job(asked),
+            job.make_image_job(asked),
+            job.make_trace_job(asked),
+        )
     )
-    assert job.image(image, first)
+    assert job.find_chip_image(image, first)
     assert [(s.step, s.ns, s.stdout) for s in first.steps] == [
         (s.step, s.ns, s.stdout) for s in again.steps
     ]
@@ -67,19 +73,19 @@ def test_files_in_one_piece_and_in_many(board: QemuBoard, tmp_path: Path, comman
     assert wrong["max"] < 0.01
     assert abs(every["total"]) < (0.002 if command == IN_ORDER else 0.02)
     assert every["median"] < 0.001
-    of = reads.traced(trace)
-    by = times.instructions("jffs2", of.kernel)
-    alone = [c for c in walk.calls(of) if isinstance(c.call, Call) and not c.disturbed]
-    each = score.times_of(of, alone)
+    of = reads.make_traced_reads(trace)
+    by = times.find_instructions("jffs2", of.kernel)
+    alone = [c for c in walk.score_calls(of) if isinstance(c.call, ReadCall) and not c.disturbed]
+    each = score.time_calls(of, alone)
     assert sum(t.scored.ticked for t in each) > 3
     # of so few calls it is the second worst; without the ticks it is over 5 %
-    assert score.errors([t.in_time_ns(by) for t in each], each)["p99"] < 0.045
+    assert score.compute_errors([t.in_time_ns(by) for t in each], each)["p99"] < 0.045
 
 
 @pytest.mark.parametrize("compression", ["lzo", "zlib"])
 @pytest.mark.parametrize("name", ["apf27", "omap3evm"])
 def test_compressed_files(tmp_path: Path, name: str, compression: str) -> None:
-    other = open_board(load("boards", name, BoardModel))
+    other = open_board(load_noun("boards", name, BoardModel))
     of = {"name": "jffs2", "compression": compression}
     trace = traced(other, tmp_path / "t", packed(10, 240, 300), part=name, filesystem=of)
     wrong, every = errors(trace, foretold(trace, 3))
@@ -92,7 +98,7 @@ def test_compressed_files(tmp_path: Path, name: str, compression: str) -> None:
 
 
 def test_another_board_and_chip(tmp_path: Path) -> None:
-    other = open_board(load("boards", "omap3evm", BoardModel))
+    other = open_board(load_noun("boards", "omap3evm", BoardModel))
     made = pieces(*SIZES)
     trace = traced(other, tmp_path / "t", made, part="omap3evm")
     wrong, every = errors(trace, foretold(trace, len(SIZES) + 2))
@@ -119,16 +125,20 @@ def test_random_histories(board: QemuBoard, tmp_path: Path, seed: int) -> None:
         command,
         filesystem={"name": "jffs2", "compression": compression},
     )
-    found = [call for call in walk.calls(reads.traced(trace)) if isinstance(call.call, Call)]
+    found = [
+        call
+        for call in walk.score_calls(reads.make_traced_reads(trace))
+        if isinstance(call.call, ReadCall)
+    ]
     assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
     assert len(found) > 25
 
 
 def read_ns(trace: TraceFolder, path: str) -> float:
     """What the traced reads of a file's pages took, without the tracers' own."""
-    of = reads.traced(trace)
-    each = [c for c in walk.calls(of) if c.path == path and isinstance(c.call, Call)]
-    return sum(t.ns for t in score.times_of(of, each))
+    of = reads.make_traced_reads(trace)
+    each = [c for c in walk.score_calls(of) if c.path == path and isinstance(c.call, ReadCall)]
+    return sum(t.ns for t in score.time_calls(of, each))
 
 
 @pytest.mark.parametrize("compression", ["none", "lzo", "zlib"])
@@ -163,9 +173,9 @@ def test_a_first_open_after_a_mount(board: QemuBoard, tmp_path: Path) -> None:
     again = "m=$PWD; d=$(grep $m /proc/mounts | cut -d' ' -f1); cd /; umount $m"
     made = [*packed(10, 200), again, "mount -t jffs2 $d $m; cd $m"]
     trace = traced(board, tmp_path / "t", made)
-    of = reads.traced(trace, mounted=True)
-    opens = [c for c in walk.calls(of) if isinstance(c.call, FirstOpen)]
+    of = reads.make_traced_reads(trace, mounted=True)
+    opens = [c for c in walk.score_calls(of) if isinstance(c.call, FirstOpen)]
     assert [c.path for c in opens if c.same] == ["/b10", "/b200"]
-    for t in score.times_of(of, opens):
-        by = times.instructions("jffs2", of.kernel)
+    for t in score.time_calls(of, opens):
+        by = times.find_instructions("jffs2", of.kernel)
         assert t.foretold_ns(by) == pytest.approx(t.ns, rel=0.03)

@@ -13,8 +13,8 @@ from readtraces import AT_RANDOM, DROP, IN_ORDER, PAGES, histories, packed, piec
 
 from nandlab.board.qemu import QemuBoard
 from nandlab.model import score, walk
-from nandlab.model.reads import Call
-from nandlab.model.walk import Scored
+from nandlab.model.reads import ReadCall
+from nandlab.model.walk import ScoredCall
 from nandlab.trace import reads
 from nandlab.trace.folder import TraceFolder
 
@@ -34,12 +34,12 @@ def ubifs(compression: str, **options: str) -> dict[str, Any]:
     }
 
 
-def foretold(trace: TraceFolder) -> tuple[list[Scored], list[Scored]]:
+def foretold(trace: TraceFolder) -> tuple[list[ScoredCall], list[ScoredCall]]:
     """Calls that read a page, and first opens; all that are known as foretold."""
-    found = [c for c in walk.calls(reads.traced(trace)) if c.known]
+    found = [c for c in walk.score_calls(reads.make_traced_reads(trace)) if c.known]
     assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
-    pages = [c for c in found if isinstance(c.call, Call)]
-    return pages, [c for c in found if not isinstance(c.call, Call)]
+    pages = [c for c in found if isinstance(c.call, ReadCall)]
+    return pages, [c for c in found if not isinstance(c.call, ReadCall)]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_ubifs_reads_nodes_of_its_index_on_the_way(
     assert {c.path for c in opens} == {c.path for c in pages}
     assert len(opens) == FILES + 1
     assert len(pages) == PAGES * len(opens)
-    data = sum(len(c.call.pieces) for c in pages if isinstance(c.call, Call))
+    data = sum(len(c.call.pieces) for c in pages if isinstance(c.call, ReadCall))
     asked = sum(c.events.get("MTD_READ", 0) for c in pages)
     assert asked > data  # nodes of the index were among them
 
@@ -72,7 +72,7 @@ def test_ubifs_short_pages_and_opens_take_what_is_foretold(
     trace = traced(board, tmp_path / "t", made, command, **ubifs(compression))
     pages, opens = foretold(trace)
     assert len(pages) == len(opens) == len(sizes)
-    found = score.summary(reads.traced(trace), [*pages, *opens])
+    found = score.summarise_scores(reads.make_traced_reads(trace), [*pages, *opens])
     assert abs(found["undisturbed"]["total"]) < 0.005
     assert found["undisturbed"]["max"] < 0.02
     still = [abs(o["error"]) for o in found["opens"] if not (o["disturbed"] or o["ticked"])]

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from nandlab.model import packers, rewritten
-from nandlab.model.fragments import file_map
-from nandlab.model.reads import PAGE
-from nandlab.model.rewritten import Anew
-from nandlab.model.unpack import tokens
-from nandlab.onflash.layout import HOLE, Layout, Piece
+from nandlab.model import packers, rewrite
+from nandlab.model.fragments import map_file
+from nandlab.model.reads import PAGE_BYTES
+from nandlab.model.rewrite import RewrittenFile
+from nandlab.model.tokencount import count_tokens
+from nandlab.onflash.layout import HOLE, FilePiece, Layout
 
 FILE, BLOCK = 5, 1 << 17
 CHANCE = random.Random(1)
@@ -35,28 +35,35 @@ def in_pieces(
     """A file in pieces of so many bytes, each packed by itself, or as it is."""
     stored, pieces, at = {}, [], 68
     for offset in range(0, len(data), size):
-        packed = packers.jffs2(data[offset : offset + size], PAGE, tried)
+        packed = packers.pack_for_jffs2(data[offset : offset + size], PAGE_BYTES, tried)
         stored[at] = packed.data
         count = len(packed.data)
-        pieces.append(Piece(FILE, offset, packed.plain, at, count, 0, packed.packing, packed.plain))
+        pieces.append(
+            FilePiece(FILE, offset, packed.plain, at, count, 0, packed.packing, packed.plain)
+        )
         at += count + 100
     return replace(chip(stored), pieces=pieces, sizes={FILE: len(data)}, filesystem=of)
 
 
-def anew(of: Layout) -> Anew:
-    found = rewritten.pieces(of, FILE)
-    assert isinstance(found, Anew)
+def anew(of: Layout) -> RewrittenFile:
+    found = rewrite.rewrite_file(of, FILE)
+    assert isinstance(found, RewrittenFile)
     return found
 
 
 def test_pages_are_put_together_and_packed() -> None:
-    data = TEXT[: 3 * PAGE + 100]
+    data = TEXT[: 3 * PAGE_BYTES + 100]
     found = anew(in_pieces(data, 1000))
-    wanted = [packers.jffs2(data[i : i + PAGE], PAGE, ["lzo"]) for i in range(0, len(data), PAGE)]
+    wanted = [
+        packers.pack_for_jffs2(data[i : i + PAGE_BYTES], PAGE_BYTES, ["lzo"])
+        for i in range(0, len(data), PAGE_BYTES)
+    ]
     nodes = found.layout.pieces
     assert [(p.stored, p.packing) for p in nodes] == [(len(w.data), w.packing) for w in wanted]
     assert [p.at for p in nodes][:2] == [68, 68 + -(-nodes[0].stored // 4) * 4 + 68]
-    assert [found.tokens(p) for p in nodes[:3]] == [tokens("lzo", w.data, PAGE) for w in wanted[:3]]
+    assert [found.tokens(p) for p in nodes[:3]] == [
+        count_tokens("lzo", w.data, PAGE_BYTES) for w in wanted[:3]
+    ]
     assert found.estimated == 0
 
 
@@ -84,7 +91,7 @@ def test_a_node_that_its_block_cuts_is_what_its_kernel_makes_of_it(
 
 
 def test_a_summary_takes_room_from_its_block() -> None:
-    of = in_pieces(CHANCE.randbytes(40 * PAGE), PAGE)
+    of = in_pieces(CHANCE.randbytes(40 * PAGE_BYTES), PAGE_BYTES)
     bare, summed = (
         [p for p in anew(each).layout.pieces if p.at < BLOCK]
         for each in (of, replace(of, counts={"summary": 1}))
@@ -96,36 +103,41 @@ def test_a_summary_takes_room_from_its_block() -> None:
 
 
 def test_holes_of_whole_pages_stay_and_others_are_zeroes() -> None:
-    of = in_pieces(TEXT[: 3 * PAGE], PAGE)
+    of = in_pieces(TEXT[: 3 * PAGE_BYTES], PAGE_BYTES)
     first, _, last = of.pieces
-    hole = Piece(FILE, PAGE, PAGE, 7, 0, 0, HOLE, PAGE)
+    hole = FilePiece(FILE, PAGE_BYTES, PAGE_BYTES, 7, 0, 0, HOLE, PAGE_BYTES)
     found = anew(replace(of, pieces=[first._replace(bytes=100), hole, last]))
-    wanted = packers.jffs2(TEXT[:100] + bytes(PAGE - 100), PAGE, ["lzo"])
-    assert [(p.offset, p.bytes) for p in found.layout.pieces] == [(0, PAGE), (2 * PAGE, PAGE)]
+    wanted = packers.pack_for_jffs2(TEXT[:100] + bytes(PAGE_BYTES - 100), PAGE_BYTES, ["lzo"])
+    assert [(p.offset, p.bytes) for p in found.layout.pieces] == [
+        (0, PAGE_BYTES),
+        (2 * PAGE_BYTES, PAGE_BYTES),
+    ]
     assert found.layout.pieces[0].stored == len(wanted.data)
 
 
 def test_where_the_content_is_not_known_its_pieces_tell() -> None:
-    of = in_pieces(TEXT[: 2 * PAGE], 1000)
+    of = in_pieces(TEXT[: 2 * PAGE_BYTES], 1000)
     unread = replace(of, bytes_at=None)
     foreign = replace(of, pieces=[of.pieces[0]._replace(packing="rubinmips"), *of.pieces[1:]])
-    first = [p for p in of.pieces if p.offset < PAGE]
-    share = [min(p.bytes, PAGE - p.offset) / p.plain for p in first]
+    first = [p for p in of.pieces if p.offset < PAGE_BYTES]
+    share = [min(p.bytes, PAGE_BYTES - p.offset) / p.plain for p in first]
     stored = sum(s * p.stored for s, p in zip(share, first, strict=True))
     for each in (unread, foreign):
         found = anew(each)
         assert found.estimated == 2
         assert found.layout.pieces[0].stored == round(stored)
-        assert file_map(each, FILE).estimated == 2
+        assert map_file(each, FILE).estimated == 2
     damaged = anew(replace(of, bytes_at=lambda at, count: b"\xff" * count))
     assert damaged.estimated == 2
     # a page that is one node would be that node again
-    assert anew(replace(in_pieces(TEXT[: 2 * PAGE], PAGE), bytes_at=None)).estimated == 0
+    assert (
+        anew(replace(in_pieces(TEXT[: 2 * PAGE_BYTES], PAGE_BYTES), bytes_at=None)).estimated == 0
+    )
     # what is not packed needs no content
     assert anew(replace(in_pieces(TEXT, 700, ()), bytes_at=None)).estimated == 0
 
 
 def test_a_map_of_many_files_packs_nothing() -> None:
-    of = in_pieces(TEXT[: 2 * PAGE], 1000)
-    assert file_map(of, FILE, exact=False).estimated == 2
-    assert file_map(of, FILE).estimated == 0
+    of = in_pieces(TEXT[: 2 * PAGE_BYTES], 1000)
+    assert map_file(of, FILE, exact=False).estimated == 2
+    assert map_file(of, FILE).estimated == 0

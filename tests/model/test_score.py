@@ -9,11 +9,11 @@ from pathlib import Path
 import duckdb
 
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.model import walk
-from nandlab.model.score import _brief
-from nandlab.onflash.jffs2nodes import Dropped
-from nandlab.onflash.layout import Extent, Kind, Layout, Piece
+from nandlab.model.score import _format_pages
+from nandlab.onflash.jffs2nodes import DroppedNode
+from nandlab.onflash.layout import ByteKind, Extent, FilePiece, Layout
 
 FILE, FLASH, HEADER = 2, 2048, 68
 COLUMNS = ("seq", "parent", "event", "start_ns", "latency_ns", "pid", "object", "offset", "size")
@@ -47,22 +47,22 @@ def call(seq: int, page: int, *reads: tuple[int, int]) -> list[tuple[int | str, 
     return rows
 
 
-def node(page: int, at: int) -> Piece:
-    return Piece(FILE, 4096 * page, 4096, at + HEADER, 1000, 0, "lzo", 4096)
+def node(page: int, at: int) -> FilePiece:
+    return FilePiece(FILE, 4096 * page, 4096, at + HEADER, 1000, 0, "lzo", 4096)
 
 
-def traced(path: Path, *rows: tuple[int | str, ...], lost: int | None = None) -> walk.Traced:
+def traced(path: Path, *rows: tuple[int | str, ...], lost: int | None = None) -> walk.ChipTrace:
     """lost: a page of the file of which a node could not be read."""
     pieces = [node(page, FLASH * page) for page in range(3)]
     extents = [
-        Extent(0, 3 * FLASH, Kind.USER, "data", FILE),
-        Extent(3 * FLASH, (1 << 20) - 3 * FLASH, Kind.FREE, "erased", 0),
+        Extent(0, 3 * FLASH, ByteKind.USER, "data", FILE),
+        Extent(3 * FLASH, (1 << 20) - 3 * FLASH, ByteKind.FREE, "erased", 0),
     ]
     own = {FILE: "/a"}, {FILE: 3 * 4096}
     layout = Layout("jffs2", 1 << 20, 1 << 17, FLASH, extents, *own, pieces, {})
-    chip = load("chips", "apf27", ChipModel)
-    dropped = [] if lost is None else [Dropped(0, 9, "", "inode", FILE, lost * 4096, 4096)]
-    return walk.Traced("t", "jffs2", chip, BOARD, table(path, rows), layout, dropped)
+    chip = load_noun("chips", "apf27", ChipModel)
+    dropped = [] if lost is None else [DroppedNode(0, 9, "", "inode", FILE, lost * 4096, 4096)]
+    return walk.ChipTrace("t", "jffs2", chip, BOARD, table(path, rows), layout, dropped)
 
 
 def reads_of(place: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -71,7 +71,7 @@ def reads_of(place: int) -> tuple[tuple[int, int], tuple[int, int]]:
 
 def test_calls_as_foretold(tmp_path: Path) -> None:
     rows = [row for page in range(3) for row in call(1000 * (page + 1), page, *reads_of(page))]
-    found = walk.calls(traced(tmp_path / "e.parquet", *rows))
+    found = walk.score_calls(traced(tmp_path / "e.parquet", *rows))
     assert [(c.told, c.same, c.known) for c in found] == [([p], True, True) for p in range(3)]
 
 
@@ -82,7 +82,7 @@ def test_a_page_that_is_read_where_nothing_is_written_was_in_the_write_buffer(
     moved = call(1000, 0, *reads_of(9))
     later = [*call(2000, 1, *reads_of(1)), *call(3000, 0, *reads_of(9)), *call(4000, 2)]
     of = traced(tmp_path / "e.parquet", *moved, *later)
-    found = walk.calls(of)
+    found = walk.score_calls(of)
     assert [(c.told, c.known) for c in found] == [
         ([9], False),
         ([1], True),
@@ -96,12 +96,12 @@ def test_after_a_page_that_is_not_known_the_buffer_has_what_was_read(tmp_path: P
     """The first call read flash page 1 and left it in the buffer; so the second takes none."""
     second = [row for row in call(2000, 1, *reads_of(1)) if row[2] != "FLASH_READ"]
     rows = [*call(1000, 0, *reads_of(1)), *second, *call(3000, 2, *reads_of(2))]
-    found = walk.calls(traced(tmp_path / "e.parquet", *rows, lost=0))
+    found = walk.score_calls(traced(tmp_path / "e.parquet", *rows, lost=0))
     assert [(c.told, c.known) for c in found] == [([1], False), ([], True), ([2], True)]
     assert all(c.same for c in found[1:])
 
 
 def test_of_a_call_of_many_pages_the_first_are_told() -> None:
-    assert _brief([]) == "[]"
-    assert _brief(range(5, 17)) == f"[{', '.join(map(str, range(5, 17)))}]"
-    assert _brief(range(13)) == "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... 13 in all]"
+    assert _format_pages([]) == "[]"
+    assert _format_pages(range(5, 17)) == f"[{', '.join(map(str, range(5, 17)))}]"
+    assert _format_pages(range(13)) == "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... 13 in all]"

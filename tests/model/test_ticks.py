@@ -6,20 +6,20 @@ from __future__ import annotations
 import pytest
 
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.model import times
-from nandlab.model.every import State
-from nandlab.model.reads import Pieces
-from nandlab.model.ticks import SETTING_NS, SIMULATING, TICK_NS, Timer
-from nandlab.onflash.layout import Layout, Piece
+from nandlab.model.kernelstate import KernelState
+from nandlab.model.reads import FilePieces
+from nandlab.model.ticks import SET_LATE_NS, SIMULATING_INSTRUCTIONS, TICK_NS, TickTimer
+from nandlab.onflash.layout import FilePiece, Layout
 
 PAGE_NS, COST = 62_000, 2_500
 """A tick takes 10 us at 4 ns an instruction."""
 
 
-def timer(before_ns: int = 500_000) -> Timer:
+def timer(before_ns: int = 500_000) -> TickTimer:
     """Of a board on which the next tick is due so long after now, which is 4 ms less that."""
-    made = Timer(TICK_NS - before_ns, 4, COST)
+    made = TickTimer(TICK_NS - before_ns, 4, COST)
     assert made.due_ns == TICK_NS
     return made
 
@@ -45,7 +45,7 @@ def test_a_tick_while_the_chip_works_takes_what_outlasts_the_chip() -> None:
 
 def test_a_tick_is_late_by_the_chips_time_since_its_interrupt_was_set() -> None:
     """It is due at 80 us, and comes 53 us later, by which time a call of 92 us has ended."""
-    late = PAGE_NS - SIMULATING * 4
+    late = PAGE_NS - SIMULATING_INSTRUCTIONS * 4
     assert delay(80_000, 10_000, 20_000) == 0
     assert delay(80_000, 10_000, 9_000 + late) == COST * 4
     assert delay(80_000, 10_000, 7_000 + late) == 0
@@ -55,9 +55,9 @@ def test_the_interrupt_is_set_again_once_it_is_too_late() -> None:
     of = timer()
     begin = TICK_NS - 500_000
     assert [of.waited(begin + n * 70_000, PAGE_NS) for n in range(2)] == [0, 0]
-    assert of.late_ns == of.added_ns == SETTING_NS
-    assert of.ran(TICK_NS + SETTING_NS) == 0
-    assert of.ran(TICK_NS + SETTING_NS + 1) == 1
+    assert of.late_ns == of.added_ns == SET_LATE_NS
+    assert of.ran(TICK_NS + SET_LATE_NS) == 0
+    assert of.ran(TICK_NS + SET_LATE_NS + 1) == 1
     assert (of.due_ns, of.late_ns) == (2 * TICK_NS, 0)
 
 
@@ -70,17 +70,17 @@ def test_a_copy_goes_on_alone() -> None:
 def test_a_calls_stretches_come_to_its_instructions() -> None:
     flash, header = 2048, 68
     pieces = [
-        Piece(2, 0, 3000, header, 4096, 0, "", 4096),
-        Piece(2, 3000, 1096, 40 * flash + header, 1096, 0, "", 1096),
+        FilePiece(2, 0, 3000, header, 4096, 0, "", 4096),
+        FilePiece(2, 3000, 1096, 40 * flash + header, 1096, 0, "", 1096),
     ]
     of = Layout("jffs2", 1 << 20, 1 << 17, flash, [], {2: "/a"}, {2: 4096}, pieces, {})
-    call = State(of).read(Pieces(of, 2), 0)
-    by = times.instructions("jffs2", "6.1")
+    call = KernelState(of).read(FilePieces(of, 2), 0)
+    by = times.find_instructions("jffs2", "6.1")
     traced = {"MTD_READ": 400.0, "FLASH_READ": 300.0, "FLASH_HIT": 20.0}
-    found = times.stretches(call, by, traced)
+    found = times.split_stretches(call, by, traced)
     assert len(found) == 1 + len(call.flash) == 5
-    page_ns = times.page_of(load("chips", "apf27", ChipModel))
-    whole = times.ns(call, by, page_ns, 1) - len(call.flash) * page_ns
+    page_ns = times.compute_chip_page_ns(load_noun("chips", "apf27", ChipModel))
+    whole = times.compute_call_ns(call, by, page_ns, 1) - len(call.flash) * page_ns
     assert sum(found) == pytest.approx(whole + 720)
     assert min(found) > 0
     # a node's checksum comes after its last page, and before the next node's

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.model import packers, rewritten, times, unpack
-from nandlab.model.every import State
-from nandlab.model.fragments import calls
-from nandlab.model.reads import Pieces, Read
-from nandlab.model.ubifs import Ubifs
-from nandlab.onflash.index import Branch, Entry, Index, IndexNode
-from nandlab.onflash.layout import Layout, Piece
-from nandlab.onflash.ubifs import DATA_KEY, INODE_KEY, NAME_KEY, ROOT, leaf_key
+from nandlab.model import packers, rewrite, times, tokencount
+from nandlab.model.fragments import foretell_reads
+from nandlab.model.kernelstate import KernelState
+from nandlab.model.reads import FilePieces, MtdRead
+from nandlab.model.ubifs import UbifsReader
+from nandlab.onflash.index import Branch, Index, IndexEntry, IndexNode
+from nandlab.onflash.layout import FilePiece, Layout
+from nandlab.onflash.ubifs import DATA_KEY, INODE_KEY, NAME_KEY, ROOT_INODE, make_leaf_key
 
 FILE, FLASH, PAGE = 65, 2048, 4096
 NAME, INODE = 50 * FLASH, 51 * FLASH
@@ -26,27 +26,29 @@ DATA = {0: 0, 1: 4 * FLASH, 3: 8 * FLASH}
 
 def layout() -> Layout:
     """A file of four pages under an index of two levels."""
-    name = leaf_key(ROOT, NAME_KEY, 7)
-    data = {page: Branch(leaf_key(FILE, DATA_KEY, page), at, 4144) for page, at in DATA.items()}
-    low = (Branch(name, NAME, 60), Branch(leaf_key(FILE, INODE_KEY), INODE, 160), data[0])
+    name = make_leaf_key(ROOT_INODE, NAME_KEY, 7)
+    data = {
+        page: Branch(make_leaf_key(FILE, DATA_KEY, page), at, 4144) for page, at in DATA.items()
+    }
+    low = (Branch(name, NAME, 60), Branch(make_leaf_key(FILE, INODE_KEY), INODE, 160), data[0])
     high = (data[1], data[3])
     nodes = {
         LOW: IndexNode(LOW, 88, 0, low),
         HIGH: IndexNode(HIGH, 68, 0, high),
         TOP: IndexNode(TOP, 68, 1, (Branch(name, LOW, 88), Branch(data[1].key, HIGH, 68))),
     }
-    index = Index(TOP, nodes, {NAME: Entry(name, NAME, ROOT, FILE)})
-    pieces = [Piece(FILE, p * PAGE, PAGE, at + 48, PAGE, 0, "", PAGE) for p, at in DATA.items()]
+    index = Index(TOP, nodes, {NAME: IndexEntry(name, NAME, ROOT_INODE, FILE)})
+    pieces = [FilePiece(FILE, p * PAGE, PAGE, at + 48, PAGE, 0, "", PAGE) for p, at in DATA.items()]
     of = {FILE: "/a"}, {FILE: 4 * PAGE}
     return Layout("ubifs", 1 << 20, 1 << 17, FLASH, [], *of, pieces, {}, index=index)
 
 
-def flash(state: State, page: int) -> list[int]:
-    return state.read(Pieces(state.reader.layout, FILE), page).flash
+def flash(state: KernelState, page: int) -> list[int]:
+    return state.read(FilePieces(state.reader.layout, FILE), page).flash
 
 
 def test_a_page_is_found_through_the_index_nodes_that_are_not_in_memory() -> None:
-    state = State(layout())
+    state = KernelState(layout())
     assert flash(state, 0) == [62, 60, 0, 1, 2]
     assert flash(state, 1) == [61, 4, 5, 6]
     assert flash(state, 1) == [4, 5]  # page 6 is in the NAND core's buffer, but not for long
@@ -54,27 +56,27 @@ def test_a_page_is_found_through_the_index_nodes_that_are_not_in_memory() -> Non
 
 
 def test_a_hole_is_looked_up_and_what_is_past_the_end_is_not() -> None:
-    state = State(layout())
+    state = KernelState(layout())
     assert flash(state, 2) == [62, 61]
-    assert flash(State(layout()), 4) == []
+    assert flash(KernelState(layout()), 4) == []
 
 
 def test_a_first_open_reads_the_name_and_the_inode() -> None:
-    state = State(layout())
-    assert state.first_open(FILE, ROOT).flash == [62, 60, 50, 51]
-    assert state.first_open(FILE, ROOT).flash == []  # the inode's page is in the buffer
-    assert state.reader.opened([Read(NAME, 60), Read(INODE, 160)]) == FILE
-    assert state.reader.opened([Read(NAME, 60)]) is None
+    state = KernelState(layout())
+    assert state.first_open(FILE, ROOT_INODE).flash == [62, 60, 50, 51]
+    assert state.first_open(FILE, ROOT_INODE).flash == []  # the inode's page is in the buffer
+    assert state.reader.opened([MtdRead(NAME, 60), MtdRead(INODE, 160)]) == FILE
+    assert state.reader.opened([MtdRead(NAME, 60)]) is None
 
 
 def test_what_a_call_and_an_open_do() -> None:
-    state = State(layout())
-    opened = times.opening(state.first_open(FILE, ROOT))
+    state = KernelState(layout())
+    opened = times.count_open_amounts(state.first_open(FILE, ROOT_INODE))
     assert opened == {
         "open": 1, "open_node": 2, "read": 4, "hit": 0, "index": 2, "branch": 2 + 3,
         "copied": 68 + 88 + 60 + 160,
     }  # fmt: skip
-    found = times.amounts(state.read(Pieces(state.reader.layout, FILE), 1))
+    found = times.count_call_amounts(state.read(FilePieces(state.reader.layout, FILE), 1))
     assert found == {
         "call": 1, "read": 4, "hit": 0, "index": 1, "branch": 2, "copied": 68 + 48,
         "node": 1, "part_byte": PAGE, "zero": 0,
@@ -82,70 +84,72 @@ def test_what_a_call_and_an_open_do() -> None:
 
 
 def test_a_name_that_is_in_memory_is_no_node_that_an_open_reads() -> None:
-    state = State(layout())
-    state.saw(Read(NAME, 60))
-    assert times.opening(state.first_open(FILE, ROOT))["open_node"] == 1
+    state = KernelState(layout())
+    state.saw(MtdRead(NAME, 60))
+    assert times.count_open_amounts(state.first_open(FILE, ROOT_INODE))["open_node"] == 1
 
 
 def test_a_short_node_is_unpacked_with_room_for_a_page() -> None:
     plain = b"".join(b"%d " % n for n in range(300))
-    packed = packers.ubifs(plain, "zlib").data
-    piece = Piece(FILE, 0, len(plain), 48, len(packed), 0, "zlib", len(plain))
+    packed = packers.pack_for_ubifs(plain, "zlib").data
+    piece = FilePiece(FILE, 0, len(plain), 48, len(packed), 0, "zlib", len(plain))
     of = replace(layout(), pieces=[piece], bytes_at=lambda at, n: packed, unpack_room=PAGE)
-    assert Pieces(of, FILE).tokens(piece) == unpack.tokens("zlib", packed, len(plain), PAGE)
-    assert Pieces(of, FILE).tokens(piece) != unpack.tokens("zlib", packed, len(plain))
+    assert FilePieces(of, FILE).tokens(piece) == tokencount.count_tokens(
+        "zlib", packed, len(plain), PAGE
+    )
+    assert FilePieces(of, FILE).tokens(piece) != tokencount.count_tokens("zlib", packed, len(plain))
 
 
 def test_what_other_reads_load_is_in_memory() -> None:
-    state = State(layout())
+    state = KernelState(layout())
     for at, count in ((TOP, 68), (HIGH, 68), (NAME, 60)):
-        state.saw(Read(at, count))
+        state.saw(MtdRead(at, count))
     assert flash(state, 1) == [4, 5, 6]
     assert state.first_open(FILE).flash == [60, 51]
 
 
 def test_a_node_that_is_read_again_was_dropped_with_all_below() -> None:
-    state = State(layout())
+    state = KernelState(layout())
     flash(state, 0)
     flash(state, 1)
-    state.saw(Read(TOP, 68))
+    state.saw(MtdRead(TOP, 68))
     assert flash(state, 1) == [61, 4, 5, 6]
     state.reader.drop()
     assert flash(state, 1)[:2] == [62, 61]
 
 
 def test_a_copy_does_not_learn_what_the_other_does() -> None:
-    state = State(layout())
+    state = KernelState(layout())
     other = state.copy()
     flash(state, 0)
     assert flash(other, 0) == [62, 60, 0, 1, 2]
 
 
 def test_a_trace_that_begins_with_an_index_in_memory_is_refused() -> None:
-    reader = Ubifs(layout(), {}, mounted=False)
-    reader.begun([Read(90 * FLASH, 64), Read(TOP, 68), Read(LOW, 88)])
+    reader = UbifsReader(layout(), {}, mounted=False)
+    reader.begun([MtdRead(90 * FLASH, 64), MtdRead(TOP, 68), MtdRead(LOW, 88)])
     reader.begun([])
     with pytest.raises(UsageError, match="was in memory when the trace began"):
-        reader.begun([Read(DATA[0], 4144), Read(TOP, 68)])
+        reader.begun([MtdRead(DATA[0], 4144), MtdRead(TOP, 68)])
 
 
-def in_a_row(gaps: tuple[int, ...] = (), pages: int = 40) -> State:
+def in_a_row(gaps: tuple[int, ...] = (), pages: int = 40) -> KernelState:
     """A file in nodes that lie one after the other, read with bulk-read; gaps: pages before which
     they do not."""
     at, pieces = 0, []
     for page in range(pages):
         at += FLASH * (page in gaps)
-        pieces.append(Piece(FILE, page * PAGE, PAGE, at + 48, PAGE, 0, "", PAGE))
+        pieces.append(FilePiece(FILE, page * PAGE, PAGE, at + 48, PAGE, 0, "", PAGE))
         at += 48 + PAGE
     of = replace(layout(), pieces=pieces, nodes={FILE: []}, sizes={FILE: pages * PAGE})
-    return State(Ubifs.completed(of), {"bulk_read": "on"})
+    return KernelState(UbifsReader.completed(of), {"bulk_read": "on"})
 
 
-def data_bytes(state: State, page: int) -> list[int]:
+def data_bytes(state: KernelState, page: int) -> list[int]:
     """Of each read that is none of the index."""
     assert state.reader.layout.index is not None
     index = state.reader.layout.index.nodes
-    file = Pieces(state.reader.layout, FILE)
+    file = FilePieces(state.reader.layout, FILE)
     return [read.bytes for read in state.reader.page(file, page) if read.at not in index]
 
 
@@ -162,12 +166,14 @@ def test_the_third_page_in_a_row_is_read_with_those_that_lie_behind_it() -> None
 
 def test_a_file_written_anew_has_an_index_with_full_nodes() -> None:
     pages = 20
-    pieces = [Piece(FILE, p * PAGE, PAGE, p * 8192 + 48, PAGE, 0, "", PAGE) for p in range(pages)]
+    pieces = [
+        FilePiece(FILE, p * PAGE, PAGE, p * 8192 + 48, PAGE, 0, "", PAGE) for p in range(pages)
+    ]
     of = replace(layout(), pieces=pieces, sizes={FILE: pages * PAGE})
-    anew = rewritten.pieces(of, FILE)
-    state = State(anew.layout)
+    anew = rewrite.rewrite_file(of, FILE)
+    state = KernelState(anew.layout)
     opened = state.first_open(FILE)
-    told = list(calls(anew.layout, anew, range(pages), state))
+    told = list(foretell_reads(anew.layout, anew, range(pages), state))
     # three index nodes of level 0 over 22 leaves: the first holds a name, an inode, six pages
     assert [c.page for c in told if len(c.accesses) > 3] == [6, 14]
     assert len(opened.flash) == 1  # index, name and inode lie in one page

@@ -5,27 +5,27 @@ from __future__ import annotations
 
 import pytest
 
-from nandlab.model.every import State
-from nandlab.model.reads import Pieces
-from nandlab.onflash.layout import Layout, Piece
+from nandlab.model.kernelstate import KernelState
+from nandlab.model.reads import FilePieces
+from nandlab.onflash.layout import FilePiece, Layout
 
 FILE = 257
 
 
-def state(chunk: int, writesize: int, size: int, *stored: int, **options: str) -> State:
+def state(chunk: int, writesize: int, size: int, *stored: int, **options: str) -> KernelState:
     """A file whose chunks with these numbers are stored, in reverse order, from page 100 down."""
     pieces = [
-        Piece(FILE, n * chunk, count, (100 - n) * writesize, count, 0, "", count)
+        FilePiece(FILE, n * chunk, count, (100 - n) * writesize, count, 0, "", count)
         for n in stored
         if (count := min(chunk, size - n * chunk))
     ]
     of = {FILE: "/a"}, {FILE: size}
     shape = 1 << 20, 1 << 17, writesize
-    return State(Layout("yaffs2", *shape, [], *of, pieces, {}, chunk_bytes=chunk), options)
+    return KernelState(Layout("yaffs2", *shape, [], *of, pieces, {}, chunk_bytes=chunk), options)
 
 
-def flash(of: State, page: int) -> list[int]:
-    return of.read(Pieces(of.reader.layout, FILE), page).flash
+def flash(of: KernelState, page: int) -> list[int]:
+    return of.read(FilePieces(of.reader.layout, FILE), page).flash
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_without_the_cache_a_page_of_the_flash_is_read_for_each_part_of_it() -> 
 
 def test_the_end_that_a_write_went_past_may_be_in_memory() -> None:
     pieces = [
-        Piece(FILE, 0, 2048, 0, 2048, 0, "", 2048),
-        Piece(FILE, 2048, 900, 2048, 900, 0, "", 900),
+        FilePiece(FILE, 0, 2048, 0, 2048, 0, "", 2048),
+        FilePiece(FILE, 2048, 900, 2048, 900, 0, "", 900),
     ]
     for size, sure in ((2948, True), (20000, False)):
         of = Layout(
@@ -83,5 +83,5 @@ def test_the_end_that_a_write_went_past_may_be_in_memory() -> None:
             {},
             chunk_bytes=2048,
         )
-        assert State(of).reader.sure(Pieces(of, FILE), 0) == sure
-        assert State(of, mounted=True).reader.sure(Pieces(of, FILE), 0)
+        assert KernelState(of).reader.sure(FilePieces(of, FILE), 0) == sure
+        assert KernelState(of, mounted=True).reader.sure(FilePieces(of, FILE), 0)

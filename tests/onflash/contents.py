@@ -7,7 +7,7 @@ import zlib
 from collections import defaultdict
 
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.layout import HOLE, Layout, Piece
+from nandlab.onflash.layout import HOLE, FilePiece, Layout
 
 DEFLATE = {"jffs2": zlib.MAX_WBITS, "ubifs": -zlib.MAX_WBITS}
 
@@ -27,7 +27,7 @@ def rtime(packed: bytes, plain_bytes: int) -> bytes:
 
 def sums(partition: Partition, layout: Layout) -> dict[str, tuple[int, int | None]]:
     """Size and CRC-32 of each regular file by path; no CRC where this host cannot unpack."""
-    of: dict[int, list[Piece]] = defaultdict(list)
+    of: dict[int, list[FilePiece]] = defaultdict(list)
     for piece in layout.pieces:
         of[piece.owner].append(piece)
     return {
@@ -37,7 +37,7 @@ def sums(partition: Partition, layout: Layout) -> dict[str, tuple[int, int | Non
     }
 
 
-def _crc(partition: Partition, layout: Layout, size: int, pieces: list[Piece]) -> int | None:
+def _crc(partition: Partition, layout: Layout, size: int, pieces: list[FilePiece]) -> int | None:
     content = bytearray(size)
     for p in pieces:
         block, at = divmod(p.at, partition.erasesize)

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from place import Place
 from smalltrial import skip_where_refused
 
-from nandlab.board.cargo import cargo
+from nandlab.board.cargo import make_cargo
 from nandlab.board.job import Board, Job, JobRecord, Step
 from nandlab.chip import image as chipimage
-from nandlab.chip import simulated
+from nandlab.chip import simnand
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.every import decode
+from nandlab.onflash.decoders import decode_layout
 from nandlab.onflash.layout import Layout
 from nandlab.plan.medium import MOUNTPOINT
-from nandlab.trial import medium
+from nandlab.trial import mediumsteps
 from nandlab.trial import steps as trial
 
 PLAY = Step("play", f"fsops operations {MOUNTPOINT}")
@@ -48,7 +48,7 @@ class After:
 
 
 def after(
-    board: Board, place: Place, operations: str, *more: Step, image: str = simulated.IMAGE
+    board: Board, place: Place, operations: str, *more: Step, image: str = simnand.IMAGE_FILE
 ) -> After:
     """Plays operations on a file system, runs more steps, unmounts, and brings the chip back.
 
@@ -56,12 +56,12 @@ def after(
     """
     spec = place.spec
     skip_where_refused(spec, board)
-    hold = cargo(spec.virtual, spec.cells_bytes, back_bytes=spec.image_bytes)
+    hold = make_cargo(spec.virtual, spec.cells_bytes, back_bytes=spec.image_bytes)
     steps = (
-        *trial.setup(spec),
+        *trial.make_mounted_steps(spec),
         PLAY,
         *more,
-        medium.unmount(spec),
+        mediumsteps.make_unmount_step(spec),
         Step("save", f"set -o pipefail; cat {image} | {hold.put()}"),
     )
     record = asyncio.run(board.run(Job(steps, {"operations": operations.encode()}, cargo=hold)))
@@ -69,10 +69,10 @@ def after(
     assert failed is None, failed.failure()
     assert record.cargo is not None
     partition = partition_of(place, record.cargo)
-    return After(record, record.cargo, partition, decode(partition, spec.filesystem.name))
+    return After(record, record.cargo, partition, decode_layout(partition, spec.filesystem.name))
 
 
 def partition_of(place: Place, image: bytes) -> Partition:
     ecc = place.spec.chip.ecc
-    chip = chipimage.decode(image)
+    chip = chipimage.decode_image(image)
     return Partition(chip, place.spec.partition_blocks, ecc.strength, ecc.step)

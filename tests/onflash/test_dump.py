@@ -17,13 +17,13 @@ from jffs2made import Made, made
 
 from nandlab.base.errors import UsageError
 from nandlab.chip.image import FACTORY_BAD
-from nandlab.model.fragments import file_map
-from nandlab.model.reads import PAGE
+from nandlab.model.fragments import map_file
+from nandlab.model.reads import PAGE_BYTES
 from nandlab.onflash import dump, jffs2nodes
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.every import decode, found
-from nandlab.onflash.layout import Kind
-from nandlab.onflash.opened import Asked, opened, read
+from nandlab.onflash.decoders import decode_layout, find_filesystem
+from nandlab.onflash.flashfile import FlashFileOptions, open_partition, read_layout
+from nandlab.onflash.layout import ByteKind
 from nandlab.onflash.shape import Shape
 
 SOUND = made(LARGE, 4)
@@ -34,12 +34,12 @@ FINE = made(SMALL, 16, pieces=500)
 @pytest.mark.parametrize(("shape", "pieces"), [(LARGE, 4096), (LARGE, 700), (SMALL, 300)])
 def test_a_dump_is_read_to_the_byte(tmp_path: Path, shape: Shape, pieces: int, order: str) -> None:
     of = made(shape, 32, order=order, pieces=pieces)
-    pages = 3 * (32768 // PAGE)
+    pages = 3 * (32768 // PAGE_BYTES)
     whole = as_file(tmp_path / "oob", of.dump())
     assert known_pages(whole, shape, of) == pages
     bare = as_file(tmp_path / "bare", of.dump(oob=False))
     assert known_pages(bare, shape._replace(oob=0), of) == pages
-    space, _ = read(bare, Asked("jffs2", None, shape._replace(oob=0)))
+    space, _ = read_layout(bare, FlashFileOptions("jffs2", None, shape._replace(oob=0)))
     assert sum(space.sums().values()) == 32 * shape.erase_block
 
 
@@ -47,9 +47,9 @@ def test_a_bad_block_is_left_out_by_its_mark_or_by_padding(tmp_path: Path) -> No
     shape = LARGE
     of = made(shape, 7)
     marked = as_file(tmp_path / "marked", of.dump(mark=1))
-    layout, dropped = read(marked, Asked(None, None, shape), tolerant=True)
+    layout, dropped = read_layout(marked, FlashFileOptions(None, None, shape), tolerant=True)
     assert dropped == []
-    assert layout.sums()[Kind.BAD] == shape.erase_block
+    assert layout.sums()[ByteKind.BAD] == shape.erase_block
     assert known_pages(marked, shape, of) == 24
     per = shape.block_bytes
     padded = bytearray(of.dump(mark=1))
@@ -65,15 +65,15 @@ def test_a_dump_of_each_file_system_has_what_the_chip_has(tmp_path: Path, layout
     path = as_file(tmp_path / "dump", image.nanddump(BLOCKS[layout]))
     name = "yaffs2" if layout == "yaffs1" else layout
     assert not image.bad(FACTORY_BAD)
-    of_chip = decode(Partition(image, BLOCKS[layout]), name)
-    found, dropped = read(path, Asked(None, None, shape), tolerant=True)
+    of_chip = decode_layout(Partition(image, BLOCKS[layout]), name)
+    found, dropped = read_layout(path, FlashFileOptions(None, None, shape), tolerant=True)
     assert (found, dropped) == (of_chip, [])
     if layout in {"jffs2", "yaffs2", "ubifs"}:
         for owner, size in found.sizes.items():
-            assert len(file_map(found, owner).rows) == -(-size // PAGE)
+            assert len(map_file(found, owner).rows) == -(-size // PAGE_BYTES)
     for other in others(shape):
         try:
-            wrong, _ = read(path, Asked(None, None, other), tolerant=True)
+            wrong, _ = read_layout(path, FlashFileOptions(None, None, other), tolerant=True)
         except UsageError:
             continue
         # where half a block is erased, blocks may as well be half as large: no page moves
@@ -88,14 +88,14 @@ def test_ubifs_tells_its_pages_though_a_dump_has_no_spare_areas(tmp_path: Path, 
     cells = np.frombuffer(image.nanddump(BLOCKS["ubifs"]), np.uint8)
     bare = cells.reshape(-1, g.writesize + g.oobsize)[:, : g.writesize].tobytes()
     path = as_file(tmp_path / "bare", bare)
-    right, dropped = read(
-        path, Asked(None, None, Shape(g.writesize, g.erasesize, 0)), tolerant=True
+    right, dropped = read_layout(
+        path, FlashFileOptions(None, None, Shape(g.writesize, g.erasesize, 0)), tolerant=True
     )
-    of_chip = decode(Partition(image, BLOCKS["ubifs"]), "ubifs")
+    of_chip = decode_layout(Partition(image, BLOCKS["ubifs"]), "ubifs")
     assert (right.pieces, dropped) == (of_chip.pieces, [])
     says = f"superblock tells of pages of {g.writesize} bytes, not {page}"
     with pytest.raises(UsageError, match=says):
-        read(path, Asked(None, None, Shape(page, g.erasesize, 0)), tolerant=True)
+        read_layout(path, FlashFileOptions(None, None, Shape(page, g.erasesize, 0)), tolerant=True)
 
 
 def others(shape: Shape) -> list[Shape]:
@@ -190,7 +190,7 @@ def test_what_is_no_dump_is_refused_in_a_line(tmp_path: Path, which: str) -> Non
     path = as_file(tmp_path / which, data)
     for tolerant in (True, False):
         with pytest.raises(UsageError) as e:
-            read(path, Asked(None, None, shape), tolerant=tolerant)
+            read_layout(path, FlashFileOptions(None, None, shape), tolerant=tolerant)
         assert str(e.value).startswith(str(path))
         assert says in str(e.value)
         assert "\n" not in str(e.value)
@@ -209,21 +209,27 @@ def test_why_a_geometry_is_not_the_chips(tmp_path: Path, of: Made, other: Shape,
     dump = of.dump(oob=bool(other.oob) or of.shape == LARGE)
     path = as_file(tmp_path / "dump", dump)
     with pytest.raises(UsageError, match=says):
-        read(path, Asked(None, None if other.oob or of is FINE else 2.0, other), tolerant=True)
+        read_layout(
+            path,
+            FlashFileOptions(None, None if other.oob or of is FINE else 2.0, other),
+            tolerant=True,
+        )
 
 
 def test_a_file_system_of_block_devices_is_named(tmp_path: Path) -> None:
     noise = bytearray(random.Random(5).randbytes(4 * BARE[0].block_bytes))
-    for name, marks in dump.FOREIGN.items():
+    for name, marks in dump.FOREIGN_MARKS.items():
         own = noise.copy()
         for at, mark in marks:
             own[at : at + len(mark)] = mark
         with pytest.raises(
             UsageError, match=f"begins as {name} does, a file system of block devices"
         ):
-            read(as_file(tmp_path / "dump", bytes(own)), Asked(None, None, BARE[0]))
+            read_layout(
+                as_file(tmp_path / "dump", bytes(own)), FlashFileOptions(None, None, BARE[0])
+            )
     with pytest.raises(UsageError, match="no file system that can be read without spare areas"):
-        read(as_file(tmp_path / "dump", bytes(noise)), Asked(None, None, BARE[0]))
+        read_layout(as_file(tmp_path / "dump", bytes(noise)), FlashFileOptions(None, None, BARE[0]))
 
 
 BARE = [shape._replace(oob=0) for shape in (LARGE, SMALL)]
@@ -233,10 +239,12 @@ BARE = [shape._replace(oob=0) for shape in (LARGE, SMALL)]
 def test_a_page_told_too_small_is_seen_by_padding(tmp_path: Path, of: Made, own: Shape) -> None:
     """Without spare areas, all nodes are there with smaller pages too, and N would be wrong."""
     path = as_file(tmp_path / "dump", of.dump(oob=False))
-    layout, dropped = read(path, Asked(None, None, own), tolerant=True)
+    layout, dropped = read_layout(path, FlashFileOptions(None, None, own), tolerant=True)
     assert (dropped, layout.page_seen) == ([], True)
     with pytest.raises(UsageError, match=r"padding.*the chip's pages are larger"):
-        read(path, Asked(None, None, own._replace(page=own.page // 2)), tolerant=True)
+        read_layout(
+            path, FlashFileOptions(None, None, own._replace(page=own.page // 2)), tolerant=True
+        )
 
 
 def test_pages_that_may_be_larger_than_told_are_not_known(tmp_path: Path) -> None:
@@ -249,9 +257,9 @@ def test_pages_that_may_be_larger_than_told_are_not_known(tmp_path: Path) -> Non
     path = as_file(tmp_path / "dump", of.dump(oob=False))
     for page in (1024, 2048):
         own = BARE[0]._replace(page=page)
-        assert not read(path, Asked(None, None, own), tolerant=True)[0].page_seen
+        assert not read_layout(path, FlashFileOptions(None, None, own), tolerant=True)[0].page_seen
     path = as_file(tmp_path / "with", of.dump())
-    assert read(path, Asked(None, None, LARGE), tolerant=True)[0].page_seen
+    assert read_layout(path, FlashFileOptions(None, None, LARGE), tolerant=True)[0].page_seen
 
 
 def summed(of: Made, block: int) -> bytes:
@@ -262,8 +270,8 @@ def summed(of: Made, block: int) -> bytes:
     data = b"\xff" * (size - at - jffs2nodes.SUMMARY_NODE.size - 8)
     data += struct.pack("<II", at, jffs2nodes.SUMMARY_MARK)
     head = struct.pack("<HHI", jffs2nodes.MAGIC, jffs2nodes.SUMMARY, size - at)
-    head += struct.pack("<IIII", jffs2nodes.crc(head), 0, 0, 0)
-    node = struct.pack("<II", jffs2nodes.crc(data), jffs2nodes.crc(head)) + data
+    head += struct.pack("<IIII", jffs2nodes.compute_crc(head), 0, 0, 0)
+    node = struct.pack("<II", jffs2nodes.compute_crc(data), jffs2nodes.compute_crc(head)) + data
     cells[block * size + at : (block + 1) * size] = head + node
     return bytes(cells)
 
@@ -271,10 +279,10 @@ def summed(of: Made, block: int) -> bytes:
 def test_a_larger_erase_block_is_seen_by_where_summaries_lie(tmp_path: Path) -> None:
     path = as_file(tmp_path / "dump", summed(SOUND, 1))
     bare = LARGE._replace(oob=0)
-    assert read(path, Asked(None, None, bare), tolerant=True)[1] == []
+    assert read_layout(path, FlashFileOptions(None, None, bare), tolerant=True)[1] == []
     double = bare._replace(erase_block=2 * LARGE.erase_block)
     with pytest.raises(UsageError, match="1 summaries are not where they say"):
-        read(path, Asked(None, None, double), tolerant=True)
+        read_layout(path, FlashFileOptions(None, None, double), tolerant=True)
 
 
 def test_wrong_bits_of_erased_blocks_do_not_tell_the_file_system(tmp_path: Path) -> None:
@@ -282,10 +290,10 @@ def test_wrong_bits_of_erased_blocks_do_not_tell_the_file_system(tmp_path: Path)
     for block in range(4):
         erased[(block + 1) * LARGE.block_bytes - 5000] &= 0xFB
     dump = as_file(tmp_path / "dump", bytes(erased) + SOUND.dump())
-    assert found(opened(dump, None, LARGE)[0]) == "jffs2"
+    assert find_filesystem(open_partition(dump, None, LARGE)[0]) == "jffs2"
 
 
 def test_a_dump_shorter_than_its_partition_is_refused(tmp_path: Path) -> None:
     path = as_file(tmp_path / "dump", SOUND.dump())
     with pytest.raises(UsageError, match="4 blocks, the partition has 8"):
-        read(path, Asked(None, 0.5, LARGE), tolerant=True)
+        read_layout(path, FlashFileOptions(None, 0.5, LARGE), tolerant=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 from dumpsteps import as_file
 from jffs2made import Made
 
-from nandlab.model.every import State
-from nandlab.model.reads import Pieces
-from nandlab.onflash.jffs2nodes import INODE_NODE, Dropped
+from nandlab.model.kernelstate import KernelState
+from nandlab.model.reads import FilePieces
+from nandlab.onflash.flashfile import FlashFileOptions, read_layout
+from nandlab.onflash.jffs2nodes import INODE_NODE, DroppedNode
 from nandlab.onflash.layout import Layout
-from nandlab.onflash.opened import Asked, read
 from nandlab.onflash.shape import Shape
 
 SHAPE = Shape(2048, 16 << 10, 64)
@@ -45,15 +45,15 @@ def next_block(of: Made) -> None:
     of.data += b"\xff" * (-len(of.data) % SHAPE.erase_block)
 
 
-def mapped(path: Path, of: Made) -> tuple[Layout, list[Dropped]]:
+def mapped(path: Path, of: Made) -> tuple[Layout, list[DroppedNode]]:
     dump = as_file(path / "dump", of.dump())
-    return read(dump, Asked(None, None, SHAPE), tolerant=True)
+    return read_layout(dump, FlashFileOptions(None, None, SHAPE), tolerant=True)
 
 
 def place(layout: Layout, *, mounted: bool) -> int:
     """Where a read of the first page of the moved file begins."""
-    reader = State(layout, mounted=mounted).reader
-    return next(iter(reader.page(Pieces(layout, MOVED), 0))).at
+    reader = KernelState(layout, mounted=mounted).reader
+    return next(iter(reader.page(FilePieces(layout, MOVED), 0))).at
 
 
 def test_a_copy_behind_a_node_that_was_not_moved_is_the_later_one(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_the_order_of_blocks_is_told_if_nothing_was_moved(tmp_path: Path) -> Non
     write(of, MOVED)
     next_block(of)
     write(of, MOVED, 1)
-    opened = State(mapped(tmp_path, of)[0]).first_open(MOVED)
+    opened = KernelState(mapped(tmp_path, of)[0]).first_open(MOVED)
     assert (opened.ordered, opened.counted) == (True, True)
 
 
@@ -113,9 +113,9 @@ def test_the_order_of_blocks_is_not_told_if_a_version_is_nowhere(tmp_path: Path)
         write(of, OTHER, n)
     write(of, MOVED, 2)
     layout = mapped(tmp_path, of)[0]
-    opened = State(layout).first_open(MOVED)
+    opened = KernelState(layout).first_open(MOVED)
     assert not opened.ordered
-    assert State(layout, mounted=True).first_open(MOVED).ordered
+    assert KernelState(layout, mounted=True).first_open(MOVED).ordered
 
 
 def test_n_of_a_first_open_is_not_told_if_the_last_page_may_be_the_newest_nodes(
@@ -128,5 +128,5 @@ def test_n_of_a_first_open_is_not_told_if_the_last_page_may_be_the_newest_nodes(
     write(of, OTHER)  # a read of a whole page would go past the buffer
     write(of, MOVED, 1)
     layout = mapped(tmp_path, of)[0]
-    assert not State(layout).first_open(MOVED).counted
-    assert State(layout, mounted=True).first_open(MOVED).counted
+    assert not KernelState(layout).first_open(MOVED).counted
+    assert KernelState(layout, mounted=True).first_open(MOVED).counted

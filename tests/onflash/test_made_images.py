@@ -16,8 +16,8 @@ from jffs2made import made
 from nandlab.base.errors import UsageError
 from nandlab.onflash import yaffs2
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.layout import Kind, Layout
-from nandlab.onflash.opened import Asked, read
+from nandlab.onflash.flashfile import FlashFileOptions, read_layout
+from nandlab.onflash.layout import ByteKind, Layout
 from nandlab.onflash.shape import Shape
 
 YAFFS2 = Partition(chip("yaffs2"), BLOCKS["yaffs2"])
@@ -34,8 +34,8 @@ def test_an_image_of_jffs2_that_is_not_padded_is_erased_past_its_end(
     assert len(short) % shape.erase_block
     whole = short.ljust(-(-len(short) // shape.erase_block) * shape.erase_block, b"\xff")
     mib = len(whole) / (1 << 20)
-    padded, _ = read(as_file(tmp_path / "padded", whole), Asked(None, mib, shape))
-    layout, _ = read(as_file(tmp_path / "short", short), Asked(None, None, shape))
+    padded, _ = read_layout(as_file(tmp_path / "padded", whole), FlashFileOptions(None, mib, shape))
+    layout, _ = read_layout(as_file(tmp_path / "short", short), FlashFileOptions(None, None, shape))
     assert (layout.extents, len(layout.notes)) == (padded.extents, 1)
     assert padded.notes == ()
 
@@ -44,8 +44,8 @@ def test_a_mark_of_the_firmware_s_end_is_left_out(tmp_path: Path) -> None:
     whole = made(LARGE, 4).dump(oob=False)
     shape = LARGE._replace(oob=0)
     marked = as_file(tmp_path / "marked", whole + b"\xde\xad\xc0\xde")
-    layout, _ = read(marked, Asked(None, None, shape))
-    bare, _ = read(as_file(tmp_path / "bare", whole), Asked(None, None, shape))
+    layout, _ = read_layout(marked, FlashFileOptions(None, None, shape))
+    bare, _ = read_layout(as_file(tmp_path / "bare", whole), FlashFileOptions(None, None, shape))
     assert (layout.extents, len(layout.notes)) == (bare.extents, 1)
 
 
@@ -65,7 +65,9 @@ def dump_of(change: Callable[[Pages], None]) -> bytes:
 
 
 def layout_of(tmp_path: Path, data: bytes) -> Layout:
-    layout, _ = read(as_file(tmp_path / "dump", data), Asked(None, None, OF_YAFFS2))
+    layout, _ = read_layout(
+        as_file(tmp_path / "dump", data), FlashFileOptions(None, None, OF_YAFFS2)
+    )
     assert sum(layout.sums().values()) == -(-len(data) // OF_YAFFS2.block_bytes) * YAFFS2.erasesize
     return layout
 
@@ -82,7 +84,7 @@ def test_tags_from_byte_0_are_read_where_a_chip_has_them(tmp_path: Path) -> None
 
     sound, moved = (layout_of(tmp_path, dump_of(change)) for change in (unchanged, at_0))
     assert moved.extents == sound.extents
-    assert moved.sums()[Kind.BAD] == 0
+    assert moved.sums()[ByteKind.BAD] == 0
     assert (len(moved.notes), sound.notes) == (1, ())
 
 
@@ -91,11 +93,11 @@ def test_blocks_of_one_sequence_number_are_taken_in_their_order(tmp_path: Path) 
 
     def same(page: Pages) -> None:
         spare = page[YAFFS2.writesize :]
-        tags = spare[yaffs2.TAGS_AT : yaffs2.TAGS_AT + yaffs2.TAGS]
-        if struct.unpack("<I", tags[:4].tobytes())[0] >= yaffs2.LOWEST:
-            tags[:4] = np.frombuffer(struct.pack("<I", yaffs2.LOWEST), dtype=np.uint8)
-            end = yaffs2.TAGS_AT + yaffs2.TAGS
-            spare[end : end + 12] = np.frombuffer(yaffs2._code_of(tags), dtype=np.uint8)
+        tags = spare[yaffs2.TAGS_AT : yaffs2.TAGS_AT + yaffs2.TAGS_BYTES]
+        if struct.unpack("<I", tags[:4].tobytes())[0] >= yaffs2.SEQUENCE_MIN:
+            tags[:4] = np.frombuffer(struct.pack("<I", yaffs2.SEQUENCE_MIN), dtype=np.uint8)
+            end = yaffs2.TAGS_AT + yaffs2.TAGS_BYTES
+            spare[end : end + 12] = np.frombuffer(yaffs2._encode_tags_code(tags), dtype=np.uint8)
 
     sound, one = (layout_of(tmp_path, dump_of(change)) for change in (unchanged, same))
     assert one.paths == sound.paths
@@ -118,7 +120,7 @@ def test_an_image_that_ends_within_a_block_is_erased_past_its_end(tmp_path: Path
 def test_big_endian_tags_are_told_as_that(tmp_path: Path) -> None:
     def swap(page: Pages) -> None:
         spare = page[YAFFS2.writesize :]
-        tags = spare[yaffs2.TAGS_AT : yaffs2.TAGS_AT + yaffs2.TAGS]
+        tags = spare[yaffs2.TAGS_AT : yaffs2.TAGS_AT + yaffs2.TAGS_BYTES]
         tags[:] = tags.view("<u4").byteswap().view(np.uint8)
 
     with pytest.raises(UsageError, match="big-endian"):

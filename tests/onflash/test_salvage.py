@@ -13,17 +13,17 @@ from test_space import chip as chip_of
 
 from nandlab.base.errors import UsageError
 from nandlab.chip.image import ChipImage
-from nandlab.model.fragments import file_map
+from nandlab.model.fragments import map_file
 from nandlab.onflash import jffs2, jffs2nodes
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.layout import Layout, Piece
+from nandlab.onflash.layout import FilePiece, Layout
 
 
 def salvaged(
     image: ChipImage, blocks: int | None = None
-) -> tuple[Layout, list[jffs2nodes.Dropped]]:
+) -> tuple[Layout, list[jffs2nodes.DroppedNode]]:
     partition = Partition(image, blocks)
-    layout, dropped = jffs2.salvage(partition)
+    layout, dropped = jffs2.salvage_jffs2(partition)
     assert sum(layout.sums().values()) == partition.bytes
     return layout, dropped
 
@@ -48,7 +48,7 @@ def test_a_node_that_was_torn_tells_its_file_as_far_as_it_was_written() -> None:
     assert len(whole) == PAGE
     _, (lost,) = salvaged(chip_of({0: whole}))
     # number and version were written, the offset was not
-    assert (lost.number, lost.offset, lost.plain) == (3, 0, jffs2nodes.ANY)
+    assert (lost.number, lost.offset, lost.plain) == (3, 0, jffs2nodes.ANY_BYTES)
 
 
 def test_a_node_whose_header_was_written_wrong_tells_no_file() -> None:
@@ -103,7 +103,7 @@ def test_a_file_whose_last_node_is_lost_is_as_long_as_that_node_says() -> None:
     whole = dirent(1, 2, b"a") + inode(2, 1, 0, b"o" * 4096, 4096) + bytes(torn)
     layout, (lost,) = salvaged(chip_of({0: whole}))
     assert layout.sizes == {2: 4596}
-    assert [r.known for r in file_map(layout, 2, [lost]).rows] == [True, False]
+    assert [r.known for r in map_file(layout, 2, [lost]).rows] == [True, False]
 
 
 def test_a_node_that_is_marked_obsolete_is_damage_on_nand() -> None:
@@ -111,14 +111,14 @@ def test_a_node_that_is_marked_obsolete_is_damage_on_nand() -> None:
     marked[3] &= 0xDF
     whole = dirent(1, 2, b"a") + inode(2, 1, 0, b"o" * 4096, 4096) + bytes(marked)
     layout, (lost,) = salvaged(chip_of({0: whole}))
-    assert not any(r.known for r in file_map(layout, 2, [lost]).rows)
+    assert not any(r.known for r in map_file(layout, 2, [lost]).rows)
 
 
-def of(layout: Layout, number: int) -> list[Piece]:
+def of(layout: Layout, number: int) -> list[FilePiece]:
     return sorted(p for p in layout.pieces if p.owner == number)
 
 
 def test_a_sound_chip_loses_nothing() -> None:
     layout, dropped = salvaged(SOUND, BLOCKS["jffs2"])
     assert dropped == []
-    assert layout == jffs2.decode(Partition(SOUND, BLOCKS["jffs2"]))
+    assert layout == jffs2.decode_jffs2(Partition(SOUND, BLOCKS["jffs2"]))

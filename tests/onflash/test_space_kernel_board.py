@@ -13,10 +13,10 @@ from place import Place
 
 from nandlab.base.errors import UsageError
 from nandlab.board.job import Board, Step
-from nandlab.chip import simulated
+from nandlab.chip import simnand
 from nandlab.kit.root import Root
 from nandlab.onflash import ubi
-from nandlab.onflash.layout import Kind, Walk
+from nandlab.onflash.layout import ByteKind, LayoutCollector
 from nandlab.plan.medium import MOUNTPOINT
 
 pytestmark = pytest.mark.board
@@ -33,7 +33,7 @@ FREE = f"stat -f -c %f {MOUNTPOINT}"
 def measured(board: Board, place: Place, *more: Step) -> After:
     found = after(board, place, THREE_THOUSAND, *more)
     sums = found.layout.sums()
-    assert sums[Kind.USER] == found.layout.logical_bytes == LEFT_BYTES
+    assert sums[ByteKind.USER] == found.layout.logical_bytes == LEFT_BYTES
     assert sum(sums.values()) == found.layout.partition_bytes == 16 << 20
     assert sorted(found.layout.sizes.values()) == [3000] * 95
     return found
@@ -66,7 +66,7 @@ def test_ubifs_has_the_bytes_that_the_kernel_has(board: Board) -> None:
     }
     on = found.partition
     ours: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
-    attached = ubi.attach(on, Walk())
+    attached = ubi.attach_ubi(on, LayoutCollector())
     holds = {block: leb for leb, block in attached.volumes[0].blocks.items()}
     for extent in found.layout.extents:
         block = extent.at // on.erasesize
@@ -78,11 +78,11 @@ def test_ubifs_has_the_bytes_that_the_kernel_has(board: Board) -> None:
     assert all(free == attached.leb_bytes for leb, (free, *_) in said.items() if leb not in mapped)
 
 
-def _column(kind: Kind, part: str) -> int:
+def _column(kind: ByteKind, part: str) -> int:
     """The kernel's word for it: free, dirty or used."""
-    if kind is Kind.FREE:
+    if kind is ByteKind.FREE:
         return 0
-    return 1 if kind is Kind.OBSOLETE or part == "padding" else 2
+    return 1 if kind is ByteKind.OBSOLETE or part == "padding" else 2
 
 
 @pytest.mark.parametrize("place", [YAFFS2, YAFFS1], ids=["yaffs2", "yaffs1"])
@@ -94,7 +94,7 @@ def test_yaffs2_has_the_live_pages_that_statfs_has(board: Board, place: Place) -
 
 
 def live_pages(of: After) -> int:
-    counts, parts = of.layout.counts, of.layout.parts()[Kind.METADATA]
+    counts, parts = of.layout.counts, of.layout.parts()[ByteKind.METADATA]
     headers = parts["headers"] // of.layout.writesize
     return headers + counts["data_chunks"] + counts.get("summary_chunks", 0)
 
@@ -103,13 +103,13 @@ def test_nftl_has_the_clusters_that_statfs_has(board: Board) -> None:
     used = Step("used", f"set -- $(stat -f -c '%b %f' {MOUNTPOINT}); echo $(($1 - $2))")
     found = measured(board, NFTL, used)
     assert found.layout.counts["used_clusters"] == int(found.record["used"].stdout) == 584
-    assert found.layout.parts()[Kind.OBSOLETE]["freed by FAT, kept by NFTL"] == 10 * 6 * 512
+    assert found.layout.parts()[ByteKind.OBSOLETE]["freed by FAT, kept by NFTL"] == 10 * 6 * 512
 
 
 KEPT = "/tmp/kept"
 UNCLEAN = Step(
     "unclean",
-    f"sync; echo more > {MOUNTPOINT}/more; sync; cat {simulated.IMAGE} > {KEPT}",
+    f"sync; echo more > {MOUNTPOINT}/more; sync; cat {simnand.IMAGE_FILE} > {KEPT}",
 )
 """Keeps the chip as it is while the file system is mounted."""
 
@@ -125,4 +125,4 @@ def test_what_is_on_flash_is_summed_without_an_unmount(board: Board, place: Plac
     found = after(board, place, THREE_THOUSAND, UNCLEAN, image=KEPT)
     sums = found.layout.sums()
     assert sum(sums.values()) == found.layout.partition_bytes
-    assert sums[Kind.USER] == LEFT_BYTES + len("more\n")
+    assert sums[ByteKind.USER] == LEFT_BYTES + len("more\n")

@@ -10,12 +10,12 @@ import pytest
 from test_space import head1, tags1
 
 from nandlab.chip import image as chipimage
-from nandlab.chip.image import Block, ChipImage, Geometry
+from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.every import decode
-from nandlab.onflash.layout import Kind
+from nandlab.onflash.decoders import decode_layout
+from nandlab.onflash.layout import ByteKind
 
-GEOMETRY = Geometry(512, 16, 16384, 8192)
+GEOMETRY = ChipGeometry(512, 16, 16384, 8192)
 PAGES = 32
 FIRST = 257
 """Number of the first object that a user makes."""
@@ -30,19 +30,19 @@ def full() -> ChipImage:
         cells = [head1(b"f%d" % index, 31 * 512), tags1(number, 0, 512)]
         for chunk in range(1, PAGES):
             cells += [data, tags1(number, chunk, 512)]
-        blocks.append(Block(index, 0, 0, 0, [], [0x81] * PAGES, b"".join(cells)))
+        blocks.append(ChipBlock(index, 0, 0, 0, [], [0x81] * PAGES, b"".join(cells)))
     return ChipImage(GEOMETRY, 0, 0, 0, blocks)
 
 
 @pytest.mark.long
 def test_128_mib_are_read_soon_and_in_little_memory() -> None:
-    packed = chipimage.encode(full())
+    packed = chipimage.encode_image(full())
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.process_time()
-    layout = decode(Partition(chipimage.decode(packed)), "yaffs2")
+    layout = decode_layout(Partition(chipimage.decode_image(packed)), "yaffs2")
     layout.sums()
     took = time.process_time() - began
-    assert layout.sums()[Kind.USER] == GEOMETRY.blocks * 31 * 512
+    assert layout.sums()[ByteKind.USER] == GEOMETRY.blocks * 31 * 512
     assert took < 5
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert held < before + (1 << 20)

@@ -15,7 +15,7 @@ from sequences import REMOUNT, generate
 
 from nandlab.board.job import Board, Step
 from nandlab.image import tree
-from nandlab.onflash.layout import Kind, Layout
+from nandlab.onflash.layout import ByteKind, Layout
 
 pytestmark = pytest.mark.board
 
@@ -70,7 +70,7 @@ def test_what_is_found_is_what_a_walk_finds(board: Board, place: Place) -> None:
     again = Step("again", place.remount())
     found = after(board, place, operations(place), again, LIST)
     layout = found.layout
-    walked = tree.listed(found.record["list"].stdout.encode(errors="surrogateescape"))
+    walked = tree.parse_treelist(found.record["list"].stdout.encode(errors="surrogateescape"))
     check_names(layout, walked, place)
     told = contents.sums(found.partition, layout)
     files = {f"/{e.path}": e for e in walked if e.is_file}
@@ -83,7 +83,7 @@ def test_what_is_found_is_what_a_walk_finds(board: Board, place: Place) -> None:
     check_sums(layout, place)
 
 
-def check_names(layout: Layout, walked: tree.Tree, place: Place) -> None:
+def check_names(layout: Layout, walked: tree.FileTree, place: Place) -> None:
     """All first names are found; further ones are of files that have one."""
     own = {f"/{entry}" for entry in place.spec.filesystem.own_entries}
     there = {f"/{e.path}": e for e in walked if e.path}
@@ -99,5 +99,5 @@ def check_sums(layout: Layout, place: Place) -> None:
     assert sum(sums.values()) == layout.partition_bytes
     assert layout.logical_bytes <= sum(layout.sizes.values())
     plain = all(not piece.packing for piece in layout.pieces)
-    assert sums[Kind.USER] == layout.logical_bytes or not plain
-    assert (sums[Kind.BAD] > 0) == bool(place.faults)
+    assert sums[ByteKind.USER] == layout.logical_bytes or not plain
+    assert (sums[ByteKind.BAD] > 0) == bool(place.faults)

@@ -11,28 +11,28 @@ from ubimade import BLANK, MIB, SAMPLE, SHAPE, Device
 
 from nandlab.base.errors import UsageError
 from nandlab.onflash import ubi
-from nandlab.onflash.layout import Kind, Layout
-from nandlab.onflash.opened import Asked, read
+from nandlab.onflash.flashfile import FlashFileOptions, read_layout
+from nandlab.onflash.layout import ByteKind, Layout
 
 KERNEL = bytes(range(255)) * 300
 
 
 def layout_of(device: Device, tmp_path: Path, volume: str | None = None) -> Layout:
     path = as_file(tmp_path / "device", device.dump())
-    layout, _ = read(path, Asked(None, MIB, SHAPE, volume))
+    layout, _ = read_layout(path, FlashFileOptions(None, MIB, SHAPE, volume))
     assert sum(layout.sums().values()) == SAMPLE.bytes
     return layout
 
 
-def parts(layout: Layout) -> dict[tuple[Kind, str], int]:
+def parts(layout: Layout) -> dict[tuple[ByteKind, str], int]:
     return {(k, part): n for k, parts in layout.parts().items() for part, n in parts.items()}
 
 
-def moved(tmp_path: Path, device: Device) -> dict[tuple[Kind, str], int]:
+def moved(tmp_path: Path, device: Device) -> dict[tuple[ByteKind, str], int]:
     """How many bytes more each part has than in the sample; what stays is left out."""
     before, after = (parts(layout_of(d, tmp_path)) for d in (Device(), device))
     change = {p: after.get(p, 0) - before.get(p, 0) for p in before | after}
-    return {p: n for p, n in change.items() if n and p[0] is not Kind.FREE}
+    return {p: n for p, n in change.items() if n and p[0] is not ByteKind.FREE}
 
 
 def pieces(content: bytes, size: int) -> list[bytes]:
@@ -46,9 +46,10 @@ def test_a_volume_beside_the_file_system_is_summed_apart(tmp_path: Path, static:
     device.put(3, contents, static=static)
     device.list(3, "kernel", len(contents) + 2, static=static)
     layout = layout_of(device, tmp_path)
-    assert parts(layout)[Kind.USER, "volume kernel"] == len(KERNEL)
+    assert parts(layout)[ByteKind.USER, "volume kernel"] == len(KERNEL)
     assert (
-        parts(layout)[Kind.USER, "data"] == parts(layout_of(Device(), tmp_path))[Kind.USER, "data"]
+        parts(layout)[ByteKind.USER, "data"]
+        == parts(layout_of(Device(), tmp_path))[ByteKind.USER, "data"]
     )
     assert layout.paths == layout_of(Device(), tmp_path).paths
     (kernel,) = [v for v in layout.volumes if v.name == "kernel"]
@@ -73,7 +74,7 @@ def test_of_two_file_systems_one_is_named(tmp_path: Path) -> None:
     by_name, by_number = (layout_of(twice(), tmp_path, word) for word in ("other", "1"))
     assert by_name.paths == by_number.paths == layout_of(Device(), tmp_path).paths
     assert by_name.sizes == layout_of(Device(), tmp_path).sizes
-    assert any(part.startswith("volume ") for part in by_name.parts()[Kind.USER])
+    assert any(part.startswith("volume ") for part in by_name.parts()[ByteKind.USER])
 
 
 @pytest.mark.parametrize(("word", "says"), [("none", "no UBI volume"), ("raw", "has no UBIFS")])
@@ -95,7 +96,7 @@ def test_a_device_without_ubifs_is_summed_by_its_volumes(tmp_path: Path) -> None
     device.list(1, "raw", 1)
     layout = layout_of(device, tmp_path)
     assert (layout.filesystem, layout.paths) == ("ubi", {})
-    assert layout.sums()[Kind.USER] == 100
+    assert layout.sums()[ByteKind.USER] == 100
 
 
 def test_a_whole_copy_holds_and_a_torn_one_does_not(tmp_path: Path) -> None:
@@ -103,10 +104,10 @@ def test_a_whole_copy_holds_and_a_torn_one_does_not(tmp_path: Path) -> None:
         device = Device()
         device.copy(device.held(0, 0), whole=whole)
         lost = {
-            (Kind.OBSOLETE, part): device.leb_bytes,
+            (ByteKind.OBSOLETE, part): device.leb_bytes,
         }
         change = moved(tmp_path, device)
-        headers = change.pop((Kind.METADATA, "UBI headers"), 0)
+        headers = change.pop((ByteKind.METADATA, "UBI headers"), 0)
         assert change == lost
         assert headers in (0, device.data_at), "a free block may have had its header"
 
@@ -116,7 +117,7 @@ def test_a_newer_block_that_is_no_copy_holds_unchecked(tmp_path: Path) -> None:
     block = device.held(0, 0)
     content = device.blocks[block][device.data_at :]
     device.write(device.free()[-1], device.named(0, 0, content, checksum=1), content)
-    assert moved(tmp_path, device)[Kind.OBSOLETE, "UBI's older copies"] == device.leb_bytes
+    assert moved(tmp_path, device)[ByteKind.OBSOLETE, "UBI's older copies"] == device.leb_bytes
 
 
 def test_blocks_of_a_loss_of_power_are_summed(tmp_path: Path) -> None:
@@ -129,10 +130,10 @@ def test_blocks_of_a_loss_of_power_are_summed(tmp_path: Path) -> None:
     device.blocks[foreign] = b"x" * SAMPLE.erasesize
     change = moved(tmp_path, device)
     size, leb = SAMPLE.erasesize, device.leb_bytes
-    assert change[Kind.OBSOLETE, "blocks cut off by a loss of power"] == leb + size
-    assert change[Kind.OBSOLETE, "damaged blocks"] == leb
-    assert change[Kind.OBSOLETE, "blocks with data and no volume header"] == leb
-    assert change[Kind.OBSOLETE, "blocks without a UBI header"] == size
+    assert change[ByteKind.OBSOLETE, "blocks cut off by a loss of power"] == leb + size
+    assert change[ByteKind.OBSOLETE, "damaged blocks"] == leb
+    assert change[ByteKind.OBSOLETE, "blocks with data and no volume header"] == leb
+    assert change[ByteKind.OBSOLETE, "blocks without a UBI header"] == size
 
 
 @pytest.mark.parametrize(("many", "held"), [(12, True), (13, False)])
@@ -144,7 +145,9 @@ def test_a_chip_that_the_kernel_would_not_attach_is_refused(
     for block in device.free()[-many:]:
         device.write(block, b"UBI!" + bytes(60), b"x" * 99)
     if held:
-        assert moved(tmp_path, device)[Kind.OBSOLETE, "damaged blocks"] == many * device.leb_bytes
+        assert (
+            moved(tmp_path, device)[ByteKind.OBSOLETE, "damaged blocks"] == many * device.leb_bytes
+        )
     else:
         with pytest.raises(UsageError, match=f"{many} blocks are damaged"):
             layout_of(device, tmp_path)
@@ -155,21 +158,21 @@ def test_a_table_of_bad_blocks_at_the_end_is_told(tmp_path: Path) -> None:
     last = SAMPLE.blocks - 1
     assert last in device.free()
     device.blocks[last] = b"Bbt0\1".ljust(SAMPLE.erasesize, b"\xff")
-    assert moved(tmp_path, device)[Kind.METADATA, "bad block table"] == SAMPLE.erasesize
+    assert moved(tmp_path, device)[ByteKind.METADATA, "bad block table"] == SAMPLE.erasesize
 
 
 @pytest.mark.parametrize(
     ("volume", "compatible", "kind", "part"),
     [
-        (ubi.INTERNAL_FIRST + 1, 1, Kind.METADATA, "fastmap"),
-        (ubi.INTERNAL_FIRST + 2, 1, Kind.METADATA, "fastmap"),
-        (ubi.INTERNAL_FIRST + 9, 1, Kind.OBSOLETE, "removed volumes"),
-        (ubi.INTERNAL_FIRST + 9, 4, Kind.METADATA, "unknown volumes of UBI's own"),
-        (77, 0, Kind.OBSOLETE, "removed volumes"),
+        (ubi.INTERNAL_VOLUMES + 1, 1, ByteKind.METADATA, "fastmap"),
+        (ubi.INTERNAL_VOLUMES + 2, 1, ByteKind.METADATA, "fastmap"),
+        (ubi.INTERNAL_VOLUMES + 9, 1, ByteKind.OBSOLETE, "removed volumes"),
+        (ubi.INTERNAL_VOLUMES + 9, 4, ByteKind.METADATA, "unknown volumes of UBI's own"),
+        (77, 0, ByteKind.OBSOLETE, "removed volumes"),
     ],
 )
 def test_blocks_of_no_listed_volume(
-    tmp_path: Path, volume: int, compatible: int, kind: Kind, part: str
+    tmp_path: Path, volume: int, compatible: int, kind: ByteKind, part: str
 ) -> None:
     device = Device()
     device.write(device.free()[-1], device.named(volume, 0, compatible=compatible), b"x" * 99)
@@ -204,22 +207,24 @@ def test_what_cannot_be_read_is_told_by_its_name(tmp_path: Path, flag: int, says
 def test_a_tail_is_told_and_left_out_by_the_partition_s_size(tmp_path: Path) -> None:
     path = as_file(tmp_path / "tail", Device().dump() + b"meta" * 75)
     with pytest.raises(UsageError, match=f"300 bytes .*--partition-mib {MIB:g}"):
-        read(path, Asked(None, None, SHAPE))
-    layout, _ = read(path, Asked(None, MIB, SHAPE))
+        read_layout(path, FlashFileOptions(None, None, SHAPE))
+    layout, _ = read_layout(path, FlashFileOptions(None, MIB, SHAPE))
     assert parts(layout) == parts(layout_of(Device(), tmp_path))
 
 
 def test_a_partition_may_begin_within_the_chip(tmp_path: Path) -> None:
     before = 3 * SHAPE.erase_block
     path = as_file(tmp_path / "chip", b"boot" * (before // 4) + Device().dump())
-    layout, _ = read(path, Asked(None, None, SHAPE, offset=before))
+    layout, _ = read_layout(path, FlashFileOptions(None, None, SHAPE, offset=before))
     assert parts(layout) == parts(layout_of(Device(), tmp_path))
     with pytest.raises(UsageError, match="no whole number of blocks"):
-        read(path, Asked(None, None, SHAPE, offset=before + 1))
+        read_layout(path, FlashFileOptions(None, None, SHAPE, offset=before + 1))
 
 
 def test_a_ubifs_volume_alone_is_told(tmp_path: Path) -> None:
     device = Device()
     volume = device.blocks[device.held(0, 0)][device.data_at :]
     with pytest.raises(UsageError, match="ubinize"):
-        read(as_file(tmp_path / "x.ubifs", volume[:4100]), Asked(None, None, SHAPE))
+        read_layout(
+            as_file(tmp_path / "x.ubifs", volume[:4100]), FlashFileOptions(None, None, SHAPE)
+        )

@@ -13,17 +13,17 @@ import pytest
 from onboard import after
 from place import Place
 
-from nandlab.board.cargo import cargo
+from nandlab.board.cargo import make_cargo
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import ChipImage
-from nandlab.chip.simulated import CHIP_FIFO
+from nandlab.chip.simnand import CHIP_FIFO
 from nandlab.onflash import ubi, ubifs
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.layout import Walk
+from nandlab.onflash.layout import LayoutCollector
 from nandlab.plan.medium import MOUNTPOINT
-from nandlab.trial import medium
+from nandlab.trial import mediumsteps
 
 pytestmark = pytest.mark.board
 
@@ -43,13 +43,13 @@ class Chip:
     """A chip's image whose nodes can be written over."""
 
     def __init__(self, image: bytes) -> None:
-        self.image = chipimage.decode(image)
+        self.image = chipimage.decode_image(image)
         self.cells = {block.index: bytearray(block.cells) for block in self.image.blocks}
         self.on = partition_of(self.image)
-        walk = Walk()
-        attached = ubi.attach(self.on, walk)
+        walk = LayoutCollector()
+        attached = ubi.attach_ubi(self.on, walk)
         blocks = attached.volumes[0].blocks
-        self.volume = ubifs._Volume(self.on, attached, blocks, walk, mounted=False)
+        self.volume = ubifs._VolumeScan(self.on, attached, blocks, walk, mounted=False)
         self.areas = self.volume._areas()
         self.reached = self.volume._reached(self.volume._master(self.areas), self.areas)
 
@@ -65,9 +65,11 @@ class Chip:
         """The node of an inode that holds."""
         for logical, at in self.reached:
             leb = self.volume._leb(logical)
-            key = struct.unpack_from("<II", leb, at + ubifs.HEAD.size)
+            key = struct.unpack_from("<II", leb, at + ubifs.HEADER_STRUCT.size)
             kind = leb[at + 20]
-            if kind == ubifs.INO and ubifs.key(key) == ubifs.leaf_key(number, ubifs.INODE_KEY):
+            if kind == ubifs.INO and ubifs.make_key(key) == ubifs.make_leaf_key(
+                number, ubifs.INODE_KEY
+            ):
                 yield logical, at
 
     def with_field(self, where: Where, field: int, form: str, change: int) -> None:
@@ -78,7 +80,7 @@ class Chip:
         node = bytearray(leb[at : at + size])
         (value,) = struct.unpack_from(form, node, field)
         struct.pack_into(form, node, field, value + change)
-        struct.pack_into("<I", node, 4, ubi.crc(bytes(node[8:])))
+        struct.pack_into("<I", node, 4, ubi.compute_crc(bytes(node[8:])))
         self._put(logical, at, node)
 
     def _put(self, logical: int, at: int, node: bytes | bytearray) -> None:
@@ -90,7 +92,7 @@ class Chip:
 
     def encoded(self) -> bytes:
         blocks = [replace(b, cells=bytes(self.cells[b.index])) for b in self.image.blocks]
-        return chipimage.encode(replace(self.image, blocks=blocks))
+        return chipimage.encode_image(replace(self.image, blocks=blocks))
 
 
 def partition_of(chip: ChipImage) -> Partition:
@@ -117,7 +119,7 @@ def inode_field(number: int, at: int, form: str, change: int) -> Callable[[Chip]
 FILE = 66
 """The inode of the load's file: 65 is its folder's."""
 PLANTED: dict[str, tuple[Callable[[Chip], None], str]] = {
-    "general": (inode_field(ubifs.ROOT, SIZE_AT, "<Q", 8), "directory inode 1 has size"),
+    "general": (inode_field(ubifs.ROOT_INODE, SIZE_AT, "<Q", 8), "directory inode 1 has size"),
     "index": (master_field(INDEX_SIZE_AT, 8), "index size check failed"),
     "lprops": (master_field(DIRTY_AT, 8), "bad overall accounting"),
     "fs": (inode_field(FILE, LINKS_AT, "<I", 1), "inode 66 nlink is 2, but calculated nlink is 1"),
@@ -133,7 +135,7 @@ def test_each_check_tells_what_is_planted_and_no_mount_without_it_does(board: Qe
         chip = Chip(sound)
         plant(chip)
         planted[name] = chip.encoded()
-    hold = cargo(spec.virtual, spec.cells_bytes, sound, *planted.values())
+    hold = make_cargo(spec.virtual, spec.cells_bytes, sound, *planted.values())
     steps: list[Step] = []
     for number, name in enumerate(["sound", *planted]):
         for check in ["none", *PLANTED]:
@@ -152,9 +154,12 @@ def test_each_check_tells_what_is_planted_and_no_mount_without_it_does(board: Qe
 def tried(name: str, image: str, check: str) -> list[Step]:
     """Mounts a chip with one check on, writes, syncs and unmounts, and prints the kernel's log."""
     spec = PLACE.spec
-    load = replace(medium.load(spec, image), name=f"{name}-load")
-    modules = replace(medium.modules(spec), name=f"{name}-modules")
-    mount, unmount = medium.mount(spec).command, medium.unmount(spec).command
+    load = replace(mediumsteps.make_load_step(spec, image), name=f"{name}-load")
+    modules = replace(mediumsteps.make_modules_step(spec), name=f"{name}-modules")
+    mount, unmount = (
+        mediumsteps.make_mount_step(spec).command,
+        mediumsteps.make_unmount_step(spec).command,
+    )
     on = "" if check == "none" else f"echo 1 > {KNOBS}{check}; "
     off = "" if check == "none" else f"echo 0 > {KNOBS}{check}; "
     use = f"if ({mount}); then touch {MOUNTPOINT}/g; sync; {unmount}; else ubidetach -d 0; fi"

@@ -37,13 +37,13 @@ seeds = [1, 2]
 def read(folder: Path, curve: str) -> study.Study:
     path = folder / "small.toml"
     path.write_text(HEAD + MATRIX + curve)
-    return study.read(path)
+    return study.read_study_file(path)
 
 
 def test_curves_are_kept_and_change_no_trial(tmp_path: Path) -> None:
     bare, asked = read(tmp_path, ""), read(tmp_path, CURVE)
     assert asked.model_dump(mode="json")["curves"][0]["name"] == "programs"
-    assert [t.id for t in study.plan(bare)] == [t.id for t in study.plan(asked)]
+    assert [t.id for t in study.plan_trials(bare)] == [t.id for t in study.plan_trials(asked)]
 
 
 @pytest.mark.parametrize(
@@ -150,4 +150,4 @@ def test_a_figure_of_a_whole_trial_is_not_drawn_over_an_attribute_of_phases(
         """
     )
     with pytest.raises(UsageError, match=r"curves\.0\.y: chip\.programs is of a whole trial"):
-        study.read(path)
+        study.read_study_file(path)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.catalog.asks import Need, Stores
+from nandlab.catalog.demands import Need, StoredData
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 
@@ -27,7 +27,7 @@ def planned(fs: str, **words: Any) -> list[TrialSpec]:
             "seeds": [1],
         },
     }
-    return study.plan(study.Study.model_validate(told), "here")
+    return study.plan_trials(study.Study.model_validate(told), "here")
 
 
 def test_a_wal_that_others_may_use_is_refused_on_jffs2_alone() -> None:
@@ -79,5 +79,5 @@ def test_a_need_holds_where_all_its_values_do() -> None:
 
 
 def test_what_is_stored_is_counted() -> None:
-    stores = Stores(count="rows", bytes=10, times={"text": 5})
+    stores = StoredData(count="rows", bytes=10, times={"text": 5})
     assert stores.least({"rows": 3, "text": 2}) == 60

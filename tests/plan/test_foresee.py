@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import straces
 
-from nandlab.analysis.gaps import Gap
-from nandlab.analysis.steady import FEW
-from nandlab.catalog.asks import Written
-from nandlab.plan import foresee, study
+from nandlab.analysis.gaps import VerdictGap
+from nandlab.analysis.wearsteadiness import STEADY_ERASES_MIN
+from nandlab.catalog.demands import WrittenData
+from nandlab.plan import outlook, study
 from nandlab.plan.study import Study
-from nandlab.strace.workload import Made
+from nandlab.strace.workload import TraceWorkload
 
 LOGGER = {"name": "logger", "daily_write": "60M", "record_bytes": 256}
 
@@ -40,8 +40,8 @@ def product(*loads: dict[str, Any], mib: float = 16, **change: Any) -> Study:
     return Study.model_validate(told | change)
 
 
-def gaps(of: Study) -> dict[str, Gap]:
-    return {gap.what: gap for gap in foresee.gaps(of, study.plan(of))}
+def gaps(of: Study) -> dict[str, VerdictGap]:
+    return {gap.what: gap for gap in outlook.find_gaps(of, study.plan_trials(of))}
 
 
 def test_a_load_too_short_for_years_is_told_with_its_one_edit() -> None:
@@ -50,7 +50,7 @@ def test_a_load_too_short_for_years_is_told_with_its_one_edit() -> None:
     name, value = re.fullmatch(r"(\w+) = (\d+)", gap.do).groups()  # type: ignore[union-attr]
     assert name == "records"
     pages = 16 * 1024 // 2
-    assert (FEW + 1) * pages <= int(value) <= 1.2 * (FEW + 1) * pages
+    assert (STEADY_ERASES_MIN + 1) * pages <= int(value) <= 1.2 * (STEADY_ERASES_MIN + 1) * pages
     assert "years" not in gaps(product(LOGGER | {name: int(value)}))
     # of two records a commit, a page is programmed for each two
     twice = gaps(product(LOGGER | {"commit_every": 2}))["years"].do
@@ -104,7 +104,7 @@ def test_a_limit_that_nothing_measures_is_told() -> None:
     assert space.do == "measure = ['wear', 'space']"
     assert "space.free" not in gaps(product(limits={"space.free": "> 1M"}, measure=["space"]))
     of = product(limits={"energy.total": "< 1J"})
-    found = [gap.do for gap in foresee.gaps(of, study.plan(of)) if gap.what == "energy"]
+    found = [gap.do for gap in outlook.find_gaps(of, study.plan_trials(of)) if gap.what == "energy"]
     assert [do.split()[0] for do in found] == ["[power]", "[energy]"]
     chip = product(limits={"energy.chip": "< 1J"})
     assert gaps(chip)["energy"].do.startswith("[energy]")
@@ -116,7 +116,7 @@ def test_a_recorded_load_too_short_for_years_is_told(
     folder = tmp_path / "catalog" / "workloads"
     folder.mkdir(parents=True)
     monkeypatch.setenv("NANDLAB_CATALOG", str(tmp_path / "catalog"))
-    made = Made(straces.recording("dpkg"), "/srv/build", "dpkg")
+    made = TraceWorkload(straces.recording("dpkg"), "/srv/build", "dpkg")
     (folder / "dpkg.toml").write_text(made.text())
     load = {"name": "dpkg", "daily_write": "1M"}
     told = gaps(product(load))["years"]
@@ -125,21 +125,19 @@ def test_a_recorded_load_too_short_for_years_is_told(
 
 def test_the_count_and_the_minutes_are_told() -> None:
     of = product(limits={"ram": "< 4M"})
-    first = foresee.lines(of, study.plan(of), 2)[0]
+    first = outlook.format_outlook(of, study.plan_trials(of), 2)[0]
     assert first.startswith("8 trials, 4 of them for RAM; about ")
     long = product(LOGGER | {"records": 2_000_000})
-    minutes = [
-        int(re.search(r"about (\d+) min", foresee.lines(long, study.plan(long), jobs)[0])[1])  # type: ignore[index]
-        for jobs in (1, 4)
-    ]
+    lines = [outlook.format_outlook(long, study.plan_trials(long), jobs)[0] for jobs in (1, 4)]
+    minutes = [int(re.findall(r"about (\d+) min", line)[0]) for line in lines]
     assert minutes[0] > 3 * minutes[1] > 10
 
 
 def test_pages_of_what_is_written() -> None:
-    records = Written(count="n", times={"size": 1}, synced_every="every")
+    records = WrittenData(count="n", times={"size": 1}, synced_every="every")
     assert records.pages({"n": 100, "size": 256, "every": 1}, 2048) == 100
     assert records.pages({"n": 100, "size": 256, "every": 30}, 2048) == 4 * 3
     assert records.pages({"n": 10, "size": 8192, "every": 1}, 2048) == 40
     assert records.pages({"n": 10, "size": 8192, "every": 10**12}, 2048) == 40
-    assert Written(bytes=1 << 20).pages({}, 2048) == 512
-    assert Written(bytes=100, syncs=7).pages({}, 2048) == 7
+    assert WrittenData(bytes=1 << 20).pages({}, 2048) == 512
+    assert WrittenData(bytes=100, syncs=7).pages({}, 2048) == 7

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.board.flash import Flash, refuse_another_chip
+from nandlab.board.flash import PartitionFlash, refuse_another_chip
 from nandlab.board.tables import Mtd
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load, validate
+from nandlab.catalog.files import load_noun, validate_data
 from nandlab.catalog.remote import RemoteModel
-from nandlab.plan.ownstudy import fitted
-from nandlab.plan.study import Study, find, plan, read
-from nandlab.trial.steps import job
+from nandlab.plan.ownboardstudy import fit_study
+from nandlab.plan.study import Study, find_study, plan_trials, read_study_file
+from nandlab.trial.steps import make_job
 
 SIZE = 32 << 20
 MINE = RemoteModel.model_validate(
@@ -27,35 +27,43 @@ MINE = RemoteModel.model_validate(
         "partition": {"name": "data", "size": SIZE, "erasesize": 128 << 10, "part": "S34ML01G1"},
     }
 )
-CHIP = load("chips", "S34ML01G1", ChipModel)
+CHIP = load_noun("chips", "S34ML01G1", ChipModel)
 
 
 def on_mine(study: Study, **lacking: str) -> tuple[Study, list[str]]:
-    return fitted(study, "mine", CHIP, SIZE, lacking)
+    return fit_study(study, "mine", CHIP, SIZE, lacking)
 
 
 def test_the_partition_takes_the_place_of_every_chip() -> None:
-    study, left_out = on_mine(read(find("quickstart")), yaffs2="the kernel has none")
+    study, left_out = on_mine(
+        read_study_file(find_study("quickstart")), yaffs2="the kernel has none"
+    )
     assert [line.partition(":")[0] for line in left_out] == ["yaffs2", "nftl-fat32"]
-    specs = plan(study, board=MINE)
+    specs = plan_trials(study, board=MINE)
     assert {(s.filesystem.name, s.chip.name, s.partition_bytes) for s in specs} == {
         (name, "S34ML01G1", SIZE) for name in ("jffs2", "ubifs")
     }
     assert len(specs) == 2 * 2 * 2  # file systems, states, seeds
-    again = validate(study.model_dump(mode="json"), Study, "a run's head")
-    assert [s.id for s in plan(again, board=MINE)] == [s.id for s in specs]
+    again = validate_data(study.model_dump(mode="json"), Study, "a run's head")
+    assert [s.id for s in plan_trials(again, board=MINE)] == [s.id for s in specs]
 
 
 def test_a_study_that_cannot_be_there_at_all_says_why() -> None:
     with pytest.raises(UsageError, match="no file system of it can be there: jffs2: no, ubifs"):
         lacking = {name: f"no, {name}" for name in ("jffs2", "ubifs", "yaffs2")}
-        fitted(read(find("quickstart")), "mine", CHIP, SIZE, lacking | {"jffs2": "no, ubifs"})
+        fit_study(
+            read_study_file(find_study("quickstart")),
+            "mine",
+            CHIP,
+            SIZE,
+            lacking | {"jffs2": "no, ubifs"},
+        )
 
 
 def test_a_job_uses_the_guards_partition_and_puts_it_away_whatever_happens() -> None:
-    study, _ = on_mine(read(find("quickstart")), yaffs2="none")
-    specs = [s.model_copy(update={"mtd": 5}) for s in plan(study, board=MINE)]
-    jobs = {s.filesystem.name: job(s) for s in specs if s.state.name == "fresh"}
+    study, _ = on_mine(read_study_file(find_study("quickstart")), yaffs2="none")
+    specs = [s.model_copy(update={"mtd": 5}) for s in plan_trials(study, board=MINE)]
+    jobs = {s.filesystem.name: make_job(s) for s in specs if s.state.name == "fresh"}
     for each in jobs.values():
         said = " ".join(step.command for step in each.steps)
         assert "simnand" not in said and "mtd0" not in said
@@ -74,26 +82,26 @@ def test_a_job_uses_the_guards_partition_and_puts_it_away_whatever_happens() -> 
     ],
 )
 def test_what_a_real_chip_cannot_do_is_refused(change: dict[str, Any], why: str) -> None:
-    study = read(find("quickstart"))
+    study = read_study_file(find_study("quickstart"))
     if change.pop("cut", None):
         entries = [{"do": "mount"}, {"do": "cut"}, {"do": "mount", "name": "again"}]
         workload = load_steps(entries)
-        specs = plan(on_mine(study, yaffs2="none")[0], board=MINE)
-        from nandlab.plan.own import refused
+        specs = plan_trials(on_mine(study, yaffs2="none")[0], board=MINE)
+        from nandlab.plan.ownboard import check_own_board
 
-        assert list(refused(specs[0].model_copy(update={"workload": workload}))) == [
+        assert list(check_own_board(specs[0].model_copy(update={"workload": workload}))) == [
             f"{workload.name}: {why}"
         ]
         return
     with pytest.raises(UsageError, match=why):
-        plan(on_mine(study.model_copy(update=change), yaffs2="none")[0], board=MINE)
+        plan_trials(on_mine(study.model_copy(update=change), yaffs2="none")[0], board=MINE)
 
 
 def load_steps(entries: list[dict[str, str]]) -> Any:
     from nandlab.catalog.workload import WorkloadModel
 
     told = {"name": "cutting", "summary": "it", "steps": entries}
-    return validate(told, WorkloadModel, "cutting")
+    return validate_data(told, WorkloadModel, "cutting")
 
 
 SHAPE = {"writesize": 2048, "oobsize": 64}
@@ -110,6 +118,6 @@ MTD = Mtd(1, SIZE, 128 << 10, "data")
     ],
 )
 def test_a_part_of_another_shape_is_refused(shape: dict[str, int], mtd: Mtd, why: str) -> None:
-    refuse_another_chip(CHIP, Flash("armv7l", "Linux", SHAPE, ubi_taken=False), MTD)
+    refuse_another_chip(CHIP, PartitionFlash("armv7l", "Linux", SHAPE, ubi_taken=False), MTD)
     with pytest.raises(UsageError, match=why):
-        refuse_another_chip(CHIP, Flash("armv7l", "Linux", shape, ubi_taken=False), mtd)
+        refuse_another_chip(CHIP, PartitionFlash("armv7l", "Linux", shape, ubi_taken=False), mtd)

@@ -34,13 +34,13 @@ def told(load: dict[str, Any], system: str = "yaffs2", **more: Any) -> dict[str,
 
 def refused(**more: Any) -> str:
     with pytest.raises(UsageError) as e:
-        study.plan(Study.model_validate(told(**more)))
+        study.plan_trials(Study.model_validate(told(**more)))
     return str(e.value)
 
 
 def test_a_trial_with_parts_has_an_id_of_its_own_which_the_room_is_in() -> None:
     plans: list[dict[str, Any]] = [{}, {"parts": {"records": 4096}}, {"measure": []}]
-    ids = [study.plan(Study.model_validate(told(LOAD, **p)))[0].id for p in plans]
+    ids = [study.plan_trials(Study.model_validate(told(LOAD, **p)))[0].id for p in plans]
     assert len(set(ids)) == 3
 
 

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.catalog.step import Plain
+from nandlab.catalog.step import PlainStep
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.chip import file as chipfile
-from nandlab.chip.file import Counts, Made
-from nandlab.chip.image import ChipImage, Geometry
+from nandlab.chip import imagefile as chipfile
+from nandlab.chip.image import ChipGeometry, ChipImage
+from nandlab.chip.imagefile import ImageDescription, TreeCounts
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.trial import medium
+from nandlab.trial import mediumsteps
 
-GEOMETRY = Geometry(512, 16, 16384, 8192)
+GEOMETRY = ChipGeometry(512, 16, 16384, 8192)
 """That of the part nandsim-small."""
 STUDY = """
 name = "small"
@@ -58,18 +58,18 @@ def project(tmp_path: Path) -> Path:
     folder.mkdir(parents=True)
     for name, text in WORKLOADS.items():
         (folder / f"{name}.toml").write_text(f'name = "{name}"\nsummary = "?"\n{text}\n')
-    system = load("filesystems", "squashfs", FilesystemModel)
+    system = load_noun("filesystems", "squashfs", FilesystemModel)
     counts = {"files": 1, "hard_links": 0, "folders": 0, "symbolic_links": 0, "bytes": 1}
-    made = Made(
+    made = ImageDescription(
         filesystem="squashfs",
         options=system.chosen({}, "here"),
         part="nandsim-small",
         partition_blocks=64,
         board="apf27",
         tools=None,
-        tree=Counts(**counts),
+        tree=TreeCounts(**counts),
     )
-    chipfile.write(tmp_path / "a.nand", ChipImage(GEOMETRY, 0, 0, 0, []), made)
+    chipfile.write_image(tmp_path / "a.nand", ChipImage(GEOMETRY, 0, 0, 0, []), made)
     return tmp_path
 
 
@@ -78,14 +78,16 @@ def planned(
 ) -> list[TrialSpec]:
     text = STUDY.replace("WORKLOAD", workload).replace("IMAGE", image).replace("STATE", state)
     (project / "s.toml").write_text(text)
-    return study.plan(study.read(project / "s.toml"))
+    return study.plan_trials(study.read_study_file(project / "s.toml"))
 
 
 @pytest.mark.parametrize("workload", ["look", "reading"])
 def test_what_only_reads_is_planned(project: Path, workload: str) -> None:
     (spec,) = planned(project, workload)
-    assert "mount -t squashfs -o ro /dev/ubiblock0_0 /mnt" in medium.mount(spec).command
-    assert medium.formats(spec) == []
+    assert (
+        "mount -t squashfs -o ro /dev/ubiblock0_0 /mnt" in mediumsteps.make_mount_step(spec).command
+    )
+    assert mediumsteps.make_format_steps(spec) == []
 
 
 @pytest.mark.parametrize(
@@ -126,14 +128,14 @@ def test_each_step_that_writes_is_named(project: Path) -> None:
     ],
 )
 def test_a_file_that_says_it_is_only_read_can_be(wrong: dict[str, object], said: str) -> None:
-    told = load("filesystems", "squashfs", FilesystemModel).model_dump()
+    told = load_noun("filesystems", "squashfs", FilesystemModel).model_dump()
     with pytest.raises(ValueError, match=said):
         FilesystemModel.model_validate({**told, **wrong})
 
 
 def test_reads_only_is_said_of_what_runs() -> None:
     with pytest.raises(ValueError, match="reads_only"):
-        Plain.model_validate({"do": "sync", "reads_only": True})
+        PlainStep.model_validate({"do": "sync", "reads_only": True})
     steps = [{"do": "mount"}]
     with pytest.raises(ValueError, match="reads_only is of a command"):
         WorkloadModel.model_validate(

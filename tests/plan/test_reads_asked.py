@@ -29,7 +29,7 @@ def told(**more: Any) -> dict[str, Any]:
 
 def refused(**more: Any) -> str:
     with pytest.raises(UsageError) as e:
-        study.plan(Study.model_validate(told(**more)))
+        study.plan_trials(Study.model_validate(told(**more)))
     return str(e.value)
 
 
@@ -40,7 +40,7 @@ def test_room_and_calibration_are_in_the_trial_s_id() -> None:
         {"reads": {"calibrate": {"a": ["whole_in_order"]}}},
         {"measure": []},
     ]
-    assert len({study.plan(Study.model_validate(told(**p)))[0].id for p in plans}) == 4
+    assert len({study.plan_trials(Study.model_validate(told(**p)))[0].id for p in plans}) == 4
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import straces
 from nandlab.base.errors import UsageError
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.strace.workload import Made
+from nandlab.strace.workload import TraceWorkload
 
 OPEN = '1 1700000000.000000 openat(AT_FDCWD, "/d/a", O_RDWR|O_CREAT, 0644) = 3 <0.000010>'
 WRITE = '1 1700000000.100000 write(3, "x"..., 4096) = 4096 <0.000010>'
@@ -27,7 +27,7 @@ def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def planned(catalog: Path, made: Made, *filesystems: str) -> list[TrialSpec]:
+def planned(catalog: Path, made: TraceWorkload, *filesystems: str) -> list[TrialSpec]:
     (catalog / f"{made.name}.toml").write_text(made.text())
     told: dict[str, Any] = {
         "name": "t",
@@ -41,18 +41,18 @@ def planned(catalog: Path, made: Made, *filesystems: str) -> list[TrialSpec]:
             "seeds": [1],
         },
     }
-    return study.plan(study.Study.model_validate(told), "here")
+    return study.plan_trials(study.Study.model_validate(told), "here")
 
 
 def test_a_recorded_wal_is_refused_on_jffs2_alone(catalog: Path) -> None:
-    wal = Made(straces.recording("sqlite-wal"), None, "wal")
+    wal = TraceWorkload(straces.recording("sqlite-wal"), None, "wal")
     with pytest.raises(UsageError) as refused:
         planned(catalog, wal, "jffs2", "ubifs")
     (line,) = str(refused.value).splitlines()
     assert line.startswith("here: matrix.workloads.0: wal on JFFS2: ")
     assert "locking_mode" in line
     assert len(planned(catalog, wal, "ubifs", "yaffs2")) == 2
-    rollback = Made(straces.recording("sqlite-rollback"), None, "rollback")
+    rollback = TraceWorkload(straces.recording("sqlite-rollback"), None, "rollback")
     assert len(planned(catalog, rollback, "jffs2", "ubifs")) == 2
 
 
@@ -70,7 +70,7 @@ def test_a_map_is_needed_where_a_program_may_write_through_it(
 ) -> None:
     trace = tmp_path / "app.strace"
     trace.write_text("\n".join([OPEN, WRITE, MAP.format(flags)]) + "\n")
-    made = Made(trace, "/d", "app")
+    made = TraceWorkload(trace, "/d", "app")
     if refused:
         with pytest.raises(UsageError, match=r"app on JFFS2: .*shared maps"):
             planned(catalog, made, "jffs2")

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.catalog.files import load, names
+from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan import study
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import steps
-from nandlab.trial.filesteps import caches
+from nandlab.trial.filesteps import find_cache_states
 
 FRESH = {"name": "fresh"}
 S1, S2 = "fs-benchmarking-2012-s1", "fs-benchmarking-2012-s2"
@@ -41,13 +41,13 @@ def planned(
             "seeds": [7],
         },
     }
-    made = study.again(told, folder or Path(), "here")
-    (spec,) = study.plan(made, "here")
+    made = study.restore_study(told, folder or Path(), "here")
+    (spec,) = study.plan_trials(made, "here")
     return spec
 
 
 def commands(spec: TrialSpec) -> dict[str, str]:
-    return {step.name: step.command for step in steps.job(spec).steps}
+    return {step.name: step.command for step in steps.make_job(spec).steps}
 
 
 def test_the_jobs_of_scenario_2() -> None:
@@ -64,7 +64,7 @@ def test_the_jobs_of_scenario_2() -> None:
     assert made["rest"] == "settle --quiet-ms 2500 --limit-s 7200"
     assert made["find"] == made["find_again"] == "filetree find /mnt no-such-name"
     assert made["delete"] == "filetree delete /mnt/tree"
-    assert caches(spec) == {
+    assert find_cache_states(spec) == {
         **{"fill": "cold", "remove": "warm", "tree": "warm"},
         **{"find": "cold", "find_again": "warm", "delete": "warm"},
     }
@@ -117,7 +117,11 @@ def test_a_state_is_made_beside_a_step_called_fill() -> None:
     made = commands(spec)
     assert made["fill-to-state"] == "ffsmark --json fill.cfg"
     assert made["fill"] == "filetree fill /mnt/full"
-    assert steps.rests(spec) == {"settle": 1200, "rest-before-fill-to-state": 1200, "rest": 7200}
+    assert steps.list_rest_limits(spec) == {
+        "settle": 1200,
+        "rest-before-fill-to-state": 1200,
+        "rest": 7200,
+    }
 
 
 def test_tables_of_the_study_s_own_catalog_are_in_the_job(tmp_path: Path) -> None:
@@ -165,9 +169,9 @@ def test_what_could_fit_is_not_refused() -> None:
         planned("update", fs="ubifs", files="72", size="41000")
 
 
-@pytest.mark.parametrize("name", names("workloads"))
+@pytest.mark.parametrize("name", list_noun_names("workloads"))
 def test_the_phases_and_figures_of_every_list_are_those_of_its_steps(name: str) -> None:
-    model = load("workloads", name, WorkloadModel)
+    model = load_noun("workloads", name, WorkloadModel)
     if not model.steps:
         return
     spec = planned(name, mib=120)
@@ -191,7 +195,7 @@ def test_a_study_s_limits_may_name_a_phase_that_only_some_trials_have() -> None:
             "seeds": [7],
         },
     }
-    assert len(study.plan(Study.model_validate(told))) == 2
+    assert len(study.plan_trials(Study.model_validate(told))) == 2
 
 
 def test_what_a_file_system_keeps_in_its_top_folder_is_not_deleted(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def write(folder: Path, text: str) -> Path:
 
 
 def test_a_plan_is_the_whole_matrix(tmp_path: Path) -> None:
-    specs = study.plan(study.read(write(tmp_path, GOOD)))
+    specs = study.plan_trials(study.read_study_file(write(tmp_path, GOOD)))
     assert len(specs) == len({s.id for s in specs}) == 2 * 2 * 2 * 2
     assert specs[0].parameters["files"] == 10
     assert specs[0].parameters["transactions"] == 500
@@ -41,19 +41,25 @@ def test_a_plan_is_the_whole_matrix(tmp_path: Path) -> None:
 
 
 def test_ids_depend_on_the_trial_alone(tmp_path: Path) -> None:
-    before = {s.id: s.title() for s in study.plan(study.read(write(tmp_path, GOOD)))}
+    before = {
+        s.id: s.title() for s in study.plan_trials(study.read_study_file(write(tmp_path, GOOD)))
+    }
     fewer = GOOD.replace("seeds = [1, 2]", "seeds = [2]").replace("Which?", "Why?")
-    after = {s.id: s.title() for s in study.plan(study.read(write(tmp_path, fewer)))}
+    after = {
+        s.id: s.title() for s in study.plan_trials(study.read_study_file(write(tmp_path, fewer)))
+    }
     assert after.items() < before.items()
     spelt = GOOD.replace("files = 10", "files = 10, transactions = 500")
-    assert {s.id for s in study.plan(study.read(write(tmp_path, spelt)))} == before.keys()
+    assert {
+        s.id for s in study.plan_trials(study.read_study_file(write(tmp_path, spelt)))
+    } == before.keys()
 
 
 def test_titles_tell_apart_loads_and_sizes(tmp_path: Path) -> None:
     loads = '{ name = "ffsmark", files = 10 }'
     two = GOOD.replace(loads, f"{loads}, {loads.replace('10', '20')}")
     two = two.replace("= 8 }]", '= 8 }, { part = "apf27", partition_mib = 16 }]')
-    titles = [s.title() for s in study.plan(study.read(write(tmp_path, two)))]
+    titles = [s.title() for s in study.plan_trials(study.read_study_file(write(tmp_path, two)))]
     assert len(titles) == len(set(titles)) == 4 * 2 * 2 * 2 * 2
     assert "ffsmark files=10 JFFS2 on 8 MiB of apf27 fresh seed 1 +0 ms" in titles
 
@@ -61,25 +67,25 @@ def test_titles_tell_apart_loads_and_sizes(tmp_path: Path) -> None:
 def test_a_title_cuts_a_long_parameter(tmp_path: Path) -> None:
     load = '{ name = "sqlselect", selects = "1,2,5,10,20,50,100,200,500,2000" }'
     text = GOOD.replace('{ name = "ffsmark", files = 10 }', load)
-    (first, *_) = study.plan(study.read(write(tmp_path, text)))
+    (first, *_) = study.plan_trials(study.read_study_file(write(tmp_path, text)))
     assert "selects=1,2,5,10,20,50,100,20... JFFS2" in first.title()
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in STUDIES.glob("*.toml")))
 def test_shipped_studies_are_found_by_name_and_plan(name: str) -> None:
-    read = study.read(study.find(name))
+    read = study.read_study_file(study.find_study(name))
     assert read.name == name
-    assert study.plan(read)
+    assert study.plan_trials(read)
 
 
 def test_another_board_makes_other_trials_and_must_be_there(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD)
-    own = {s.id for s in study.plan(study.read(path))}
-    moved = study.plan(study.read(path, "fast"))
+    own = {s.id for s in study.plan_trials(study.read_study_file(path))}
+    moved = study.plan_trials(study.read_study_file(path, "fast"))
     assert {s.board.name for s in moved} == {"fast"}
     assert own.isdisjoint(s.id for s in moved)
     with pytest.raises(UsageError, match="board: no 'slow' in the catalog's boards"):
-        study.read(path, "slow")
+        study.read_study_file(path, "slow")
 
 
 def errors(folder: Path, *changes: tuple[str, str]) -> list[str]:
@@ -88,7 +94,7 @@ def errors(folder: Path, *changes: tuple[str, str]) -> list[str]:
         assert old in text
         text = text.replace(old, new)
     with pytest.raises(UsageError) as error:
-        study.read(write(folder, text))
+        study.read_study_file(write(folder, text))
     return str(error.value).splitlines()
 
 
@@ -141,7 +147,7 @@ def test_mistakes_of_meaning_come_together_with_their_places(tmp_path: Path) -> 
 def test_aged_flash_without_shares_is_refused(tmp_path: Path, state: str, refused: bool) -> None:
     aged = ('{ name = "aged", valid = 0.5, invalid = 0.25 }', state)
     if not refused:
-        study.read(write(tmp_path, GOOD.replace(*aged)))
+        study.read_study_file(write(tmp_path, GOOD.replace(*aged)))
         return
     (line,) = errors(tmp_path, aged)
     assert "matrix.states.1: aged" in line
@@ -153,7 +159,8 @@ def test_maximum_latencies_make_another_trial_and_typical_ones_none(tmp_path: Pa
     named = typical.replace("partition_mib = 8", 'partition_mib = 8, latency = "typical"')
     maximum = named.replace('"typical"', '"maximum"')
     first, same, other = (
-        study.plan(study.read(write(tmp_path, t))) for t in (typical, named, maximum)
+        study.plan_trials(study.read_study_file(write(tmp_path, t)))
+        for t in (typical, named, maximum)
     )
     assert [s.id for s in first] == [s.id for s in same]
     assert not {s.id for s in first} & {s.id for s in other}
@@ -165,40 +172,40 @@ def test_maximum_latencies_make_another_trial_and_typical_ones_none(tmp_path: Pa
 
 def test_paired_members_take_a_seed_and_an_offset_each(tmp_path: Path) -> None:
     paired = GOOD + 'ensemble = "paired"\n'
-    read = study.read(write(tmp_path, paired))
+    read = study.read_study_file(write(tmp_path, paired))
     assert read.members() == [(1, 0.0), (2, 1.5)]
     assert read.members(1) == [(1, 0.0)]
-    specs = study.plan(read)
+    specs = study.plan_trials(read)
     assert len(specs) == 2 * 2 * 2
-    crossed = {s.id for s in study.plan(study.read(write(tmp_path, GOOD)))}
+    crossed = {s.id for s in study.plan_trials(study.read_study_file(write(tmp_path, GOOD)))}
     assert {s.id for s in specs} < crossed
     assert len({s.configuration() for s in specs}) == 4
     with pytest.raises(UsageError, match=r"as many phase_offsets_ms as seeds"):
-        study.read(write(tmp_path, paired.replace("[0, 1.5]", "[0, 1.5, 3]")))
+        study.read_study_file(write(tmp_path, paired.replace("[0, 1.5]", "[0, 1.5, 3]")))
 
 
 def test_each_seed_has_an_offset_of_its_own_unless_the_study_says_so(tmp_path: Path) -> None:
     absent = GOOD.replace("phase_offsets_ms = [0, 1.5]\n", "")
     many = absent.replace("[1, 2]", str(list(range(1000))))
-    turned = study.read(write(tmp_path, absent.replace("[1, 2]", "[2, 1]")))
+    turned = study.read_study_file(write(tmp_path, absent.replace("[1, 2]", "[2, 1]")))
     assert turned.members() == [(2, 307.0), (1, 0.0)]
-    assert study.read(write(tmp_path, absent)).members() == [(1, 0.0), (2, 307.0)]
-    offsets = [offset for _, offset in study.read(write(tmp_path, many)).members()]
+    assert study.read_study_file(write(tmp_path, absent)).members() == [(1, 0.0), (2, 307.0)]
+    offsets = [offset for _, offset in study.read_study_file(write(tmp_path, many)).members()]
     assert len(set(offsets)) == 1000
     assert all(0 <= offset < 1000 for offset in offsets)
-    shared = study.read(write(tmp_path, absent + "setup_seed = 1\n"))
+    shared = study.read_study_file(write(tmp_path, absent + "setup_seed = 1\n"))
     assert shared.members() == [(1, 0.0), (2, 0.0)]
-    given = study.read(write(tmp_path, absent + "phase_offsets_ms = [0]\n"))
+    given = study.read_study_file(write(tmp_path, absent + "phase_offsets_ms = [0]\n"))
     assert given.members() == [(1, 0.0), (2, 0.0)]
-    kept = study.again(shared.model_dump(mode="json"), tmp_path, "kept")
-    assert study.plan(kept) == study.plan(shared)
+    kept = study.restore_study(shared.model_dump(mode="json"), tmp_path, "kept")
+    assert study.plan_trials(kept) == study.plan_trials(shared)
 
 
 def test_memory_is_measured_in_trials_of_its_own(tmp_path: Path) -> None:
-    plain = study.plan(study.read(write(tmp_path, GOOD)))
+    plain = study.plan_trials(study.read_study_file(write(tmp_path, GOOD)))
     asked = GOOD.replace("[matrix]", 'measure = ["memory", "wear"]\n[matrix]')
-    read = study.read(write(tmp_path, asked))
-    specs = study.plan(read)
+    read = study.read_study_file(write(tmp_path, asked))
+    specs = study.plan_trials(read)
     timed = [s for s in specs if "memory" not in s.measure]
     apart = [s for s in specs if "memory" in s.measure]
     assert [s.member for s in timed] == [s.member for s in plain]
@@ -207,12 +214,15 @@ def test_memory_is_measured_in_trials_of_its_own(tmp_path: Path) -> None:
     assert len(apart) == 2 * len({s.configuration() for s in timed})
     assert {s.member for s in apart} == set(read.members(2))
     everywhere = asked.replace("[matrix]", 'memory_trials = "all"\n[matrix]')
-    together = study.plan(study.read(write(tmp_path, everywhere)))
+    together = study.plan_trials(study.read_study_file(write(tmp_path, everywhere)))
     assert {tuple(s.measure) for s in together} == {("memory", "wear")}
     assert len(together) == len(plain)
-    assert study.plan(study.again(read.model_dump(mode="json"), tmp_path, "kept")) == specs
+    assert (
+        study.plan_trials(study.restore_study(read.model_dump(mode="json"), tmp_path, "kept"))
+        == specs
+    )
     old = {k: v for k, v in read.model_dump(mode="json").items() if k != "memory_trials"}
-    assert study.plan(study.again(old, tmp_path, "kept")) == together
+    assert study.plan_trials(study.restore_study(old, tmp_path, "kept")) == together
 
 
 def test_what_stands_beside_the_matrix_takes_the_rest_from_it(tmp_path: Path) -> None:
@@ -221,16 +231,18 @@ def test_what_stands_beside_the_matrix_takes_the_rest_from_it(tmp_path: Path) ->
 filesystems = [{ name = "jffs2", compression = "lzo" }]
 states = [{ name = "fresh" }]
 """
-    before = study.plan(study.read(write(tmp_path, GOOD)))
-    after = study.plan(study.read(write(tmp_path, GOOD + lzo)))
+    before = study.plan_trials(study.read_study_file(write(tmp_path, GOOD)))
+    after = study.plan_trials(study.read_study_file(write(tmp_path, GOOD + lzo)))
     assert [s.id for s in after[: len(before)]] == [s.id for s in before]
     added = after[len(before) :]
     assert {(s.options["compression"], s.state.name) for s in added} == {("lzo", "fresh")}
     assert {s.member for s in added} == {s.member for s in before}
     with pytest.raises(UsageError, match="the same trial more than once"):
-        study.read(write(tmp_path, GOOD + lzo.replace(', compression = "lzo"', "")))
+        study.read_study_file(write(tmp_path, GOOD + lzo.replace(', compression = "lzo"', "")))
     with pytest.raises(UsageError, match=r"beside\.0\.filesystems\.0: no 'ext4'"):
-        study.read(write(tmp_path, GOOD + lzo.replace('"jffs2", compression = "lzo"', '"ext4"')))
+        study.read_study_file(
+            write(tmp_path, GOOD + lzo.replace('"jffs2", compression = "lzo"', '"ext4"'))
+        )
 
 
 LIMITED = f"""{GOOD}
@@ -243,17 +255,19 @@ daily_write = "100M"
 
 
 def test_limits_are_kept_and_change_no_trial_and_one_on_ram_adds_some(tmp_path: Path) -> None:
-    plain = study.read(write(tmp_path, GOOD))
-    without = study.read(write(tmp_path, LIMITED.replace('ram = "< 4M"', "")))
-    assert [s.id for s in study.plan(without)] == [s.id for s in study.plan(plain)]
-    read = study.read(write(tmp_path, LIMITED))
-    added = {s.id: s.measure for s in study.plan(read)}
-    assert added.keys() > {s.id for s in study.plan(plain)}
-    assert [m for i, m in added.items() if i not in {s.id for s in study.plan(plain)}] == [
+    plain = study.read_study_file(write(tmp_path, GOOD))
+    without = study.read_study_file(write(tmp_path, LIMITED.replace('ram = "< 4M"', "")))
+    assert [s.id for s in study.plan_trials(without)] == [s.id for s in study.plan_trials(plain)]
+    read = study.read_study_file(write(tmp_path, LIMITED))
+    added = {s.id: s.measure for s in study.plan_trials(read)}
+    assert added.keys() > {s.id for s in study.plan_trials(plain)}
+    assert [m for i, m in added.items() if i not in {s.id for s in study.plan_trials(plain)}] == [
         ["memory"]
     ] * 8
-    kept = study.again(read.model_dump(mode="json"), tmp_path, "kept").model_dump(mode="json")
-    found = limits.of_study(kept)
+    kept = study.restore_study(read.model_dump(mode="json"), tmp_path, "kept").model_dump(
+        mode="json"
+    )
+    found = limits.parse_study_limits(kept)
     assert [limit.text for limit in found.figures] == ["append.p99 < 1ms", "ram < 4M"]
     assert (found.years, found.daily) == (10, 100 << 20)
 
@@ -275,7 +289,7 @@ def test_a_wrong_limit_is_told_with_its_place(
 ) -> None:
     path = write(tmp_path, LIMITED.replace(old, new))
     with pytest.raises(UsageError) as caught:
-        study.read(path)
+        study.read_study_file(path)
     (line,) = str(caught.value).splitlines()
     assert line.startswith(f"{path}: limits: ")
     assert said in line
@@ -303,17 +317,17 @@ seeds = [1, 2]
 
 
 def test_a_matrix_follows_from_its_product(tmp_path: Path) -> None:
-    read = study.read(write(tmp_path, PRODUCT))
-    specs = study.plan(read)
+    read = study.read_study_file(write(tmp_path, PRODUCT))
+    specs = study.plan_trials(read)
     assert [(s.workload.name, s.partition_mib) for s in specs] == [
         *[("ffsmark", 8)] * 2,
         *[("logger", 8)] * 2,
     ]
     assert specs[0].parameters["files"] == 10
-    found = limits.of_study(read.model_dump(mode="json"))
+    found = limits.parse_study_limits(read.model_dump(mode="json"))
     assert (found.years, found.daily) == (10, 100 << 20)
-    kept = study.again(read.model_dump(mode="json"), tmp_path, "kept")
-    assert study.plan(kept) == specs
+    kept = study.restore_study(read.model_dump(mode="json"), tmp_path, "kept")
+    assert study.plan_trials(kept) == specs
 
 
 @pytest.mark.parametrize(
@@ -335,5 +349,5 @@ def test_a_matrix_follows_from_its_product(tmp_path: Path) -> None:
 )
 def test_a_wrong_product_is_told(tmp_path: Path, old: str, new: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        study.read(write(tmp_path, PRODUCT.replace(old, new)))
+        study.read_study_file(write(tmp_path, PRODUCT.replace(old, new)))
     assert said in str(caught.value)

@@ -40,7 +40,7 @@ def planned(home: Path, old: str = "", new: str = "") -> TrialSpec:
     assert old in STUDY
     path = home / "rooted.toml"
     path.write_text(STUDY.replace(old, new, 1))
-    (spec,) = study.plan(study.read(path))
+    (spec,) = study.plan_trials(study.read_study_file(path))
     return spec
 
 
@@ -114,12 +114,12 @@ def test_a_tree_without_a_lock_is_told_with_what_to_do(home: Path) -> None:
 def test_a_study_tells_its_tree(home: Path) -> None:
     path = home / "rooted.toml"
     path.write_text(STUDY)
-    told = study.read(path).model_dump(mode="json")["matrix"]["filesystems"][0]
+    told = study.read_study_file(path).model_dump(mode="json")["matrix"]["filesystems"][0]
     assert told["tree"] == "small"
     path.write_text(
         STUDY.replace('compression = "favor-lzo", tree = "small"', 'journal = "default"')
     )
-    told = study.read(path).model_dump(mode="json")["matrix"]["filesystems"][0]
+    told = study.read_study_file(path).model_dump(mode="json")["matrix"]["filesystems"][0]
     assert told == {
         **{"name": "ubifs", "journal": "default", "on": [], "image": None, "tree": None},
     }
@@ -130,8 +130,8 @@ def test_a_run_s_own_packages_are_taken_before_the_catalog_s(home: Path) -> None
     assert isinstance(first.image, TreeStart)
     of_run = {first.image.set_name: first.image.packages}
     treemade.project(home, files={**first.image.packages, "two_2_amd64.deb": "0" * 64})
-    read = study.read(home / "rooted.toml")
-    assert study.plan(read, lock=of_run)[0].id == first.id
-    assert study.plan(read)[0].id != first.id
+    read = study.read_study_file(home / "rooted.toml")
+    assert study.plan_trials(read, lock=of_run)[0].id == first.id
+    assert study.plan_trials(read)[0].id != first.id
     with pytest.raises(UsageError, match="the run's packages has no set of it"):
-        study.plan(read, lock={})
+        study.plan_trials(read, lock={})

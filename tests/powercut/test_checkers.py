@@ -62,7 +62,7 @@ def _loads(draw: st.DrawFn) -> str:
 def _points(draw: st.DrawFn) -> tuple[str, str, int, bool, Tree]:
     """A load, its marks, a cut, whether the next operation has begun, and what is there."""
     text = draw(_loads())
-    load = loads.read("drawn", text)
+    load = loads.parse_loads("drawn", text)
     base, count = len(load.base) + 1, len(load.loads[0].calls)
     ends = sorted(draw(st.lists(st.integers(0, 9), min_size=2 * count, max_size=2 * count)))
     marks = "".join(f"{at} {2 * base + i}\n" for i, at in enumerate(ends))
@@ -97,7 +97,7 @@ def test_both_checkers_say_the_same_of_what_is_drawn(
     point: tuple[str, str, int, bool, Tree],
 ) -> None:
     text, marks, cut, in_next, tree = point
-    load = loads.read("drawn", text)
+    load = loads.parse_loads("drawn", text)
     host = Oracle(load, load.loads[0], marks).wrong(tree, cut, in_next=in_next)
     with tempfile.TemporaryDirectory() as folder:
         put(Path(folder), tree)

@@ -12,8 +12,8 @@ from cutsteps import on
 from nandlab.board.qemu import QemuBoard
 from nandlab.powercut import loads, states
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import Points
-from nandlab.powercut.oracle import bytes_of
+from nandlab.powercut.job import CutPoints
+from nandlab.powercut.oracle import make_call_bytes
 
 
 @pytest.mark.board
@@ -22,13 +22,13 @@ def test_a_collector_moves_files_that_stay_and_erases(
     board: QemuBoard, name: str, blocks: int
 ) -> None:
     medium = on(board, name).model_copy(update={"partition_blocks": blocks})
-    collect = loads.collect()
-    once = asyncio.run(states.recorded(Campaign(medium, collect, Points()), 0, board))
+    collect = loads.make_collector_loads()
+    once = asyncio.run(states.record_load(Campaign(medium, collect, CutPoints()), 0, board))
     assert once is not None
     programs = [o.after.pages[0].cells for o in once.operations if not o.erases and o.after.pages]
     erases = sum(o.erases for o in once.operations)
     written = {
-        number: bytes_of(number, 0, 64)
+        number: make_call_bytes(number, 0, 64)
         for number, call in enumerate(collect.base)
         if call.startswith("write s")
     }

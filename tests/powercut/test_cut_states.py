@@ -20,15 +20,14 @@ from nandlab.base.errors import NandlabError
 from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.chip import ChipModel, Geometry
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.chip.image import Block, ChipImage
-from nandlab.chip.image import Geometry as Shape
-from nandlab.chip.simulated import FOLDER
-from nandlab.powercut import counted, found, loads, states, torn
+from nandlab.chip.image import ChipBlock, ChipImage
+from nandlab.chip.image import ChipGeometry as Shape
+from nandlab.chip.simnand import DEBUG_FOLDER
+from nandlab.powercut import campaignresult, loads, pointcounts, statedigest, states
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.counted import Counted
-from nandlab.powercut.job import Points
+from nandlab.powercut.job import CutPoints
 from nandlab.powercut.journal import (
     ENTRY,
     ERASE,
@@ -36,11 +35,12 @@ from nandlab.powercut.journal import (
     SIDE,
     Journal,
     Operation,
+    OperationSide,
     Page,
-    Side,
-    forbidden,
+    list_broken_limits,
 )
-from nandlab.powercut.states import Place, Recorded
+from nandlab.powercut.pointcounts import PointCounts
+from nandlab.powercut.states import LoadRecording, PointPlace
 
 GEOMETRY = Geometry(writesize=512, oobsize=16, erasesize=2048, blocks=8, nop=2, in_order=True)
 PAGE_BYTES = 528
@@ -49,8 +49,8 @@ HALF = FULL[:100] + b"\xff" * 428
 HAS_DATA = 0x80
 
 
-def side(*pages: Page, high: int = 0, flags: int = 0) -> Side:
-    return Side(pages, high, flags)
+def side(*pages: Page, high: int = 0, flags: int = 0) -> OperationSide:
+    return OperationSide(pages, high, flags)
 
 
 def program(number: int, cells: bytes, *, state: int = 0, high: int = 0) -> Operation:
@@ -114,35 +114,39 @@ def test_a_chip_with_planted_errors_is_refused() -> None:
     ],
 )
 def test_programs_that_the_part_forbids_are_known(operation: Operation, broken: list[str]) -> None:
-    assert forbidden(operation, GEOMETRY) == broken
+    assert list_broken_limits(operation, GEOMETRY) == broken
     worn = replace(operation, before=replace(operation.before, flags=2))
-    assert forbidden(worn, GEOMETRY) == []
+    assert list_broken_limits(worn, GEOMETRY) == []
     lenient = GEOMETRY.model_copy(update={"nop": 9, "in_order": False})
-    assert forbidden(operation, lenient) == []
+    assert list_broken_limits(operation, lenient) == []
 
 
 def chip(*cells: bytes) -> ChipImage:
     """A chip of which only the first block holds something."""
     whole = b"".join(c or b"\xff" * PAGE_BYTES for c in cells)
-    block = Block(0, 3, 9, 0, [], [2 if c else 0 for c in cells], whole)
+    block = ChipBlock(0, 3, 9, 0, [], [2 if c else 0 for c in cells], whole)
     return ChipImage(Shape(512, 16, 2048, 8), 7, 7, 7, [block])
 
 
 def test_a_state_is_what_a_reader_can_find_out() -> None:
     """Not how often a page was programmed, nor whether it was programmed with all bits 1."""
-    base = torn.of_image(chip(FULL, b"", b"", b""))
-    assert base == torn.of_image(chip(FULL, b"\xff" * PAGE_BYTES, b"", b"")) != 0
-    later = torn.of_image(chip(FULL, HALF, b"", b""))
-    assert base ^ torn.change(program(1, HALF, high=1)) == later
-    assert later ^ torn.change(erase(FULL, HALF, b"", b"")) == torn.of_image(chip(*4 * [b""])) == 0
-    assert torn.of_image(chip(b"", FULL, b"", b"")) != base
+    base = statedigest.digest_image(chip(FULL, b"", b"", b""))
+    assert base == statedigest.digest_image(chip(FULL, b"\xff" * PAGE_BYTES, b"", b"")) != 0
+    later = statedigest.digest_image(chip(FULL, HALF, b"", b""))
+    assert base ^ statedigest.digest_change(program(1, HALF, high=1)) == later
+    assert (
+        later ^ statedigest.digest_change(erase(FULL, HALF, b"", b""))
+        == statedigest.digest_image(chip(*4 * [b""]))
+        == 0
+    )
+    assert statedigest.digest_image(chip(b"", FULL, b"", b"")) != base
 
 
 def test_two_points_of_one_state_count_once() -> None:
     """An erase of a block that is erased changes nothing; a prefix past the last byte is all."""
-    of = Recorded((program(0, HALF), erase(b"", b"")), 0, "", ())
-    asked = Points(variants=("before", "prefix"), seeds=9)
-    every = list(states.points(of, asked))
+    of = LoadRecording((program(0, HALF), erase(b"", b"")), 0, "", ())
+    asked = CutPoints(variants=("before", "prefix"), seeds=9)
+    every = list(states.list_point_states(of, asked))
     # "before" of each operation and of the end, nine columns of the program, none of the erase
     assert len(every) == 3 + 9
     of_place = dict(every)
@@ -156,31 +160,33 @@ def test_two_points_of_one_state_count_once() -> None:
 
 def test_each_way_to_tear_is_a_state_of_its_own_and_each_countdown() -> None:
     for operation in (program(3, FULL), erase(FULL, HALF, b"", b"")):
-        of = Recorded((operation,), 5, "", ())
-        asked = Points(variants=("before", "subset", "unstable"), seeds=20)
-        every = [s for _, s in states.points(of, asked)]
+        of = LoadRecording((operation,), 5, "", ())
+        asked = CutPoints(variants=("before", "subset", "unstable"), seeds=20)
+        every = [s for _, s in states.list_point_states(of, asked)]
         assert len(every) == len(set(every)) == 2 + 20 * 2
-        assert torn.torn(operation, "done", 1) == torn.change(operation)
+        assert statedigest.digest_torn_change(operation, "done", 1) == statedigest.digest_change(
+            operation
+        )
 
 
 def test_points_are_those_that_the_board_tries() -> None:
-    of = Recorded(tuple(program(i, FULL, high=i) for i in range(4)), 0, "", ())
-    asked = Points(first=1, last=3, every=2, variants=("before", "subset"), seed=4, seeds=2)
-    places: list[Place] = [place for place, _ in states.points(of, asked)]
+    of = LoadRecording(tuple(program(i, FULL, high=i) for i in range(4)), 0, "", ())
+    asked = CutPoints(first=1, last=3, every=2, variants=("before", "subset"), seed=4, seeds=2)
+    places: list[PointPlace] = [place for place, _ in states.list_point_states(of, asked)]
     assert places == [
         *((1, "before", 4), (1, "subset", 4), (1, "subset", 5)),
         *((3, "before", 4), (3, "subset", 4), (3, "subset", 5)),
     ]
 
 
-def counted_of(*words: Any) -> Counted:
+def counted_of(*words: Any) -> PointCounts:
     """By the order of its fields."""
-    return Counted(**dict(zip(Counted.model_fields, words, strict=False)))
+    return PointCounts(**dict(zip(PointCounts.model_fields, words, strict=False)))
 
 
-def folder(tmp_path: Path, *every: Counted) -> found.Found:
+def folder(tmp_path: Path, *every: PointCounts) -> campaignresult.CampaignResult:
     """A campaign of two loads, of which some are counted."""
-    part = load("chips", "K9GAG08U0M", ChipModel)
+    part = load_noun("chips", "K9GAG08U0M", ChipModel)
     head = {
         **{"filesystem": "jffs2", "options": {}, "chip": part.name, "kernel": "6.1", "pieces": 1},
         **{"identity": "x", "changed": {}, "board": "apf27"},
@@ -192,27 +198,29 @@ def folder(tmp_path: Path, *every: Counted) -> found.Found:
     one = {"operations": 1, "points": 3, "held": 3, "kinds": "o", "recording": "r", "findings": []}
     told = [{**one, "load": name, "outcomes": {"before": "..", "subset": ". "}} for name in "xy"]
     (out / "00000.json").write_text(json.dumps({"loads": told, "cpu_s": 1.0}))
-    counted.write(out, {each.load: each for each in every})
-    return found.read(out)
+    pointcounts.write_point_counts(out, {each.load: each for each in every})
+    return campaignresult.read_campaign_result(out)
 
 
 def test_what_was_counted_is_told_and_summed(tmp_path: Path) -> None:
     x = counted_of("x", "r", 3, ["a", "b", "c"], 1, {"nop": 1}, 1, 1)
     y = counted_of("y", "other", 3, ["a", "d"], 1, {}, 0, 0)
-    some = "\n".join(found.lines(folder(tmp_path, x)))
+    some = "\n".join(campaignresult.format_campaign_result(folder(tmp_path, x)))
     assert "states: counted for 1 of 2 loads" in some
     assert "cuts at 2 programs of spare areas apart" in some
-    assert found.summary(tmp_path)[0].distinct is None
-    every = "\n".join(found.lines(folder(tmp_path, x, y)))
+    assert campaignresult.summarize_campaigns(tmp_path)[0].distinct is None
+    every = "\n".join(campaignresult.format_campaign_result(folder(tmp_path, x, y)))
     assert "distinct states: 4 of 6 points, 5 with the load told apart" in every
     assert "recordings: the same where they were counted for 1 of 2 loads" in every
     assert (
         "not physical: 1 points, within 1 of 2 programs that the part forbids (1 by nop)" in every
     )
-    (cuts,) = found.summary(tmp_path)
+    (cuts,) = campaignresult.summarize_campaigns(tmp_path)
     assert (cuts.distinct, cuts.unphysical) == (4, 1)
     legal = "\n".join(
-        found.lines(folder(tmp_path, x.model_copy(update={"forbidden": {}, "broken": 0}), y))
+        campaignresult.format_campaign_result(
+            folder(tmp_path, x.model_copy(update={"forbidden": {}, "broken": 0}), y)
+        )
     )
     assert "none of the loads' 2 programs is one that the part forbids" in legal
 
@@ -223,18 +231,18 @@ def test_the_chips_that_the_board_saves_are_the_states_of_the_host(
     board: QemuBoard, name: str
 ) -> None:
     """Points drawn at random, and torn erases, which only some loads have."""
-    small = Campaign(on(board, name), loads.small_files(), Points(seeds=3))
-    once = asyncio.run(states.recorded(small, 0, board))
+    small = Campaign(on(board, name), loads.make_small_file_loads(), CutPoints(seeds=3))
+    once = asyncio.run(states.record_load(small, 0, board))
     assert once is not None
-    places = [place for place, _ in states.points(once, small.points)]
+    places = [place for place, _ in states.list_point_states(once, small.points)]
     erases = [p for p in places if p[0] < len(once.operations) and once.operations[p[0]].erases]
     draw = random.Random(23)
     drawn = [*draw.sample(places, 8), *draw.sample(erases, min(4, len(erases)))]
     drawn += draw.sample([p for p in places if p[1] == "few"], 4)
     drawn.append((len(once.operations), "before", 1))
-    again = asyncio.run(states.recorded(small, 0, board, drawn))
+    again = asyncio.run(states.record_load(small, 0, board, drawn))
     assert again is not None
-    worked_out = dict(states.points(again, small.points))
+    worked_out = dict(states.list_point_states(again, small.points))
     for place, saved in zip(drawn, again.images, strict=True):
         k, variant, seed = place
         # an image has unstable cells as they were meant
@@ -243,7 +251,7 @@ def test_the_chips_that_the_board_saves_are_the_states_of_the_host(
         expected = (
             before
             if k == len(again.operations)
-            else before ^ (torn.torn(again.operations[k], plain, seed) or 0)
+            else before ^ (statedigest.digest_torn_change(again.operations[k], plain, seed) or 0)
         )
         assert saved == expected, place
         assert variant == "unstable" or expected == worked_out[place]
@@ -251,31 +259,31 @@ def test_the_chips_that_the_board_saves_are_the_states_of_the_host(
 
 @pytest.mark.board
 def test_a_campaigns_states_are_counted_and_kept(board: QemuBoard, tmp_path: Path) -> None:
-    few = Campaign(on(board, "yaffs2"), FEW, Points(variants=("before", "subset")))
+    few = Campaign(on(board, "yaffs2"), FEW, CutPoints(variants=("before", "subset")))
 
     async def counting(refused: tuple[str, ...]) -> list[int]:
-        return [left async for left in states.of_campaign(few, board, tmp_path, refused)]
+        return [left async for left in states.count_campaign_points(few, board, tmp_path, refused)]
 
     assert asyncio.run(counting(("over",))) == [1, 0]
-    kept = counted.read(tmp_path)
+    kept = pointcounts.read_point_counts(tmp_path)
     assert kept.keys() == {"new", "away"}
     assert all(4 < len(one.states) <= one.points for one in kept.values())
     assert asyncio.run(counting(("over",))) == []
     # both loads begin on the same chip
-    assert counted.distinct(kept) < sum(one.points for one in kept.values())
+    assert pointcounts.count_distinct_states(kept) < sum(one.points for one in kept.values())
 
 
 @pytest.mark.board
 def test_two_jobs_count_as_one_does_and_keep_it_alike(board: QemuBoard, tmp_path: Path) -> None:
-    few = Campaign(on(board, "yaffs2"), FEW, Points(variants=("before", "subset")))
+    few = Campaign(on(board, "yaffs2"), FEW, CutPoints(variants=("before", "subset")))
 
     async def counting(jobs: int) -> list[int]:
         out = tmp_path / f"{jobs}"
         out.mkdir()
-        return [left async for left in states.of_campaign(few, board, out, (), jobs)]
+        return [left async for left in states.count_campaign_points(few, board, out, (), jobs)]
 
     assert [asyncio.run(counting(jobs)) for jobs in (1, 2)] == [[2, 1, 0]] * 2
-    one, two = (tmp_path / f"{jobs}" / counted.FILE for jobs in (1, 2))
+    one, two = (tmp_path / f"{jobs}" / pointcounts.FILE for jobs in (1, 2))
     assert one.read_bytes() == two.read_bytes()
 
 
@@ -285,7 +293,7 @@ def test_loads_are_kept_in_their_order_and_no_more_are_recorded_at_once_than_ask
     """The last load is done first; an error of one ends them all."""
     under_way, most = [0], [0]
 
-    async def one(campaign: Campaign, load: int, board: QemuBoard) -> Counted | None:
+    async def one(campaign: Campaign, load: int, board: QemuBoard) -> PointCounts | None:
         under_way[0] += 1
         most[0] = max(most[0], under_way[0])
         try:
@@ -297,11 +305,13 @@ def test_loads_are_kept_in_their_order_and_no_more_are_recorded_at_once_than_ask
             raise NandlabError("no image")
         return None if load == 0 else counted_of(FEW.loads[load].title, "r", 1, ["0"], 1)
 
-    monkeypatch.setattr(states, "_counted", one)
-    few = Campaign(cast(Any, None), FEW, Points())
+    monkeypatch.setattr(states, "_record_and_count", one)
+    few = Campaign(cast(Any, None), FEW, CutPoints())
 
     async def counting(jobs: int) -> list[int]:
-        return [x async for x in states.of_campaign(few, cast(Any, None), tmp_path, (), jobs)]
+        return [
+            x async for x in states.count_campaign_points(few, cast(Any, None), tmp_path, (), jobs)
+        ]
 
     fails = True
     with pytest.raises(NandlabError, match="no image"):
@@ -309,18 +319,18 @@ def test_loads_are_kept_in_their_order_and_no_more_are_recorded_at_once_than_ask
     fails = False
     assert asyncio.run(counting(2))[-1] == 0
     assert most == [2]
-    assert list(counted.read(tmp_path)) == [load.title for load in FEW.loads[1:]]
+    assert list(pointcounts.read_point_counts(tmp_path)) == [load.title for load in FEW.loads[1:]]
 
 
 @pytest.mark.board
 def test_the_programs_that_are_forbidden_are_those_that_the_chip_counts(board: QemuBoard) -> None:
     """NFTL on a part that would allow it neither, for all that it does. The counts of the load have
     those of the mount before it, which are the same whatever the load."""
-    name, counters = "nandsim-small", f"cat {FOLDER}/counters"
-    part = load("chips", name, ChipModel)
+    name, counters = "nandsim-small", f"cat {DEBUG_FOLDER}/counters"
+    part = load_noun("chips", name, ChipModel)
     strict = part.geometry.model_copy(update={"nop": 1, "in_order": True})
     part = part.model_copy(update={"geometry": strict})
-    system = load("filesystems", "nftl-fat32", FilesystemModel)
+    system = load_noun("filesystems", "nftl-fat32", FilesystemModel)
     medium = on(board, "jffs2").model_copy(
         update={
             **{"chip": part, "partition_blocks": part.partition_blocks(4)},
@@ -328,8 +338,8 @@ def test_the_programs_that_are_forbidden_are_those_that_the_chip_counts(board: Q
         }
     )
     beside = []
-    for of in (loads.read("none", "load none\nsync\n"), loads.small_files()):
-        job = states.recording(Campaign(medium, of, Points()), 0, board)
+    for of in (loads.parse_loads("none", "load none\nsync\n"), loads.make_small_file_loads()):
+        job = states.make_recording_job(Campaign(medium, of, CutPoints()), 0, board)
         *make, cut, told, save = job.steps
         steps = (*make, Step("was", counters), cut, Step("is", counters), told, save)
         record = asyncio.run(board.run(replace(job, steps=steps)))
@@ -337,7 +347,11 @@ def test_the_programs_that_are_forbidden_are_those_that_the_chip_counts(board: Q
             dict(line.split() for line in record[step].stdout.splitlines() if line.count(" ") == 1)
             for step in ("was", "is")
         )
-        broken = [each for one in states.journal(record, strict) for each in forbidden(one, strict)]
+        broken = [
+            each
+            for one in states.decode_operations(record, strict)
+            for each in list_broken_limits(one, strict)
+        ]
         beside.append(
             {
                 rule: int(now[count]) - int(was[count]) - broken.count(rule)

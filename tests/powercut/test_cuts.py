@@ -17,25 +17,31 @@ from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load
-from nandlab.chip.simulated import FOLDER, IMAGE
+from nandlab.catalog.files import load_noun
+from nandlab.chip.simnand import DEBUG_FOLDER, IMAGE_FILE
 from nandlab.plan.medium import Medium
-from nandlab.powercut import campaign, found, loads, workloads
+from nandlab.powercut import campaign, campaignresult, loads, workloads
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import Points, alone, chip_module, load_chip, subject
-from nandlab.powercut.loads import Load, Loads
-from nandlab.trial.medium import modules
+from nandlab.powercut.job import (
+    CutPoints,
+    build_chip_module,
+    make_chip_load_step,
+    make_cutcheck_options,
+    select_single_point,
+)
+from nandlab.powercut.loads import Load, LoadSet
+from nandlab.trial.mediumsteps import make_modules_step
 
 pytestmark = pytest.mark.board
 
-BEFORE = Points(variants=("before",))
+BEFORE = CutPoints(variants=("before",))
 MASK = "/sys/module/yaffs2/parameters/yaffs_trace_mask"
-TORN = Points(variants=("before", "prefix", "subset", "done"))
+TORN = CutPoints(variants=("before", "prefix", "subset", "done"))
 
 
-def cut(board: QemuBoard, name: str, points: Points) -> list[dict[str, Any]]:
+def cut(board: QemuBoard, name: str, points: CutPoints) -> list[dict[str, Any]]:
     one = Campaign(on(board, name), FEW, points)
-    return asyncio.run(campaign.once(one, points, board))
+    return asyncio.run(campaign.run_piece(one, points, board))
 
 
 def classes(told: list[dict[str, Any]]) -> set[str]:
@@ -45,19 +51,19 @@ def classes(told: list[dict[str, Any]]) -> set[str]:
 def test_jffs2_holds_at_every_operation_torn_or_not(board: QemuBoard, tmp_path: Path) -> None:
     one = Campaign(on(board, "jffs2"), FEW, TORN)
     seen: list[int] = []
-    asyncio.run(campaign.run(one, board, tmp_path, 1, lambda *told: seen.append(told[0])))
-    result = found.read(tmp_path)
+    asyncio.run(campaign.run_campaign(one, board, tmp_path, 1, lambda *told: seen.append(told[0])))
+    result = campaignresult.read_campaign_result(tmp_path)
     assert result.classes == {}
     assert result.cut == result.recorded
     assert set(result.cut) == {"new", "over", "away"}
     assert result.held == result.points > 4 * sum(result.cut.values()) - 10
     assert result.whole
     # what is done is not done again
-    asyncio.run(campaign.run(one, board, tmp_path, 1, lambda *told: seen.append(told[0])))
+    asyncio.run(campaign.run_campaign(one, board, tmp_path, 1, lambda *told: seen.append(told[0])))
     assert seen == [1]
     other = replace(one, points=BEFORE)
     with pytest.raises(UsageError, match="of another campaign"):
-        asyncio.run(campaign.run(other, board, tmp_path, 1, lambda *told: None))
+        asyncio.run(campaign.run_campaign(other, board, tmp_path, 1, lambda *told: None))
 
 
 @pytest.mark.parametrize(
@@ -117,34 +123,40 @@ def test_a_point_alone_says_the_same_each_time(board: QemuBoard) -> None:
     shifted = replace(BEFORE, plant=("--plant-shift", "-1"), last_load=0)
     (whole,) = cut(board, "jffs2", shifted)
     last = whole["operations"]
-    bad = alone(shifted, 0, last, "before", 1)
+    bad = select_single_point(shifted, 0, last, "before", 1)
     once, again = cut(board, "jffs2", bad), cut(board, "jffs2", bad)
     assert once == again
     assert once[0]["recording"] == whole["recording"] not in ("", "0")
     assert once[0]["findings"] == whole["findings"]
-    assert classes(cut(board, "jffs2", alone(shifted, 0, 2, "before", 1))) == set()
+    assert classes(cut(board, "jffs2", select_single_point(shifted, 0, 2, "before", 1))) == set()
 
 
 @pytest.mark.parametrize("name", ["jffs2", "ubifs", "yaffs2"])
 def test_a_point_replayed_twenty_times_gives_one_verdict(board: QemuBoard, name: str) -> None:
     """Unstable cells too. That another verdict would be told: tests/c has the journal's part, and
     "another verdict again" is a class (verdict.c)."""
-    points = Points(last_load=0, first=1, last=2, repeat=20)
+    points = CutPoints(last_load=0, first=1, last=2, repeat=20)
     (told,) = cut(board, name, points)
-    assert (told["points"], found.VARIES in classes([told])) == (10, False)
+    assert (told["points"], campaignresult.VERDICT_VARIES in classes([told])) == (10, False)
 
 
 def test_the_chip_is_after_all_points_as_it_was_before(board: QemuBoard) -> None:
-    medium, module = on(board, "jffs2"), chip_module(board)
-    bare = loads.read("bare", "load only\ncreate a\nwrite a 0 9000\nfsync a\nunlink a\nsync\n")
-    words = " ".join(["cutcheck", *subject(medium), "--type", "jffs2"]).replace("--options ", "")
-    back = f"echo goto 0 before 1 > {FOLDER}/journal && sha256sum < {IMAGE}"
+    medium, module = on(board, "jffs2"), build_chip_module(board)
+    bare = loads.parse_loads(
+        "bare", "load only\ncreate a\nwrite a 0 9000\nfsync a\nunlink a\nsync\n"
+    )
+    words = " ".join(["cutcheck", *make_cutcheck_options(medium), "--type", "jffs2"]).replace(
+        "--options ", ""
+    )
+    back = f"echo goto 0 before 1 > {DEBUG_FOLDER}/journal && sha256sum < {IMAGE_FILE}"
     variants = "--variant before --variant subset --variant unstable"
-    steps = [load_chip(medium, module), modules(medium)]
+    steps = [make_chip_load_step(medium, module), make_modules_step(medium)]
     steps.append(Step("cleanmarkers", "mount -t jffs2 mtd0 /mnt && settle && umount /mnt"))
     steps.append(Step("one", f"{words} --variant before --to 0 ./loads && {back}"))
     steps.append(Step("all", f"{words} {variants} --seeds 3 ./loads && {back}"))
-    steps.append(Step("ops", f"md5sum < {FOLDER}/journal_ops; cat {FOLDER}/journal_marks"))
+    steps.append(
+        Step("ops", f"md5sum < {DEBUG_FOLDER}/journal_ops; cat {DEBUG_FOLDER}/journal_marks")
+    )
     job = Job(tuple(steps), {**module, "loads": bare.text().encode()})
     record = asyncio.run(board.run(job))
     failed = record.failed()
@@ -156,23 +168,23 @@ def test_the_chip_is_after_all_points_as_it_was_before(board: QemuBoard) -> None
 
 def test_a_workload_of_the_catalog_is_cut(board: QemuBoard) -> None:
     medium = on(board, "ubifs")
-    of = workloads.made("config files=2 rounds=1", medium, board)
+    of = workloads.record_workload("config files=2 rounds=1", medium, board)
     (load,) = of.loads
     assert load.calls[-6:] == (
         *("write config.000001.new 0 400", "fsync config.000001.new", "close config.000001.new"),
         *("rename config.000001.new config.000001", "fsyncdir", "sync"),
     )
     points = replace(TORN, variants=("before", "subset"), every=4)
-    (told,) = asyncio.run(campaign.once(Campaign(medium, of, points), points, board))
+    (told,) = asyncio.run(campaign.run_piece(Campaign(medium, of, points), points, board))
     assert (told["findings"], told["points"] > 10) == ([], True)
     with pytest.raises(UsageError, match="config file=2: file=2: expected NAME=VALUE of files"):
-        workloads.made("config file=2", medium, board)
+        workloads.record_workload("config file=2", medium, board)
 
 
 def test_files_that_stay_open_hold(board: QemuBoard) -> None:
-    points = Points(variants=("before",))
-    one = Campaign(on(board, "yaffs2"), loads.open_files(), points)
-    told = asyncio.run(campaign.once(one, points, board))
+    points = CutPoints(variants=("before",))
+    one = Campaign(on(board, "yaffs2"), loads.make_open_file_loads(), points)
+    told = asyncio.run(campaign.run_piece(one, points, board))
     assert classes(told) == set()
     assert all("refused" not in each for each in told)
 
@@ -186,17 +198,19 @@ def test_one_that_is_mounted_sync_is_cut_so(
 ) -> None:
     """Sync is a flag of mount(2), and FAT takes it as no word: each write is on flash when
     it returns, after a remount to read-only and back too."""
-    part = load("chips", chip, ChipModel)
+    part = load_noun("chips", chip, ChipModel)
     medium = on(board, name).model_copy(
         update={"chip": part, "partition_blocks": part.partition_blocks(8)}
     )
     off = medium.filesystem.chosen(dict([option.split("=")]), "the test")
     writes = "write x 0 100\n" * 8
-    of = loads.read("eight", f"create x\nload w\n{writes}sync\nload r\nreadonly\n{writes}sync\n")
+    of = loads.parse_loads(
+        "eight", f"create x\nload w\n{writes}sync\nload r\nreadonly\n{writes}sync\n"
+    )
     points = replace(BEFORE, every=16)
 
     def told(medium: Medium) -> list[dict[str, Any]]:
-        return asyncio.run(campaign.once(Campaign(medium, of, points), points, board))
+        return asyncio.run(campaign.run_piece(Campaign(medium, of, points), points, board))
 
     back, synced = told(medium), told(medium.model_copy(update={"options": off}))
     assert classes(back + synced) == set()
@@ -217,28 +231,28 @@ link x y
 rename x y
 sync
 """
-    points = Points(variants=("before", "subset"))
-    one = Campaign(on(board, "yaffs2"), loads.read("t", text), points)
-    told = asyncio.run(campaign.once(one, points, board))
+    points = CutPoints(variants=("before", "subset"))
+    one = Campaign(on(board, "yaffs2"), loads.parse_loads("t", text), points)
+    told = asyncio.run(campaign.run_piece(one, points, board))
     assert [(each["findings"], each["points"] > 4) for each in told] == [([], True)] * 2
 
 
 def test_a_load_that_cannot_be_played_is_told(board: QemuBoard) -> None:
     """A file of such loads is refused when it is read."""
-    wrong = Loads("wrong", (), (Load("w", ("create a", "create b", "rename a b/c")),))
+    wrong = LoadSet("wrong", (), (Load("w", ("create a", "create b", "rename a b/c")),))
     one = Campaign(on(board, "jffs2"), wrong, BEFORE)
-    told = asyncio.run(campaign.once(one, BEFORE, board))
+    told = asyncio.run(campaign.run_piece(one, BEFORE, board))
     assert told == [{"load": "w", "refused": "Not a directory"}]
-    bad = Loads("gone", (), (Load("g", ("unlink a",)),))
+    bad = LoadSet("gone", (), (Load("g", ("unlink a",)),))
     gone = Campaign(on(board, "jffs2"), bad, BEFORE)
     with pytest.raises(NandlabError, match="g: operation 1 is on a, which is not there"):
-        asyncio.run(campaign.once(gone, BEFORE, board))
+        asyncio.run(campaign.run_piece(gone, BEFORE, board))
 
 
 def test_a_load_that_finds_no_room_says_so(board: QemuBoard) -> None:
     text = "".join(f"create f{i}\nwrite f{i} 0 1000000\n" for i in range(12))
-    large = Campaign(on(board, "yaffs2"), loads.read("large", f"load l\n{text}"), BEFORE)
-    told = asyncio.run(campaign.once(large, BEFORE, board))
+    large = Campaign(on(board, "yaffs2"), loads.parse_loads("large", f"load l\n{text}"), BEFORE)
+    told = asyncio.run(campaign.run_piece(large, BEFORE, board))
     assert told == [{"load": "l", "refused": "No space left on device"}]
 
 
@@ -248,25 +262,27 @@ def test_a_check_that_the_kernel_does_not_have_is_no_finding(board: QemuBoard) -
         points = replace(BEFORE, plant=("--own-check", words))
         one = Campaign(on(board, "yaffs2"), FEW, points)
         with pytest.raises(NandlabError, match=re.escape(why)):
-            asyncio.run(campaign.once(one, points, board))
+            asyncio.run(campaign.run_piece(one, points, board))
 
 
 def test_a_journal_that_is_full_is_told_and_nothing_counts(
     board: QemuBoard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nandlab.powercut.job.JOURNAL_MIB", 1)
-    large = loads.read("large", "load l\ncreate a\nwrite a 0 900000\nsync\n")
+    large = loads.parse_loads("large", "load l\ncreate a\nwrite a 0 900000\nsync\n")
     with pytest.raises(NandlabError, match=r"journal is full after .* take a shorter load"):
-        asyncio.run(campaign.once(Campaign(on(board, "yaffs2"), large, BEFORE), BEFORE, board))
+        asyncio.run(campaign.run_piece(Campaign(on(board, "yaffs2"), large, BEFORE), BEFORE, board))
 
 
 def test_jffs2_without_a_node_is_unmountable_after_its_first_write_is_torn(
     board: QemuBoard,
 ) -> None:
     """It finds a block of garbage and no node, and refuses: "Cowardly refusing to erase blocks"."""
-    first = loads.read("first", "load first\nmkdir d\nsync\n")
-    points = Points(variants=("before", "subset"))
-    (told,) = asyncio.run(campaign.once(Campaign(on(board, "jffs2"), first, points), points, board))
+    first = loads.parse_loads("first", "load first\nmkdir d\nsync\n")
+    points = CutPoints(variants=("before", "subset"))
+    (told,) = asyncio.run(
+        campaign.run_piece(Campaign(on(board, "jffs2"), first, points), points, board)
+    )
     assert told["outcomes"]["before"] == ".."
     assert told["outcomes"]["subset"][0] == "M"
     assert [each["class"] for each in told["findings"]] == ["unmountable"]

@@ -11,7 +11,7 @@ import pytest
 
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET
-from nandlab.powercut import followed, loads
+from nandlab.powercut import loadcheck, loads
 
 BASE = "mkdir A\ncreate A/x\nwrite A/x 0 3000\ncreate y\nopen y\nload first\ncreate n\nload all\n"
 """Eight lines; the ninth is a load's first."""
@@ -69,7 +69,7 @@ BAD = {
 @pytest.mark.parametrize("call", BAD, ids=lambda call: call[:24])
 def test_a_call_that_cannot_be_is_refused_with_its_line(call: str) -> None:
     with pytest.raises(UsageError, match=f"^mine:9: .*{re.escape(BAD[call])}"):
-        loads.read("mine", f"{BASE}{call}\nsync\n")
+        loads.parse_loads("mine", f"{BASE}{call}\nsync\n")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_call_that_cannot_be_is_refused_with_its_line(call: str) -> None:
 )
 def test_what_is_there_is_followed_call_by_call(calls: list[str], why: str) -> None:
     with pytest.raises(UsageError, match=f"^mine:{8 + len(calls)}: .*{why}"):
-        loads.read("mine", BASE + "\n".join(calls))
+        loads.parse_loads("mine", BASE + "\n".join(calls))
 
 
 GOOD = (
@@ -100,7 +100,7 @@ GOOD = (
 
 
 def test_calls_that_can_be_are_taken_as_they_are() -> None:
-    made = loads.read("mine", BASE + "\n".join(GOOD))
+    made = loads.parse_loads("mine", BASE + "\n".join(GOOD))
     assert made.loads[1].calls == GOOD
     assert made.base[-1] == "open y"
 
@@ -112,18 +112,18 @@ def test_the_bounds_are_those_of_the_boards_program() -> None:
     )
     filler = (programs / "faultcheck" / "filler.c").read_text()
     assert "FILE_BYTES_MAX (1u << 20)" in head
-    assert followed.FILE_BYTES_MAX == 1 << 20
+    assert loadcheck.FILE_BYTES_MAX == 1 << 20
     assert f"LINE_MAX_BYTES {loads.LINE_BYTES_MAX + 2}\n" in load
-    assert f"HELD_MAX {followed.HELD_MAX}\n" in play
-    assert f'MOUNTPOINT "/{followed.FILLER}%u"' in filler
+    assert f"HELD_MAX {loadcheck.HELD_MAX}\n" in play
+    assert f'MOUNTPOINT "/{loadcheck.FILLER}%u"' in filler
 
 
 def test_every_call_is_followed() -> None:
-    assert followed.MADE.keys() == loads.KINDS.keys()
+    assert loadcheck.CALL_METHODS.keys() == loads.KINDS.keys()
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine"
     path.write_bytes(b"load x\ncreate \xff\n")
     with pytest.raises(UsageError, match="mine: not text in UTF-8"):
-        loads.given(str(path))
+        loads.find_load_set(str(path))

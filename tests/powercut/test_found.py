@@ -15,9 +15,9 @@ from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import TARGET
 from nandlab.board.job import BoardLost
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load
-from nandlab.powercut import campaign, found, loads, retried
-from nandlab.powercut.job import Points
+from nandlab.catalog.files import load_noun
+from nandlab.powercut import campaign, campaignresult, loads, samplefile
+from nandlab.powercut.job import CutPoints
 from nandlab.report import powercuts
 
 HEAD = {
@@ -46,9 +46,11 @@ def finding(name: str, first: str, count: int = 1) -> dict[str, Any]:
     return {"class": name, "count": count, "first": first, "what": "A is not there"}
 
 
-def again(*words: Any) -> retried.Again:
+def again(*words: Any) -> samplefile.SampledPoint:
     """By the order of its fields."""
-    return retried.Again(**dict(zip(retried.Again.model_fields, words, strict=False)))
+    return samplefile.SampledPoint(
+        **dict(zip(samplefile.SampledPoint.model_fields, words, strict=False))
+    )
 
 
 def folder(tmp_path: Path, *pieces: list[dict[str, Any]]) -> Path:
@@ -62,7 +64,7 @@ def folder(tmp_path: Path, *pieces: list[dict[str, Any]]) -> Path:
 def test_pieces_of_a_load_are_put_together(tmp_path: Path) -> None:
     even = told("a load", ". . .", ". .  ")
     odd = told("a load", " . L ", " . . ", finding("lost", "3:before:1"))
-    result = found.read(folder(tmp_path, [even], [odd]))
+    result = campaignresult.read_campaign_result(folder(tmp_path, [even], [odd]))
     assert result.whole
     assert (result.points, result.held, result.cpu_s) == (9, 8, 3.0)
     assert result.outcomes["a load"] == {"before": "...L.", "subset": ".... "}
@@ -72,7 +74,7 @@ def test_pieces_of_a_load_are_put_together(tmp_path: Path) -> None:
         "nandlab powercut --fs jffs2 --load ace1 --chip apf27 --partition-mib 8 --board apf27"
         " --set summaries=on --title 'a load' --point 3:before:1"
     )
-    text = "\n".join(found.lines(result))
+    text = "\n".join(campaignresult.format_campaign_result(result))
     assert "operations cut: 4/4, in 1 loads" in text
     assert "lost: 1; first: a load: 3:before:1: A is not there" in text
 
@@ -92,7 +94,7 @@ def test_the_command_of_a_point_asks_for_what_showed_it(
 ) -> None:
     """A cut of a recovery is found with the recovery cut, another verdict by trying again."""
     piece = [told("x", "..", ". ", finding(name, point))]
-    result = found.read(folder(tmp_path, piece))
+    result = campaignresult.read_campaign_result(folder(tmp_path, piece))
     result.head["points"] = {"repeat": 20, "recovery": True}
     (one,) = result.classes.values()
     assert result.again(one).endswith(f" --title x --point 5:subset:1{more}")
@@ -101,29 +103,29 @@ def test_the_command_of_a_point_asks_for_what_showed_it(
 def test_what_only_unstable_cells_show_is_a_class_of_its_own(tmp_path: Path) -> None:
     one = told("x", "..", "L ", finding("lost", "0:subset:1"))
     two = told("y", "..", "L ", finding("lost", "0:unstable:1", 3))
-    result = found.read(folder(tmp_path, [one, two]))
+    result = campaignresult.read_campaign_result(folder(tmp_path, [one, two]))
     assert {name: each.count for name, each in result.classes.items()} == {
         "lost": 1,
         "lost (unstable cells)": 3,
     }
-    assert "incomplete: 1 of 2 pieces" in "\n".join(found.lines(result))
+    assert "incomplete: 1 of 2 pieces" in "\n".join(campaignresult.format_campaign_result(result))
     counts = f"{result.points} points at {sum(result.cut.values())} of 2 flash operations"
     assert result.in_brief == f"{counts}: 1 did not hold, 3 more with unstable cells"
-    assert powercuts.chart(result).caption.startswith(f"{result.in_brief}. ")
+    assert powercuts.render_campaign_chart(result).caption.startswith(f"{result.in_brief}. ")
 
 
 def test_letters_are_those_of_the_board() -> None:
     source = (TARGET / "programs/lib/cuts/verdict.c").read_text()
     names = re.findall(r'"([^"]+)"', source[source.index("verdict_names") : source.index("};")])
     letters = source.partition('verdict_letters[] = "')[2].partition('"')[0]
-    assert dict(zip(names, letters, strict=True)) == found.LETTERS
+    assert dict(zip(names, letters, strict=True)) == campaignresult.LETTERS
 
 
 def test_what_other_cuts_show_too_is_not_excused_by_unstable_cells(tmp_path: Path) -> None:
     """The board tells a load's findings of a class together, by the first."""
     one = told("x", "....", "..C ", finding("check fails", "1:unstable:7", 3))
     one["outcomes"] |= {"unstable": ".CC "}
-    result = found.read(folder(tmp_path, [one]))
+    result = campaignresult.read_campaign_result(folder(tmp_path, [one]))
     classes = {name: (each.count, each.point) for name, each in result.classes.items()}
     assert classes == {
         "check fails": (1, "2:subset:7"),
@@ -133,10 +135,14 @@ def test_what_other_cuts_show_too_is_not_excused_by_unstable_cells(tmp_path: Pat
 
 def test_the_picture_has_a_cell_for_each_cut(tmp_path: Path) -> None:
     one = told("x", "..", "L ", finding("lost", "0:subset:1"))
-    single = powercuts.chart(found.read(folder(tmp_path, [one])))
+    single = powercuts.render_campaign_chart(
+        campaignresult.read_campaign_result(folder(tmp_path, [one]))
+    )
     assert len(single.datasets["cells"]) == 3
     assert "<svg" in single.svg()
-    both = powercuts.chart(found.read(folder(tmp_path, [told("held", "...", ".. "), one])))
+    both = powercuts.render_campaign_chart(
+        campaignresult.read_campaign_result(folder(tmp_path, [told("held", "...", ".. "), one]))
+    )
     rows = [cell["row"] for cell in both.datasets["cells"]]
     assert rows == ["x", "x", "held", "held", "held"]
     assert both.datasets["cells"][0]["outcome"] == "lost"
@@ -144,55 +150,58 @@ def test_the_picture_has_a_cell_for_each_cut(tmp_path: Path) -> None:
 
 def test_what_a_part_forbids_is_told_and_which_cuts_it_makes_unphysical(tmp_path: Path) -> None:
     one = {**told("x", "...", ".. "), "kinds": "po"}
-    result = found.read(folder(tmp_path, [one]))
-    mlc, slc = (load("chips", part, ChipModel) for part in ("K9GAG08U0M", "apf27"))
+    result = campaignresult.read_campaign_result(folder(tmp_path, [one]))
+    mlc, slc = (load_noun("chips", part, ChipModel) for part in ("K9GAG08U0M", "apf27"))
     for part, apart in ((mlc, True), (slc, False)):
         result.head |= {"forbids": part.forbids(), "nop": part.geometry.nop}
-        text = "\n".join(found.lines(result))
+        text = "\n".join(campaignresult.format_campaign_result(result))
         assert "programming a page after a later page of its block" in text
         assert ("not physical: cuts at 1 programs of spare areas" in text) == apart
-    assert load("chips", "nandsim-small", ChipModel).forbids() == {
+    assert load_noun("chips", "nandsim-small", ChipModel).forbids() == {
         "nop": "programming a page more than 10 times between two erases"
     }
 
 
 def test_a_load_that_contradicts_its_oracle_without_a_cut_is_told(tmp_path: Path) -> None:
     one = told("x", "..L", ".. ", finding("lost", "2:before:1"))
-    result = found.read(folder(tmp_path, [one, told("y", ".L.", ".. ")]))
+    result = campaignresult.read_campaign_result(folder(tmp_path, [one, told("y", ".L.", ".. ")]))
     assert {n: (c.count, c.load, c.point) for n, c in result.classes.items()} == {
         "the load contradicts its oracle": (1, "x", "2:before:1"),
         "lost": (1, "x", "2:before:1"),
     }
-    assert "nothing was cut" in "\n".join(found.lines(result))
+    assert "nothing was cut" in "\n".join(campaignresult.format_campaign_result(result))
 
 
 def test_checkers_that_disagree_are_a_finding_of_its_own(tmp_path: Path) -> None:
     out = folder(tmp_path, [told("x", "...", ".. ")])
-    kept = retried.Kept(tmp_path / "sample-1.jsonl")
+    kept = samplefile.SampleFile(tmp_path / "sample-1.jsonl")
     kept.add(again("x", "0:before:1", "held", "held", "holds", True))
     kept.add(again("x", "1:subset:1", "held", "held", "y: is not there", False))
     kept.add(again("x", "1:before:1", "held", "lost", "unread", None))
     with kept.path.open("a") as file:
         file.write('{"load": "cut sho')
-    result = found.read(out)
+    result = campaignresult.read_campaign_result(out)
     assert {n: (c.count, c.point, c.what) for n, c in result.classes.items()} == {
         "checkers disagree": (1, "1:subset:1", "board: held; host: y: is not there"),
         "another verdict alone": (1, "1:before:1", "there: held; alone: lost"),
     }
     assert len(result.faults) == 2
     kept.add(again("x", "0:subset:1", "held", "held", "holds", True, True, "FATs differ"))
-    assert found.read(out).classes["check fails on this machine"].what == "FATs differ"
-    more = retried.Kept(kept.path)
+    assert (
+        campaignresult.read_campaign_result(out).classes["check fails on this machine"].what
+        == "FATs differ"
+    )
+    more = samplefile.SampleFile(kept.path)
     more.add(again("x", "2:before:1", "held", "held", "holds", True))
-    assert len(retried.Kept(kept.path).every) == 5
+    assert len(samplefile.SampleFile(kept.path).every) == 5
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no powercut\.json"):
-        found.read(tmp_path)
+        campaignresult.read_campaign_result(tmp_path)
     (tmp_path / "mine").write_text("x")
     with pytest.raises(UsageError, match="not empty"):
-        campaign.begun(tmp_path, HEAD)
+        campaign.prepare_campaign_folder(tmp_path, HEAD)
 
 
 class Dying:
@@ -214,7 +223,7 @@ class Dying:
         return None
 
 
-FEW = loads.read("few", "load a\ncreate x\nload b: c\ncreate x\nload d\ncreate x\n")
+FEW = loads.parse_loads("few", "load a\ncreate x\nload b: c\ncreate x\nload d\ncreate x\n")
 
 
 def test_a_dead_kernel_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,12 +240,12 @@ def test_a_dead_kernel_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.Mon
         await board.run(job)
         return Record()
 
-    monkeypatch.setattr(campaign, "job", lambda on, loads, points, module: points)
-    monkeypatch.setattr(campaign, "chip_module", lambda board: {})
-    one = campaign.Campaign(on=None, loads=FEW, points=Points())  # type: ignore[arg-type]
-    points = Points(last_load=2)
+    monkeypatch.setattr(campaign, "make_cut_job", lambda on, loads, points, module: points)
+    monkeypatch.setattr(campaign, "build_chip_module", lambda board: {})
+    one = campaign.Campaign(on=None, loads=FEW, points=CutPoints())  # type: ignore[arg-type]
+    points = CutPoints(last_load=2)
     fake = type("Board", (), {"run": staticmethod(run)})()
-    result = asyncio.run(campaign.once(one, points, fake))
+    result = asyncio.run(campaign.run_piece(one, points, fake))
     assert result[0]["load"] == "b: c"
     assert result[0]["findings"][0]["class"] == "kernel crash"
     assert result[0]["findings"][0]["first"] == "7:subset:1"
@@ -254,32 +263,37 @@ def test_a_campaign_that_is_killed_in_a_piece_goes_on_with_it(
     begun: list[int] = []
     dies = [True]
 
-    async def once(one: Any, points: Points, board: Any) -> list[dict[str, Any]]:
+    async def once(one: Any, points: CutPoints, board: Any) -> list[dict[str, Any]]:
         begun.append(points.first)
         if dies[0] and len(begun) == 3:
             (tmp_path / "00002.part").write_text('{"loads": [{"lo')
             raise KeyboardInterrupt
         return [told("a", ".", " ")]
 
-    monkeypatch.setattr(campaign, "once", once)
-    monkeypatch.setattr(campaign, "head_of", lambda one, board: {**HEAD, "pieces": 4})
-    one = campaign.Campaign(cast(Any, None), FEW, Points(last_load=0))
+    monkeypatch.setattr(campaign, "run_piece", once)
+    monkeypatch.setattr(campaign, "make_campaign_head", lambda one, board: {**HEAD, "pieces": 4})
+    one = campaign.Campaign(cast(Any, None), FEW, CutPoints(last_load=0))
     with pytest.raises(KeyboardInterrupt):
-        asyncio.run(campaign.run(one, cast(Any, None), tmp_path, 1, lambda *told: None))
-    assert (found.read(tmp_path).done, found.read(tmp_path).whole) == (2, False)
+        asyncio.run(campaign.run_campaign(one, cast(Any, None), tmp_path, 1, lambda *told: None))
+    assert (
+        campaignresult.read_campaign_result(tmp_path).done,
+        campaignresult.read_campaign_result(tmp_path).whole,
+    ) == (2, False)
     dies[0] = False
     ready: list[int] = []
-    asyncio.run(campaign.run(one, cast(Any, None), tmp_path, 1, lambda *t: ready.append(t[0])))
+    asyncio.run(
+        campaign.run_campaign(one, cast(Any, None), tmp_path, 1, lambda *t: ready.append(t[0]))
+    )
     assert begun == [0, 1, 2, 2, 3]
-    assert (ready, found.read(tmp_path).whole) == ([3, 4], True)
+    assert (ready, campaignresult.read_campaign_result(tmp_path).whole) == ([3, 4], True)
 
 
 def test_a_board_that_is_lost_before_a_cut_is_an_error() -> None:
     with pytest.raises(NandlabError, match="lost before a cut: dead"):
-        campaign._points_lost(BoardLost("dead", ["noise"]), FEW)
+        campaign._find_lost_point(BoardLost("dead", ["noise"]), FEW)
 
 
-def cut_by_pieces(name: str, points: Points) -> list[set[tuple[int, int]]]:
+def cut_by_pieces(name: str, points: CutPoints) -> list[set[tuple[int, int]]]:
     """Loads and operations of each piece, of loads of 400 operations."""
     return [
         {
@@ -287,15 +301,15 @@ def cut_by_pieces(name: str, points: Points) -> list[set[tuple[int, int]]]:
             for number in range(piece.first_load, (piece.last_load or 0) + 1)
             for k in range(piece.first, 401, piece.every)
         }
-        for piece in campaign.Campaign(cast(Any, None), loads.given(name), points).pieces()
+        for piece in campaign.Campaign(cast(Any, None), loads.find_load_set(name), points).pieces()
     ]
 
 
 @pytest.mark.parametrize("name", ["ace1", "small-files"])
 def test_more_seeds_make_smaller_pieces_with_the_same_points(name: str) -> None:
-    few, many = (cut_by_pieces(name, Points(seeds=seeds)) for seeds in (1, 12))
+    few, many = (cut_by_pieces(name, CutPoints(seeds=seeds)) for seeds in (1, 12))
     assert set().union(*few) == set().union(*many)
-    assert sum(map(len, many)) == len(loads.given(name).loads) * 401  # none twice
+    assert sum(map(len, many)) == len(loads.find_load_set(name).loads) * 401  # none twice
     assert max(map(len, many)) * 12 <= max(map(len, few)) * 1.2
 
 
@@ -304,8 +318,8 @@ def test_more_seeds_make_smaller_pieces_with_the_same_points(name: str) -> None:
 def test_recovery_makes_smaller_pieces_with_the_same_points(name: str, every: int) -> None:
     """A point of UBIFS is some two hundred with its recovery, and a board that does not answer
     within its deadline counts as one that hangs."""
-    plain = cut_by_pieces(name, Points(every=every))
-    small = cut_by_pieces(name, Points(every=every, recovery=True))
+    plain = cut_by_pieces(name, CutPoints(every=every))
+    small = cut_by_pieces(name, CutPoints(every=every, recovery=True))
     assert set().union(*small) == set().union(*plain)
     assert sum(map(len, small)) == sum(map(len, plain))
     assert max(map(len, small)) * 7 <= max(map(len, plain))
@@ -314,9 +328,9 @@ def test_recovery_makes_smaller_pieces_with_the_same_points(name: str, every: in
 def test_a_folder_whose_pieces_are_others_is_refused(tmp_path: Path) -> None:
     """Else points would count twice."""
     out = folder(tmp_path, [told("x", ". .", "L  ")])
-    campaign.begun(out, HEAD)
+    campaign.prepare_campaign_folder(out, HEAD)
     with pytest.raises(UsageError, match="of another campaign"):
-        campaign.begun(out, {**HEAD, "pieces": 64})
+        campaign.prepare_campaign_folder(out, {**HEAD, "pieces": 64})
 
 
 @pytest.mark.parametrize("kept", ["00003.json", "sample-1.jsonl", "states.jsonl"])
@@ -325,10 +339,10 @@ def test_a_folder_of_another_campaign_is_free_if_nothing_is_found_in_it(
 ) -> None:
     """Such as that of a load of which no piece could be done."""
     another = {**HEAD, "identity": "another"}
-    campaign.begun(folder(tmp_path), another)
+    campaign.prepare_campaign_folder(folder(tmp_path), another)
     (tmp_path / kept).write_text("{}")
     with pytest.raises(UsageError, match="of another campaign"):
-        campaign.begun(tmp_path, another)
+        campaign.prepare_campaign_folder(tmp_path, another)
 
 
 def test_what_fails_before_a_piece_is_done_claims_no_folder(
@@ -337,24 +351,27 @@ def test_what_fails_before_a_piece_is_done_claims_no_folder(
     """A load is mended then, and its campaign is another one."""
     out, fails = tmp_path / "out", [True]
 
-    async def once(one: Any, points: Points, board: Any) -> list[dict[str, Any]]:
+    async def once(one: Any, points: CutPoints, board: Any) -> list[dict[str, Any]]:
         if fails[0]:
             raise NandlabError("no such operation")
         return [told("a", ".", " ")]
 
     def run(identity: str) -> None:
         head = {**HEAD, "identity": identity, "pieces": 4}
-        monkeypatch.setattr(campaign, "head_of", lambda one, board: head)
-        one = campaign.Campaign(cast(Any, None), FEW, Points(last_load=0))
-        asyncio.run(campaign.run(one, cast(Any, None), out, 1, lambda *told: None))
+        monkeypatch.setattr(campaign, "make_campaign_head", lambda one, board: head)
+        one = campaign.Campaign(cast(Any, None), FEW, CutPoints(last_load=0))
+        asyncio.run(campaign.run_campaign(one, cast(Any, None), out, 1, lambda *told: None))
 
-    monkeypatch.setattr(campaign, "once", once)
+    monkeypatch.setattr(campaign, "run_piece", once)
     with pytest.raises(NandlabError, match="no such operation"):
         run("bad")
     assert list(out.iterdir()) == []
     fails[0] = False
     run("good")
-    assert (found.read(out).head["identity"], found.read(out).whole) == ("good", True)
+    assert (
+        campaignresult.read_campaign_result(out).head["identity"],
+        campaignresult.read_campaign_result(out).whole,
+    ) == ("good", True)
     with pytest.raises(UsageError, match="of another campaign"):
         run("bad")
 
@@ -362,17 +379,17 @@ def test_what_fails_before_a_piece_is_done_claims_no_folder(
 def test_a_folder_that_another_campaign_took_meanwhile_is_left_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def once(one: Any, points: Points, board: Any) -> list[dict[str, Any]]:
+    async def once(one: Any, points: CutPoints, board: Any) -> list[dict[str, Any]]:
         folder(tmp_path, [told("x", ". .", "L  ")])
         return [told("a", ".", " ")]
 
     head = {**HEAD, "identity": "mine", "pieces": 4}
-    monkeypatch.setattr(campaign, "once", once)
-    monkeypatch.setattr(campaign, "head_of", lambda one, board: head)
-    one = campaign.Campaign(cast(Any, None), FEW, Points(last_load=0))
+    monkeypatch.setattr(campaign, "run_piece", once)
+    monkeypatch.setattr(campaign, "make_campaign_head", lambda one, board: head)
+    one = campaign.Campaign(cast(Any, None), FEW, CutPoints(last_load=0))
     with pytest.raises(UsageError, match="of another campaign"):
-        asyncio.run(campaign.run(one, cast(Any, None), tmp_path, 1, lambda *told: None))
-    assert found.read(tmp_path).outcomes.keys() == {"x"}
+        asyncio.run(campaign.run_campaign(one, cast(Any, None), tmp_path, 1, lambda *told: None))
+    assert campaignresult.read_campaign_result(tmp_path).outcomes.keys() == {"x"}
 
 
 def test_a_campaign_without_a_flash_operation_is_told_and_does_not_hold(tmp_path: Path) -> None:
@@ -386,9 +403,12 @@ def test_a_campaign_without_a_flash_operation_is_told_and_does_not_hold(tmp_path
     ]:
         for left in tmp_path.glob("*"):
             left.unlink()
-        result = found.read(folder(tmp_path, *pieces))
+        result = campaignresult.read_campaign_result(folder(tmp_path, *pieces))
         assert result.nothing == nothing
-        assert ("nothing was tried: no load makes" in "\n".join(found.lines(result))) == nothing
+        assert (
+            "nothing was tried: no load makes"
+            in "\n".join(campaignresult.format_campaign_result(result))
+        ) == nothing
 
 
 def test_a_sample_of_an_older_form_is_refused(tmp_path: Path) -> None:
@@ -396,7 +416,7 @@ def test_a_sample_of_an_older_form_is_refused(tmp_path: Path) -> None:
     old = {"load": "x", "point": "0:before:1", "campaign_held": True, "alone_held": True}
     (tmp_path / "sample-1.jsonl").write_text(json.dumps(old) + "\n")
     with pytest.raises(UsageError, match="campaign: must be given"):
-        found.read(tmp_path)
+        campaignresult.read_campaign_result(tmp_path)
 
 
 def test_time_of_pieces_done_at_once_counts_once(
@@ -405,15 +425,15 @@ def test_time_of_pieces_done_at_once_counts_once(
     """A piece that ends while others are under way takes no time of theirs."""
     used = [0.0]
 
-    async def once(one: Any, points: Points, board: Any) -> list[dict[str, Any]]:
+    async def once(one: Any, points: CutPoints, board: Any) -> list[dict[str, Any]]:
         await asyncio.sleep(0.01 * points.first)  # they begin together, and end in order
         used[0] += 10 + points.first
         return [told("a", ".", " ")]
 
-    monkeypatch.setattr(campaign, "once", once)
-    monkeypatch.setattr(campaign, "head_of", lambda one, board: {**HEAD, "pieces": 4})
-    monkeypatch.setattr(campaign, "_children_cpu_s", lambda: used[0])
-    one = campaign.Campaign(cast(Any, None), FEW, Points(last_load=0))
-    asyncio.run(campaign.run(one, cast(Any, None), tmp_path, 4, lambda *told: None))
+    monkeypatch.setattr(campaign, "run_piece", once)
+    monkeypatch.setattr(campaign, "make_campaign_head", lambda one, board: {**HEAD, "pieces": 4})
+    monkeypatch.setattr(campaign, "_measure_children_cpu_s", lambda: used[0])
+    one = campaign.Campaign(cast(Any, None), FEW, CutPoints(last_load=0))
+    asyncio.run(campaign.run_campaign(one, cast(Any, None), tmp_path, 4, lambda *told: None))
     every = [json.loads(path.read_text())["cpu_s"] for path in sorted(tmp_path.glob("0*.json"))]
     assert every == [10, 11, 12, 13]

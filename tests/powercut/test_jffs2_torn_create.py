@@ -16,14 +16,14 @@ from cutsteps import after, on
 from nandlab.board.qemu import QemuBoard
 from nandlab.onflash import jffs2scan
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.jffs2nodes import Dirent, Found
-from nandlab.powercut import campaign, loads, second
+from nandlab.onflash.jffs2nodes import DirentNode, PartitionNodes
+from nandlab.powercut import campaign, hostcheck, loads
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import Points, alone
+from nandlab.powercut.job import CutPoints, select_single_point
 
 pytestmark = pytest.mark.board
 
-LOADS = loads.read(
+LOADS = loads.parse_loads(
     "torn",
     """
 mkdir A
@@ -58,26 +58,28 @@ class Torn:
 
     def __init__(self, board: QemuBoard) -> None:
         self.board = board
-        points = Points(last=0, variants=("few",), seeds=SEEDS)
+        points = CutPoints(last=0, variants=("few",), seeds=SEEDS)
         self.campaign = Campaign(on(board, "jffs2"), LOADS, points)
-        told = asyncio.run(campaign.once(self.campaign, points, board))
+        told = asyncio.run(campaign.run_piece(self.campaign, points, board))
         self.found: dict[tuple[str, str], dict[str, Any]] = {
             (load["load"], each["class"]): each for load in told for each in load["findings"]
         }
 
-    def point(self, load: str, kind: str) -> Points:
+    def point(self, load: str, kind: str) -> CutPoints:
         """The first one of a class of finding."""
         operations, variant, seed = self.found[load, kind]["first"].split(":")
         index = [each.title for each in LOADS.loads].index(load)
-        return alone(self.campaign.points, index, int(operations), variant, int(seed))
+        return select_single_point(self.campaign.points, index, int(operations), variant, int(seed))
 
-    def says(self, at: Points, *commands: str) -> tuple[list[list[str]], Found]:
+    def says(self, at: CutPoints, *commands: str) -> tuple[list[list[str]], PartitionNodes]:
         """What each command prints after the cut, and the nodes on the chip before them."""
         told, saved = after(self.campaign, at, self.board, *commands)
         medium = self.campaign.on
         ecc = medium.chip.ecc
-        chip = second.bare(saved, ecc, "all")
-        nodes = jffs2scan.scanned(Partition(chip, medium.partition_blocks, ecc.strength, ecc.step))
+        chip = hostcheck.apply_ecc(saved, ecc, "all")
+        nodes = jffs2scan.scan_partition(
+            Partition(chip, medium.partition_blocks, ecc.strength, ecc.step)
+        )
         return told, nodes
 
 
@@ -86,14 +88,14 @@ def torn(board: QemuBoard) -> Torn:
     return Torn(board)
 
 
-def nameless(found: Found) -> list[Dirent]:
+def nameless(found: PartitionNodes) -> list[DirentNode]:
     """Names of numbers that no sound inode node has."""
     return [each for each in found.dirents if each.number and each.number not in found.pieces]
 
 
 def test_a_name_without_its_file_becomes_that_of_the_next(torn: Torn) -> None:
     at = torn.point("create", "wrong content")
-    verdicts = asyncio.run(second.tried(torn.campaign, at, torn.board))
+    verdicts = asyncio.run(hostcheck.try_point(torn.campaign, at, torn.board))
     assert verdicts.verdict == "wrong content"
     assert verdicts.agree
     inode = "stat -c '%i %h' /mnt/A/a /mnt/mine"

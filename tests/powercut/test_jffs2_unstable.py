@@ -14,11 +14,11 @@ from cutsteps import after, on
 from nandlab.board.qemu import QemuBoard
 from nandlab.powercut import campaign, loads
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import Points, alone
+from nandlab.powercut.job import CutPoints, select_single_point
 
 pytestmark = pytest.mark.board
 
-RENAME = loads.read(
+RENAME = loads.parse_loads(
     "rename",
     """
 mkdir A
@@ -30,7 +30,7 @@ load rename
 rename A/kept B/new
 """,
 )
-UNSTABLE = Points(variants=("unstable",), seeds=24)
+UNSTABLE = CutPoints(variants=("unstable",), seeds=24)
 BLOCKS = 32
 UP, DOWN = "mount -t jffs2 mtd0 /mnt", "umount /mnt"
 NAMES = "(cd /mnt && ls -d A/kept B/new 2>/dev/null)"
@@ -48,10 +48,10 @@ class Cut:
         medium = on(board, "jffs2").model_copy(update={"partition_blocks": BLOCKS})
         self.board = board
         self.campaign = Campaign(medium, RENAME, UNSTABLE)
-        (told,) = asyncio.run(campaign.once(self.campaign, UNSTABLE, board))
+        (told,) = asyncio.run(campaign.run_piece(self.campaign, UNSTABLE, board))
         found = {each["class"]: each for each in told["findings"]}
         operations, variant, seed = found["lost"]["first"].split(":")
-        self.point = alone(UNSTABLE, 0, int(operations), variant, int(seed))
+        self.point = select_single_point(UNSTABLE, 0, int(operations), variant, int(seed))
 
     def names(self, between: str) -> list[list[str]]:
         """What three mounts after the cut show of the file, when this is done in the first."""

@@ -16,13 +16,13 @@ LOG = """\
 
 
 def test_errors_are_told_once_and_without_dumps() -> None:
-    assert kernellog.errors(LOG) == [
+    assert kernellog.parse_kernel_errors(LOG) == [
         "ubi0 error: ubi_io_read [ubi]: error -74 (ECC error) while reading",
         "UBIFS error (ubi0:0 pid 109): check_leaf [ubifs]: not within inode size 2500",
     ]
-    assert kernellog.errors("") == []
+    assert kernellog.parse_kernel_errors("") == []
     many = "".join(f"<2>[ 1.0] jffs2: error {i}\n" for i in range(99))
-    assert len(kernellog.errors(many)) == kernellog.LINES_MAX
+    assert len(kernellog.parse_kernel_errors(many)) == kernellog.LINES_MAX
 
 
 def test_last_words_are_those_of_the_point_and_end_with_the_trace() -> None:
@@ -30,6 +30,6 @@ def test_last_words_are_those_of_the_point_and_end_with_the_trace() -> None:
     before = ["cut a: 4:before:1", "noise", point + "\r"]
     words = ["[ 1.0] invalid opcode: 0000", "", "[ 1.0] RIP: 0010:yaffs_put_chunk_in_file+0x1f8"]
     after = ["[ 1.0] ---[ end trace 0 ]---", "[ 1.0] RIP: again"]
-    assert kernellog.last_words([*before, *words, *after], point) == [words[0], words[2]]
-    assert kernellog.last_words([*before, *words], point) == [words[0], words[2]]
-    assert kernellog.last_words(before, point) == []
+    assert kernellog.find_crash_lines([*before, *words, *after], point) == [words[0], words[2]]
+    assert kernellog.find_crash_lines([*before, *words], point) == [words[0], words[2]]
+    assert kernellog.find_crash_lines(before, point) == []

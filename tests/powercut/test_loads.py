@@ -10,11 +10,11 @@ import pytest
 from native import native
 
 from nandlab.base.errors import UsageError
-from nandlab.powercut import loads, recorded
+from nandlab.powercut import loads, recordings
 
 
 def test_every_call_and_every_pair_that_can_be_made_is_there() -> None:
-    ones, twos = loads.ace1(), loads.ace2()
+    ones, twos = loads.make_ace1_loads(), loads.make_ace2_loads()
     assert {load.calls[0] for load in ones.loads} == set(loads.CALLS)
     pairs = {load.calls[:2] for load in twos.loads}
     assert ("create A/new", "rename A/foo A/new") in pairs
@@ -25,21 +25,21 @@ def test_every_call_and_every_pair_that_can_be_made_is_there() -> None:
         assert len({load.title for load in each.loads}) == len(each.loads)
 
 
-@pytest.mark.parametrize("name", loads.SETS)
+@pytest.mark.parametrize("name", loads.LOAD_SETS)
 def test_a_text_of_loads_is_read_back_as_it_was(name: str) -> None:
-    made = loads.given(name)
-    assert loads.read(name, made.text()) == made
+    made = loads.find_load_set(name)
+    assert loads.parse_loads(name, made.text()) == made
 
 
-@pytest.mark.parametrize("name", loads.SETS)
+@pytest.mark.parametrize("name", loads.LOAD_SETS)
 def test_the_boards_program_takes_every_load(name: str, tmp_path: Path) -> None:
     """It traces the names of all loads before it touches the chip, which is not there."""
     file = tmp_path / "loads"
-    file.write_text(loads.given(name).text())
+    file.write_text(loads.find_load_set(name).text())
     argv = [str(native("cutcheck")), "--type", "none", "--variant", "before", "--check", str(file)]
     done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"{len(loads.given(name).loads)} loads\n"
+    assert done.stdout == f"{len(loads.find_load_set(name).loads)} loads\n"
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_the_boards_program_takes_every_load(name: str, tmp_path: Path) -> None:
 )
 def test_a_mistake_in_a_file_is_told_with_its_line(text: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
-        loads.read("x", text)
+        loads.parse_loads("x", text)
 
 
 def test_a_sample_of_three_calls_is_drawn_by_its_seed() -> None:
-    made = loads.ace3(count=30)
-    assert made == loads.ace3(count=30)
-    assert made != loads.ace3(seed=2, count=30)
+    made = loads.make_ace3_loads(count=30)
+    assert made == loads.make_ace3_loads(count=30)
+    assert made != loads.make_ace3_loads(seed=2, count=30)
     assert len({load.title for load in made.loads}) == 30
 
 
@@ -91,7 +91,7 @@ sync
 
 
 def test_a_recording_becomes_the_calls_that_change_something() -> None:
-    made = recorded.loads("mine/app", RECORDED)
+    made = recordings.parse_recording("mine/app", RECORDED)
     assert made.base == ("mkdir d", "create d/old", "write d/old 0 700")
     (load,) = made.loads
     assert load.title == "app"
@@ -119,4 +119,4 @@ def test_a_recording_becomes_the_calls_that_change_something() -> None:
 )
 def test_a_recording_that_cannot_be_cut_is_refused_by_line(text: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
-        recorded.loads("mine", text)
+        recordings.parse_recording("mine", text)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from nandlab.catalog.files import validate
+from nandlab.catalog.files import validate_data
 from nandlab.cli import runcuts
 from nandlab.plan.study import Study
-from nandlab.powercut import ofrun, sql
-from nandlab.powercut.loads import Load, Loads
+from nandlab.powercut import runcampaigns, sql
+from nandlab.powercut.loads import Load, LoadSet
 
 
 def study(limits: dict[str, Any] | None = None, **change: Any) -> Study:
@@ -28,7 +28,7 @@ def study(limits: dict[str, Any] | None = None, **change: Any) -> Study:
             "seeds": [1, 2],
         },
     }
-    return validate({**told, **change}, Study, "mine")
+    return validate_data({**told, **change}, Study, "mine")
 
 
 PRODUCT: dict[str, Any] = {
@@ -46,21 +46,21 @@ PRODUCT: dict[str, Any] = {
 
 
 def test_a_product_asks_and_another_study_when_it_says_so() -> None:
-    assert not ofrun.asks(study())
-    assert ofrun.asks(study({"power": "no synced data lost"}))
-    assert ofrun.asks(study(**PRODUCT))
-    assert not ofrun.asks(study({"power": "may lose data"}, **PRODUCT))
+    assert not runcampaigns.asks_for_power_cuts(study())
+    assert runcampaigns.asks_for_power_cuts(study({"power": "no synced data lost"}))
+    assert runcampaigns.asks_for_power_cuts(study(**PRODUCT))
+    assert not runcampaigns.asks_for_power_cuts(study({"power": "may lose data"}, **PRODUCT))
 
 
 def test_a_sample_is_each_load_on_each_medium_once() -> None:
-    wanted = ofrun.campaigns(study(**PRODUCT))
+    wanted = runcampaigns.select_run_campaigns(study(**PRODUCT))
     pairs = [(on.filesystem.name, on.partition_mib, name) for on, name in wanted.pairs()]
     assert pairs == [("jffs2", 16, "logger"), ("ubifs", 16, "logger")]
-    assert ofrun.minutes(wanted, jobs=1) == 3
-    line = runcuts.planned(study(**PRODUCT), jobs=2)
+    assert runcampaigns.estimate_minutes(wanted, jobs=1) == 3
+    line = runcuts.format_cut_plan(study(**PRODUCT), jobs=2)
     assert "2 campaigns" in line
     assert "2 min" in line
-    assert runcuts.planned(study(), jobs=2) == ""
+    assert runcuts.format_cut_plan(study(), jobs=2) == ""
 
 
 def test_what_promises_nothing_is_not_cut() -> None:
@@ -71,12 +71,14 @@ def test_what_promises_nothing_is_not_cut() -> None:
         "states": [{"name": "fresh"}],
         "seeds": [1],
     }
-    assert list(ofrun.campaigns(study(matrix=matrix)).pairs()) == []
+    assert list(runcampaigns.select_run_campaigns(study(matrix=matrix)).pairs()) == []
 
 
 def test_without_a_small_form_the_usual_load_is_cut() -> None:
     matrix = study().model_dump(mode="json")["matrix"] | {"workloads": [{"name": "lifetime"}]}
-    assert ofrun.campaigns(study(matrix=matrix)).loads == [ofrun.USUAL]
+    assert runcampaigns.select_run_campaigns(study(matrix=matrix)).loads == [
+        runcampaigns.DEFAULT_LOAD
+    ]
 
 
 def test_sqlite_is_cut_in_the_journal_mode_of_the_study() -> None:
@@ -86,18 +88,21 @@ def test_sqlite_is_cut_in_the_journal_mode_of_the_study() -> None:
         return study(**{**PRODUCT, "product": {**PRODUCT["product"], "loads": loads}})
 
     wal = under(journal="wal", locking="exclusive")
-    assert ofrun.campaigns(wal).loads == ["logger", "sqlite"]
-    assert (ofrun.title(wal, "sqlite"), ofrun.title(wal, "logger")) == ("wal, full", None)
-    assert ofrun.title(under(), "sqlite") == "delete, full"
-    assert ofrun.campaigns(under(synchronous="off")).loads == ["logger"]
-    titles = [load.title for load in sql.loads().loads]
+    assert runcampaigns.select_run_campaigns(wal).loads == ["logger", "sqlite"]
+    assert (runcampaigns.title(wal, "sqlite"), runcampaigns.title(wal, "logger")) == (
+        "wal, full",
+        None,
+    )
+    assert runcampaigns.title(under(), "sqlite") == "delete, full"
+    assert runcampaigns.select_run_campaigns(under(synchronous="off")).loads == ["logger"]
+    titles = [load.title for load in sql.make_sql_loads().loads]
     assert {"wal, full", "delete, full"} <= set(titles)
 
 
 @pytest.mark.parametrize(("calls", "every"), [(0, 1), (200, 1), (201, 2), (5000, 25)])
 def test_a_long_load_is_cut_at_each_so_many_operations(calls: int, every: int) -> None:
-    loads = Loads("x", (), (Load("a", ("sync",) * calls),))
-    assert ofrun.points(loads).every == every
+    loads = LoadSet("x", (), (Load("a", ("sync",) * calls),))
+    assert runcampaigns.select_sample_points(loads).every == every
 
 
 def test_progress_of_a_campaign_tells_what_is_left() -> None:

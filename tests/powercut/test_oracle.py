@@ -12,20 +12,20 @@ from cutsteps import FEW, on
 
 from nandlab.base.errors import NandlabError
 from nandlab.board.qemu import QemuBoard
-from nandlab.powercut import campaign, loads, second
+from nandlab.powercut import campaign, hostcheck, loads
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import Points, alone
-from nandlab.powercut.oracle import Oracle, Tree, bytes_of
+from nandlab.powercut.job import CutPoints, select_single_point
+from nandlab.powercut.oracle import Oracle, Tree, make_call_bytes
 
 BASE = "mkdir A\ncreate A/x\nwrite A/x 0 100\n"
 BEGAN = 3 + 1
 """Calls of the base, with its sync."""
-OLD, NEW = bytes_of(2, 0, 100), bytes_of(4, 50, 100)
+OLD, NEW = make_call_bytes(2, 0, 100), make_call_bytes(4, 50, 100)
 
 
 def oracle(calls: str, *ends: tuple[int, int]) -> Oracle:
     """ends: flash operations before each call began and returned."""
-    text = loads.read("t", f"{BASE}load t\n{calls}")
+    text = loads.parse_loads("t", f"{BASE}load t\n{calls}")
     marks = [
         f"{at} {2 * (BEGAN + i) + which}\n"
         for i, two in enumerate(ends)
@@ -39,7 +39,7 @@ def wrong(of: Oracle, tree: Tree, cut: int) -> list[str]:
 
 
 SYNCED = oracle("write A/x 50 100\nswrite A/x 0 10\n", (0, 0), (0, 2))
-FIRST = bytes_of(5, 0, 10)
+FIRST = make_call_bytes(5, 0, 10)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_rename_of_two_names_of_one_file_does_nothing() -> None:
 
 def test_a_name_of_digits_is_a_name() -> None:
     seven = oracle("create 7\nwrite 7 0 10\nfsync 7\n", (0, 1), (1, 2), (2, 3))
-    assert wrong(seven, {"A": None, "A/x": OLD, "7": bytes_of(5, 0, 10)}, 3) == []
+    assert wrong(seven, {"A": None, "A/x": OLD, "7": make_call_bytes(5, 0, 10)}, 3) == []
     assert wrong(seven, {"A": None, "A/x": OLD, "7": b""}, 3)[0] == "7: is no file that it may be"
 
 
@@ -132,7 +132,7 @@ def test_a_file_that_was_synced_has_a_name_though_its_folder_was_not() -> None:
 def test_a_host_that_reads_files_does_not_contradict_what_no_file_shows(
     classes: list[str], wrong: list[str], unread: str, agree: bool | None
 ) -> None:
-    told = second.Verdicts([{"class": each} for each in classes], wrong, "", unread)
+    told = hostcheck.PointVerdicts([{"class": each} for each in classes], wrong, "", unread)
     assert told.agree is agree
 
 
@@ -149,9 +149,9 @@ def test_marks_of_another_load_are_told() -> None:
 def test_both_checkers_say_the_same(
     board: QemuBoard, point: tuple[int, int, str], plant: tuple[str, ...]
 ) -> None:
-    one = Campaign(on(board, "jffs2"), FEW, Points())
-    at = replace(alone(Points(), *point, 1), plant=plant)
-    told = asyncio.run(second.tried(one, at, board))
+    one = Campaign(on(board, "jffs2"), FEW, CutPoints())
+    at = replace(select_single_point(CutPoints(), *point, 1), plant=plant)
+    told = asyncio.run(hostcheck.try_point(one, at, board))
     assert not told.unread
     assert told.held == (not plant)
     assert bool(told.wrong) == (not told.held)
@@ -162,9 +162,9 @@ def test_both_checkers_say_the_same(
 def test_both_checkers_see_an_old_byte_behind_the_end_of_a_file_made_longer(
     board: QemuBoard, name: str
 ) -> None:
-    one = Campaign(on(board, name), FEW, Points())
-    at = replace(alone(Points(), 0, 5, "before", 1), plant=("--plant-stale-end",))
-    told = asyncio.run(second.tried(one, at, board))
+    one = Campaign(on(board, name), FEW, CutPoints())
+    at = replace(select_single_point(CutPoints(), 0, 5, "before", 1), plant=("--plant-stale-end",))
+    told = asyncio.run(hostcheck.try_point(one, at, board))
     (board_says,) = told.findings
     assert board_says["class"] == "stale bytes"
     assert board_says["what"] in told.wrong
@@ -183,8 +183,10 @@ sync
 @pytest.mark.board
 @pytest.mark.parametrize("name", ["jffs2", "ubifs", "yaffs2"])
 def test_both_checkers_see_all_names_of_a_file(board: QemuBoard, name: str) -> None:
-    one = Campaign(on(board, name), loads.read("links", BASE + LINKS), Points())
-    (told,) = asyncio.run(campaign.once(one, Points(variants=("before",)), board))
+    one = Campaign(on(board, name), loads.parse_loads("links", BASE + LINKS), CutPoints())
+    (told,) = asyncio.run(campaign.run_piece(one, CutPoints(variants=("before",)), board))
     for k in range(told["operations"] // 2, told["operations"] + 1):
-        verdicts = asyncio.run(second.tried(one, alone(Points(), 0, k, "before", 1), board))
+        verdicts = asyncio.run(
+            hostcheck.try_point(one, select_single_point(CutPoints(), 0, k, "before", 1), board)
+        )
         assert (verdicts.unread, verdicts.findings, verdicts.wrong) == ("", [], []), k

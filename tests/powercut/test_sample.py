@@ -10,18 +10,18 @@ from typing import Any, cast
 import pytest
 from test_found import again, finding, folder, told
 
-from nandlab.powercut import found, loads, retried, sample, second
-from nandlab.powercut.job import Points
+from nandlab.powercut import campaignresult, hostcheck, loads, sample, samplefile
+from nandlab.powercut.job import CutPoints
 
 
 def test_a_sample_is_drawn_from_the_points_that_were_tried(tmp_path: Path) -> None:
     one = told("x", ". .", "L  ", finding("lost", "0:subset:1"))
-    result = found.read(folder(tmp_path, [one]))
-    every = sample.drawn(result, 99, 1)
+    result = campaignresult.read_campaign_result(folder(tmp_path, [one]))
+    every = sample.draw_sample(result, 99, 1)
     assert sorted(every) == [
         *(("x", 0, "before", "."), ("x", 0, "subset", "L"), ("x", 2, "before", "."))
     ]
-    assert sample.drawn(result, 2, 5) == sample.drawn(result, 2, 5)
+    assert sample.draw_sample(result, 2, 5) == sample.draw_sample(result, 2, 5)
 
 
 @pytest.mark.parametrize(
@@ -43,25 +43,27 @@ def test_a_point_of_a_sample_is_cut_behind_its_sync_too(
 ) -> None:
     """The chip that the host reads was not: what such a cut finds, the board says without it."""
 
-    async def tried(*_: object) -> second.Verdicts:
-        return second.Verdicts(left, [], "r")
+    async def tried(*_: object) -> hostcheck.PointVerdicts:
+        return hostcheck.PointVerdicts(left, [], "r")
 
-    async def once(_: object, point: Points, *__: object) -> list[dict[str, Any]]:
+    async def once(_: object, point: CutPoints, *__: object) -> list[dict[str, Any]]:
         assert not point.recovery, "the letter is of the point alone"
         return [{"findings": [{"class": class_}] if class_ else []}]
 
-    monkeypatch.setattr(second, "tried", tried)
-    monkeypatch.setattr(sample, "once", once)
+    monkeypatch.setattr(hostcheck, "try_point", tried)
+    monkeypatch.setattr(sample, "run_piece", once)
     one = {**told("x", letter, ""), "recording": "r"}
-    result = found.read(folder(tmp_path, [one]))
-    held = {"loads": loads.read("x", "load x\nsync\n"), "points": Points(recovery=True)}
+    result = campaignresult.read_campaign_result(folder(tmp_path, [one]))
+    held = {"loads": loads.parse_loads("x", "load x\nsync\n"), "points": CutPoints(recovery=True)}
     of = type("Campaign", (), held)()
 
-    async def all_of_it() -> list[retried.Again]:
-        return [each async for each in sample.again(of, result, cast(Any, None), tmp_path, 9)]
+    async def all_of_it() -> list[samplefile.SampledPoint]:
+        return [
+            each async for each in sample.retry_sample(of, result, cast(Any, None), tmp_path, 9)
+        ]
 
     (point,) = asyncio.run(all_of_it())
-    assert (point.alone, point.campaign) == (says, found.CLASSES[letter])
+    assert (point.alone, point.campaign) == (says, campaignresult.CLASSES[letter])
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from jffs2made import Made
 
 from nandlab.catalog.chip import Ecc
 from nandlab.catalog.filesystem import Checksums
-from nandlab.chip.image import Block, ChipImage, Geometry
-from nandlab.onflash.cells import GARBLED, Partition
+from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
+from nandlab.onflash.cells import GARBLED_PAGE, Partition
 from nandlab.onflash.shape import Shape
-from nandlab.onflash.yaffs2 import TAGS, TAGS_AT, tags_code
-from nandlab.powercut.second import bare, read
+from nandlab.onflash.yaffs2 import TAGS_AT, TAGS_BYTES, compute_tags_code
+from nandlab.powercut.hostcheck import apply_ecc, read_files
 
 PAGE = b"d" * 512 + b"s" * 16
 
@@ -24,9 +24,9 @@ PAGE = b"d" * 512 + b"s" * 16
 def test_pages_beyond_the_ecc_are_as_a_file_system_takes_them(checksums: Checksums) -> None:
     """Sound; one wrong bit, which is corrected; two, which are not; garbled."""
     flips = [(5, 9), (6, 0), (6, 17)]
-    block = Block(1, 0, 0, 0, flips, [1, 1, 1, 1 | GARBLED], 4 * PAGE)
-    chip = ChipImage(Geometry(512, 16, 4 * 512, 2), 0, 0, 0, [block])
-    (block,) = bare(chip, Ecc(strength=1, step=512), checksums).blocks
+    block = ChipBlock(1, 0, 0, 0, flips, [1, 1, 1, 1 | GARBLED_PAGE], 4 * PAGE)
+    chip = ChipImage(ChipGeometry(512, 16, 4 * 512, 2), 0, 0, 0, [block])
+    (block,) = apply_ecc(chip, Ecc(strength=1, step=512), checksums).blocks
     pages = [block.cells[i : i + 528] for i in range(0, 4 * 528, 528)]
     assert pages[:2] == [PAGE, PAGE]
     assert (block.flips, block.states) == ([(5, 9)], [1, 1, 1, 1])
@@ -47,15 +47,17 @@ def test_tags_with_a_checksum_are_taken_from_a_page_that_no_ecc_corrects(
     bits: list[int], taken: bool
 ) -> None:
     """YAFFS2 reads tags alone, and believes what their code says of them, whatever the data are."""
-    data, tags = b"d" * 2048, bytes(range(TAGS))
-    code: bytes = tags_code(np.frombuffer(tags, dtype=np.uint8)[None, :])[0].astype("<u4").tobytes()
+    data, tags = b"d" * 2048, bytes(range(TAGS_BYTES))
+    code: bytes = (
+        compute_tags_code(np.frombuffer(tags, dtype=np.uint8)[None, :])[0].astype("<u4").tobytes()
+    )
     spare = (b"\xff" * TAGS_AT + tags + code).ljust(64, b"\xff")
     torn = bytearray(spare)
     for bit in bits:
         torn[TAGS_AT + bit // 8] ^= 1 << bit % 8
-    block = Block(0, 0, 0, 0, [], [1 | GARBLED], data + torn)
-    chip = ChipImage(Geometry(2048, 64, 2048, 1), 0, 0, 0, [block])
-    (block,) = bare(chip, Ecc(strength=1, step=512), "tags").blocks
+    block = ChipBlock(0, 0, 0, 0, [], [1 | GARBLED_PAGE], data + torn)
+    chip = ChipImage(ChipGeometry(2048, 64, 2048, 1), 0, 0, 0, [block])
+    (block,) = apply_ecc(chip, Ecc(strength=1, step=512), "tags").blocks
     unread = bytes(b ^ 0xFF for b in data) + spare
     assert block.cells == (unread if taken else b"\xff" * 2112)
 
@@ -68,6 +70,6 @@ def test_a_file_is_as_long_as_its_sound_nodes_say() -> None:
     torn = len(of.data)
     of.write(2, 4096, b"n" * 500)
     of.data[torn + 60] ^= 1  # of its data's checksum
-    block = Block(0, 0, 0, 0, [], [1] * 16, of.dump())
-    chip = ChipImage(Geometry(512, 16, 8192, 1), 0, 0, 0, [block])
-    assert read(Partition(chip), "jffs2") == {"a": b"o" * 4096}
+    block = ChipBlock(0, 0, 0, 0, [], [1] * 16, of.dump())
+    chip = ChipImage(ChipGeometry(512, 16, 8192, 1), 0, 0, 0, [block])
+    assert read_files(Partition(chip), "jffs2") == {"a": b"o" * 4096}

@@ -15,11 +15,11 @@ from cutsteps import on
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET
 from nandlab.board.qemu import QemuBoard
-from nandlab.powercut import campaign, second, sql
+from nandlab.powercut import campaign, hostcheck, sql
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import Points, alone
+from nandlab.powercut.job import CutPoints, select_single_point
 
-LOADS = sql.loads()
+LOADS = sql.make_sql_loads()
 FIRST = LOADS.loads[0]
 MARKS = "\n".join(f"{10 * i + end} {2 * (3 + i) + end}" for i in range(9) for end in (0, 1))
 """Each line of the load begins with ten times its number of operations, and returns one later."""
@@ -36,7 +36,7 @@ def files(tmp_path: Path, lines: int) -> dict[str, bytes | None]:
 
 
 def test_the_oracle_takes_what_was_acknowledged_or_had_begun(tmp_path: Path) -> None:
-    oracle = sql.Oracle(LOADS, FIRST, MARKS)
+    oracle = sql.SqlOracle(LOADS, FIRST, MARKS)
     # lines 0 and 1 are PRAGMAs; at 35 operations line 3 has returned, at 40 line 4 has begun
     for lines, operations, in_next in [(4, 35, False), (4, 40, True), (5, 40, True)]:
         assert oracle.wrong(files(tmp_path, lines), operations, in_next=in_next) == []
@@ -46,7 +46,7 @@ def test_the_oracle_takes_what_was_acknowledged_or_had_begun(tmp_path: Path) -> 
 
 
 def test_the_oracle_tells_a_database_that_is_damaged(tmp_path: Path) -> None:
-    oracle = sql.Oracle(LOADS, FIRST, MARKS)
+    oracle = sql.SqlOracle(LOADS, FIRST, MARKS)
     whole = files(tmp_path, 4)[sql.DATABASE] or b""
     torn = {sql.DATABASE: whole[:4096] + bytes(4096) + whole[8192:]}
     (told,) = oracle.wrong(torn, 35, in_next=True)
@@ -55,13 +55,13 @@ def test_the_oracle_tells_a_database_that_is_damaged(tmp_path: Path) -> None:
 
 
 def test_a_file_of_sql_is_read(tmp_path: Path) -> None:
-    made = sql.read(
+    made = sql.parse_sql_loads(
         "mine.sql", "CREATE TABLE t (a)\n# none\nload one\n\nINSERT INTO t VALUES (1)\n"
     )
     assert made.base == ("CREATE TABLE t (a)",)
     assert made.loads[0].calls == ("INSERT INTO t VALUES (1)",)
     with pytest.raises(UsageError, match="no load in it"):
-        sql.read("mine.sql", "CREATE TABLE t (a)\n")
+        sql.parse_sql_loads("mine.sql", "CREATE TABLE t (a)\n")
 
 
 @pytest.mark.parametrize(
@@ -83,14 +83,14 @@ def test_a_line_that_sqlite_does_not_take_is_refused(
     monkeypatch.chdir(tmp_path)
     text = f"CREATE TABLE t (a)\nload one\nINSERT INTO t VALUES (1)\nload two\n\n{line}\n"
     with pytest.raises(UsageError, match=f"^mine.sql:6: .*{why}"):
-        sql.read("mine.sql", text)
+        sql.parse_sql_loads("mine.sql", text)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_lines_of_all_modes_are_taken() -> None:
     """Each load begins with the base alone; a VACUUM attaches a database without a name."""
-    assert sql.read(sql.SET, LOADS.text()).loads == LOADS.loads
-    tabs = sql.read("t.sql", "CREATE TABLE t (a)\nload one\nINSERT INTO t\tVALUES (1)\n")
+    assert sql.parse_sql_loads(sql.SET_NAME, LOADS.text()).loads == LOADS.loads
+    tabs = sql.parse_sql_loads("t.sql", "CREATE TABLE t (a)\nload one\nINSERT INTO t\tVALUES (1)\n")
     assert tabs.loads[0].calls == ("INSERT INTO t\tVALUES (1)",)
 
 
@@ -108,14 +108,16 @@ def test_no_acknowledged_commit_is_lost_but_by_an_unlink_that_is_not_synced(
     medium = on(board, "ubifs")
     plain = medium.filesystem.chosen({"compression": "none"}, "the test")  # for the host to read
     medium = medium.model_copy(update={"options": plain})
-    points = Points(variants=("before",), every=3, last_load=1)
+    points = CutPoints(variants=("before",), every=3, last_load=1)
     one = Campaign(medium, LOADS, points)
-    full, extra = asyncio.run(campaign.once(one, points, board))
+    full, extra = asyncio.run(campaign.run_piece(one, points, board))
     assert [each["class"] for each in full["findings"]] == ["lost"]
     assert (extra["findings"], extra["points"] > 10) == ([], True)
     lie = replace(points, first_load=1, plant=("--plant-lying-sync",))
-    (lied,) = asyncio.run(campaign.once(one, lie, board))
+    (lied,) = asyncio.run(campaign.run_piece(one, lie, board))
     assert [each["class"] for each in lied["findings"]] == ["lost"]
     k = int(full["findings"][0]["first"].split(":")[0])
-    verdicts = asyncio.run(second.tried(one, alone(points, 0, k, "before", 1), board))
+    verdicts = asyncio.run(
+        hostcheck.try_point(one, select_single_point(points, 0, k, "before", 1), board)
+    )
     assert (verdicts.held, bool(verdicts.wrong), verdicts.unread) == (False, True, "")

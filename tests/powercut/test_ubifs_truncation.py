@@ -13,15 +13,15 @@ from cutsteps import on
 
 from nandlab.board.job import JobRecord, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.chip.simulated import FOLDER
-from nandlab.powercut import campaign, kernellog, loads, second
+from nandlab.chip.simnand import DEBUG_FOLDER
+from nandlab.powercut import campaign, hostcheck, kernellog, loads
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import Points, alone, chip_module, job
+from nandlab.powercut.job import CutPoints, build_chip_module, make_cut_job, select_single_point
 from nandlab.powercut.oracle import EXTENDED_BYTES
 
 pytestmark = pytest.mark.board
 
-LOADS = loads.read(
+LOADS = loads.parse_loads(
     "truncation",
     """
 mkdir A
@@ -55,7 +55,7 @@ sync
 """,
 )
 END, BLOCK = 2500, 4096
-GOTO = f"echo goto {{}} before 1 > {FOLDER}/journal"
+GOTO = f"echo goto {{}} before 1 > {DEBUG_FOLDER}/journal"
 UP = "ubiattach -m 0 -d 0 >/dev/null && mount -t ubifs ubi0:data /mnt"
 DOWN = "umount /mnt && ubidetach -d 0"
 
@@ -70,8 +70,8 @@ def test_both_oracles_find_it_until_the_data_is_written(board: QemuBoard) -> Non
         update={"power": power.model_copy(update={"checks": (), "check_says": ()})}
     )
     medium = medium.model_copy(update={"filesystem": bare})
-    one = Campaign(medium, LOADS, Points(variants=("before",)))
-    told = asyncio.run(campaign.once(one, one.points, board))
+    one = Campaign(medium, LOADS, CutPoints(variants=("before",)))
+    told = asyncio.run(campaign.run_piece(one, one.points, board))
     failing = {each["load"]: each["outcomes"]["before"].count("S") for each in told}
     assert failing == {"dirty": 1, "dirty and long": 2, "clean": 0, "another page": 0} | {
         "whole page": 0
@@ -80,17 +80,17 @@ def test_both_oracles_find_it_until_the_data_is_written(board: QemuBoard) -> Non
     for finding in (each for load in told for each in load["findings"]):
         assert (finding["class"], finding["what"].startswith(stale)) == ("stale bytes", True)
     k = told[0]["outcomes"]["before"].index("S")
-    at = alone(one.points, 0, k, "before", 1)
-    verdicts = asyncio.run(second.tried(one, at, board))
+    at = select_single_point(one.points, 0, k, "before", 1)
+    verdicts = asyncio.run(hostcheck.try_point(one, at, board))
     assert verdicts.wrong == [each["what"] for each in verdicts.findings] != []
     assert [_old_bytes(one, at, board, k), _old_bytes(one, at, board, k + 1)] == [BLOCK - END, 0]
 
 
 def test_its_own_check_fails_where_nobody_made_the_file_longer(board: QemuBoard) -> None:
-    one = Campaign(on(board, "ubifs"), LOADS, Points(variants=("before",)))
-    (told, *_) = asyncio.run(campaign.once(one, replace(one.points, last_load=0), board))
+    one = Campaign(on(board, "ubifs"), LOADS, CutPoints(variants=("before",)))
+    (told, *_) = asyncio.run(campaign.run_piece(one, replace(one.points, last_load=0), board))
     k = told["outcomes"]["before"].index("S")
-    at = alone(one.points, 0, k, "before", 1)
+    at = select_single_point(one.points, 0, k, "before", 1)
     assert all("check_leaf" not in line for line in _own_check(one, at, board, k + 1))
     assert any(
         "check_leaf" in line and f"is not within inode size {END}" in line
@@ -98,28 +98,28 @@ def test_its_own_check_fails_where_nobody_made_the_file_longer(board: QemuBoard)
     )
 
 
-def _own_check(one: Campaign, at: Points, board: QemuBoard, k: int) -> list[str]:
+def _own_check(one: Campaign, at: CutPoints, board: QemuBoard, k: int) -> list[str]:
     """Errors of the kernel after the state of ``k`` operations was mounted and unmounted, and
     mounted with all of UBIFS's checks."""
     power = one.on.filesystem.power
     checks = [each.partition("=") for each in power.checks] if power else []
     switch = "; ".join(f"echo {value or 1} > {file}" for file, _, value in checks)
-    again = f"{UP} && {DOWN} && {{ {switch}; }} && {{ {UP}; true; }} && {kernellog.ASK}"
+    again = f"{UP} && {DOWN} && {{ {switch}; }} && {{ {UP}; true; }} && {kernellog.PRINT_ERRORS}"
     record = _record(
         one, at, board, Step("check", f"{GOTO.format(k)} && dmesg -c >/dev/null; {again}")
     )
-    return kernellog.errors(record["check"].stdout)
+    return kernellog.parse_kernel_errors(record["check"].stdout)
 
 
-def _record(one: Campaign, at: Points, board: QemuBoard, *more: Step) -> JobRecord:
-    whole = job(one.on, one.loads, replace(at, leave=True), chip_module(board))
+def _record(one: Campaign, at: CutPoints, board: QemuBoard, *more: Step) -> JobRecord:
+    whole = make_cut_job(one.on, one.loads, replace(at, leave=True), build_chip_module(board))
     record = asyncio.run(board.run(replace(whole, steps=(*whole.steps, *more))))
     failed = record.failed()
     assert failed is None, failed.failure()
     return record
 
 
-def _old_bytes(one: Campaign, at: Points, board: QemuBoard, k: int) -> int:
+def _old_bytes(one: Campaign, at: CutPoints, board: QemuBoard, k: int) -> int:
     """Bytes between the old end and the end of its block that are not 0, after the state of ``k``
     operations was mounted, the file extended, and all was unmounted and mounted again."""
     extend = "[ $(stat -c %s /mnt/A/foo) = 2500 ] && truncate -s 8192 /mnt/A/foo && sync"

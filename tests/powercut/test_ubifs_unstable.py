@@ -14,12 +14,12 @@ from cutsteps import after, on
 from nandlab.board.qemu import QemuBoard
 from nandlab.powercut import campaign, loads, states
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import Points, alone
+from nandlab.powercut.job import CutPoints, select_single_point
 from nandlab.powercut.journal import Operation
 
 pytestmark = pytest.mark.board
 
-LOADS = loads.read(
+LOADS = loads.parse_loads(
     "unstable",
     """
 mkdir A
@@ -30,7 +30,7 @@ create A/new
 sync
 """,
 )
-UNSTABLE = Points(variants=("unstable",), seeds=16)
+UNSTABLE = CutPoints(variants=("unstable",), seeds=16)
 UP = "ubiattach -m 0 -d 0 >/dev/null && mount -t ubifs ubi0:data /mnt 2>/dev/null"
 DOWN = "umount /mnt 2>/dev/null; ubidetach -d 0"
 MAGIC, TYPE_AT = b"\x31\x18\x10\x06", 20
@@ -50,13 +50,13 @@ class Cut:
     def __init__(self, board: QemuBoard) -> None:
         self.board = board
         self.campaign = Campaign(on(board, "ubifs"), LOADS, UNSTABLE)
-        recorded = asyncio.run(states.recorded(self.campaign, 0, board))
+        recorded = asyncio.run(states.record_load(self.campaign, 0, board))
         assert recorded is not None
         kinds = [None, *map(node, recorded.operations)]
         # the second copy is written right after the first
         self.second = [k for k, pair in enumerate(pairwise(kinds)) if pair == (MASTER, MASTER)]
         self.starts = [k for k, kind in enumerate(kinds[1:]) if kind == COMMIT_START]
-        (told,) = asyncio.run(campaign.once(self.campaign, UNSTABLE, board))
+        (told,) = asyncio.run(campaign.run_piece(self.campaign, UNSTABLE, board))
         self.outcomes: str = told["outcomes"]["unstable"]
         self.findings = {each["class"]: each for each in told["findings"]}
 
@@ -67,7 +67,7 @@ class Cut:
     def says(self, kind: str, mounts: int) -> list[list[str]]:
         """The words of so many mounts after the first point of a class, with the kernel's."""
         operations, variant, seed = self.findings[kind]["first"].split(":")
-        at = alone(UNSTABLE, 0, int(operations), variant, int(seed))
+        at = select_single_point(UNSTABLE, 0, int(operations), variant, int(seed))
         up = f"dmesg -c >/dev/null; {UP} && ls /mnt && wc -c </mnt/A/x; {DOWN}; dmesg"
         said, _ = after(self.campaign, at, self.board, *([up] * mounts))
         return said

@@ -18,16 +18,16 @@ from cutsteps import after, on
 
 from nandlab.board.qemu import QemuBoard
 from nandlab.chip.image import ChipImage
-from nandlab.onflash.cells import wrong_pages
-from nandlab.onflash.yaffs2 import EXTRA, TAGS, TAGS_AT
-from nandlab.powercut import campaign, loads, second
+from nandlab.onflash.cells import find_uncorrectable_pages
+from nandlab.onflash.yaffs2 import EXTRA_FLAG, TAGS_AT, TAGS_BYTES
+from nandlab.powercut import campaign, hostcheck, loads
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import Points, alone
-from nandlab.powercut.loads import Loads
+from nandlab.powercut.job import CutPoints, select_single_point
+from nandlab.powercut.loads import LoadSet
 
 pytestmark = pytest.mark.board
 
-OVERWRITE = loads.read(
+OVERWRITE = loads.parse_loads(
     "overwrite",
     """
 mkdir A
@@ -38,7 +38,7 @@ write A/network.setting 1000 5000
 fsync A/network.setting
 """,
 )
-REWRITE = loads.read(
+REWRITE = loads.parse_loads(
     "rewrite",
     """
 mkdir A
@@ -74,30 +74,30 @@ class Chunk:
 class Torn:
     """A load with programs torn by each seed, and what was found."""
 
-    def __init__(self, board: QemuBoard, load: Loads, points: Points, background: str) -> None:
+    def __init__(self, board: QemuBoard, load: LoadSet, points: CutPoints, background: str) -> None:
         self.board = board
         medium = on(board, "yaffs2")
         options = medium.filesystem.chosen({"background": background}, "the test")
         medium = medium.model_copy(update={"options": options})
         self.campaign = Campaign(medium, load, points)
-        (self.told,) = asyncio.run(campaign.once(self.campaign, points, board))
+        (self.told,) = asyncio.run(campaign.run_piece(self.campaign, points, board))
         self.found: dict[str, dict[str, Any]] = {f["class"]: f for f in self.told["findings"]}
 
-    def point(self, kind: str) -> Points:
+    def point(self, kind: str) -> CutPoints:
         """The first one of a class of finding."""
         operations, variant, seed = self.found[kind]["first"].split(":")
-        return alone(self.campaign.points, 0, int(operations), variant, int(seed))
+        return select_single_point(self.campaign.points, 0, int(operations), variant, int(seed))
 
-    def says(self, at: Points, *commands: str) -> tuple[list[list[str]], list[Chunk]]:
+    def says(self, at: CutPoints, *commands: str) -> tuple[list[list[str]], list[Chunk]]:
         """What each command prints after the cut, and the pages on the chip before them."""
         told, saved = after(self.campaign, at, self.board, *commands)
         ecc = self.campaign.on.chip.ecc
         wrong = {
             b.index * saved.geometry.pages_per_block + page
             for b in saved.blocks
-            for page in wrong_pages(b, PAGE, ecc.strength, ecc.step)
+            for page in find_uncorrectable_pages(b, PAGE, ecc.strength, ecc.step)
         }
-        chunks = list(written(second.bare(saved, ecc, "all"), wrong))
+        chunks = list(written(hostcheck.apply_ecc(saved, ecc, "all"), wrong))
         return told, chunks
 
 
@@ -108,11 +108,11 @@ def written(chip: ChipImage, wrong: set[int]) -> Iterator[Chunk]:
         for page, _ in enumerate(block.states, first):
             cells = block.cells[(page - first) * size :]
             at = PAGE + TAGS_AT
-            sequence, number, chunk, _ = map(int, np.frombuffer(cells[at : at + TAGS], "<u4"))
+            sequence, number, chunk, _ = map(int, np.frombuffer(cells[at : at + TAGS_BYTES], "<u4"))
             if sequence == 0xFFFFFFFF:
                 continue
-            kind = number >> 28 << 28 if chunk & EXTRA else 0
-            place = 0 if chunk & EXTRA else chunk
+            kind = number >> 28 << 28 if chunk & EXTRA_FLAG else 0
+            place = 0 if chunk & EXTRA_FLAG else chunk
             yield Chunk(number - kind, place, page, page not in wrong, cells[:PAGE])
 
 
@@ -125,7 +125,7 @@ def older(chunks: list[Chunk]) -> tuple[Chunk, list[Chunk]]:
 
 def test_a_torn_page_hides_the_synced_one_and_is_then_collected(board: QemuBoard) -> None:
     """After "prefix" the tags, too, are beyond the ECC, and the older page holds."""
-    points = Points(variants=("before", "prefix", "few"), seeds=4)
+    points = CutPoints(variants=("before", "prefix", "few"), seeds=4)
     torn = Torn(board, OVERWRITE, points, "on")
     assert set(torn.told["outcomes"]["before"] + torn.told["outcomes"]["prefix"]) <= {".", " "}
     second_page = f"dd if={FILE} bs={PAGE} skip=1 count=1 2>/dev/null | md5sum"
@@ -144,7 +144,7 @@ def test_a_torn_page_hides_the_synced_one_and_is_then_collected(board: QemuBoard
 
 def test_a_torn_header_gives_a_synced_file_another_name(board: QemuBoard) -> None:
     """No call that lists the folder returns an error, and the next change makes it last."""
-    points = Points(first=HEADER, last=HEADER, variants=("few",), seeds=64)
+    points = CutPoints(first=HEADER, last=HEADER, variants=("few",), seeds=64)
     torn = Torn(board, REWRITE, points, "off")
     up, gone = f"{UP} -o no-background", f"test ! -e {FILE}"
     (before, after, kept), chunks = torn.says(

@@ -12,11 +12,11 @@ from test_yaffs2_torn_page import UP, Torn, older
 
 from nandlab.board.qemu import QemuBoard
 from nandlab.powercut import loads
-from nandlab.powercut.job import Points
+from nandlab.powercut.job import CutPoints
 
 pytestmark = pytest.mark.board
 
-REPLACE = loads.read(
+REPLACE = loads.parse_loads(
     "replace",
     """
 mkdir A
@@ -39,7 +39,7 @@ KIND_BIT = 5233
 
 def test_a_torn_rename_loses_the_old_file_and_the_new_one(board: QemuBoard) -> None:
     """Without the emptying, the new one is in a folder that never was."""
-    few = Points(first=HEADER, last=HEADER, variants=("before", "few"), seeds=256)
+    few = CutPoints(first=HEADER, last=HEADER, variants=("before", "few"), seeds=256)
     torn = Torn(board, REPLACE, few, "off")
     assert set(torn.told["outcomes"]["before"]) <= {".", " "}
     kept = f"{UP} -o no-background,empty-lost-and-found-off"
@@ -59,7 +59,7 @@ def test_a_torn_rename_loses_the_old_file_and_the_new_one(board: QemuBoard) -> N
 
 def test_a_file_that_reads_as_a_folder_is_an_error(board: QemuBoard) -> None:
     """Until a checkpoint is read, which has an empty folder for it."""
-    few = Points(first=HEADER, last=HEADER, variants=("few",), seed=KIND_BIT)
+    few = CutPoints(first=HEADER, last=HEADER, variants=("few",), seed=KIND_BIT)
     torn = Torn(board, REPLACE, few, "off")
     up = f"{UP} -o no-background"
     (first, told, second), chunks = torn.says(

@@ -10,13 +10,13 @@ import pytest
 import samples
 
 from nandlab import report
-from nandlab.analysis import figures, words
-from nandlab.catalog.files import load, names
-from nandlab.catalog.paper import Drawn, PaperModel
+from nandlab.analysis import figures, workloadwords
+from nandlab.catalog.files import list_noun_names, load_noun
+from nandlab.catalog.paper import PaperModel, RedrawnFigure
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.report.beside import Beside, beside
-from nandlab.results.measures import Phase
+from nandlab.report.papercomparison import PaperComparison, make_paper_comparison
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import Phase
 
 MS = 1_000_000
 CHIP = samples.CHIP.model_copy(update={"part": "apf27"})
@@ -34,9 +34,9 @@ def trial(workload: str, parameters: dict[str, Any], seed: int, **ms: int) -> Tr
     return made.model_copy(update={"workload": workload, "phases": phases})
 
 
-def shown(folder: Path, trials: list[Trial], **spec: Any) -> Beside:
+def shown(folder: Path, trials: list[Trial], **spec: Any) -> PaperComparison:
     run = samples.folder(folder, trials, spec={"paper": "fs-benchmarking-2012", **spec})
-    found = beside(run.head(), trials)
+    found = make_paper_comparison(run.head(), trials)
     assert found is not None
     return found
 
@@ -60,7 +60,7 @@ def test_a_figure_that_curves_redraw_names_them_in_the_page(tmp_path: Path) -> N
     run = samples.folder(
         tmp_path / "b", trials, spec={"paper": "fs-benchmarking-2012", "curves": [CURVE]}
     )
-    page = report.write(run).read_text()
+    page = report.write_run_report(run).read_text()
     assert '<a href="#curve-find">find</a>' in page
     assert '<a href="#curve-mount">' not in page, "a curve that the run has not"
     assert "Of a line over many configurations" in page
@@ -68,7 +68,7 @@ def test_a_figure_that_curves_redraw_names_them_in_the_page(tmp_path: Path) -> N
 
 def test_a_figure_is_drawn_one_way() -> None:
     both = {"id": "f", "title": "t", "said": [], "curves": ["a"], "panels": [], "bars": []}
-    assert Drawn.model_validate(both).curves == ["a"]
+    assert RedrawnFigure.model_validate(both).curves == ["a"]
     panel = {"title": "t", "figure": "time"}
     bar = {"label": "l", "of": {"filesystem": "jffs2", "state": "fresh"}}
     wrongs: list[dict[str, Any]] = [
@@ -78,18 +78,20 @@ def test_a_figure_is_drawn_one_way() -> None:
     ]
     for wrong in wrongs:
         with pytest.raises(ValueError, match="panels of bars, or as curves"):
-            Drawn.model_validate(both | wrong)
+            RedrawnFigure.model_validate(both | wrong)
 
 
-@pytest.mark.parametrize("name", names("papers"))
+@pytest.mark.parametrize("name", list_noun_names("papers"))
 def test_every_figure_that_a_paper_names_can_be_had(name: str) -> None:
-    paper = load("papers", name, PaperModel)
+    paper = load_noun("papers", name, PaperModel)
 
     def lacking(workload: str, asked: list[str]) -> list[str]:
-        of = words.said(load("workloads", workload, WorkloadModel))
+        of = workloadwords.make_words_from_file(load_noun("workloads", workload, WorkloadModel))
         if of.view == "points":  # its phases are what the study asks for
             return []
-        return [why for f in asked if "{" not in f and (why := figures.undeclared(f, of))]
+        return [
+            why for f in asked if "{" not in f and (why := figures.explain_undeclared_figure(f, of))
+        ]
 
     for claim in paper.claims:
         asked = [f for p in claim.parts for f in (p.figure, p.over_figure) if f]

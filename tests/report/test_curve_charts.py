@@ -13,11 +13,11 @@ import pytest
 import samples
 
 from nandlab import report
-from nandlab.analysis import groups, lines, modelled
-from nandlab.analysis.curves import of_study
-from nandlab.analysis.place import Place
+from nandlab.analysis import curvemodels, curvevalues, groups
+from nandlab.analysis.curveplaces import CurvePlace
+from nandlab.analysis.curves import parse_study_curves
 from nandlab.base.console import Console
-from nandlab.report import curves, curvetables, points, terminal
+from nandlab.report import curvecharts, curvetables, pointcharts, terminal
 from nandlab.results.folder import RunFolder
 
 
@@ -37,7 +37,7 @@ def shapes(svg: Path) -> int:
 
 
 def test_every_curve_is_in_the_page_with_its_table_and_files(run: RunFolder) -> None:
-    page = report.write(run)
+    page = report.write_run_report(run)
     text = page.read_text()
     counts = {"gain-over-share": 32, "reads-over-count": 32, "commits-against-p99": 9}
     for name, n in {**counts, "programs-by-journal": 9}.items():
@@ -53,13 +53,13 @@ def test_every_curve_is_in_the_page_with_its_table_and_files(run: RunFolder) -> 
 
 
 def test_a_page_without_curves_has_no_section_of_them(tmp_path: Path) -> None:
-    page = report.write(samples.folder(tmp_path / "run", made.readers(1)))
+    page = report.write_run_report(samples.folder(tmp_path / "run", made.readers(1)))
     assert 'id="curves"' not in page.read_text()
 
 
 def test_forty_points_have_one_chart_and_one_table(run: RunFolder) -> None:
-    setting = next(s for s in groups.group(made.readers()) if s.workload == "reader")
-    drawn = points.drawn(setting)
+    setting = next(s for s in groups.group_trials(made.readers()) if s.workload == "reader")
+    drawn = pointcharts.render_points_chart(setting)
     assert drawn is not None
     assert len(drawn.chart.datasets["marks"]) == 8 * 6
     assert [r.subject for r in drawn.table.rows][:2] == ["sequential 8", "sequential 64"]
@@ -68,7 +68,7 @@ def test_forty_points_have_one_chart_and_one_table(run: RunFolder) -> None:
     ]
     first = drawn.table.rows[0].cells
     assert [c.middle.text for c in first[:3]] == ["8.02 ms", "16", "2.00 ms"]
-    page = report.write(run).read_text()
+    page = report.write_run_report(run).read_text()
     assert page.count('id="reader-points"') == 1
     assert 'id="reader-time"' not in page
 
@@ -76,13 +76,13 @@ def test_forty_points_have_one_chart_and_one_table(run: RunFolder) -> None:
 def test_a_model_is_dashed_and_named_in_key_table_and_caption(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def more(y: str, at: Place) -> float | None:
-        return 14 + (lines.value(y, at) or 0)
+    def more(y: str, at: CurvePlace) -> float | None:
+        return 14 + (curvevalues.compute_place_figure(y, at) or 0)
 
-    monkeypatch.setitem(modelled.MODELS, "more", more)
+    monkeypatch.setitem(curvemodels.CURVE_MODELS, "more", more)
     trials = [made.reader("ubifs", a, s) for a in (0, 128) for s in (1, 2)]
     told = {**made.GAIN, "y": "point.reads", "modelled": "more"}
-    (asked,) = curves.asked({"curves": [told]}, trials)
+    (asked,) = curvecharts.render_study_curves({"curves": [told]}, trials)
     assert asked.drawn is not None
     data = asked.drawn.chart.datasets
     given = [d for d in data["points"] if d["dash"] != [1, 0]]
@@ -90,7 +90,7 @@ def test_a_model_is_dashed_and_named_in_key_table_and_caption(
     assert given[0]["mid"] == pytest.approx(100 * (1 - 30 / 44))
     assert {d["fill"] for d in given} == {"transparent"}
     assert any("modelled: more" in d["text"] for d in data["key_wide"])
-    assert curves.MODELLED in asked.drawn.chart.caption
+    assert curvecharts.MODEL_NOTE in asked.drawn.chart.caption
     row = asked.drawn.table.rows[-1]
     assert (row.count, row.trials, row.cells[0].middle.trial) == ("", [], None)
 
@@ -110,7 +110,9 @@ FITTED = {
 def test_a_least_squares_line_is_drawn_and_told_with_its_r2(tmp_path: Path) -> None:
     """Reads are 2 x (requests + 7) by the samples: a line that is known."""
     trials = made.readers()
-    page = report.write(samples.folder(tmp_path / "run", trials, spec={"curves": [FITTED]}))
+    page = report.write_run_report(
+        samples.folder(tmp_path / "run", trials, spec={"curves": [FITTED]})
+    )
     told = "14 + 2 each, R² 1.0000 (each 1.0000)"
     assert f"JFFS2: {told}" in (page.parent / "curve-reads-fitted.svg").read_text()
     text = page.read_text()
@@ -119,24 +121,26 @@ def test_a_least_squares_line_is_drawn_and_told_with_its_r2(tmp_path: Path) -> N
     assert "drawn is the one whose slope is in the middle" in text
     out = io.StringIO()
     console = Console(file=out, width=100)
-    for part in curvetables.tables_of({"curves": [FITTED]}, trials, 100):
+    for part in curvetables.render_curve_tables({"curves": [FITTED]}, trials, 100):
         console.print(part)
     assert f"JFFS2: {told}" in out.getvalue()
 
 
 def test_a_line_is_laid_through_configurations_over_a_figure_too() -> None:
     over = {**made.SCATTER, "fit": True}
-    (plot,) = lines.plots(of_study({"curves": [over]}), made.databases())
+    (plot,) = curvevalues.make_curve_plots(parse_study_curves({"curves": [over]}), made.databases())
     assert [len(line.fits) for line in plot.lines] == [3, 3, 3]
-    drawn = curves.asked({"curves": [over]}, made.databases())[0].drawn
+    drawn = curvecharts.render_study_curves({"curves": [over]}, made.databases())[0].drawn
     assert drawn is not None
-    assert len(drawn.chart.datasets["fits"]) == 3 * curves.FIT_POINTS
+    assert len(drawn.chart.datasets["fits"]) == 3 * curvecharts.FIT_POINTS
 
 
 def test_a_figure_that_counts_is_a_number_on_the_axis() -> None:
     """Whole numbers, as files in a tree are: places of the axis, and not words."""
     over = {**made.SCATTER, "x": "chip.programs", "fit": True}
-    (plot,) = lines.plots(of_study({"curves": [over]}), made.databases(1))
+    (plot,) = curvevalues.make_curve_plots(
+        parse_study_curves({"curves": [over]}), made.databases(1)
+    )
     assert plot.numeric
     assert [len(line.fits) for line in plot.lines] == [1, 1, 1]
 
@@ -147,7 +151,7 @@ def test_a_logarithm_that_must_show_0_is_symmetric_about_it() -> None:
         for us in (0, 100, 1000)
     ]
     told = {**made.READS, "x": "at.pause_us", "y": "point.mean", "where": {}}
-    (asked,) = curves.asked({"curves": [told]}, [made.reader(phases=phases)])
+    (asked,) = curvecharts.render_study_curves({"curves": [told]}, [made.reader(phases=phases)])
     assert asked.drawn is not None
     scale = asked.drawn.chart.wide["concat"][1]["layer"][0]["encoding"]["x"]["scale"]
     assert scale["type"] == "symlog"

@@ -9,11 +9,11 @@ import pytest
 import samples
 
 from nandlab.analysis import energy, groups
-from nandlab.analysis.energy import CONSUMERS
-from nandlab.report import joules
-from nandlab.report.charts import png
-from nandlab.results.measures import Counts, Phase, Usage
+from nandlab.analysis.energy import CONSUMER_TITLES
+from nandlab.report import energychart
+from nandlab.report.charts import convert_svg_to_png
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import ChipUsage, OperationCounts, Phase
 
 MS = 1_000_000
 CHIP = {
@@ -32,8 +32,8 @@ WORKLOAD = {
 
 def logged(filesystem: str, seed: int, ms: int, **power: object) -> Trial:
     """A trial of 20 commits that took so many ms, a tenth of them the chip's."""
-    usage = Usage(idle_ns=0, busy_ns=ms * MS // 10, warped_ns=ms * MS // 10)
-    counts = Counts(reads=10, programs=10, erases=1)
+    usage = ChipUsage(idle_ns=0, busy_ns=ms * MS // 10, warped_ns=ms * MS // 10)
+    counts = OperationCounts(reads=10, programs=10, erases=1)
     phase = Phase(name="logging", ns=ms * MS, operations={"commit": 20}, chip=counts, usage=usage)
     made = samples.trial(filesystem, samples.FRESH, seed)
     told = {"phases": [phase], "steps": [], "operations": {"commit": 20}, "latency_ns": {}}
@@ -50,16 +50,16 @@ def setting(**power: object) -> groups.Setting:
     trials = [
         logged(fs, seed, ms, **power) for fs, all_ in times.items() for seed, ms in enumerate(all_)
     ]
-    (found,) = groups.group(trials)
+    (found,) = groups.group_trials(trials)
     return found
 
 
 def test_the_parts_of_a_bar_are_the_middle_trial_s_and_sum_to_it() -> None:
     here = setting()
-    drawn = joules.drawn(here)
+    drawn = energychart.render_energy_chart(here)
     assert drawn is not None
     for e, row in zip(here.ensembles, ("r0", "r1"), strict=True):
-        middle = energy.load(e.trials[1])
+        middle = energy.compute_load_energy(e.trials[1])
         assert middle is not None
         parts = [
             d for d in drawn.chart.datasets["parts"] if (d["panel"], d["row"]) == ("load", row)
@@ -67,21 +67,21 @@ def test_the_parts_of_a_bar_are_the_middle_trial_s_and_sum_to_it() -> None:
         assert parts[0]["from"] == 0
         assert [a["to"] for a in parts[:-1]] == [b["from"] for b in parts[1:]]
         assert parts[-1]["to"] == pytest.approx((middle.of("total") or 0) * 1e3)
-        assert {p["consumer"] for p in parts} <= set(CONSUMERS.values())
+        assert {p["consumer"] for p in parts} <= set(CONSUMER_TITLES.values())
     panels = {d["panel"] for d in drawn.chart.datasets["whole"]}
     assert panels == {"load", "commit"}
     assert "Not known" not in drawn.chart.caption
 
 
 def test_its_table_has_the_total_and_each_consumer() -> None:
-    drawn = joules.drawn(setting())
+    drawn = energychart.render_energy_chart(setting())
     assert drawn is not None
     assert drawn.table.head[0] == "total"
     assert {"processor", "chip, erasing", "energy for each commit"} <= set(drawn.table.head)
 
 
 def test_what_is_not_known_is_named_and_not_drawn() -> None:
-    drawn = joules.drawn(setting(ram_mw=None))
+    drawn = energychart.render_energy_chart(setting(ram_mw=None))
     assert drawn is not None
     assert "Not known: RAM; it takes ram_mw in [power]" in drawn.chart.caption
     assert "RAM" not in {d["consumer"] for d in drawn.chart.datasets["parts"]}
@@ -90,19 +90,19 @@ def test_what_is_not_known_is_named_and_not_drawn() -> None:
 
 
 def test_energies_above_idle_are_told_as_such() -> None:
-    drawn = joules.drawn(setting(above_idle=True))
+    drawn = energychart.render_energy_chart(setting(above_idle=True))
     assert drawn is not None
     assert "its powers are above that" in drawn.chart.caption
 
 
 def test_where_nothing_is_known_nothing_is_drawn() -> None:
-    (bare,) = groups.group([samples.trial(), samples.trial(seed=2)])
-    assert joules.drawn(bare) is None
+    (bare,) = groups.group_trials([samples.trial(), samples.trial(seed=2)])
+    assert energychart.render_energy_chart(bare) is None
 
 
 @pytest.mark.parametrize("narrow", [False, True])
 def test_it_can_be_drawn_in_both_widths(narrow: bool) -> None:
-    drawn = joules.drawn(setting())
+    drawn = energychart.render_energy_chart(setting())
     assert drawn is not None
     assert drawn.chart.spec(narrow=narrow)["columns"] == (1 if narrow else 2)
-    assert len(png(drawn.chart.svg())) > 5000
+    assert len(convert_svg_to_png(drawn.chart.svg())) > 5000

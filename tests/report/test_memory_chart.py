@@ -7,9 +7,9 @@ import samples
 
 from nandlab.analysis import groups
 from nandlab.analysis.groups import Setting
-from nandlab.report import memorycurves, readings
-from nandlab.results.measures import Series
+from nandlab.report import memorycurves, viewreports
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import Series
 
 MIB = 1 << 20
 S = 1_000_000_000
@@ -33,14 +33,14 @@ def with_series(filesystem: str, seed: int, mib: int, *, known: bool = True) -> 
 
 
 def setting(*trials: Trial) -> Setting:
-    (found,) = groups.group(trials)
+    (found,) = groups.group_trials(trials)
     return found
 
 
 def test_a_line_a_configuration_in_two_panels_of_one_scale() -> None:
     sizes = {"jffs2": 2, "ubifs": 4}
     trials = [with_series(fs, seed, mib) for fs, mib in sizes.items() for seed in (1, 2)]
-    drawn = memorycurves.drawn(setting(*trials))
+    drawn = memorycurves.render_memory_chart(setting(*trials))
     assert drawn is not None
     moments = drawn.chart.datasets["moments"]
     assert {m["panel"] for m in moments} == {"held", "kept"}
@@ -61,7 +61,7 @@ def test_a_line_a_configuration_in_two_panels_of_one_scale() -> None:
 
 
 def test_where_it_is_not_known_what_can_be_taken_back_there_is_one_panel() -> None:
-    drawn = memorycurves.drawn(setting(with_series("jffs2", 1, 2, known=False)))
+    drawn = memorycurves.render_memory_chart(setting(with_series("jffs2", 1, 2, known=False)))
     assert drawn is not None
     assert len(drawn.chart.wide["concat"]) == 2  # the key and one panel
     assert {m["panel"] for m in drawn.chart.datasets["moments"]} == {"held"}
@@ -69,11 +69,13 @@ def test_where_it_is_not_known_what_can_be_taken_back_there_is_one_panel() -> No
 
 def test_without_a_series_the_chart_is_left_out() -> None:
     without = setting(samples.trial())
-    assert memorycurves.drawn(without) is None
-    names = [d.chart.name for d in readings.drawn(without)]
+    assert memorycurves.render_memory_chart(without) is None
+    names = [d.chart.name for d in viewreports.render_view_charts(without)]
     assert not any(name.endswith("-memory") for name in names)
 
 
 def test_the_report_has_it() -> None:
-    names = [d.chart.name for d in readings.drawn(setting(with_series("jffs2", 1, 2)))]
+    names = [
+        d.chart.name for d in viewreports.render_view_charts(setting(with_series("jffs2", 1, 2)))
+    ]
     assert any(name.endswith("-memory") for name in names)

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from nandlab.base.errors import UsageError
 from nandlab.cli.main import app
 from nandlab.results.folder import RunFolder
-from nandlab.results.measures import Doubt
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import Doubt
 
 BOARD = {"board": "ssh mine", "name": "mine", "kind": "remote", "agent": "0" * 64}
 NOT_THERE = re.compile(

@@ -25,10 +25,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from nandlab import report
 from nandlab.analysis import groups, life, totals
 from nandlab.base import units
-from nandlab.report import html, layout, readings
+from nandlab.report import html, layout, viewreports
 from nandlab.report.charts import Chart
 from nandlab.results.record import Trial
-from nandlab.results.sealed import opened as unsealed
+from nandlab.results.seals import unseal_json as unsealed
 
 pytestmark = pytest.mark.xdist_group("report")
 CHROMIUM = shutil.which("chromium")
@@ -60,7 +60,7 @@ DRAWN_AREA = """plot => {
 
 @pytest.fixture(scope="module")
 def page_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return report.write(samples.folder(tmp_path_factory.mktemp("study") / "run"))
+    return report.write_run_report(samples.folder(tmp_path_factory.mktemp("study") / "run"))
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def drawn_areas(page: Page) -> dict[str, float]:
 @pytest.fixture(scope="module")
 def life_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trials = samples.lifetime_study()
-    return report.write(samples.folder(tmp_path_factory.mktemp("life") / "run", trials))
+    return report.write_run_report(samples.folder(tmp_path_factory.mktemp("life") / "run", trials))
 
 
 @pytest.mark.browser
@@ -253,7 +253,7 @@ def test_a_chart_without_its_data_is_caught(
 def test_long_labels_are_neither_cut_nor_over_the_edge(browser: Browser, tmp_path: Path) -> None:
     lives = [samples.lifetime_trial("ubifs", options=o) for o in samples.LONG_OPTIONS]
     named = [t.model_copy(update={"id": f"life-{i}"}) for i, t in enumerate(lives)]
-    path = report.write(samples.folder(tmp_path / "run", [*samples.big_study(), *named]))
+    path = report.write_run_report(samples.folder(tmp_path / "run", [*samples.big_study(), *named]))
     for width in (1280, 400):
         page, wrong = opened(browser, path, width)
         assert wrong == []
@@ -274,7 +274,9 @@ def test_long_labels_are_neither_cut_nor_over_the_edge(browser: Browser, tmp_pat
 @pytest.mark.browser
 def test_a_single_trial_makes_a_report(browser: Browser, tmp_path: Path) -> None:
     trial = samples.trial("ubifs")
-    page, wrong = opened(browser, report.write(samples.folder(tmp_path / "run", [trial])), 1280)
+    page, wrong = opened(
+        browser, report.write_run_report(samples.folder(tmp_path / "run", [trial])), 1280
+    )
     areas = drawn_areas(page)
     assert wrong == []
     assert set(areas) == (CHARTS | VERDICT) - {"ffsmark-ageing"}
@@ -317,9 +319,9 @@ def test_a_figure_links_to_the_trial_that_has_it(page_path: Path) -> None:
     for row, said in itertools.chain(*links):
         target = every[unquote(row)]
         trial = Trial.model_validate(unsealed((page_path.parent / unquote(target)).read_bytes()))
-        total = totals.total_ns(trial, "transactions")
+        total = totals.compute_phase_ns(trial, "transactions")
         assert total is not None
-        assert said == units.time(total)
+        assert said == units.format_time(total)
 
 
 def test_what_failed_is_told_before_the_answers_by_topic(page_path: Path) -> None:
@@ -366,20 +368,20 @@ def test_a_life_is_told_with_its_end(life_path: Path) -> None:
 
 
 def charts(setting: groups.Setting) -> list[Chart]:
-    return [drawn.chart for drawn in readings.drawn(setting)]
+    return [drawn.chart for drawn in viewreports.render_view_charts(setting)]
 
 
 def test_a_line_of_deaths_keeps_every_bend_and_its_end() -> None:
     """Rounds left out of the line are those that a step line draws anyway."""
     trials = samples.lifetime_study()
-    (setting,) = groups.group(trials)
+    (setting,) = groups.group_trials(trials)
     (chart,) = [c for c in charts(setting) if c.name == "lifetime-deaths"]
     for trial in trials:
         points = [d for d in chart.datasets["trials"] if d["trial"] == trial.id]
-        for r in life.points(trial):
+        for r in life.list_life_round_totals(trial):
             at = [p["dead"] for p in points if p["written"] <= r.bytes_written / 2**20]
             assert at[-1] == r.dead_blocks
-        assert points[-1]["written"] == life.points(trial)[-1].bytes_written / 2**20
+        assert points[-1]["written"] == life.list_life_round_totals(trial)[-1].bytes_written / 2**20
         assert len({p["colour"] for p in points}) == 1
     shades = [d["shade"] for d in chart.datasets["ends"]]
     assert shades == [1, 1, 1, 1, 0, 1]
@@ -387,7 +389,7 @@ def test_a_line_of_deaths_keeps_every_bend_and_its_end() -> None:
 
 def test_configurations_of_one_file_system_differ_by_their_dash() -> None:
     options = [{"compr": "none"}, {"compr": "lzo"}]
-    (setting,) = groups.group([samples.lifetime_trial("ubifs", options=o) for o in options])
+    (setting,) = groups.group_trials([samples.lifetime_trial("ubifs", options=o) for o in options])
     (chart,) = [c for c in charts(setting) if c.name == "lifetime-deaths"]
     looks = {(d["colour"], str(d["dash"])) for d in chart.datasets["trials"]}
     assert len(looks) == 2
@@ -395,7 +397,7 @@ def test_configurations_of_one_file_system_differ_by_their_dash() -> None:
 
 def test_a_life_without_a_whole_round_has_no_line() -> None:
     none = {"rounds": [], "gave_up": "no room"}
-    (setting,) = groups.group([samples.lifetime_trial(lifetime=none, per_block=None)])
+    (setting,) = groups.group_trials([samples.lifetime_trial(lifetime=none, per_block=None)])
     assert charts(setting) == []
 
 
@@ -407,7 +409,7 @@ def test_what_is_assumed_of_the_chip_is_told(page_path: Path) -> None:
 
 def test_the_same_run_gives_the_same_bytes(page_path: Path, tmp_path: Path) -> None:
     """Only its folder is named as it is."""
-    again = report.write(samples.folder(tmp_path / "run"))
+    again = report.write_run_report(samples.folder(tmp_path / "run"))
     places = [(page.parent, str(page.parent.parent).encode()) for page in (page_path, again)]
     for name in sorted(path.name for path in page_path.parent.iterdir()):
         one, other = ((at / name).read_bytes().replace(run, b"") for at, run in places)
@@ -428,7 +430,7 @@ def test_the_page_names_run_and_conditions(page_path: Path) -> None:
 
 def test_charts_stand_beside_the_page_and_out_is_obeyed(tmp_path: Path) -> None:
     run = samples.folder(tmp_path / "run", [samples.trial()])
-    path = report.write(run, tmp_path / "elsewhere" / "r")
+    path = report.write_run_report(run, tmp_path / "elsewhere" / "r")
     assert path == tmp_path / "elsewhere" / "r" / "index.html"
     assert 'href="../../run/trials/' in path.read_text()
     names = {p.name for p in path.parent.iterdir()}
@@ -438,14 +440,16 @@ def test_charts_stand_beside_the_page_and_out_is_obeyed(tmp_path: Path) -> None:
 
 def test_steps_and_ram_stand_in_the_tables_where_they_were_measured(tmp_path: Path) -> None:
     memory = [samples.trial(memory=samples.MEMORY, counters={"x": 1})]
-    (with_memory,), (without,) = groups.group(memory), groups.group([samples.trial()])
-    table = readings.overview(with_memory)
+    (with_memory,), (without,) = groups.group_trials(memory), groups.group_trials([samples.trial()])
+    table = viewreports.render_setting_overview(with_memory)
     told = dict(zip(table.head, table.rows[0].cells, strict=True))
     assert told["memory, mounted"].text == "424 KiB"
     assert told["memory, peak"].text == "512 KiB"
     assert told["mount"].text == "50 ms"
-    assert not any("memory" in title for title in readings.overview(without).head)
-    table = next(d.table for d in readings.drawn(without) if d.chart.name == "ffsmark-time")
+    assert not any("memory" in title for title in viewreports.render_setting_overview(without).head)
+    table = next(
+        d.table for d in viewreports.render_view_charts(without) if d.chart.name == "ffsmark-time"
+    )
     told = dict(zip(table.head, table.rows[0].cells, strict=True))
     assert [told[step].text for step in ("format", "settle")] == ["200 ms", "2 s"]
     assert "unmount" not in told
@@ -454,25 +458,25 @@ def test_steps_and_ram_stand_in_the_tables_where_they_were_measured(tmp_path: Pa
 def test_what_was_not_measured_has_no_chart(tmp_path: Path) -> None:
     bare = samples.failed()
     run = samples.folder(tmp_path / "run", [bare])
-    text = report.write(run).read_text()
+    text = report.write_run_report(run).read_text()
     assert "<figure" not in text
     assert "No transaction time was measured." in text
 
 
 def test_a_run_without_a_finished_trial_says_so(tmp_path: Path) -> None:
-    text = report.write(samples.folder(tmp_path / "run", [], ["a", "b"])).read_text()
+    text = report.write_run_report(samples.folder(tmp_path / "run", [], ["a", "b"])).read_text()
     assert "there is nothing to answer with" in text
     assert "2 of 2 trials are not in the figures" in text
 
 
 def test_a_row_without_figures_says_so_in_the_chart() -> None:
-    (setting,) = groups.group([samples.trial(), samples.failed("ubifs")])
+    (setting,) = groups.group_trials([samples.trial(), samples.failed("ubifs")])
     chart = charts(setting)[0]
     assert {d["text"] for d in chart.datasets["absent"]} == {"no trial ended well"}
 
 
 def test_the_median_never_stands_without_range_and_trials() -> None:
-    (setting,) = groups.group(samples.study(seeds=3))
+    (setting,) = groups.group_trials(samples.study(seeds=3))
     for chart in charts(setting):
         for item in chart.datasets.get("summary", []):
             assert item["low"] <= item["mid"] <= item["high"]
@@ -481,11 +485,16 @@ def test_the_median_never_stands_without_range_and_trials() -> None:
 
 
 def test_a_file_system_keeps_its_colour_whatever_else_is_measured() -> None:
-    known = [layout.colour_of(n) for n in ("jffs2", "ubifs", "yaffs2", "nftl-fat32", "logfs")]
+    known = [layout.choose_colour(n) for n in ("jffs2", "ubifs", "yaffs2", "nftl-fat32", "logfs")]
     assert len(set(known)) == len(known)
-    assert layout.colour_of("logfs") == layout.colour_of("logfs")
+    assert layout.choose_colour("logfs") == layout.choose_colour("logfs")
 
 
 def test_flat_names_every_leaf() -> None:
     nested = {"a": {"b": 1, "c": None}, "d": [1, 2], "e": {}}
-    assert dict(html.flat(nested)) == {"a.b": "1", "a.c": "null", "d": "[1, 2]", "e": "{}"}
+    assert dict(html.flatten_values(nested)) == {
+        "a.b": "1",
+        "a.c": "null",
+        "d": "[1, 2]",
+        "e": "{}",
+    }

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis.moved import STATUS, Held, Moved
-from nandlab.analysis.spread import spread
-from nandlab.base.printable import printable, printable_lines
-from nandlab.base.printer import json_text
+from nandlab.analysis.figurechanges import STATUS_ROW, ConfigurationChange, FigureChange
+from nandlab.analysis.spread import compute_spread
+from nandlab.base.printable import make_lines_printable, make_printable
+from nandlab.base.printer import format_json
 from nandlab.base.units import QUANTITIES
-from nandlab.report import moves, sheets
-from nandlab.report.sheets import FORMULAS, NUMBER, Sheet, json_list
+from nandlab.report import figurechanges, sheets
+from nandlab.report.sheets import FORMULA_STARTS, NUMBER_PATTERN, Sheet, render_json_list
 
 SAID = st.text(max_size=20) | st.sampled_from(["=1+1", "-a", "+", "@"])
 TABLES = st.integers(1, 4).flatmap(
@@ -28,7 +28,9 @@ TABLES = st.integers(1, 4).flatmap(
 
 @given(TABLES, SAID)
 def test_markdown_has_a_line_a_row_and_a_bar_a_cell(rows: list[list[str]], title: str) -> None:
-    table = sheets.markdown([Sheet(title, [f"h{i}" for i in range(len(rows[0]))], rows)])
+    table = sheets.render_markdown_sheets(
+        [Sheet(title, [f"h{i}" for i in range(len(rows[0]))], rows)]
+    )
     lines = [line for line in table.split("\n") if line.startswith("|")]
     assert len(lines) == len(rows) + 2
     for line in lines:
@@ -39,9 +41,9 @@ def test_markdown_has_a_line_a_row_and_a_bar_a_cell(rows: list[list[str]], title
 def test_csv_is_read_back_with_its_words_in_a_line(rows: list[list[str]]) -> None:
     head = [f"h{i}" for i in range(len(rows[0]))]
     records = [dict(zip(head, row, strict=True)) for row in rows]
-    text = sheets.csv_text(head, records)
+    text = sheets.render_csv(head, records)
     in_lines = [
-        {k: printable(" ".join(v.split())) for k, v in record.items()} for record in records
+        {k: make_printable(" ".join(v.split())) for k, v in record.items()} for record in records
     ]
     found = list(csv.DictReader(io.StringIO(text, newline="")))
     for record, words in zip(found, in_lines, strict=True):
@@ -49,9 +51,11 @@ def test_csv_is_read_back_with_its_words_in_a_line(rows: list[list[str]]) -> Non
             k: v.removeprefix("'") for k, v in words.items()
         }
         assert not [
-            v for v in record.values() if v.startswith(FORMULAS) and not NUMBER.fullmatch(v)
+            v
+            for v in record.values()
+            if v.startswith(FORMULA_STARTS) and not NUMBER_PATTERN.fullmatch(v)
         ]
-    assert text.count("\n") == len(rows) + 1 and printable_lines(text) == text
+    assert text.count("\n") == len(rows) + 1 and make_lines_printable(text) == text
 
 
 @pytest.mark.parametrize(
@@ -76,21 +80,25 @@ def test_csv_is_read_back_with_its_words_in_a_line(rows: list[list[str]]) -> Non
 def test_no_cell_of_csv_is_a_formula_and_numbers_stay_numbers(
     value: str | float | None, cell: str
 ) -> None:
-    (record,) = csv.DictReader(io.StringIO(sheets.csv_text(["n", "h"], [{"n": 1, "h": value}])))
+    (record,) = csv.DictReader(io.StringIO(sheets.render_csv(["n", "h"], [{"n": 1, "h": value}])))
     assert record == {"n": "1", "h": cell}
 
 
 @given(SAID, SAID, SAID)
 def test_junit_is_xml_whatever_a_trial_said(setting: str, label: str, error: str) -> None:
-    held = [Held(setting, label, ("t",), (Moved(STATUS, "ok", error, ("t",)),))]
-    (case,) = ET.fromstring(moves.junit(held)).iter("testcase")
+    held = [
+        ConfigurationChange(
+            setting, label, ("t",), (FigureChange(STATUS_ROW, "ok", error, ("t",)),)
+        )
+    ]
+    (case,) = ET.fromstring(figurechanges.render_junit(held)).iter("testcase")
     failure = case.find("failure")
     assert failure is not None and (failure.text or "").split()[-3:] == ["1", "of", "1"]
 
 
 def test_text_is_aligned_and_has_no_tail() -> None:
     table = Sheet("Title", ("figure", "n"), [("a", "12,345"), ("longer", "6")])
-    assert sheets.text([table], ["Before."]) == (
+    assert sheets.render_text_sheets([table], ["Before."]) == (
         "Before.\n\nTitle\nfigure       n\na       12,345\nlonger       6\n"
     )
 
@@ -109,17 +117,19 @@ def test_text_is_aligned_and_has_no_tail() -> None:
 def test_a_change_is_told_to_the_last_digit_and_against_the_ensemble(
     before: list[float | None], now: list[float], said: tuple[str, ...], within: bool | None
 ) -> None:
-    grown = spread(n - b for b, n in zip(before, now, strict=True) if b is not None)
-    moved = Moved("f", spread(before), spread(now), ("t",), QUANTITIES["count"], grown)
+    grown = compute_spread(n - b for b, n in zip(before, now, strict=True) if b is not None)
+    moved = FigureChange(
+        "f", compute_spread(before), compute_spread(now), ("t",), QUANTITIES["count"], grown
+    )
     assert moved.within is within
-    held = [Held("setting", "UBIFS", ("t",), (moved,))]
-    row = moves.told(held, "markdown").splitlines()[-1].split(" | ")
+    held = [ConfigurationChange("setting", "UBIFS", ("t",), (moved,))]
+    row = figurechanges.render_figure_changes(held, "markdown").splitlines()[-1].split(" | ")
     assert tuple(row[1 : 1 + len(said)]) == said
-    (record,) = moves.records(held)
+    (record,) = figurechanges.list_change_records(held)
     assert record["in_range"] is within
 
 
 def test_a_list_in_pieces_is_the_list() -> None:
     lists: list[list[object]] = [[], [{}], [{"a": [1, 2], "b": "x\ny"}, None, 3]]
     for told in lists:
-        assert "".join(json_list(told)) == json_text(told)
+        assert "".join(render_json_list(told)) == format_json(told)

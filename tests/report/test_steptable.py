@@ -11,13 +11,13 @@ import samples
 
 from nandlab.analysis import groups
 from nandlab.base.console import Console
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.words import OperationWords, PhaseWords
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.report import html, latency, specs, steptable
+from nandlab.report import figurecharts, html, latencychart, steptable
 from nandlab.report import terminal as show
-from nandlab.results.measures import Counts, Latency, Phase
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import Latency, OperationCounts, Phase
 
 NAME = "fs-benchmarking-2012-s2"
 MS = 1_000_000
@@ -25,16 +25,16 @@ MS = 1_000_000
 
 def listed(seed: int, digest: str) -> Trial:
     """A trial of scenario 2 as far as its tree was found again."""
-    chip = Counts(reads=10, programs=20 + seed, erases=3)
+    chip = OperationCounts(reads=10, programs=20 + seed, erases=3)
     waits = Latency(count=3, min=1, median=2, p95=3, p99=3, p99_9=3, max=3)
     phases = [
-        Phase(name="rest", ns=5 * MS, chip=Counts(reads=0, programs=0, erases=790)),
+        Phase(name="rest", ns=5 * MS, chip=OperationCounts(reads=0, programs=0, erases=790)),
         Phase(
             name="tree",
             ns=(9 + seed) * MS,
             sync_ns=2 * MS,
             chip=chip,
-            chip_sync=Counts(reads=0, programs=5, erases=0),
+            chip_sync=OperationCounts(reads=0, programs=5, erases=0),
             operations={"tree_create": 3},
             at={"cache": "warm"},
         ),
@@ -42,7 +42,7 @@ def listed(seed: int, digest: str) -> Trial:
         Phase(name="find", ns=4 * MS, chip=chip, at={"cache": "cold"}),
     ]
     found = samples.trial("jffs2", seed=seed)
-    model = load("workloads", NAME, WorkloadModel)
+    model = load_noun("workloads", NAME, WorkloadModel)
     values = {
         "workload": NAME,
         "parameters": {"files": "64"},
@@ -60,8 +60,8 @@ TRIALS = [listed(seed, str(seed) * 64) for seed in (1, 2, 3)]
 
 
 def test_every_phase_is_a_row_with_its_counts_and_the_cache() -> None:
-    (setting,) = groups.group(TRIALS)
-    table = steptable.table(setting)
+    (setting,) = groups.group_trials(TRIALS)
+    table = steptable.render_steps_table(setting)
     assert table is not None
     assert table.lead == ("step", "configuration")
     assert [(row.subject, row.state) for row in table.rows] == [
@@ -75,21 +75,21 @@ def test_every_phase_is_a_row_with_its_counts_and_the_cache() -> None:
 
 
 def test_texts_are_told_where_they_agree_and_where_they_do_not() -> None:
-    (setting,) = groups.group([listed(1, "a" * 64), listed(2, "a" * 64)])
-    (said,) = steptable.texts(setting)
+    (setting,) = groups.group_trials([listed(1, "a" * 64), listed(2, "a" * 64)])
+    (said,) = steptable.list_step_texts(setting)
     assert (said.name, said.text) == ("tree digest", f"{'a' * 16}…, in all 2 trials")
-    (setting,) = groups.group(TRIALS)
-    (said,) = steptable.texts(setting)
+    (setting,) = groups.group_trials(TRIALS)
+    (said,) = steptable.list_step_texts(setting)
     assert said.text.startswith("3 different in 3 trials: 1111111111111111…, 2222")
 
 
 def test_latencies_are_drawn_of_calls_that_write_or_look() -> None:
-    (setting,) = groups.group(TRIALS)
-    drawn = latency.drawn(setting)
+    (setting,) = groups.group_trials(TRIALS)
+    drawn = latencychart.render_latency_chart(setting)
     assert drawn is not None
     assert [v["title"] for v in drawn.chart.wide["concat"]] == ["Tree: create"]
-    assert specs.flash(setting) is None
-    assert specs.throughput(setting) is None
+    assert figurecharts.render_flash_operations(setting) is None
+    assert figurecharts.render_throughput(setting) is None
 
 
 def test_an_operation_of_a_step_that_prepares_does_not_count() -> None:
@@ -98,7 +98,7 @@ def test_an_operation_of_a_step_that_prepares_does_not_count() -> None:
         PhaseWords(name="tree", title="tree"),
     )
     operations = tuple(OperationWords(name=n) for n in ("fill_fsync", "tree_write", "filled"))
-    (setting,) = groups.group(TRIALS)
+    (setting,) = groups.group_trials(TRIALS)
     words = replace(setting.words, phases=phases, operations=operations)
     assert [o.name for o in words.counting] == ["tree_write", "filled"]
 
@@ -114,13 +114,13 @@ def test_the_terminal_and_the_page_have_the_table(tmp_path: Path) -> None:
     assert "tree 13 ms 2 ms 10 22 3 warm" in flat
     assert "tree digest: 3 different in 3 trials" in flat
     assert "tree: folders tree: files" in flat
-    page = html.write(folder).read_text()
+    page = html.write_report(folder).read_text()
     assert "<h3>Step by step</h3>" in page
     assert "rest (prepares)" in page
 
 
 def test_other_workloads_have_no_such_table() -> None:
-    (setting,) = groups.group([samples.trial()])
-    assert steptable.table(setting) is None
-    assert steptable.texts(setting) == []
-    assert specs.flash(setting) is not None
+    (setting,) = groups.group_trials([samples.trial()])
+    assert steptable.render_steps_table(setting) is None
+    assert steptable.list_step_texts(setting) == []
+    assert figurecharts.render_flash_operations(setting) is not None

@@ -7,23 +7,23 @@ from dataclasses import replace
 
 import samples
 
-from nandlab.analysis import judging
-from nandlab.analysis.limits import Limits, given
+from nandlab.analysis import verdictmaker
+from nandlab.analysis.limits import Limits, parse_command_limits
 from nandlab.analysis.verdict import Verdict
-from nandlab.report import verdictchart, verdicts
-from nandlab.report.sheets import markdown
+from nandlab.report import verdictchart, verdicttext
+from nandlab.report.sheets import render_markdown_sheets
 
 
 def judged(*limits: str) -> Verdict:
-    under = given(limits) if limits else Limits()
-    (found,) = judging.of_run({}, samples.study(2), samples.NAMING, under)
+    under = parse_command_limits(limits) if limits else Limits()
+    (found,) = verdictmaker.judge_run({}, samples.study(2), samples.NAMING, under)
     return found
 
 
 def test_columns_that_do_not_fit_go_on_below_and_none_is_lost() -> None:
     found = judged("append.p99 < 50ms", "power = no synced data lost")
     for width in (60, 160):
-        text = verdicts.lines(found, width)
+        text = verdicttext.render_verdict(found, width)
         assert max(map(len, text)) <= width
         assert all(f"{c.text}" in "\n".join(text) for row in found.rows for c in row.cells)
         named = sum(line.startswith("avoid UBIFS") for line in text)
@@ -32,38 +32,40 @@ def test_columns_that_do_not_fit_go_on_below_and_none_is_lost() -> None:
 
 def test_a_mark_follows_what_was_asked() -> None:
     found = judged("append.p99 < 50ms", "ram < 1M")
-    marks = {verdicts.marked(cell)[-1] for row in found.rows for cell in row.cells}
+    marks = {verdicttext.format_marked_cell(cell)[-1] for row in found.rows for cell in row.cells}
     assert marks >= {"✓", "?"}
-    assert "✗" in "".join(map(verdicts.marked, judged("append.p99 < 1ns").rows[0].cells))
+    assert "✗" in "".join(
+        map(verdicttext.format_marked_cell, judged("append.p99 < 1ns").rows[0].cells)
+    )
 
 
 def test_a_long_name_goes_on_in_a_second_line() -> None:
     found = judged()
     long = replace(found.rows[0], name="UBIFS compr=lzo, bulk_read=yes, chk_data_crc=no")
-    text = verdicts.lines(replace(found, rows=(long, *found.rows[1:])))
+    text = verdicttext.render_verdict(replace(found, rows=(long, *found.rows[1:])))
     assert max(map(len, text)) <= 80
     assert any(line.strip().endswith("chk_data_crc=no") for line in text)
 
 
 def test_a_gap_of_all_is_told_so_once() -> None:
-    told = verdicts.gap_lines([judged("ram < 1M")])
+    told = verdicttext.list_gap_lines([judged("ram < 1M")])
     assert [line for line in told if line.startswith("RAM ")] == [
         'RAM (JFFS2): measure = ["memory"]'
     ]
-    told = verdicts.gap_lines([judged(), judged()])
+    told = verdicttext.list_gap_lines([judged(), judged()])
     assert sum(line.startswith("power cuts (") for line in told) == 1
 
 
 def test_the_sheet_has_a_row_for_each_and_markdown_draws_it() -> None:
     found = judged("append.p99 < 50ms")
-    sheet = verdicts.sheet(found)
+    sheet = verdicttext.make_verdict_sheet(found)
     assert [row[1] for row in sheet.rows] == [row.name for row in found.rows]
-    assert "append p99 \\< 50ms" in markdown([sheet])
+    assert "append p99 \\< 50ms" in render_markdown_sheets([sheet])
 
 
 def test_the_chart_has_how_much_of_each_limit_is_used() -> None:
     found = judged("append.p99 < 50ms", "create.p99 < 5ms")
-    chart = verdictchart.drawn([found])
+    chart = verdictchart.render_verdict_chart([found])
     assert chart is not None
     bars = {(b["panel"], b["name"]): b["at"] for b in chart.datasets["bars"]}
     for i, criterion in enumerate(found.criteria):
@@ -79,7 +81,7 @@ def test_the_chart_has_how_much_of_each_limit_is_used() -> None:
 
 
 def test_without_limits_it_has_the_headline() -> None:
-    chart = verdictchart.drawn([judged()])
+    chart = verdictchart.render_verdict_chart([judged()])
     assert chart is not None
     assert [b["name"] for b in chart.datasets["bars"]] == ["JFFS2", "UBIFS", "YAFFS2"]
-    assert verdictchart.drawn([]) is None
+    assert verdictchart.render_verdict_chart([]) is None

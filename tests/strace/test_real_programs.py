@@ -19,7 +19,7 @@ import pytest
 import straces
 from native import native
 
-from nandlab.strace.workload import Made
+from nandlab.strace.workload import TraceWorkload
 
 CALL = re.compile(
     r"(\d+) +[\d.]+ ([a-z_0-9]+)\((.*)\) += (-?\d+)(?:<[^>]*>)?(?: (E[A-Z]+).*)? <[\d.]+>"
@@ -123,9 +123,9 @@ def replayed(load: str, folder: Path) -> tuple[Path, dict[str, Any]]:
     return out, told
 
 
-def check(trace: Path, folder: Path, tmp_path: Path) -> Made:
+def check(trace: Path, folder: Path, tmp_path: Path) -> TraceWorkload:
     """A trace's calls below a folder, and those of its replay, are equal."""
-    made = Made(trace, str(folder), "real")
+    made = TraceWorkload(trace, str(folder), "real")
     out, told = replayed(straces.config(made.text()), tmp_path)
     wanted, got = on_files(trace, folder), on_files(out, tmp_path / "replayed")
     assert len(wanted) > 30

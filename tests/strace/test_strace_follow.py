@@ -10,10 +10,10 @@ import pytest
 import straces
 
 from nandlab.base.errors import UsageError
-from nandlab.catalog.files import parse
+from nandlab.catalog.files import read_noun_file
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.strace.recorded import KIND_OF, KINDS
-from nandlab.strace.workload import Made
+from nandlab.strace.recordedload import KIND_OF, VERBS_OF_KIND
+from nandlab.strace.workload import TraceWorkload
 
 OPEN = 'openat(AT_FDCWD, "/data/a", O_RDWR|O_CREAT|O_EXCL, 0644) = 3'
 MAP = "mmap2(NULL, 9, PROT_READ|PROT_WRITE, MAP_SHARED, 3, 0) = 0x7f"
@@ -42,7 +42,7 @@ def test_the_folder_that_y_names_is_where_a_process_is(tmp_path: Path) -> None:
 
 def test_a_trace_without_writes_and_closes_is_told_as_filtered(tmp_path: Path) -> None:
     def is_filtered(*calls: str) -> bool:
-        made = Made(straces.trace(tmp_path, *calls), "/data", "made")
+        made = TraceWorkload(straces.trace(tmp_path, *calls), "/data", "made")
         return any("-e" in doubt for doubt in made.doubts())
 
     assert is_filtered(OPEN, 'unlink("/data/b") = 0')
@@ -235,7 +235,7 @@ def test_what_a_call_found_in_its_way_is_made(tmp_path: Path) -> None:
 
 
 def left(tmp_path: Path, *calls: str) -> dict[str, int]:
-    return Made(straces.trace(tmp_path, OPEN, *calls), "/data", "made").recorded.left
+    return TraceWorkload(straces.trace(tmp_path, OPEN, *calls), "/data", "made").recorded.left
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_calls_elsewhere_are_counted_and_not_replayed(tmp_path: Path) -> None:
     path = straces.trace(
         tmp_path, OPEN, 'open("/etc/passwd", O_RDONLY) = 4', 'read(4, "", 9) = 9', "close(4) = 0"
     )
-    made = Made(path, "/data", "made")
+    made = TraceWorkload(path, "/data", "made")
     assert made.followed.elsewhere == 3
     assert made.recorded.left == {}
 
@@ -289,37 +289,37 @@ def test_time_between_calls_is_from_an_end_to_a_start(tmp_path: Path) -> None:
         "<... fsync resumed>) = 0 <0.001500>",
         "close(3) = 0 <0.000001>",
     )
-    text = Made(path, "/data", "made").recorded.text.splitlines()
+    text = TraceWorkload(path, "/data", "made").recorded.text.splitlines()
     assert text[1:] == [OPENED, "+750 write 1 1", "+100 fsync 1", "+1500 close 1"]
 
 
 def test_without_below_the_only_folder_is_taken_and_several_are_told(tmp_path: Path) -> None:
     one = straces.trace(tmp_path, OPEN, 'unlink("/data/s/b") = 0', 'stat("/etc/x", {}) = 0')
-    assert Made(one, None, "made").folder == "/data"
+    assert TraceWorkload(one, None, "made").folder == "/data"
     several = straces.trace(
         tmp_path, OPEN, 'unlink("/var/log/b") = 0', 'mkdir("/var/lib/x", 0) = 0'
     )
     with pytest.raises(UsageError) as refused:
-        Made(several, None, "made")
+        TraceWorkload(several, None, "made")
     assert "--below /var  (2 calls)" in str(refused.value)
     assert "--below /data  (1 calls)" in str(refused.value)
     none = straces.trace(tmp_path, 'open("/etc/passwd", O_RDONLY) = 4')
     with pytest.raises(UsageError, match="no call changes a file"):
-        Made(none, None, "made")
+        TraceWorkload(none, None, "made")
 
 
 def test_a_relative_path_of_an_unknown_folder_is_below_a_dot(tmp_path: Path) -> None:
     path = straces.trace(tmp_path, 'open("d/a", O_RDWR|O_CREAT|O_EXCL, 0644) = 3')
-    assert Made(path, None, "made").folder == "./d"
+    assert TraceWorkload(path, None, "made").folder == "./d"
     assert straces.load(path, "./d")[1:] == [OPENED]
 
 
 @pytest.mark.parametrize("name", ["sqlite-rollback", "sqlite-wal", "attached"])
 def test_the_file_is_a_workload_whose_head_tells_what_it_is(tmp_path: Path, name: str) -> None:
-    made = Made(straces.recording(name), None, name)
+    made = TraceWorkload(straces.recording(name), None, name)
     path = tmp_path / f"{name}.toml"
     path.write_text(made.text())
-    model = parse(path, WorkloadModel)
+    model = read_noun_file(path, WorkloadModel)
     assert [p.name for p in model.phases if p.timed] == ["replay"]
     assert {o.name for o in model.operations} == {k for k, n in made.recorded.kinds.items() if n}
     assert set(model.parameters) == {"think", "payload", "compressibility", "cache"}
@@ -336,4 +336,4 @@ def test_kinds_are_those_of_the_program() -> None:
         line = next(line for line in source.splitlines() if line.startswith(f'\t{{"{verb}", '))
         assert f"KIND_{kind.upper()}," in line
     named = [line.split('"')[1] for line in source.splitlines() if line.startswith("\t[KIND_")]
-    assert named == list(KINDS)
+    assert named == list(VERBS_OF_KIND)

@@ -14,17 +14,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nandlab.base.errors import UsageError
-from nandlab.strace.events import Enter
-from nandlab.strace.lines import read
-from nandlab.strace.processcalls import NO_FILES
-from nandlab.strace.workload import Made
+from nandlab.strace.events import EnterEvent
+from nandlab.strace.lines import read_trace
+from nandlab.strace.processcalls import FILELESS_CALLS
+from nandlab.strace.workload import TraceWorkload
 
 T = "1700000000.123456"
 GOOD = f'7     {T} openat(AT_FDCWD, "/data/a", O_RDWR|O_CREAT, 0644) = 3\n'
 
 
 def calls(path: Path) -> list[tuple[int, str, list[str], int | None, str]]:
-    found = [e.call for e in read(path, NO_FILES).events if isinstance(e, Enter)]
+    found = [e.call for e in read_trace(path, FILELESS_CALLS).events if isinstance(e, EnterEvent)]
     return [(c.pid, c.name, c.args, c.result, c.error) for c in found]
 
 
@@ -56,14 +56,14 @@ def test_lines_of_every_kind_are_taken(tmp_path: Path) -> None:
         (7, "read", ["3", '"abc"', "4096"], 3, ""),
         (7, "fcntl", ["3", "F_GETFL"], 0x8002, ""),
     ]
-    trace = read(path, NO_FILES)
+    trace = read_trace(path, FILELESS_CALLS)
     assert (trace.timed, trace.signals, trace.processes) == (True, 1, {7, 8})
 
 
 def test_a_mask_that_a_call_returns_is_octal(tmp_path: Path) -> None:
     path = written(tmp_path, f"{GOOD}7 {T} umask(077) = 022\n")
-    events = read(path, frozenset()).events
-    assert [e.call.result for e in events if isinstance(e, Enter)][-1] == 0o22
+    events = read_trace(path, frozenset()).events
+    assert [e.call.result for e in events if isinstance(e, EnterEvent)][-1] == 0o22
 
 
 def test_a_call_that_its_process_s_end_cuts_off_is_none(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_what_is_no_trace_is_refused_with_its_line(
 ) -> None:
     path = written(tmp_path, text)
     with pytest.raises(UsageError) as refused:
-        read(path, NO_FILES)
+        read_trace(path, FILELESS_CALLS)
     assert said in str(refused.value)
     assert str(refused.value).startswith(f"{path}:{line}: " if line else f"{path}: ")
 
@@ -219,7 +219,7 @@ def test_any_lines_are_a_load_or_a_clear_error(tmp_path: Path, lines: list[str],
     path = tmp_path / "any.strace"
     path.write_bytes(("\n".join(lines) + end).encode("latin-1"))
     try:
-        text = Made(path, "/data", "any").text()
+        text = TraceWorkload(path, "/data", "any").text()
     except UsageError as refused:
         assert str(refused).startswith(str(path))
         return
@@ -230,7 +230,7 @@ def test_a_control_character_of_a_line_is_told_in_letters(tmp_path: Path) -> Non
     odd = f'7 {T} openat(AT_FDCWD</data>, "/data/a", O\x1fRDWR|O_CREAT, 0644) = 3</data/a>\n'
     path = written(tmp_path, odd)
     try:
-        text = Made(path, "/data", "any").text()
+        text = TraceWorkload(path, "/data", "any").text()
     except UsageError as refused:
         assert "\x1f" not in str(refused)
         return

@@ -15,7 +15,7 @@ from typing import Any
 
 from native import native
 
-from nandlab.catalog import draws
+from nandlab.catalog import distributions
 
 Ran = subprocess.CompletedProcess[str]
 U64 = 2**64 - 1
@@ -53,7 +53,7 @@ def stream(seed: int) -> Iterator[int]:
 
 def drawer(text: str, numbers: Iterator[int]) -> Callable[[], int]:
     """Draws one number after the other."""
-    draw = draws.parse(text)
+    draw = distributions.parse_distribution(text)
     a, b = draw.a, draw.b
     turn = int(a)
     left: dict[int, int] = {}

@@ -16,7 +16,7 @@ from native import dynamic, native
 
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan import study
-from nandlab.trial import one
+from nandlab.trial import execution
 
 
 def configwriter(
@@ -140,8 +140,8 @@ def test_a_save_is_on_the_chip_when_it_returns(board: QemuBoard, fs: str) -> Non
             "seeds": [1],
         },
     }
-    (spec,) = study.plan(study.Study.model_validate(words))
-    trial = asyncio.run(one.run(spec, board, "t"))
+    (spec,) = study.plan_trials(study.Study.model_validate(words))
+    trial = asyncio.run(execution.run_trial(spec, board, "t"))
     assert trial.error is None
     assert lock.doubts(trial.warnings) == []
     assert trial.operations == dict.fromkeys(

@@ -17,7 +17,7 @@ import pytest
 from fileloads import fileload, interleaved, rewritten, told, updated
 from native import native
 
-from nandlab.trial import measured
+from nandlab.trial import workloadresult
 
 UPDATE = ("--count", 137, "--bytes", 10)
 INTERLEAVE = ("--steps", 7, "--big-step", 1000, "--small", 600, "--rounds", 3)
@@ -176,7 +176,7 @@ def test_what_the_chip_did_is_told_by_phase(tmp_path: Path) -> None:
 
 def test_a_result_is_read_as_a_trial_does(tmp_path: Path) -> None:
     done = fileload("rewrite", tmp_path / "d", *REWRITE, "--sync")
-    found = measured.read(done.stdout)
+    found = workloadresult.parse_workload_result(done.stdout)
     assert [p.name for p in found.phases] == ["making", "rewriting"]
     assert found.phases[1].sync_ns
     assert found.figures["file_bytes"] > 0

@@ -17,8 +17,8 @@ from filetrees import TREES, data, digest, drawn, filetree, options, there, told
 from native import native
 
 from nandlab.base.paths import TARGET
-from nandlab.catalog import draws
-from nandlab.trial import measured
+from nandlab.catalog import distributions
+from nandlab.trial import workloadresult
 
 DRY = ("--dry-run", "--digest")
 
@@ -37,7 +37,7 @@ def test_fixed_numbers_are_made_exactly(top: Path) -> None:
     assert found["figures"] == {**exact, **means, "files_sd": 0, "dirs_sd": 0, "size_sd": 0}
     sizes = list(there(top).values())
     assert (sizes.count(None), sizes.count(750)) == (31, 1984)
-    assert draws.expected(5, "2", "64", "750") == (31, 1984, 1_488_000)
+    assert distributions.expect_tree(5, "2", "64", "750") == (31, 1984, 1_488_000)
 
 
 @pytest.mark.parametrize(("depth", "folders"), [(1, 1), (2, 3), (6, 63)])
@@ -83,14 +83,14 @@ def test_distributions_over_two_hundred_seeds_have_their_means() -> None:
     folders, files = ([r[key] for r in runs] for key in ("folders", "files"))
     above = [r["folders"] - 1 for r in runs]
     mean, error = pooled("files_mean", folders, 1)
-    assert abs(mean - draws.parse(tree["files"]).mean) < error  # type: ignore[arg-type]
+    assert abs(mean - distributions.parse_distribution(tree["files"]).mean) < error  # type: ignore[arg-type]
     mean, error = pooled("size_mean", files, 64)
     assert abs(mean - 1024) < error
     # each folder but the top was drawn as one of another's
     drawn_from = [a / r["dirs_mean"] for a, r in zip(above, runs, strict=True)]
     mean, error = pooled("dirs_mean", drawn_from, 1)
-    assert abs(mean - draws.parse(tree["dirs"]).mean) < error  # type: ignore[arg-type]
-    expected = draws.expected(**tree)  # type: ignore[arg-type]
+    assert abs(mean - distributions.parse_distribution(tree["dirs"]).mean) < error  # type: ignore[arg-type]
+    expected = distributions.expect_tree(**tree)  # type: ignore[arg-type]
     for i, key in enumerate(("folders", "files", "bytes")):
         seen = [r[key] for r in runs]
         error = 3 * statistics.stdev(seen) / math.sqrt(len(seen))
@@ -132,13 +132,13 @@ def cpu_flags() -> list[str]:
 
 
 def test_a_table_is_dealt_to_its_exact_counts(top: Path) -> None:
-    table = draws.expanded("table(irlam-1993)")
+    table = distributions.expand_text("table(irlam-1993)")
     words = options(depth=2, dirs="1", files="999", size=table, seed=3)
     found = told("make", top, *words)["figures"]
     assert found["files"] == 1998
     sizes = [size for size in there(top).values() if size is not None]
     counts = {size: sizes.count(size) for size in set(sizes)}
-    assert counts == dict(draws.parse(table).bins)
+    assert counts == dict(distributions.parse_distribution(table).bins)
     assert sum(sizes) == round(45115.0390625 * 1024)
 
 
@@ -185,7 +185,7 @@ def test_every_call_has_its_latency_and_nandlab_can_read_all(top: Path) -> None:
     ]
     for run in runs:
         assert {k: v["count"] for k, v in run["latency_ns"].items()} == run["operations"]
-        found = measured.read(json.dumps(run))
+        found = workloadresult.parse_workload_result(json.dumps(run))
         assert found.figures == run["figures"]
         assert found.phases == []
 

@@ -13,7 +13,7 @@ from smalltrial import WRITABLE, spec
 
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.trial import medium, outcome
+from nandlab.trial import mediumsteps, outcome
 from nandlab.trial import steps as trial
 
 pytestmark = pytest.mark.board
@@ -28,8 +28,8 @@ def test_a_tree_has_one_digest_everywhere_and_after_a_remount(board: QemuBoard, 
     commands = {
         "ram": f"filetree make /tmp/t {MAKE}",
         "make": f"filetree make /mnt/t {MAKE}",
-        "off": medium.unmount(made).command,
-        "on": medium.mount(made).command,
+        "off": mediumsteps.make_unmount_step(made).command,
+        "on": mediumsteps.make_mount_step(made).command,
         "list": "filetree list /mnt/t",
         "find": "filetree find /mnt/t absent",
         "read": "filetree read /mnt/t",
@@ -42,10 +42,10 @@ def test_a_tree_has_one_digest_everywhere_and_after_a_remount(board: QemuBoard, 
     }
     steps = [Step(key, command, deadline_s=3600) for key, command in commands.items()]
     end = Step("kernel-log", "dmesg -r", always=True)
-    record = asyncio.run(board.run(Job((*trial.setup(made), *steps, end))))
+    record = asyncio.run(board.run(Job((*trial.make_mounted_steps(made), *steps, end))))
     failed = record.failed()
     assert failed is None, failed.failure()
-    assert outcome.kernel_log(made, record) == []
+    assert outcome.filter_kernel_log(made, record) == []
 
     def of(key: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(record[key].stdout)

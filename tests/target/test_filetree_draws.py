@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nandlab.base.errors import UsageError
-from nandlab.catalog import draws
+from nandlab.catalog import distributions
 
 NUMBERS = st.one_of(
     st.integers(0, 70).map(str),
@@ -39,7 +39,7 @@ NUMBERS = st.one_of(
     ),
 )
 BLANK = st.sampled_from(["", "", "", " ", "\t ", "\n"])
-KINDS = st.sampled_from([*draws.USAGE, "", "Norm", "norm2", "gauss", "pow"])
+KINDS = st.sampled_from([*distributions.USAGE, "", "Norm", "norm2", "gauss", "pow"])
 BINS = st.tuples(NUMBERS, st.sampled_from([":", ":", ":", "", " : ", "::"]), NUMBERS).map("".join)
 ARGUMENTS = st.lists(st.one_of(NUMBERS, BINS), max_size=4).map(",".join)
 SHAPED = st.tuples(
@@ -70,20 +70,22 @@ def accepted(text: str) -> bool:
 @example("norm( 4 ,\t1 ) ")
 @given(st.one_of(SHAPED, LOOSE, NUMBERS))
 def test_both_accept_and_refuse_the_same(text: str) -> None:
-    wrong = draws.mistake(text)
+    wrong = distributions.check_text(text)
     assert accepted(text) == (wrong is None), wrong
     if wrong is None:
-        assert draws.parse(draws.expanded(text)) == draws.parse(text)
-        assert accepted(draws.expanded(text))
+        assert distributions.parse_distribution(
+            distributions.expand_text(text)
+        ) == distributions.parse_distribution(text)
+        assert accepted(distributions.expand_text(text))
 
 
 def test_a_table_by_name_is_the_catalogs() -> None:
-    text = draws.expanded(" table( irlam-1993 ) ")
+    text = distributions.expand_text(" table( irlam-1993 ) ")
     assert text.startswith("table(0:24,4:2,8:4,")
     assert accepted(text)
-    assert draws.mistake("table(irlam)") is not None
+    assert distributions.check_text("table(irlam)") is not None
     with pytest.raises(UsageError, match=r"no 'irlam' in catalog/tables; there are: irlam-1993"):
-        draws.parse("table(irlam)")
+        distributions.parse_distribution("table(irlam)")
 
 
 MEANS = [
@@ -95,7 +97,7 @@ MEANS = [
 @pytest.mark.parametrize("text", MEANS)
 def test_means_and_deviations_are_those_of_many_draws(text: str) -> None:
     count = 36_000  # whole turns of pow2, whole tables
-    draw = draws.parse(text)
+    draw = distributions.parse_distribution(text)
     found = told("make", "x", *options(depth=1, files=str(count), size=text, seed=9), "--dry-run")
     figures = found["figures"]
     error = max(draw.sd, 0.5) / math.sqrt(count)
@@ -109,4 +111,4 @@ def test_means_and_deviations_are_those_of_many_draws(text: str) -> None:
     [("norm(4,1)", 0), ("norm(4,0)", 4), ("uniform(3,9)", 3), ("pow2(4,8)", 4), ("table(7:1)", 7)],
 )
 def test_the_least_draw_is_known(text: str, least: int) -> None:
-    assert draws.parse(text).at_least == least
+    assert distributions.parse_distribution(text).at_least == least

@@ -16,7 +16,7 @@ from native import native
 from nandlab.analysis import groups
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan import study
-from nandlab.trial import one
+from nandlab.trial import execution
 
 
 def logwriter(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
@@ -142,8 +142,8 @@ def test_a_commit_is_on_the_chip_when_it_returns(board: QemuBoard, fs: str) -> N
             "seeds": [1],
         },
     }
-    (spec,) = study.plan(study.Study.model_validate(words))
-    trial = asyncio.run(one.run(spec, board, "t"))
+    (spec,) = study.plan_trials(study.Study.model_validate(words))
+    trial = asyncio.run(execution.run_trial(spec, board, "t"))
     assert trial.error is None
     assert lock.doubts(trial.warnings) == []
     assert trial.operations == {"append": 60, "commit": 60, "record": 60, "rotate": 3}
@@ -161,7 +161,7 @@ def test_a_commit_is_on_the_chip_when_it_returns(board: QemuBoard, fs: str) -> N
     chip = spec.chip.timing.t_prog_ns
     assert record.min >= chip
     assert record.min >= append.min + commit.min
-    (setting,) = groups.group([trial])
+    (setting,) = groups.group_trials([trial])
     rate = setting.figure("own.records_per_s")(trial)
     assert rate == pytest.approx(60e9 / ((phase.ns or 0) + (phase.sync_ns or 0)))
     assert setting.headline(trial) == record.p99

@@ -15,7 +15,7 @@ import smalltrial
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan.medium import MOUNTPOINT
-from nandlab.trial import medium as trial_medium
+from nandlab.trial import mediumsteps as trial_medium
 
 pytestmark = pytest.mark.board
 
@@ -54,16 +54,16 @@ def test_the_kernel_takes_back_what_the_catalog_says(board: QemuBoard, name: str
     watch = f"modprobe fsram modules={','.join(system.memory_of)}"
     look = f"cat {DEBUGFS}/functions"
     steps = (
-        trial_medium.load(on),
+        trial_medium.make_load_step(on),
         Step("watch", watch),
-        trial_medium.modules(on),
-        *trial_medium.formats(on),
-        trial_medium.mount(on),
-        trial_medium.rest(on),
+        trial_medium.make_modules_step(on),
+        *trial_medium.make_format_steps(on),
+        trial_medium.make_mount_step(on),
+        trial_medium.make_rest_step(on),
         Step("work", LOAD),
         *(Step("worked", look), Step("drop", DROP), Step("dropped", look)),
-        trial_medium.unmount(on),
-        trial_medium.mount(on, "again"),
+        trial_medium.make_unmount_step(on),
+        trial_medium.make_mount_step(on, "again"),
         Step("read", READ),
         *(Step("was-read", look), Step("drop-again", DROP), Step("dropped-again", look)),
     )

@@ -18,8 +18,8 @@ from replays import EVERY
 from nandlab.analysis import forecast, groups, limits
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan import study
-from nandlab.strace.workload import Made
-from nandlab.trial import one
+from nandlab.strace.workload import TraceWorkload
+from nandlab.trial import execution
 
 
 def replay(folder: Path, text: str, *more: str) -> subprocess.CompletedProcess[str]:
@@ -152,7 +152,7 @@ def test_options_are_checked(tmp_path: Path, words: list[str], said: str) -> Non
     assert said in done.stderr
 
 
-def workload(home: Path, made: Made) -> None:
+def workload(home: Path, made: TraceWorkload) -> None:
     """Puts a recorded load into a catalog."""
     (home / "workloads").mkdir(parents=True)
     (home / "workloads" / f"{made.name}.toml").write_text(made.text())
@@ -172,7 +172,7 @@ def test_a_recorded_load_tells_the_years_of_its_chip(
         lines.append(f"{at} fsync(3) = 0 <0.000010>")
     trace = tmp_path / "app.strace"
     trace.write_text("\n".join(lines) + "\n")
-    workload(tmp_path / "catalog", Made(trace, "/d", "app"))
+    workload(tmp_path / "catalog", TraceWorkload(trace, "/d", "app"))
     monkeypatch.setenv("NANDLAB_CATALOG", str(tmp_path / "catalog"))
     words = {
         "name": "t",
@@ -190,13 +190,15 @@ def test_a_recorded_load_tells_the_years_of_its_chip(
         },
     }
     read = study.Study.model_validate(words)
-    (spec,) = study.plan(read)
-    trial = asyncio.run(one.run(spec, board, "t"))
+    (spec,) = study.plan_trials(read)
+    trial = asyncio.run(execution.run_trial(spec, board, "t"))
     assert trial.error is None
-    foretold = forecast.of(trial)
-    assert isinstance(foretold, forecast.Forecast)
-    (setting,) = groups.group([trial])
-    judged = limits.judge(setting, setting.ensembles[0], limits.of_study(read.model_dump()))
+    foretold = forecast.forecast_writable_bytes(trial)
+    assert isinstance(foretold, forecast.WriteForecast)
+    (setting,) = groups.group_trials([trial])
+    judged = limits.judge_ensemble(
+        setting, setting.ensembles[0], limits.parse_study_limits(read.model_dump())
+    )
     assert {j.limit: j.outcome for j in judged}["lifetime"] == "met"
 
 
@@ -212,7 +214,7 @@ def test_a_recorded_load_tells_the_years_of_its_chip(
 def test_a_recorded_program_on_flash_makes_the_trace_s_calls(
     board: QemuBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fs: str, name: str
 ) -> None:
-    made = Made(straces.recording(name), "/srv/build" if name == "dpkg" else None, name)
+    made = TraceWorkload(straces.recording(name), "/srv/build" if name == "dpkg" else None, name)
     workload(tmp_path / "catalog", made)
     words: dict[str, Any] = {
         "name": "t",
@@ -227,8 +229,8 @@ def test_a_recorded_program_on_flash_makes_the_trace_s_calls(
         },
     }
     monkeypatch.setenv("NANDLAB_CATALOG", str(tmp_path / "catalog"))
-    (spec,) = study.plan(study.Study.model_validate(words))
-    trial = asyncio.run(one.run(spec, board, "t"))
+    (spec,) = study.plan_trials(study.Study.model_validate(words))
+    trial = asyncio.run(execution.run_trial(spec, board, "t"))
     assert trial.error is None
     assert lock.doubts(trial.warnings) == []
     assert trial.operations == {kind: n for kind, n in made.recorded.kinds.items() if n}
@@ -243,7 +245,7 @@ def test_a_recorded_program_on_flash_makes_the_trace_s_calls(
     assert trial.per_block is not None
     assert sum(trial.per_block.programs) == phase.chip.programs
     assert sum(trial.per_block.erases) == phase.chip.erases
-    (setting,) = groups.group([trial])
+    (setting,) = groups.group_trials([trial])
     assert setting.headline(trial) == (phase.ns or 0) + (phase.sync_ns or 0)
     fsyncs = trial.latency_ns["fsync"]
     assert fsyncs is not None and trial.figures["fsync_p99"] == fsyncs.p99

@@ -9,12 +9,12 @@ import pytest
 from cases import UNLOAD, Cases, run_cases
 from chipsteps import modprobe, numbers, run
 
-from nandlab.board.build import modules
+from nandlab.board.build import build_modules
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.chip.simulated import chip_parameters
+from nandlab.chip.simnand import make_module_parameters
 
 pytestmark = pytest.mark.board
 
@@ -23,11 +23,11 @@ STATISTICS = "cd /sys/kernel/debug/simnand && cat counters"
 
 
 def load(board: QemuBoard, chip: ChipModel, partition_blocks: int = 16) -> Step:
-    words = chip_parameters(chip, partition_blocks, board.machine.model.store_start)
+    words = make_module_parameters(chip, partition_blocks, board.machine.model.store_start)
     return modprobe(words)
 
 
-CHIPS = catalog.names("chips")
+CHIPS = catalog.list_noun_names("chips")
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +48,13 @@ def known_work(board: QemuBoard) -> Cases:
             UNLOAD,
         ]
 
-    return run_cases(board, {n: case(catalog.load("chips", n, ChipModel)) for n in CHIPS})
+    return run_cases(board, {n: case(catalog.load_noun("chips", n, ChipModel)) for n in CHIPS})
 
 
 @pytest.mark.xdist_group("known-work")
 @pytest.mark.parametrize("name", CHIPS)
 def test_known_work_is_counted_exactly(known_work: Cases, name: str) -> None:
-    chip = catalog.load("chips", name, ChipModel)
+    chip = catalog.load_noun("chips", name, ChipModel)
     record = known_work[name]
     c = numbers(record["counters"].stdout)
     assert (c["reads"], c["programs"], c["erases"]) == (READ, PROGRAMMED, ERASED)
@@ -70,7 +70,7 @@ def test_known_work_is_counted_exactly(known_work: Cases, name: str) -> None:
 
 
 def test_data_comes_back_as_it_was_written(board: QemuBoard) -> None:
-    chip = catalog.load("chips", "apf27", ChipModel)
+    chip = catalog.load_noun("chips", "apf27", ChipModel)
     record = run(
         board,
         load(board, chip),
@@ -85,7 +85,7 @@ def test_data_comes_back_as_it_was_written(board: QemuBoard) -> None:
 
 
 def test_the_kernel_keeps_its_ram_whatever_the_chip(board: QemuBoard) -> None:
-    chip = catalog.load("chips", "apf27", ChipModel)
+    chip = catalog.load_noun("chips", "apf27", ChipModel)
     free = Step("before", "grep MemFree /proc/meminfo")
     fill = Step("fill", "nandwrite -q -p -s 0 /dev/mtd0 /dev/zero 2>/dev/null || true", 3600)
     after = Step("after", "grep MemFree /proc/meminfo")
@@ -109,7 +109,7 @@ def test_bad_parameters_are_refused_with_the_reason(board: QemuBoard) -> None:
 
 def test_the_controller_knows_the_chips_commands_and_no_other(board: QemuBoard) -> None:
     """Asked first or given at once, a command that the chip has not is refused."""
-    (module,) = modules(board.machine.kit.tools, "nandtry", board.machine.kit.kernel)
+    (module,) = build_modules(board.machine.kit.tools, "nandtry", board.machine.kit.kernel)
     record = run(
         board,
         modprobe({"blocks": 64, "array_phys": board.machine.model.store_start}),

@@ -17,7 +17,7 @@ from nandlab.board.job import JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.chip import image as chipimage
 from nandlab.chip import oplog
-from nandlab.chip.oplog import Kind
+from nandlab.chip.oplog import OperationKind
 
 pytestmark = pytest.mark.board
 
@@ -186,7 +186,7 @@ def test_a_power_cut_leaves_a_chip_that_remounts(board: QemuBoard, fs: str, afte
     assert "Input/output error" in before["read"].stderr
     assert counters(before)["power_cuts"] == 1
     image = image_of(before)
-    assert chipimage.decode(image).op_seq == counters(before)["op_seq"]
+    assert chipimage.decode_image(image).op_seq == counters(before)["op_seq"]
     files = {"image.gz": gzip.compress(image), "sums": before["sums"].stdout.encode()}
     after_it = run(
         board,
@@ -229,11 +229,14 @@ def test_an_image_round_trip_is_exact(board: QemuBoard, tmp_path: Path) -> None:
     assert "corrupt" in record["changed"].stdout
     assert "another geometry" in record["other"].stdout
     data = image_of(record)
-    image = chipimage.decode(data)
-    assert image.geometry == chipimage.Geometry(2048, 64, 131072, 64)
-    assert chipimage.encode(image) == data
-    chipimage.split(image, tmp_path / "aged.nand", tmp_path / "aged.json")
-    assert chipimage.encode(chipimage.join(tmp_path / "aged.nand", tmp_path / "aged.json")) == data
+    image = chipimage.decode_image(data)
+    assert image.geometry == chipimage.ChipGeometry(2048, 64, 131072, 64)
+    assert chipimage.encode_image(image) == data
+    chipimage.split_image(image, tmp_path / "aged.nand", tmp_path / "aged.json")
+    assert (
+        chipimage.encode_image(chipimage.join_image(tmp_path / "aged.nand", tmp_path / "aged.json"))
+        == data
+    )
     state = json.loads(record["state"].stdout)
     assert state["factory_bad"] == image.bad(chipimage.FACTORY_BAD)
     assert (len(state["factory_bad"]), state["worn_out"]) == (2, [0, 1])
@@ -256,15 +259,17 @@ def test_the_log_counts_exactly_and_what_it_lost(board: QemuBoard) -> None:
         Step("off", f"{off}; dd if=/dev/mtd0 of=/dev/null bs=2048 count=19"),
         Step("log-full", f"xxd -p {SIM}/log"),
     )
-    log = oplog.decode(bytes.fromhex(record["log"].stdout))
-    assert [log.count(kind) for kind in (Kind.ERASE, Kind.PROGRAM, Kind.READ)] == [3, 13, 11]
+    log = oplog.decode_log(bytes.fromhex(record["log"].stdout))
+    assert [
+        log.count(kind) for kind in (OperationKind.ERASE, OperationKind.PROGRAM, OperationKind.READ)
+    ] == [3, 13, 11]
     assert (len(log.records), log.lost) == (27, 0)
     changes = log.records[log.records["op"] > 0]
     assert list(changes["op"]) == list(range(6, 6 + 16))
     assert np.all(np.diff(log.records["time_ns"].astype(np.int64)) > 0)
     assert set(log.records["phase"]) == {1}
     assert set(changes["array_ns"][3:]) == {200000}
-    full = oplog.decode(bytes.fromhex(record["log-full"].stdout))
+    full = oplog.decode_log(bytes.fromhex(record["log-full"].stdout))
     assert (len(full.records), full.lost) == (41, 27 + 17 - 41)
 
 

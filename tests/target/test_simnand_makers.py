@@ -12,7 +12,7 @@ from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.chip.simulated import chip_parameters
+from nandlab.chip.simnand import make_module_parameters
 
 pytestmark = pytest.mark.board
 
@@ -33,11 +33,11 @@ MAKERS = {
 @pytest.fixture(scope="module")
 def loaded(board: QemuBoard) -> Cases:
     """One job that loads a chip of each maker, one after another, and programs a page of it."""
-    like = catalog.load("chips", "S34ML01G1", ChipModel)
+    like = catalog.load_noun("chips", "S34ML01G1", ChipModel)
 
     def case(part: str, chip_id: list[int]) -> list[Step]:
         chip = like.model_copy(update={"id": chip_id})
-        words = chip_parameters(chip, 16, board.machine.model.store_start) | {"name": part}
+        words = make_module_parameters(chip, 16, board.machine.model.store_start) | {"name": part}
         return [
             Step("clear", "dmesg -c > /dev/null"),
             modprobe(words),

@@ -18,7 +18,7 @@ from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.chip.simulated import chip_parameters
+from nandlab.chip.simnand import make_module_parameters
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(900)]
 """Some run one job for many tests."""
@@ -52,7 +52,7 @@ CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 
 def load(board: QemuBoard, chip: ChipModel, **more: str | int) -> Step:
-    words = chip_parameters(chip, 16, board.machine.model.store_start) | more
+    words = make_module_parameters(chip, 16, board.machine.model.store_start) | more
     return modprobe(words)
 
 
@@ -80,7 +80,7 @@ def predicted_ns(chip: ChipModel) -> dict[str, int]:
     }
 
 
-CHIPS = catalog.names("chips")
+CHIPS = catalog.list_noun_names("chips")
 
 
 @pytest.fixture(
@@ -88,7 +88,7 @@ CHIPS = catalog.names("chips")
 )
 def known_work(request: pytest.FixtureRequest, board: QemuBoard) -> tuple[str, Cases]:
     """The way to wait, and one job that does the work on every chip, one after another."""
-    chips = {name: catalog.load("chips", name, ChipModel) for name in CHIPS}
+    chips = {name: catalog.load_noun("chips", name, ChipModel) for name in CHIPS}
     cases = {
         name: (load(board, chip, wait=request.param), *WORK, UNLOAD) for name, chip in chips.items()
     }
@@ -99,7 +99,7 @@ def known_work(request: pytest.FixtureRequest, board: QemuBoard) -> tuple[str, C
 def test_known_work_takes_the_predicted_time(known_work: tuple[str, Cases], name: str) -> None:
     wait, works = known_work
     record = works[name]
-    ns = predicted_ns(catalog.load("chips", name, ChipModel))
+    ns = predicted_ns(catalog.load_noun("chips", name, ChipModel))
     counts = {"erase": ERASED, "program": PROGRAMMED, "read": READ}
     c = counters(record)
     assert (c["reads"], c["programs"], c["erases"]) == (READ, PROGRAMMED, ERASED)
@@ -113,9 +113,9 @@ def test_known_work_takes_the_predicted_time(known_work: tuple[str, Cases], name
 
 
 def test_maximum_latencies_are_those_that_pass(board: QemuBoard) -> None:
-    chip = catalog.load("chips", "NAND256W3A", ChipModel)
+    chip = catalog.load_noun("chips", "NAND256W3A", ChipModel)
     slow = chip.timing.model_copy(update=chip.timing.array_ns("maximum"))
-    words = chip_parameters(chip, 16, board.machine.model.store_start, "maximum")
+    words = make_module_parameters(chip, 16, board.machine.model.store_start, "maximum")
     c = counters(run(board, modprobe(words), *WORK))
     ns = predicted_ns(chip.model_copy(update={"timing": slow}))
     assert ns["program"] == predicted_ns(chip)["program"] + 300_000
@@ -177,7 +177,7 @@ def longer_latencies(request: pytest.FixtureRequest, board: QemuBoard) -> tuple[
     """The kind of operation, and one job that does it on every chip, at two latencies each."""
     cases = {
         f"{name} +{more_ns}": latency_work(
-            board, catalog.load("chips", name, ChipModel), request.param, more_ns
+            board, catalog.load_noun("chips", name, ChipModel), request.param, more_ns
         )
         for name in CHIPS
         for more_ns in (0, MORE_NS)
@@ -187,7 +187,7 @@ def longer_latencies(request: pytest.FixtureRequest, board: QemuBoard) -> tuple[
 
 def over_ns(works: Cases, kind: str, name: str) -> int:
     """What the longer latency took beyond what it is longer."""
-    chip = catalog.load("chips", name, ChipModel)
+    chip = catalog.load_noun("chips", name, ChipModel)
     usual, longer = (array_ns(works[f"{name} +{n}"], chip, kind) for n in (0, MORE_NS))
     return longer - usual - operations(chip, kind) * MORE_NS
 
@@ -221,7 +221,7 @@ def test_under_warp_a_latency_is_exact_on_boards_of_its_own(
     board: QemuBoard, name: str, kind: str
 ) -> None:
     """Where the module is loaded first thing, the kernel's slabs are alike."""
-    chip = catalog.load("chips", name, ChipModel)
+    chip = catalog.load_noun("chips", name, ChipModel)
     usual, longer = (
         array_ns(run(board, *latency_work(board, chip, kind, more_ns)), chip, kind)
         for more_ns in (0, MORE_NS)
@@ -265,7 +265,7 @@ def timers_beside_writer(
 
     cases: the timers' period, us, and the chip's slice, ns; each has the chip to itself.
     """
-    chip = catalog.load("chips", "MT29F4G08ABADA", ChipModel)
+    chip = catalog.load_noun("chips", "MT29F4G08ABADA", ChipModel)
     sizes = f"bs={write_bytes} count={(32 << 20) // write_bytes}"
     end = Step("end", "killall dd; while pidof dd; do sleep 0.1; done")
     return run_cases(
@@ -325,7 +325,7 @@ def test_timers_are_in_time_beside_a_writer(
 
 
 def test_the_whole_guest_agrees_on_the_clock(board: QemuBoard) -> None:
-    chip = catalog.load("chips", "MT29F4G08ABADA", ChipModel)
+    chip = catalog.load_noun("chips", "MT29F4G08ABADA", ChipModel)
     record = run(
         board,
         load(board, chip),
@@ -346,7 +346,7 @@ def test_the_whole_guest_agrees_on_the_clock(board: QemuBoard) -> None:
 
 
 def test_the_chip_and_its_users_agree_on_the_clock(board: QemuBoard) -> None:
-    chip = catalog.load("chips", "apf27", ChipModel)
+    chip = catalog.load_noun("chips", "apf27", ChipModel)
     record = run(
         board,
         load(board, chip),
@@ -359,7 +359,7 @@ def test_the_chip_and_its_users_agree_on_the_clock(board: QemuBoard) -> None:
 
 
 def test_loading_and_unloading_give_the_clock_source_back(board: QemuBoard) -> None:
-    chip = catalog.load("chips", "apf27", ChipModel)
+    chip = catalog.load_noun("chips", "apf27", ChipModel)
     one = f"{load(board, chip).command} && cat {CLOCK} && rmmod simnand && cat {CLOCK}"
     record = run(
         board,
@@ -377,7 +377,7 @@ def test_loading_and_unloading_give_the_clock_source_back(board: QemuBoard) -> N
 
 
 def test_a_source_chosen_by_hand_ends_warping_and_not_waiting(board: QemuBoard) -> None:
-    chip = catalog.load("chips", "apf27", ChipModel)
+    chip = catalog.load_noun("chips", "apf27", ChipModel)
     record = run(board, load(board, chip), Step("choose", f"echo hpet > {CLOCK}"), *WORK)
     ns = predicted_ns(chip)
     assert took_ns(record, "program") >= PROGRAMMED * ns["program"]
@@ -393,7 +393,7 @@ def test_a_source_chosen_by_hand_ends_warping_and_not_waiting(board: QemuBoard) 
 
 
 def test_other_bases_serve_as_well(board: QemuBoard) -> None:
-    chip = catalog.load("chips", "apf27", ChipModel)
+    chip = catalog.load_noun("chips", "apf27", ChipModel)
     unbind = "echo tsc > /sys/devices/system/clocksource/clocksource0/unbind_clocksource"
     record = run(board, Step("unbind", unbind), load(board, chip), *WORK, Step("clock", "sleep 60"))
     ns = predicted_ns(chip)
@@ -403,7 +403,7 @@ def test_other_bases_serve_as_well(board: QemuBoard) -> None:
 
 
 def test_background_work_overlaps_with_flash_time(board: QemuBoard) -> None:
-    chip = catalog.load("chips", "apf27", ChipModel)
+    chip = catalog.load_noun("chips", "apf27", ChipModel)
     count = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done"
     erase = "flash_erase -q /dev/mtd0 0 0; flash_erase -q /dev/mtd0 0 0"
     work = (
@@ -420,7 +420,7 @@ def test_background_work_overlaps_with_flash_time(board: QemuBoard) -> None:
 
 
 def test_jitter_is_bounded_and_follows_its_seed(board: QemuBoard) -> None:
-    chip = catalog.load("chips", "MT29F4G08ABADA", ChipModel)
+    chip = catalog.load_noun("chips", "MT29F4G08ABADA", ChipModel)
     ns = predicted_ns(chip)["erase"]
     spread = chip.timing.t_bers_ns * 0.1
 
@@ -465,7 +465,7 @@ def test_what_makes_no_time_is_refused(refusals: Cases, words: str) -> None:
 
 
 def test_the_same_job_gives_the_same_record_beside_a_busy_host(board: QemuBoard) -> None:
-    chip = catalog.load("chips", "apf27", ChipModel)
+    chip = catalog.load_noun("chips", "apf27", ChipModel)
     job = Job(
         (
             load(board, chip, jitter_ppm=50_000),

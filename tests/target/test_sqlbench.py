@@ -15,19 +15,19 @@ import lock
 import pytest
 
 from nandlab.analysis import groups
-from nandlab.analysis.durable import durable
+from nandlab.analysis.durability import is_durable
 from nandlab.base.paths import TARGET
-from nandlab.board.build import program
+from nandlab.board.build import build_program
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.kit import needs
-from nandlab.kit.kit import tools_of
+from nandlab.kit.kit import fetch_tools
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
-from nandlab.trial import one
-from nandlab.trial.run import head
+from nandlab.trial import execution
+from nandlab.trial.runner import make_head
 
 pytestmark = pytest.mark.board
 """All need the board's tools, which build the program."""
@@ -37,10 +37,10 @@ STATEMENTS = ("select", "insert", "update", "delete")
 
 @cache
 def built() -> str:
-    model = load("boards", "apf27", BoardModel)
+    model = load_noun("boards", "apf27", BoardModel)
     folder = TARGET / "programs" / "sqlbench"
-    made = needs.material(folder, model, needs.bring(model, folder).lock)
-    return str(program(tools_of(model)[0], folder, made))
+    made = needs.unpack_material(folder, model, needs.fetch_needs(model, folder).lock)
+    return str(build_program(fetch_tools(model)[0], folder, made))
 
 
 def sqlbench(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
@@ -185,13 +185,13 @@ def planned(
         },
     }
     made = study.Study.model_validate(words)
-    (spec,) = study.plan(made)
+    (spec,) = study.plan_trials(made)
     return made, spec
 
 
 def ran(board: QemuBoard, fs: str, workload: dict[str, Any], mib: float = 16) -> Trial:
     _, spec = planned(board, fs, workload, mib)
-    return asyncio.run(one.run(spec, board, "t"))
+    return asyncio.run(execution.run_trial(spec, board, "t"))
 
 
 @pytest.mark.parametrize(
@@ -227,10 +227,10 @@ def test_every_journal_commits_and_the_chip_counts_it(
     each = trial.figures["programs_per_commit"]
     assert each == pytest.approx((run.chip.programs + close.chip.programs) / 40)
     assert run.usage.idle_ns is not None and run.usage.bytes_written
-    (setting,) = groups.group([trial])
+    (setting,) = groups.group_trials([trial])
     assert setting.headline(trial) == pytest.approx(40e9 / (run.ns or 0))
     commit = next(o for o in setting.words.operations if o.name == "commit")
-    assert durable(commit, trial) == synced
+    assert is_durable(commit, trial) == synced
 
 
 def test_two_runs_are_identical(board: QemuBoard) -> None:
@@ -269,13 +269,13 @@ def test_sqlite_s_own_benchmark_runs_unchanged(board: QemuBoard) -> None:
 
 def test_a_run_tells_its_library_and_no_board_is_another_for_it(board: QemuBoard) -> None:
     made, spec = planned(board, "jffs2", {})
-    run = head(made, [spec], board)
+    run = make_head(made, [spec], board)
     (name,) = run.packages
     assert name == "library bookworm amd64 libsqlite3-dev"
     assert name not in run.provenance["lock"]
     plain, other = planned(board, "jffs2", {"name": "logger"})
-    assert head(plain, [other], board).packages == {}
-    assert head(plain, [other], board).board_id == run.board_id
-    told = one.sources(spec, board)
+    assert make_head(plain, [other], board).packages == {}
+    assert make_head(plain, [other], board).board_id == run.board_id
+    told = execution.collect_sources(spec, board)
     assert told["packages"] == run.packages
     assert set(told["programs"]) == {"sqlbench", "settle"}

@@ -18,16 +18,16 @@ from nandlab.base.errors import UsageError
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.cli import trace as cli_trace
 from nandlab.cli.image import image_app
 from nandlab.cli.trace import trace_app
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.trace import job, parts, writer
+from nandlab.trace import job, timeparts, writer
 from nandlab.trace.folder import TraceFolder
-from nandlab.trace.job import Request
+from nandlab.trace.job import TraceRequest
 from nandlab.traced import tables
-from nandlab.trial.steps import setup
+from nandlab.trial.steps import make_mounted_steps
 
 pytestmark = pytest.mark.board
 
@@ -39,7 +39,7 @@ COMMAND = "dd if=f of=/dev/null bs=4k count=7; dd if=/dev/urandom of=g bs=4k cou
 
 
 def spec_on(board: QemuBoard, fs: str) -> TrialSpec:
-    return cli_trace._spec(
+    return cli_trace._plan_trial(
         board=board.machine.model.name,
         workload={"name": "ffsmark"},
         filesystem={"name": fs, "compression": "none"},
@@ -51,9 +51,9 @@ def spec_on(board: QemuBoard, fs: str) -> TrialSpec:
 
 def traced(board: QemuBoard, fs: str, path: Path, **more: object) -> TraceFolder:
     spec = spec_on(board, fs)
-    wanted = Request(spec, tracers=("vfs", "flash", "func"), **more)  # type: ignore[arg-type]
-    record = asyncio.run(board.run(job.job(wanted)))
-    writer.write(path, wanted, record, job.outcome(wanted, record), board)
+    wanted = TraceRequest(spec, tracers=("vfs", "flash", "func"), **more)  # type: ignore[arg-type]
+    record = asyncio.run(board.run(job.make_trace_job(wanted)))
+    writer.write_trace_folder(path, wanted, record, job.decode_outcome(wanted, record), board)
     return TraceFolder(path)
 
 
@@ -73,7 +73,7 @@ def accounted(trace: TraceFolder) -> None:
 def test_a_sequential_read_reads_ahead(board: QemuBoard, tmp_path: Path) -> None:
     trace = traced(board, "jffs2", tmp_path / "t", command=COMMAND, before=BEFORE)
     accounted(trace)
-    events = tables.query(
+    events = tables.query_rows(
         trace.events,
         "SELECT event, \"offset\", size, extra FROM events WHERE task = 'dd' AND path = '/f' "
         "AND event SIMILAR TO 'VFS_READ|PC_.*|.*RA.*|FS_READ_PAGE' ORDER BY seq",
@@ -125,7 +125,7 @@ def test_what_a_command_leaves_to_the_background_is_traced(
         "SELECT count(*) FROM events WHERE event = 'FLASH_ERASE' AND task LIKE 'ubi_bgt%' AND "
         "seq > (SELECT seq FROM events WHERE text = 'command ended')"
     )
-    assert tables.query(trace.events, after)[0][0] > 0
+    assert tables.query_rows(trace.events, after)[0][0] > 0
 
 
 @pytest.mark.parametrize("fs", ["jffs2", "ubifs"])
@@ -140,7 +140,9 @@ def test_what_comes_before_an_open_has_its_cause(board: QemuBoard, tmp_path: Pat
         command="for k in k?; do test -f $k || exit 1; done; filecalls n create:199:0:1:1",
     )
     accounted(trace)
-    calls = dict(tables.query(trace.events, "SELECT event, count(*) FROM events GROUP BY event"))
+    calls = dict(
+        tables.query_rows(trace.events, "SELECT event, count(*) FROM events GROUP BY event")
+    )
     # each new name is looked up before it is created; filecalls creates the file n too
     assert (calls["FS_LOOK_UP"], calls["FS_CREATE"]) == (7 + 1 + 199, 1 + 199)
     causes = {row["cause"]: row for row in trace.summary["flash_by_cause"]}
@@ -149,7 +151,7 @@ def test_what_comes_before_an_open_has_its_cause(board: QemuBoard, tmp_path: Pat
     assert causes["look_up"]["reads"] + causes["look_up"]["buffer_hits"] >= 7
     assert causes["create"]["programs"] > 0
     outside = "SELECT count(*) FROM events WHERE cause = 'outside' AND task IN ('sh', 'filecalls')"
-    assert tables.query(trace.events, outside) == [(0,)]
+    assert tables.query_rows(trace.events, outside) == [(0,)]
 
 
 @pytest.mark.parametrize(
@@ -158,11 +160,11 @@ def test_what_comes_before_an_open_has_its_cause(board: QemuBoard, tmp_path: Pat
 def test_the_boards_for_long_traces_keep_what_they_say(
     tmp_path: Path, name: str, records: int
 ) -> None:
-    board, plain = (open_board(load("boards", n, BoardModel)) for n in (name, "apf27"))
+    board, plain = (open_board(load_noun("boards", n, BoardModel)) for n in (name, "apf27"))
     trace = traced(board, "jffs2", tmp_path / "t", command="cat /proc/meminfo", records=records)
     assert trace.meta["tracer_status"]["records_per_cpu"] == str(records)
     look = Step("command", "cat /proc/meminfo")
-    untraced = asyncio.run(plain.run(Job((*setup(spec_on(plain, "jffs2")), look))))
+    untraced = asyncio.run(plain.run(Job((*make_mounted_steps(spec_on(plain, "jffs2")), look))))
     # near what the study's board has, so that write-back begins as early; tracers take some too
     left = available(trace.meta["stdout"])
     has = available(untraced["command"].stdout)
@@ -201,7 +203,7 @@ SLEPT = (
     ],
 )
 def test_the_parts_of_the_time_add_up(board: QemuBoard, tmp_path: Path, fs: str, chip: str) -> None:
-    spec = cli_trace._spec(
+    spec = cli_trace._plan_trial(
         board=board.machine.model.name,
         workload={"name": "ffsmark"},
         filesystem={"name": fs},
@@ -209,11 +211,13 @@ def test_the_parts_of_the_time_add_up(board: QemuBoard, tmp_path: Path, fs: str,
         state={"name": "fresh"},
         seed=1,
     )
-    wanted = Request(spec, SLEPT, ("vfs", "flash", "func"), ("schedule",))
-    record = asyncio.run(board.run(job.job(wanted)))
-    writer.write(tmp_path / "t", wanted, record, job.outcome(wanted, record), board)
+    wanted = TraceRequest(spec, SLEPT, ("vfs", "flash", "func"), ("schedule",))
+    record = asyncio.run(board.run(job.make_trace_job(wanted)))
+    writer.write_trace_folder(
+        tmp_path / "t", wanted, record, job.decode_outcome(wanted, record), board
+    )
     trace = TraceFolder(tmp_path / "t")
-    found = parts.of_folder(trace)
+    found = timeparts.compute_folder_parts(trace)
     whole, *phases = found["phases"]
     assert trace.summary["lost"] == 0
     assert whole["elapsed_ns"] == trace.summary["trace_ns"]

@@ -17,12 +17,12 @@ from tracefolders import board, traced
 from typer.testing import CliRunner
 
 from nandlab.base.errors import UsageError
-from nandlab.board.fake import Answer
-from nandlab.catalog.files import load, names
-from nandlab.catalog.paper import Causes, PaperModel
+from nandlab.board.fake import FakeResult
+from nandlab.catalog.files import list_noun_names, load_noun
+from nandlab.catalog.paper import PaperModel, TraceComparison
 from nandlab.cli.main import app
-from nandlab.report import causes
-from nandlab.trace import brief, briefing
+from nandlab.report import papercauses
+from nandlab.trace import brief, briefmaker
 from nandlab.trace.brief import Brief, Cause, Flash
 from nandlab.trace.folder import TraceFolder
 
@@ -76,7 +76,7 @@ def kept(**change: Any) -> Brief:
 
 def on_a_board(to: Path, said: str) -> TraceFolder:
     """A trace of a command that said this, as of a board with a name."""
-    meta = traced(to, board(command=Answer(said))).meta
+    meta = traced(to, board(command=FakeResult(said))).meta
     meta["board"] = {"board": {"name": "b", "icount_shift": 4}, "kernel": "6.1", "accel": "tcg"}
     (to / "meta.json").write_text(json.dumps(meta))
     return TraceFolder(to)
@@ -84,7 +84,7 @@ def on_a_board(to: Path, said: str) -> TraceFolder:
 
 def test_a_brief_has_the_trace_s_figures_and_the_program_s_phases(tmp_path: Path) -> None:
     trace = on_a_board(tmp_path / "t", json.dumps(FFSMARK))
-    found = briefing.of(trace)
+    found = briefmaker.make_brief(trace)
     assert {c.cause: c.ns for c in found.causes} == {
         "garbage_collection": 745,
         "vfs_write": 220,
@@ -100,7 +100,7 @@ def test_a_brief_has_the_trace_s_figures_and_the_program_s_phases(tmp_path: Path
     assert (found.flash.ns, found.pages) == (sum(c.ns for c in found.causes), {})
     answer = CliRunner().invoke(app, ["trace", "brief", str(trace.path)])
     (tmp_path / "b.json").write_text(answer.stdout)
-    assert brief.read(tmp_path / "b.json") == found
+    assert brief.read_brief(tmp_path / "b.json") == found
     fits("trace-brief", answer.stdout)
 
 
@@ -108,27 +108,27 @@ def test_of_the_functions_a_brief_has_those_that_were_asked_for(tmp_path: Path) 
     trace = on_a_board(tmp_path / "t", json.dumps(FFSMARK))
     told = {r["name"]: [r["count"], r["ns"]] for r in trace.summary["functions"]}
     name = next(iter(told))
-    assert briefing.of(trace).functions == {}
+    assert briefmaker.make_brief(trace).functions == {}
     (trace.path / "meta.json").write_text(json.dumps(trace.meta | {"functions": [name, "other"]}))
-    assert briefing.of(TraceFolder(trace.path)).functions == {name: told[name]}
+    assert briefmaker.make_brief(TraceFolder(trace.path)).functions == {name: told[name]}
 
 
 def test_a_command_of_another_kind_has_no_phases(tmp_path: Path) -> None:
     for number, said in enumerate(("", "[1]", '{"program": "other"}')):
-        found = briefing.of(on_a_board(tmp_path / str(number), said))
+        found = briefmaker.make_brief(on_a_board(tmp_path / str(number), said))
         assert (found.phases, found.config) == ([], {})
 
 
 def test_a_file_that_is_no_brief_is_told(tmp_path: Path) -> None:
     path = tmp_path / "b.json"
     with pytest.raises(UsageError, match="no such file"):
-        brief.read(path)
+        brief.read_brief(path)
     path.write_text("{")
     with pytest.raises(UsageError, match="not JSON"):
-        brief.read(path)
+        brief.read_brief(path)
     path.write_text('{"format": 2}')
     with pytest.raises(UsageError, match=r"b\.json: format"):
-        brief.read(path)
+        brief.read_brief(path)
 
 
 def test_causes_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,14 +142,14 @@ def test_causes_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         warnings=["records lost"],
         functions={"compress": [9, 1_000_000_000]},
     )
-    monkeypatch.setattr(causes, "CATALOG", tmp_path)
+    monkeypatch.setattr(papercauses, "CATALOG", tmp_path)
     for name, one in (("fresh", kept()), ("aged", aged)):
-        path = causes.kept("p", name)
+        path = papercauses.locate_trace_figures("p", name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(brief.text(one))
+        path.write_text(brief.format_brief(one))
     taken = [{"file": f, "label": f.upper(), "command": f"take {f}"} for f in ("fresh", "aged")]
-    shown = Causes.model_validate({"id": "x", "title": "t", "text": "s", "traces": taken})
-    found = causes.cause_table("p", shown)
+    shown = TraceComparison.model_validate({"id": "x", "title": "t", "text": "s", "traces": taken})
+    found = papercauses.make_cause_table("p", shown)
     assert found.head == ["FRESH", "AGED"]
     assert found.whole[0] == (
         "creation, with its sync",
@@ -166,12 +166,14 @@ def test_causes_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ]
     assert found.warnings == ["AGED: records lost"]
     bare = kept(flash=None, causes=[], programmed_bytes=None, written_bytes=None, pages={})
-    causes.kept("p", "aged").write_text(brief.text(bare))
-    found = causes.cause_table("p", shown)
+    papercauses.locate_trace_figures("p", "aged").write_text(brief.format_brief(bare))
+    found = papercauses.make_cause_table("p", shown)
     assert dict(found.whole)["flash, whole trace"] == ["200 ns (4 read, 2,000 erased)", "—"]
-    causes.kept("p", "fresh").write_text(brief.text(bare))
-    assert [name for name, _ in causes.cause_table("p", shown).whole] == ["creation, with its sync"]
-    assert causes.cause_table("p", shown).causes == []
+    papercauses.locate_trace_figures("p", "fresh").write_text(brief.format_brief(bare))
+    assert [name for name, _ in papercauses.make_cause_table("p", shown).whole] == [
+        "creation, with its sync"
+    ]
+    assert papercauses.make_cause_table("p", shown).causes == []
 
 
 def test_a_claim_cannot_show_a_table_that_is_not_there() -> None:
@@ -181,12 +183,12 @@ def test_a_claim_cannot_show_a_table_that_is_not_there() -> None:
         PaperModel.model_validate(whole)
 
 
-@pytest.mark.parametrize("name", names("papers"))
+@pytest.mark.parametrize("name", list_noun_names("papers"))
 def test_what_a_paper_of_the_catalog_shows_is_of_the_command_that_it_names(name: str) -> None:
-    for shown in load("papers", name, PaperModel).causes:
-        causes.cause_table(name, shown)
+    for shown in load_noun("papers", name, PaperModel).causes:
+        papercauses.make_cause_table(name, shown)
         for taken in shown.traces:
-            found = brief.read(causes.kept(name, taken.file))
+            found = brief.read_brief(papercauses.locate_trace_figures(name, taken.file))
             words = shlex.split(taken.command)
             pairs = list(itertools.pairwise(words))
             assert ("--fs", found.filesystem) in pairs

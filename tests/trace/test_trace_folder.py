@@ -24,37 +24,37 @@ from typer.testing import CliRunner
 
 from nandlab.base.console import Console
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.printable import printable_lines
+from nandlab.base.printable import make_lines_printable
 from nandlab.board import programs
-from nandlab.board.fake import Answer
+from nandlab.board.fake import FakeResult
 from nandlab.board.job import JobRecord, StepRecord
-from nandlab.catalog.files import load, parse
+from nandlab.catalog.files import load_noun, read_noun_file
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import ChipImage
 from nandlab.cli import trace as cli_trace
 from nandlab.cli.main import app
-from nandlab.report import trace as page
-from nandlab.report.trace import FLASH_EVENTS
+from nandlab.report import tracepage as page
+from nandlab.report.tracepage import FLASH_EVENTS
 from nandlab.trace import job, show, timeline
 from nandlab.trace.folder import TraceFolder
-from nandlab.trace.job import Request
+from nandlab.trace.job import TraceRequest
 from nandlab.traced import setup, tables, tree
-from nandlab.traced.records import RECORD_BYTES, Names, Type
+from nandlab.traced.records import RECORD_BYTES, EventType, Names
 
 BEGIN, END, INSTANT = 1, 2, 3
 """Types of Perfetto's TrackEvent, by its protocol."""
 
 
 def test_a_chip_that_was_written_while_it_was_saved_is_no_image() -> None:
-    shape = chipimage.Geometry(2048, 64, 131072, 16)
-    one, two = (chipimage.encode(ChipImage(shape, seq, 0, 0, [])) for seq in (7, 8))
-    step = StepRecord(job.BEFORE, 0, 0, False, 0, 1, "", "")
-    steps = (step, replace(step, step=job.RECORDS))
-    assert job.image(JobRecord(steps, cargo=one), JobRecord(steps)) == one
-    torn = one[: chipimage.HEADER.size] + two[chipimage.HEADER.size :]
+    shape = chipimage.ChipGeometry(2048, 64, 131072, 16)
+    one, two = (chipimage.encode_image(ChipImage(shape, seq, 0, 0, [])) for seq in (7, 8))
+    step = StepRecord(job.COUNTERS_STEP, 0, 0, False, 0, 1, "", "")
+    steps = (step, replace(step, step=job.RECORDS_STEP))
+    assert job.find_chip_image(JobRecord(steps, cargo=one), JobRecord(steps)) == one
+    torn = one[: chipimage.IMAGE_HEADER.size] + two[chipimage.IMAGE_HEADER.size :]
     with pytest.raises(NandlabError, match=r"no image: the chip was written while .* settle"):
-        job.image(JobRecord(steps, cargo=torn), JobRecord(steps))
+        job.find_chip_image(JobRecord(steps, cargo=torn), JobRecord(steps))
 
 
 def test_the_image_of_another_trace_is_refused(tmp_path: Path) -> None:
@@ -77,7 +77,9 @@ def test_a_folder_has_all_of_a_trace(tmp_path: Path) -> None:
     assert trace.summary["not_traced"][0] == "event FS_READAHEAD: the file system has none:"
     causes = {row["cause"]: row["ns"] for row in trace.summary["flash_by_cause"]}
     assert causes == {"vfs_write": 220, "garbage_collection": 220 + 500 + 25, "vfs_read": 25}
-    rows = tables.query(trace.events, "SELECT seq, parent, event, cause, path, text FROM events")
+    rows = tables.query_rows(
+        trace.events, "SELECT seq, parent, event, cause, path, text FROM events"
+    )
     assert rows[0] == (1, 0, "MARK", "", "", "begin")
     assert rows[2] == (3, 2, "FLASH_PROGRAM", "vfs_write", "/a b", "")
     assert len(rows) == len(made().written)
@@ -91,21 +93,21 @@ def test_a_trace_that_differs_from_the_chip_says_so(tmp_path: Path) -> None:
 
 
 def test_names_are_the_bytes_that_they_are(tmp_path: Path) -> None:
-    command = Answer(stdout="é\udcff")
+    command = FakeResult(stdout="é\udcff")
     given = board(command=command)
-    record = asyncio.run(given.run(job.job(request())))
-    assert job.outcome(request(), record).paths[18] == "/é\\xff\\x0a"
+    record = asyncio.run(given.run(job.make_trace_job(request())))
+    assert job.decode_outcome(request(), record).paths[18] == "/é\\xff\\x0a"
     assert traced(tmp_path / "t", given).meta["stdout"] == command.stdout
 
 
 def test_output_that_was_cut_is_told(tmp_path: Path) -> None:
-    given = board(command=Answer(stdout="x", stdout_bytes=9_000_000))
+    given = board(command=FakeResult(stdout="x", stdout_bytes=9_000_000))
     told = "step command printed 9000000 bytes on stdout; the first 8388608 are kept"
     assert traced(tmp_path / "t", given).summary["warnings"] == [told]
 
 
 def test_a_trace_ages_the_chip_for_any_workload() -> None:
-    spec = cli_trace._spec(
+    spec = cli_trace._plan_trial(
         board="apf27",
         workload={"name": "lifetime"},
         filesystem={"name": "jffs2"},
@@ -113,7 +115,7 @@ def test_a_trace_ages_the_chip_for_any_workload() -> None:
         state={"name": "aged", "valid": 0.5, "invalid": 0.25, "mix": 1.0},
         seed=1,
     )
-    steps = [s.name for s in job.job(Request(spec, None, ("flash",))).steps]
+    steps = [s.name for s in job.make_trace_job(TraceRequest(spec, None, ("flash",))).steps]
     assert steps.index("fill") < steps.index("command")
 
 
@@ -121,13 +123,13 @@ def test_the_energy_of_a_trace_is_the_chips_and_null_where_its_data_sheet_does_n
     tmp_path: Path,
 ) -> None:
     assert traced(tmp_path / "t").summary["chip"]["energy_nj"] is None
-    before, after = (Answer(counters().stdout + f"energy_nj {n}\n") for n in (4000, 4700))
+    before, after = (FakeResult(counters().stdout + f"energy_nj {n}\n") for n in (4000, 4700))
     told = traced(tmp_path / "u", board(chip_before=before, chip_after=after))
     assert told.summary["chip"]["energy_nj"] == 700
 
 
 def test_a_flash_that_does_not_come_to_rest_is_told(tmp_path: Path) -> None:
-    trace = traced(tmp_path / "t", board(settle_after=Answer('{"settled": false}')))
+    trace = traced(tmp_path / "t", board(settle_after=FakeResult('{"settled": false}')))
     limit_s = request().spec.filesystem.settle.limit_s
     told = f"the flash was still at work {limit_s} s after the command: "
     assert trace.summary["warnings"][0].startswith(told)
@@ -135,7 +137,7 @@ def test_a_flash_that_does_not_come_to_rest_is_told(tmp_path: Path) -> None:
 
 def test_lost_records_and_failed_commands_are_told(tmp_path: Path) -> None:
     lost = STATUS.replace("lost 0", "lost 3").replace("missed 0", "missed 4")
-    given = board(status=Answer(lost), command=Answer(stderr="no such", rc=3))
+    given = board(status=FakeResult(lost), command=FakeResult(stderr="no such", rc=3))
     warnings = traced(tmp_path / "t", given).summary["warnings"]
     assert re.match("3 records were overwritten .* raise --records above 131072", warnings[0])
     assert warnings[1].startswith("4 events were seen by no probe")
@@ -144,24 +146,24 @@ def test_lost_records_and_failed_commands_are_told(tmp_path: Path) -> None:
 
 def test_what_cannot_be_traced_is_an_error_of_its_own() -> None:
     record = asyncio.run(
-        board(tracers=Answer(stderr="no function x", rc=2)).run(job.job(request()))
+        board(tracers=FakeResult(stderr="no function x", rc=2)).run(job.make_trace_job(request()))
     )
     with pytest.raises(UsageError, match=r"nothing was traced: step tracers .*: no function x"):
-        job.outcome(request(), record)
-    record = asyncio.run(board(mount=Answer(rc=1)).run(job.job(request())))
+        job.decode_outcome(request(), record)
+    record = asyncio.run(board(mount=FakeResult(rc=1)).run(job.make_trace_job(request())))
     with pytest.raises(NandlabError, match="step mount exited"):
-        job.outcome(request(), record)
-    full = board(records=Answer(stderr="no room", rc=1))
+        job.decode_outcome(request(), record)
+    full = board(records=FakeResult(stderr="no room", rc=1))
     with pytest.raises(NandlabError, match=r"trace is lost: step records .*: no room"):
-        job.outcome(request(), asyncio.run(full.run(job.job(request()))))
+        job.decode_outcome(request(), asyncio.run(full.run(job.make_trace_job(request()))))
     silent = board()
     silent.brings = lambda job: None
     with pytest.raises(NandlabError, match="trace is lost: the board brought no records"):
-        job.outcome(request(), asyncio.run(silent.run(job.job(request()))))
+        job.decode_outcome(request(), asyncio.run(silent.run(job.make_trace_job(request()))))
 
 
 def test_perfetto_gets_every_event_on_nested_tracks(tmp_path: Path) -> None:
-    trace = timeline.read(traced(tmp_path / "t").path / "trace.pftrace")
+    trace = timeline.read_timeline(traced(tmp_path / "t").path / "trace.pftrace")
     tracks = {
         p.track_descriptor.uuid: p.track_descriptor.name or p.track_descriptor.thread.thread_name
         for p in trace.packet
@@ -186,11 +188,11 @@ def test_perfetto_gets_every_event_on_nested_tracks(tmp_path: Path) -> None:
 
 
 def test_perfetto_gets_what_a_record_tells(tmp_path: Path) -> None:
-    failed = ev(Type.VFS_WRITE, 5, object=7, offset=2**63 + 1, size=3, result=-28)
-    made = Made().task(7, failed, ev(Type.VFS_READ, 5, object=8, result=2)).recording()
+    failed = ev(EventType.VFS_WRITE, 5, object=7, offset=2**63 + 1, size=3, result=-28)
+    made = Made().task(7, failed, ev(EventType.VFS_READ, 5, object=8, result=2)).recording()
     none = Names()
-    timeline.write(made, none, tree.of(made, none, {}), {}, tmp_path / "t")
-    packets = timeline.read(tmp_path / "t").packet
+    timeline.write_timeline(made, none, tree.make_tree(made, none, {}), {}, tmp_path / "t")
+    packets = timeline.read_timeline(tmp_path / "t").packet
     events = [p.track_event for p in packets if p.track_event.type == BEGIN]
     told = [{n.name: n.int_value for n in e.debug_annotations} for e in events]
     first = {"object": 7, "offset": 1, "size": 3, "result": -28, "extra": 0}
@@ -214,7 +216,7 @@ def test_no_text_of_a_trace_commands_the_terminal(tmp_path: Path) -> None:
     show.print_summary(trace, Console(file=out, width=500))
     shown = out.getvalue()
     assert shown.count("[red]PWNED") > 5
-    assert printable_lines(shown) == shown
+    assert make_lines_printable(shown) == shown
     assert not [line for line in shown.splitlines() if line.startswith("[red]PWNED")]
 
 
@@ -242,7 +244,7 @@ def test_the_parts_of_a_folder_add_up(tmp_path: Path) -> None:
     printed = CliRunner().invoke(app, ["trace", "parts", str(trace.path)]).stdout
     assert re.search(r"collector in threads +1 +0 +0\n", printed)
     assert "Both are told by a trace with --functions schedule." in " ".join(printed.split())
-    assert "collector in threads" in page.write(trace).read_text()
+    assert "collector in threads" in page.write_trace_page(trace).read_text()
 
 
 def test_the_parts_of_a_folder_of_before_them_are_refused(tmp_path: Path) -> None:
@@ -252,7 +254,7 @@ def test_the_parts_of_a_folder_of_before_them_are_refused(tmp_path: Path) -> Non
     (trace.path / "meta.json").write_text(json.dumps(meta))
     with pytest.raises(UsageError, match="trace again"):
         CliRunner().invoke(app, ["trace", "parts", str(trace.path)], catch_exceptions=False)
-    assert "trace again" in page.write(TraceFolder(trace.path)).read_text()
+    assert "trace again" in page.write_trace_page(TraceFolder(trace.path)).read_text()
 
 
 def _no_layer(summary: dict[str, Any], meta: dict[str, Any]) -> None:
@@ -288,16 +290,18 @@ def test_a_folder_with_figures_out_of_form_is_refused(
 
 def test_the_page_s_maps_are_of_the_blocks_that_were_touched(tmp_path: Path) -> None:
     trace = traced(tmp_path / "t")
-    touched = page._touched(trace)
-    rows = tables.query(trace.events, f"SELECT object FROM events WHERE event IN {FLASH_EVENTS}")
+    touched = page._find_touched_blocks(trace)
+    rows = tables.query_rows(
+        trace.events, f"SELECT object FROM events WHERE event IN {FLASH_EVENTS}"
+    )
     blocks = {int(number) // page._pages_per_block(trace) for (number,) in rows}
     assert (touched.start, touched.stop) == (min(blocks), max(blocks) + 1)
     assert len(touched) < trace.meta["partition_blocks"]
-    found = {m["name"]: m for m in page._maps(trace, touched)}
+    found = {m["name"]: m for m in page._make_block_maps(trace, touched)}
     assert {name: m["total"] for name, m in found.items()} == {
         name.capitalize(): trace.summary["flash"][name] for name in ("reads", "programs", "erases")
     }
-    text = page.write(trace).read_text()
+    text = page.write_trace_page(trace).read_text()
     assert "were not touched" in text
     assert "It took " in text[: text.index("Timeline")]
 
@@ -305,7 +309,7 @@ def test_the_page_s_maps_are_of_the_blocks_that_were_touched(tmp_path: Path) -> 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 400])
 def test_the_page_draws_the_timeline_and_the_chip(tmp_path: Path, width: int) -> None:
-    path = page.write(traced(tmp_path / "t"))
+    path = page.write_trace_page(traced(tmp_path / "t"))
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         view = browser.new_page(viewport={"width": width, "height": 900}, offline=True)
@@ -359,10 +363,10 @@ def test_bad_input_is_a_usage_error(words: list[str], said: str) -> None:
 
 
 def test_the_command_s_words_keep_their_edges() -> None:
-    assert job.shell_line(["cat a > b; sync"]) == "cat a > b; sync"
-    assert job.shell_line(["cat", "a b"]) == "cat 'a b'"
-    assert job.is_workload(["ffsmark"], ["ffsmark"])
-    assert not job.is_workload(["ffsmark", "x"], ["ffsmark"])
+    assert job.format_shell_line(["cat a > b; sync"]) == "cat a > b; sync"
+    assert job.format_shell_line(["cat", "a b"]) == "cat 'a b'"
+    assert job.is_workload_name(["ffsmark"], ["ffsmark"])
+    assert not job.is_workload_name(["ffsmark", "x"], ["ffsmark"])
 
 
 def test_the_job_prepares_the_state_before_it_traces() -> None:
@@ -370,7 +374,9 @@ def test_the_job_prepares_the_state_before_it_traces() -> None:
     aged = wanted.spec.model_copy(
         update={"state": wanted.spec.state.model_copy(update={"valid": 0.5, "mix": 1.0})}
     )
-    todo = job.job(Request(aged, None, ("flash",), with_mount=True, before="echo x > a"))
+    todo = job.make_trace_job(
+        TraceRequest(aged, None, ("flash",), with_mount=True, before="echo x > a")
+    )
     names = [s.name for s in todo.steps]
     order = ["settle", "fill", "before", "unmount-before", "tracers", "mount-traced", "command",
              "ended", "unmount-traced", "settle-after", "pause",
@@ -379,7 +385,7 @@ def test_the_job_prepares_the_state_before_it_traces() -> None:
     assert b"fill creation valid 50\n" in todo.files["fill.cfg"]
     assert b"fill" not in todo.files["ffsmark.cfg"]
     assert "vfsmon" not in todo.files["tracers.sh"].decode()
-    assert "jffs2_scan_medium" in job.job(wanted).files["tracers.sh"].decode()
+    assert "jffs2_scan_medium" in job.make_trace_job(wanted).files["tracers.sh"].decode()
 
 
 def test_a_trace_runs_the_programs_of_its_workload_s_project(tmp_path: Path) -> None:
@@ -389,28 +395,28 @@ def test_a_trace_runs_the_programs_of_its_workload_s_project(tmp_path: Path) -> 
     noun = tmp_path / "catalog/workloads/log.toml"
     noun.parent.mkdir(parents=True)
     noun.write_text('name = "log"\nsummary = "?"\ncommand = "mylog"\nprograms = ["mylog"]\n')
-    workload = parse(noun, WorkloadModel)
+    workload = read_noun_file(noun, WorkloadModel)
     workload._home = tmp_path
     spec = request().spec.model_copy(update={"workload": workload})
     for command in (None, "mylog x"):
-        todo = job.job(Request(spec, command, ("flash",), before="mylog before"))
+        todo = job.make_trace_job(TraceRequest(spec, command, ("flash",), before="mylog before"))
         wanted = {s.name: s.programs for s in todo.steps if s.name in ("before", "command")}
         assert wanted == {"before": ("mylog",), "command": ("mylog",)}
-        assert programs.folders(todo)["mylog"] == source.parent
+        assert programs.find_program_folders(todo)["mylog"] == source.parent
 
 
 def test_a_trace_may_begin_as_soon_as_the_flash_has_its_state() -> None:
-    names = [s.name for s in job.job(request()).steps]
+    names = [s.name for s in job.make_trace_job(request()).steps]
     assert "rest" in names
-    at_once = [s.name for s in job.job(request(at_once=True)).steps]
+    at_once = [s.name for s in job.make_trace_job(request(at_once=True)).steps]
     assert at_once == [n for n in names if n != "rest"]
 
 
 def test_all_records_that_may_be_asked_for_have_room_or_are_refused() -> None:
     small = request().spec
-    most = setup.records_max(small.virtual)
+    most = setup.compute_records_max(small.virtual)
     assert most == 1 << 19  # twice as many take 64 MiB, of 128: programs were killed
-    hold = job.job(request(records=most)).cargo
+    hold = job.make_trace_job(request(records=most)).cargo
     assert hold is not None
     assert hold.room >= (most + 1) * RECORD_BYTES
     with pytest.raises(UsageError, match=f"must be 1 to {most} on board {small.board.name}"):
@@ -419,7 +425,7 @@ def test_all_records_that_may_be_asked_for_have_room_or_are_refused() -> None:
         update={"board": small.board.model_copy(update={"chip_store_mib": 40})}
     )
     with pytest.raises(UsageError, match="keeps 40 MiB for the chip and what is carried"):
-        job.job(Request(small, "true", ("flash",), records=most))
+        job.make_trace_job(TraceRequest(small, "true", ("flash",), records=most))
 
 
 def test_a_corrupt_folder_is_an_error(tmp_path: Path) -> None:
@@ -434,10 +440,10 @@ def test_a_corrupt_folder_is_an_error(tmp_path: Path) -> None:
 
 def test_a_workload_without_a_configuration_file_is_traced_too() -> None:
     logger = replace(request(), command=None)
-    told = load("workloads", "logger", WorkloadModel)
+    told = load_noun("workloads", "logger", WorkloadModel)
     parameters = told.chosen({}, "here")
     spec = logger.spec.model_copy(update={"workload": told, "parameters": parameters})
-    made = job.job(replace(logger, spec=spec))
+    made = job.make_trace_job(replace(logger, spec=spec))
     assert "" not in made.files
     assert made.archive({}, {})
     assert any(s.command.startswith("logwriter /mnt") for s in made.steps)
@@ -452,4 +458,8 @@ def test_a_list_of_steps_is_no_command_to_trace() -> None:
 
 def test_a_parameter_that_is_a_text_takes_a_number_as_a_text() -> None:
     given = {"points": "8", "files": "3", "verify": "true"}
-    assert cli_trace._parameters("readbench", given) == {"points": "8", "files": 3, "verify": True}
+    assert cli_trace._parse_parameters("readbench", given) == {
+        "points": "8",
+        "files": 3,
+        "verify": True,
+    }

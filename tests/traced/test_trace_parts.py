@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tracemade import Processor
 
-from nandlab.traced import parts
-from nandlab.traced.records import Type
+from nandlab.traced import timeparts
+from nandlab.traced.records import EventType
 
 SYMBOLS = {"garbage_collection": ["fs_gc"], "erase": ["fs_erase"]}
 PROGRAM, OTHER_PROGRAM, COLLECTOR, FLUSHER = 7, 6, 8, 9
@@ -39,9 +39,9 @@ def split(
                 f"INSERT INTO events ({', '.join(COLUMNS)}) VALUES ({marked})",
                 [row[k] for k in COLUMNS],
             )
-        found = dict(con.execute(parts._sql(SYMBOLS)).fetchnumpy())
+        found = dict(con.execute(timeparts._make_query(SYMBOLS)).fetchnumpy())
     marks = [(row["start_ns"], row["text"]) for row in rows if row["event"] == "MARK"]
-    return parts.of_events(parts.events(found, KERNEL, marks, lost, yield_ns))
+    return timeparts.compute_parts(timeparts.make_events(found, KERNEL, marks, lost, yield_ns))
 
 
 def checked(found: dict[str, Any]) -> None:
@@ -96,7 +96,7 @@ def test_parts_are_those_counted_by_hand() -> None:
         "mtd": 3 + 2 + 4 + 1,
         "chip": 220 + 25 + 500 + 9 + 50 + 90 + 2,
     }
-    assert (before["name"], after["name"]) == (parts.BEFORE_MARKS, "written")
+    assert (before["name"], after["name"]) == (timeparts.BEFORE_MARKS, "written")
     assert before["elapsed_ns"] == 843
     assert before["parts_ns"]["application"] == 21
     assert whole["for_ns"]["collector_in_calls"] == {"processor": 36, "mtd": 4, "chip": 525}
@@ -241,14 +241,14 @@ NUMBER = st.integers(0, 40)
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(
-        st.tuples(NUMBER, NUMBER, NUMBER, st.sampled_from(list(Type)), st.integers(0, 4)),
+        st.tuples(NUMBER, NUMBER, NUMBER, st.sampled_from(list(EventType)), st.integers(0, 4)),
         min_size=1,
         max_size=30,
     ),
     st.booleans(),
 )
 def test_even_records_that_cannot_be_add_up(
-    rows: list[tuple[int, int, int, Type, int]], phases: bool
+    rows: list[tuple[int, int, int, EventType, int]], phases: bool
 ) -> None:
     """Lost records, unseen switches, parents that end too early: no time is lost or doubled."""
     column = {
@@ -260,11 +260,11 @@ def test_even_records_that_cannot_be_add_up(
         "cpu": np.zeros(len(rows)),
         "flags": np.array([r[4] for r in rows]),
         "type": np.array([int(r[3]) for r in rows]),
-        "function": np.array([r[4] if r[3] == Type.FUNC else 0 for r in rows]),
+        "function": np.array([r[4] if r[3] == EventType.FUNC else 0 for r in rows]),
         "cause": np.array([r[4] for r in rows]),
     }
-    marks = [(r[1], "m") for r in rows if r[3] == Type.MARK] if phases else []
-    checked(parts.of_events(parts.events(column, KERNEL, marks)))
+    marks = [(r[1], "m") for r in rows if r[3] == EventType.MARK] if phases else []
+    checked(timeparts.compute_parts(timeparts.make_events(column, KERNEL, marks)))
 
 
 def test_what_ended_before_records_were_lost_is_not_told_as_idle() -> None:
@@ -282,22 +282,22 @@ def test_a_processor_that_is_offered_and_kept_is_not_idle() -> None:
     p = Processor().wake(PROGRAM).run(5)
     p.begin("FUNC", text="schedule").run(3000).end().run(5)
     p.begin("VFS_WRITE").run(7).begin("FUNC", text="schedule").run(2000).end().end()
-    p.begin("FUNC", text="schedule").run(parts.YIELD_NS).end().run(1).instant("PC_HIT")
-    found = split(p, yield_ns=parts.YIELD_NS)
+    p.begin("FUNC", text="schedule").run(timeparts.YIELD_NS).end().run(1).instant("PC_HIT")
+    found = split(p, yield_ns=timeparts.YIELD_NS)
     checked(found)
     told = found["phases"][0]["parts_ns"]
     assert told["application"] == 5 + 3000 + 5 + 1
     assert told["file_system_in_calls"] == 7 + 2000
-    assert told["idle"] == parts.YIELD_NS
+    assert told["idle"] == timeparts.YIELD_NS
 
 
 def test_any_names_of_functions_can_be_asked_for() -> None:
     """Names with a quotation mark or none at all do not break the question."""
-    assert "NULL" in parts._sql({})
-    assert "'a''b'" in parts._sql({"garbage_collection": ["a'b"]})
+    assert "NULL" in timeparts._make_query({})
+    assert "'a''b'" in timeparts._make_query({"garbage_collection": ["a'b"]})
 
 
-@pytest.mark.parametrize("name", parts.ROWS)
+@pytest.mark.parametrize("name", timeparts.ROWS)
 def test_every_part_has_words(name: str) -> None:
     from nandlab.trace import partshow
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import TARGET
 from nandlab.traced import records
-from nandlab.traced.records import HEADER, RECORD, Device, Flag, Task, Type
+from nandlab.traced.records import HEADER, RECORD, Device, EventFlag, EventType, Task
 
 PROGRAM = r"""
 #include <stdio.h>
@@ -64,9 +64,9 @@ def test_the_layout_is_the_c_header_s(tmp_path: Path) -> None:
 
     assert layout(RECORD) == told["record"]
     assert layout(HEADER) == told["header"]
-    assert {t.name: t.value for t in Type} | {"": records.HEADER_TYPE} == told["types"]
+    assert {t.name: t.value for t in EventType} | {"": records.HEADER_TYPE} == told["types"]
     assert told["magic"] == [records.MAGIC, records.VERSION]
-    assert [f.value for f in Flag] == told["flags"]
+    assert [f.value for f in EventFlag] == told["flags"]
 
 
 def header(**figures: int) -> bytes:
@@ -91,7 +91,7 @@ def some_records(draw: st.DrawFn) -> np.ndarray[Any, Any]:
         info = np.iinfo(RECORD[name])
         each = st.integers(info.min, info.max)
         made[name] = draw(st.lists(each, min_size=len(made), max_size=len(made)))
-    kinds = st.sampled_from([t.value for t in Type])
+    kinds = st.sampled_from([t.value for t in EventType])
     made["type"] = draw(st.lists(kinds, min_size=len(made), max_size=len(made)))
     return made
 
@@ -103,7 +103,7 @@ def test_any_records_come_back_in_the_order_of_their_numbers(
     data = (
         header(lost=1) + made[:cut].tobytes() + header(lost=lost, missed=3) + made[cut:].tobytes()
     )
-    back = records.decode(data)
+    back = records.decode_records(data)
     expected = made[np.argsort(made["seq"])]
     for name in RECORD.names or ():
         assert (back.records[name] == expected[name]).all(), name
@@ -114,19 +114,19 @@ def test_any_records_come_back_in_the_order_of_their_numbers(
 @given(st.binary(max_size=400))
 def test_noise_is_refused_not_decoded(noise: bytes) -> None:
     with pytest.raises(NandlabError):
-        records.decode(noise)
+        records.decode_records(noise)
 
 
 @given(some_records().filter(len), st.integers(1, 63))
 def test_a_cut_file_is_refused(made: np.ndarray[Any, Any], cut: int) -> None:
     data = header() + made.tobytes()
     with pytest.raises(NandlabError, match=rf"truncated: of record {len(made)} only {64 - cut} "):
-        records.decode(data[:-cut])
+        records.decode_records(data[:-cut])
 
 
 def one(**fields: int) -> bytes:
     record = np.zeros(1, RECORD)
-    record["type"] = Type.VFS_READ
+    record["type"] = EventType.VFS_READ
     for key, value in fields.items():
         record[key] = value
     return record.tobytes()
@@ -149,35 +149,37 @@ def one(**fields: int) -> bytes:
 )
 def test_a_bad_file_is_told_what_is_wrong(data: bytes, said: str) -> None:
     with pytest.raises(NandlabError, match=said):
-        records.decode(data)
+        records.decode_records(data)
 
 
 def test_a_file_is_read_as_its_bytes_are(tmp_path: Path) -> None:
     (tmp_path / "t").write_bytes(header(written=9) + one(seq=2) + one(seq=1))
-    back = records.read(tmp_path / "t")
+    back = records.read_records(tmp_path / "t")
     assert back.records["seq"].tolist() == [1, 2]
     assert (back.written, back.closed.tolist()) == (9, [1, 0])
     (tmp_path / "empty").touch()
     with pytest.raises(NandlabError, match="empty"):
-        records.read(tmp_path / "empty")
+        records.read_records(tmp_path / "empty")
     with pytest.raises(UsageError, match="no such file"):
-        records.read(tmp_path / "none")
+        records.read_records(tmp_path / "none")
 
 
 def test_several_cpus_close_by_the_clock() -> None:
     inner = one(seq=2, start_ns=20, latency_ns=10, cpu=1)
     outer = one(seq=1, start_ns=10, latency_ns=30, cpu=0)
-    assert records.decode(header() + outer + inner).closed.tolist() == [1, 0]
+    assert records.decode_records(header() + outer + inner).closed.tolist() == [1, 0]
 
 
 def test_a_mark_is_its_text() -> None:
     record = np.zeros(1, RECORD)
-    record["type"], record["text"] = Type.MARK, b"before the sync"
-    assert records.decode(header() + record.tobytes()).records["text"][0] == b"before the sync"
+    record["type"], record["text"] = EventType.MARK, b"before the sync"
+    assert (
+        records.decode_records(header() + record.tobytes()).records["text"][0] == b"before the sync"
+    )
 
 
 def test_names() -> None:
-    found = records.names(
+    found = records.parse_names(
         "task 1 77 user cat\ntask 2 9 kernel jffs2_gcd mtd0\n"
         "mtd 0 0 65536 2048 131072 64 test part\nfunction 0 jffs2_mark_erased_block.part.0\n"
     )
@@ -187,7 +189,7 @@ def test_names() -> None:
     assert found.functions == {0: "jffs2_mark_erased_block.part.0"}
     assert (found.task(1), found.task(5)) == ("cat", "?")
     with pytest.raises(NandlabError, match="'tusk 1'"):
-        records.names("tusk 1\n")
+        records.parse_names("tusk 1\n")
 
 
 @pytest.mark.parametrize(
@@ -201,4 +203,4 @@ def test_names() -> None:
 )
 def test_a_number_that_no_kernel_has_is_refused(line: str) -> None:
     with pytest.raises(NandlabError, match="no line like"):
-        records.names(f"{line}\n")
+        records.parse_names(f"{line}\n")

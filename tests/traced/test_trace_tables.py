@@ -8,34 +8,34 @@ from pathlib import Path
 import numpy as np
 
 from nandlab.traced import records, tables
-from nandlab.traced.records import RECORD, Names, Task, Type
+from nandlab.traced.records import RECORD, EventType, Names, Task
 
 
 def test_parquet_and_csv_have_every_event_in_order(tmp_path: Path) -> None:
     n = 300_000  # several row groups
     made = np.zeros(n, RECORD)
     made["seq"] = np.arange(n, 0, -1)
-    made["type"], made["task"], made["pid"] = Type.FLASH_READ, 2, 70
+    made["type"], made["task"], made["pid"] = EventType.FLASH_READ, 2, 70
     made["object"], made["offset"] = 2**63 + 5, 2**62
     made["result"] = -117
-    made["type"][0], made["text"][0] = Type.MARK, b"the end; really"
+    made["type"][0], made["text"][0] = EventType.MARK, b"the end; really"
     made["task"][1] = 9
-    made["type"][1], made["object"][1] = Type.FUNC, 3
+    made["type"][1], made["object"][1] = EventType.FUNC, 3
     names = Names(tasks={2: Task(70, False, "a;b")}, functions={0: "no", 3: "jffs2_iget"})
     parquet, csv = tmp_path / "it's.parquet", tmp_path / "e.csv"
     cause = np.zeros(n, np.int32)
     cause[0] = 1
-    tables.write(
-        records.in_order(made),
+    tables.write_tables(
+        records.sort_records(made),
         names,
         parquet,
         csv,
         more={"cause": cause, "parent": np.arange(n)},
         words={"cause": ["", "wear"]},
     )
-    rows = tables.query(parquet, "SELECT seq FROM events")
+    rows = tables.query_rows(parquet, "SELECT seq FROM events")
     assert [r[0] for r in rows] == list(range(1, n + 1))
-    found = tables.query(
+    found = tables.query_rows(
         parquet,
         'SELECT event, task, object, "offset", result, text, cause, parent FROM events '
         "WHERE seq IN (1, 2, 299999, 300000) ORDER BY seq",
@@ -54,5 +54,5 @@ def test_parquet_and_csv_have_every_event_in_order(tmp_path: Path) -> None:
 
 
 def test_a_trace_of_nothing_is_a_table_of_nothing(tmp_path: Path) -> None:
-    tables.write(records.in_order(np.zeros(0, RECORD)), Names(), tmp_path / "e.parquet")
-    assert tables.query(tmp_path / "e.parquet", "SELECT count(*) FROM events") == [(0,)]
+    tables.write_tables(records.sort_records(np.zeros(0, RECORD)), Names(), tmp_path / "e.parquet")
+    assert tables.query_rows(tmp_path / "e.parquet", "SELECT count(*) FROM events") == [(0,)]

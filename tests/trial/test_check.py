@@ -16,10 +16,10 @@ from fitting import fits
 from test_run import TEXT
 from veryboard import RICH, Place, VeryBoard, leaves, placed, refused, ubifs_is_full, very_board
 
-from nandlab.analysis.checked import check
-from nandlab.analysis.expected import ExpectedFigures
-from nandlab.board.fake import Answer
-from nandlab.report.moves import COLUMNS
+from nandlab.analysis.baselinecheck import compare_with_baseline
+from nandlab.analysis.baselines import FiguresBaseline
+from nandlab.board.fake import FakeResult
+from nandlab.report.figurechanges import RECORD_COLUMNS
 from nandlab.results.folder import RunFolder
 
 SAME = "No figure moved: all trials (4) are the same, to the nanosecond.\n"
@@ -38,10 +38,10 @@ def erases_once_more() -> VeryBoard:
     board = very_board()
     board.made_of["parts"] = {"init": "12", "simnand.ko": "34", "ubifs.ko": "new"}
     well = board.answers["workload"]
-    assert isinstance(well, Answer)
+    assert isinstance(well, FakeResult)
     told = json.loads(json.dumps(RICH))
     told["phases"][1]["chip"]["erases"] += 1
-    more = Answer(f"{json.dumps(told)}\n", counts=well.counts)
+    more = FakeResult(f"{json.dumps(told)}\n", counts=well.counts)
     board.answers["workload"] = lambda job: more if "ubifs" in str(job.steps) else well
     return board
 
@@ -103,7 +103,7 @@ def test_each_format_tells_the_same(place: Place) -> None:
     told = {f: place.nandlab(board, *words, f) for f in ("markdown", "csv", "json", "junit")}
     assert {ended.status for ended in told.values()} == {1}
     records = fits("compare", told["json"].out)
-    assert [tuple(r) for r in records] == [COLUMNS] * 2
+    assert [tuple(r) for r in records] == [RECORD_COLUMNS] * 2
     wanted = {"figure": "phase.transactions.erases", "before": 6, "now": 7, "change": 1}
     assert {k: records[1][k] for k in wanted} == wanted
     rows = list(csv.DictReader(io.StringIO(told["csv"].out)))
@@ -127,7 +127,7 @@ def test_what_equals_is_told_in_each_format(place: Place) -> None:
     }
     assert {ended.status for ended in told.values()} == {0}
     assert told["markdown"].out == SAME
-    assert told["csv"].out == ",".join(COLUMNS) + "\n"
+    assert told["csv"].out == ",".join(RECORD_COLUMNS) + "\n"
     assert json.loads(told["json"].out) == []
     suite = ET.fromstring(told["junit"].out)
     assert (suite.get("tests"), suite.get("failures")) == ("2", "0")
@@ -144,7 +144,9 @@ def test_a_change_in_any_value_of_the_baseline_is_a_figure_that_moved(place: Pla
             at = at[part]
         at[last] += 1
         path.write_text(json.dumps(told))
-        moved = [one for one in check(ExpectedFigures(path), place.run) if one.moved]
+        moved = [
+            one for one in compare_with_baseline(FiguresBaseline(path), place.run) if one.moved
+        ]
         assert len(moved) == 1, where
         assert {i for m in moved[0].moved for i in m.trials} == {trial["id"]}
         at[last] -= 1

@@ -147,6 +147,6 @@ def test_the_pages_study_is_one(tmp_path: Path) -> None:
     page = (ROOT / "docs/check.md").read_text()
     text = page.split("```toml\n")[1].split("```")[0]
     (tmp_path / "watch.toml").write_text(text)
-    specs = study.plan(study.read(tmp_path / "watch.toml"))
+    specs = study.plan_trials(study.read_study_file(tmp_path / "watch.toml"))
     assert {s.filesystem.name for s in specs} == {"yaffs2"}
     assert len({s.seed for s in specs}) > 1

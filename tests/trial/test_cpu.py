@@ -10,20 +10,20 @@ import tomllib
 import pytest
 from test_run import MEASURED, TEXT, fake
 
-from nandlab.board.fake import Answer
+from nandlab.board.fake import FakeResult
 from nandlab.plan import study
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
-from nandlab.trial import one
-from nandlab.trial.steps import job
+from nandlab.trial import execution
+from nandlab.trial.steps import make_job
 
 PRINTED = f"{json.dumps(MEASURED)}\n"
 
 
 @pytest.fixture
 def specs() -> list[TrialSpec]:
-    return study.plan(Study.model_validate(tomllib.loads(TEXT)))
+    return study.plan_trials(Study.model_validate(tomllib.loads(TEXT)))
 
 
 def chip_says(reads: int, busy: int) -> str:
@@ -34,20 +34,20 @@ def chip_says(reads: int, busy: int) -> str:
 
 
 CPU_ANSWERS = {
-    "cpu-begin": Answer("idle_us 1000\n", counts=chip_says(10, 600)),
-    "workload": Answer(PRINTED, counts=chip_says(30, 1600)),
-    "cpu-end": Answer("idle_us 1750\n", counts=chip_says(30, 1600)),
+    "cpu-begin": FakeResult("idle_us 1000\n", counts=chip_says(10, 600)),
+    "workload": FakeResult(PRINTED, counts=chip_says(30, 1600)),
+    "cpu-end": FakeResult("idle_us 1750\n", counts=chip_says(30, 1600)),
 }
 
 
-def cpu_trial(specs: list[TrialSpec], **changed: Answer) -> Trial:
+def cpu_trial(specs: list[TrialSpec], **changed: FakeResult) -> Trial:
     spec = specs[0].model_copy(update={"measure": ["cpu"]})
-    return asyncio.run(one.run(spec, fake(**{**CPU_ANSWERS, **changed}), "study"))
+    return asyncio.run(execution.run_trial(spec, fake(**{**CPU_ANSWERS, **changed}), "study"))
 
 
 def test_the_processor_s_idle_time_is_of_the_load_alone(specs: list[TrialSpec]) -> None:
     spec = specs[0].model_copy(update={"measure": ["cpu"]})
-    names = [step.name for step in job(spec).steps]
+    names = [step.name for step in make_job(spec).steps]
     at = names.index("workload")
     assert names[at - 1 : at + 2] == ["cpu-begin", "workload", "cpu-end"]
     trial = cpu_trial(specs)
@@ -62,13 +62,15 @@ def test_the_processor_s_idle_time_is_of_the_load_alone(specs: list[TrialSpec]) 
 
 
 def test_idle_time_that_the_kernel_does_not_tell_is_absent_not_0(specs: list[TrialSpec]) -> None:
-    told = cpu_trial(specs, **{"cpu-end": Answer("", counts=chip_says(30, 1600))}).measured["cpu"]
+    told = cpu_trial(specs, **{"cpu-end": FakeResult("", counts=chip_says(30, 1600))}).measured[
+        "cpu"
+    ]
     assert "idle_ns" not in told
     assert told["busy_ns"] == 1000
 
 
 def test_a_chip_that_was_loaded_anew_in_the_load_tells_nothing(specs: list[TrialSpec]) -> None:
-    workload = Answer(PRINTED, counts=chip_says(5, 300))
+    workload = FakeResult(PRINTED, counts=chip_says(5, 300))
     told = cpu_trial(specs, workload=workload).measured["cpu"]
     assert set(told) == {"span_ns", "idle_ns"}
 

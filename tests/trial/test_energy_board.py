@@ -7,15 +7,15 @@ import pytest
 from chipsteps import modprobe, run
 
 from nandlab.analysis import timeparts
-from nandlab.analysis.timeparts import Parts, Span
+from nandlab.analysis.timeparts import ProcessorTimeParts, TrialSpan
 from nandlab.board.job import JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.chip import simulated
-from nandlab.measure.cpu import IDLE, NS_PER_US, READ
-from nandlab.measure.instrument import numbers
-from nandlab.results.measures import Usage
+from nandlab.chip import simnand
+from nandlab.measure.cpu import IDLE_WORD, NS_PER_US, READ_COMMAND
+from nandlab.measure.instrument import parse_numbers
+from nandlab.results.recordparts import ChipUsage
 
 pytestmark = pytest.mark.board
 
@@ -36,15 +36,15 @@ WORK = {
 """What is done between two readings, by the step's name."""
 
 
-def parts(record: JobRecord, name: str) -> Parts:
+def parts(record: JobRecord, name: str) -> ProcessorTimeParts:
     """What the instrument would tell of a step, whole: from one reading's end to the next."""
     at = next(i for i, s in enumerate(record.steps) if s.step == name)
     begin, end = record.steps[at - 1], record.steps[at + 1]
-    idle = (numbers(record, s.step)[IDLE] for s in (end, begin))
-    used = simulated.usage_between(begin.counts, end.counts)
+    idle = (parse_numbers(record, s.step)[IDLE_WORD] for s in (end, begin))
+    used = simnand.measure_usage_between(begin.counts, end.counts)
     assert used is not None
-    usage = Usage(idle_ns=(next(idle) - next(idle)) * NS_PER_US, **used)
-    found = timeparts.parts(Span(end.start_ns - begin.end_ns, None, usage))
+    usage = ChipUsage(idle_ns=(next(idle) - next(idle)) * NS_PER_US, **used)
+    found = timeparts.split_span_time(TrialSpan(end.start_ns - begin.end_ns, None, usage))
     assert found is not None
     whole = found.cpu_ns + found.waiting_ns + found.idle_ns
     assert whole == end.start_ns - begin.end_ns
@@ -53,15 +53,15 @@ def parts(record: JobRecord, name: str) -> Parts:
 
 @pytest.fixture(scope="module")
 def record(board: QemuBoard) -> JobRecord:
-    words = simulated.chip_parameters(chip(), 64, board.machine.model.store_start)
-    steps = [Step("before", READ)]
+    words = simnand.make_module_parameters(chip(), 64, board.machine.model.store_start)
+    steps = [Step("before", READ_COMMAND)]
     for name, command in WORK.items():
-        steps += [Step(name, command), Step(f"after-{name}", READ)]
+        steps += [Step(name, command), Step(f"after-{name}", READ_COMMAND)]
     return run(board, modprobe(words), *steps)
 
 
 def chip() -> ChipModel:
-    return catalog.load("chips", "NAND02GW3B2C", ChipModel)
+    return catalog.load_noun("chips", "NAND02GW3B2C", ChipModel)
 
 
 def latency_ns(kind: str) -> int:

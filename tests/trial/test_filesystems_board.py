@@ -26,9 +26,9 @@ from nandlab.measure import memory
 from nandlab.plan.matrix import ChipChoice
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
-from nandlab.trial import medium, one, outcome
+from nandlab.trial import execution, mediumsteps, outcome
 from nandlab.trial import steps as trial
-from nandlab.trial.run import refuse_what_the_kernel_lacks
+from nandlab.trial.runner import refuse_unsupported_kernel
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(900)]
 """Some run one job for many tests."""
@@ -41,7 +41,7 @@ NAMES = WRITABLE
 VALUES = [
     (name, key, value)
     for name in NAMES
-    for key, option in catalog.load("filesystems", name, FilesystemModel).options.items()
+    for key, option in catalog.load_noun("filesystems", name, FilesystemModel).options.items()
     for value, what in option.values.items()
     if not what.refused
 ]
@@ -54,10 +54,10 @@ def run(board: QemuBoard, made: TrialSpec, *commands: str) -> JobRecord:
     """Mounts the file system, runs the commands one by one, and looks at the kernel's log."""
     steps = [Step(f"c{i}", command, deadline_s=3600) for i, command in enumerate(commands)]
     end = replace(LOG, always=True)
-    record = asyncio.run(board.run(Job((*trial.setup(made), *steps, end))))
+    record = asyncio.run(board.run(Job((*trial.make_mounted_steps(made), *steps, end))))
     failed = record.failed()
     assert failed is None, failed.failure()
-    assert outcome.kernel_log(made, record) == []
+    assert outcome.filter_kernel_log(made, record) == []
     return record
 
 
@@ -70,7 +70,7 @@ def offered(board: QemuBoard, name: str, key: str, value: str) -> Iterator[Trial
     for chip in (CHIP, LARGE_PAGES):
         with suppress(UsageError):
             made = planned(board, name, chip, **{key: value})
-            refuse_what_the_kernel_lacks([made], board.kernel_config, "here")
+            refuse_unsupported_kernel([made], board.kernel_config, "here")
             yield made
 
 
@@ -87,10 +87,10 @@ def mount_every_value(board: QemuBoard, name: str) -> Cases:
     cases = {
         case: (
             FORGET,
-            *trial.setup(spec),
+            *trial.make_mounted_steps(spec),
             Step("mounted", "grep /mnt /proc/mounts"),
             Step("copied", COPIED),
-            medium.unmount(spec),
+            mediumsteps.make_unmount_step(spec),
             LOG,
             UNLOAD,
         )
@@ -118,7 +118,7 @@ def test_every_value_of_every_option_runs_or_is_refused(
         return
     words = made.filesystem.options[key].values[value].mount
     record = every_value(name)[f"{key} {value}"]
-    assert outcome.kernel_log(made, record) == []
+    assert outcome.filter_kernel_log(made, record) == []
     mounted = record["mounted"].stdout.split()[3]
     assert set(filter(None, words.split(","))) <= set(mounted.split(","))
 
@@ -139,11 +139,11 @@ def test_every_file_is_there_after_a_remount_with_its_checksum(board: QemuBoard,
         board,
         made,
         CHURN,
-        command(medium.unmount(made)),
-        command(medium.mount(made)),
+        command(mediumsteps.make_unmount_step(made)),
+        command(mediumsteps.make_mount_step(made)),
         "cd /mnt && md5sum -c /tmp/sums | grep -c OK; find . -type f | wc -l",
         "cat /sys/kernel/debug/simnand/counters",
-        command(medium.unmount(made)),
+        command(mediumsteps.make_unmount_step(made)),
     )
     assert record["c0"].stdout.split() == ["27"]
     assert record["c3"].stdout.split() == ["27", "27"]
@@ -167,7 +167,10 @@ def test_a_full_disk_says_so_loses_nothing_and_gives_its_space_back(
     board: QemuBoard, name: str
 ) -> None:
     made = spec(board, name)
-    again = f"{command(medium.unmount(made))} && {command(medium.mount(made))}"
+    again = (
+        f"{command(mediumsteps.make_unmount_step(made))} && "
+        f"{command(mediumsteps.make_mount_step(made))}"
+    )
     record = run(board, made, FILL, "rm /mnt/f*; sync", FILL, again, "cat /mnt/kept")
     first, second = (record[c].stdout.splitlines() for c in ("c0", "c2"))
     for said, files, kept in (first, second):
@@ -183,7 +186,7 @@ def test_a_trial_repeats_to_the_nanosecond(board: QemuBoard, name: str) -> None:
     made = spec(board, name)
 
     def figures() -> dict[str, Any]:
-        return asyncio.run(one.run(made, board, "test")).model_dump(exclude={"host"})
+        return asyncio.run(execution.run_trial(made, board, "test")).model_dump(exclude={"host"})
 
     assert figures() == figures()
 
@@ -191,7 +194,7 @@ def test_a_trial_repeats_to_the_nanosecond(board: QemuBoard, name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_memory_is_told_repeats_to_the_byte_and_none_is_lost(board: QemuBoard, name: str) -> None:
     made = spec(board, name).model_copy(update={"measure": ["memory"]})
-    first, second = (asyncio.run(one.run(made, board, "test")) for _ in range(2))
+    first, second = (asyncio.run(execution.run_trial(made, board, "test")) for _ in range(2))
     assert (first.error, first.kernel_log) == (None, [])
     assert lock.doubts(first.warnings) == ["memory_measured"]
     m = first.measured["memory"]
@@ -200,10 +203,10 @@ def test_memory_is_told_repeats_to_the_byte_and_none_is_lost(board: QemuBoard, n
     assert m["unmounted"] < m["end"] <= m["peak"]
     assert m["slab"] + m["kmalloc"] + m["vmalloc"] == m["end"]
     again = [
-        command(medium.mount(made)),
+        command(mediumsteps.make_mount_step(made)),
         "cp /bin/busybox /mnt/x && sync && rm /mnt/x",
-        command(medium.unmount(made)),
-        f"cat {memory.USAGE}",
+        command(mediumsteps.make_unmount_step(made)),
+        f"cat {memory.USAGE_FILE}",
     ]
     record = run(board, made, *again[2:], *again * 2)
     left = [numbers(record[c].stdout) for c in ("c1", "c5", "c9")]
@@ -216,7 +219,7 @@ def test_what_file_systems_count_agrees_with_others(board: QemuBoard) -> None:
 
     def told(name: str) -> tuple[Trial, dict[str, int | float]]:
         made = spec(board, name).model_copy(update={"measure": ["memory"]})
-        found = asyncio.run(one.run(made, board, "test"))
+        found = asyncio.run(execution.run_trial(made, board, "test"))
         return found, found.measured.get("counters", {})
 
     ubifs, counters = told("ubifs")

@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 from test_run import TEXT, fake
 
-from nandlab.analysis.compare import compare
-from nandlab.cli.progress import Silent
+from nandlab.analysis.compare import compare_runs
+from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study
 from nandlab.results.folder import RunFolder
 from nandlab.results.store import Store
-from nandlab.trial import run as runner
+from nandlab.trial import runner
 
 FORK = multiprocessing.get_context("fork")
 
@@ -32,12 +32,16 @@ def execute(home: Path) -> None:
     """Runs a small study on a fake board into the folder home/run, or goes on with it."""
     tempfile.tempdir = str(home / "tmp")
     path = home / "study.toml"
-    made = study.read(path)
-    specs, board = study.plan(made), fake()
-    folder = RunFolder.create(home / "run", runner.head(made, specs, board))
+    made = study.read_study_file(path)
+    specs, board = study.plan_trials(made), fake()
+    folder = RunFolder.create(home / "run", runner.make_head(made, specs, board))
     with folder.held():
         store = Store(home / "store")
-        asyncio.run(runner.execute(folder, specs, board, runner.Here(board, 2), Silent(), store))
+        asyncio.run(
+            runner.run_trials(
+                folder, specs, board, runner.LocalEngine(board, 2), SilentWatcher(), store
+            )
+        )
 
 
 def place(home: Path) -> Path:
@@ -73,7 +77,7 @@ def test_killed_at_random_moments_it_ends_as_an_undisturbed_run(kills: int, tmp_
         assert not killed_after(home, 60)
         again = RunFolder(home / "run")
         assert not again.missing()
-        assert compare(undisturbed, again) == []
+        assert compare_runs(undisturbed, again) == []
         assert list((home / "tmp").iterdir()) == []
         assert list((home / "run").rglob(".part-*")) == []
         shutil.rmtree(home)
@@ -120,4 +124,4 @@ def test_a_killed_run_leaves_no_qemu(tmp_path: Path) -> None:
     assert not list(out.rglob(".part-*"))
     whole = [*argv[:-1], str(tmp_path / "whole"), "--anew"]
     assert subprocess.run(whole, cwd=tmp_path, check=False, capture_output=True).returncode == 0
-    assert compare(RunFolder(tmp_path / "whole"), RunFolder(out)) == []
+    assert compare_runs(RunFolder(tmp_path / "whole"), RunFolder(out)) == []

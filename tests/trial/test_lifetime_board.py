@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.analysis import forecast, steady
-from nandlab.analysis.forecast import Forecast
-from nandlab.analysis.steady import Steadiness
+from nandlab.analysis import forecast, wearsteadiness
+from nandlab.analysis.forecast import WriteForecast
+from nandlab.analysis.wearsteadiness import WearSteadiness
 from nandlab.board.qemu import QemuBoard
-from nandlab.cli.progress import Silent
+from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study
 from nandlab.results.record import Trial
-from nandlab.trial import run as runner
+from nandlab.trial import runner
 
 pytestmark = pytest.mark.board
 
@@ -43,13 +43,15 @@ def test_the_length_of_a_load_does_not_decide_the_years(
 ) -> None:
     path = tmp_path / "lengths.toml"
     path.write_text(TEXT.format(filesystem=filesystem, part=part))
-    made = study.read(path)
-    specs = study.plan(made)
-    folder = runner.open_folder(runner.head(made, specs, board), tmp_path / "run")
-    asyncio.run(runner.execute(folder, specs, board, runner.Here(board, 2), Silent()))
+    made = study.read_study_file(path)
+    specs = study.plan_trials(made)
+    folder = runner.open_run_folder(runner.make_head(made, specs, board), tmp_path / "run")
+    asyncio.run(
+        runner.run_trials(folder, specs, board, runner.LocalEngine(board, 2), SilentWatcher())
+    )
     short, long, longer, rounds = folder.trials()
     assert all(t.ok for t in (short, long, longer, rounds))
-    assert isinstance(forecast.of(short), Steadiness)
+    assert isinstance(forecast.forecast_writable_bytes(short), WearSteadiness)
     one, two, three = (interval(t) for t in (long, longer, rounds))
     assert one.least <= two.most
     assert two.least <= one.most
@@ -57,7 +59,7 @@ def test_the_length_of_a_load_does_not_decide_the_years(
     assert three.least < three.most
 
 
-def interval(trial: Trial) -> Forecast:
-    found = forecast.of(trial)
-    assert isinstance(found, Forecast), (found, steady.erased(trial))
+def interval(trial: Trial) -> WriteForecast:
+    found = forecast.forecast_writable_bytes(trial)
+    assert isinstance(found, WriteForecast), (found, wearsteadiness.count_load_erases(trial))
     return found

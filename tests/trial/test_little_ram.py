@@ -11,8 +11,8 @@ import smalltrial
 
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
-from nandlab.trial import one
+from nandlab.catalog.files import load_noun
+from nandlab.trial import execution
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(900)]
 
@@ -22,7 +22,7 @@ MIB = 1 << 20
 def with_available(mib: int) -> QemuBoard:
     """The tests' board with so many MiB available, its kernel's tests of ciphers left out: they
     need more than a board of 16 MiB has."""
-    model = load("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel)
+    model = load_noun("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel)
     asked = {"ram_mib": None, "available_mib": mib, "cmdline": "cryptomgr.notests"}
     return open_board(BoardModel.model_validate(model.model_dump() | asked))
 
@@ -38,7 +38,7 @@ def test_every_file_system_works_in_little_ram(mib: int) -> None:
     board = with_available(mib)
     for name in ("jffs2", "ubifs", "yaffs2", "nftl-fat32"):
         spec = smalltrial.planned(board, name).model_copy(update={"board": board.machine.model})
-        trial = asyncio.run(one.run(spec, board, "test"))
+        trial = asyncio.run(execution.run_trial(spec, board, "test"))
         if (name, mib) == ("ubifs", 16):
             assert trial.status == "board_lost"
             assert trial.error == "the board ran out of memory in step format"

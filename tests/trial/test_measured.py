@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_run import MEASURED, OBTAINED, TEXT, fake
 
-from nandlab.board.fake import Answer
+from nandlab.board.fake import FakeResult
 from nandlab.plan import study
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.measures import Latency
 from nandlab.results.record import Trial
-from nandlab.trial import one
+from nandlab.results.recordparts import Latency
+from nandlab.trial import execution
 
 COUNTS = {"reads": 1, "programs": 2, "erases": 3}
 PER_BLOCK = {"reads": [1, 2], "programs": [3, 4], "erases": [0, 1]}
@@ -53,16 +53,16 @@ OWN: dict[str, Any] = {
 
 
 def spec() -> TrialSpec:
-    return study.plan(Study.model_validate(tomllib.loads(TEXT)))[0]
+    return study.plan_trials(Study.model_validate(tomllib.loads(TEXT)))[0]
 
 
 SPEC = spec()
 
 
-def told(printed: str, **more: Answer) -> Trial:
+def told(printed: str, **more: FakeResult) -> Trial:
     """The result of a trial whose workload printed this; as it is after it was kept."""
-    board = fake(**{"workload": Answer(printed), **more})
-    result = asyncio.run(one.run(SPEC, board, "small"))
+    board = fake(**{"workload": FakeResult(printed), **more})
+    result = asyncio.run(execution.run_trial(SPEC, board, "small"))
     kept = Trial.model_validate_json(result.model_dump_json()).knowing(result.sources)
     assert kept == result
     return kept
@@ -179,7 +179,7 @@ def test_many_mistakes_are_counted_and_not_listed() -> None:
 
 @pytest.mark.parametrize(("step", "printed"), [("settle", "busy"), ("settle", '{"settled": 1}')])
 def test_a_step_of_ours_that_tells_nonsense_fails_the_trial(step: str, printed: str) -> None:
-    result = told(json.dumps(LOAD), **{step: Answer(printed)})
+    result = told(json.dumps(LOAD), **{step: FakeResult(printed)})
     assert result.status == "not_measured"
     assert result.error is not None and result.error.startswith(f"step {step}: ")
 

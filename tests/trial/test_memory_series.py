@@ -10,15 +10,15 @@ import pytest
 from test_run import TEXT, fake
 
 from nandlab.base.errors import UsageError
-from nandlab.board.fake import BOOTED_NS, Answer
-from nandlab.catalog.files import validate
+from nandlab.board.fake import BOOTED_NS, FakeResult
+from nandlab.catalog.files import validate_data
 from nandlab.plan import study
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import MemorySeries, TrialSpec
-from nandlab.results.measures import Series
 from nandlab.results.record import Trial
-from nandlab.trial import one
-from nandlab.trial.steps import job
+from nandlab.results.recordparts import Series
+from nandlab.trial import execution
+from nandlab.trial.steps import make_job
 
 MS = 1_000_000
 USAGE = """\
@@ -44,7 +44,7 @@ BEGUN = BOOTED_NS + 3 * MS
 def planned(asked: str) -> list[TrialSpec]:
     """Trials that all measure what is asked."""
     everywhere = 'memory_trials = "all"\n'
-    return study.plan(Study.model_validate(tomllib.loads(everywhere + asked + TEXT)))
+    return study.plan_trials(Study.model_validate(tomllib.loads(everywhere + asked + TEXT)))
 
 
 def series_trial(*samples: tuple[int, int, int], lost: int = 0, **change: object) -> Trial:
@@ -53,13 +53,13 @@ def series_trial(*samples: tuple[int, int, int], lost: int = 0, **change: object
     lines = "".join(f"{BEGUN + ms * MS} {held} {given}\n" for ms, held, given in samples)
     usage = USAGE.format(samples=len(samples) + lost, lost=lost)
     answers = {
-        **dict.fromkeys(("memory-watch", "memory-begin", "memory-series"), Answer()),
-        **dict.fromkeys(("memory-mounted", "memory-unmounted"), Answer(usage)),
-        "memory-end": Answer(usage + FUNCTIONS + lines),
+        **dict.fromkeys(("memory-watch", "memory-begin", "memory-series"), FakeResult()),
+        **dict.fromkeys(("memory-mounted", "memory-unmounted"), FakeResult(usage)),
+        "memory-end": FakeResult(usage + FUNCTIONS + lines),
     }
     system = spec.filesystem.model_copy(update=change)
     spec = spec.model_copy(update={"filesystem": system})
-    return asyncio.run(one.run(spec, fake(**answers), "study"))
+    return asyncio.run(execution.run_trial(spec, fake(**answers), "study"))
 
 
 def test_the_series_is_of_the_load_and_ends_with_its_last_interval() -> None:
@@ -111,7 +111,7 @@ def test_a_series_without_a_sample_is_told() -> None:
 def test_steps_with_the_series() -> None:
     asked = 'measure = ["memory-series"]\nmemory_series = { interval_ms = 7, samples = 99 }\n'
     jffs2, *_ = planned(asked)
-    steps = {step.name: step for step in job(jffs2).steps}
+    steps = {step.name: step for step in make_job(jffs2).steps}
     names = list(steps)
     assert names[names.index("workload") - 1] == "memory-series"
     assert names[names.index("workload") + 1] == "memory-end"
@@ -122,7 +122,7 @@ def test_steps_with_the_series() -> None:
 
 def test_without_the_series_the_steps_of_memory_are_as_they_were() -> None:
     jffs2, *_ = planned('measure = ["memory"]\n')
-    steps = {step.name: step.command for step in job(jffs2).steps}
+    steps = {step.name: step.command for step in make_job(jffs2).steps}
     assert steps["memory-watch"].endswith(" && modprobe fsram modules=jffs2")
     assert steps["memory-end"] == "cat /sys/kernel/debug/fsram/usage"
     assert "memory-series" not in steps
@@ -150,7 +150,7 @@ def test_ids_are_of_what_is_measured() -> None:
 )
 def test_what_makes_no_sense_is_refused(asked: str, said: str) -> None:
     with pytest.raises(UsageError, match="here") as refused:
-        validate(tomllib.loads(f"{asked}\n{TEXT}"), Study, "here")
+        validate_data(tomllib.loads(f"{asked}\n{TEXT}"), Study, "here")
     assert said in str(refused.value)
 
 

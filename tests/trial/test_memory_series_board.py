@@ -13,7 +13,7 @@ from nandlab.board.qemu import QemuBoard
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import MemorySeries, TrialSpec
 from nandlab.results.record import Trial
-from nandlab.trial import one
+from nandlab.trial import execution
 
 pytestmark = pytest.mark.board
 
@@ -25,7 +25,7 @@ SERIES = {"measure": ["memory-series"], "memory_series": ASKED}
 
 
 def run(board: QemuBoard, made: TrialSpec) -> Trial:
-    return asyncio.run(one.run(made, board, "test"))
+    return asyncio.run(execution.run_trial(made, board, "test"))
 
 
 @pytest.mark.parametrize("name", WRITABLE)

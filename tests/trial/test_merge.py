@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_run import TEXT, fake
 
-from nandlab.analysis.compare import compare
+from nandlab.analysis.compare import compare_runs
 from nandlab.base.errors import UsageError
-from nandlab.cli.progress import Silent
+from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study
 from nandlab.plan.shard import Shard
 from nandlab.results.folder import RunFolder
-from nandlab.trial import run as runner
-from nandlab.trial.merge import Contradiction, merge
+from nandlab.trial import runner
+from nandlab.trial.merge import Contradiction, merge_runs
 
 
 @given(st.lists(st.integers()), st.integers(1, 40))
@@ -39,22 +39,26 @@ def test_what_is_no_shard_is_refused(words: str) -> None:
 def shard(home: Path, part: Shard) -> RunFolder:
     path = home / "study.toml"
     path.write_text(TEXT)
-    made, board = study.read(path), fake()
-    specs = study.plan(made)
-    folder = RunFolder.create(home / f"{part.number}-{part.of}", runner.head(made, specs, board))
-    wanted = part.part(runner.order(specs, made.members()))
-    asyncio.run(runner.execute(folder, wanted, board, runner.Here(board, 2), Silent()))
+    made, board = study.read_study_file(path), fake()
+    specs = study.plan_trials(made)
+    folder = RunFolder.create(
+        home / f"{part.number}-{part.of}", runner.make_head(made, specs, board)
+    )
+    wanted = part.part(runner.order_trials(specs, made.members()))
+    asyncio.run(
+        runner.run_trials(folder, wanted, board, runner.LocalEngine(board, 2), SilentWatcher())
+    )
     return folder
 
 
 def test_merged_shards_are_the_plain_run(tmp_path: Path) -> None:
     plain = shard(tmp_path, Shard(1, 1))
     parts = [shard(tmp_path, Shard(i, 3)) for i in (1, 2, 3)]
-    first = merge(tmp_path / "out", parts[:2])
+    first = merge_runs(tmp_path / "out", parts[:2])
     assert first.missing()
-    whole = merge(tmp_path / "out", [parts[2], plain])
+    whole = merge_runs(tmp_path / "out", [parts[2], plain])
     assert not whole.missing()
-    assert compare(whole, plain) == []
+    assert compare_runs(whole, plain) == []
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -70,11 +74,11 @@ def test_two_results_of_one_trial_are_told_and_nothing_is_written(tmp_path: Path
     ns = trials[3].phases[2].ns
     samples.rewrite(path, lambda text: text.replace(str(ns), f"{ns}1", 1))
     with pytest.raises(Contradiction, match=r"phases\.transactions\.ns"):
-        merge(tmp_path / "out", [a, RunFolder(tmp_path / "b")])
+        merge_runs(tmp_path / "out", [a, RunFolder(tmp_path / "b")])
     assert not (tmp_path / "out").exists()
     before = contents(a.path)
     with pytest.raises(Contradiction):
-        merge(a.path, [RunFolder(tmp_path / "b")])
+        merge_runs(a.path, [RunFolder(tmp_path / "b")])
     assert contents(a.path) == before
 
 
@@ -82,7 +86,7 @@ def test_another_run_is_refused(tmp_path: Path) -> None:
     a = samples.folder(tmp_path / "a")
     b = samples.folder(tmp_path / "b", id="another")
     with pytest.raises(UsageError, match="is of another run"):
-        merge(tmp_path / "out", [a, b])
+        merge_runs(tmp_path / "out", [a, b])
     with pytest.raises(UsageError, match="not a run"):
-        merge(tmp_path / "out", [a, RunFolder(tmp_path / "nowhere")])
+        merge_runs(tmp_path / "out", [a, RunFolder(tmp_path / "nowhere")])
     assert not (tmp_path / "out").exists()

@@ -10,7 +10,7 @@ import pytest
 import samples
 
 from nandlab.results import naming
-from nandlab.trial.published import results
+from nandlab.trial.publishedrun import open_results
 
 
 def test_a_shipped_study_is_named_by_its_name(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_a_study_of_ones_own_is_named_by_its_file(
 
 
 def test_nothing_is_run_beside_a_figures_file() -> None:
-    found = results(Path("quickstart")).naming()
+    found = open_results(Path("quickstart")).naming()
     assert (found.again, found.cut) == (
         "nandlab run quickstart",
         "nandlab run quickstart --powercut",

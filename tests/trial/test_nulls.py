@@ -14,10 +14,10 @@ from test_measured import LIFE, LOAD, OWN, paths, put, told
 
 from nandlab import report
 from nandlab.base.console import Console
-from nandlab.report import takeaway, terminal
+from nandlab.report import exports, terminal
 from nandlab.results.folder import RunFolder
-from nandlab.results.measures import PerBlock
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import PerBlock
 
 BASES: dict[str, dict[str, Any]] = {"load": LOAD, "life": LIFE, "own": OWN}
 
@@ -38,8 +38,8 @@ def without(base: dict[str, Any]) -> dict[str, Trial]:
 def read_all(folder: RunFolder) -> None:
     """Everything that reads a run and makes no picture."""
     for form in ("csv", "markdown"):
-        assert takeaway.run(folder, form)
-    json.dumps([*terminal.as_json(folder)], allow_nan=False)
+        assert exports.export_run_figures(folder, form)
+    json.dumps([*terminal.list_trial_records(folder)], allow_nan=False)
     terminal.print_run(folder, Console(file=io.StringIO()), every=True)
 
 
@@ -59,7 +59,7 @@ def test_a_null_costs_no_more_than_its_own_trial(base: str, tmp_path: Path) -> N
             raise AssertionError(f"{what}: {type(e).__name__}: {e}") from e
     whole = samples.folder(tmp_path / "run", [*trials, right.knowing(right.sources)])
     read_all(whole)
-    assert report.write(whole).read_text().count("<h2") > 1
+    assert report.write_run_report(whole).read_text().count("<h2") > 1
 
 
 def test_counts_per_block_are_packed_and_written_as_they_were() -> None:

@@ -18,18 +18,18 @@ from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.gate import read_toml
 from nandlab.base.paths import CATALOG, ROOT, TARGET
 from nandlab.board import programs
-from nandlab.board.build import program
+from nandlab.board.build import build_program
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog.files import beside, load
+from nandlab.catalog.files import load_noun, use_project_beside
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.chip.image import decode
+from nandlab.chip.image import decode_image
 from nandlab.kit.root import Root
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
-from nandlab.trial import one, steps
+from nandlab.trial import execution, steps
 
 EXAMPLE = ROOT / "docs" / "examples" / "device"
 
@@ -42,7 +42,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def specs(project: Path) -> list[TrialSpec]:
-    return study.plan(study.read(project / "device.toml"))
+    return study.plan_trials(study.read_study_file(project / "device.toml"))
 
 
 def nandlab(project: Path, *words: str) -> str:
@@ -130,7 +130,7 @@ def test_power_is_cut_and_the_chip_is_kept(board: QemuBoard, project: Path) -> N
         (kept,) = trial.artefacts
         image = folder.artefact_path(kept.sha256).read_bytes()
         assert len(image) == kept.bytes
-        assert b"precious" in b"".join(b.cells for b in decode(image).blocks)
+        assert b"precious" in b"".join(b.cells for b in decode_image(image).blocks)
         cut, again = trial.phase("cut"), trial.phase("again")
         assert cut is not None and cut.chip is None
         assert again is not None and again.chip is not None and again.chip.reads > 0
@@ -177,7 +177,7 @@ values = { on = "relatime", off = "noatime" }
 @pytest.mark.board
 @pytest.mark.parametrize("fs", ["jffs2", "ubifs"])
 def test_a_state_of_the_free_bytes_is_what_the_free_bytes_allow(board: QemuBoard, fs: str) -> None:
-    words = read_toml(study.find("quickstart")) | {"board": board.machine.model.name}
+    words = read_toml(study.find_study("quickstart")) | {"board": board.machine.model.name}
     words["matrix"] |= {
         "workloads": [{"name": "ffsmark", "files": 20, "transactions": 20, "payload": "postmark"}],
         "filesystems": [{"name": fs, "compression": "none"}],
@@ -190,8 +190,8 @@ def test_a_state_of_the_free_bytes_is_what_the_free_bytes_allow(board: QemuBoard
         "seeds": [1],
     }
     words.pop("beside", None)
-    specs = study.plan(study.Study.model_validate(words))
-    found = [asyncio.run(one.run(spec, board, "t")) for spec in specs]
+    specs = study.plan_trials(study.Study.model_validate(words))
+    found = [asyncio.run(execution.run_trial(spec, board, "t")) for spec in specs]
     assert [t.error for t in found] == [None, None, None]
     assert [lock.doubts(t.warnings) for t in found] == [[], [], []]
     shares = {t.state.name: t.state.obtained for t in found}
@@ -208,7 +208,7 @@ def test_a_state_of_the_free_bytes_is_what_the_free_bytes_allow(board: QemuBoard
 
 @pytest.mark.board
 def test_an_aged_lifetime_really_ages(board: QemuBoard, tmp_path: Path) -> None:
-    words = read_toml(study.find("lifetime")) | {"board": board.machine.model.name}
+    words = read_toml(study.find_study("lifetime")) | {"board": board.machine.model.name}
     words.pop("beside")
     words["matrix"] |= {
         "workloads": [{"name": "lifetime", "rounds": 2, "files": 20, "transactions": 20}],
@@ -216,8 +216,8 @@ def test_an_aged_lifetime_really_ages(board: QemuBoard, tmp_path: Path) -> None:
         "states": [{"name": "aged", "valid": 0.3, "invalid": 0.1}],
         "seeds": [1],
     }
-    (spec,) = study.plan(study.Study.model_validate(words))
-    result = asyncio.run(one.run(spec, board, "t"))
+    (spec,) = study.plan_trials(study.Study.model_validate(words))
+    result = asyncio.run(execution.run_trial(spec, board, "t"))
     assert result.error is None
     assert result.state.obtained is not None
     assert result.state.obtained.valid == pytest.approx(0.3, abs=0.03)
@@ -227,26 +227,29 @@ def test_an_aged_lifetime_really_ages(board: QemuBoard, tmp_path: Path) -> None:
 
 def found(job: Job) -> dict[str, Path]:
     """The programs that a job names; their folders stand for them."""
-    return programs.of(job, lambda folder: folder)
+    return programs.build_job_programs(job, lambda folder: folder)
 
 
 @pytest.mark.board
 def test_a_program_is_built_when_a_job_names_it_and_not_before(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: Root
 ) -> None:
-    build = partial(program, tools)
+    build = partial(build_program, tools)
     monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path / "cache"))
-    job = steps.job(specs(project)[0])
+    job = steps.make_job(specs(project)[0])
     assert not (tmp_path / "cache").exists()
-    assert set(programs.of(job, build)) == {"journal", "settle"}
+    assert set(programs.build_job_programs(job, build)) == {"journal", "settle"}
     (project / "programs" / "journal" / "journal.c").write_text("int main(void) { return 1 }")
-    assert set(programs.of(job, build)) == {"journal", "settle"}  # a process builds each once
-    program.cache_clear()
+    assert set(programs.build_job_programs(job, build)) == {
+        "journal",
+        "settle",
+    }  # a process builds each once
+    build_program.cache_clear()
     with pytest.raises(NandlabError, match=r"journal\.c"):
-        programs.of(job, build)
+        programs.build_job_programs(job, build)
     shutil.rmtree(project / "programs")
     with pytest.raises(UsageError, match="no program 'journal'"):
-        programs.of(job, build)
+        programs.build_job_programs(job, build)
 
 
 def test_a_program_is_named_by_a_whole_word_of_a_command() -> None:
@@ -276,18 +279,18 @@ def test_a_step_brings_the_programs_that_its_workload_lists() -> None:
 def test_a_project_s_program_has_a_name_of_its_own(project: Path) -> None:
     (project / "programs" / "lib").mkdir()
     (project / "programs" / "lib" / "mine.c").write_text("")
-    assert "journal" in found(steps.job(specs(project)[0]))
+    assert "journal" in found(steps.make_job(specs(project)[0]))
     shutil.copytree(project / "programs" / "journal", project / "programs" / "settle")
     assert found(Job((Step("a", "true"),), home=project)) == {}
     with pytest.raises(UsageError, match=r"two programs are called settle: .*rename yours"):
-        found(steps.job(specs(project)[0]))
+        found(steps.make_job(specs(project)[0]))
 
 
 @pytest.mark.board
 def test_equal_sources_of_two_names_are_two_programs(project: Path, tools: Root) -> None:
     shutil.copytree(project / "programs" / "journal", project / "programs" / "mylog")
     job = Job((Step("a", "journal; mylog"),), home=project)
-    built = programs.of(job, partial(program, tools))
+    built = programs.build_job_programs(job, partial(build_program, tools))
     assert all(path.exists() and path.name == name for name, path in built.items())
     assert set(built) == {"journal", "mylog"}
 
@@ -300,11 +303,11 @@ def test_the_rules_of_the_build_are_part_of_what_is_built(
     shutil.copytree(TARGET, tmp_path / "target")
     monkeypatch.setattr("nandlab.board.build.TARGET", tmp_path / "target")
     folder = tmp_path / "target" / "programs" / "settle"
-    before = program(tools, folder).read_bytes()
+    before = build_program(tools, folder).read_bytes()
     rules = tmp_path / "target" / "programs" / "Makefile"
     rules.write_text(rules.read_text().replace("-O2", "-O0"))
-    program.cache_clear()
-    assert program(tools, folder).read_bytes() != before
+    build_program.cache_clear()
+    assert build_program(tools, folder).read_bytes() != before
 
 
 @pytest.mark.board
@@ -381,5 +384,5 @@ def test_a_list_that_cannot_be_is_refused(
         "{" + ", ".join(f"{k} = {json.dumps(v)}" for k, v in step.items()) + "}" for step in steps_
     )
     path.write_text(f'name = "bad"\nsummary = "s"\nsteps = [{listed}]\n')
-    with beside(project), pytest.raises(UsageError, match=said.replace("(", r"\(")):
-        load("workloads", "bad", WorkloadModel)
+    with use_project_beside(project), pytest.raises(UsageError, match=said.replace("(", r"\(")):
+        load_noun("workloads", "bad", WorkloadModel)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nandlab.base.paths import ROOT
-from nandlab.results.published import read
+from nandlab.results.figuresfile import read_figures_file
 
 FOLDER = ROOT / "docs/studies"
 ENDING = ".figures.json.xz"
@@ -52,14 +52,14 @@ def test_all_are_packed() -> None:
 
 @pytest.mark.parametrize("file", SHIPPED, ids=study_of)
 def test_a_file_tells_the_clean_commit_that_it_is_of(file: Path) -> None:
-    assert re.fullmatch("[0-9a-f]{12}", read(file).run.commit or "")
+    assert re.fullmatch("[0-9a-f]{12}", read_figures_file(file).run.commit or "")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_head_of_a_page_tells_the_commit_of_its_files(page: Path) -> None:
     before, _, _ = page.read_text().partition("\n## ")
     (line,) = HEAD.findall(before)
-    commits = {study_of(file): read(file).run.commit for file in files_of(page)}
+    commits = {study_of(file): read_figures_file(file).run.commit for file in files_of(page)}
     assert set(COMMIT.findall(line)) == set(commits.values())
     if len(set(commits.values())) > 1:
         for study, commit in commits.items():

@@ -14,11 +14,11 @@ import pytest
 from test_check import erases_once_more
 from veryboard import Place, made_older, placed, refused, ubifs_is_full, very_board
 
-from nandlab.analysis import steady
-from nandlab.analysis.named import names
-from nandlab.analysis.words import of
-from nandlab.results.published import shipped
-from nandlab.trial.published import KEPT, OLDER, PublishedRun
+from nandlab.analysis import wearsteadiness
+from nandlab.analysis.figurenames import list_figure_names
+from nandlab.analysis.workloadwords import make_words_for_trials
+from nandlab.results.figuresfile import list_shipped_figures
+from nandlab.trial.publishedrun import MISSING_NOTE, OLD_FILE_NOTE, PublishedRun
 
 STUDY = "small.toml"
 
@@ -49,9 +49,13 @@ def test_it_shows_every_figure_that_the_run_shows(place: Place) -> None:
 
 def test_it_tells_what_a_file_has_not(place: Place) -> None:
     file, board = place.published(), very_board()
-    assert KEPT in " ".join(place.nandlab(board, "show", file, "--format", "markdown").out.split())
-    assert KEPT not in place.nandlab(board, "show", place.run.path, "--format", "markdown").out
-    assert PublishedRun(file).notes == (KEPT,)
+    assert MISSING_NOTE in " ".join(
+        place.nandlab(board, "show", file, "--format", "markdown").out.split()
+    )
+    assert (
+        MISSING_NOTE not in place.nandlab(board, "show", place.run.path, "--format", "markdown").out
+    )
+    assert PublishedRun(file).notes == (MISSING_NOTE,)
 
 
 def test_what_is_to_be_tried_next_names_the_study_and_no_file(place: Place) -> None:
@@ -86,10 +90,10 @@ def test_an_older_file_is_told_with_the_catalog_of_today(place: Place) -> None:
     file = place.published()
     made_older(file)
     found = PublishedRun(file)
-    assert found.notes == (KEPT, OLDER)
+    assert found.notes == (MISSING_NOTE, OLD_FILE_NOTE)
     trial = next(found.trials())
     assert (trial.filesystem_title, trial.provenance) == ("JFFS2", {})
-    assert names([trial], of([trial]))
+    assert list_figure_names([trial], make_words_for_trials([trial]))
     compared = place.nandlab(very_board(), "compare", file, place.run.path)
     assert compared.status == 0, compared
 
@@ -198,15 +202,15 @@ def test_the_demo_s_published_answer_fits_a_screen_and_its_wear_is_known(place: 
     assert told.status == 0
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 80
-    trials = [*PublishedRun(shipped()["quickstart"]).trials()]
+    trials = [*PublishedRun(list_shipped_figures()["quickstart"]).trials()]
     assert {t.filesystem for t in trials} == {"jffs2", "ubifs", "yaffs2", "nftl-fat32"}
     assert all(t.ok for t in trials)
-    assert steady.short(trials) is None
+    assert wearsteadiness.find_worst_unsteadiness(trials) is None
 
 
 @pytest.mark.parametrize("study", ["quickstart", "boot-2026", "thesis-2007-ram"])
 def test_a_shipped_file_is_read_whole(study: str) -> None:
-    found = PublishedRun(shipped()[study])
+    found = PublishedRun(list_shipped_figures()[study])
     head = found.head()
     trials = list(found.trials())
     assert [t.id for t in trials] == [i for i in head.trials if i not in found.missing()]

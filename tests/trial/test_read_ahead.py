@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from test_run import TEXT, execute, fake
 
-from nandlab.analysis import figures, words
+from nandlab.analysis import figures, workloadwords
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import ROOT
-from nandlab.board.fake import Answer
+from nandlab.board.fake import FakeResult
 from nandlab.board.job import Job
-from nandlab.measure import every
+from nandlab.measure import instruments
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.published import read
-from nandlab.trial.steps import job
+from nandlab.results.figuresfile import read_figures_file
+from nandlab.trial.steps import make_job
 
 FILES = ("quickstart", "ffsmark-2015")
 TWICE = """
@@ -40,13 +40,13 @@ def planned(folder: Path, value: str, workload: str = "ffsmark") -> list[TrialSp
         text = text.replace('"aged", valid = 0.5, invalid = 0.25, mix = 1', '"fresh"')
     folder.mkdir(exist_ok=True)
     (folder / "s.toml").write_text(text)
-    return study.plan(study.read(folder / "s.toml"))
+    return study.plan_trials(study.read_study_file(folder / "s.toml"))
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_no_id_of_a_published_trial_has_changed(file: str) -> None:
-    ids = read(ROOT / f"docs/studies/{file}.figures.json.xz").run.trials
-    assert [s.id for s in study.plan(study.read(study.find(file)))] == ids
+    ids = read_figures_file(ROOT / f"docs/studies/{file}.figures.json.xz").run.trials
+    assert [s.id for s in study.plan_trials(study.read_study_file(study.find_study(file)))] == ids
 
 
 def test_a_number_and_its_text_are_one_trial(tmp_path: Path) -> None:
@@ -79,19 +79,19 @@ def test_every_mount_of_a_list_of_steps_sets_it(tmp_path: Path) -> None:
     (tmp_path / "catalog/workloads").mkdir(parents=True)
     (tmp_path / "catalog/workloads/twice.toml").write_text(TWICE)
     (spec, _) = planned(tmp_path, "64", "twice")
-    mounts = [s for s in job(spec).steps if s.command.startswith("mount -t jffs2")]
+    mounts = [s for s in make_job(spec).steps if s.command.startswith("mount -t jffs2")]
     assert len(mounts) == 2
     assert all(s.command.count("echo 64 > /sys/class/bdi/mtd-0/") == 1 for s in mounts)
     (left, _) = planned(tmp_path, "", "twice")
-    mounts = [s for s in job(left).steps if s.command.startswith("mount -t jffs2")]
+    mounts = [s for s in make_job(left).steps if s.command.startswith("mount -t jffs2")]
     assert {s.command for s in mounts} == {"mount -t jffs2 -o rw mtd0 /mnt"}
 
 
 def test_the_result_tells_what_the_mount_read_back(tmp_path: Path) -> None:
-    told = fake(mount=Answer("read_ahead_kib 128\n"))
+    told = fake(mount=FakeResult("read_ahead_kib 128\n"))
     (t,) = execute(tmp_path / "a", told, planned(tmp_path / "a", "128")[:1])
     assert t.measured["read_ahead"] == {"kib": 128}
-    figure = figures.find("read_ahead.kib", words.of([t]))
+    figure = figures.find_figure("read_ahead.kib", workloadwords.make_words_for_trials([t]))
     assert (figure(t), figure.form(128), figure.better) == (128, "128", "")
     (t,) = execute(tmp_path / "b", fake(), planned(tmp_path / "b", "")[:1])
     assert "read_ahead" not in t.measured
@@ -110,13 +110,13 @@ def test_mounts_that_differ_are_not_measured(tmp_path: Path) -> None:
     (tmp_path / "catalog/workloads").mkdir(parents=True)
     (tmp_path / "catalog/workloads/twice.toml").write_text(TWICE)
     specs = planned(tmp_path, "64", "twice")[:1]
-    said: Callable[[Job], Answer] = lambda job: Answer("read_ahead_kib 60\n")  # noqa: E731
-    board = fake(first=Answer("read_ahead_kib 64\n"))
-    board.answers |= {"again": said, "unmount-at-end": Answer()}
+    said: Callable[[Job], FakeResult] = lambda job: FakeResult("read_ahead_kib 60\n")  # noqa: E731
+    board = fake(first=FakeResult("read_ahead_kib 64\n"))
+    board.answers |= {"again": said, "unmount-at-end": FakeResult()}
     (t,) = execute(tmp_path, board, specs)
     assert t.error == "the mounts differ in read_ahead_kib: first 64, again 60"
 
 
 def test_figures_know_every_instrument() -> None:
-    known = {*figures.INSTRUMENTS, *figures.FAMILIES}
-    assert {i.name for i in every.INSTRUMENTS} <= known
+    known = {*figures.INSTRUMENT_QUANTITIES, *figures.FIGURE_FAMILIES}
+    assert {i.name for i in instruments.INSTRUMENTS} <= known

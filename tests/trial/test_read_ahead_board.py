@@ -14,9 +14,9 @@ from smalltrial import CHIP, WRITABLE, spec
 
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog.option import Number
+from nandlab.catalog.option import OptionNumber
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.trial import medium, one
+from nandlab.trial import execution, mediumsteps
 from nandlab.trial import steps as trial
 
 pytestmark = pytest.mark.board
@@ -27,7 +27,7 @@ A_FILE = f"dd if=/dev/urandom of=/mnt/x bs=4096 count={PAGES} 2> /dev/null && sy
 A_PAGE = "dd if=/mnt/x of=/dev/null bs=4096 count=1 2> /dev/null"
 
 
-def number(made: TrialSpec) -> Number:
+def number(made: TrialSpec) -> OptionNumber:
     found = made.filesystem.options["read_ahead"].number
     assert found is not None
     return found
@@ -39,17 +39,17 @@ def read_a_page(made: TrialSpec) -> list[Step]:
     The directory is read before the counting.
     """
     return [
-        *trial.setup(made),
+        *trial.make_mounted_steps(made),
         Step("file", A_FILE),
         Step("value", f"cat {number(made).file}"),
-        medium.unmount(made),
-        medium.mount(made, "again"),
+        mediumsteps.make_unmount_step(made),
+        mediumsteps.make_mount_step(made, "again"),
         Step("value-again", f"cat {number(made).file}"),
         Step("list", "ls -l /mnt"),
         Step("before", f"cat {COUNTERS}"),
         Step("page", A_PAGE),
         Step("after", f"cat {COUNTERS}"),
-        medium.unmount(made, "unmount-again"),
+        mediumsteps.make_unmount_step(made, "unmount-again"),
         UNLOAD,
     ]
 
@@ -89,7 +89,7 @@ def test_a_value_is_taken_by_every_mount_and_told(
     looked = reading(name)["128"]
     assert (looked["value"].stdout, looked["value-again"].stdout) == ("128\n", "128\n")
     made = spec(board, name, read_ahead="128")
-    result = asyncio.run(one.run(made, board, "t"))
+    result = asyncio.run(execution.run_trial(made, board, "t"))
     assert (result.status, result.measured["read_ahead"]) == ("ok", {"kib": 128})
 
 
@@ -108,7 +108,7 @@ def test_what_the_kernel_took_instead_is_told(board: QemuBoard) -> None:
     """6 KiB is no whole page: the kernel makes 4 of it."""
     made = spec(board, "jffs2")
     command = number(made).command("read_ahead", "6").format(**made.words())
-    step = Step("mount", f"{medium.mount(made).command} && {command}")
-    failed = asyncio.run(board.run(Job((*trial.made(made), step)))).failed()
+    step = Step("mount", f"{mediumsteps.make_mount_step(made).command} && {command}")
+    failed = asyncio.run(board.run(Job((*trial.make_filesystem_steps(made), step)))).failed()
     assert failed is not None
     assert "read_ahead = 6: the kernel took 4 KiB instead: /sys/" in failed.failure()

@@ -16,12 +16,12 @@ from chipsteps import numbers, run
 from yaffs2steps import LOAD, SIM, load, mount
 
 from nandlab.analysis import readpoints
-from nandlab.analysis.readahead import PAGE, Access, OpenFile
-from nandlab.analysis.readrules import rule_of_kernel
+from nandlab.analysis.readahead import CACHE_PAGE_BYTES, OpenFile, ReadAccess
+from nandlab.analysis.readrules import find_rule_of_kernel
 from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load as catalog
+from nandlab.catalog.files import load_noun as catalog
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(900)]
 LONG = pytest.mark.long
@@ -62,27 +62,29 @@ def points(file_bytes: int) -> list[dict[str, Any]]:
         for pattern in ("sequential", "random_replace", "random_unaligned")
         for count, size in ((8, 4096), (256, 4096), (64, 2048), (60, 10000), (13, 143360))
         for access in ("read", "mmap")
-        if access == "read" or (size == PAGE and pattern != "random_unaligned")
+        if access == "read" or (size == CACHE_PAGE_BYTES and pattern != "random_unaligned")
     ]
     many = [("random_replace", count) for count in (512, 1024, 1280)]
-    made += [{"pattern": p, "count": n, "size": PAGE, "access": "read"} for p, n in many]
+    made += [
+        {"pattern": p, "count": n, "size": CACHE_PAGE_BYTES, "access": "read"} for p, n in many
+    ]
     return [point | {"file_bytes": file_bytes, "advice": "none"} for point in made]
 
 
 def calls(point: dict[str, Any], seed: int) -> bytes:
     verb = {"read": "read", "mmap": "map"}[point["access"]]
-    requests = readpoints.requests(point, point["file_bytes"], seed)
+    requests = readpoints.list_point_requests(point, point["file_bytes"], seed)
     return " ".join(["filecalls /mnt/f", *(f"{verb}:1:{o}:{n}" for o, n in requests)]).encode()
 
 
 def modelled(point: dict[str, Any], seed: int, kib: int, kernel: str) -> int:
     """Flash reads; filecalls maps each request by itself."""
-    file = OpenFile(point["file_bytes"], kib, rule_of_kernel(kernel))
-    access: Access = point["access"]
-    for request in readpoints.requests(point, point["file_bytes"], seed):
+    file = OpenFile(point["file_bytes"], kib, find_rule_of_kernel(kernel))
+    access: ReadAccess = point["access"]
+    for request in readpoints.list_point_requests(point, point["file_bytes"], seed):
         file.map_again()
         file.request(*request, access)
-    return readpoints.Expected(file.bytes, tuple(file.read)).flash(FLASH_PAGE)
+    return readpoints.ModelledReads(file.bytes, tuple(file.read)).flash(FLASH_PAGE)
 
 
 def test_the_model_reads_what_the_kernel_reads(of_kernel: QemuBoard) -> None:
@@ -113,7 +115,7 @@ def test_the_model_reads_what_the_kernel_reads(of_kernel: QemuBoard) -> None:
 
 def sweep(file_bytes: int) -> str:
     """Every pattern, access and advice, as readbench.cfg has points."""
-    half = file_bytes // PAGE // 3
+    half = file_bytes // CACHE_PAGE_BYTES // 3
     counts = ((8, 4096), (min(256, half), 4096), (100, 10000), (200, 2048))
     patterns = ("sequential", "backward", "random", "random_replace", "random_unaligned")
     ways = [("read", advice) for advice in ADVICE_OF_READS] + [("pread", "none")]
@@ -145,7 +147,7 @@ def test_the_points_of_readbench(of_kernel: QemuBoard, kib: int, file_bytes: int
     kernel, told = record["mount"].stdout, json.loads(record["run"].stdout)
     found = {}
     for phase in told["phases"][1:]:
-        said = readpoints.expected(phase["at"], seed, kib, rule_of_kernel(kernel))
+        said = readpoints.model_point_reads(phase["at"], seed, kib, find_rule_of_kernel(kernel))
         name = f"{phase['name']} {phase['at']}"
         found[name] = (phase["chip"]["reads"], said.flash(FLASH_PAGE))
     judge(found)

@@ -13,9 +13,9 @@ from smalltrial import skip_where_refused
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.measures import Phase
 from nandlab.results.record import Trial
-from nandlab.trial import one
+from nandlab.results.recordparts import Phase
+from nandlab.trial import execution
 
 pytestmark = pytest.mark.board
 
@@ -46,12 +46,12 @@ def spec(
             "seeds": [1],
         },
     }
-    (made,) = study.plan(study.Study.model_validate(words))
+    (made,) = study.plan_trials(study.Study.model_validate(words))
     return skip_where_refused(made, board)
 
 
 def run(board: QemuBoard, made: TrialSpec) -> Trial:
-    trial = asyncio.run(one.run(made, board, "t"))
+    trial = asyncio.run(execution.run_trial(made, board, "t"))
     assert trial.error is None
     assert lock.doubts(trial.warnings) == []
     return trial
@@ -171,7 +171,7 @@ def test_heads_of_a_pool_are_read_file_by_file(board: QemuBoard) -> None:
 
 def test_a_file_that_does_not_fit_fails_the_trial_with_the_reason(board: QemuBoard) -> None:
     made = spec(board, "yaffs2", "8x4K seq", file_bytes=16 * MIB - 4096)
-    trial = asyncio.run(one.run(made, board, "t"))
+    trial = asyncio.run(execution.run_trial(made, board, "t"))
     assert trial.status == "trial_failed"
     assert trial.error is not None
     assert f"the files do not fit: of {16 * MIB - 4096} bytes" in trial.error

@@ -14,7 +14,7 @@ from nandlab.board.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
-from nandlab.trial import one
+from nandlab.trial import execution
 
 pytestmark = pytest.mark.board
 
@@ -52,12 +52,12 @@ def planned(
         },
         **more,
     }
-    (spec,) = study.plan(study.Study.model_validate(told))
+    (spec,) = study.plan_trials(study.Study.model_validate(told))
     return skip_where_refused(spec, board)
 
 
 def run(board: QemuBoard, spec: TrialSpec) -> Trial:
-    found = asyncio.run(one.run(spec, board, "t"))
+    found = asyncio.run(execution.run_trial(spec, board, "t"))
     assert found.error is None
     return found
 

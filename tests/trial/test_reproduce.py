@@ -26,17 +26,17 @@ from veryboard import (
     very_board,
 )
 
-from nandlab.analysis.compare import compare
-from nandlab.analysis.expected import ExpectedFigures
+from nandlab.analysis.baselines import FiguresBaseline
+from nandlab.analysis.compare import compare_runs
 from nandlab.base import gate
-from nandlab.base.digest import digest
+from nandlab.base.digest import digest_value
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import parse
-from nandlab.catalog.files import place as place_of
+from nandlab.catalog.files import find_noun_file as place_of
+from nandlab.catalog.files import read_noun_file
 from nandlab.plan import study
+from nandlab.results.figuresfile import FiguresFile, read_figures_file
 from nandlab.results.folder import RunFolder
-from nandlab.results.published import Published, read
-from nandlab.trial import run as runner
+from nandlab.trial import runner
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_the_same_board_gives_the_same_and_every_trial_is_run(place: Place, of: 
     assert len(board.jobs) == 4
     again = RunFolder(Path("results/reproduced/small") / place.run.head().id)
     fits("reproduced", (again.path / "reproduced.json").read_text())
-    assert compare(place.run, again) == []
+    assert compare_runs(place.run, again) == []
     assert not Path("results/store").exists()
 
 
@@ -67,7 +67,7 @@ def test_the_board_is_made_from_what_the_run_tells_of_it(place: Place, of: str) 
     own.parent.mkdir(parents=True)
     text = place_of("boards", "apf27").read_text().replace('"apf27"', '"mine"', 1)
     own.write_text(text.replace("ram_mib = 128", "ram_mib = 300"))
-    mine = parse(own, BoardModel)
+    mine = read_noun_file(own, BoardModel)
     board = very_board()
     board.made_of["board"] = mine.model_dump(exclude={"summary"})
     place.ran(board, TEXT.replace('"apf27"', '"mine"', 1))
@@ -96,7 +96,7 @@ def test_only_what_the_run_has_finished_is_run(place: Place) -> None:
     unfinished = place.run.head().trials[3]
     place.run.trial_path(unfinished).unlink()
     path, board = place.published(), very_board()
-    assert len(ExpectedFigures(path).keys) == 3
+    assert len(FiguresBaseline(path).keys) == 3
     assert place.nandlab(board, "reproduce", path).err.endswith("no difference: 3 trials\n")
     assert len(board.jobs) == 3
     said = refused(place.nandlab(board, "reproduce", path, "--trial", unfinished))
@@ -174,12 +174,12 @@ def test_a_changed_digit_in_any_figure_of_the_file_is_found_and_named(place: Pla
         right = at[last]
         at[last] = right + 1
         path.write_text(json.dumps(told))
-        (found,) = ExpectedFigures(path).differences(again)
+        (found,) = FiguresBaseline(path).differences(again)
         assert found.path == f"trials.{again.id}.{dotted(trial, where)}"
         assert (found.a, found.b) == (right + 1, right)
         at[last] = right
     path.write_text(json.dumps(told))
-    assert ExpectedFigures(path).differences(again) == []
+    assert FiguresBaseline(path).differences(again) == []
 
 
 @pytest.mark.parametrize("gone", ["chip", "sync_ns"])
@@ -422,7 +422,7 @@ def test_a_figures_file_tells_what_is_left_out_and_why(place: Place) -> None:
     assert (ended.status, path) == (0, "file")
     assert head == "2 of 4 trials failed and are left out:"
     assert reason.startswith("  2: trial_failed: ") and FULL in reason
-    published = Published.model_validate_json(Path("file").read_bytes())
+    published = FiguresFile.model_validate_json(Path("file").read_bytes())
     assert published.text() == Path("file").read_text()
     trials = list(place.run.trials())
     assert [t.id for t in published.trials] == [t.id for t in trials if t.ok]
@@ -459,7 +459,7 @@ def test_the_same_run_gives_the_same_bytes_a_line_for_each_trial(place: Place) -
     for trial in place.run.head().trials:
         (line,) = (one for one in lines if one.startswith(f'{{"id":"{trial}"'))
         assert len(line) < 3000
-    assert Published.model_validate_json(content).text().encode() == content
+    assert FiguresFile.model_validate_json(content).text().encode() == content
 
 
 def test_a_packed_file_is_read_as_the_plain_one(place: Place) -> None:
@@ -469,7 +469,7 @@ def test_a_packed_file_is_read_as_the_plain_one(place: Place) -> None:
         ended = place.nandlab(very_board(), "publish", place.run.path, "-o", packed)
         assert (ended.status, ended.out) == (0, f"{packed}\n")
         assert lzma.decompress(packed.read_bytes()) == plain.read_bytes()
-    assert read(packed) == read(plain)
+    assert read_figures_file(packed) == read_figures_file(plain)
     assert place.nandlab(very_board(), "reproduce", packed).err.endswith(
         "no difference: 4 trials\n"
     )
@@ -495,7 +495,7 @@ def test_a_figures_file_that_cannot_be_written_is_told(place: Place) -> None:
 @pytest.mark.parametrize("commit", [COMMIT, None, f"{COMMIT}-dirty"])
 def test_publishing_what_no_commit_has_is_told(place: Place, commit: str | None) -> None:
     place.elsewhere("own")
-    place.monkeypatch.setattr(runner, "commit", lambda: commit)
+    place.monkeypatch.setattr(runner, "find_commit", lambda: commit)
     place.ran(very_board())
     ended = place.nandlab(very_board(), "publish", place.run.path, "-o", "file")
     assert (ended.status, ended.out) == (0, "file\n")
@@ -511,8 +511,8 @@ def test_publishing_what_no_commit_has_is_told(place: Place, commit: str | None)
 def test_a_head_tells_the_commit_and_it_is_no_part_of_its_id(place: Place) -> None:
     head = place.run.head()
     assert head.commit == COMMIT
-    assert head.board_id == digest(head.provenance)[:12]
-    place.monkeypatch.setattr(runner, "commit", lambda: "another")
-    made = study.read(place.folder / "small.toml")
-    other = runner.head(made, study.plan(made), very_board())
+    assert head.board_id == digest_value(head.provenance)[:12]
+    place.monkeypatch.setattr(runner, "find_commit", lambda: "another")
+    made = study.read_study_file(place.folder / "small.toml")
+    other = runner.make_head(made, study.plan_trials(made), very_board())
     assert (other.id, other.commit) == (head.id, "another")

@@ -10,26 +10,26 @@ import pytest
 from test_run import TEXT, fake
 
 from nandlab.analysis import figures
-from nandlab.analysis.words import said
-from nandlab.board.fake import Answer
+from nandlab.analysis.workloadwords import make_words_from_file
+from nandlab.board.fake import FakeResult
 from nandlab.measure.restart import DONE, NAME, STEP
 from nandlab.plan import study
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.measures import Doubt
 from nandlab.results.record import Trial
-from nandlab.trial import one
-from nandlab.trial.steps import CHIP_SAVED, job
+from nandlab.results.recordparts import Doubt
+from nandlab.trial import execution
+from nandlab.trial.steps import SAVE_CHIP_STEP, make_job
 
 
 @pytest.fixture
 def spec() -> TrialSpec:
-    first = study.plan(Study.model_validate(tomllib.loads(TEXT)))[0]
+    first = study.plan_trials(Study.model_validate(tomllib.loads(TEXT)))[0]
     return first.model_copy(update={"measure": [NAME]})
 
 
-def trial(spec: TrialSpec, answer: Answer) -> Trial:
-    return asyncio.run(one.run(spec, fake(**{STEP: answer}), "study"))
+def trial(spec: TrialSpec, answer: FakeResult) -> Trial:
+    return asyncio.run(execution.run_trial(spec, fake(**{STEP: answer}), "study"))
 
 
 def doubts(trial: Trial) -> list[Doubt]:
@@ -37,18 +37,18 @@ def doubts(trial: Trial) -> list[Doubt]:
 
 
 def test_its_step_comes_when_all_else_is_over_and_changes_no_other(spec: TrialSpec) -> None:
-    plain = job(spec.model_copy(update={"measure": []})).steps
-    with_space = job(spec.model_copy(update={"measure": ["space", NAME]})).steps
-    steps = job(spec).steps
+    plain = make_job(spec.model_copy(update={"measure": []})).steps
+    with_space = make_job(spec.model_copy(update={"measure": ["space", NAME]})).steps
+    steps = make_job(spec).steps
     assert [s for s in steps if s.name != STEP] == list(plain)
     assert [s.name for s in steps][-3:] == ["unmount", STEP, "kernel-log"]
-    assert [s.name for s in with_space][-4:] == ["unmount", CHIP_SAVED, STEP, "kernel-log"]
+    assert [s.name for s in with_space][-4:] == ["unmount", SAVE_CHIP_STEP, STEP, "kernel-log"]
 
 
 def test_its_figure_is_the_time_of_mount_and_synced_write(spec: TrialSpec) -> None:
-    told = trial(spec, Answer(f"{DONE}\n"))
+    told = trial(spec, FakeResult(f"{DONE}\n"))
     ns = told.measured[NAME]["durable_ns"]
-    figure = figures.find("ready.durable", said(spec.workload))
+    figure = figures.find_figure("ready.durable", make_words_from_file(spec.workload))
     assert ns > 0
     assert (figure(told), figure.quantity.name, figure.better) == (ns, "time", "less")
     assert STEP not in [s.name for s in told.steps]
@@ -56,7 +56,7 @@ def test_its_figure_is_the_time_of_mount_and_synced_write(spec: TrialSpec) -> No
 
 
 def test_a_write_that_fails_is_a_doubt_and_all_else_stands(spec: TrialSpec) -> None:
-    told = trial(spec, Answer(stderr="no space left on device"))
+    told = trial(spec, FakeResult(stderr="no space left on device"))
     (doubt,) = doubts(told)
     assert told.ok and told.phases and NAME not in told.measured
     assert (doubt.code, doubt.text) == ("restart_failed", "no space left on device")

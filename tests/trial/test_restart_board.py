@@ -9,7 +9,7 @@ import pytest
 import smalltrial
 
 from nandlab.board.qemu import QemuBoard
-from nandlab.trial import one
+from nandlab.trial import execution
 
 pytestmark = pytest.mark.board
 LONG_NS = 5_000_000_000
@@ -18,7 +18,7 @@ LONG_NS = 5_000_000_000
 @pytest.mark.parametrize("fs", smalltrial.WRITABLE)
 def test_a_record_is_on_flash_when_the_step_ends(board: QemuBoard, fs: str) -> None:
     spec = smalltrial.spec(board, fs).model_copy(update={"measure": ["restart"]})
-    found = asyncio.run(one.run(spec, board, "t"))
+    found = asyncio.run(execution.run_trial(spec, board, "t"))
     told = found.measured["restart"]
     assert (found.error, found.warnings) == (None, [])
     assert told["programs"] >= 1

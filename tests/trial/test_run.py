@@ -12,19 +12,18 @@ from typing import Any
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.board.fake import Answer, FakeBoard
+from nandlab.board.fake import FakeBoard, FakeResult
 from nandlab.board.job import Job
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.cli.progress import Pace, Silent, in_words
+from nandlab.cli.progress import PaceEstimate, SilentWatcher, format_time_left
 from nandlab.plan import study
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import WARNINGS, Trial
-from nandlab.trial import one, outcome
-from nandlab.trial import run as runner
-from nandlab.trial.steps import job
+from nandlab.trial import execution, outcome, runner
+from nandlab.trial.steps import make_job
 
 PHASES = ("creation", "transactions", "deletion")
 OPERATIONS = ("create", "read", "append", "delete")
@@ -59,32 +58,37 @@ LOG = (
 
 @pytest.fixture
 def specs(tmp_path: Path) -> list[TrialSpec]:
-    return study.plan(read(tmp_path))
+    return study.plan_trials(read(tmp_path))
 
 
 def read(folder: Path) -> Study:
     path = folder / "small.toml"
     path.write_text(TEXT)
-    return study.read(path)
+    return study.read_study_file(path)
 
 
-def fake(**answers: Answer) -> FakeBoard:
+def fake(**answers: FakeResult) -> FakeBoard:
     given = {
         **{
-            name: Answer() for name in ("load", "modules", "format", "mount", "counters", "unmount")
+            name: FakeResult()
+            for name in ("load", "modules", "format", "mount", "counters", "unmount")
         },
-        "settle": Answer('{"settled":true}\n'),
-        "fill": Answer(f"{json.dumps(FILLED)}\n"),
-        "workload": Answer(f"Some report\n{json.dumps(MEASURED)}\n"),
-        "kernel-log": Answer(),
+        "settle": FakeResult('{"settled":true}\n'),
+        "fill": FakeResult(f"{json.dumps(FILLED)}\n"),
+        "workload": FakeResult(f"Some report\n{json.dumps(MEASURED)}\n"),
+        "kernel-log": FakeResult(),
     }
     return FakeBoard(answers={**given, **answers})
 
 
 def execute(tmp_path: Path, board: FakeBoard, specs: list[TrialSpec]) -> list[Trial]:
     tmp_path.mkdir(exist_ok=True)
-    folder = runner.open_folder(runner.head(read(tmp_path), specs, board), tmp_path / "run")
-    asyncio.run(runner.execute(folder, specs, board, runner.Here(board, 2), Silent()))
+    folder = runner.open_run_folder(
+        runner.make_head(read(tmp_path), specs, board), tmp_path / "run"
+    )
+    asyncio.run(
+        runner.run_trials(folder, specs, board, runner.LocalEngine(board, 2), SilentWatcher())
+    )
     return list(folder.trials())
 
 
@@ -109,9 +113,9 @@ def test_what_takes_long_to_read_keeps_no_other_trial_waiting(
 
     def slowly(*given: Any) -> Any:
         both.wait(timeout=60)
-        return outcome.outcome(*given)
+        return outcome.make_outcome(*given)
 
-    monkeypatch.setattr(one, "outcome", slowly)
+    monkeypatch.setattr(execution, "make_outcome", slowly)
     assert all(t.ok for t in execute(tmp_path, fake(), specs[:2]))
 
 
@@ -126,7 +130,7 @@ def test_the_state_is_what_the_chip_holds_when_the_load_begins(
 ) -> None:
     """The file system has erased invalid blocks since the fill looked."""
     filled = f"{json.dumps(FILLED)}\n"
-    (t,) = execute(tmp_path, fake(fill=Answer(filled, counts=counts(5, 600))), specs[:1])
+    (t,) = execute(tmp_path, fake(fill=FakeResult(filled, counts=counts(5, 600))), specs[:1])
     assert t.state.obtained is not None
     assert t.state.obtained.programmed == 0.6
     assert t.state.obtained.valid == 0.51
@@ -134,17 +138,17 @@ def test_the_state_is_what_the_chip_holds_when_the_load_begins(
     assert [w.text for w in t.warnings if w.code == "state_missed"] == [
         "invalid data: 25.0% asked, 9.0% on the chip when the load began"
     ]
-    still = fake(fill=Answer(filled, counts=counts(5, 720)))
+    still = fake(fill=FakeResult(filled, counts=counts(5, 720)))
     (t,) = execute(tmp_path / "still", still, specs[:1])
     assert t.state.obtained is not None and t.state.obtained.invalid == 0.21
 
 
 def test_each_step_has_what_the_chip_did_in_it(tmp_path: Path, specs: list[TrialSpec]) -> None:
     answers = {
-        "load": Answer(counts=counts(0, 0)),
-        "mount": Answer(counts=counts(1, 0)),
-        "settle": Answer('{"settled":true}\n', counts=counts(1, 0)),
-        "fill": Answer(f"{json.dumps(FILLED)}\n", counts=counts(11, 720)),
+        "load": FakeResult(counts=counts(0, 0)),
+        "mount": FakeResult(counts=counts(1, 0)),
+        "settle": FakeResult('{"settled":true}\n', counts=counts(1, 0)),
+        "fill": FakeResult(f"{json.dumps(FILLED)}\n", counts=counts(11, 720)),
     }
     (t,) = execute(tmp_path, fake(**answers), specs[:1])
     did = {s.name: s.chip and s.chip.reads for s in t.steps}
@@ -162,11 +166,11 @@ def test_each_step_has_the_reads_that_the_page_register_answered(
         return f"{counts(n, 720)}buffer_hits {n}\n"
 
     answers = {
-        "load": Answer(counts=hits(2)),
-        "modules": Answer(counts=hits(2)),
-        "mount": Answer(counts=hits(7)),
-        "settle": Answer('{"settled":true}\n', counts=hits(1)),
-        "fill": Answer(f"{json.dumps(FILLED)}\n", counts=counts(1, 720)),
+        "load": FakeResult(counts=hits(2)),
+        "modules": FakeResult(counts=hits(2)),
+        "mount": FakeResult(counts=hits(7)),
+        "settle": FakeResult('{"settled":true}\n', counts=hits(1)),
+        "fill": FakeResult(f"{json.dumps(FILLED)}\n", counts=counts(1, 720)),
     }
     (t,) = execute(tmp_path, fake(**answers), specs[:1])
     did = {s.name: s.register_hits for s in t.steps}
@@ -184,19 +188,19 @@ def test_what_is_only_told_of_a_board_is_with_the_trial_and_not_in_its_key(
     assert one.virtual.controller is not None
     assert told.about("controller") == one.virtual.controller.model_dump()
     assert older.about("controller") == {}
-    assert runner.key(one, fake()) == runner.key(bare, fake())
+    assert runner.hash_trial(one, fake()) == runner.hash_trial(bare, fake())
 
 
 def test_the_latencies_asked_for_reach_the_chip_and_the_result(
     tmp_path: Path, specs: list[TrialSpec]
 ) -> None:
-    chip = catalog.load("chips", "NAND256W3A", ChipModel)
+    chip = catalog.load_noun("chips", "NAND256W3A", ChipModel)
     (typical, maximum) = (
         specs[0].model_copy(update={"chip": chip, "latency": which})
         for which in ("typical", "maximum")
     )
-    assert " t_r_ns=12000 t_prog_ns=200000 t_bers_ns=2000000 " in job(typical).steps[0].command
-    assert " t_r_ns=12000 t_prog_ns=500000 t_bers_ns=3000000 " in job(maximum).steps[0].command
+    assert " t_r_ns=12000 t_prog_ns=200000 t_bers_ns=2000000 " in make_job(typical).steps[0].command
+    assert " t_r_ns=12000 t_prog_ns=500000 t_bers_ns=3000000 " in make_job(maximum).steps[0].command
     results = execute(tmp_path, fake(), [typical, maximum])
     assert [t.chip.latency for t in results] == ["typical", "maximum"]
 
@@ -204,7 +208,7 @@ def test_the_latencies_asked_for_reach_the_chip_and_the_result(
 def test_a_failed_step_is_a_failed_trial_with_its_reason(
     tmp_path: Path, specs: list[TrialSpec]
 ) -> None:
-    board = fake(workload=Answer(stderr="ffsmark: disk full\n", rc=1))
+    board = fake(workload=FakeResult(stderr="ffsmark: disk full\n", rc=1))
     trials = execute(tmp_path, board, specs[:1])
     assert trials[0].status == "trial_failed"
     assert trials[0].error == "step workload exited with 1: ffsmark: disk full"
@@ -222,7 +226,7 @@ def test_a_lost_board_is_a_result_and_the_run_goes_on(
 
 
 def test_the_kernels_warnings_of_this_job_are_kept(tmp_path: Path, specs: list[TrialSpec]) -> None:
-    board = fake(**{"kernel-log": Answer(LOG)})
+    board = fake(**{"kernel-log": FakeResult(LOG)})
     (trial,) = execute(tmp_path, board, specs[:1])
     assert trial.kernel_log == ["[    9.6] jffs2: oops", "[   10.0] worse"]
     assert "kernel_log" in [w.code for w in trial.warnings]
@@ -230,18 +234,20 @@ def test_the_kernels_warnings_of_this_job_are_kept(tmp_path: Path, specs: list[T
 
 def test_what_is_no_text_is_kept_in_a_form_that_is(tmp_path: Path, specs: list[TrialSpec]) -> None:
     said = b"<4>[    9.6] jffs2: \xc3\xa9 \xff\n".decode(errors="surrogateescape")
-    board = fake(**{"kernel-log": Answer(said), "workload": Answer(stderr="no \udcff", rc=1)})
+    board = fake(
+        **{"kernel-log": FakeResult(said), "workload": FakeResult(stderr="no \udcff", rc=1)}
+    )
     (trial,) = execute(tmp_path, board, specs[:1])
     assert trial.kernel_log == ["[    9.6] jffs2: é \\xff"]
     assert trial.error == "step workload exited with 1: no \\xff"
     counters = next(s for s in specs if s.filesystem.name == "ubifs")
-    board = fake(counters=Answer("a\udcff 7\n"))
+    board = fake(counters=FakeResult("a\udcff 7\n"))
     (trial,) = execute(tmp_path / "counters", board, [counters])
     assert trial.measured["counters"] == {"a\\xff": 7}
 
 
 def test_output_that_was_cut_is_a_doubt(tmp_path: Path, specs: list[TrialSpec]) -> None:
-    log = Answer(stdout="x", stdout_bytes=9_000_000)
+    log = FakeResult(stdout="x", stdout_bytes=9_000_000)
     (trial,) = execute(tmp_path, fake(**{"kernel-log": log}), specs[:1])
     assert trial.ok
     (doubt,) = [w for w in trial.warnings if w.code == "output_cut"]
@@ -281,7 +287,7 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path, specs: list[TrialSpe
 
 
 def test_the_job_says_what_the_study_asked(specs: list[TrialSpec]) -> None:
-    made: Job = job(specs[0])
+    made: Job = make_job(specs[0])
     config = made.files["ffsmark.cfg"].decode().splitlines()
     assert {"set number 10", "set seed 1"} <= set(config)
     fill = made.files["fill.cfg"].decode().splitlines()
@@ -297,17 +303,21 @@ def test_members_are_run_one_after_another_and_the_rest_stays_to_be_run(
 ) -> None:
     members = read(tmp_path).members()
     assert members == [(1, 0.0), (2, 307.0)]
-    assert [s.seed for s in runner.order(specs, members)] == [1, 1, 2, 2]
-    trials = execute(tmp_path, fake(), runner.order(specs, members[:1]))
+    assert [s.seed for s in runner.order_trials(specs, members)] == [1, 1, 2, 2]
+    trials = execute(tmp_path, fake(), runner.order_trials(specs, members[:1]))
     assert [t.seed for t in trials] == [1, 1]
-    folder = runner.open_folder(runner.head(read(tmp_path), specs, fake()), tmp_path / "whole")
-    asyncio.run(runner.execute(folder, specs[:1], fake(), runner.Here(fake(), 1), Silent()))
+    folder = runner.open_run_folder(
+        runner.make_head(read(tmp_path), specs, fake()), tmp_path / "whole"
+    )
+    asyncio.run(
+        runner.run_trials(folder, specs[:1], fake(), runner.LocalEngine(fake(), 1), SilentWatcher())
+    )
     assert folder.missing() == [s.id for s in specs[1:]]
 
 
 def test_the_time_left_goes_by_what_the_same_configuration_took(specs: list[TrialSpec]) -> None:
     jffs2, jffs2_again, ubifs, ubifs_again = specs
-    pace = Pace(specs, {}, jobs=1)
+    pace = PaceEstimate(specs, {}, jobs=1)
     assert pace.left_s(0.0) is None
     pace.begins(jffs2, 0.0)
     pace.ends(jffs2, 10.0)
@@ -318,15 +328,17 @@ def test_the_time_left_goes_by_what_the_same_configuration_took(specs: list[Tria
     assert pace.left_s(100.0) == 10.0 + 90.0
     pace.begins(jffs2_again, 100.0)
     assert pace.left_s(200.0) == 0.1 * 100.0 + 90.0  # late: never done at once
-    resumed = Pace([ubifs_again], {ubifs.configuration(): [80.0]}, jobs=2)
+    resumed = PaceEstimate([ubifs_again], {ubifs.configuration(): [80.0]}, jobs=2)
     assert resumed.left_s(0.0) == 80.0  # one trial keeps one core busy
-    assert in_words(80.0) == "about 80 s left"
-    assert in_words(3900.0) == "about 1 h 5 min left"
-    assert in_words(None) == "time left unknown"
+    assert format_time_left(80.0) == "about 80 s left"
+    assert format_time_left(3900.0) == "about 1 h 5 min left"
+    assert format_time_left(None) == "time left unknown"
 
 
 def test_a_folder_is_run_by_one_process_at_a_time(tmp_path: Path, specs: list[TrialSpec]) -> None:
-    folder = runner.open_folder(runner.head(read(tmp_path), specs, fake()), tmp_path / "run")
+    folder = runner.open_run_folder(
+        runner.make_head(read(tmp_path), specs, fake()), tmp_path / "run"
+    )
     other = RunFolder(folder.path)
     with folder.held(), pytest.raises(UsageError, match="another nandlab"), other.held():
         pytest.fail("held twice")
@@ -342,17 +354,17 @@ def test_memory_is_measured_where_asked_for_and_its_cost_is_a_doubt(
 ) -> None:
     spec = specs[0].model_copy(update={"measure": ["memory"]})
     assert spec.id != specs[0].id
-    names = [s.name for s in job(spec).steps]
+    names = [s.name for s in make_job(spec).steps]
     assert names.index("memory-watch") < names.index("modules")
     assert names.index("memory-begin") == names.index("mount") - 1
     assert names.index("memory-end") < names.index("unmount") < names.index("memory-unmounted")
     board = fake(
         **{
-            "memory-watch": Answer(),
-            "memory-begin": Answer(),
-            "memory-mounted": Answer(USAGE.format(700, 0)),
-            "memory-end": Answer(USAGE.format(800, 5)),
-            "memory-unmounted": Answer(USAGE.format(100, 5)),
+            "memory-watch": FakeResult(),
+            "memory-begin": FakeResult(),
+            "memory-mounted": FakeResult(USAGE.format(700, 0)),
+            "memory-end": FakeResult(USAGE.format(800, 5)),
+            "memory-unmounted": FakeResult(USAGE.format(100, 5)),
         }
     )
     (trial,) = execute(tmp_path, board, [spec])
@@ -366,7 +378,7 @@ def test_memory_that_was_not_told_leaves_the_trial_unmeasured(
 ) -> None:
     spec = specs[0].model_copy(update={"measure": ["memory"]})
     names = ("watch", "begin", "mounted", "end", "unmounted")
-    board = fake(**{f"memory-{n}": Answer(f"bytes {'9' * 30}\n") for n in names})
+    board = fake(**{f"memory-{n}": FakeResult(f"bytes {'9' * 30}\n") for n in names})
     (trial,) = execute(tmp_path, board, [spec])
     assert trial.status == "not_measured"
     assert trial.error == "step memory-mounted: printed no bytes"
@@ -385,7 +397,7 @@ def test_memory_of_a_file_system_whose_modules_are_not_known_is_null(
 def test_what_a_file_system_counts_is_kept_and_what_it_does_not_is_null(
     tmp_path: Path, specs: list[TrialSpec]
 ) -> None:
-    board = fake(counters=Answer("collections 7\nnot a counter\n"))
+    board = fake(counters=FakeResult("collections 7\nnot a counter\n"))
     trials = execute(tmp_path, board, specs)
     assert {t.filesystem: t.measured for t in trials} == {
         "jffs2": {},
@@ -401,7 +413,7 @@ def test_a_run_with_other_steps_is_another_run(tmp_path: Path, specs: list[Trial
         return [specs[0].model_copy(update={"filesystem": fs.model_copy(update=to)}), *specs[1:]]
 
     def run_id(planned: list[TrialSpec]) -> str:
-        return runner.head(read(tmp_path), planned, fake()).id
+        return runner.make_head(read(tmp_path), planned, fake()).id
 
     settle = specs[0].filesystem.settle
     longer = changed(settle=settle.model_copy(update={"limit_s": settle.limit_s + 1}))
@@ -424,5 +436,5 @@ def test_a_run_with_other_steps_is_another_run(tmp_path: Path, specs: list[Trial
 def test_a_workload_s_own_fault_is_not_the_file_system_s(
     tmp_path: Path, specs: list[TrialSpec], step: str, rc: int, status: str
 ) -> None:
-    (trial,) = execute(tmp_path, fake(**{step: Answer(rc=rc)}), specs[:1])
+    (trial,) = execute(tmp_path, fake(**{step: FakeResult(rc=rc)}), specs[:1])
     assert trial.status == status

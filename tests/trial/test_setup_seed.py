@@ -10,15 +10,14 @@ import pytest
 from test_run import TEXT, fake
 
 from nandlab.base import cache
-from nandlab.board import staged, states
+from nandlab.board import stagedjob, states
 from nandlab.board.job import Board
-from nandlab.cli.progress import Silent
+from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
-from nandlab.trial import one, steps
-from nandlab.trial import run as runner
+from nandlab.trial import execution, runner, steps
 
 PAIRED = 'seeds = [1, 20]\nphase_offsets_ms = [0, 97]\nensemble = "paired"'
 MEMBERS = TEXT.replace("seeds = [1, 2]", PAIRED)
@@ -30,14 +29,14 @@ FRESH = 'states = [{ name = "fresh" }]'
 def planned(folder: Path, text: str) -> list[TrialSpec]:
     path = folder / "small.toml"
     path.write_text(text)
-    return study.plan(study.read(path))
+    return study.plan_trials(study.read_study_file(path))
 
 
 def first(spec: TrialSpec) -> bytes:
     """What the board gets of a trial before its state is saved."""
-    job = steps.job(spec)
+    job = steps.make_job(spec)
     assert job.setup is not None
-    return staged.first(job, job.setup, spec.virtual).archive({}, {})
+    return stagedjob.make_first_piece(job, job.setup, spec.virtual).archive({}, {})
 
 
 def test_members_and_their_parameters_share_what_leads_to_the_state(tmp_path: Path) -> None:
@@ -47,7 +46,7 @@ def test_members_and_their_parameters_share_what_leads_to_the_state(tmp_path: Pa
     more = planned(tmp_path, text.replace("files = 10", "files = 99, transactions = 3"))
     assert first(more[1]) == first(one_member)
     assert len({spec.id for spec in (one_member, other, *more)}) == 6
-    offsets = [steps.job(spec) for spec in (one_member, other)]
+    offsets = [steps.make_job(spec) for spec in (one_member, other)]
     assert [job.start_offset_ns for job in offsets] == [0, 0]
     assert [job.setup and job.setup.offset_ns for job in offsets] == [0, 97_000_000]
 
@@ -55,7 +54,7 @@ def test_members_and_their_parameters_share_what_leads_to_the_state(tmp_path: Pa
 def test_an_aged_flash_has_the_setups_seed_and_the_members_offset(tmp_path: Path) -> None:
     """A load begins at once after an ageing, so the offset comes before it: a state for each."""
     one_member, other, *_ = planned(tmp_path, SHARED)
-    job = steps.job(other)
+    job = steps.make_job(other)
     assert b"set seed 7\n" in job.files["fill.cfg"]
     assert b"set seed 20\n" in job.files["ffsmark.cfg"]
     assert (job.start_offset_ns, job.setup and job.setup.offset_ns) == (97_000_000, 0)
@@ -67,24 +66,26 @@ def test_an_aged_flash_has_the_setups_seed_and_the_members_offset(tmp_path: Path
 
 def test_faults_are_drawn_with_the_setups_seed(tmp_path: Path) -> None:
     text = SHARED.replace("partition_mib = 8", "partition_mib = 8, faults = { bad_blocks = 2 }")
-    loads = [steps.job(spec).steps[0].command for spec in planned(tmp_path, text)[:2]]
+    loads = [steps.make_job(spec).steps[0].command for spec in planned(tmp_path, text)[:2]]
     assert loads[0] == loads[1]
     assert " seed=7 " in f"{loads[0]} "
 
 
 def test_without_a_setups_seed_nothing_is_otherwise(tmp_path: Path) -> None:
-    assert not any(steps.job(spec).setup for spec in planned(tmp_path, MEMBERS))
+    assert not any(steps.make_job(spec).setup for spec in planned(tmp_path, MEMBERS))
     plain, shared = planned(tmp_path, MEMBERS), planned(tmp_path, SHARED)
     board = fake()
-    assert len({runner.key(spec, board) for spec in [*plain, *shared]}) == 8
+    assert len({runner.hash_trial(spec, board) for spec in [*plain, *shared]}) == 8
 
 
 def ran(folder: Path, text: str, board: Board) -> list[Trial]:
     specs = planned(folder, text)
-    made = study.read(folder / "small.toml")
-    run = RunFolder.create(folder / "run", runner.head(made, specs, board))
-    wanted = runner.order(specs, made.members())
-    asyncio.run(runner.execute(run, wanted, board, runner.Here(board, 1), Silent()))
+    made = study.read_study_file(folder / "small.toml")
+    run = RunFolder.create(folder / "run", runner.make_head(made, specs, board))
+    wanted = runner.order_trials(specs, made.members())
+    asyncio.run(
+        runner.run_trials(run, wanted, board, runner.LocalEngine(board, 1), SilentWatcher())
+    )
     return list(run.trials())
 
 
@@ -109,7 +110,7 @@ def test_on_the_board_members_are_as_without_saved_states(
     monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path))
 
     def results() -> list[Trial]:
-        return [asyncio.run(one.run(spec, board, "s")) for spec in specs]
+        return [asyncio.run(execution.run_trial(spec, board, "s")) for spec in specs]
 
     monkeypatch.setenv(states.LIMIT, "0")
     alone = [t.model_dump(exclude={"host"}) for t in results()]
@@ -117,4 +118,4 @@ def test_on_the_board_members_are_as_without_saved_states(
     assert [t.model_dump(exclude={"host"}) for t in results()] == alone
     assert [t["status"] for t in alone] == ["ok", "ok"]
     assert alone[0]["phases"] != alone[1]["phases"]
-    assert len([one for one in cache.kept() if one.kind == states.KIND]) == 1
+    assert len([one for one in cache.list_cache_items() if one.kind == states.KIND]) == 1

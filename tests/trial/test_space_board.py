@@ -11,8 +11,8 @@ import smalltrial
 
 from nandlab.board.job import Job, StepRecord
 from nandlab.board.qemu import QemuBoard
-from nandlab.trial import one, steps
-from nandlab.trial.steps import CHIP_SAVED
+from nandlab.trial import execution, steps
+from nandlab.trial.steps import SAVE_CHIP_STEP
 
 pytestmark = pytest.mark.board
 
@@ -22,7 +22,8 @@ KINDS = ("user", "metadata", "slack", "obsolete", "free", "bad")
 def without_saving(job: Job) -> Job:
     """The job of as many bytes whose step of the instrument does nothing."""
     found = [
-        s if s.name != CHIP_SAVED else replace(s, command=_nothing(s.command)) for s in job.steps
+        s if s.name != SAVE_CHIP_STEP else replace(s, command=_nothing(s.command))
+        for s in job.steps
     ]
     return replace(job, steps=tuple(found))
 
@@ -40,7 +41,7 @@ def before(records: tuple[StepRecord, ...]) -> list[StepRecord]:
 @pytest.mark.parametrize("fs", smalltrial.WRITABLE)
 def test_saving_takes_no_nanosecond_before_the_unmount(board: QemuBoard, fs: str) -> None:
     spec = smalltrial.spec(board, fs).model_copy(update={"measure": ["space"]})
-    job = steps.job(spec)
+    job = steps.make_job(spec)
     nothing = asyncio.run(board.run(without_saving(job)))
     record = asyncio.run(board.run(job))
     assert before(record.steps) == before(nothing.steps)
@@ -50,7 +51,7 @@ def test_saving_takes_no_nanosecond_before_the_unmount(board: QemuBoard, fs: str
 @pytest.mark.parametrize("fs", smalltrial.WRITABLE)
 def test_its_figures_sum_to_the_partition(board: QemuBoard, fs: str) -> None:
     spec = smalltrial.spec(board, fs).model_copy(update={"measure": ["space"]})
-    found = asyncio.run(one.run(spec, board, "t"))
+    found = asyncio.run(execution.run_trial(spec, board, "t"))
     assert found.error is None
     told = found.measured["space"]
     assert sum(told[kind] for kind in KINDS) == told["partition"] == 8 << 20

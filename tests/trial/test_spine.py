@@ -11,19 +11,18 @@ import lock
 import pytest
 from busyhost import busy
 
-from nandlab.analysis.compare import compare
+from nandlab.analysis.compare import compare_runs
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.cli.progress import Silent
+from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
-from nandlab.trial import one
-from nandlab.trial import run as runner
+from nandlab.trial import execution, runner
 from nandlab.trial import steps as trial
-from nandlab.trial.outcome import outcome
+from nandlab.trial.outcome import make_outcome
 
 pytestmark = pytest.mark.board
 
@@ -51,13 +50,15 @@ AGED = '[{ name = "aged", valid = 0.2, invalid = 0.1, mix = 1 }]'
 def read(folder: Path, text: str = TEXT) -> Study:
     path = folder / "spine.toml"
     path.write_text(text)
-    return study.read(path)
+    return study.read_study_file(path)
 
 
 def execute(board: QemuBoard, made: Study, out: Path) -> RunFolder:
-    specs = study.plan(made)
-    folder = runner.open_folder(runner.head(made, specs, board), out)
-    asyncio.run(runner.execute(folder, specs, board, runner.Here(board, 2), Silent()))
+    specs = study.plan_trials(made)
+    folder = runner.open_run_folder(runner.make_head(made, specs, board), out)
+    asyncio.run(
+        runner.run_trials(folder, specs, board, runner.LocalEngine(board, 2), SilentWatcher())
+    )
     return folder
 
 
@@ -70,7 +71,7 @@ def test_a_run_repeats_to_the_nanosecond_beside_a_busy_core(
         beside = execute(board, made, tmp_path / "beside")
     trials = list(alone.trials())
     assert [t.error for t in trials] == [None] * 4
-    assert compare(alone, beside) == []
+    assert compare_runs(alone, beside) == []
     for t in trials:
         check_sound(t)
 
@@ -101,8 +102,8 @@ def check_sound(t: Trial) -> None:
 @pytest.mark.parametrize("index", [0, 1])
 def test_the_state_asked_for_is_obtained(board: QemuBoard, tmp_path: Path, index: int) -> None:
     made = read(tmp_path, TEXT.replace('[{ name = "fresh" }]', AGED))
-    spec = study.plan(made)[index]
-    result = asyncio.run(one.run(spec, board, made.name))
+    spec = study.plan_trials(made)[index]
+    result = asyncio.run(execution.run_trial(spec, board, made.name))
     assert result.error is None
     obtained = result.state.obtained
     assert obtained is not None
@@ -112,7 +113,7 @@ def test_the_state_asked_for_is_obtained(board: QemuBoard, tmp_path: Path, index
 
 def counters(board: QemuBoard, spec: TrialSpec, after: str) -> dict[str, int]:
     """The chip's counts once a trial's own job has come to its step ``after``."""
-    job = trial.job(spec)
+    job = trial.make_job(spec)
     names = [s.name for s in job.steps]
     steps = job.steps[: names.index(after) + 1]
     look = Step("look", "cat /sys/kernel/debug/simnand/counters")
@@ -122,14 +123,14 @@ def counters(board: QemuBoard, spec: TrialSpec, after: str) -> dict[str, int]:
 
 
 def test_settle_waits_for_jffs2_to_erase_the_whole_chip(board: QemuBoard, tmp_path: Path) -> None:
-    spec = study.plan(read(tmp_path))[0]
+    spec = study.plan_trials(read(tmp_path))[0]
     assert counters(board, spec, "settle")["erases"] == spec.partition_blocks == 128
     assert counters(board, spec, "settle")["oob_programs"] == 128
 
 
 def test_a_full_disk_fails_the_trial_and_says_so(board: QemuBoard, tmp_path: Path) -> None:
     made = read(tmp_path, TEXT.replace("files = 59", "files = 5900"))
-    result = asyncio.run(one.run(study.plan(made)[0], board, made.name))
+    result = asyncio.run(execution.run_trial(study.plan_trials(made)[0], board, made.name))
     assert result.status == "trial_failed"
     assert result.error is not None
     assert "space" in result.error.lower()
@@ -141,19 +142,19 @@ def test_the_state_told_is_the_one_that_the_load_begins_on(
 ) -> None:
     """UBIFS erases blocks of invalid data by itself: the fill's own look may see more of them."""
     made = read(tmp_path, TEXT.replace('[{ name = "fresh" }]', WHOLE_BLOCKS))
-    spec = study.plan(made)[1]
+    spec = study.plan_trials(made)[1]
     assert spec.filesystem.name == "ubifs"
-    job = trial.job(spec)
+    job = trial.make_job(spec)
     record = asyncio.run(board.run(job))
     seen = json.loads(record["workload"].stdout.splitlines()[-1])["state"]["obtained"]
-    told = outcome(spec, job, record)["state"].obtained
+    told = make_outcome(spec, job, record)["state"].obtained
     assert told.programmed == pytest.approx(seen["programmed"], abs=0.01)
     assert told.invalid == pytest.approx(told.programmed - told.before - told.valid, abs=0.03)
 
 
 def test_results_tell_what_made_them(board: QemuBoard, tmp_path: Path) -> None:
     made = read(tmp_path)
-    result = asyncio.run(one.run(study.plan(made)[1], board, made.name))
+    result = asyncio.run(execution.run_trial(study.plan_trials(made)[1], board, made.name))
     told = result.about("board")
     assert told["kernel"] == board.machine.kit.kernel.release
     (emulator,) = (

@@ -13,12 +13,12 @@ import pytest
 
 from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.chip import simulated
+from nandlab.chip import simnand
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.measures import Counts, Phase
 from nandlab.results.record import Trial
-from nandlab.trial import one, steps
+from nandlab.results.recordparts import OperationCounts, Phase
+from nandlab.trial import execution, steps
 
 pytestmark = pytest.mark.board
 
@@ -45,12 +45,12 @@ def planned(board: QemuBoard, fs: str, name: str, **words: Any) -> TrialSpec:
             "seeds": [3],
         },
     }
-    (spec,) = study.plan(study.Study.model_validate(told))
+    (spec,) = study.plan_trials(study.Study.model_validate(told))
     return spec
 
 
 def trial(board: QemuBoard, spec: TrialSpec) -> Trial:
-    found = asyncio.run(one.run(spec, board, "t"))
+    found = asyncio.run(execution.run_trial(spec, board, "t"))
     assert found.error is None
     assert lock.doubts(found.warnings) == []
     return found
@@ -62,9 +62,9 @@ class Counted(QemuBoard):
     totals: dict[str, int]
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
-        look = Step("look", f"cat {simulated.COUNTERS}")
+        look = Step("look", f"cat {simnand.COUNTERS_FILE}")
         record = await super().run(replace(job, steps=(*job.steps, look)), on_step)
-        self.totals = simulated.counts(record["look"].stdout)
+        self.totals = simnand.parse_counts(record["look"].stdout)
         return record
 
 
@@ -74,7 +74,7 @@ def phase(of: Trial, name: str) -> Phase:
     return found
 
 
-def chip(of: Phase | None) -> Counts:
+def chip(of: Phase | None) -> OperationCounts:
     assert of is not None
     assert of.chip is not None
     return of.chip
@@ -170,7 +170,7 @@ def test_all_that_is_in_the_mountpoint_is_deleted(
 ) -> None:
     """But for what the file system itself keeps there."""
     spec = changed(planned(board, fs, S2, depth=2, files="3", by=by), "delete", folder="")
-    job = steps.job(spec)
+    job = steps.make_job(spec)
     names = [s.name for s in job.steps]
     look = Step("look", "ls -A /mnt")
     record = asyncio.run(board.run(Job((*job.steps[: names.index("delete") + 1], look), job.files)))
@@ -189,9 +189,11 @@ def test_a_name_that_is_there_and_a_tree_that_does_not_fit_fail_the_trial(
     board: QemuBoard,
 ) -> None:
     spec = planned(board, "yaffs2", S2, depth=3, files="4")
-    found = asyncio.run(one.run(changed(spec, "find", target="tree"), board, "t"))
+    found = asyncio.run(execution.run_trial(changed(spec, "find", target="tree"), board, "t"))
     assert found.status == "trial_failed"
     assert found.error is not None and "step find" in found.error and "tree" in found.error
-    found = asyncio.run(one.run(changed(spec, "tree", files="500", size="65536"), board, "t"))
+    found = asyncio.run(
+        execution.run_trial(changed(spec, "tree", files="500", size="65536"), board, "t")
+    )
     assert found.status == "trial_failed"
     assert found.error is not None and "No space left" in found.error

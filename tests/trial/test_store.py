@@ -16,27 +16,31 @@ from test_run import TEXT, fake
 from veryboard import placed, refused, very_board
 
 from nandlab import report
-from nandlab.analysis.compare import compare, taken
-from nandlab.board.fake import Answer, FakeBoard
+from nandlab.analysis.compare import compare_runs, list_source_runs_of_trials
+from nandlab.board.fake import FakeBoard, FakeResult
 from nandlab.board.job import Job
-from nandlab.cli.progress import Silent
+from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study
 from nandlab.results.folder import RunFolder
-from nandlab.results.sealed import opened, sealed
+from nandlab.results.seals import seal_json, unseal_json
 from nandlab.results.store import Store
-from nandlab.trial import run as runner
+from nandlab.trial import runner
 
 
 def execute(home: Path, text: str, board: FakeBoard, *, anew: bool = False) -> RunFolder:
     """Runs a study into results below a folder; the board counts the jobs."""
     path = home / "study.toml"
     path.write_text(text)
-    made = study.read(path)
-    specs = study.plan(made)
-    run = runner.head(made, specs, board)
+    made = study.read_study_file(path)
+    specs = study.plan_trials(made)
+    run = runner.make_head(made, specs, board)
     folder = RunFolder.create(home / "results" / made.name / run.id, run)
     store = None if anew else Store(home / "results" / "store")
-    asyncio.run(runner.execute(folder, specs, board, runner.Here(board, 2), Silent(), store))
+    asyncio.run(
+        runner.run_trials(
+            folder, specs, board, runner.LocalEngine(board, 2), SilentWatcher(), store
+        )
+    )
     return folder
 
 
@@ -48,12 +52,14 @@ def test_a_grown_study_runs_only_what_is_new(tmp_path: Path) -> None:
     assert len(board.jobs) == 4 + 2
     assert grown.path != first.path
     assert [t.origin is None for t in grown.trials()] == [False, False, True] * 2
-    assert taken(grown.trials()) == [f"4 of its trials were run in small, run {first.head().id}"]
-    assert "4 of its trials were run in small" in report.write(grown).read_text()
+    assert list_source_runs_of_trials(grown.trials()) == [
+        f"4 of its trials were run in small, run {first.head().id}"
+    ]
+    assert "4 of its trials were run in small" in report.write_run_report(grown).read_text()
     again = execute(tmp_path, TEXT.replace("[1, 2]", "[3, 2, 1]"), board)
     assert len(board.jobs) == 6
     assert {t.id for t in again.trials()} == {t.id for t in grown.trials()}
-    assert len(taken(again.trials())) == 2
+    assert len(list_source_runs_of_trials(again.trials())) == 2
 
 
 def test_another_question_or_name_runs_nothing(tmp_path: Path) -> None:
@@ -64,7 +70,7 @@ def test_another_question_or_name_runs_nothing(tmp_path: Path) -> None:
     assert len(board.jobs) == 4
     assert [t.study for t in renamed.trials()] == ["other"] * 4
     heads = ("run.id", "run.question", "run.spec.question")
-    assert {d.path for d in compare(first, reworded)} == set(heads)
+    assert {d.path for d in compare_runs(first, reworded)} == set(heads)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +104,7 @@ def test_another_kernel_or_a_clock_of_the_hosts_takes_nothing(tmp_path: Path) ->
 
 
 def test_anew_takes_nothing_and_what_failed_is_not_kept(tmp_path: Path) -> None:
-    board = fake(workload=Answer(rc=1))
+    board = fake(workload=FakeResult(rc=1))
     execute(tmp_path, TEXT, board)
     mended = fake()
     shutil.rmtree(tmp_path / "results" / "small")
@@ -117,9 +123,9 @@ def test_a_store_outlives_its_runs_and_what_is_broken_there_is_run(tmp_path: Pat
     assert len(board.jobs) == 4
     assert all(t.ok for t in folder.trials())
     first, second, *_ = sorted((tmp_path / "results" / "store" / "trials").iterdir())
-    told = opened(first.read_bytes())
+    told = unseal_json(first.read_bytes())
     first.unlink()
-    first.write_bytes(sealed(json.dumps({**told, "key": "0"})))
+    first.write_bytes(seal_json(json.dumps({**told, "key": "0"})))
     second.unlink()
     second.write_text("{")
     shutil.rmtree(tmp_path / "results" / "small")
@@ -149,9 +155,9 @@ def test_a_trial_from_before_an_option_was_there_has_its_default(tmp_path: Path)
     board = fake()
     before = [t.options for t in execute(tmp_path, TEXT, board).trials()]
     for kept in (tmp_path / "results/store/trials").glob("*.json"):
-        told = opened(kept.read_bytes())
+        told = unseal_json(kept.read_bytes())
         if told.get("options", {}).pop("read_ahead", None) is not None:
-            kept.write_bytes(sealed(json.dumps(told)))
+            kept.write_bytes(seal_json(json.dumps(told)))
     again = execute(tmp_path, TEXT.replace("Which?", "Which one?"), board)
     assert len(board.jobs) == 4, "nothing is run again"
     assert [t.options for t in again.trials()] == before
@@ -163,11 +169,11 @@ def shared(home: Path, board: FakeBoard, store: Path, jobs: int = 1) -> RunFolde
     home.mkdir(exist_ok=True)
     path = home / "study.toml"
     path.write_text(TEXT)
-    made = study.read(path)
-    specs = study.plan(made)
-    folder = RunFolder.create(home / "run", runner.head(made, specs, board))
-    engine = runner.Here(board, jobs)
-    asyncio.run(runner.execute(folder, specs, board, engine, Silent(), Store(store)))
+    made = study.read_study_file(path)
+    specs = study.plan_trials(made)
+    folder = RunFolder.create(home / "run", runner.make_head(made, specs, board))
+    engine = runner.LocalEngine(board, jobs)
+    asyncio.run(runner.run_trials(folder, specs, board, engine, SilentWatcher(), Store(store)))
     return folder
 
 
@@ -176,9 +182,9 @@ def test_runs_at_the_same_time_take_what_the_other_has_finished(tmp_path: Path) 
     store, first, second = tmp_path / "store", fake(), fake()
     others: list[RunFolder] = []
     workload = first.answers["workload"]
-    assert isinstance(workload, Answer)
+    assert isinstance(workload, FakeResult)
 
-    def meanwhile(job: Job) -> Answer:
+    def meanwhile(job: Job) -> FakeResult:
         if len(first.jobs) == 3 and not others:
             other = threading.Thread(
                 target=lambda: others.append(shared(tmp_path / "second", second, store))
@@ -190,7 +196,7 @@ def test_runs_at_the_same_time_take_what_the_other_has_finished(tmp_path: Path) 
     first.answers["workload"] = meanwhile
     folder = shared(tmp_path / "first", first, store)
     assert (len(first.jobs), len(second.jobs)) == (3, 2)
-    assert compare(folder, others[0]) == []
+    assert compare_runs(folder, others[0]) == []
     origins = [t.origin is None for t in folder.trials()]
     assert origins == [True, True, True, False]
 

@@ -16,9 +16,9 @@ from native import native
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.measures import Phase
 from nandlab.results.record import Trial
-from nandlab.trial import one
+from nandlab.results.recordparts import Phase
+from nandlab.trial import execution
 
 pytestmark = pytest.mark.board
 
@@ -41,14 +41,16 @@ def planned(
             "seeds": [3],
         },
     }
-    (spec,) = study.plan(study.Study.model_validate(told))
+    (spec,) = study.plan_trials(study.Study.model_validate(told))
     return spec
 
 
 def trial(
     board: QemuBoard, name: str, fs: str, mib: int = 8, part: Any = "nandsim-small", **words: Any
 ) -> Trial:
-    found = asyncio.run(one.run(planned(board, name, fs, mib, part, **words), board, "t"))
+    found = asyncio.run(
+        execution.run_trial(planned(board, name, fs, mib, part, **words), board, "t")
+    )
     assert found.error is None
     assert lock.doubts(found.warnings) == []
     return found
@@ -189,7 +191,7 @@ def test_no_room_is_told_with_what_was_done(board: QemuBoard) -> None:
         "size": "20000",
     }
     spec = planned(board, "wear", "jffs2", **asked)
-    found = asyncio.run(one.run(spec, board, "t"))
+    found = asyncio.run(execution.run_trial(spec, board, "t"))
     assert found.status == "trial_failed"
     assert found.error is not None
     assert "step dynamic" in found.error
@@ -198,6 +200,6 @@ def test_no_room_is_told_with_what_was_done(board: QemuBoard) -> None:
 
 def test_an_update_above_the_file_is_told(board: QemuBoard) -> None:
     spec = planned(board, "ram", "jffs2", file_bytes=100, bytes=101)
-    found = asyncio.run(one.run(spec, board, "t"))
+    found = asyncio.run(execution.run_trial(spec, board, "t"))
     assert found.status == "trial_failed"
     assert found.error is not None and "has 100 bytes; give as many or fewer" in found.error

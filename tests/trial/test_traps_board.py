@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import answers, groups, judging, limits, members
+from nandlab.analysis import answers, groups, limits, members, verdictmaker
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.plan.study import Study
 from nandlab.results.record import Trial
-from nandlab.trial import one
+from nandlab.trial import execution
 
 pytestmark = pytest.mark.board
 
@@ -35,7 +35,9 @@ def run(board: QemuBoard, **change: Any) -> tuple[Study, list[Trial]]:
     words: dict[str, Any] = {"name": "t", "question": "q", "board": board.machine.model.name}
     words["matrix"] = matrix | change.pop("matrix", {})
     read = Study.model_validate(words | change)
-    trials = [asyncio.run(one.run(spec, board, "t")) for spec in study.plan(read)]
+    trials = [
+        asyncio.run(execution.run_trial(spec, board, "t")) for spec in study.plan_trials(read)
+    ]
     assert [t.error for t in trials] == [None] * len(trials)
     return read, trials
 
@@ -43,11 +45,11 @@ def run(board: QemuBoard, **change: Any) -> tuple[Study, list[Trial]]:
 def test_ram_and_latency_are_answered_by_one_study(board: QemuBoard) -> None:
     read, trials = run(board, limits={"record.p99": "< 50ms", "ram": "< 4M"})
     assert [t.measure for t in trials] == [[], [], ["memory"], ["memory"]]
-    (setting,) = groups.group(trials)
-    asked = limits.of_study(read.model_dump(mode="json"))
-    judged = limits.judge(setting, setting.ensembles[0], asked)
+    (setting,) = groups.group_trials(trials)
+    asked = limits.parse_study_limits(read.model_dump(mode="json"))
+    judged = limits.judge_ensemble(setting, setting.ensembles[0], asked)
     assert {j.limit: j.outcome for j in judged} == {"record.p99 < 50ms": "met", "ram < 4M": "met"}
-    verdict = judging.of_setting({}, setting, asked, samples.NAMING)
+    verdict = verdictmaker.judge_setting({}, setting, asked, samples.NAMING)
     assert [row.call for row in verdict.rows] == ["take"]
     times = setting.ensembles[0].spread(setting.headline)
     alone = [t.latency_ns["record"] for t in trials[:2]]
@@ -57,8 +59,8 @@ def test_ram_and_latency_are_answered_by_one_study(board: QemuBoard) -> None:
 
 def test_a_seed_that_only_draws_bytes_makes_one_member_at_one_offset(board: QemuBoard) -> None:
     _, trials = run(board, matrix={"phase_offsets_ms": [0]})
-    assert [t.seed for t in members.distinct(trials)] == [1]
-    assert answers.singles(trials) == 1
+    assert [t.seed for t in members.list_distinct_trials(trials)] == [1]
+    assert answers.count_single_trial_configurations(trials) == 1
     _, apart = run(board)
     assert [t.phase_offset_ms for t in apart] == [0, 307]
-    assert len(members.distinct(apart)) == 2
+    assert len(members.list_distinct_trials(apart)) == 2

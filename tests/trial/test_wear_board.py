@@ -11,14 +11,14 @@ from smalltrial import WRITABLE, planned, skip_where_refused
 from nandlab.analysis import wear
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.chip import simulated
-from nandlab.measure.wear import WEAR, kept
+from nandlab.chip import simnand
+from nandlab.measure.wear import WEAR, collect_wear
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.measures import Wear
 from nandlab.results.record import Trial
-from nandlab.trial import one
-from nandlab.trial.steps import job
+from nandlab.results.recordparts import Wear
+from nandlab.trial import execution
+from nandlab.trial.steps import make_job
 
 pytestmark = pytest.mark.board
 
@@ -33,7 +33,7 @@ def measured(board: QemuBoard, name: str, *instruments: str) -> TrialSpec:
 
 
 def run(board: QemuBoard, spec: TrialSpec) -> Trial:
-    found = asyncio.run(one.run(spec, board, "t"))
+    found = asyncio.run(execution.run_trial(spec, board, "t"))
     assert found.error is None
     return found
 
@@ -51,18 +51,18 @@ def test_known_erases_of_known_blocks_are_told_exactly(board: QemuBoard) -> None
         for _ in range(times)
     )
     steps = []
-    for step in job(spec).steps:
+    for step in make_job(spec).steps:
         if step.name == "wear-unmounted":
             steps.append(Step("known", erase))
         steps.append(Step("workload", "true") if step.name == "workload" else step)
     record = asyncio.run(board.run(Job(tuple(steps))))
     assert record.failed() is None
-    found = kept(spec, record)
+    found = collect_wear(spec, record)
     assert found is not None
     last = found.readings[-1]
     by_hand = [KNOWN.get(block, 0) for block in range(512)]
-    assert (last.after, wear.unpacked(last)) == ("unmounted", by_hand)
-    even = wear.evenness(by_hand)
+    assert (last.after, wear.unpack_erases(last)) == ("unmounted", by_hand)
+    even = wear.compute_erase_evenness(by_hand)
     assert even is not None
     assert (even.erases, even.max, even.min) == (10, 5, 0)
     assert even.mean == 10 / 512
@@ -75,17 +75,17 @@ def test_known_erases_of_known_blocks_are_told_exactly(board: QemuBoard) -> None
 @pytest.mark.parametrize("name", WRITABLE)
 def test_each_step_s_erases_are_the_chip_s_own(board: QemuBoard, name: str) -> None:
     spec = measured(board, name, "wear")
-    names = {s.name for s in job(spec).steps if s.beside}
-    record = asyncio.run(board.run(job(spec)))
+    names = {s.name for s in make_job(spec).steps if s.beside}
+    record = asyncio.run(board.run(make_job(spec)))
     assert record.failed() is None
-    found = kept(spec, record)
+    found = collect_wear(spec, record)
     assert found is not None
     at = [s for s in record.steps if s.step in names and s.step.startswith("wear-")]
     for before, after, reading in zip(at, at[1:], found.readings, strict=False):
-        own = simulated.between(before.counts, after.counts)
+        own = simnand.count_between(before.counts, after.counts)
         assert own is not None
-        assert sum(wear.unpacked(reading)) == own["erases"], reading.after
-    assert sum(wear.all_erases(found)) == simulated.counts(at[-1].counts)["erases"]
+        assert sum(wear.unpack_erases(reading)) == own["erases"], reading.after
+    assert sum(wear.count_all_erases(found)) == simnand.parse_counts(at[-1].counts)["erases"]
 
 
 @pytest.mark.parametrize("name", WRITABLE)
@@ -94,7 +94,7 @@ def test_the_instrument_costs_the_steps_no_more_than_it_tells(board: QemuBoard, 
     looked = run(board, measured(board, name, "wear"))
     assert plain.wear is None
     erased = sum(s.chip.erases for s in looked.steps if s.chip)
-    whole = sum(wear.all_erases(told(looked)))
+    whole = sum(wear.count_all_erases(told(looked)))
     assert whole == erased + looked.measured["wear"]["reading_erases"]
     cost = looked.measured["wear"]["reading_ns"]
     assert [s.name for s in plain.steps] == [s.name for s in looked.steps]
@@ -110,11 +110,11 @@ def test_ubi_s_own_moves_are_the_chip_s_programs_and_erases(board: QemuBoard) ->
     pages = spec.chip.pages_per_block()
     flips = (
         f"i=0; while [ $i -lt {spec.partition_blocks} ]; do "
-        f"echo $((i * {pages} + 4)) 100 > {simulated.FOLDER}/flip; i=$((i + 1)); done"
+        f"echo $((i * {pages} + 4)) 100 > {simnand.DEBUG_FOLDER}/flip; i=$((i + 1)); done"
     )
     read = "cat /dev/ubi0_0 > /dev/null && sleep 20 && dmesg | grep -c 'scrubbed PEB'"
     steps = []
-    for step in job(spec).steps:
+    for step in make_job(spec).steps:
         if step.name == "unmount":
             steps.append(Step("keep", "cat /dev/urandom | head -c 300000 > /mnt/keep; sync"))
         if step.name == "wear-unmounted":
@@ -128,7 +128,7 @@ def test_ubi_s_own_moves_are_the_chip_s_programs_and_erases(board: QemuBoard) ->
     assert record.failed() is None
     found = WEAR.read(spec, record)
     moves = int(record["scrub"].stdout)
-    did = simulated.between(record["unmount"].counts, record["detach"].counts)
+    did = simnand.count_between(record["unmount"].counts, record["detach"].counts)
     assert did is not None
     assert moves > 3
     assert found["own.moves"] == moves
@@ -150,7 +150,7 @@ def test_each_step_of_a_list_has_a_reading_and_with_the_chip_s_sum(board: QemuBo
             "seeds": [3],
         },
     }
-    (spec,) = study.plan(study.Study.model_validate(study_of))
+    (spec,) = study.plan_trials(study.Study.model_validate(study_of))
     found = run(board, spec)
     listed = [s.phase for s in spec.workload.steps]
     read = [r.after for r in told(found).readings]
@@ -158,4 +158,4 @@ def test_each_step_of_a_list_has_a_reading_and_with_the_chip_s_sum(board: QemuBo
     assert read[told(found).before - 1] == listed[0]
     erased = sum(s.chip.erases for s in found.steps if s.chip)
     beside = found.measured["wear"]["reading_erases"]
-    assert sum(wear.all_erases(told(found))) == erased + beside
+    assert sum(wear.count_all_erases(told(found))) == erased + beside

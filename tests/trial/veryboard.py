@@ -19,15 +19,15 @@ import pytest
 from test_run import FILLED, MEASURED, TEXT, counts, fake
 
 from nandlab.base.errors import NandlabError
-from nandlab.board.fake import Answer, FakeBoard
+from nandlab.board.fake import FakeBoard, FakeResult
 from nandlab.board.job import Job, JobRecord
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.cli.main import main
-from nandlab.cli.progress import Silent
+from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study
 from nandlab.results.folder import RunFolder
-from nandlab.trial import run as runner
+from nandlab.trial import runner
 
 CHIP = {"reads": 4, "programs": 5, "erases": 6}
 LATENCY = {"count": 9, "min": 1, "median": 2, "p95": 3, "p99": 4, "p99_9": 5, "max": 6}
@@ -52,7 +52,7 @@ RICH = {
 }
 """What the workload prints: each part of a figures file has something."""
 COMMIT = "0123456789ab"
-MODEL = load("boards", "apf27", BoardModel)
+MODEL = load_noun("boards", "apf27", BoardModel)
 
 
 @dataclass
@@ -87,10 +87,10 @@ class VeryBoard(FakeBoard):
 def very_board(**change: object) -> VeryBoard:
     """A board whose jobs give a figure of each kind; ``change`` replaces what a workload prints."""
     answers = {
-        "load": Answer(counts=counts(0, 0)),
-        "mount": Answer(counts=counts(1, 0)),
-        "fill": Answer(f"{json.dumps(FILLED)}\n", counts=counts(11, 720)),
-        "workload": Answer(f"{json.dumps({**RICH, **change})}\n", counts=counts(20, 800)),
+        "load": FakeResult(counts=counts(0, 0)),
+        "mount": FakeResult(counts=counts(1, 0)),
+        "fill": FakeResult(f"{json.dumps(FILLED)}\n", counts=counts(11, 720)),
+        "workload": FakeResult(f"{json.dumps({**RICH, **change})}\n", counts=counts(20, 800)),
     }
     return VeryBoard(answers=fake(**answers).answers)
 
@@ -164,7 +164,7 @@ def placed(
 ) -> Place:
     """A folder with a run in it, which is gone to; of pytest's own things."""
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(runner, "commit", lambda: COMMIT)
+    monkeypatch.setattr(runner, "find_commit", lambda: COMMIT)
     shutil.copytree(_ran(), folder, dirs_exist_ok=True)
     return Place(folder, monkeypatch, capsys)
 
@@ -181,10 +181,10 @@ def _ran() -> Path:
 def _run_in(folder: Path, board: FakeBoard, text: str) -> None:
     """Runs a study, given as text, into the folder ``run`` of a folder."""
     (folder / "small.toml").write_text(text)
-    made = study.read(folder / "small.toml")
-    specs = study.plan(made)
-    run = RunFolder.create(folder / "run", runner.head(made, specs, board))
-    asyncio.run(runner.execute(run, specs, board, runner.Here(board, 2), Silent()))
+    made = study.read_study_file(folder / "small.toml")
+    specs = study.plan_trials(made)
+    run = RunFolder.create(folder / "run", runner.make_head(made, specs, board))
+    asyncio.run(runner.run_trials(run, specs, board, runner.LocalEngine(board, 2), SilentWatcher()))
 
 
 def made_older(file: Path) -> None:
@@ -203,8 +203,8 @@ def ubifs_is_full() -> VeryBoard:
     """A board on which each trial of UBIFS fails, and each other ends well."""
     board = very_board()
     well = board.answers["workload"]
-    assert isinstance(well, Answer)
-    full = Answer(rc=1, stderr=FULL)
+    assert isinstance(well, FakeResult)
+    full = FakeResult(rc=1, stderr=FULL)
     board.answers["workload"] = lambda job: full if "ubifs" in str(job.steps) else well
     return board
 

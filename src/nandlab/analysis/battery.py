@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nandlab.analysis import draws, energy, timeparts
+from nandlab.analysis import energy, powerdraw, timeparts
 from nandlab.analysis.groups import Ensemble, Setting
-from nandlab.analysis.spread import spread
+from nandlab.analysis.spread import compute_spread
 from nandlab.base import units
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import FreeText
@@ -19,7 +19,7 @@ from nandlab.results.record import Trial
 
 DAY_NS = 86_400e9
 J_PER_WH = 3600
-MW = 1e-3
+W_PER_MW = 1e-3
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Battery:
 
 
 @dataclass(frozen=True)
-class Day:
+class DayEnergy:
     """J of a day."""
 
     load: float
@@ -42,12 +42,12 @@ class Day:
         return self.load + self.idle
 
 
-def day(trial: Trial, daily: int) -> Day | str:
+def compute_day_energy(trial: Trial, daily: int) -> DayEnergy | str:
     """A day on which so many bytes are written by the trial's load; or why it is not known."""
-    found, spans = energy.load(trial), timeparts.load(trial)
+    found, spans = energy.compute_load_energy(trial), timeparts.list_load_spans(trial)
     joules = None if found is None else found.of("total")
-    written, idle = trial.bytes.get("written"), idle_mw(trial)
-    if energy.above_idle(trial):
+    written, idle = trial.bytes.get("written"), compute_idle_mw(trial)
+    if energy.is_above_idle_power(trial):
         return (
             "its board's powers are above its idle power, which is not known: give those of your "
             "board in a file of its own (docs/energy.md)"
@@ -55,20 +55,23 @@ def day(trial: Trial, daily: int) -> Day | str:
     if not written:
         return "the load does not tell the bytes that it wrote"
     if joules is None:
-        return f"it takes {energy.lacks(trial)}"
+        return f"it takes {energy.format_missing_inputs(trial)}"
     if isinstance(idle, str):
         return f"it takes {idle}"
     times = daily / written
     busy_ns = times * sum(span.ns for span in spans)
     if busy_ns > DAY_NS:
-        return f"{units.size(daily)} of this load take longer than a day: {units.time(busy_ns)}"
-    return Day(times * joules, (DAY_NS - busy_ns) * idle * energy.J_PER_MW_NS)
+        return (
+            f"{units.format_size(daily)} of this load take longer than a day: "
+            f"{units.format_time(busy_ns)}"
+        )
+    return DayEnergy(times * joules, (DAY_NS - busy_ns) * idle * energy.J_PER_MW_NS)
 
 
-def idle_mw(trial: Trial) -> float | str:
+def compute_idle_mw(trial: Trial) -> float | str:
     """Power of a board that idles, mW; or what it takes to know it."""
-    power, chip = draws.power(trial), draws.energy(trial)
-    board = f"[power] of catalog/boards/{draws.board_name(trial)}.toml"
+    power, chip = powerdraw.find_board_power(trial), powerdraw.find_chip_energy(trial)
+    board = f"[power] of catalog/boards/{powerdraw.find_board_name(trial)}.toml"
     if power is None or power.cpu_idle_mw is None:
         return f"cpu_idle_mw in {board}"
     ram = power.ram_mw if power.ram_idle_mw is None else power.ram_idle_mw
@@ -76,11 +79,11 @@ def idle_mw(trial: Trial) -> float | str:
         return f"ram_mw in {board}"
     if chip.supply_mv is None or chip.standby_ua is None:
         return f"supply_mv, standby_ua in [energy] of catalog/chips/{trial.chip.part}.toml"
-    return power.cpu_idle_mw + ram + chip.supply_mv * chip.standby_ua * MW * MW
+    return power.cpu_idle_mw + ram + chip.supply_mv * chip.standby_ua * W_PER_MW * W_PER_MW
 
 
 @dataclass(frozen=True)
-class Lasting:
+class BatteryLife:
     """What is told of one configuration."""
 
     subject: FreeText
@@ -91,36 +94,40 @@ class Lasting:
     """One sentence."""
 
 
-def lasting(setting: Setting, asked: Battery) -> list[Lasting]:
+def list_battery_lives(setting: Setting, asked: Battery) -> list[BatteryLife]:
     """How long a battery lasts, for each configuration of a setting."""
-    return [_of(setting, e, asked) for e in setting.ensembles]
+    return [_compute_battery_life(setting, e, asked) for e in setting.ensembles]
 
 
-def _of(setting: Setting, e: Ensemble, asked: Battery) -> Lasting:
-    days = [day(t, asked.daily) for t in e.ok]
+def _compute_battery_life(setting: Setting, e: Ensemble, asked: Battery) -> BatteryLife:
+    days = [compute_day_energy(t, asked.daily) for t in e.ok]
     unknown = [d for d in days if isinstance(d, str)]
     if unknown or not days:
         why = unknown[0] if unknown else "no trial ended well"
-        return Lasting(e.subject, e.state, None, f"{e.label}: days on a battery not known: {why}.")
-    known = [d for d in days if isinstance(d, Day)]
-    found = spread(asked.watt_hours * J_PER_WH / d.joules for d in known)
+        return BatteryLife(
+            e.subject, e.state, None, f"{e.label}: days on a battery not known: {why}."
+        )
+    known = [d for d in days if isinstance(d, DayEnergy)]
+    found = compute_spread(asked.watt_hours * J_PER_WH / d.joules for d in known)
     middle = sorted(known, key=lambda d: d.joules)[len(known) // 2]
     assert found is not None
     text = (
-        f"{e.label}: a battery of {asked.watt_hours:g} Wh lasts {found.text(_days)} if "
-        f"{setting.workload} writes {units.size(asked.daily)} a day and the board idles for the "
-        f"rest: {units.energy(middle.load)} a day for the load, {units.energy(middle.idle)} idle."
+        f"{e.label}: a battery of {asked.watt_hours:g} Wh lasts {found.text(_format_days)} if "
+        f"{setting.workload} writes {units.format_size(asked.daily)} a day and the board idles "
+        f"for the "
+        f"rest: {units.format_energy(middle.load)} a day for the load, "
+        f"{units.format_energy(middle.idle)} idle."
     )
-    return Lasting(e.subject, e.state, found.marks, text)
+    return BatteryLife(e.subject, e.state, found.marks, text)
 
 
-def _days(value: float) -> str:
-    return f"{units.figures3(value)} days"
+def _format_days(value: float) -> str:
+    return f"{units.format_three_figures(value)} days"
 
 
-def lines(setting: Setting, asked: Battery) -> list[str]:
+def list_battery_sentences(setting: Setting, asked: Battery) -> list[str]:
     """A sentence for each configuration; those that lack the same are told once."""
-    told = lasting(setting, asked)
+    told = list_battery_lives(setting, asked)
     why: dict[str, list[str]] = {}
     for one in told:
         if one.days is None:
@@ -129,7 +136,7 @@ def lines(setting: Setting, asked: Battery) -> list[str]:
     return [one.text for one in told if one.days is not None] + gaps
 
 
-def asked_of(watt_hours: float | None, daily: int | None) -> Battery | None:
+def make_battery(watt_hours: float | None, daily: int | None) -> Battery | None:
     """What a user asks for; None: nothing. UsageError: a battery without the bytes of a day."""
     if watt_hours is None:
         return None

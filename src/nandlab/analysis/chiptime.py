@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab.analysis import totals
-from nandlab.results.measures import Counts
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import OperationCounts
 
 
 @dataclass(frozen=True)
-class Costs:
+class OperationCosts:
     """What the simulated chip takes for an operation on a whole page or block, ns."""
 
     read: float
@@ -26,14 +26,14 @@ class Costs:
     t_r: float
     """The array's part of a read."""
 
-    def of(self, counts: Counts) -> float:
+    def of(self, counts: OperationCounts) -> float:
         """The flash time of these operations."""
         return (
             counts.reads * self.read + counts.programs * self.program + counts.erases * self.erase
         )
 
 
-def costs(trial: Trial) -> Costs | None:
+def compute_operation_costs(trial: Trial) -> OperationCosts | None:
     """By the chip's file as the run keeps it; None where it is not in the trial."""
     chip: dict[str, Any] = trial.about("chip")
     if "timing" not in chip:
@@ -42,7 +42,7 @@ def costs(trial: Trial) -> Costs | None:
     longest = "_max_ns" if trial.chip.latency == "maximum" else "_ns"
     cycles = (g["writesize"] + g["oobsize"]) * 8 // g["bus_bits"]
     t_r = t["t_r" + longest]
-    return Costs(
+    return OperationCosts(
         t_r + cycles * t["t_rc_ns"],
         t["t_prog" + longest] + cycles * t["t_wc_ns"],
         t["t_bers" + longest],
@@ -51,7 +51,7 @@ def costs(trial: Trial) -> Costs | None:
 
 
 @dataclass(frozen=True)
-class Accounts:
+class PhaseTimeSplit:
     """A phase with its sync, in ns of the board's clock."""
 
     total_ns: float
@@ -66,13 +66,13 @@ class Accounts:
         return max(0.0, self.total_ns - chip)
 
 
-def accounts(trial: Trial, phase: str) -> Accounts | None:
+def split_phase_time(trial: Trial, phase: str) -> PhaseTimeSplit | None:
     """None where the phase, its counts or the chip's latencies are not in the trial."""
-    total, found = totals.total_ns(trial, phase), trial.phase(phase)
-    counts, each = found.chip if found else None, costs(trial)
+    total, found = totals.compute_phase_ns(trial, phase), trial.phase(phase)
+    counts, each = found.chip if found else None, compute_operation_costs(trial)
     if total is None or counts is None or each is None:
         return None
-    return Accounts(
+    return PhaseTimeSplit(
         total,
         counts.reads * each.read,
         counts.programs * each.program,

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nandlab.analysis import power
-from nandlab.analysis.criteria import Scope
+from nandlab.analysis import promises
+from nandlab.analysis.criteria import VerdictScope
 from nandlab.analysis.groups import Setting
 from nandlab.results.record import Trial
 
@@ -38,7 +38,7 @@ def _default(entry: object) -> object:
     return entry.get("default") if isinstance(entry, dict) else None
 
 
-def holding(scope: Scope) -> dict[str, None]:
+def holding(scope: VerdictScope) -> dict[str, None]:
     """How many calls a recorded load has, and what each state with data in it was asked to hold,
     each once."""
     states = (
@@ -68,9 +68,9 @@ def _holds(trial: Trial) -> str:
     return f"{100 * state.valid:g} % of the {of} valid, {100 * state.invalid:g} % invalid"
 
 
-def untested(scope: Scope) -> Iterator[tuple[str, str]]:
+def untested(scope: VerdictScope) -> Iterator[tuple[str, str]]:
     """What a product meets and no trial of a load that writes had, with the study's key."""
-    trials = [t for s in scope.settings if not power.reads_only(s) for t in s.trials]
+    trials = [t for s in scope.settings if not promises.is_read_only_load(s) for t in s.trials]
     if not trials:
         return
     if not any(t.state.valid or t.state.invalid or t.image for t in trials):

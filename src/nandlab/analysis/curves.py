@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Curves as a study asks for them: a figure over an attribute, a line for each kind of trial.
 
-``nandlab.plan.curves`` checks their names against the study's trials, ``nandlab.analysis.lines``
-has their values. Names are those of analysis/place.py and of the registry of figures.
+``nandlab.plan.curves`` checks their names against the study's trials,
+``nandlab.analysis.curvevalues``
+has their values. Names are those of analysis/curveplaces.py and of the registry of figures.
 """
 
 from __future__ import annotations
@@ -12,26 +13,26 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from nandlab.analysis.place import OF_PHASES, OF_TRIAL
+from nandlab.analysis.curveplaces import PHASE_NAME_PREFIXES, TRIAL_ATTRIBUTES
 from nandlab.base.strings import Empty, FigureName, Line, Lines, Word
-from nandlab.catalog.files import validate
-from nandlab.catalog.noun import Scalar, Strict
+from nandlab.catalog.files import validate_data
+from nandlab.catalog.noun import Scalar, StrictModel
 
-ATTRIBUTES = (*OF_TRIAL, "phase")
+ATTRIBUTE_NAMES = (*TRIAL_ATTRIBUTES, "phase")
 """Names that are attributes as they are."""
-FAMILIES = ("option", "parameter", "at")
+ATTRIBUTE_FAMILIES = ("option", "parameter", "at")
 """Attributes whose name goes on behind a dot."""
 
 
 def is_attribute(name: str) -> bool:
     """Whether a name is of an attribute; else it is of a figure."""
-    return name in ATTRIBUTES or name.partition(".")[0] in FAMILIES
+    return name in ATTRIBUTE_NAMES or name.partition(".")[0] in ATTRIBUTE_FAMILIES
 
 
 CurveName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)]
 
 
-class Gain(Strict):
+class Gain(StrictModel):
     """What is saved: 1 - of / over, member by member, as a share; below 0 it costs."""
 
     by: FigureName = Field(
@@ -41,7 +42,7 @@ class Gain(Strict):
     over: Scalar = Field(description="its value that this is compared with")
 
 
-class Curve(Strict):
+class Curve(StrictModel):
     """A chart of the report."""
 
     name: CurveName = Field(description="names its files too")
@@ -118,15 +119,17 @@ class Curve(Strict):
     def of_phases(self) -> bool:
         """Whether a value is one of a phase, not of a whole trial."""
         names = (*self.attributes.values(), *self.figures.values())
-        return any(name.startswith(OF_PHASES) and not _of_a_trial(name) for name in names)
+        return any(
+            name.startswith(PHASE_NAME_PREFIXES) and not _is_trial_figure(name) for name in names
+        )
 
 
-def _of_a_trial(name: str) -> bool:
+def _is_trial_figure(name: str) -> bool:
     """The registry's figures ``phase.NAME`` are a trial's."""
     return name.startswith("phase.")
 
 
-def of_study(spec: Mapping[str, Any]) -> list[Curve]:
+def parse_study_curves(spec: Mapping[str, Any]) -> list[Curve]:
     """The curves of a study, as a run's head keeps it; UsageError if they are none today."""
     told = spec.get("curves") or []
-    return [validate(c, Curve, f"curves.{i}") for i, c in enumerate(told)]
+    return [validate_data(c, Curve, f"curves.{i}") for i, c in enumerate(told)]

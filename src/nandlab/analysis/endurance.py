@@ -22,20 +22,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Course = Literal["even", "chance", "kept"]
-COURSES: dict[Course, Callable[[float, float, float], float]] = {
+WearCourse = Literal["even", "chance", "kept"]
+ERASES_BY_COURSE: dict[WearCourse, Callable[[float, float, float], float]] = {
     "even": lambda worn, mean, x: mean * x,
     "chance": lambda worn, mean, x: mean * x + (worn - mean) * math.sqrt(x),
     "kept": lambda worn, mean, x: worn * x,
 }
-Z = 2.0
+Z_95 = 2.0
 """Standard errors from the middle to each end of an interval: 95 % where errors are normal."""
-STEPS = 60
+SEARCH_STEPS = 60
 """Halvings of a search: more than a number has digits for."""
 
 
 @dataclass(frozen=True)
-class Endurance:
+class BlockEndurance:
     """Erases that a block stands: evenly spread from the least to the most."""
 
     least: float
@@ -62,7 +62,7 @@ class Endurance:
 
 
 @dataclass(frozen=True)
-class Worn:
+class BlockWear:
     """What the blocks had been erased by some moment of a load."""
 
     load: Sequence[float]
@@ -70,28 +70,28 @@ class Worn:
     before: float
     """For each block, before the load: when the file system was made."""
 
-    def without(self, static: int) -> Worn:
+    def without(self, static: int) -> BlockWear:
         """Without so many of the blocks that were erased least: data that stays lies in them.
 
         Only those that the load did not erase once are left out.
         """
         order = sorted(self.load)
         idle = min(static, sum(w < 1 for w in order), len(order) - 1)
-        return Worn(order[idle:], self.before)
+        return BlockWear(order[idle:], self.before)
 
-    def until(self, dead: float, course: Course, endurance: Endurance) -> float:
+    def until(self, dead: float, course: WearCourse, endurance: BlockEndurance) -> float:
         """Erases by the load until so many blocks are dead.
 
         Where the blocks that it strikes at all are fewer, until these are dead.
         """
         mean = sum(self.load) / len(self.load)
-        law = COURSES[course]
+        law = ERASES_BY_COURSE[course]
 
         def at(x: float) -> list[float]:
             return [self.before + law(w, mean, x) for w in self.load]
 
         few, many = 0.0, 2 * endurance.most / min(w for w in (mean, *self.load) if w > 0)
-        for _ in range(STEPS):
+        for _ in range(SEARCH_STEPS):
             middle = (few + many) / 2
             if sum(map(endurance.dead, at(middle))) < dead:
                 few = middle
@@ -100,10 +100,10 @@ class Worn:
         return sum(endurance.stood(e) - self.before for e in at(many))
 
 
-def wilson(dead: int, blocks: int) -> tuple[float, float]:
+def compute_wilson_interval(dead: int, blocks: int) -> tuple[float, float]:
     """Deaths expected where so many of the blocks died: Wilson's interval."""
-    share, z2 = dead / blocks, Z * Z
+    share, z2 = dead / blocks, Z_95 * Z_95
     middle = share + z2 / (2 * blocks)
-    half = Z * math.sqrt(share * (1 - share) / blocks + z2 / (4 * blocks * blocks))
+    half = Z_95 * math.sqrt(share * (1 - share) / blocks + z2 / (4 * blocks * blocks))
     scale = blocks / (1 + z2 / blocks)
     return (middle - half) * scale, (middle + half) * scale

@@ -19,13 +19,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nandlab.analysis import draws, timeparts
-from nandlab.analysis.memo import once
-from nandlab.analysis.timeparts import Span
+from nandlab.analysis import powerdraw, timeparts
+from nandlab.analysis.memo import memoize_by_trial
+from nandlab.analysis.timeparts import TrialSpan
 from nandlab.catalog.board import Power
 from nandlab.results.record import Trial
 
-CONSUMERS = {
+CONSUMER_TITLES = {
     "cpu": "processor",
     "waiting": "waiting for flash",
     "idle": "processor idle",
@@ -36,24 +36,24 @@ CONSUMERS = {
     "chip.standby": "chip, standby",
 }
 """What takes energy, each with its title."""
-SUMS = {
-    "total": tuple(CONSUMERS),
-    "chip": tuple(c for c in CONSUMERS if c.startswith("chip.")),
-    **{c: (c,) for c in CONSUMERS},
+CONSUMERS_OF_SUM = {
+    "total": tuple(CONSUMER_TITLES),
+    "chip": tuple(c for c in CONSUMER_TITLES if c.startswith("chip.")),
+    **{c: (c,) for c in CONSUMER_TITLES},
 }
 """What an energy may be of, by name: the consumers that it sums."""
-NO_IDLE = (
+NO_IDLE_TIME = (
     'the processor\'s idle time: let the study have measure = ["cpu"], or take a workload whose '
     "phases tell their usage"
 )
-NO_COUNTS = "the chip's counts"
-MS = 1e-3
+NO_CHIP_COUNTS = "the chip's counts"
+PER_MILLI = 1e-3
 J_PER_MW_NS = 1e-12
 """J of a mW for a ns."""
 
 
 @dataclass(frozen=True)
-class Spent:
+class EnergyUse:
     """J of each consumer, null: not known; and what it would take to know it."""
 
     joules: dict[str, float | None]
@@ -61,28 +61,28 @@ class Spent:
 
     def of(self, name: str) -> float | None:
         """The J of one of :data:`SUMS`; None where a part of it is not known."""
-        found = [self.joules[c] for c in SUMS[name]]
+        found = [self.joules[c] for c in CONSUMERS_OF_SUM[name]]
         known = [j for j in found if j is not None]
         return sum(known) if len(known) == len(found) else None
 
 
-def together(each: Sequence[Spent]) -> Spent | None:
+def sum_energy_uses(each: Sequence[EnergyUse]) -> EnergyUse | None:
     """Several stretches as one; None of none."""
     if not each:
         return None
     joules: dict[str, float | None] = {}
-    for consumer in CONSUMERS:
+    for consumer in CONSUMER_TITLES:
         found = [s.joules[consumer] for s in each]
         known = [j for j in found if j is not None]
         joules[consumer] = sum(known) if len(known) == len(found) else None
-    return Spent(joules, tuple(dict.fromkeys(text for s in each for text in s.lacks)))
+    return EnergyUse(joules, tuple(dict.fromkeys(text for s in each for text in s.lacks)))
 
 
 @dataclass
-class _Bill:
+class _EnergyBill:
     """Adds up what was spent, and notes what is not known."""
 
-    joules: dict[str, float | None] = field(default_factory=lambda: dict.fromkeys(CONSUMERS))
+    joules: dict[str, float | None] = field(default_factory=lambda: dict.fromkeys(CONSUMER_TITLES))
     unknown: list[str] = field(default_factory=list)
 
     def add(self, consumer: str, *uses: tuple[float, float | None, str]) -> None:
@@ -93,24 +93,24 @@ class _Bill:
             self.joules[consumer] = sum(ns * (mw or 0) * J_PER_MW_NS for ns, mw, _ in uses)
 
 
-def spent(trial: Trial, span: Span, *, most: bool = False) -> Spent:
+def compute_span_energy(trial: Trial, span: TrialSpan, *, most: bool = False) -> EnergyUse:
     """What a stretch of a trial took. most: by the chip's maximum currents, not the typical."""
-    board, of_chip = _Bill(), _Bill()
-    power, gaps = draws.power(trial), []
-    found = timeparts.parts(span)
+    board, of_chip = _EnergyBill(), _EnergyBill()
+    power, gaps = powerdraw.find_board_power(trial), []
+    found = timeparts.split_span_time(span)
     if found is None:
-        gaps.append(NO_IDLE)
+        gaps.append(NO_IDLE_TIME)
     else:
-        _processor(board, power or Power(sources={}), found)
-    if _chip(of_chip, trial, span, most) is None:
-        gaps.append(NO_COUNTS)
-    gaps += _named(board.unknown, "power", "boards", draws.board_name(trial))
-    gaps += _named(of_chip.unknown, "energy", "chips", trial.chip.part)
-    of = {c: (of_chip if c.startswith("chip.") else board).joules[c] for c in CONSUMERS}
-    return Spent(of, tuple(gaps))
+        _add_board_energy(board, power or Power(sources={}), found)
+    if _add_chip_energy(of_chip, trial, span, most) is None:
+        gaps.append(NO_CHIP_COUNTS)
+    gaps += _format_missing_keys(board.unknown, "power", "boards", powerdraw.find_board_name(trial))
+    gaps += _format_missing_keys(of_chip.unknown, "energy", "chips", trial.chip.part)
+    of = {c: (of_chip if c.startswith("chip.") else board).joules[c] for c in CONSUMER_TITLES}
+    return EnergyUse(of, tuple(gaps))
 
 
-def _processor(bill: _Bill, power: Power, found: timeparts.Parts) -> None:
+def _add_board_energy(bill: _EnergyBill, power: Power, found: timeparts.ProcessorTimeParts) -> None:
     active = (power.cpu_active_mw, "cpu_active_mw")
     idle = (power.cpu_idle_mw, "cpu_idle_mw")
     waits = {"polling": active, "interrupt": idle}
@@ -124,7 +124,7 @@ def _processor(bill: _Bill, power: Power, found: timeparts.Parts) -> None:
 
 
 @dataclass(frozen=True)
-class ChipTimes:
+class ChipStateTimes:
     """What the chip did in a stretch, ns."""
 
     read: float
@@ -133,7 +133,7 @@ class ChipTimes:
     standby: float
 
 
-def chip_times(trial: Trial, span: Span) -> ChipTimes | None:
+def compute_chip_times(trial: Trial, span: TrialSpan) -> ChipStateTimes | None:
     """By counts and bytes, with the latencies that were simulated; None: not counted.
 
     Where the bytes were not counted, a page counts as a whole one with its spare area.
@@ -151,70 +151,80 @@ def chip_times(trial: Trial, span: Span) -> ChipTimes | None:
     erase = n.erases * t["t_bers" + ending]
     more = max(0.0, (u.busy_ns or 0) - read - program - erase)
     rest = max(0.0, span.ns - read - program - erase - more)
-    return ChipTimes(read + more, program, erase, rest)
+    return ChipStateTimes(read + more, program, erase, rest)
 
 
-def _chip(bill: _Bill, trial: Trial, span: Span, most: bool) -> ChipTimes | None:
-    times = chip_times(trial, span)
+def _add_chip_energy(
+    bill: _EnergyBill, trial: Trial, span: TrialSpan, most: bool
+) -> ChipStateTimes | None:
+    times = compute_chip_times(trial, span)
     if times is None:
         return None
-    draw, ending = draws.energy(trial), "_max" if most else ""
-    volts = None if draw.supply_mv is None else draw.supply_mv * MS
+    draw, ending = powerdraw.find_chip_energy(trial), "_max" if most else ""
+    volts = None if draw.supply_mv is None else draw.supply_mv * PER_MILLI
     for what, ns in (("read", times.read), ("program", times.program), ("erase", times.erase)):
         key = f"{what}{ending}_ma"
-        bill.add(f"chip.{what}", (ns, *_milliwatts(volts, getattr(draw, key), key)))
+        bill.add(f"chip.{what}", (ns, *_compute_milliwatts(volts, getattr(draw, key), key)))
     key = f"standby{ending}_ua"
     ua = getattr(draw, key)
-    ma = None if ua is None else ua * MS
-    bill.add("chip.standby", (times.standby, *_milliwatts(volts, ma, key)))
+    ma = None if ua is None else ua * PER_MILLI
+    bill.add("chip.standby", (times.standby, *_compute_milliwatts(volts, ma, key)))
     return times
 
 
-def _milliwatts(volts: float | None, ma: float | None, key: str) -> tuple[float | None, str]:
+def _compute_milliwatts(
+    volts: float | None, ma: float | None, key: str
+) -> tuple[float | None, str]:
     """Power, and the key that it takes to know it."""
     if volts is None:
         return None, "supply_mv" if ma is not None else f"supply_mv, {key}"
     return (None if ma is None else volts * ma), key
 
 
-def _named(keys: Sequence[str], table: str, kind: str, name: str) -> list[str]:
+def _format_missing_keys(keys: Sequence[str], table: str, kind: str, name: str) -> list[str]:
     """What to add to which file; empty: nothing lacks."""
     flat = dict.fromkeys(k for key in keys for k in key.split(", "))
     where = f"catalog/{kind}/{name}.toml" if name else f"the file of its {kind[:-1]}"
     return [f"{', '.join(flat)} in [{table}] of {where}"] if flat else []
 
 
-def load(trial: Trial, *, most: bool = False) -> Spent | None:
+def compute_load_energy(trial: Trial, *, most: bool = False) -> EnergyUse | None:
     """What the load took: :func:`timeparts.load`; None where nothing is known of it."""
-    return _load_at_most(trial) if most else _load(trial)
+    return _compute_maximum_load_energy(trial) if most else _compute_typical_load_energy(trial)
 
 
-@once
-def _load(trial: Trial) -> Spent | None:
-    return together([spent(trial, span) for span in timeparts.load(trial)])
+@memoize_by_trial
+def _compute_typical_load_energy(trial: Trial) -> EnergyUse | None:
+    return sum_energy_uses(
+        [compute_span_energy(trial, span) for span in timeparts.list_load_spans(trial)]
+    )
 
 
-@once
-def _load_at_most(trial: Trial) -> Spent | None:
-    return together([spent(trial, span, most=True) for span in timeparts.load(trial)])
+@memoize_by_trial
+def _compute_maximum_load_energy(trial: Trial) -> EnergyUse | None:
+    return sum_energy_uses(
+        [compute_span_energy(trial, span, most=True) for span in timeparts.list_load_spans(trial)]
+    )
 
 
-def phases(trial: Trial, names: Iterable[str], *, most: bool = False) -> Spent | None:
+def compute_phases_energy(
+    trial: Trial, names: Iterable[str], *, most: bool = False
+) -> EnergyUse | None:
     """What these phases took; None where one was not run."""
-    spans = [timeparts.phase(trial.phase(name)) for name in names]
+    spans = [timeparts.make_phase_span(trial.phase(name)) for name in names]
     known = [span for span in spans if span is not None]
     if len(known) < len(spans):
         return None
-    return together([spent(trial, span, most=most) for span in known])
+    return sum_energy_uses([compute_span_energy(trial, span, most=most) for span in known])
 
 
-def above_idle(trial: Trial) -> bool:
+def is_above_idle_power(trial: Trial) -> bool:
     """Whether the energies are above the board's idle power, which is not known."""
-    power = draws.power(trial)
+    power = powerdraw.find_board_power(trial)
     return power is not None and power.above_idle
 
 
-def lacks(trial: Trial, *, most: bool = False) -> str:
+def format_missing_inputs(trial: Trial, *, most: bool = False) -> str:
     """What the energy of the load lacks, in a clause; empty: nothing."""
-    found = load(trial, most=most)
-    return "; ".join((NO_COUNTS,) if found is None else found.lacks)
+    found = compute_load_energy(trial, most=most)
+    return "; ".join((NO_CHIP_COUNTS,) if found is None else found.lacks)

@@ -19,56 +19,74 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from nandlab.analysis import draws, energy, timeparts, words
-from nandlab.analysis.energy import CONSUMERS, SUMS, Spent
-from nandlab.analysis.words import Words
+from nandlab.analysis import energy, powerdraw, timeparts, workloadwords
+from nandlab.analysis.energy import CONSUMER_TITLES, CONSUMERS_OF_SUM, EnergyUse
+from nandlab.analysis.workloadwords import Words
 from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import MIB
 from nandlab.catalog.profile import EnergyProfile
-from nandlab.results.measures import Phase
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import Phase
 
-Read = Callable[[Trial], float | None]
-TITLES = {"total": "energy", "chip": "energy: chip"} | {
-    c: f"energy: {title}" for c, title in CONSUMERS.items()
+FigureReader = Callable[[Trial], float | None]
+ENERGY_TITLES = {"total": "energy", "chip": "energy: chip"} | {
+    c: f"energy: {title}" for c, title in CONSUMER_TITLES.items()
 }
 NS_PER_S = 1e9
 
 
 @dataclass(frozen=True)
-class Made:
+class EnergyFigure:
     """What a name stands for."""
 
     title: str
-    read: Read
+    read: FigureReader
     short: str = ""
 
 
-def made(rest: str, of: Words) -> Made | None:
+def find_energy_figure(rest: str, of: Words) -> EnergyFigure | None:
     """The figure energy.REST; None: there is none. UsageError: not of this workload."""
     most, name = rest.endswith(".max"), rest.removesuffix(".max")
     aside = ", maximum currents" if most else ""
-    if name in SUMS:
+    if name in CONSUMERS_OF_SUM:
         short = "energy" if name == "total" and not most else ""
-        return Made(TITLES[name] + aside, partial(_load, what=name, most=most), short)
+        return EnergyFigure(
+            ENERGY_TITLES[name] + aside, partial(_compute_load_joules, what=name, most=most), short
+        )
     kind, _, tail = name.partition(".")
     who, _, what = tail.partition(".")
     _refuse_undeclared(kind, who, of)
     if kind == "profile" and not (most or what):
-        return Made("energy by the measured profile", partial(by_profile, phase=who))
+        return EnergyFigure(
+            "energy by the measured profile", partial(compute_joules_by_profile, phase=who)
+        )
     what = what or "total"
-    return _within(kind, who, what, most, of, TITLES[what] + aside) if what in SUMS else None
+    return (
+        _make_partial_figure(kind, who, what, most, of, ENERGY_TITLES[what] + aside)
+        if what in CONSUMERS_OF_SUM
+        else None
+    )
 
 
-def _within(kind: str, who: str, what: str, most: bool, of: Words, part: str) -> Made | None:
+def _make_partial_figure(
+    kind: str, who: str, what: str, most: bool, of: Words, part: str
+) -> EnergyFigure | None:
     """A figure of a phase, of an operation, or of what was moved."""
     if kind == "phase":
-        return Made(f"{of.phase(who).title}: {part}", partial(_phase, who, what, most))
+        return EnergyFigure(
+            f"{of.phase(who).title}: {part}", partial(_compute_phase_joules, who, what, most)
+        )
     if kind == "per":
         title = f"{part} for each {of.operation(who).title or who}"
-        return Made(title, partial(_per, who, what, most), f"J/{who}" if what == "total" else "")
+        return EnergyFigure(
+            title,
+            partial(_compute_joules_per_operation, who, what, most),
+            f"J/{who}" if what == "total" else "",
+        )
     if kind == "per_mib" and who in ("read", "written"):
-        return Made(f"{part} for each MiB {who}", partial(_per_mib, who, what, most))
+        return EnergyFigure(
+            f"{part} for each MiB {who}", partial(_compute_joules_per_mib, who, what, most)
+        )
     return None
 
 
@@ -82,56 +100,62 @@ def _refuse_undeclared(kind: str, who: str, of: Words) -> None:
         raise UsageError(f"energy.{kind}.{who}: no {noun} is called {who}; there are: {known}")
 
 
-def _of(found: Spent | None, what: str) -> float | None:
+def _sum_consumers(found: EnergyUse | None, what: str) -> float | None:
     return None if found is None else found.of(what)
 
 
-def _load(trial: Trial, what: str, most: bool) -> float | None:
-    return _of(energy.load(trial, most=most), what)
+def _compute_load_joules(trial: Trial, what: str, most: bool) -> float | None:
+    return _sum_consumers(energy.compute_load_energy(trial, most=most), what)
 
 
-def _phase(name: str, what: str, most: bool, trial: Trial) -> float | None:
-    return _of(energy.phases(trial, [name], most=most), what)
+def _compute_phase_joules(name: str, what: str, most: bool, trial: Trial) -> float | None:
+    return _sum_consumers(energy.compute_phases_energy(trial, [name], most=most), what)
 
 
-def _per(kind: str, what: str, most: bool, trial: Trial) -> float | None:
+def _compute_joules_per_operation(kind: str, what: str, most: bool, trial: Trial) -> float | None:
     """J for each operation of a kind, by all that was done where it was made.
 
     By the whole load only where no phase tells its idle time: that of other phases is not its own.
     """
     where = [p for p in trial.phases if p.operations.get(kind)]
-    if where and any(_tells(p) for p in trial.phases):
-        found = energy.phases(trial, [p.name for p in where], most=most)
+    if where and any(_has_idle_time(p) for p in trial.phases):
+        found = energy.compute_phases_energy(trial, [p.name for p in where], most=most)
         number = sum(p.operations[kind] for p in where)
     else:
-        found, number = energy.load(trial, most=most), trial.operations.get(kind, 0)
-    joules = _of(found, what)
+        found, number = energy.compute_load_energy(trial, most=most), trial.operations.get(kind, 0)
+    joules = _sum_consumers(found, what)
     return None if joules is None or not number else joules / number
 
 
-def _tells(phase: Phase) -> bool:
+def _has_idle_time(phase: Phase) -> bool:
     return phase.usage is not None and phase.usage.idle_ns is not None
 
 
-def _per_mib(way: str, what: str, most: bool, trial: Trial) -> float | None:
-    moved, joules = trial.bytes.get(way), _load(trial, what, most)
+def _compute_joules_per_mib(way: str, what: str, most: bool, trial: Trial) -> float | None:
+    moved, joules = trial.bytes.get(way), _compute_load_joules(trial, what, most)
     return None if joules is None or not moved else joules / (moved / MIB)
 
 
-def by_profile(trial: Trial, phase: str = "") -> float | None:
+def compute_joules_by_profile(trial: Trial, phase: str = "") -> float | None:
     """J by the powers measured under such a load; None where none were, or a phase has no row."""
-    profile = draws.profile(trial)
-    names = [phase] if phase else [p.name for p in _timed(trial)]
+    profile = powerdraw.find_energy_profile(trial)
+    names = [phase] if phase else [p.name for p in _list_timed_phases(trial)]
     if profile is None or not names:
         return None
-    each = [_by_row(trial, profile, name) for name in names]
+    each = [_compute_phase_joules_by_profile(trial, profile, name) for name in names]
     known = [j for j in each if j is not None]
     return sum(known) if len(known) == len(each) else None
 
 
-def _by_row(trial: Trial, profile: EnergyProfile, name: str) -> float | None:
+def _compute_phase_joules_by_profile(
+    trial: Trial, profile: EnergyProfile, name: str
+) -> float | None:
     phase = trial.phase(name)
-    span, ahead, load = timeparts.phase(phase), _reads_ahead(trial), profile.load_of(trial.workload)
+    span, ahead, load = (
+        timeparts.make_phase_span(phase),
+        _is_read_ahead_on(trial),
+        profile.load_of(trial.workload),
+    )
     if phase is None or span is None or ahead is None or load is None:
         return None
     pattern = phase.at.get("pattern")
@@ -139,12 +163,12 @@ def _by_row(trial: Trial, profile: EnergyProfile, name: str) -> float | None:
     return None if row is None else row.watts * span.ns / NS_PER_S
 
 
-def _reads_ahead(trial: Trial) -> bool | None:
+def _is_read_ahead_on(trial: Trial) -> bool | None:
     """Whether read-ahead was on, as the mount read it back; None where the trial does not say."""
     kib = trial.measured.get("read_ahead", {}).get("kib")
     return None if kib is None else kib > 0
 
 
-def _timed(trial: Trial) -> list[Phase]:
-    of = words.of([trial])
+def _list_timed_phases(trial: Trial) -> list[Phase]:
+    of = workloadwords.make_words_for_trials([trial])
     return [p for p in trial.phases if of.phase(p.name).timed]

@@ -20,28 +20,28 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from nandlab.analysis import figures, place
+from nandlab.analysis import curveplaces, figures
 from nandlab.analysis.curves import is_attribute
 from nandlab.analysis.figures import Figure
-from nandlab.analysis.spread import Spread, spread
-from nandlab.analysis.words import Words
+from nandlab.analysis.spread import Spread, compute_spread
+from nandlab.analysis.workloadwords import Words
 from nandlab.base import units
 from nandlab.base.errors import UsageError
 from nandlab.results.record import Trial
 
 if TYPE_CHECKING:
-    from nandlab.catalog.paper import Along
+    from nandlab.catalog.paper import FigureTrend
 
 LEAST_PLACES = 3
 """A line through fewer places of x says nothing."""
-Points = dict[float, float]
+ValueByPlace = dict[float, float]
 """By x, the figure there."""
-Member = tuple[int, float]
+MemberKey = tuple[int, float]
 """Seed and phase offset."""
 
 
 @dataclass(frozen=True)
-class Fit:
+class LineFit:
     """A least-squares line."""
 
     slope: float
@@ -63,7 +63,7 @@ class Fit:
         return f"{form(from_0)} {'-' if slope < 0 else '+'} {form(abs(slope))} each"
 
 
-def least_squares(points: Iterable[tuple[float, float]]) -> Fit | None:
+def fit_line(points: Iterable[tuple[float, float]]) -> LineFit | None:
     """The line through these; None where they have less than :data:`LEAST_PLACES` places."""
     seen = list(points)
     if len({x for x, _ in seen}) < LEAST_PLACES:
@@ -74,10 +74,10 @@ def least_squares(points: Iterable[tuple[float, float]]) -> Fit | None:
     up = sum((b - y) ** 2 for b in ys)
     slope = sum((a - x) * (b - y) for a, b in seen) / across
     change = slope * (max(xs) - min(xs)) / y if y else 0.0
-    return Fit(slope, y - slope * x, slope**2 * across / up if up else 0.0, change)
+    return LineFit(slope, y - slope * x, slope**2 * across / up if up else 0.0, change)
 
 
-def falls_below(of: Points, over: Points) -> float | None:
+def find_falling_below(of: ValueByPlace, over: ValueByPlace) -> float | None:
     """The x from which on ``of`` is below ``over`` at every place that both have.
 
     Between places both are straight. 0: it is below at all places; infinite: not at the last one.
@@ -94,10 +94,12 @@ def falls_below(of: Points, over: Points) -> float | None:
     return 0.0
 
 
-def lines(by: str, trials: Iterable[Trial], figure: Figure, of: Words) -> dict[Member, Points]:
+def collect_member_points(
+    by: str, trials: Iterable[Trial], figure: Figure, of: Words
+) -> dict[MemberKey, ValueByPlace]:
     """Each member's points; UsageError where two of its trials are at one place."""
-    at = _place(by, of)
-    found: dict[Member, dict[float, Trial]] = {}
+    at = _make_place_reader(by, of)
+    found: dict[MemberKey, dict[float, Trial]] = {}
     for trial in trials:
         x, y = at(trial), figure(trial)
         if x is None or y is None:
@@ -113,9 +115,11 @@ def lines(by: str, trials: Iterable[Trial], figure: Figure, of: Words) -> dict[M
     }
 
 
-def last(by: str, trials: Sequence[Trial], of: Words) -> tuple[float, list[Trial]] | None:
+def find_last_place(
+    by: str, trials: Sequence[Trial], of: Words
+) -> tuple[float, list[Trial]] | None:
     """The greatest place, and the trials there; None: no trial has a place."""
-    at = _place(by, of)
+    at = _make_place_reader(by, of)
     places = [(x, t) for t in trials if (x := at(t)) is not None]
     if not places:
         return None
@@ -123,58 +127,62 @@ def last(by: str, trials: Sequence[Trial], of: Words) -> tuple[float, list[Trial
     return greatest, [t for x, t in places if x == greatest]
 
 
-def title(by: str, of: Words) -> str:
+def format_place_title(by: str, of: Words) -> str:
     """In words: what the configurations differ in."""
     if is_attribute(by):
         return by.rpartition(".")[2].replace("_", " ")
-    return figures.find(by, of).title
+    return figures.find_figure(by, of).title
 
 
-def _place(by: str, of: Words) -> Callable[[Trial], float | None]:
+def _make_place_reader(by: str, of: Words) -> Callable[[Trial], float | None]:
     """How the place of a trial is read."""
     if not is_attribute(by):
-        return figures.find(by, of)
+        return figures.find_figure(by, of)
 
     def read(trial: Trial) -> float | None:
-        told = place.plain(place.Place(trial).identity.get(by, ""))
+        told = curveplaces.parse_number_or_word(curveplaces.CurvePlace(trial).identity.get(by, ""))
         return told if isinstance(told, float) else None
 
     return read
 
 
-def number(along: Along, of: Points, over: Points | None) -> float | None:
+def compute_member_number(
+    along: FigureTrend, of: ValueByPlace, over: ValueByPlace | None
+) -> float | None:
     """A member's number of a part along something."""
     if along.says == "falls below":
-        return falls_below(of, over or {})
-    fit = least_squares(of.items())
+        return find_falling_below(of, over or {})
+    fit = fit_line(of.items())
     if fit is None:
         return None
     return fit.r2 if along.says == "linear" else fit.change
 
 
-def numbers(
-    along: Along, of: Mapping[Member, Points], over: Mapping[Member, Points]
+def compute_numbers_spread(
+    along: FigureTrend, of: Mapping[MemberKey, ValueByPlace], over: Mapping[MemberKey, ValueByPlace]
 ) -> Spread | None:
     """The spread of the members' numbers; places that were not met have no mean."""
     sides = ((points, over.get(member)) for member, points in of.items())
-    values = [v for a, b in sides if (v := number(along, a, b)) is not None]
+    values = [v for a, b in sides if (v := compute_member_number(along, a, b)) is not None]
     if values and not all(map(math.isfinite, values)):
         return Spread(len(values), min(values), statistics.median(values), max(values))
-    return spread(values)
+    return compute_spread(values)
 
 
-def form(along: Along, figure: Figure | None) -> units.Form:
+def choose_number_format(along: FigureTrend, figure: Figure | None) -> units.Form:
     """How the number is written; figure: that of the places."""
     if along.says == "linear":
-        return four_digits
+        return format_r2
     if along.says != "falls below":
         return lambda v: f"{v * 100:+.1f} %"
-    at = figure.form if figure else units.count
+    at = figure.form if figure else units.format_count
     ends = {0.0: "below at all places", math.inf: "below at no last place"}
     return lambda v: ends.get(v) or at(v)
 
 
-def side(along: Along, within: float, ours: Spread) -> Literal["right", "wrong", "both"]:
+def find_agreeing_side(
+    along: FigureTrend, within: float, ours: Spread
+) -> Literal["right", "wrong", "both"]:
     """Whether all members go the way that is said, or none does."""
     low, high = ours.min, ours.max
     if along.says == "linear":
@@ -188,25 +196,25 @@ def side(along: Along, within: float, ours: Spread) -> Literal["right", "wrong",
     return "right" if right else "wrong" if wrong else "both"
 
 
-def lines_in_words(of: Mapping[Member, Points], form: units.Form) -> str:
+def format_middle_line(of: Mapping[MemberKey, ValueByPlace], form: units.Form) -> str:
     """The line of the member whose slope is the middle one; empty: there is none."""
-    fits = [f for points in of.values() if (f := least_squares(points.items())) is not None]
+    fits = [f for points in of.values() if (f := fit_line(points.items())) is not None]
     if not fits:
         return ""
-    return middle(sorted(fits, key=lambda f: f.slope)).in_words(form)
+    return find_middle_fit(sorted(fits, key=lambda f: f.slope)).in_words(form)
 
 
-def middle(fits: Sequence[Fit]) -> Fit:
+def find_middle_fit(fits: Sequence[LineFit]) -> LineFit:
     """Of lines by their slopes that of the middle; of an even number the flatter one."""
     return fits[(len(fits) - 1) // 2]
 
 
-def r2_in_words(fits: Sequence[Fit]) -> str:
+def format_r2_range(fits: Sequence[LineFit]) -> str:
     """``R² 0.9991 (0.9989 to 0.9993)``."""
-    found = spread(f.r2 for f in fits)
-    return "" if found is None else f"R² {found.brief(four_digits)}"
+    found = compute_spread(f.r2 for f in fits)
+    return "" if found is None else f"R² {found.brief(format_r2)}"
 
 
-def four_digits(value: float) -> str:
+def format_r2(value: float) -> str:
     """R² in words; one that is not 1 is never written as 1."""
     return f"{value:.4f}" if value in (0, 1) or value < 0.99995 else "> 0.9999"

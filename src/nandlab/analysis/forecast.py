@@ -26,21 +26,21 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from nandlab.analysis import life, steady
-from nandlab.analysis.endurance import Endurance, Worn, Z, wilson
-from nandlab.analysis.steady import Steadiness
-from nandlab.analysis.totals import erases_per_block
+from nandlab.analysis import life, wearsteadiness
+from nandlab.analysis.endurance import Z_95, BlockEndurance, BlockWear, compute_wilson_interval
+from nandlab.analysis.totals import find_erase_spread
+from nandlab.analysis.wearsteadiness import WearSteadiness
 from nandlab.catalog.filesystem import Wear
 from nandlab.results.record import Trial
 
-TENTH = 0.1
+FORECAST_SHARE = 0.1
 """Share of a life's bytes that its end is foretold from."""
-DECILES = tuple(f"wear_{percent}" for percent in range(0, 101, 10))
+WEAR_DECILE_SERIES = tuple(f"wear_{percent}" for percent in range(0, 101, 10))
 """Series of a life: erases that so many percent of the blocks have at most."""
 
 
 @dataclass(frozen=True)
-class Forecast:
+class WriteForecast:
     """Bytes that a load can write until the chip's end."""
 
     least: float
@@ -53,10 +53,10 @@ class Forecast:
 
 
 @dataclass(frozen=True)
-class Score:
+class ForecastScore:
     """A forecast from the first tenth of a life, and how the life ended."""
 
-    foretold: Forecast
+    foretold: WriteForecast
     written: float
 
     @property
@@ -70,40 +70,48 @@ class Score:
         return self.foretold.least <= self.written <= self.foretold.most
 
 
-def of(trial: Trial) -> Forecast | Steadiness | None:
+def forecast_writable_bytes(trial: Trial) -> WriteForecast | WearSteadiness | None:
     """Of a trial; Steadiness: it was too short, and that says why; None: it does not count erases,
     or nothing tells the endurance."""
-    if life.whole(trial):
-        return by_course(trial, len(life.whole(trial)))
-    return by_load(trial)
+    if life.list_whole_life_rounds(trial):
+        return forecast_by_rounds(trial, len(life.list_whole_life_rounds(trial)))
+    return forecast_by_load(trial)
 
 
-def by_load(trial: Trial) -> Forecast | Steadiness | None:
+def forecast_by_load(trial: Trial) -> WriteForecast | WearSteadiness | None:
     """Of a load on a chip that lives: until the first block reaches the promised endurance."""
-    stands, written, wear = endurance(trial), trial.bytes.get("written"), erases_per_block(trial)
-    steadiness = steady.steadiness(trial)
+    stands, written, wear = (
+        find_block_endurance(trial),
+        trial.bytes.get("written"),
+        find_erase_spread(trial),
+    )
+    steadiness = wearsteadiness.assess_wear_steadiness(trial)
     if stands is None or not written or wear is None or steadiness is None:
         return None
     if not steadiness.reached:
         return steadiness
     bytes_stood = stands.least * written
-    return Forecast(bytes_stood / (wear.max + steady.DUE), bytes_stood / wear.mean)
+    return WriteForecast(
+        bytes_stood / (wear.max + wearsteadiness.ERASES_DUE), bytes_stood / wear.mean
+    )
 
 
-def by_course(trial: Trial, rounds: int) -> Forecast | Steadiness | None:
+def forecast_by_rounds(trial: Trial, rounds: int) -> WriteForecast | WearSteadiness | None:
     """Of a life by its first rounds: bytes until more blocks are dead than can be spared."""
-    stands, course = endurance(trial), life.whole(trial)[:rounds]
-    told, each = _wear(trial), _each(trial, rounds)
+    stands, course = find_block_endurance(trial), life.list_whole_life_rounds(trial)[:rounds]
+    told, each = _find_filesystem_wear(trial), _reconstruct_block_wear(trial, rounds)
     if stands is None or not course or told is None or each is None:
         return None
-    steadiness = steady.of_course(course, trial)
-    pace = steady.pace(course)
+    steadiness = wearsteadiness.assess_course_steadiness(course, trial)
+    pace = wearsteadiness.compute_pace(course)
     if not steadiness.reached or pace is None or not min(pace.before, pace.after):
         return steadiness
     now, blocks = course[-1], trial.chip.blocks
-    fewest, most = wilson(min(blocks, _spare(trial, told) + 1), blocks)
-    off = Z * stands.error / math.sqrt(blocks)
-    busy = each.without(_static(trial))
+    fewest, most = compute_wilson_interval(
+        min(blocks, _count_spare_blocks(trial, told) + 1), blocks
+    )
+    off = Z_95 * stands.error / math.sqrt(blocks)
+    busy = each.without(_count_static_blocks(trial))
     moved = told.moves_static_after is not None and stands.least >= told.moves_static_after
     least = busy.until(fewest, told.next_block, stands) * (1 - off)
     even = (each if moved else busy).until(most, "even", stands) * (1 + off)
@@ -112,36 +120,40 @@ def by_course(trial: Trial, rounds: int) -> Forecast | Steadiness | None:
         return now.bytes_written + max(0.0, erases - now.erases) / rate
 
     fast, slow = max(pace.before, pace.after), min(pace.before, pace.after)
-    return Forecast(written(least, fast), written(even, slow))
+    return WriteForecast(written(least, fast), written(even, slow))
 
 
-def score(trial: Trial) -> Score | Steadiness | None:
+def score_life_forecast(trial: Trial) -> ForecastScore | WearSteadiness | None:
     """Of a life that came to its end: foretold from its first tenth."""
-    course = life.whole(trial)
+    course = life.list_whole_life_rounds(trial)
     if not course or trial.open_ended:
         return None
-    rounds = sum(p.bytes_written <= TENTH * course[-1].bytes_written for p in course)
-    found = by_course(trial, rounds)
-    return Score(found, course[-1].bytes_written) if isinstance(found, Forecast) else found
+    rounds = sum(p.bytes_written <= FORECAST_SHARE * course[-1].bytes_written for p in course)
+    found = forecast_by_rounds(trial, rounds)
+    return (
+        ForecastScore(found, course[-1].bytes_written)
+        if isinstance(found, WriteForecast)
+        else found
+    )
 
 
-def endurance(trial: Trial) -> Endurance | None:
+def find_block_endurance(trial: Trial) -> BlockEndurance | None:
     """What the chip's faults say, or else what its data sheet promises for every block."""
     faults = trial.chip.faults
     if cycles := faults.get("endurance"):
         reach = cycles * faults.get("endurance_spread", 0) // 100
-        return Endurance(cycles - reach, cycles + reach)
-    promised = pe_cycles(trial)
-    return Endurance(promised, promised) if promised else None
+        return BlockEndurance(cycles - reach, cycles + reach)
+    promised = find_promised_cycles(trial)
+    return BlockEndurance(promised, promised) if promised else None
 
 
-def pe_cycles(trial: Trial) -> int | None:
+def find_promised_cycles(trial: Trial) -> int | None:
     """The endurance that the chip's catalog file promises."""
     cycles = (trial.about("chip").get("endurance") or {}).get("pe_cycles")
     return None if cycles is None else int(cycles)
 
 
-def _wear(trial: Trial) -> Wear | None:
+def _find_filesystem_wear(trial: Trial) -> Wear | None:
     """What the file system's catalog file says of its end, as the run keeps it."""
     try:
         return Wear.model_validate(trial.about("filesystem").get("wear"))
@@ -149,33 +161,35 @@ def _wear(trial: Trial) -> Wear | None:
         return None
 
 
-def _static(trial: Trial) -> int:
+def _count_static_blocks(trial: Trial) -> int:
     """Blocks that the data which stays takes at least."""
     held = trial.state.obtained.valid if trial.state.obtained else None
     return math.ceil((held or 0.0) * trial.chip.blocks)
 
 
-def _spare(trial: Trial, wear: Wear) -> int:
+def _count_spare_blocks(trial: Trial, wear: Wear) -> int:
     """Blocks that may die before the file system gives up."""
     chip = (trial.about("chip").get("geometry") or {}).get("blocks", trial.chip.blocks)
-    return wear.spare_of(trial.options, trial.chip.blocks, int(chip), _static(trial))
+    return wear.spare_of(trial.options, trial.chip.blocks, int(chip), _count_static_blocks(trial))
 
 
-def _each(trial: Trial, rounds: int) -> Worn | None:
+def _reconstruct_block_wear(trial: Trial, rounds: int) -> BlockWear | None:
     """Erases of each block after so many rounds; None: the trial does not tell them."""
-    lines = [trial.line(name) for name in DECILES]
+    lines = [trial.line(name) for name in WEAR_DECILE_SERIES]
     known = [line.values for line in lines if line is not None]
-    last = life.end(trial)
+    last = life.find_life_end(trial)
     if len(known) < len(lines) or not rounds or trial.per_block is None or last is None:
         return None
-    blocks, erases = trial.chip.blocks, life.points(trial)[rounds - 1].erases
+    blocks, erases = trial.chip.blocks, life.list_life_round_totals(trial)[rounds - 1].erases
     before = max(0.0, (sum(trial.per_block.erases) - last.erases) / blocks)
-    each = [max(0.0, e - before) for e in _spread_out([v[rounds - 1] for v in known], blocks)]
+    each = [
+        max(0.0, e - before) for e in _interpolate_deciles([v[rounds - 1] for v in known], blocks)
+    ]
     total = sum(each)
-    return Worn([e * erases / total for e in each], before) if total and erases else None
+    return BlockWear([e * erases / total for e in each], before) if total and erases else None
 
 
-def _spread_out(deciles: list[float], blocks: int) -> list[float]:
+def _interpolate_deciles(deciles: list[float], blocks: int) -> list[float]:
     """A value for each block, straight lines between the deciles."""
     found = []
     for block in range(blocks):

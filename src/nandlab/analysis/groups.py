@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from nandlab.analysis import members, words
-from nandlab.analysis.figures import Figure, find
-from nandlab.analysis.spread import Spread, spread, unended
-from nandlab.analysis.words import Words
-from nandlab.results.measures import Chip, State
+from nandlab.analysis import members, workloadwords
+from nandlab.analysis.figures import Figure, find_figure
+from nandlab.analysis.spread import Spread, compute_open_spread, compute_spread
+from nandlab.analysis.workloadwords import Words
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import FlashState, TrialChip
 
-LONGEST = 48
+PARAMETER_LETTERS_MAX = 48
 """Letters of a parameter in a title."""
 
 
@@ -52,7 +52,7 @@ class Ensemble:
     @cached_property
     def ok(self) -> tuple[Trial, ...]:
         """Those that ended well; of those that are one trial the first."""
-        return tuple(members.distinct(t for t in self.trials if t.ok))
+        return tuple(members.list_distinct_trials(t for t in self.trials if t.ok))
 
     @property
     def failed(self) -> int:
@@ -72,8 +72,8 @@ class Ensemble:
 
     def _spread(self, figure: Figure) -> Spread | None:
         if figure.open_ended:
-            return unended((figure(t), t.open_ended) for t in self.ok)
-        return spread(figure(t) for t in self.ok)
+            return compute_open_spread((figure(t), t.open_ended) for t in self.ok)
+        return compute_spread(figure(t) for t in self.ok)
 
     @cached_property
     def _spreads(self) -> dict[Figure, Spread | None]:
@@ -92,14 +92,14 @@ class Setting:
     slug: str
     title: str
     workload: str
-    chip: Chip
+    chip: TrialChip
     words: Words
     ensembles: tuple[Ensemble, ...]
 
     def figure(self, name: str) -> Figure:
         """A figure of the registry, in the words of this workload."""
         if name not in self._figures:
-            self._figures[name] = find(name, self.words)
+            self._figures[name] = find_figure(name, self.words)
         return self._figures[name]
 
     @cached_property
@@ -133,15 +133,15 @@ class Setting:
         return next(found, None)
 
 
-def group(trials: Iterable[Trial]) -> list[Setting]:
+def group_trials(trials: Iterable[Trial]) -> list[Setting]:
     """Settings and their subjects in the order of the plan, states by how much they hold.
 
     A member whose RAM was measured in a trial apart is one trial.
     """
     by_setting: dict[tuple[str, ...], list[Trial]] = {}
-    for trial in members.joined(trials):
-        by_setting.setdefault(_setting_key(trial), []).append(trial)
-    titles = _titles([own[0] for own in by_setting.values()])
+    for trial in members.join_memory_trials(trials):
+        by_setting.setdefault(_make_setting_key(trial), []).append(trial)
+    titles = _make_setting_titles([own[0] for own in by_setting.values()])
     slugs: dict[str, int] = {}
     settings = []
     for title, own in zip(titles, by_setting.values(), strict=True):
@@ -155,14 +155,14 @@ def group(trials: Iterable[Trial]) -> list[Setting]:
                 title,
                 first.workload,
                 first.chip,
-                words.of(own),
-                _ensembles(own),
+                workloadwords.make_words_for_trials(own),
+                _make_ensembles(own),
             )
         )
     return settings
 
 
-def _setting_key(trial: Trial) -> tuple[str, ...]:
+def _make_setting_key(trial: Trial) -> tuple[str, ...]:
     chip = trial.chip
     geometry = f"{chip.partition_mib:g} {chip.blocks} {chip.pages_per_block} {chip.writesize}"
     faults = json.dumps(chip.faults, sort_keys=True)
@@ -176,33 +176,33 @@ def _setting_key(trial: Trial) -> tuple[str, ...]:
     )
 
 
-def _titles(firsts: list[Trial]) -> list[str]:
+def _make_setting_titles(firsts: list[Trial]) -> list[str]:
     """Workload, chip, its faults; and the parameters that vary among settings of one workload."""
-    short = [_title(t, firsts, shortened) for t in firsts]
+    short = [_make_setting_title(t, firsts, shorten_parameter) for t in firsts]
     return [
-        title if short.count(title) == 1 else _title(trial, firsts, str)
+        title if short.count(title) == 1 else _make_setting_title(trial, firsts, str)
         for title, trial in zip(short, firsts, strict=True)
     ]
 
 
-def _title(trial: Trial, firsts: list[Trial], form: Callable[[str], str]) -> str:
+def _make_setting_title(trial: Trial, firsts: list[Trial], form: Callable[[str], str]) -> str:
     alike = [t.parameters for t in firsts if t.workload == trial.workload]
-    varying = [form(text) for text in _varying(trial.parameters, alike)]
+    varying = [form(text) for text in _list_varying_items(trial.parameters, alike)]
     note = f" ({', '.join(varying)})" if varying else ""
-    return f"{trial.workload}{note} on {', '.join(_chip(trial.chip))}"
+    return f"{trial.workload}{note} on {', '.join(_describe_chip(trial.chip))}"
 
 
-def shortened(text: str) -> str:
+def shorten_parameter(text: str) -> str:
     """A parameter as a title has it: a list of points is long."""
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= PARAMETER_LETTERS_MAX else f"{text[: PARAMETER_LETTERS_MAX - 1]}…"
 
 
-def _chip(chip: Chip) -> list[str]:
+def _describe_chip(chip: TrialChip) -> list[str]:
     slow = ["maximum latencies"] if chip.latency == "maximum" else []
-    return [chip.part, f"{chip.partition_mib:g} MiB", *slow, *_faults(chip.faults)]
+    return [chip.part, f"{chip.partition_mib:g} MiB", *slow, *_describe_faults(chip.faults)]
 
 
-def _faults(faults: dict[str, int]) -> list[str]:
+def _describe_faults(faults: dict[str, int]) -> list[str]:
     """``endurance 50 ± 20 %`` first, every other one as ``key=value``."""
     endurance, around = faults.get("endurance"), faults.get("endurance_spread")
     joint = {"endurance", "endurance_spread"} if endurance else set()
@@ -212,21 +212,21 @@ def _faults(faults: dict[str, int]) -> list[str]:
     return [f"endurance {endurance} ± {around} %" if around else f"endurance {endurance}", *others]
 
 
-def _varying(
+def _list_varying_items(
     own: dict[str, object], alike: list[dict[str, object]] | list[dict[str, str]]
 ) -> list[str]:
     """``key=value`` for each key of own that another one lacks or has with another value."""
     return [f"{k}={v}" for k, v in sorted(own.items()) if any(o.get(k) != v for o in alike)]
 
 
-def _ensembles(trials: list[Trial]) -> tuple[Ensemble, ...]:
-    alike = _options(trials)
+def _make_ensembles(trials: list[Trial]) -> tuple[Ensemble, ...]:
+    alike = _collect_option_sets(trials)
     held: dict[tuple[str, StateKey], list[Trial]] = {}
     for trial in trials:
-        subject = _subject(trial, alike[trial.filesystem])
-        held.setdefault((subject, _state_key(trial.state)), []).append(trial)
+        subject = _make_subject_name(trial, alike[trial.filesystem])
+        held.setdefault((subject, _make_state_key(trial.state)), []).append(trial)
     subjects = list(dict.fromkeys(subject for subject, _ in held))
-    names = _state_names([key for _, key in held])
+    names = _name_states([key for _, key in held])
 
     def place(member: tuple[str, StateKey]) -> tuple[int, float, str]:
         subject, state = member
@@ -238,7 +238,7 @@ def _ensembles(trials: list[Trial]) -> tuple[Ensemble, ...]:
     )
 
 
-def _options(trials: list[Trial]) -> dict[str, list[dict[str, str]]]:
+def _collect_option_sets(trials: list[Trial]) -> dict[str, list[dict[str, str]]]:
     """By file system, the options that trials have, each set of them once."""
     found: dict[str, dict[frozenset[tuple[str, str]], dict[str, str]]] = {}
     for trial in trials:
@@ -247,29 +247,33 @@ def _options(trials: list[Trial]) -> dict[str, list[dict[str, str]]]:
     return {name: [*sets.values()] for name, sets in found.items()}
 
 
-def _subject(trial: Trial, alike: list[dict[str, str]]) -> str:
+def _make_subject_name(trial: Trial, alike: list[dict[str, str]]) -> str:
     """``UBIFS compr=none``: only options that vary for this file system are named.
 
     An image is always named: ``UBIFS from rootfs.nand``.
     alike: the options of its file system's trials.
     """
     begun = f"from {trial.image.name}" if trial.image else ""
-    words = [trial.filesystem_title, begun, ", ".join(_varying(dict(trial.options), alike))]
+    words = [
+        trial.filesystem_title,
+        begun,
+        ", ".join(_list_varying_items(dict(trial.options), alike)),
+    ]
     return " ".join(filter(None, words))
 
 
-def _state_key(state: State) -> StateKey:
+def _make_state_key(state: FlashState) -> StateKey:
     return StateKey(state.name, state.valid, state.invalid, state.mix, state.of)
 
 
-def _state_names(keys: list[StateKey]) -> dict[StateKey, str]:
+def _name_states(keys: list[StateKey]) -> dict[StateKey, str]:
     """The state's own name, and its shares where one name stands for several states."""
     distinct = set(keys)
     named = [k.name for k in distinct]
-    return {k: k.name if named.count(k.name) == 1 else _in_full(k) for k in distinct}
+    return {k: k.name if named.count(k.name) == 1 else _format_state_shares(k) for k in distinct}
 
 
-def _in_full(k: StateKey) -> str:
+def _format_state_shares(k: StateKey) -> str:
     free = " of the free bytes" if k.of == "free" else ""
     return f"{k.name} ({k.valid:g}/{k.invalid:g}/{k.mix:g}{free})"
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nandlab.analysis.memo import once
+from nandlab.analysis.memo import memoize_by_trial
 from nandlab.results.record import Trial
 
-TOTALS = ("bytes_written", "programs", "erases", "dead_blocks")
+TOTAL_SERIES = ("bytes_written", "programs", "erases", "dead_blocks")
 
 
 @dataclass(frozen=True)
-class Point:
+class LifeTotals:
     """Totals since the life began."""
 
     t_ns: int
@@ -28,83 +28,85 @@ class Point:
     dead_blocks: int
 
 
-@once
-def points(trial: Trial) -> Sequence[Point]:
+@memoize_by_trial
+def list_life_round_totals(trial: Trial) -> Sequence[LifeTotals]:
     """Totals after each round, last the one that failed; empty: the trial has no life."""
-    lines = [trial.line(name) for name in TOTALS]
+    lines = [trial.line(name) for name in TOTAL_SERIES]
     known = [line for line in lines if line is not None]
     if len(known) < len(lines):
         return []
     values = zip(*(line.values for line in known), strict=True)
-    return [Point(t, *(int(v) for v in at)) for t, at in zip(known[0].t_ns, values, strict=True)]
+    return [
+        LifeTotals(t, *(int(v) for v in at)) for t, at in zip(known[0].t_ns, values, strict=True)
+    ]
 
 
-def lived(trial: Trial) -> bool:
+def has_life(trial: Trial) -> bool:
     """Whether the trial has a life."""
-    return all(trial.line(name) is not None for name in TOTALS)
+    return all(trial.line(name) is not None for name in TOTAL_SERIES)
 
 
-def gave_up(trial: Trial) -> str | None:
+def find_give_up_text(trial: Trial) -> str | None:
     """What the last round failed with; None: it still lives, or there is no life."""
     return trial.texts.get("gave_up")
 
 
-def was_steady(trial: Trial) -> bool:
+def ended_when_steady(trial: Trial) -> bool:
     """Whether its rounds were to end as soon as wear was steady, and did."""
     return trial.open_ended and "ended" in trial.texts
 
 
-def whole(trial: Trial) -> Sequence[Point]:
+def list_whole_life_rounds(trial: Trial) -> Sequence[LifeTotals]:
     """Totals after each whole round."""
-    return points(trial)[: int(trial.figures.get("rounds", 0))]
+    return list_life_round_totals(trial)[: int(trial.figures.get("rounds", 0))]
 
 
-def end(trial: Trial) -> Point | None:
+def find_life_end(trial: Trial) -> LifeTotals | None:
     """The totals at its end: the round that failed counts, except its bytes."""
-    return next(iter(points(trial)[-1:]), None)
+    return next(iter(list_life_round_totals(trial)[-1:]), None)
 
 
-def _written(trial: Trial) -> float | None:
+def _find_written_bytes(trial: Trial) -> float | None:
     """Bytes that the load wrote; 0 when it failed before a round was whole."""
-    if not lived(trial):
+    if not has_life(trial):
         return None
-    rounds = whole(trial)
+    rounds = list_whole_life_rounds(trial)
     return rounds[-1].bytes_written if rounds else 0
 
 
-def _first_death(trial: Trial) -> float | None:
+def _find_first_death_bytes(trial: Trial) -> float | None:
     """Bytes written by the end of the round in which the first block died; None if none did."""
-    return next((p.bytes_written for p in points(trial) if p.dead_blocks), None)
+    return next((p.bytes_written for p in list_life_round_totals(trial) if p.dead_blocks), None)
 
 
-def _amplification(trial: Trial) -> float | None:
+def _compute_amplification(trial: Trial) -> float | None:
     """Pages programmed in the whole rounds x writesize / bytes that the load wrote in them."""
-    rounds = whole(trial)
+    rounds = list_whole_life_rounds(trial)
     if not rounds or not rounds[-1].bytes_written:
         return None
     return rounds[-1].programs * trial.chip.writesize / rounds[-1].bytes_written
 
 
-def _wear_used(trial: Trial) -> float | None:
+def _compute_wear_used(trial: Trial) -> float | None:
     """Erases in the life / (blocks x endurance); None where the chip has no endurance."""
-    last, endurance = end(trial), trial.chip.faults.get("endurance")
+    last, endurance = find_life_end(trial), trial.chip.faults.get("endurance")
     return last.erases / (trial.chip.blocks * endurance) if last and endurance else None
 
 
-def _total(name: str) -> Callable[[Trial], float | None]:
+def _make_total_reader(name: str) -> Callable[[Trial], float | None]:
     def read(trial: Trial) -> float | None:
-        last = end(trial)
+        last = find_life_end(trial)
         return None if last is None else int(getattr(last, name))
 
     return read
 
 
-def _rounds(trial: Trial) -> float | None:
-    return trial.figures.get("rounds") if lived(trial) else None
+def _count_whole_rounds(trial: Trial) -> float | None:
+    return trial.figures.get("rounds") if has_life(trial) else None
 
 
 @dataclass(frozen=True)
-class Told:
+class LifeFigure:
     """A figure of a life."""
 
     title: str
@@ -116,17 +118,21 @@ class Told:
     short: str = ""
 
 
-FIGURES = {
-    "written": Told("data written", "bytes", "more", _written, open_ended=True, short="written"),
-    "first_death": Told(
-        "first block dead after", "bytes", "more", _first_death, short="first death"
+LIFE_FIGURES = {
+    "written": LifeFigure(
+        "data written", "bytes", "more", _find_written_bytes, open_ended=True, short="written"
     ),
-    "dead_blocks": Told("dead blocks", "count", "", _total("dead_blocks"), short="dead"),
-    "amplification": Told("write amplification", "ratio", "less", _amplification),
-    "wear_used": Told("wear used", "share", "more", _wear_used, open_ended=True),
-    "rounds": Told("whole rounds", "count", "", _rounds),
-    "t_ns": Told("board time", "time", "", _total("t_ns")),
-    "programs": Told("page programs", "count", "", _total("programs")),
-    "erases": Told("block erases", "count", "", _total("erases"), short="erases"),
+    "first_death": LifeFigure(
+        "first block dead after", "bytes", "more", _find_first_death_bytes, short="first death"
+    ),
+    "dead_blocks": LifeFigure(
+        "dead blocks", "count", "", _make_total_reader("dead_blocks"), short="dead"
+    ),
+    "amplification": LifeFigure("write amplification", "ratio", "less", _compute_amplification),
+    "wear_used": LifeFigure("wear used", "share", "more", _compute_wear_used, open_ended=True),
+    "rounds": LifeFigure("whole rounds", "count", "", _count_whole_rounds),
+    "t_ns": LifeFigure("board time", "time", "", _make_total_reader("t_ns")),
+    "programs": LifeFigure("page programs", "count", "", _make_total_reader("programs")),
+    "erases": LifeFigure("block erases", "count", "", _make_total_reader("erases"), short="erases"),
 }
 """By name; elsewhere each is life.NAME."""

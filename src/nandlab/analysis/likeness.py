@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nandlab.analysis import words
-from nandlab.analysis.figures import find
-from nandlab.analysis.groups import Ensemble, group
-from nandlab.analysis.named import follows, names
-from nandlab.analysis.spread import Spread, quotient
+from nandlab.analysis import workloadwords
+from nandlab.analysis.figurenames import is_derived_figure, list_figure_names
+from nandlab.analysis.figures import find_figure
+from nandlab.analysis.groups import Ensemble, group_trials
+from nandlab.analysis.spread import Spread, divide_spreads
 from nandlab.base.units import Quantity
 from nandlab.results.record import Trial
 
 
 @dataclass(frozen=True)
-class Like:
+class FigureLikeness:
     """A figure that both boards have."""
 
     name: str
@@ -32,7 +32,7 @@ class Like:
     def ratio(self) -> Spread | None:
         """Simulated over real: of the medians, and the widest that the ranges allow; None where
         the real one reaches 0."""
-        return quotient(self.simulated, self.real)
+        return divide_spreads(self.simulated, self.real)
 
     @property
     def within(self) -> bool:
@@ -41,12 +41,12 @@ class Like:
 
 
 @dataclass(frozen=True)
-class Both:
+class ConfigurationLikeness:
     """A configuration that was run on both boards."""
 
     setting: str
     label: str
-    figures: tuple[Like, ...]
+    figures: tuple[FigureLikeness, ...]
 
     @property
     def title(self) -> str:
@@ -54,23 +54,31 @@ class Both:
         return f"{self.label}, {self.setting}"
 
 
-def both(real: Sequence[Trial], simulated: Sequence[Trial]) -> list[Both]:
+def compare_board_results(
+    real: Sequence[Trial], simulated: Sequence[Trial]
+) -> list[ConfigurationLikeness]:
     """The configurations that ended well on both boards, in the order of the real one's plan."""
-    others = {e.first.configuration(): e for s in group(simulated) for e in s.ensembles if e.ok}
+    others = {
+        e.first.configuration(): e for s in group_trials(simulated) for e in s.ensembles if e.ok
+    }
     found = []
-    for setting in group(real):
+    for setting in group_trials(real):
         for e in (e for e in setting.ensembles if e.ok):
             if (other := others.get(e.first.configuration())) is not None:
-                found.append(Both(setting.title, e.label, tuple(_figures(e, other))))
+                found.append(
+                    ConfigurationLikeness(
+                        setting.title, e.label, tuple(_list_figure_likenesses(e, other))
+                    )
+                )
     return found
 
 
-def _figures(real: Ensemble, simulated: Ensemble) -> Iterator[Like]:
+def _list_figure_likenesses(real: Ensemble, simulated: Ensemble) -> Iterator[FigureLikeness]:
     """The figures that both have; those that follow from others are left out."""
     trials = [*real.ok, *simulated.ok]
-    of = words.of(trials)
-    for name in (n for n in names(trials, of) if not follows(n)):
-        figure = find(name, of)
+    of = workloadwords.make_words_for_trials(trials)
+    for name in (n for n in list_figure_names(trials, of) if not is_derived_figure(n)):
+        figure = find_figure(name, of)
         a, b = real.spread(figure), simulated.spread(figure)
         if a is not None and b is not None:
-            yield Like(figure.name, figure.quantity, a, b)
+            yield FigureLikeness(figure.name, figure.quantity, a, b)

@@ -14,20 +14,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from nandlab.results.measures import Series
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import Series
 
-MEMORY = frozenset({"memory", "memory-series"})
+MEMORY_INSTRUMENTS = frozenset({"memory", "memory-series"})
 """What a study measures to know RAM."""
-RAM = "memory."
+RAM_PREFIX = "memory."
 """How names of figures and series of RAM begin."""
-RAM_MEMBERS = 2
+RAM_MEMBERS_MAX = 2
 """Members of a configuration whose RAM is measured in trials apart: two tell a range."""
-OF_RAM = ("memory_lost", "memory_series_lost")
+RAM_DOUBTS = ("memory_lost", "memory_series_lost")
 """Doubts about RAM, which a trial apart carries into the trial of the times."""
 
 
-def course(trial: Trial) -> tuple[object, ...] | None:
+def make_course_key(trial: Trial) -> tuple[object, ...] | None:
     """What two trials that are one share: the offset, and the time of each step, phase and latency.
 
     None: no time is known of it, or it failed, so it is like no other.
@@ -42,12 +42,12 @@ def course(trial: Trial) -> tuple[object, ...] | None:
     return trial.phase_offset_ms, steps, phases, latencies, tuple(trial.operations.items())
 
 
-def distinct(trials: Iterable[Trial]) -> list[Trial]:
+def list_distinct_trials(trials: Iterable[Trial]) -> list[Trial]:
     """The trials of one configuration without those that are one with an earlier one."""
     seen: set[tuple[object, ...]] = set()
     found = []
     for trial in trials:
-        own = course(trial)
+        own = make_course_key(trial)
         if own is None or own not in seen:
             found.append(trial)
         if own is not None:
@@ -55,14 +55,22 @@ def distinct(trials: Iterable[Trial]) -> list[Trial]:
     return found
 
 
-def counts(trials: Iterable[Trial]) -> Counter[tuple[str, ...]]:
+def count_members(trials: Iterable[Trial]) -> Counter[tuple[str, ...]]:
     """Members of each configuration that ended well, those that are one trial counted once."""
-    return Counter(of for of, each in _grouped(trials).items() for _ in distinct(each))
+    return Counter(
+        of
+        for of, each in _group_by_configuration(trials).items()
+        for _ in list_distinct_trials(each)
+    )
 
 
-def lines(trials: Iterable[Trial]) -> list[str]:
+def list_duplicate_trial_notes(trials: Iterable[Trial]) -> list[str]:
     """A line where members are one trial; the first such configuration stands for all."""
-    found = [each for each in _grouped(trials).values() if len(distinct(each)) < len(each)]
+    found = [
+        each
+        for each in _group_by_configuration(trials).values()
+        if len(list_distinct_trials(each)) < len(each)
+    ]
     if not found:
         return []
     first, n = found[0], len(found)
@@ -70,12 +78,13 @@ def lines(trials: Iterable[Trial]) -> list[str]:
     has = "configuration has" if n == 1 else "configurations have"
     return [
         f"{n} {has} members that are one trial to the nanosecond, for their seeds only draw bytes: "
-        f"{who} has {len(distinct(first))} instead of {len(first)}. Leave phase_offsets_ms out of "
+        f"{who} has {len(list_distinct_trials(first))} instead of {len(first)}. Leave "
+        f"phase_offsets_ms out of "
         "the study, and each seed has an offset of its own."
     ]
 
 
-def _grouped(trials: Iterable[Trial]) -> dict[tuple[str, ...], list[Trial]]:
+def _group_by_configuration(trials: Iterable[Trial]) -> dict[tuple[str, ...], list[Trial]]:
     found: dict[tuple[str, ...], list[Trial]] = {}
     for trial in trials:
         if trial.ok:
@@ -83,40 +92,44 @@ def _grouped(trials: Iterable[Trial]) -> dict[tuple[str, ...], list[Trial]]:
     return found
 
 
-def _weighs(trial: Trial) -> bool:
+def _measures_memory(trial: Trial) -> bool:
     """Whether memory was to be measured in it."""
-    return bool(MEMORY & set(trial.measure)) or "memory" in trial.measured
+    return bool(MEMORY_INSTRUMENTS & set(trial.measure)) or "memory" in trial.measured
 
 
-def _member(trial: Trial) -> tuple[object, ...]:
+def _make_member_key(trial: Trial) -> tuple[object, ...]:
     return (*trial.configuration(), trial.seed, trial.phase_offset_ms, trial.setup_seed)
 
 
-def split(trials: Iterable[Trial]) -> tuple[list[Trial], list[Trial]]:
+def split_memory_trials(trials: Iterable[Trial]) -> tuple[list[Trial], list[Trial]]:
     """The trials, and those apart: with memory measured, beside one of that member without."""
     every = list(trials)
-    plain = {_member(t) for t in every if not _weighs(t)} if any(map(_weighs, every)) else set()
-    apart = [_weighs(t) and _member(t) in plain for t in every]
+    plain = (
+        {_make_member_key(t) for t in every if not _measures_memory(t)}
+        if any(map(_measures_memory, every))
+        else set()
+    )
+    apart = [_measures_memory(t) and _make_member_key(t) in plain for t in every]
     return (
         [t for t, aside in zip(every, apart, strict=True) if not aside],
         [t for t, aside in zip(every, apart, strict=True) if aside],
     )
 
 
-def joined(trials: Iterable[Trial]) -> list[Trial]:
+def join_memory_trials(trials: Iterable[Trial]) -> list[Trial]:
     """A trial for each member: those apart are no longer there, and their RAM is."""
-    told, apart = split(trials)
-    by_member = {_member(t): t for t in apart if t.ok}
-    return [_with_ram(t, by_member.get(_member(t))) for t in told] if apart else told
+    told, apart = split_memory_trials(trials)
+    by_member = {_make_member_key(t): t for t in apart if t.ok}
+    return [_add_ram(t, by_member.get(_make_member_key(t))) for t in told] if apart else told
 
 
-def _with_ram(trial: Trial, apart: Trial | None) -> Trial:
+def _add_ram(trial: Trial, apart: Trial | None) -> Trial:
     """A trial with the RAM of the one apart."""
     if apart is None or not trial.ok:
         return trial
-    series: list[Series] = [line for line in apart.series if line.name.startswith(RAM)]
+    series: list[Series] = [line for line in apart.series if line.name.startswith(RAM_PREFIX)]
     memory = apart.measured.get("memory")
-    doubts = [doubt for doubt in apart.warnings if doubt.code in OF_RAM]
+    doubts = [doubt for doubt in apart.warnings if doubt.code in RAM_DOUBTS]
     return trial.model_copy(
         update={
             "series": [*trial.series, *series],

@@ -15,21 +15,21 @@ from typing import Any, TypeVar
 from nandlab.results.record import Trial
 
 T = TypeVar("T")
-Values = dict[Callable[[Trial], Any], Any]
+ValueByReader = dict[Callable[[Trial], Any], Any]
 
-_VALUES: dict[int, Values] = {}
+_VALUES_BY_TRIAL: dict[int, ValueByReader] = {}
 """Values of each trial that is there, by its id(): a trial has no hash."""
 
 
-def once(read: Callable[[Trial], T]) -> Callable[[Trial], T]:
+def memoize_by_trial(read: Callable[[Trial], T]) -> Callable[[Trial], T]:
     """A function of a trial that is called once for each trial; its value is never changed."""
 
     @wraps(read)
     def value(trial: Trial) -> T:
-        known = _VALUES.get(id(trial))
+        known = _VALUES_BY_TRIAL.get(id(trial))
         if known is None:
-            known = _VALUES[id(trial)] = {}
-            weakref.finalize(trial, _VALUES.pop, id(trial)).atexit = False
+            known = _VALUES_BY_TRIAL[id(trial)] = {}
+            weakref.finalize(trial, _VALUES_BY_TRIAL.pop, id(trial)).atexit = False
         if read not in known:
             known[read] = read(trial)
         found: T = known[read]

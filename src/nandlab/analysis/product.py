@@ -17,7 +17,7 @@ from nandlab.base import amounts, units
 
 
 @dataclass(frozen=True)
-class Load:
+class ProductLoad:
     """One load of the product, as it was run."""
 
     setting: Setting
@@ -30,34 +30,40 @@ class Product:
     """What the answer is under."""
 
     title: str
-    loads: tuple[Load, ...]
+    loads: tuple[ProductLoad, ...]
     """Those of which there are trials."""
     lacks: int
     """How many loads there are no trials of."""
     limits: Limits
 
 
-def of(spec: Mapping[str, Any], settings: Sequence[Setting], limits: Limits) -> Product | None:
+def find_run_product(
+    spec: Mapping[str, Any], settings: Sequence[Setting], limits: Limits
+) -> Product | None:
     """The product of a run; None if its study has none, or no load of it was measured."""
     told = spec.get("product")
-    loads = tuple(_loads(told, settings)) if told else ()
+    loads = tuple(_list_product_loads(told, settings)) if told else ()
     if not told or not loads:
         return None
-    return Product(_title(told, loads, limits), loads, len(told["loads"]) - len(loads), limits)
+    return Product(
+        _make_product_title(told, loads, limits), loads, len(told["loads"]) - len(loads), limits
+    )
 
 
-def _loads(told: Mapping[str, Any], settings: Sequence[Setting]) -> Iterable[Load]:
+def _list_product_loads(
+    told: Mapping[str, Any], settings: Sequence[Setting]
+) -> Iterable[ProductLoad]:
     """The loads of which there are trials, each with its setting."""
-    daily = [amounts.size(load["daily_write"], "") for load in told["loads"]]
+    daily = [amounts.parse_size(load["daily_write"], "") for load in told["loads"]]
     for asked, written in zip(told["loads"], daily, strict=True):
         chosen = {k: v for k, v in asked.items() if k not in ("name", "daily_write")}
         for s in settings:
-            here = s.workload == asked["name"] and _is_so(chosen, s)
+            here = s.workload == asked["name"] and _has_parameters(chosen, s)
             if here and _is_chip(told["chip"], s):
-                yield Load(s, written / sum(daily))
+                yield ProductLoad(s, written / sum(daily))
 
 
-def _is_so(chosen: Mapping[str, Any], setting: Setting) -> bool:
+def _has_parameters(chosen: Mapping[str, Any], setting: Setting) -> bool:
     """Whether a workload ran with the parameters that were chosen, and the defaults of others."""
     first = setting.trials[0]
     declared = first.about("workload").get("parameters", {})
@@ -74,10 +80,13 @@ def _is_chip(told: Mapping[str, Any], setting: Setting) -> bool:
     )
 
 
-def _title(told: Mapping[str, Any], loads: Sequence[Load], limits: Limits) -> str:
+def _make_product_title(
+    told: Mapping[str, Any], loads: Sequence[ProductLoad], limits: Limits
+) -> str:
     chip = loads[0].setting.chip
     ram = f", {told['ram_mib']} MiB of RAM" if told.get("ram_mib") else ""
     return (
-        f"{chip.part}, {chip.partition_mib:g} MiB{ram}, {units.size(limits.daily)} a day for "
-        f"{units.figures3(limits.years or 0)} years"
+        f"{chip.part}, {chip.partition_mib:g} MiB{ram}, {units.format_size(limits.daily)} a day "
+        f"for "
+        f"{units.format_three_figures(limits.years or 0)} years"
     )

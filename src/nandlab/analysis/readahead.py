@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nandlab.analysis.readrules import Rule
+from nandlab.analysis.readrules import ReadAheadRule
 from nandlab.base.errors import UsageError
 
-PAGE = 4096
+CACHE_PAGE_BYTES = 4096
 """Bytes of a cache page."""
 LOTS_OF_MISSES = 100
 """Misses by which a mapping's misses exceed its hits once reading around stops: MMAP_LOTSAMISS."""
 
-Access = Literal["read", "mmap"]
+ReadAccess = Literal["read", "mmap"]
 ADVICES = (
     "none",
     "fadv_normal",
@@ -44,7 +44,7 @@ class OpenFile:
         self,
         file_bytes: int,
         read_ahead_kib: int,
-        rule: Rule,
+        rule: ReadAheadRule,
         advice: str = "none",
         hardware_pages: int = 0,
     ) -> None:
@@ -61,11 +61,13 @@ class OpenFile:
         if advice not in ADVICES:
             raise UsageError(f"no advice {advice!r}: one of {', '.join(ADVICES)}")
         self.bytes = file_bytes
-        self.pages = -(-file_bytes // PAGE)
+        self.pages = -(-file_bytes // CACHE_PAGE_BYTES)
         self.rule = rule
         self.advice = advice
         self.hardware_pages = 0 if rule.window_may_exceed else hardware_pages
-        self.window = read_ahead_kib * 1024 // PAGE * (2 if advice == "fadv_sequential" else 1)
+        self.window = (
+            read_ahead_kib * 1024 // CACHE_PAGE_BYTES * (2 if advice == "fadv_sequential" else 1)
+        )
         """Pages of a window at most (ra_pages); POSIX_FADV_SEQUENTIAL doubles it."""
         self.read: list[int] = []
         """Each page that was read from the file system, in the order of reading."""
@@ -92,16 +94,16 @@ class OpenFile:
         if offset < 0 or length <= 0:
             raise UsageError(f"a write of {length} bytes at {offset}: it must not be empty")
         self.bytes = max(self.bytes, offset + length)
-        self.pages = -(-self.bytes // PAGE)
+        self.pages = -(-self.bytes // CACHE_PAGE_BYTES)
         self._cached.extend(bytes(self.pages - len(self._cached)))
-        for page in range(offset // PAGE, -(-(offset + length) // PAGE)):
+        for page in range(offset // CACHE_PAGE_BYTES, -(-(offset + length) // CACHE_PAGE_BYTES)):
             self._cached[page] = 1
 
     def map_again(self) -> None:
         """A new mapping takes the place of the old: no page of it is mapped."""
         self._mapped.clear()
 
-    def request(self, offset: int, length: int, access: Access) -> None:
+    def request(self, offset: int, length: int, access: ReadAccess) -> None:
         """One request, by read(2) or by touching each page of a mapping in turn."""
         if not 0 <= offset < self.bytes or length <= 0:
             raise UsageError(
@@ -109,7 +111,10 @@ class OpenFile:
                 " in the file and not be empty"
             )
         if access == "mmap":
-            for page in range(offset // PAGE, min(self.pages, -(-(offset + length) // PAGE))):
+            for page in range(
+                offset // CACHE_PAGE_BYTES,
+                min(self.pages, -(-(offset + length) // CACHE_PAGE_BYTES)),
+            ):
                 self.touch(page)
         elif self.rule.position == "page":
             self._read_by_page(offset, length)
@@ -120,8 +125,8 @@ class OpenFile:
 
     def _read_by_page(self, offset: int, length: int) -> None:
         """do_generic_file_read (2.6.37), generic_file_buffered_read (5.10)."""
-        end = -(-(offset + length) // PAGE)
-        for page in range(offset // PAGE, min(end, self.pages)):
+        end = -(-(offset + length) // CACHE_PAGE_BYTES)
+        for page in range(offset // CACHE_PAGE_BYTES, min(end, self.pages)):
             if not self._cached[page]:
                 self._miss(page, end - page)
                 if not self._cached[page]:
@@ -132,10 +137,10 @@ class OpenFile:
 
     def _read_by_batch(self, offset: int, length: int) -> None:
         """filemap_read with filemap_get_pages (6.1, 6.12)."""
-        end = -(-(offset + length) // PAGE)
+        end = -(-(offset + length) // CACHE_PAGE_BYTES)
         stop = min(offset + length, self.bytes)
-        page = offset // PAGE
-        while page * PAGE < stop:
+        page = offset // CACHE_PAGE_BYTES
+        while page * CACHE_PAGE_BYTES < stop:
             batch = self._batch(page, end)
             if not batch:
                 self._miss(page, end - page)
@@ -147,8 +152,8 @@ class OpenFile:
                 self._mark_hit(page + batch - 1, end - page - batch + 1)
             page += batch
             if self.rule.position == "batch":
-                self._last = min(page * PAGE, stop) // PAGE
-        self._last = stop // PAGE
+                self._last = min(page * CACHE_PAGE_BYTES, stop) // CACHE_PAGE_BYTES
+        self._last = stop // CACHE_PAGE_BYTES
 
     def _batch(self, page: int, end: int) -> int:
         """How many pages one turn takes: cached ones, no further than a marked one."""
@@ -251,7 +256,7 @@ class OpenFile:
 
     def _begin(self, page: int, asked: int, limit: int) -> None:
         """A stream's first window: initial_readahead."""
-        self._start, self._size = page, initial_size(asked, limit)
+        self._start, self._size = page, compute_initial_window(asked, limit)
         if self._size > asked:
             self._ahead = self._size - asked
         else:
@@ -261,7 +266,7 @@ class OpenFile:
     def _push_on(self, page: int, limit: int) -> None:
         """The stream's next window."""
         self._start += self._size
-        self._size = self._ahead = next_size(self._size, limit)
+        self._size = self._ahead = compute_next_window(self._size, limit)
         self._submit_merged(page, limit)
 
     def _by_context(self, page: int, asked: int, limit: int) -> None:
@@ -277,7 +282,7 @@ class OpenFile:
             history *= 2
         self._start = page
         if self.rule.neighbour_is_enough:
-            self._size = self._ahead = initial_size(history + asked, limit)
+            self._size = self._ahead = compute_initial_window(history + asked, limit)
         else:
             self._size, self._ahead = min(history + asked, limit), 1
         self._submit_merged(page, limit)
@@ -290,14 +295,14 @@ class OpenFile:
         if hole - page > limit:
             return
         self._start = hole
-        self._size = self._ahead = next_size(hole - page + asked, limit)
+        self._size = self._ahead = compute_next_window(hole - page + asked, limit)
         self._submit_merged(page, limit)
 
     def _submit_merged(self, page: int, limit: int) -> None:
         """ondemand_readahead's readit: a window that is all ahead would meet its own mark at once,
         so the next one is merged into it."""
         if not self.rule.apart and page == self._start and self._size == self._ahead:
-            more = next_size(self._size, limit)
+            more = compute_next_window(self._size, limit)
             if self._size + more <= limit or self.rule.window_may_exceed:
                 self._size, self._ahead = self._size + more, more
             else:
@@ -324,7 +329,7 @@ class OpenFile:
         self.read.append(page)
 
 
-def initial_size(asked: int, limit: int) -> int:
+def compute_initial_window(asked: int, limit: int) -> int:
     """Pages of a stream's first window: get_init_ra_size."""
     size = 1 << (asked - 1).bit_length()
     if size <= limit // 32:
@@ -334,6 +339,6 @@ def initial_size(asked: int, limit: int) -> int:
     return limit
 
 
-def next_size(size: int, limit: int) -> int:
+def compute_next_window(size: int, limit: int) -> int:
     """Pages of a stream's next window: get_next_ra_size."""
     return min(size * (4 if size < limit // 16 else 2), limit)

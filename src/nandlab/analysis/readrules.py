@@ -14,7 +14,7 @@ from nandlab.base.errors import UsageError
 
 
 @dataclass(frozen=True)
-class Rule:
+class ReadAheadRule:
     """How one kernel decides, where the kernels differ."""
 
     name: str
@@ -51,7 +51,7 @@ class Rule:
     6.11): a miss where the last window ends no longer pushes the window on."""
 
 
-_BEFORE_3_12 = Rule(
+_RULE_BEFORE_3_12 = ReadAheadRule(
     "2.6.37",
     "Linux 2.6.31 to 3.11 on 64 bits",
     neighbour_is_enough=True,
@@ -62,32 +62,36 @@ _BEFORE_3_12 = Rule(
     mapped_by_fault=True,
     position="page",
 )
-_KERNELS = (
-    _BEFORE_3_12,
+_KERNEL_RULES = (
+    _RULE_BEFORE_3_12,
     replace(
-        _BEFORE_3_12,
+        _RULE_BEFORE_3_12,
         name="2.6.37-32bit",
         summary="Linux 2.6.31 to 3.11 on 32 bits, as on the Omap3evm",
         backward_is_sequential=True,
     ),
-    Rule("5.10", "Linux 5.10", position="page"),
-    Rule("6.1", "Linux 6.1"),
-    Rule("6.12", "Linux 6.12", full_is_told=True, position="request", batch=31, apart=True),
+    ReadAheadRule("5.10", "Linux 5.10", position="page"),
+    ReadAheadRule("6.1", "Linux 6.1"),
+    ReadAheadRule(
+        "6.12", "Linux 6.12", full_is_told=True, position="request", batch=31, apart=True
+    ),
 )
-RULES = {rule.name: rule for rule in _KERNELS} | {"2013": _KERNELS[3]}
+READ_AHEAD_RULES = {rule.name: rule for rule in _KERNEL_RULES} | {"2013": _KERNEL_RULES[3]}
 """The rules by kernel. ``2013`` is the rule of today, as 6.1 has it."""
 
 
-def rule_of(name: str) -> Rule:
+def find_read_ahead_rule(name: str) -> ReadAheadRule:
     """The rule of that name; UsageError if there is none."""
-    if name not in RULES:
-        raise UsageError(f"no rule of read-ahead {name!r}: one of {', '.join(RULES)}")
-    return RULES[name]
+    if name not in READ_AHEAD_RULES:
+        raise UsageError(f"no rule of read-ahead {name!r}: one of {', '.join(READ_AHEAD_RULES)}")
+    return READ_AHEAD_RULES[name]
 
 
-def rule_of_kernel(release: str) -> Rule:
+def find_rule_of_kernel(release: str) -> ReadAheadRule:
     """The rule of a kernel by its release, such as 6.1.0-56-amd64; UsageError if unknown."""
     series = ".".join(release.split(".")[:2])
-    if series not in RULES:
-        raise UsageError(f"read-ahead of Linux {release} is not modelled: only {', '.join(RULES)}")
-    return RULES[series]
+    if series not in READ_AHEAD_RULES:
+        raise UsageError(
+            f"read-ahead of Linux {release} is not modelled: only {', '.join(READ_AHEAD_RULES)}"
+        )
+    return READ_AHEAD_RULES[series]

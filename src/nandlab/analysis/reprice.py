@@ -19,26 +19,26 @@ from typing import Any
 
 from nandlab.analysis import totals
 from nandlab.analysis.groups import Ensemble
-from nandlab.analysis.spread import Spread, spread
-from nandlab.analysis.timeparts import LOAD
+from nandlab.analysis.spread import Spread, compute_spread
+from nandlab.analysis.timeparts import LOAD_STEP
 from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel, Geometry, Timing
-from nandlab.catalog.files import load
-from nandlab.catalog.filesystem import FilesystemModel, Repriced
-from nandlab.results.measures import Counts, StepTaken, Usage
+from nandlab.catalog.files import load_noun
+from nandlab.catalog.filesystem import FilesystemModel, RepricingAccuracy
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import ChipUsage, OperationCounts, StepResult
 
-ALIKE = tuple(name for name in Geometry.model_fields if name != "bus_bits")
+SHARED_GEOMETRY_FIELDS = tuple(name for name in Geometry.model_fields if name != "bus_bits")
 """Of the geometry, what must be the same: else the file system would write other pages."""
-READ_COMMANDS, PROGRAM_COMMANDS, ERASE_COMMANDS = 7, 9, 7
+READ_COMMAND_CYCLES, PROGRAM_COMMAND_CYCLES, ERASE_COMMAND_CYCLES = 7, 9, 7
 """Cycles at tWC of an operation, without its data: commands, addresses, and before a program or
 erase the command that reads the status. See docs/simnand.md, Time."""
-STATUSES = 2
+STATUS_CYCLES = 2
 """Cycles at tRC of a program or erase: its status, and the write-protect pin's before it."""
 
 
 @dataclass(frozen=True)
-class Part:
+class PartLatencies:
     """A part's latencies as they are simulated, ns, and the width of its bus."""
 
     name: str
@@ -50,7 +50,7 @@ class Part:
     bus_bits: int
 
     @classmethod
-    def of(cls, name: str, geometry: Geometry, timing: Timing, latency: str) -> Part:
+    def of(cls, name: str, geometry: Geometry, timing: Timing, latency: str) -> PartLatencies:
         """latency: typical or maximum; UsageError names the maxima that are not known."""
         which = "maximum" if latency == "maximum" else "typical"
         try:
@@ -60,17 +60,17 @@ class Part:
         three = array["t_r_ns"], array["t_prog_ns"], array["t_bers_ns"]
         return cls(name, *three, timing.t_rc_ns, timing.t_wc_ns, geometry.bus_bits)
 
-    def ns(self, counts: Counts, bytes_read: float, bytes_written: float) -> float:
+    def ns(self, counts: OperationCounts, bytes_read: float, bytes_written: float) -> float:
         """What the chip takes for these operations and for these bytes over its bus."""
         cycles_out, cycles_in = (8 * n / self.bus_bits for n in (bytes_read, bytes_written))
-        reads = counts.reads * (self.t_r + READ_COMMANDS * self.t_wc)
-        once = STATUSES * self.t_rc
-        programs = counts.programs * (self.t_prog + PROGRAM_COMMANDS * self.t_wc + once)
-        erases = counts.erases * (self.t_bers + ERASE_COMMANDS * self.t_wc + once)
+        reads = counts.reads * (self.t_r + READ_COMMAND_CYCLES * self.t_wc)
+        once = STATUS_CYCLES * self.t_rc
+        programs = counts.programs * (self.t_prog + PROGRAM_COMMAND_CYCLES * self.t_wc + once)
+        erases = counts.erases * (self.t_bers + ERASE_COMMAND_CYCLES * self.t_wc + once)
         return reads + programs + erases + cycles_out * self.t_rc + cycles_in * self.t_wc
 
 
-def geometry(trial: Trial) -> tuple[Geometry, Timing]:
+def find_chip_geometry(trial: Trial) -> tuple[Geometry, Timing]:
     """The trial's chip as the run keeps it; UsageError if it is not there."""
     told: dict[str, Any] = trial.about("chip")
     if "timing" not in told or "geometry" not in told:
@@ -78,59 +78,61 @@ def geometry(trial: Trial) -> tuple[Geometry, Timing]:
     return Geometry.model_validate(told["geometry"]), Timing.model_validate(told["timing"])
 
 
-def own(trial: Trial) -> Part:
+def find_own_part(trial: Trial) -> PartLatencies:
     """The part that the trial was run on."""
-    shape, timing = geometry(trial)
-    return Part.of(trial.chip.part, shape, timing, trial.chip.latency)
+    shape, timing = find_chip_geometry(trial)
+    return PartLatencies.of(trial.chip.part, shape, timing, trial.chip.latency)
 
 
-def unlike(trial: Trial, part: ChipModel) -> str:
+def compare_geometry(trial: Trial, part: ChipModel) -> str:
     """How a part's geometry differs from the trial's chip's; empty: it does not."""
-    here, there = geometry(trial)[0], part.geometry
+    here, there = find_chip_geometry(trial)[0], part.geometry
     return ", ".join(
         f"{key} {getattr(there, key)} and not {getattr(here, key)}"
-        for key in ALIKE
+        for key in SHARED_GEOMETRY_FIELDS
         if getattr(here, key) != getattr(there, key)
     )
 
 
-def changed(trial: Trial, values: Mapping[str, int]) -> Part:
+def make_part_with_timings(trial: Trial, values: Mapping[str, int]) -> PartLatencies:
     """The trial's own part with these keys of ``[timing]`` at other values, ns.
 
     UsageError names a key that no timing has. ``t_r_ns`` and the like are what is simulated,
     typical or maximum.
     """
-    here = own(trial)
+    here = find_own_part(trial)
     known = {f"{key}_ns": key for key in ("t_r", "t_prog", "t_bers", "t_rc", "t_wc")}
     if wrong := [key for key in values if key not in known]:
         raise UsageError(f"{', '.join(wrong)}: no such latency; known are {', '.join(known)}")
     new = {known[key]: value for key, value in values.items()}
     words = ", ".join(f"{key}={value}" for key, value in values.items())
     told = {k: getattr(here, k) for k in ("t_r", "t_prog", "t_bers", "t_rc", "t_wc", "bus_bits")}
-    return Part(f"{here.name} with {words}", **(told | new))
+    return PartLatencies(f"{here.name} with {words}", **(told | new))
 
 
-def phase_ns(trial: Trial, phase: str, part: Part) -> float | None:
+def predict_phase_ns(trial: Trial, phase: str, part: PartLatencies) -> float | None:
     """The phase's time on another part, its sync included, ns; None: its counts are not known."""
-    found, measured = trial.phase(phase), totals.total_ns(trial, phase)
+    found, measured = trial.phase(phase), totals.compute_phase_ns(trial, phase)
     if found is None or found.chip is None or measured is None:
         return None
-    moved = _moved(trial, phase, found.chip, found.usage)
-    return measured + part.ns(found.chip, *moved) - own(trial).ns(found.chip, *moved)
+    moved = _estimate_bus_bytes(trial, phase, found.chip, found.usage)
+    return measured + part.ns(found.chip, *moved) - find_own_part(trial).ns(found.chip, *moved)
 
 
-def _moved(trial: Trial, phase: str, counts: Counts, usage: Usage | None) -> tuple[float, float]:
+def _estimate_bus_bytes(
+    trial: Trial, phase: str, counts: OperationCounts, usage: ChipUsage | None
+) -> tuple[float, float]:
     """Bytes out of the chip and into it, of a phase with these operations.
 
     Where the phase does not tell them, each operation moved what it did on average in the phase's
     step: a program of a part of a page moves less than a page, and a page that the chip's
     register had is moved without a read. Where the step does not tell either: whole pages.
     """
-    step, shape = _step(trial, phase), geometry(trial)[0]
+    step, shape = _find_step_of_phase(trial, phase), find_chip_geometry(trial)[0]
     page = shape.writesize + shape.oobsize
     of, moved = (step.chip, step.usage) if step and step.chip and step.usage else (None, None)
-    each_out = _mean(moved.bytes_read, of.reads, page) if of and moved else page
-    each_in = _mean(moved.bytes_written, of.programs, page) if of and moved else page
+    each_out = _divide_or_default(moved.bytes_read, of.reads, page) if of and moved else page
+    each_in = _divide_or_default(moved.bytes_written, of.programs, page) if of and moved else page
     out, into = (usage.bytes_read, usage.bytes_written) if usage else (None, None)
     return (
         counts.reads * each_out if out is None else out,
@@ -138,27 +140,31 @@ def _moved(trial: Trial, phase: str, counts: Counts, usage: Usage | None) -> tup
     )
 
 
-def _step(trial: Trial, phase: str) -> StepTaken | None:
+def _find_step_of_phase(trial: Trial, phase: str) -> StepResult | None:
     """The step that the phase is part of: the load's one, or that of a list with its name."""
     named = (s for s in trial.steps if phase == s.name or phase.startswith(f"{s.name}_"))
-    return trial.step(LOAD) or next(named, None)
+    return trial.step(LOAD_STEP) or next(named, None)
 
 
-def _mean(amount: int | None, number: int, unknown: float) -> float:
+def _divide_or_default(amount: int | None, number: int, unknown: float) -> float:
     return amount / number if amount is not None and number else unknown
 
 
-def total_ns(trial: Trial, part: Part) -> float | None:
+def predict_total_ns(trial: Trial, part: PartLatencies) -> float | None:
     """All phases that count, on another part."""
-    return _sum([phase_ns(trial, name, part) for name in totals.timed(trial)])
+    return _sum_known(
+        [predict_phase_ns(trial, name, part) for name in totals.list_timed_phases(trial)]
+    )
 
 
-def measured_ns(trial: Trial) -> float | None:
+def compute_measured_ns(trial: Trial) -> float | None:
     """The same as it was measured."""
-    return _sum([totals.total_ns(trial, name) for name in totals.timed(trial)])
+    return _sum_known(
+        [totals.compute_phase_ns(trial, name) for name in totals.list_timed_phases(trial)]
+    )
 
 
-def _sum(parts: Sequence[float | None]) -> float | None:
+def _sum_known(parts: Sequence[float | None]) -> float | None:
     known = [p for p in parts if p is not None]
     return sum(known) if known and len(known) == len(parts) else None
 
@@ -168,7 +174,7 @@ FIGURE_OFF_MAX = 0.03
 
 
 @dataclass(frozen=True)
-class Foretold:
+class TimePrediction:
     """A time of an ensemble, measured here and foretold for another part, ns."""
 
     phase: str
@@ -211,31 +217,31 @@ class Foretold:
         return "smaller than the errors seen" if small else ""
 
 
-def errors_seen(filesystem: str) -> Repriced | None:
+def load_prediction_errors(filesystem: str) -> RepricingAccuracy | None:
     """How far totals of a file system were off where parts were run; None: nobody ran them."""
     try:
-        return load("filesystems", filesystem, FilesystemModel).repriced
+        return load_noun("filesystems", filesystem, FilesystemModel).repriced
     except UsageError:
         return None  # a run of another time's catalog
 
 
-def evened(ensemble: Ensemble) -> bool:
+def is_evened_by_moments(ensemble: Ensemble) -> bool:
     """Whether each seed began at so many moments that what hangs on the moment evens out."""
-    seen = errors_seen(ensemble.first.filesystem)
+    seen = load_prediction_errors(ensemble.first.filesystem)
     if seen is None or seen.evened is None or not ensemble.ok:
         return False
-    return min(len(of) for of in _moments(ensemble).values()) >= seen.evened.moments
+    return min(len(of) for of in _group_by_moment(ensemble).values()) >= seen.evened.moments
 
 
-def off(ensemble: Ensemble) -> float | None:
+def find_prediction_error(ensemble: Ensemble) -> float | None:
     """By which share totals were off, at most, of ensembles like this; None: nobody ran them."""
-    seen = errors_seen(ensemble.first.filesystem)
+    seen = load_prediction_errors(ensemble.first.filesystem)
     if seen is None:
         return None
-    return seen.evened.off if seen.evened and evened(ensemble) else seen.off
+    return seen.evened.off if seen.evened and is_evened_by_moments(ensemble) else seen.off
 
 
-def _moments(ensemble: Ensemble) -> dict[int, dict[float, Trial]]:
+def _group_by_moment(ensemble: Ensemble) -> dict[int, dict[float, Trial]]:
     """By seed, the trials that ended well by the moment at which they began."""
     found: dict[int, dict[float, Trial]] = {}
     for trial in ensemble.ok:
@@ -243,31 +249,33 @@ def _moments(ensemble: Ensemble) -> dict[int, dict[float, Trial]]:
     return found
 
 
-def _spread(ensemble: Ensemble, figure: Callable[[Trial], float | None]) -> Spread | None:
+def _compute_seed_spread(
+    ensemble: Ensemble, figure: Callable[[Trial], float | None]
+) -> Spread | None:
     """All members' range, and the median of the seeds' medians."""
-    found = spread(figure(t) for t in ensemble.ok)
+    found = compute_spread(figure(t) for t in ensemble.ok)
     if found is None:
         return None
-    each = (spread(map(figure, of.values())) for of in _moments(ensemble).values())
+    each = (compute_spread(map(figure, of.values())) for of in _group_by_moment(ensemble).values())
     return replace(found, median=median(one.median for one in each if one))
 
 
-def _here(trial: Trial, phase: str) -> float | None:
-    return totals.total_ns(trial, phase) if phase else measured_ns(trial)
+def _select_measured_ns(trial: Trial, phase: str) -> float | None:
+    return totals.compute_phase_ns(trial, phase) if phase else compute_measured_ns(trial)
 
 
-def _there(trial: Trial, phase: str, part: Part) -> float | None:
-    return phase_ns(trial, phase, part) if phase else total_ns(trial, part)
+def _select_predicted_ns(trial: Trial, phase: str, part: PartLatencies) -> float | None:
+    return predict_phase_ns(trial, phase, part) if phase else predict_total_ns(trial, part)
 
 
-def foretold(ensemble: Ensemble, part: Part) -> list[Foretold]:
+def list_time_predictions(ensemble: Ensemble, part: PartLatencies) -> list[TimePrediction]:
     """Each phase that counts, then their sum; a time that is not known is left out."""
     if not ensemble.ok:
         return []
-    found, seen = [], off(ensemble)
-    for name in [*totals.timed(ensemble.first), ""]:
-        here = _spread(ensemble, partial(_here, phase=name))
-        there = _spread(ensemble, partial(_there, phase=name, part=part))
+    found, seen = [], find_prediction_error(ensemble)
+    for name in [*totals.list_timed_phases(ensemble.first), ""]:
+        here = _compute_seed_spread(ensemble, partial(_select_measured_ns, phase=name))
+        there = _compute_seed_spread(ensemble, partial(_select_predicted_ns, phase=name, part=part))
         if here is not None and there is not None:
-            found.append(Foretold(name, here, there, seen))
+            found.append(TimePrediction(name, here, there, seen))
     return found

@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-ENOUGH_FOR_MEAN = 5
+MEAN_MEMBERS_MIN = 5
 """Mean and standard deviation need this many trials; with fewer, they mislead."""
 
 
@@ -73,12 +73,12 @@ class Spread:
         return f"{extent} or more" if self.more else extent
 
 
-def spread(values: Iterable[float | None]) -> Spread | None:
+def compute_spread(values: Iterable[float | None]) -> Spread | None:
     """Spread of the values that are there; None when there is none."""
     seen = [v for v in values if v is not None]
     if not seen:
         return None
-    enough = len(seen) >= ENOUGH_FOR_MEAN
+    enough = len(seen) >= MEAN_MEMBERS_MIN
     return Spread(
         n=len(seen),
         min=min(seen),
@@ -89,10 +89,10 @@ def spread(values: Iterable[float | None]) -> Spread | None:
     )
 
 
-def unended(values: Iterable[tuple[float | None, bool]]) -> Spread | None:
+def compute_open_spread(values: Iterable[tuple[float | None, bool]]) -> Spread | None:
     """Spread of values of which some (True) are lower bounds: they would have grown on."""
     seen = [(v, on) for v, on in values if v is not None]
-    found = spread(v for v, _ in seen)
+    found = compute_spread(v for v, _ in seen)
     if found is None or not any(on for _, on in seen):
         return found
     whole = statistics.median(math.inf if on else v for v, on in seen)
@@ -101,7 +101,7 @@ def unended(values: Iterable[tuple[float | None, bool]]) -> Spread | None:
     )
 
 
-def quotient(over: Spread | None, under: Spread | None) -> Spread | None:
+def divide_spreads(over: Spread | None, under: Spread | None) -> Spread | None:
     """over / under: quotient of the medians, and the widest range that the two ranges allow.
 
     min = over.min / under.max, max = over.max / under.min; n is the smaller of the two. None when

@@ -17,27 +17,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nandlab.analysis import totals
-from nandlab.results.measures import Counts, Phase, Usage
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import ChipUsage, OperationCounts, Phase
 
-LOAD = "workload"
+LOAD_STEP = "workload"
 """The step of a load that is one command; each step of a list is named after its phase."""
-INSTRUMENT = "cpu"
+CPU_INSTRUMENT = "cpu"
 """The instrument that tells the idle time of the load as a whole."""
-NOT_TOLD = Usage()
+UNKNOWN_USAGE = ChipUsage()
 
 
 @dataclass(frozen=True)
-class Span:
+class TrialSpan:
     """A stretch of a trial: a phase with its sync, a step, the load as a whole."""
 
     ns: float
-    counts: Counts | None
-    usage: Usage = NOT_TOLD
+    counts: OperationCounts | None
+    usage: ChipUsage = UNKNOWN_USAGE
 
 
 @dataclass(frozen=True)
-class Parts:
+class ProcessorTimeParts:
     """A stretch by what the processor did, ns."""
 
     cpu_ns: float
@@ -47,7 +47,7 @@ class Parts:
     """Idle time that is taken to lie within the chip's operations; no part beside the others."""
 
 
-def parts(span: Span) -> Parts | None:
+def split_span_time(span: TrialSpan) -> ProcessorTimeParts | None:
     """The parts of a stretch; None where its idle time or its chip's is not known."""
     idle, busy, warped = span.usage.idle_ns, span.usage.busy_ns, span.usage.warped_ns
     if idle is None or busy is None or warped is None:
@@ -55,17 +55,17 @@ def parts(span: Span) -> Parts | None:
     idle_ns, busy_ns = min(float(idle), span.ns), min(float(busy), span.ns)
     hidden = max(min(idle_ns, busy_ns - warped), idle_ns + busy_ns - span.ns, 0.0)
     rest = idle_ns - hidden
-    return Parts(span.ns - busy_ns - rest, busy_ns, rest, hidden)
+    return ProcessorTimeParts(span.ns - busy_ns - rest, busy_ns, rest, hidden)
 
 
-def phase(found: Phase | None) -> Span | None:
+def make_phase_span(found: Phase | None) -> TrialSpan | None:
     """A phase with its sync; None where it was not run."""
     if found is None or found.ns is None:
         return None
-    return Span(found.ns + (found.sync_ns or 0), found.chip, found.usage or NOT_TOLD)
+    return TrialSpan(found.ns + (found.sync_ns or 0), found.chip, found.usage or UNKNOWN_USAGE)
 
 
-def load(trial: Trial) -> list[Span]:
+def list_load_spans(trial: Trial) -> list[TrialSpan]:
     """The load in as few stretches as tell most of it; empty: nothing is known of it.
 
     The phases that count where any tells its idle time: what another does not tell is then not
@@ -73,32 +73,32 @@ def load(trial: Trial) -> list[Span]:
     the instrument measured of the load as a whole; else its steps, whose idle time is not known;
     else its phases, where steps were not counted.
     """
-    phases = _phases(trial)
+    phases = _list_phase_spans(trial)
     if any(s.usage.idle_ns is not None for s in phases):
         return phases
-    return _measured(trial) or _steps(trial) or phases
+    return _list_measured_span(trial) or _list_step_spans(trial) or phases
 
 
-def _phases(trial: Trial) -> list[Span]:
-    timed = totals.timed(trial)
-    found = [phase(p) for p in trial.phases if p.name in timed]
+def _list_phase_spans(trial: Trial) -> list[TrialSpan]:
+    timed = totals.list_timed_phases(trial)
+    found = [make_phase_span(p) for p in trial.phases if p.name in timed]
     known = [span for span in found if span is not None]
     return known if len(known) == len(found) else []
 
 
-def _measured(trial: Trial) -> list[Span]:
-    told = trial.measured.get(INSTRUMENT, {})
+def _list_measured_span(trial: Trial) -> list[TrialSpan]:
+    told = trial.measured.get(CPU_INSTRUMENT, {})
     if not {"span_ns", "idle_ns", "busy_ns", "reads"} <= set(told):
         return []
-    counts = Counts(**{key: int(told[key]) for key in Counts.model_fields})
-    usage = {key: int(told[key]) for key in Usage.model_fields if key in told}
-    return [Span(told["span_ns"], counts, Usage(**usage))]
+    counts = OperationCounts(**{key: int(told[key]) for key in OperationCounts.model_fields})
+    usage = {key: int(told[key]) for key in ChipUsage.model_fields if key in told}
+    return [TrialSpan(told["span_ns"], counts, ChipUsage(**usage))]
 
 
-def _steps(trial: Trial) -> list[Span]:
-    timed = totals.timed(trial)
-    steps = [s for s in trial.steps if s.name == LOAD] or [
+def _list_step_spans(trial: Trial) -> list[TrialSpan]:
+    timed = totals.list_timed_phases(trial)
+    steps = [s for s in trial.steps if s.name == LOAD_STEP] or [
         s for s in trial.steps if any(n == s.name or n.startswith(f"{s.name}_") for n in timed)
     ]
     counted = all(s.chip is not None for s in steps)
-    return [Span(s.ns, s.chip, s.usage or NOT_TOLD) for s in steps] if counted else []
+    return [TrialSpan(s.ns, s.chip, s.usage or UNKNOWN_USAGE) for s in steps] if counted else []

@@ -10,35 +10,35 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nandlab.analysis import gaps
-from nandlab.analysis.changes import Change
-from nandlab.analysis.criteria import UNTRIED, Cell, Criterion
-from nandlab.analysis.gaps import Gap
-from nandlab.analysis.power import Promise
+from nandlab.analysis.criteria import UNTRIED_TEXT, Criterion, VerdictCell
+from nandlab.analysis.gaps import VerdictGap
+from nandlab.analysis.promises import Promise
+from nandlab.analysis.verdictchanges import PossibleChange
 from nandlab.base.strings import FreeText
 
-Call = Literal["take", "fits", "next", "open", "avoid"]
+VerdictCall = Literal["take", "fits", "next", "open", "avoid"]
 """fits: it meets every limit; next: no limit was given, and it ran and broke no promise."""
-ORDER: tuple[Call, ...] = ("take", "fits", "next", "open", "avoid")
-MEANINGS: dict[Call, str] = {
+CALL_ORDER: tuple[VerdictCall, ...] = ("take", "fits", "next", "open", "avoid")
+MEANINGS: dict[VerdictCall, str] = {
     "take": "the first that meets all",
     "fits": "meets every limit too",
     "next": "ran and broke no promise, but comes behind the one to take, by the headline",
     "open": "something that decides is not known",
     "avoid": "failed, or breaks a limit or a promise",
 }
-FIT: tuple[Call, ...] = ("take", "fits", "next")
+FIT: tuple[VerdictCall, ...] = ("take", "fits", "next")
 """The calls of which the first is to be taken."""
 
 
 @dataclass(frozen=True)
-class Row:
+class VerdictRow:
     """A file system with its options, judged."""
 
     name: FreeText
     filesystem: FreeText
     """Its name in the catalog."""
-    call: Call
-    cells: tuple[Cell, ...]
+    call: VerdictCall
+    cells: tuple[VerdictCell, ...]
     """One for each criterion."""
     against: tuple[FreeText, ...]
     """Trials that did not end well, and limits and promises that it breaks."""
@@ -56,10 +56,10 @@ class Verdict:
     short: FreeText
     """What tells it from the run's other verdicts; empty: there is no other."""
     criteria: tuple[Criterion, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[VerdictRow, ...]
     """Who meets all comes first."""
     sentence: FreeText
-    gaps: tuple[Gap, ...]
+    gaps: tuple[VerdictGap, ...]
     """Each once."""
     answer: FreeText
     """In a line."""
@@ -73,7 +73,7 @@ class Verdict:
     run."""
     unmeasured: tuple[tuple[FreeText, FreeText], ...] = ()
     """Usual criteria of which nothing is known, and the edit that has them measured."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[PossibleChange, ...] = ()
     """What would change the answer, and what would not."""
     lead: FreeText = ""
     """What the sentence begins with: what to take and why."""
@@ -90,12 +90,12 @@ class Verdict:
         """The sentence without its lead."""
         return self.sentence.removeprefix(self.lead).lstrip()
 
-    def row(self, name: str) -> Row:
+    def row(self, name: str) -> VerdictRow:
         """The row of a file system with its options."""
         return next(row for row in self.rows if row.name == name)
 
 
-def aside(row: Row) -> str:
+def format_promise_aside(row: VerdictRow) -> str:
     """What must stand beside a name that is to be taken."""
     asides = {
         "nothing": " (it promises nothing after a power cut)",
@@ -104,16 +104,16 @@ def aside(row: Row) -> str:
     return asides.get(row.power.keeps, "")
 
 
-MANY = 4
+VERDICTS_TOLD_MAX = 4
 """Verdicts of which the last line has each."""
 
 
-def gaps_of(verdicts: Sequence[Verdict]) -> list[Gap]:
+def list_run_gaps(verdicts: Sequence[Verdict]) -> list[VerdictGap]:
     """What is open in all verdicts of a run, each once."""
-    return gaps.merged([gap for v in verdicts for gap in v.gaps])
+    return gaps.merge_gaps([gap for v in verdicts for gap in v.gaps])
 
 
-def unmeasured(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
+def list_unmeasured_in_all(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
     """What none of the verdicts has measured, and the edits that have it measured."""
     return _in_all([v.unmeasured for v in verdicts if v.rows])
 
@@ -128,17 +128,17 @@ def _in_all(lists: Sequence[Sequence[tuple[str, str]]]) -> list[tuple[str, str]]
     return [pair for pair in lists[0] if all(pair in one for one in lists)] if lists else []
 
 
-def answer(verdicts: Sequence[Verdict]) -> str:
+def format_run_answer(verdicts: Sequence[Verdict]) -> str:
     """All verdicts of a run in a line."""
     if not verdicts:
         return "No trial of this run ended with figures to judge by."
     if len(verdicts) == 1:
         return verdicts[0].answer
-    if len(verdicts) > MANY:
-        return _counted(verdicts)
-    each = [f"{v.short}: {_brief(v)}" for v in verdicts]
+    if len(verdicts) > VERDICTS_TOLD_MAX:
+        return _format_take_counts(verdicts)
+    each = [f"{v.short}: {_format_brief_answer(v)}" for v in verdicts]
     taken = [r for v in verdicts for r in v.rows if r.call == "take"]
-    none_tried = bool(taken) and all(map(untried, taken))
+    none_tried = bool(taken) and all(map(is_power_cut_untried, taken))
     return " ".join([*each, *(["Power cuts not tried."] if none_tried else [])])
 
 
@@ -151,23 +151,23 @@ def conditions(verdict: Verdict) -> list[str]:
     return [*options, *verdict.holding]
 
 
-def untried(row: Row) -> bool:
+def is_power_cut_untried(row: VerdictRow) -> bool:
     """Whether nobody cut its power."""
-    return any(cell.text == UNTRIED for cell in row.cells)
+    return any(cell.text == UNTRIED_TEXT for cell in row.cells)
 
 
-def _brief(verdict: Verdict) -> str:
+def _format_brief_answer(verdict: Verdict) -> str:
     """Of several verdicts: what to take and what to avoid."""
     if not verdict.rows:
         return verdict.answer
-    taken = [f"take {r.name}{aside(r)}" for r in verdict.rows if r.call == "take"]
+    taken = [f"take {r.name}{format_promise_aside(r)}" for r in verdict.rows if r.call == "take"]
     avoided = [r.name for r in verdict.rows if r.call == "avoid"]
     open_ = any(r.call == "open" for r in verdict.rows)
     lead = taken or ["nothing to take yet" if open_ else "none is fit"]
     return "; ".join([*lead, *([f"avoid {', '.join(avoided)}"] if avoided else [])]) + "."
 
 
-def _counted(verdicts: Sequence[Verdict]) -> str:
+def _format_take_counts(verdicts: Sequence[Verdict]) -> str:
     """How often each is to be taken, of many settings."""
     taken = [next((r.name for r in v.rows if r.call == "take"), "nothing yet") for v in verdicts]
     each = {name: taken.count(name) for name in dict.fromkeys(taken)}

@@ -6,22 +6,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nandlab.analysis.criteria import Criterion, Scope
-from nandlab.analysis.gaps import Gap
+from nandlab.analysis.criteria import Criterion, VerdictScope
+from nandlab.analysis.gaps import VerdictGap
 from nandlab.analysis.groups import Setting
-from nandlab.analysis.ready import LOST
+from nandlab.analysis.readyfigures import LOST_FIGURE
 from nandlab.analysis.spread import Spread
-from nandlab.analysis.verdict import FIT, ORDER, Call, Row, aside, untried
+from nandlab.analysis.verdict import (
+    CALL_ORDER,
+    FIT,
+    VerdictCall,
+    VerdictRow,
+    format_promise_aside,
+    is_power_cut_untried,
+)
 from nandlab.base import units
-from nandlab.results.cuts import counted, tally
+from nandlab.results.cutsummaries import counted, tally
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A row before it is known who comes first."""
 
-    row: Row
-    gaps: tuple[Gap, ...]
+    row: VerdictRow
+    gaps: tuple[VerdictGap, ...]
     missing: int
     """States and loads of which it has no trial."""
     headline: Spread | None
@@ -35,16 +42,18 @@ class Candidate:
         return min(known, default=None)
 
 
-def decides(scope: Scope, criterion: Criterion, row: Row) -> bool:
+def is_deciding_cell(scope: VerdictScope, criterion: Criterion, row: VerdictRow) -> bool:
     """Whether an open cell leaves the whole open: of what was asked, else of the headline. A power
     cut that nobody tried does not, where none was asked for, but that nothing is promised does."""
-    if criterion.name == LOST and not criterion.limit:
+    if criterion.name == LOST_FIGURE and not criterion.limit:
         return row.power.keeps == "nothing"
     headlines = [s.headline.name for s in scope.settings]
     return bool(criterion.limit) or (scope.limits.none and criterion.name in headlines)
 
 
-def sentences(scope: Scope, shown: Sequence[Criterion], every: Sequence[Candidate]) -> list[str]:
+def sentences(
+    scope: VerdictScope, shown: Sequence[Criterion], every: Sequence[Candidate]
+) -> list[str]:
     """What to take and why, who else fits, why one that is faster is not taken, what failed with
     unstable cells, what to avoid, and how much of a load power cuts have tried."""
     first = every[0]
@@ -55,18 +64,25 @@ def sentences(scope: Scope, shown: Sequence[Criterion], every: Sequence[Candidat
     if first.row.call == "avoid":
         return ["None that was measured is fit.", *rest]
     if first.row.call == "open":
-        what = ", ".join(dict.fromkeys(gap.what for gap in _blocking(scope, shown, first)))
+        what = ", ".join(
+            dict.fromkeys(gap.what for gap in _list_blocking_gaps(scope, shown, first))
+        )
         lead = f"Not enough to say yet: {first.row.name} is the first to look into; open: {what}."
         return [lead, *rest]
-    lead = f"Take {first.row.name}{aside(first.row)}: {_because(scope, shown, first)}."
-    others = _others(scope, first, [j for j in every[1:] if j.row.call in FIT])
+    lead = (
+        f"Take {first.row.name}{format_promise_aside(first.row)}: "
+        f"{_explain_first_choice(scope, shown, first)}."
+    )
+    others = _format_other_fits(scope, first, [j for j in every[1:] if j.row.call in FIT])
     ahead = [_ahead(scope, shown, first, j) for j in every if j.row.call == "open"]
     return [text for text in (lead, others, *ahead, *rest) if text]
 
 
-def _ahead(scope: Scope, shown: Sequence[Criterion], first: Candidate, one: Candidate) -> str:
+def _ahead(
+    scope: VerdictScope, shown: Sequence[Criterion], first: Candidate, one: Candidate
+) -> str:
     """Why an open row is not taken that is better by the headline; empty: it is not better."""
-    if not (first.headline and one.headline and _apart(first, one)):
+    if not (first.headline and one.headline and _are_told_apart(first, one)):
         return ""
     less = one.headline.median < first.headline.median
     if less == (scope.settings[0].headline.better == "more"):
@@ -74,16 +90,16 @@ def _ahead(scope: Scope, shown: Sequence[Criterion], first: Candidate, one: Cand
     if one.row.power.keeps == "nothing" and not scope.limits.may_lose:
         why = "promises nothing after a power cut"
     else:
-        what = dict.fromkeys(gap.what for gap in _blocking(scope, shown, one))
+        what = dict.fromkeys(gap.what for gap in _list_blocking_gaps(scope, shown, one))
         why = f"is open: {', '.join(what)}"
     return f"{one.row.name} {_times(scope, first, one)}, but {why}."
 
 
-def _times(scope: Scope, first: Candidate, one: Candidate) -> str:
+def _times(scope: VerdictScope, first: Candidate, one: Candidate) -> str:
     """By what factor a row's headline is another than that of the first."""
     if not (one.headline and first.headline and first.headline.median):
         return ""
-    ratio = units.ratio(one.headline.median / first.headline.median)
+    ratio = units.format_ratio(one.headline.median / first.headline.median)
     return scope.settings[0].words.headline.more.format(r=ratio, v="")
 
 
@@ -124,17 +140,19 @@ def _range(values: Sequence[int]) -> str:
     return " to ".join(dict.fromkeys(f"{n:,}" for n in (min(values), max(values))))
 
 
-def _blocking(scope: Scope, shown: Sequence[Criterion], one: Candidate) -> list[Gap]:
+def _list_blocking_gaps(
+    scope: VerdictScope, shown: Sequence[Criterion], one: Candidate
+) -> list[VerdictGap]:
     """The gaps that leave a row open."""
     passing = {
         c.title
         for c, cell in zip(shown, one.row.cells, strict=True)
-        if cell.state == "open" and not decides(scope, c, one.row)
+        if cell.state == "open" and not is_deciding_cell(scope, c, one.row)
     }
     return [gap for gap in one.gaps if gap.what not in passing]
 
 
-def _because(scope: Scope, shown: Sequence[Criterion], first: Candidate) -> str:
+def _explain_first_choice(scope: VerdictScope, shown: Sequence[Criterion], first: Candidate) -> str:
     """Why the first is the first."""
     near = [
         (1 - cell.used, c, cell)
@@ -148,7 +166,8 @@ def _because(scope: Scope, shown: Sequence[Criterion], first: Candidate) -> str:
         room, criterion, cell = min(near, key=lambda n: n[0])
         return (
             f"it meets {'every limit' if len(met) > 1 else 'the limit'}; the nearest is "
-            f"{criterion.title} {criterion.limit}: {cell.text}, {units.percent(room)} of it is left"
+            f"{criterion.title} {criterion.limit}: {cell.text}, {units.format_percent(room)} of "
+            f"it is left"
         )
     every = "it meets every limit; " if met else ""
     return f"{every}{_by_headline(scope.settings[0], first)}"
@@ -163,38 +182,43 @@ def _by_headline(setting: Setting, one: Candidate) -> str:
     return f"{form.format(v=setting.headline.form(found.median))} at worst ({one.state})"
 
 
-def _others(scope: Scope, first: Candidate, rest: Sequence[Candidate]) -> str:
+def _format_other_fits(scope: VerdictScope, first: Candidate, rest: Sequence[Candidate]) -> str:
     """Who else fits: under limits by name alone, else by how much worse each is."""
     if not rest:
         return ""
     if first.room is not None:
         every = "both" if len(rest) == 1 else "all"
-        return f"{_listed(rest)} {'meets' if len(rest) == 1 else 'meet'} them {every}."
-    alike = [j for j in rest if not _apart(first, j)]
+        return f"{_format_names(rest)} {'meets' if len(rest) == 1 else 'meet'} them {every}."
+    alike = [j for j in rest if not _are_told_apart(first, j)]
     if alike:
-        return f"The trials do not tell {_listed(alike)} from it."
-    factors = [f"{j.row.name}{aside(j.row)} {by}" for j in rest if (by := _times(scope, first, j))]
+        return f"The trials do not tell {_format_names(alike)} from it."
+    factors = [
+        f"{j.row.name}{format_promise_aside(j.row)} {by}"
+        for j in rest
+        if (by := _times(scope, first, j))
+    ]
     return f"{', '.join(factors)}." if factors else ""
 
 
-def _listed(rest: Sequence[Candidate]) -> str:
-    names = [f"{j.row.name}{aside(j.row)}" for j in rest]
+def _format_names(rest: Sequence[Candidate]) -> str:
+    names = [f"{j.row.name}{format_promise_aside(j.row)}" for j in rest]
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
-def _apart(a: Candidate, b: Candidate) -> bool:
+def _are_told_apart(a: Candidate, b: Candidate) -> bool:
     return a.headline is not None and b.headline is not None and a.headline.told_apart(b.headline)
 
 
-def answer(rows: Sequence[Row]) -> str:
+def format_verdict_answer(rows: Sequence[VerdictRow]) -> str:
     """The verdict in a line."""
-    by_call = {call: [r.name for r in rows if r.call == call] for call in ORDER}
+    by_call = {call: [r.name for r in rows if r.call == call] for call in CALL_ORDER}
     taken = [r for r in rows if r.call == "take"]
-    none_tried = any(map(untried, taken))
+    none_tried = any(map(is_power_cut_untried, taken))
     lead = [
-        f"take {r.name}{aside(r)}{' (power cuts not tried)' if none_tried else ''}" for r in taken
+        f"take {r.name}{format_promise_aside(r)}{' (power cuts not tried)' if none_tried else ''}"
+        for r in taken
     ] or ["nothing to take yet" if by_call["open"] else "none is fit"]
-    titles: tuple[tuple[Call, str], ...]
+    titles: tuple[tuple[VerdictCall, str], ...]
     titles = (
         *(("fits", "fits too: "), ("next", "next: ")),
         *(("open", "open: "), ("avoid", "avoid ")),

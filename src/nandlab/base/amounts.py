@@ -16,7 +16,7 @@ NUMBER = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 
 
 @dataclass(frozen=True)
-class Kind:
+class AmountKind:
     """How amounts of a quantity are written."""
 
     unit: str
@@ -25,24 +25,24 @@ class Kind:
     example: str
 
 
-PLAIN = Kind("", {"": 1.0}, "a number, such as 12.5")
-KINDS = {
-    "time": Kind("(ns|us|µs|ms|s)", TIMES, "a time with its unit, such as 20ms or 1.5s"),
-    "energy": Kind(
+PLAIN = AmountKind("", {"": 1.0}, "a number, such as 12.5")
+AMOUNT_KINDS = {
+    "time": AmountKind("(ns|us|µs|ms|s)", TIMES, "a time with its unit, such as 20ms or 1.5s"),
+    "energy": AmountKind(
         "(nj|uj|µj|mj|j|wh)", ENERGIES, "an energy with its unit, such as 50uJ, 2mJ or 1.5J"
     ),
-    "bytes": Kind("([kmgt]?)(?:i?b)?", BYTES, "bytes, such as 4096, 512K, 8M or 1G"),
-    "bytes_per_s": Kind(
+    "bytes": AmountKind("([kmgt]?)(?:i?b)?", BYTES, "bytes, such as 4096, 512K, 8M or 1G"),
+    "bytes_per_s": AmountKind(
         "([kmgt]?)(?:i?b)?(?:/s)?", BYTES, "bytes a second, such as 512K/s or 8M/s"
     ),
-    "share": Kind("(%?)", {"": 1.0, "%": 0.01}, "a share, such as 5% or 0.05"),
+    "share": AmountKind("(%?)", {"": 1.0, "%": 0.01}, "a share, such as 5% or 0.05"),
 }
 """By the quantity's name; all others are plain numbers. Units of bytes are binary."""
 
 
-def read(text: str, quantity: str, where: str) -> float:
+def parse_amount(text: str, quantity: str, where: str) -> float:
     """The amount above 0 of a text, in the quantity's base unit; UsageError if it is none."""
-    kind = KINDS.get(quantity, PLAIN)
+    kind = AMOUNT_KINDS.get(quantity, PLAIN)
     match = re.fullmatch(rf"{NUMBER}\s*{kind.unit}", text.strip().lower())
     if match:
         unit = match[2] if match.lastindex == 2 else ""
@@ -52,6 +52,6 @@ def read(text: str, quantity: str, where: str) -> float:
     raise UsageError(f"{where} {text!r}: give {kind.example}, above 0")
 
 
-def size(text: str, where: str) -> int:
+def parse_size(text: str, where: str) -> int:
     """Whole bytes of ``8M``, ``512KiB`` or ``4096``."""
-    return max(1, round(read(text, "bytes", where)))
+    return max(1, round(parse_amount(text, "bytes", where)))

@@ -24,16 +24,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nandlab.base import sums
-from nandlab.base.digest import digest, file_digest
+from nandlab.base import checksums
+from nandlab.base.digest import digest_file, digest_value
 from nandlab.base.errors import UsageError
-from nandlab.base.files import PART, write_whole
-from nandlab.base.paths import cache_dir
-from nandlab.base.printer import note
+from nandlab.base.files import PART, write_whole_file
+from nandlab.base.paths import find_cache_folder
+from nandlab.base.printer import print_note
 
 
 @contextmanager
-def held(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Only one process at a time is past this for one path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as f:
@@ -41,56 +41,56 @@ def held(path: Path) -> Iterator[None]:
         yield
 
 
-def place(kind: str, inputs: Any) -> Path:
+def entry_path(kind: str, inputs: Any) -> Path:
     """Where the entry made from ``inputs`` is, or would be."""
-    return cache_dir() / kind / digest(inputs)[:20]
+    return find_cache_folder() / kind / digest_value(inputs)[:20]
 
 
-def entry(kind: str, inputs: Any, make: Callable[[Path], None], *, lazy: bool = False) -> Path:
+def make_entry(kind: str, inputs: Any, make: Callable[[Path], None], *, lazy: bool = False) -> Path:
     """The folder made from ``inputs``; ``make`` fills it if it is not there yet, or not whole.
 
     ``inputs`` must name everything that ``make`` depends on. If ``make`` raises, nothing is kept.
     lazy: of an entry that is there no file is read; who uses one asks check() before.
     """
-    folder = _own(place(kind, inputs))
+    folder = _own_folder(entry_path(kind, inputs))
     if lazy and _has_list(folder):
-        _lazy[folder] = partial(entry, kind, inputs, make)
-    elif _fault(folder) is not None:
-        with held(_lock(folder)):
-            why = _fault(folder)
+        _unread_entries[folder] = partial(make_entry, kind, inputs, make)
+    elif _find_fault(folder) is not None:
+        with hold_lock(_lock_path(folder)):
+            why = _find_fault(folder)
             if why is not None:
-                _report(folder, why)
-                with _made(folder, inputs) as work:
+                _report_damage(folder, why)
+                with _fill_folder(folder, inputs) as work:
                     make(work)
     return folder
 
 
-def exists(kind: str, inputs: Any) -> bool:
+def has_entry(kind: str, inputs: Any) -> bool:
     """Whether there is an entry made from ``inputs``; none of its files is read."""
-    return _has_list(_own(place(kind, inputs)))
+    return _has_list(_own_folder(entry_path(kind, inputs)))
 
 
-def check(folder: Path, paths: Collection[str] | None = None) -> None:
+def verify_entry_files(folder: Path, paths: Collection[str] | None = None) -> None:
     """Reads files of an entry that ``lazy`` left unread; it is made again if one is damaged.
 
     paths: where they are in the entry, see _read(); None: all, each. All links are looked at too.
     """
-    make_again = _lazy.get(folder)
-    if make_again is not None and _fault(folder, paths) is not None:
+    make_again = _unread_entries.get(folder)
+    if make_again is not None and _find_fault(folder, paths) is not None:
         make_again()
 
 
 @contextmanager
-def reading(kind: str, inputs: Any) -> Iterator[Path | None]:
+def hold_entry(kind: str, inputs: Any) -> Iterator[Path | None]:
     """The whole folder made from ``inputs``, which nobody removes meanwhile; None: there is none.
 
     None too while somebody makes it: nobody is waited for.
     """
-    folder = _own(place(kind, inputs))
-    with _tried(_lock(folder), fcntl.LOCK_SH) as ours:
-        why = _fault(folder) if ours else NO_ENTRY
+    folder = _own_folder(entry_path(kind, inputs))
+    with _try_lock(_lock_path(folder), fcntl.LOCK_SH) as ours:
+        why = _find_fault(folder) if ours else NO_ENTRY
         if why is not None:
-            _report(folder, why)
+            _report_damage(folder, why)
             yield None
             return
         os.utime(folder)
@@ -98,21 +98,21 @@ def reading(kind: str, inputs: Any) -> Iterator[Path | None]:
 
 
 @contextmanager
-def making(kind: str, inputs: Any) -> Iterator[Path | None]:
+def fill_entry(kind: str, inputs: Any) -> Iterator[Path | None]:
     """A folder to be filled, which is the entry of ``inputs`` afterwards unless this block raises.
 
     None if somebody else makes or reads the entry: nobody is waited for.
     """
-    folder = _own(place(kind, inputs))
-    with _tried(_lock(folder), fcntl.LOCK_EX) as ours:
+    folder = _own_folder(entry_path(kind, inputs))
+    with _try_lock(_lock_path(folder), fcntl.LOCK_EX) as ours:
         if not ours:
             yield None
             return
-        with _made(folder, inputs) as work:
+        with _fill_folder(folder, inputs) as work:
             yield work
 
 
-def _own(folder: Path) -> Path:
+def _own_folder(folder: Path) -> Path:
     """The entry's folder: what another user made is not trusted, this user's own is beside it."""
     if _is_ours(folder):
         return folder
@@ -127,7 +127,7 @@ def _own(folder: Path) -> Path:
 
 def _is_ours(folder: Path) -> bool:
     """Whether nothing of an entry is another user's: neither folder nor list nor lock."""
-    for path in (folder, _list(folder), folder.with_suffix(READ), _lock(folder)):
+    for path in (folder, _list_path(folder), folder.with_suffix(READ_NOTE), _lock_path(folder)):
         try:
             if path.lstat().st_uid != os.getuid():
                 return False
@@ -136,16 +136,16 @@ def _is_ours(folder: Path) -> bool:
     return True
 
 
-def _lock(folder: Path) -> Path:
+def _lock_path(folder: Path) -> Path:
     return folder.with_suffix(".lock")
 
 
-def _list(folder: Path) -> Path:
+def _list_path(folder: Path) -> Path:
     return folder.with_suffix(SUMS)
 
 
 @contextmanager
-def _tried(path: Path, how: int) -> Iterator[bool]:
+def _try_lock(path: Path, how: int) -> Iterator[bool]:
     """Whether the lock could be had; it is held meanwhile."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as f:
@@ -158,7 +158,7 @@ def _tried(path: Path, how: int) -> Iterator[bool]:
 
 
 @contextmanager
-def _made(folder: Path, inputs: Any) -> Iterator[Path]:
+def _fill_folder(folder: Path, inputs: Any) -> Iterator[Path]:
     """A folder that has the entry's name afterwards; needs the entry's lock.
 
     What had the name before keeps it until then, for another process may be using it.
@@ -171,90 +171,90 @@ def _made(folder: Path, inputs: Any) -> Iterator[Path]:
         work.chmod(0o755)
         yield work
         (work / INPUTS).write_text(json.dumps(inputs, indent=1, sort_keys=True))
-        lines = sums.listing(work)
-        _remove(folder)
-        write_whole(_list(folder), lines)
+        lines = checksums.make_listing(work)
+        _remove_entry(folder)
+        write_whole_file(_list_path(folder), lines)
         work.rename(folder)
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)
-        _remove(folder)
+        _remove_entry(folder)
         raise
-    _checked[folder, None] = _list(folder).stat().st_mtime_ns
+    _list_times[folder, None] = _list_path(folder).stat().st_mtime_ns
 
 
 INPUTS = "inputs.json"
 """The file of an entry that is written last."""
 SUMS = ".sums"
 """Ending of the list of what an entry has, beside it; see sums.py."""
-READ = ".read"
+READ_NOTE = ".read"
 """Ending of the note of when the files that check() was asked for last changed before a reading."""
-READ_AGAIN_S = 86400
+REREAD_S = 86400
 """A disk may lose a bit of a file that nobody changes, so a note is believed for so long."""
 SIZES = ".files"
 """Ending of the list that entries had before."""
 NO_ENTRY = ""
 """Why an entry that nobody has made, or that has no list, is not used."""
-_checked: dict[tuple[Path, frozenset[str] | None], int] = {}
+_list_times: dict[tuple[Path, frozenset[str] | None], int] = {}
 """By entry and which of its files (None: all): the time of the list that this process found them to
 agree with."""
-_lazy: dict[Path, Callable[[], Path]] = {}
+_unread_entries: dict[Path, Callable[[], Path]] = {}
 """Entries that this process has not read as a whole, with what reads them, and makes them again."""
 
 
 def _has_list(folder: Path) -> bool:
-    return (folder / INPUTS).is_file() and _list(folder).is_file()
+    return (folder / INPUTS).is_file() and _list_path(folder).is_file()
 
 
-def _fault(folder: Path, paths: Collection[str] | None = None) -> str | None:
+def _find_fault(folder: Path, paths: Collection[str] | None = None) -> str | None:
     """Why an entry, or some of its files, cannot be used, in a clause; None: it can."""
     if not _has_list(folder):
         return NO_ENTRY
     key = folder, None if paths is None else frozenset(paths)
     try:
-        made_ns = _list(folder).stat().st_mtime_ns
-        if made_ns in (_checked.get(key), _checked.get((folder, None))):
+        made_ns = _list_path(folder).stat().st_mtime_ns
+        if made_ns in (_list_times.get(key), _list_times.get((folder, None))):
             return None
-        why = _read(folder, _list(folder).read_bytes(), paths)
+        why = _verify_content(folder, _list_path(folder).read_bytes(), paths)
     except FileNotFoundError:  # somebody makes it again meanwhile
         return NO_ENTRY
     if why is None:
-        _checked[key] = made_ns
+        _list_times[key] = made_ns
     return why
 
 
-def _read(folder: Path, lines: bytes, paths: Collection[str] | None) -> str | None:
+def _verify_content(folder: Path, lines: bytes, paths: Collection[str] | None) -> str | None:
     """What of an entry is not as its list has it, in a clause; paths: see sums.fault().
 
     Of paths, those that no file system has changed since a process read them, less than a day ago,
     are not read again: the emulator's files took each process as long as its saved state.
     """
     if paths is None:
-        return sums.fault(folder, lines)
-    note, changes = folder.with_suffix(READ), sums.changes(folder, paths)
-    lately = note.is_file() and 0 <= time.time() - note.stat().st_mtime < READ_AGAIN_S
+        return checksums.find_fault(folder, lines)
+    note, changes = folder.with_suffix(READ_NOTE), checksums.read_change_stamps(folder, paths)
+    lately = note.is_file() and 0 <= time.time() - note.stat().st_mtime < REREAD_S
     if lately and note.read_bytes() == changes:
-        return sums.fault(folder, lines, ())
-    why = sums.fault(folder, lines, paths)
+        return checksums.find_fault(folder, lines, ())
+    why = checksums.find_fault(folder, lines, paths)
     if why is None:
-        write_whole(note, changes)
+        write_whole_file(note, changes)
     return why
 
 
-def _report(folder: Path, why: str) -> None:
+def _report_damage(folder: Path, why: str) -> None:
     """Tells of damage to an entry that is to be made again."""
     if why != NO_ENTRY:
         name = f"{folder.parent.name}/{folder.name}"
-        note(f"damaged in the cache, made again: {name}: {why}")
+        print_note(f"damaged in the cache, made again: {name}: {why}")
 
 
-NAME = re.compile(r"[0-9a-f]{20}(-\d+)?")
+HASH_NAME = re.compile(r"[0-9a-f]{20}(-\d+)?")
 """Names of what is kept under a hash; nothing else in the cache's folder is ever removed."""
-CONTENT = re.compile(r"[0-9a-f]{64}")
+CONTENT_NAME = re.compile(r"[0-9a-f]{64}")
 """Names of packages, by their content."""
 
 
 @dataclass(frozen=True)
-class Kept:
+class CacheItem:
     """A thing of the cache."""
 
     kind: str
@@ -264,87 +264,89 @@ class Kept:
     """When it was last made or read, seconds since 1970."""
 
 
-def kept() -> Iterator[Kept]:
+def list_cache_items() -> Iterator[CacheItem]:
     """All that the cache keeps, by kind."""
-    for path in sorted(cache_dir().glob("*/*")):
-        of_hash = NAME.fullmatch(path.name) and path.is_dir()
-        if of_hash or (CONTENT.fullmatch(path.name) and path.is_file()):
-            size = sums.bytes_in(path) if path.is_dir() else path.stat().st_size
+    for path in sorted(find_cache_folder().glob("*/*")):
+        of_hash = HASH_NAME.fullmatch(path.name) and path.is_dir()
+        if of_hash or (CONTENT_NAME.fullmatch(path.name) and path.is_file()):
+            size = checksums.count_bytes(path) if path.is_dir() else path.stat().st_size
             used = max(path.stat().st_atime, path.stat().st_mtime)
-            yield Kept(path.parent.name, path, size, used)
+            yield CacheItem(path.parent.name, path, size, used)
 
 
-def verify(one: Kept) -> str | None:
+def verify_item(one: CacheItem) -> str | None:
     """Reads a thing of the cache, and removes it if it is damaged: what is wrong, in a clause.
 
     None: nothing, or somebody makes it just now, or it is another user's, which is never used.
     """
     if not one.path.is_dir():
-        if file_digest(one.path) == one.path.name:
+        if digest_file(one.path) == one.path.name:
             return None
         one.path.unlink()
         return "its content is not what its name says"
     if not _is_ours(one.path):
         return None
-    with _tried(_lock(one.path), fcntl.LOCK_SH) as ours:
-        why = _whole_fault(one.path) if ours else None
+    with _try_lock(_lock_path(one.path), fcntl.LOCK_SH) as ours:
+        why = _find_whole_fault(one.path) if ours else None
     if why is None:
         return None
-    with _tried(_lock(one.path), fcntl.LOCK_EX) as ours:
+    with _try_lock(_lock_path(one.path), fcntl.LOCK_EX) as ours:
         if not ours:
             return f"{why}; it is in use and not removed: verify again"
-        _remove(one.path)
+        _remove_entry(one.path)
     return why
 
 
-def _whole_fault(folder: Path) -> str | None:
+def _find_whole_fault(folder: Path) -> str | None:
     """What is wrong with an entry, in a clause, whatever this process has read of it before.
 
     A folder with neither inputs nor list is no entry, as that of apt, which verifies its own.
     """
     if _has_list(folder):
-        return sums.fault(folder, _list(folder).read_bytes())
-    was_entry = (folder / INPUTS).exists() or _list(folder).exists()
+        return checksums.find_fault(folder, _list_path(folder).read_bytes())
+    was_entry = (folder / INPUTS).exists() or _list_path(folder).exists()
     return "it lacks the list of its files, or that of its inputs" if was_entry else None
 
 
-def drop(one: Kept) -> None:
+def remove_item(one: CacheItem) -> None:
     """Removes a thing of the cache, while nobody makes it."""
     if not one.path.is_dir():
         one.path.unlink()
         return
-    with held(_lock(one.path)):
-        _remove(one.path)
+    with hold_lock(_lock_path(one.path)):
+        _remove_entry(one.path)
 
 
-def trim(kind: str, most_bytes: int) -> None:
+def trim_kind(kind: str, most_bytes: int) -> None:
     """Removes what was not used for longest until the kind takes no more; what is in use stays.
 
     With it goes what killed processes have left of entries that they made.
     """
-    there = cache_dir() / kind
+    there = find_cache_folder() / kind
     for left in there.glob(f"{PART}*"):
         name = left.name.removeprefix(PART).rpartition("-")[0]
-        with _tried(_lock(there / name), fcntl.LOCK_EX) as ours:
+        with _try_lock(_lock_path(there / name), fcntl.LOCK_EX) as ours:
             if ours:
                 shutil.rmtree(left, ignore_errors=True)
-    found = sorted((one for one in kept() if one.kind == kind), key=lambda one: one.used_s)
+    found = sorted(
+        (one for one in list_cache_items() if one.kind == kind), key=lambda one: one.used_s
+    )
     over = sum(one.bytes for one in found) - most_bytes
     for one in found:
         if over <= 0:
             break
-        with _tried(_lock(one.path), fcntl.LOCK_EX) as ours:
+        with _try_lock(_lock_path(one.path), fcntl.LOCK_EX) as ours:
             if ours and one.path.is_dir():
-                _remove(one.path)
+                _remove_entry(one.path)
                 over -= one.bytes
 
 
-def _remove(folder: Path) -> None:
+def _remove_entry(folder: Path) -> None:
     """Removes an entry, if there is one; needs its lock.
 
     It loses its name first, so that nobody finds a part of it.
     """
-    for ending in (SUMS, READ, SIZES):
+    for ending in (SUMS, READ_NOTE, SIZES):
         folder.with_suffix(ending).unlink(missing_ok=True)
     if folder.exists():
         gone = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{PART}{folder.name}-"))

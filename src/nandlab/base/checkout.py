@@ -13,7 +13,7 @@ DIRTY = "-dirty"
 """What the name of a commit ends in if the checkout's files were changed."""
 
 
-def commit(root: Path = ROOT) -> str | None:
+def find_commit(root: Path = ROOT) -> str | None:
     """The checkout's commit, ending in -dirty if its files were changed; None: it is no checkout.
 
     Only ``root`` itself is asked, never a folder above it: nandlab may lie inside another project.

@@ -12,8 +12,8 @@ from rich.console import ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from nandlab.base.printable import printable, printable_lines
-from nandlab.base.printer import behind
+from nandlab.base.printable import make_lines_printable, make_printable
+from nandlab.base.printer import find_inner_stream
 
 
 class Console(console.Console):
@@ -21,20 +21,20 @@ class Console(console.Console):
 
     def __init__(self, **settings: Any) -> None:
         stream = sys.stderr if settings.get("stderr") else sys.stdout
-        super().__init__(**{"file": behind(stream), "emoji": False, **settings})
+        super().__init__(**{"file": find_inner_stream(stream), "emoji": False, **settings})
 
     def render_str(self, text: str, **settings: Any) -> Text:
         """See rich: a string as it is laid out."""
-        return super().render_str(printable_lines(text), **settings)
+        return super().render_str(make_lines_printable(text), **settings)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
         """See rich: whatever is laid out, in pieces of text; of control pieces rich has its own."""
         for piece in super().render(renderable, options):
-            yield piece if piece.control else piece._replace(text=printable_lines(piece.text))
+            yield piece if piece.control else piece._replace(text=make_lines_printable(piece.text))
 
 
-def escape(text: str) -> str:
+def escape_markup(text: str) -> str:
     """A text as one line within rich's markup."""
-    return markup.escape(printable(text))
+    return markup.escape(make_printable(text))

@@ -10,35 +10,35 @@ from pathlib import Path
 from typing import IO, Any
 
 
-def digest(value: Any) -> str:
+def digest_value(value: Any) -> str:
     """SHA-256 of a JSON-able value in its canonical form, as hex."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def bytes_digest(content: bytes) -> str:
+def digest_bytes(content: bytes) -> str:
     """SHA-256 of bytes, as hex."""
     return hashlib.sha256(content).hexdigest()
 
 
-def file_digest(path: Path) -> str:
+def digest_file(path: Path) -> str:
     """SHA-256 of a file's content, as hex."""
     with path.open("rb") as f:
         return hashlib.file_digest(f, "sha256").hexdigest()
 
 
-def known_digest(path: Path) -> str:
+def digest_known_file(path: Path) -> str:
     """The same, read once by a process for as long as size and time of the file stay."""
     told = path.stat()
-    return _once(path, told.st_mtime_ns, told.st_size)
+    return _digest_once(path, told.st_mtime_ns, told.st_size)
 
 
 @cache
-def _once(path: Path, _mtime_ns: int, _size: int) -> str:
-    return file_digest(path)
+def _digest_once(path: Path, _mtime_ns: int, _size: int) -> str:
+    return digest_file(path)
 
 
-def stream_digest(content: IO[bytes]) -> str:
+def digest_stream(content: IO[bytes]) -> str:
     """SHA-256 of what is left to read, as hex."""
     found = hashlib.sha256()
     while block := content.read(1 << 20):
@@ -46,7 +46,7 @@ def stream_digest(content: IO[bytes]) -> str:
     return found.hexdigest()
 
 
-def tree_digest(folder: Path) -> dict[str, str]:
+def digest_tree(folder: Path) -> dict[str, str]:
     """SHA-256 of every file below a folder, by relative path."""
     files = sorted(p for p in folder.rglob("*") if p.is_file())
-    return {str(p.relative_to(folder)): file_digest(p) for p in files}
+    return {str(p.relative_to(folder)): digest_file(p) for p in files}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from nandlab.base.printable import printable
+from nandlab.base.printable import make_printable
 
 
 class NandlabError(Exception):
@@ -16,7 +16,7 @@ class NandlabError(Exception):
 
     def __init__(self, *lines: str) -> None:
         super().__init__(*lines)
-        self.lines = tuple(map(printable, lines))
+        self.lines = tuple(map(make_printable, lines))
 
     def __str__(self) -> str:
         return "\n".join(self.lines)

@@ -19,12 +19,12 @@ from typing import IO
 
 PART = ".part-"
 """Begin of the name of a file that is being written."""
-OURS = re.compile(re.escape(PART) + "[0-9a-f]{16}")
+PART_NAME = re.compile(re.escape(PART) + "[0-9a-f]{16}")
 """Names of parts that are locked while they are written; no other file is removed."""
 
 
 @contextmanager
-def writing_whole(path: Path) -> Iterator[IO[bytes]]:
+def open_whole_file(path: Path) -> Iterator[IO[bytes]]:
     """A file that has its name once all of it is on the disk; the folder must be there.
 
     A reader sees the old file or the new one, never a part. OSError names the path.
@@ -32,7 +32,7 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
     part = None
     _clean_once(path.parent.absolute())
     try:
-        part, out = _begun(path.parent)
+        part, out = _begin_part(path.parent)
         with out:
             yield out
             out.flush()
@@ -47,7 +47,7 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
-def _begun(folder: Path) -> tuple[Path, IO[bytes]]:
+def _begin_part(folder: Path) -> tuple[Path, IO[bytes]]:
     """A new part, locked; again, if another process took it for one that was left."""
     while True:
         part = folder / f"{PART}{secrets.token_hex(8)}"
@@ -63,7 +63,7 @@ def _begun(folder: Path) -> tuple[Path, IO[bytes]]:
 def _clean_once(folder: Path) -> None:
     """Removes the parts that killed processes have left in a folder, once for a process."""
     with suppress(OSError), os.scandir(folder) as there:
-        for part in [entry.path for entry in there if OURS.fullmatch(entry.name)]:
+        for part in [entry.path for entry in there if PART_NAME.fullmatch(entry.name)]:
             _remove_if_left(part)
 
 
@@ -78,19 +78,19 @@ def _remove_if_left(part: str) -> None:
     os.close(left)
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole_file(path: Path, content: bytes) -> None:
     """Writes a file whole: see writing_whole."""
-    with writing_whole(path) as out:
+    with open_whole_file(path) as out:
         out.write(content)
 
 
-def write_together(files: Iterable[tuple[Path, bytes]]) -> None:
+def write_files_together(files: Iterable[tuple[Path, bytes]]) -> None:
     """Writes files that belong together: none has its name before all are on the disk.
 
     The first is the last to get its name: the one that speaks of the others.
     """
     with ExitStack() as stack:
         for path, content in files:
-            out = stack.enter_context(writing_whole(path))
+            out = stack.enter_context(open_whole_file(path))
             out.write(content)
             out.flush()

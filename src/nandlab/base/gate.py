@@ -25,7 +25,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, Any
 
-from nandlab.base import packed
+from nandlab.base import xzpack
 from nandlab.base.errors import UsageError
 
 MIB = 1 << 20
@@ -37,7 +37,7 @@ PACKED_VALUES_MAX = 1_500_000
 """Of what such a file has between commas; in memory they take some 120 MiB."""
 TOML_BYTES_MAX = 16 * MIB
 """Of a study or a catalog file; the workload of a strace of 20 MB has 3 MB."""
-KEPT_CHARACTERS = 64 << 10
+CACHED_CHARACTERS_MAX = 64 << 10
 """Of a TOML file's text, for its tables to be kept while the process lives."""
 TEXT_BYTES_MAX = 256 * MIB
 """Of a recording in lines: an output of strace, a text of jffs2dump, rows of a board's tracers."""
@@ -68,12 +68,12 @@ def open_regular(path: Path) -> IO[bytes]:
 
 
 @contextmanager
-def mapped(path: Path) -> Iterator[mmap]:
+def map_chip_file(path: Path) -> Iterator[mmap]:
     """The bytes of a chip's file, mapped: only those that are looked at are read."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > CHIP_BYTES_MAX:
-            raise _too_large(path, CHIP_BYTES_MAX)
+            raise _make_size_error(path, CHIP_BYTES_MAX)
         if not size:
             raise UsageError(f"{path}: it is empty")
         with mmap(file.fileno(), size, access=ACCESS_READ) as content:
@@ -92,7 +92,7 @@ def read_bytes(path: Path, bytes_max: int) -> bytes:
         except OSError as e:
             raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
     if max(size, len(content)) > bytes_max:
-        raise _too_large(path, bytes_max)
+        raise _make_size_error(path, bytes_max)
     return content
 
 
@@ -104,13 +104,13 @@ def read_lines(path: Path, bytes_max: int) -> Iterator[bytes]:
             while line := file.readline(min(left, LINE_BYTES_MAX) + 1):
                 left -= len(line)
                 if left < 0 or len(line) > LINE_BYTES_MAX:
-                    raise _too_large(path, bytes_max if left < 0 else LINE_BYTES_MAX)
+                    raise _make_size_error(path, bytes_max if left < 0 else LINE_BYTES_MAX)
                 yield line
         except OSError as e:
             raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
 
 
-def _too_large(path: Path, bytes_max: int, has: str = "it has") -> UsageError:
+def _make_size_error(path: Path, bytes_max: int, has: str = "it has") -> UsageError:
     return UsageError(f"{path}: {has} more than {bytes_max:,} bytes, the limit for such a file")
 
 
@@ -134,8 +134,8 @@ def read_packed_json(path: Path) -> Any:
     """The value of a JSON file, plain or packed as xz."""
     content = read_bytes(path, PACKED_BYTES_MAX)
     try:
-        if content.startswith(packed.MAGIC):
-            content = _unpacked(path, content)
+        if content.startswith(xzpack.MAGIC):
+            content = _unpack_xz(path, content)
         refuse_unreadable(path, content)
         return parse_json(content)
     except ValueError as e:
@@ -145,24 +145,24 @@ def read_packed_json(path: Path) -> Any:
 def refuse_unreadable(path: Path, content: bytes) -> None:
     """UsageError unless read_packed_json() takes a JSON text of this size, whatever packs it."""
     if len(content) > PACKED_BYTES_MAX:
-        raise _too_large(path, PACKED_BYTES_MAX)
+        raise _make_size_error(path, PACKED_BYTES_MAX)
     if content.count(b",") > PACKED_VALUES_MAX:
         raise UsageError(
             f"{path}: it has more than {PACKED_VALUES_MAX:,} values, the limit for such a file"
         )
 
 
-def _unpacked(path: Path, content: bytes) -> bytes:
+def _unpack_xz(path: Path, content: bytes) -> bytes:
     """The content of a file in xz. It is measured first: one that is too large takes no memory."""
     size = 0
     try:
-        for block in packed.unpack(content):
+        for block in xzpack.unpack_xz(content):
             size += len(block)
             if size > PACKED_BYTES_MAX:
-                raise _too_large(path, PACKED_BYTES_MAX, "it unpacks to")
+                raise _make_size_error(path, PACKED_BYTES_MAX, "it unpacks to")
     except ValueError as e:
         raise UsageError(f"{path}: not xz that nandlab reads: {e}") from None
-    return b"".join(packed.unpack(content))
+    return b"".join(xzpack.unpack_xz(content))
 
 
 def read_json_lines(path: Path, bytes_max: int = JSON_BYTES_MAX) -> list[Any]:
@@ -199,17 +199,21 @@ def read_toml(path: Path, bytes_max: int = TOML_BYTES_MAX) -> dict[str, Any]:
     try:
         text = content.decode()
         if has_deep_key(text):
-            raise _too_deep(path)
-        tables = tomllib.loads(text) if len(text) > KEPT_CHARACTERS else deepcopy(_parsed(text))
+            raise _make_depth_error(path)
+        tables = (
+            tomllib.loads(text)
+            if len(text) > CACHED_CHARACTERS_MAX
+            else deepcopy(_parse_toml(text))
+        )
     except (RecursionError, MemoryError):
-        raise _too_deep(path) from None
+        raise _make_depth_error(path) from None
     except ValueError as e:  # TOMLDecodeError and UnicodeDecodeError among them
         raise UsageError(f"{path}: not TOML: {e}") from None
     level: list[Any] = [tables]
     for _ in range(DEPTH_MAX):
-        level = [inner for outer in level for inner in _within(outer)]
+        level = [inner for outer in level for inner in _list_inner_values(outer)]
     if level:
-        raise _too_deep(path)
+        raise _make_depth_error(path)
     return tables
 
 
@@ -237,16 +241,16 @@ def has_deep_key(text: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> dict[str, Any]:
+def _parse_toml(text: str) -> dict[str, Any]:
     """The tables of a text. A study of many trials reads the same few files of the catalog."""
     return tomllib.loads(text)
 
 
-def _too_deep(path: Path) -> UsageError:
+def _make_depth_error(path: Path) -> UsageError:
     return UsageError(f"{path}: not TOML that nandlab reads: it nests more than {DEPTH_MAX} deep")
 
 
-def _within(value: Any) -> list[Any]:
+def _list_inner_values(value: Any) -> list[Any]:
     """The arrays and tables in an array or a table."""
     inner = value.values() if isinstance(value, dict) else value
     return [each for each in inner if isinstance(each, dict | list)]
@@ -267,10 +271,10 @@ def nests_too_deep(content: bytes) -> bool:
         if len(fewer) == len(brackets):
             break
         brackets = fewer
-    return bool(brackets) and _depth(content) > DEPTH_MAX
+    return bool(brackets) and _measure_depth(content) > DEPTH_MAX
 
 
-def _depth(content: bytes) -> int:
+def _measure_depth(content: bytes) -> int:
     """How deep a JSON text nests at most, its strings left out."""
     depth = deepest = 0
     in_string = escaped = False
@@ -288,7 +292,7 @@ def _depth(content: bytes) -> int:
     return deepest
 
 
-def _finite(text: str) -> float:
+def _parse_finite_number(text: str) -> float:
     number = float(text)
     if number - number != 0:  # inf and nan
         raise ValueError(f"the number {text[:20]} is not finite")
@@ -299,4 +303,4 @@ def _refuse_constant(text: str) -> float:
     raise ValueError(f"{text} is no number in JSON")
 
 
-_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse_constant)
+_DECODER = json.JSONDecoder(parse_float=_parse_finite_number, parse_constant=_refuse_constant)

@@ -27,7 +27,7 @@ PUBLISHED = DOCS / "studies"
 RESULTS = Path("results")
 
 
-def cache_dir() -> Path:
+def find_cache_folder() -> Path:
     """Holds what can be made again: packages, builds, snapshots. ``NANDLAB_CACHE`` moves it."""
     given = os.environ.get("NANDLAB_CACHE")
     if given:

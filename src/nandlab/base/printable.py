@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-KEPT = {ord("\t"): None, ord("\n"): None}
+LINE_CHARACTERS = {ord("\t"): None, ord("\n"): None}
 """What a text of lines keeps."""
 
 
-def printable(text: str, exact: bool = False) -> str:
+def make_printable(text: str, exact: bool = False) -> str:
     r"""The text in one line without control characters, each of which becomes ``\xNN``.
 
     What Python calls not printable is escaped, byte by byte of its UTF-8: line ends, ESC, marks
@@ -17,27 +17,27 @@ def printable(text: str, exact: bool = False) -> str:
     if text.isprintable() and not exact:
         return text
     return "".join(
-        c if c.isprintable() and not (exact and c == "\\") else _escaped(c) for c in text
+        c if c.isprintable() and not (exact and c == "\\") else _escape_character(c) for c in text
     )
 
 
-def printable_lines(text: str) -> str:
+def make_lines_printable(text: str) -> str:
     r"""The same of a text of lines: tabs and line ends stay, also those of ``\r\n``."""
-    if text.translate(KEPT).isprintable():  # the quick way of long texts
+    if text.translate(LINE_CHARACTERS).isprintable():  # the quick way of long texts
         return text
     *lines, last = text.split("\n")
-    return "".join(f"{_line(line)}\n" for line in lines) + _cells(last)
+    return "".join(f"{_escape_line(line)}\n" for line in lines) + _escape_cells(last)
 
 
-def _line(line: str) -> str:
-    return _cells(line.removesuffix("\r")) + ("\r" if line.endswith("\r") else "")
+def _escape_line(line: str) -> str:
+    return _escape_cells(line.removesuffix("\r")) + ("\r" if line.endswith("\r") else "")
 
 
-def _cells(line: str) -> str:
-    return "\t".join(map(printable, line.split("\t")))
+def _escape_cells(line: str) -> str:
+    return "\t".join(map(make_printable, line.split("\t")))
 
 
-def _escaped(character: str) -> str:
+def _escape_character(character: str) -> str:
     byte = "\udc80" <= character <= "\udcff"
     content = character.encode(errors="surrogateescape" if byte else "surrogatepass")
     return "".join(f"\\x{b:02x}" for b in content)

@@ -18,11 +18,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TextIO, cast
 
-from nandlab.base.printable import printable, printable_lines
+from nandlab.base.printable import make_lines_printable, make_printable
 
-ERRORS = 2
+STDERR_NUMBER = 2
 """Standard error, for a program of the user's own that prints there itself."""
-HIDDEN = ("buffer", "detach")
+HIDDEN_ATTRIBUTES = ("buffer", "detach")
 """Ways around a Guard, which it does not have."""
 
 
@@ -37,69 +37,69 @@ class Notes:
 NOTES = Notes()
 
 
-def write_lines(*lines: object) -> None:
+def print_lines(*lines: object) -> None:
     """Prints lines: each stays one, whatever is in it."""
-    print(*(printable(str(line)) for line in lines), sep="\n")
+    print(*(make_printable(str(line)) for line in lines), sep="\n")
 
 
-def write_text(text: str) -> None:
+def print_text(text: str) -> None:
     """Prints a text as it is, line ends and all."""
-    print(printable_lines(text), end="")
+    print(make_lines_printable(text), end="")
 
 
-def write_paragraphs(paragraphs: Iterable[Iterable[str]]) -> None:
+def print_paragraphs(paragraphs: Iterable[Iterable[str]]) -> None:
     """Prints paragraphs of lines, an empty one between them."""
     lines = [line for paragraph in paragraphs for line in ("", *paragraph)]
-    write_lines(*lines[1:])
+    print_lines(*lines[1:])
 
 
-def write_json(value: Any, indent: int = 1) -> None:
+def print_json(value: Any, indent: int = 1) -> None:
     """Prints a value as JSON in lines."""
-    write_text(json_text(value, indent))
+    print_text(format_json(value, indent))
 
 
-def json_text(value: Any, indent: int | None = 1) -> str:
+def format_json(value: Any, indent: int | None = 1) -> str:
     """A value as JSON, all of it printable ASCII, in lines that are indented; None: in one line."""
     return json.dumps(value, indent=indent).replace("\x7f", "\\u007f") + "\n"
 
 
-def note(*lines: object) -> None:
+def print_note(*lines: object) -> None:
     """Prints lines to standard error at once, after what standard output was given.
 
     If standard error takes none, they are lost, and no more. OSError: standard output takes none.
     """
     sys.stdout.flush()
     NOTES.at = time.monotonic()
-    with losing_errors():
-        print(*(printable(str(line)) for line in lines), sep="\n", file=sys.stderr, flush=True)
+    with ignore_stderr_errors():
+        print(*(make_printable(str(line)) for line in lines), sep="\n", file=sys.stderr, flush=True)
 
 
 @contextmanager
-def losing_errors() -> Iterator[None]:
+def ignore_stderr_errors() -> Iterator[None]:
     """Whoever prints to standard error here goes on if that takes nothing."""
     try:
         yield
     except OSError:
-        drop("stderr")
+        drop_stream("stderr")
 
 
-def flush() -> None:
+def flush_stdout() -> None:
     """Writes what standard output still holds back."""
     sys.stdout.flush()
 
 
-def drop(name: str = "stdout") -> None:
+def drop_stream(name: str = "stdout") -> None:
     """What a standard stream did not take is not tried again as the interpreter ends."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), getattr(sys, name).fileno())
 
 
-def on_terminal() -> bool:
+def is_stderr_terminal() -> bool:
     """Whether standard error is a terminal."""
     return sys.stderr.isatty()
 
 
-class Guard:
+class StreamGuard:
     """A text stream that passes no control character but line ends and tabs."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -109,7 +109,7 @@ class Guard:
 
     def write(self, text: str) -> int:
         """See TextIO."""
-        return self._stream.write(printable_lines(text))
+        return self._stream.write(make_lines_printable(text))
 
     def writelines(self, lines: Iterable[str]) -> None:
         """See TextIO."""
@@ -117,34 +117,34 @@ class Guard:
             self.write(line)
 
     def __getattr__(self, name: str) -> Any:
-        if name in HIDDEN:
+        if name in HIDDEN_ATTRIBUTES:
             raise AttributeError(name)
         return getattr(self._stream, name)
 
 
-def guard() -> None:
+def guard_streams() -> None:
     """Sets a Guard before both streams, for the process. A closed one becomes /dev/null.
 
     What the encoding of a stream lacks is written as an escape of Python's.
     """
-    _open_closed()
+    _open_closed_streams()
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if isinstance(stream, Guard):
+        if isinstance(stream, StreamGuard):
             continue
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-        setattr(sys, name, Guard(stream))
+        setattr(sys, name, StreamGuard(stream))
 
 
-def behind(stream: TextIO) -> TextIO:
+def find_inner_stream(stream: TextIO) -> TextIO:
     """The stream itself, behind all that stand before it: for a console that escapes."""
     while (inner := getattr(stream, "rich_proxied_file", None)) is not None:
         stream = cast(TextIO, inner)
     return stream
 
 
-def _open_closed() -> None:
+def _open_closed_streams() -> None:
     """So that no file that is opened later is taken for a standard stream, by us or by a child."""
     for number in range(3):
         try:

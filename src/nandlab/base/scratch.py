@@ -19,18 +19,18 @@ from functools import cache
 from pathlib import Path
 
 PREFIX = "nandlab-scratch-"
-PIECE = 1 << 16
+PIECE_CHARACTERS = 1 << 16
 """Letters of a text that waits in a file which are read at a time."""
-OURS = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
+FOLDER_NAME = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
 """Names as mkdtemp makes them; a folder that a user called otherwise is never touched."""
 
 
 @contextmanager
-def scratch(within: str | None = None) -> Iterator[Path]:
+def make_scratch_folder(within: str | None = None) -> Iterator[Path]:
     """A folder that is gone afterwards; within: below which folder, None: the system's."""
     home = Path(within or tempfile.gettempdir())
     _clean_once(home)
-    folder, lock = _made(home)
+    folder, lock = _make_locked_folder(home)
     try:
         yield folder
     finally:
@@ -38,16 +38,16 @@ def scratch(within: str | None = None) -> Iterator[Path]:
         os.close(lock)
 
 
-def whole(pieces: Iterable[str]) -> Iterator[str]:
+def buffer_text(pieces: Iterable[str]) -> Iterator[str]:
     """The same text, begun once all of it is there: until then it waits in a file."""
     with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as file:
         file.writelines(pieces)
         file.seek(0)
-        while piece := file.read(PIECE):
+        while piece := file.read(PIECE_CHARACTERS):
             yield piece
 
 
-def _made(home: Path) -> tuple[Path, int]:
+def _make_locked_folder(home: Path) -> tuple[Path, int]:
     """A new folder and its lock; again, if another process took it for one that was left."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=home))
@@ -65,7 +65,7 @@ def _made(home: Path) -> tuple[Path, int]:
 def _clean_once(home: Path) -> None:
     """Removes what processes of this user that were killed have left, once for a process."""
     with os.scandir(home) as there:
-        left = [Path(entry.path) for entry in there if OURS.fullmatch(entry.name)]
+        left = [Path(entry.path) for entry in there if FOLDER_NAME.fullmatch(entry.name)]
     for folder in left:
         _remove_if_left(folder)
 

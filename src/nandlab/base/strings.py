@@ -17,20 +17,20 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 
 @dataclass(frozen=True)
-class Free:
+class FreeMark:
     """The mark of a text that may hold any character: nandlab shows it, escaped, and no more."""
 
 
 @dataclass(frozen=True)
-class Shell:
+class ShellMark:
     """The mark of a text that is run, or given to a program that is run."""
 
 
-FreeText = Annotated[str, Free()]
+FreeText = Annotated[str, FreeMark()]
 """Any characters, of any length: what a program printed, what a kernel logged."""
-FreeValue = Annotated[Any, Free()]
+FreeValue = Annotated[Any, FreeMark()]
 """Any value: another model has checked it, or will where it is used; else it is only shown."""
-Command = Annotated[str, Shell()]
+Command = Annotated[str, ShellMark()]
 """A line for a shell, a template that it is made of, or a program's input, by whoever wrote the
 file system, the workload, the tree or the board that has it. It comes from a catalog or with a
 trial for this machine's own workers, never from a figures file, a run or a trace."""
@@ -111,28 +111,28 @@ MEANING = {
 """What texts must be, for who wrote one that is not."""
 
 
-def meaning(pattern: str) -> str | None:
+def describe_pattern(pattern: str) -> str | None:
     """What a text of this pattern is, in words; None: the pattern must do."""
     return _MEANINGS.get(pattern)
 
 
-def _pattern(kind: Any) -> str:
+def _find_pattern(kind: Any) -> str:
     found: str = next(m.pattern for m in kind.__metadata__[0].metadata if hasattr(m, "pattern"))
     return found
 
 
-_MEANINGS = {_pattern(kind): words for kind, words in MEANING.items()}
+_MEANINGS = {_find_pattern(kind): words for kind, words in MEANING.items()}
 
 
-def fits(kind: Any, text: object) -> bool:
+def fits_type(kind: Any, text: object) -> bool:
     """Whether a text is of one of these types."""
     try:
-        _adapter(kind).validate_python(text, strict=True)
+        _make_adapter(kind).validate_python(text, strict=True)
     except ValidationError:
         return False
     return True
 
 
 @cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
+def _make_adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)

@@ -7,7 +7,7 @@ import resource
 import sys
 
 from nandlab.base.errors import UsageError
-from nandlab.base.printer import note
+from nandlab.base.printer import print_note
 
 OPEN_FILES_MIN = 64
 """Files that may be open at once; Vega's runtime has a dozen, beside those of the process."""
@@ -18,18 +18,18 @@ ADDRESSES_MIB_MIN = 256
 """Addresses that a command takes; within fewer than 140 MiB numpy or pydantic abort."""
 
 
-def end_within_less() -> None:
+def exit_below_limits() -> None:
     """Ends the process with a line if libraries might abort while they are loaded."""
     addresses, _ = resource.getrlimit(resource.RLIMIT_AS)
     if 0 <= addresses < ADDRESSES_MIB_MIN << 20:
-        note(
+        print_note(
             f"nandlab: {addresses >> 20} MiB may be mapped, and a command maps up to "
             f"{ADDRESSES_MIB_MIN} MiB: raise it with ulimit -v {ADDRESSES_MIB_MIN << 10}"
         )
         sys.exit(2)
 
 
-def refuse_to_draw_within_less() -> None:
+def refuse_drawing_below_limits() -> None:
     """UsageError if the process may have so little that Vega's runtime would abort."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= files < OPEN_FILES_MIN:
@@ -45,6 +45,6 @@ def refuse_to_draw_within_less() -> None:
         )
 
 
-def few_addresses() -> bool:
+def has_address_limit() -> bool:
     """Whether the addresses that this process may map have a limit."""
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY

@@ -20,7 +20,7 @@ ENERGY_UNITS = ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ"))
 BYTE_UNITS = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
 
 
-def figures3(value: float) -> str:
+def format_three_figures(value: float) -> str:
     """Three figures without exponent; from 100 up all whole digits, and no decimals."""
     if value == 0:
         return "0"
@@ -30,7 +30,7 @@ def figures3(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
-def exact(value: float) -> str:
+def format_exact(value: float) -> str:
     """Every digit of a value, with marks of thousands; a whole number without a point.
 
     A float is told to 15 figures, as far as each decimal number is told apart.
@@ -38,44 +38,44 @@ def exact(value: float) -> str:
     return f"{int(value):,}" if value == int(value) else f"{value:,.15g}"
 
 
-def unit_for(largest: float, units: Units) -> tuple[float, str]:
+def choose_unit(largest: float, units: Units) -> tuple[float, str]:
     """The unit (size, name) in which ``largest`` is written; the smallest unit for 0."""
     return next((u for u in units if abs(largest) >= u[0]), units[-1])
 
 
-def _with_unit(value: float | None, units: Units) -> str:
+def _format_with_unit(value: float | None, units: Units) -> str:
     if value is None:
         return MISSING
-    size, name = unit_for(value, units)
-    return f"{figures3(value / size)} {name}"
+    size, name = choose_unit(value, units)
+    return f"{format_three_figures(value / size)} {name}"
 
 
-def time(ns: float | None) -> str:
+def format_time(ns: float | None) -> str:
     """A duration in ns as 1.23 s, 45.6 ms, 7.89 µs or 12 ns."""
-    return _with_unit(ns, TIME_UNITS)
+    return _format_with_unit(ns, TIME_UNITS)
 
 
-def size(bytes_: float | None) -> str:
+def format_size(bytes_: float | None) -> str:
     """Bytes in binary units: 1.50 KiB."""
-    return _with_unit(bytes_, BYTE_UNITS)
+    return _format_with_unit(bytes_, BYTE_UNITS)
 
 
-def energy(joules: float | None) -> str:
+def format_energy(joules: float | None) -> str:
     """Joules as 1.23 J, 45.6 mJ, 7.89 µJ or 12 nJ."""
-    return _with_unit(joules, ENERGY_UNITS)
+    return _format_with_unit(joules, ENERGY_UNITS)
 
 
-def rate(bytes_per_s: float | None) -> str:
+def format_rate(bytes_per_s: float | None) -> str:
     """Bytes per second in binary units: 1.50 MiB/s."""
-    return MISSING if bytes_per_s is None else f"{size(bytes_per_s)}/s"
+    return MISSING if bytes_per_s is None else f"{format_size(bytes_per_s)}/s"
 
 
-def count(value: float | None) -> str:
+def format_count(value: float | None) -> str:
     """A count, or a mean of counts: 12,345 or 1.75."""
-    return MISSING if value is None else figures3(value)
+    return MISSING if value is None else format_three_figures(value)
 
 
-def ratio(value: float | None) -> str:
+def format_ratio(value: float | None) -> str:
     """A quotient in three figures; one that is not 1 is never written as 1.00."""
     if value is None:
         return MISSING
@@ -84,10 +84,10 @@ def ratio(value: float | None) -> str:
     decimals = 2
     while decimals < 9 and float(f"{value:.{decimals}f}") == 1:
         decimals += 1
-    return figures3(value) if decimals == 2 else f"{value:.{decimals}f}"
+    return format_three_figures(value) if decimals == 2 else f"{value:.{decimals}f}"
 
 
-def percent(share: float | None) -> str:
+def format_percent(share: float | None) -> str:
     """A share 0..1 as a percentage with one decimal: 24.9 %."""
     return MISSING if share is None else f"{share * 100:.1f} %"
 
@@ -108,22 +108,22 @@ class Quantity:
 
     def exact(self, value: float) -> str:
         """A value to its last digit, in the base unit: 1,234,567 ns."""
-        return f"{exact(value)} {self.base}".strip()
+        return f"{format_exact(value)} {self.base}".strip()
 
 
-PLAIN: Units = ((1.0, ""),)
-SHARE: Units = ((0.01, "%"),)
+PLAIN_UNITS: Units = ((1.0, ""),)
+SHARE_UNITS: Units = ((0.01, "%"),)
 QUANTITIES = {
     q.name: q
     for q in (
-        Quantity("time", time, TIME_UNITS, "board time, {u}", "ns"),
-        Quantity("bytes", size, BYTE_UNITS, "{u}", "B"),
-        Quantity("bytes_per_s", rate, BYTE_UNITS, "{u}/s", "B/s"),
-        Quantity("energy", energy, ENERGY_UNITS, "{title}, {u}", "J"),
-        Quantity("per_s", count, PLAIN, "{title}", "1/s"),
-        Quantity("count", count, PLAIN, "{title}"),
-        Quantity("ratio", ratio, PLAIN, "{title}"),
-        Quantity("share", percent, SHARE, "{title}, {u}"),
+        Quantity("time", format_time, TIME_UNITS, "board time, {u}", "ns"),
+        Quantity("bytes", format_size, BYTE_UNITS, "{u}", "B"),
+        Quantity("bytes_per_s", format_rate, BYTE_UNITS, "{u}/s", "B/s"),
+        Quantity("energy", format_energy, ENERGY_UNITS, "{title}, {u}", "J"),
+        Quantity("per_s", format_count, PLAIN_UNITS, "{title}", "1/s"),
+        Quantity("count", format_count, PLAIN_UNITS, "{title}"),
+        Quantity("ratio", format_ratio, PLAIN_UNITS, "{title}"),
+        Quantity("share", format_percent, SHARE_UNITS, "{title}, {u}"),
     )
 }
 """By name; each figure of a workload is an amount of one of these."""

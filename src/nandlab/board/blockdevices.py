@@ -28,41 +28,41 @@ HARDWARE = f"{DEVICES}virtual/nvme-subsystem/"
 """Where NVMe disks with several paths are, though they are hardware."""
 
 
-def partitions(tables: Tables, device: Device) -> frozenset[int]:
+def find_partitions(tables: Tables, device: Device) -> frozenset[int]:
     """The numbers of the partitions that a block device is on; Doubt if that is not known."""
     block = next((b for b in tables.blocks.values() if b.device == device), None)
     if block is not None:
-        return _below(tables, block, ())
+        return _follow_down(tables, block, ())
     if device.major == MTD_BLOCK:
         return frozenset({device.minor})
     raise Doubt(f"sysfs does not tell what the block device {device} is")
 
 
-def of_node(tables: Tables, node: Node) -> frozenset[int]:
+def find_node_partitions(tables: Tables, node: Node) -> frozenset[int]:
     """The partitions that a device's node stands for; Doubt if that is not known."""
     if node.device is not None and node.kind == "b":
-        return partitions(tables, node.device)
+        return find_partitions(tables, node.device)
     if node.device is not None and node.device.major == MTD_CHARACTER:
         return frozenset({node.device.minor // 2})
     raise Doubt("it is no device of flash or disk")
 
 
-def stacked(block: BlockDevice) -> bool:
+def is_stacked(block: BlockDevice) -> bool:
     """Whether a block device is made of others, which it then uses, mounted or not."""
-    return bool(block.slaves) or _has_file(block)
+    return bool(block.slaves) or _has_backing_file(block)
 
 
-def _has_file(block: BlockDevice) -> bool:
+def _has_backing_file(block: BlockDevice) -> bool:
     """Whether it is a loop device that is set up, or zram that writes to a disk too."""
     is_none = block.file == NO_FILE and block.name.startswith(ZRAM)
     return bool(block.file) and not is_none
 
 
-def _below(tables: Tables, block: BlockDevice, above: tuple[str, ...]) -> frozenset[int]:
+def _follow_down(tables: Tables, block: BlockDevice, above: tuple[str, ...]) -> frozenset[int]:
     """The partitions that a block device is on; above: the devices that led to it."""
     if block.name in above:
         raise Doubt(f"{block.name} is made of itself")
-    if (direct := _direct(tables, block)) is not None:
+    if (direct := _find_direct_partitions(tables, block)) is not None:
         return direct
     lower = list(block.slaves)
     disk = block.path.split("/")[-2]
@@ -72,9 +72,9 @@ def _below(tables: Tables, block: BlockDevice, above: tuple[str, ...]) -> frozen
     for name in lower:
         if name not in tables.blocks:
             raise Doubt(f"{block.name} is made of {name}, which sysfs does not tell")
-        numbers |= _below(tables, tables.blocks[name], (*above, block.name))
-    if _has_file(block):
-        numbers |= _behind(tables, block, (*above, block.name))
+        numbers |= _follow_down(tables, tables.blocks[name], (*above, block.name))
+    if _has_backing_file(block):
+        numbers |= _find_file_partitions(tables, block, (*above, block.name))
     if lower or FILE_BACKED.fullmatch(block.name) or IN_RAM.fullmatch(block.name):
         return numbers
     if block.path.startswith(NO_HARDWARE) and not block.path.startswith(HARDWARE):
@@ -82,7 +82,7 @@ def _below(tables: Tables, block: BlockDevice, above: tuple[str, ...]) -> frozen
     return numbers
 
 
-def _direct(tables: Tables, block: BlockDevice) -> frozenset[int] | None:
+def _find_direct_partitions(tables: Tables, block: BlockDevice) -> frozenset[int] | None:
     """The partition that a driver of flash made a block device of; None: it is another's."""
     parts = [MTD_PART.fullmatch(part) for part in block.path.split("/")]
     if numbers := [int(match[1]) for match in parts if match]:
@@ -98,7 +98,9 @@ def _direct(tables: Tables, block: BlockDevice) -> frozenset[int] | None:
     return None
 
 
-def _behind(tables: Tables, block: BlockDevice, above: tuple[str, ...]) -> frozenset[int]:
+def _find_file_partitions(
+    tables: Tables, block: BlockDevice, above: tuple[str, ...]
+) -> frozenset[int]:
     """The partitions behind the file of a loop device; a plain file is on what is mounted."""
     if block.node.kind == FILE_KIND:
         return frozenset()
@@ -106,5 +108,5 @@ def _behind(tables: Tables, block: BlockDevice, above: tuple[str, ...]) -> froze
         raise Doubt(f"{block.name} is made of {block.file!r}, which is no file and no disk now")
     lower = next((b for b in tables.blocks.values() if b.device == block.node.device), None)
     if lower is None:
-        return partitions(tables, block.node.device)
-    return _below(tables, lower, above)
+        return find_partitions(tables, block.node.device)
+    return _follow_down(tables, lower, above)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from nandlab.board.blockdevices import of_node, partitions
+from nandlab.board.blockdevices import find_node_partitions, find_partitions
 from nandlab.board.tables import Device, Doubt, Mtd, Node, Tables
 
 NUMBERED = re.compile(r"mtd[a-z_/]*0*(\d+)")
@@ -18,9 +18,9 @@ ROOT_NUMBERS = re.compile(r"(\d+):(\d+)(?::.*)?")
 ROOT_HEXADECIMAL = re.compile(r"[0-9a-fA-F]+")
 ROOT_UBI = re.compile(r"(?:/dev/)?ubi(?:block)?\d*(?:[_:!].*)?")
 ROOT_LABEL = re.compile(r"(?:PART)?(?:UUID|LABEL)=.*")
-NOWHERE = re.compile(r"/dev/(nfs|cifs|ram\d*)|nfs|cifs|tmpfs|rootfs")
+ROOT_WITHOUT_DEVICE = re.compile(r"/dev/(nfs|cifs|ram\d*)|nfs|cifs|tmpfs|rootfs")
 """A root that is on no block device."""
-KNOWN_ROOTS = ("cifs", "nfs", "nfs4", "9p", "virtiofs", "ubifs")
+ROOT_TYPES_WITHOUT_DEVICE = ("cifs", "nfs", "nfs4", "9p", "virtiofs", "ubifs")
 """File systems without a block device that tell where a root is; UBI tells where ubifs is."""
 
 
@@ -33,19 +33,19 @@ def refuse_booted_from(mtd: Mtd, tables: Tables) -> None:
         taken = TAKES_PARTITION.fullmatch(word.partition(",")[0])
         numbers = NUMBERED.findall(word)
         if taken:
-            numbers += [str(_taken(taken[1], word, tables))]
+            numbers += [str(_find_parameter_partition(taken[1], word, tables))]
         if str(mtd.number) in numbers or whole.search(word):
             raise Doubt(f"the kernel's command line names {mtd.name!r}: {word}")
     roots = [word.partition("=")[2] for word in words if word.startswith("root=")]
     for root in roots:
-        numbers_of_root = root_partitions(root, tables)
+        numbers_of_root = find_root_partitions(root, tables)
         if numbers_of_root is None:
             _refuse_unknown(root, mtd, tables)
         elif mtd.number in numbers_of_root:
             raise Doubt(f"the kernel's command line has its root on {mtd.name!r}: root={root}")
 
 
-def _taken(value: str, word: str, tables: Tables) -> int:
+def _find_parameter_partition(value: str, word: str, tables: Tables) -> int:
     """The number of the partition that a driver's parameter names; Doubt if none is known."""
     for base, form in ((16, "0[xX][0-9a-fA-F]+"), (8, "0[0-7]*"), (10, "[1-9][0-9]*")):
         if re.fullmatch(form, value):
@@ -53,7 +53,7 @@ def _taken(value: str, word: str, tables: Tables) -> int:
     if names := [mtd.number for mtd in tables.mtds if mtd.name == value]:
         return names[0]
     try:
-        (number,) = of_node(tables, tables.nodes.get(value, Node("")))
+        (number,) = find_node_partitions(tables, tables.nodes.get(value, Node("")))
     except (Doubt, ValueError):
         raise Doubt(
             f"the kernel's command line has {word}, which names no partition that the board has"
@@ -61,21 +61,21 @@ def _taken(value: str, word: str, tables: Tables) -> int:
     return number
 
 
-def root_partitions(root: str, tables: Tables) -> frozenset[int] | None:
+def find_root_partitions(root: str, tables: Tables) -> frozenset[int] | None:
     """The partitions that root= is on; None: it does not tell."""
-    if numbers := _by_name(root, tables):
+    if numbers := _find_named_partitions(root, tables):
         return numbers
-    if NOWHERE.fullmatch(root):
+    if ROOT_WITHOUT_DEVICE.fullmatch(root):
         return frozenset()
     try:
-        if (device := _device_of(root, tables)) is not None:
-            return partitions(tables, device)
-        return of_node(tables, tables.nodes.get(root, Node("")))
+        if (device := _parse_root_device(root, tables)) is not None:
+            return find_partitions(tables, device)
+        return find_node_partitions(tables, tables.nodes.get(root, Node("")))
     except Doubt:
         return None
 
 
-def _by_name(root: str, tables: Tables) -> frozenset[int]:
+def _find_named_partitions(root: str, tables: Tables) -> frozenset[int]:
     """The partitions that root= names as MTD and UBI do; of UBI, all that are attached."""
     if ROOT_UBI.fullmatch(root):
         return frozenset(tables.ubi.values())
@@ -85,7 +85,7 @@ def _by_name(root: str, tables: Tables) -> frozenset[int]:
     return frozenset({int(match[1])} if match else ())
 
 
-def _device_of(root: str, tables: Tables) -> Device | None:
+def _parse_root_device(root: str, tables: Tables) -> Device | None:
     """The block device that root= is, as the kernel reads it: numbers, or the kernel's name."""
     if match := ROOT_NUMBERS.fullmatch(root):
         return Device(int(match[1]), int(match[2]))
@@ -99,7 +99,9 @@ def _device_of(root: str, tables: Tables) -> Device | None:
 def _refuse_unknown(root: str, mtd: Mtd, tables: Tables) -> None:
     """Doubt unless root= is a label, and what is mounted at / tells where that is."""
     roots = [mount for mount in tables.mounts if mount.place == "/"]
-    is_there = bool(roots) and (roots[-1].device.major or roots[-1].type in KNOWN_ROOTS)
+    is_there = bool(roots) and (
+        roots[-1].device.major or roots[-1].type in ROOT_TYPES_WITHOUT_DEVICE
+    )
     if not (ROOT_LABEL.fullmatch(root) and is_there):
         raise Doubt(
             f"the kernel's command line has root={root}, which does not tell on which part of the "

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nandlab.base.cache import entry
-from nandlab.base.digest import file_digest, tree_digest
+from nandlab.base.cache import make_entry
+from nandlab.base.digest import digest_file, digest_tree
 from nandlab.base.paths import TARGET
 from nandlab.catalog.arch import AMD64, Arch
 from nandlab.kit.kernel import Kernel
@@ -24,11 +24,11 @@ from nandlab.kit.root import Root
 
 LIBRARY = "/library"
 """Where a build sees the libraries that a program is linked with."""
-STANDS = "/arm"
+STAND_INS = "/arm"
 """Where builds for ARM see ``target/arm``: what stands for headers that are an x86's."""
 SHARED = "/shared"
 """Where a build of a program sees the objects of ``programs/lib``."""
-GATHERED = "gathered"
+SOURCES_TOGETHER = "gathered"
 """The folder beside a program as it is built that has its sources and those of others together."""
 OBJECTS = "objects"
 """The folder beside a program as it is built that has the objects it is linked of."""
@@ -38,51 +38,53 @@ MODULE_FLAGS = (
 )
 
 
-def init(tools: Root, arch: Arch = AMD64) -> Path:
+def build_init(tools: Root, arch: Arch = AMD64) -> Path:
     """The static program that is the board's first process."""
 
     def make(work: Path) -> None:
-        see = {"/source": TARGET / "init", "/out": work, **_stands(arch)}
-        words = [f"CROSS={arch.cross}", f"EXTRA={' '.join(_extra(arch))}"] if arch.cross else []
+        see = {"/source": TARGET / "init", "/out": work, **_stand_in_folders(arch)}
+        words = (
+            [f"CROSS={arch.cross}", f"EXTRA={' '.join(_extra_flags(arch))}"] if arch.cross else []
+        )
         tools.checked(["make", "-s", "-C", "/source", "OUT=/out", *words], see=see)
         tools.checked([f"{arch.cross}strip", "/out/init"], see=see)
 
-    inputs = {"sources": tree_digest(TARGET / "init"), "tools": tools.key, "stripped": True}
-    return entry("init", {**inputs, **_stood(arch)}, make) / "init"
+    inputs = {"sources": digest_tree(TARGET / "init"), "tools": tools.key, "stripped": True}
+    return make_entry("init", {**inputs, **_stand_in_inputs(arch)}, make) / "init"
 
 
-def _extra(arch: Arch) -> list[str]:
+def _extra_flags(arch: Arch) -> list[str]:
     """What the compiler is told besides, for a board that is no x86."""
-    return [f"-I{STANDS}"] if arch.cross else []
+    return [f"-I{STAND_INS}"] if arch.cross else []
 
 
-def _stands(arch: Arch) -> dict[str, Path]:
-    return {STANDS: TARGET / "arm"} if arch.cross else {}
+def _stand_in_folders(arch: Arch) -> dict[str, Path]:
+    return {STAND_INS: TARGET / "arm"} if arch.cross else {}
 
 
-def _stood(arch: Arch) -> dict[str, Any]:
-    return {"arm": tree_digest(TARGET / "arm")} if arch.cross else {}
+def _stand_in_inputs(arch: Arch) -> dict[str, Any]:
+    return {"arm": digest_tree(TARGET / "arm")} if arch.cross else {}
 
 
-def library(tools: Root, arch: Arch = AMD64) -> Path:
+def build_library(tools: Root, arch: Arch = AMD64) -> Path:
     """The folder with the objects of our ``programs/lib``, which all programs are linked with."""
     ours = TARGET / "programs"
 
     def make(work: Path) -> None:
-        argv = ["make", "-s", "-C", "/ours", "OUT=/out", *_compiler(arch), "library"]
-        tools.checked(argv, see={"/ours": ours, "/out": work, **_stands(arch)})
+        argv = ["make", "-s", "-C", "/ours", "OUT=/out", *_compiler_words(arch), "library"]
+        tools.checked(argv, see={"/ours": ours, "/out": work, **_stand_in_folders(arch)})
 
     inputs = {
-        "lib": tree_digest(ours / "lib"),
-        "rules": file_digest(ours / "Makefile"),
+        "lib": digest_tree(ours / "lib"),
+        "rules": digest_file(ours / "Makefile"),
         "tools": tools.key,
     }
-    return entry("library", {**inputs, **_stood(arch)}, make) / OBJECTS / "lib"
+    return make_entry("library", {**inputs, **_stand_in_inputs(arch)}, make) / OBJECTS / "lib"
 
 
-def _compiler(arch: Arch, *extra: str) -> list[str]:
+def _compiler_words(arch: Arch, *extra: str) -> list[str]:
     """Make's words for the compiler of an architecture, and what it is given besides."""
-    extra = (*_extra(arch), *extra)
+    extra = (*_extra_flags(arch), *extra)
     return [
         *[f"CROSS_COMPILE={arch.cross}"] * bool(arch.cross),
         *[f"EXTRA={' '.join(extra)}"] * bool(extra),
@@ -90,7 +92,7 @@ def _compiler(arch: Arch, *extra: str) -> list[str]:
 
 
 @cache
-def program(
+def build_program(
     tools: Root, folder: Path, material: Material | None = None, arch: Arch = AMD64
 ) -> Path:
     """The static program built from a folder of C sources, our ``programs/lib``, and its material.
@@ -101,34 +103,34 @@ def program(
 
     def make(work: Path) -> None:
         see = {"/ours": ours, "/from": folder.parent, "/out": work}
-        see |= {SHARED: library(tools, arch), **_stands(arch)}
+        see |= {SHARED: build_library(tools, arch), **_stand_in_folders(arch)}
         words, extra = ["OUT=/out", "FROM=/from", f"LIB={SHARED}"], list[str]()
         if material is not None:
-            see |= _with(material, folder, work)
-            extra = _of_libraries(material, arch)
+            see |= _prepare_material(material, folder, work)
+            extra = _material_flags(material, arch)
             words += ["WARN=-w"] * bool(material.foreign)  # sources of others may warn
-        words += [*_compiler(arch, *extra), f"/out/{folder.name}"]
+        words += [*_compiler_words(arch, *extra), f"/out/{folder.name}"]
         tools.checked(["make", "-s", "-C", "/ours", *words], see=see)
         # the board keeps its programs in RAM, and nothing there reads symbols or debug information
         tools.checked([f"{arch.cross}strip", f"/out/{folder.name}"], see=see)
-        for aside in (GATHERED, OBJECTS):
+        for aside in (SOURCES_TOGETHER, OBJECTS):
             shutil.rmtree(work / aside, ignore_errors=True)
 
     inputs: dict[str, Any] = {
         "name": folder.name,
-        "own": tree_digest(folder),
-        "lib": tree_digest(ours / "lib"),
-        "rules": file_digest(ours / "Makefile"),
+        "own": digest_tree(folder),
+        "lib": digest_tree(ours / "lib"),
+        "rules": digest_file(ours / "Makefile"),
         "stripped": True,
         "tools": tools.key,
     }
     if material is not None:
         inputs["library"] = material.library and material.library.key
-        inputs["foreign"] = material.foreign and tree_digest(material.foreign)
-    return entry("program", {**inputs, **_stood(arch)}, make) / folder.name
+        inputs["foreign"] = material.foreign and digest_tree(material.foreign)
+    return make_entry("program", {**inputs, **_stand_in_inputs(arch)}, make) / folder.name
 
 
-def _with(material: Material, folder: Path, work: Path) -> dict[str, Path]:
+def _prepare_material(material: Material, folder: Path, work: Path) -> dict[str, Path]:
     """What a build with material sees besides, or instead: by where it sees it."""
     found = {}
     if material.library:
@@ -136,19 +138,19 @@ def _with(material: Material, folder: Path, work: Path) -> dict[str, Path]:
         found[LIBRARY] = material.library.path
     if material.foreign is None:
         return found
-    shutil.copytree(folder, work / GATHERED / folder.name)
-    shutil.copytree(material.foreign, work / GATHERED / folder.name, dirs_exist_ok=True)
-    return {**found, "/from": work / GATHERED}
+    shutil.copytree(folder, work / SOURCES_TOGETHER / folder.name)
+    shutil.copytree(material.foreign, work / SOURCES_TOGETHER / folder.name, dirs_exist_ok=True)
+    return {**found, "/from": work / SOURCES_TOGETHER}
 
 
-def _of_libraries(material: Material, arch: Arch) -> list[str]:
+def _material_flags(material: Material, arch: Arch) -> list[str]:
     """What compiler and linker are told of the material."""
     places = (f"-I{LIBRARY}/usr/include", f"-I{LIBRARY}/usr/include/{arch.triplet}")
     found = [*places, f"-L{LIBRARY}/usr/lib/{arch.triplet}"] if material.library else []
     return [*found, *material.link]
 
 
-def modules(
+def build_modules(
     tools: Root, folder: str, kernel: Kernel, foreign: Mapping[str, Path] | None = None
 ) -> list[Path]:
     """Paths of the .ko files built from ``target/modules/FOLDER`` for a kernel.
@@ -182,11 +184,11 @@ def modules(
         shutil.rmtree(build)
 
     inputs: dict[str, Any] = {
-        "sources": tree_digest(source),
+        "sources": digest_tree(source),
         "tools": tools.key,
         "kernel": kernel.root.key,
         "flags": flags,
     }
     if foreign:
-        inputs["foreign"] = {k: tree_digest(there) for k, there in foreign.items()}
-    return sorted(entry("modules", inputs, make).glob("*.ko"))
+        inputs["foreign"] = {k: digest_tree(there) for k, there in foreign.items()}
+    return sorted(make_entry("modules", inputs, make).glob("*.ko"))

@@ -21,23 +21,23 @@ from nandlab.board.job import Job, Step
 from nandlab.board.remote import RemoteBoard
 from nandlab.catalog.board import BoardModel, Controller
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load, validate
+from nandlab.catalog.files import load_noun, validate_data
 from nandlab.catalog.noun import Noun
 
 PROBE = "probe"
 PROBE_S = 1800
 LOOP_INSTRUCTIONS = 4
 """Of a turn of flashprobe's loop."""
-LIKE = {"arm": "apf27-arm"}
+LIKE_BOARDS = {"arm": "apf27-arm"}
 """The virtual board that a machine is like, by how ``uname -m`` begins; else OTHERS."""
-OTHERS = "apf27"
+DEFAULT_LIKE_BOARD = "apf27"
 RAM_MIN_MIB, RAM_MAX_MIB = 96, 1024
 SHIFT_MAX = 10
 M = TypeVar("M", ChipModel, BoardModel)
 
 
 @dataclass(frozen=True)
-class Measured:
+class BoardMeasurement:
     """What flashprobe told of a board."""
 
     board: str
@@ -53,7 +53,9 @@ class Measured:
         return f"Measured on {self.board}, {self.kernel}, on {self.day}, by flashprobe"
 
 
-async def measure(board: RemoteBoard, name: str, machine: str, kernel: str, mtd: int) -> Measured:
+async def measure_board(
+    board: RemoteBoard, name: str, machine: str, kernel: str, mtd: int
+) -> BoardMeasurement:
     """Measures a board by its erased partition; NandlabError where the probe fails."""
     steps = (
         Step(PROBE, f"flashprobe --device /dev/mtd{mtd}", PROBE_S),
@@ -65,10 +67,10 @@ async def measure(board: RemoteBoard, name: str, machine: str, kernel: str, mtd:
     told = {k: v for k, v in json.loads(record[PROBE].stdout).items() if isinstance(v, int)}
     ram_mib = int(record["ram"].stdout.split()[1]) // 1024
     day = datetime.now(UTC).date().isoformat()
-    return Measured(name, machine, kernel, ram_mib, told, day)
+    return BoardMeasurement(name, machine, kernel, ram_mib, told, day)
 
 
-def chip(part: ChipModel, of: Measured) -> ChipModel:
+def make_chip_model(part: ChipModel, of: BoardMeasurement) -> ChipModel:
     """The part with the latencies that were measured."""
     g, told = part.geometry, of.told
     page = g.writesize + g.oobsize
@@ -103,7 +105,7 @@ def chip(part: ChipModel, of: Measured) -> ChipModel:
         "t_prog_max_ns": f"{left}{told['program_max_ns']} ns with the bus.",
         "t_bers_max_ns": f"{left}{told['erase_max_ns']} ns.",
     }
-    return _changed(
+    return _change_model(
         part,
         name=_chip_name(part, of.board),
         summary=f"{part.name} as it was measured on the board {of.board}, {of.day}.",
@@ -112,15 +114,15 @@ def chip(part: ChipModel, of: Measured) -> ChipModel:
     )
 
 
-def instruction_ns(of: Measured) -> float:
+def compute_instruction_ns(of: BoardMeasurement) -> float:
     """What an instruction takes, by the loop."""
     return of.told["loop_ps"] / 1000 / LOOP_INSTRUCTIONS
 
 
-def board(part: ChipModel, of: Measured) -> BoardModel:
+def make_board_model(part: ChipModel, of: BoardMeasurement) -> BoardModel:
     """A virtual board that is like the one that was measured."""
-    like = load("boards", _like(of.machine), BoardModel)
-    ns = instruction_ns(of)
+    like = load_noun("boards", _find_like_board(of.machine), BoardModel)
+    ns = compute_instruction_ns(of)
     shift = min(SHIFT_MAX, max(0, round(math.log2(ns)))) if ns > 0 else 0
     told, t = of.told, part.timing
     figures = {
@@ -138,10 +140,10 @@ def board(part: ChipModel, of: Measured) -> BoardModel:
         "page_bytes": f"Of {part.name}.",
     }
     controller = Controller(measured=of.board, sources=sources, **figures)
-    return _changed(
+    return _change_model(
         like,
         name=_board_name(of.board),
-        summary=f"{like.name} with the pace and the RAM of {of.board}: {_pace(of, ns)}",
+        summary=f"{like.name} with the pace and the RAM of {of.board}: {_format_pace(of, ns)}",
         ram_mib=min(RAM_MAX_MIB, max(RAM_MIN_MIB, of.ram_mib)),
         icount_shift=shift,
         controller=controller.model_dump(),
@@ -149,22 +151,25 @@ def board(part: ChipModel, of: Measured) -> BoardModel:
     )
 
 
-def _pace(of: Measured, ns: float) -> str:
+def _format_pace(of: BoardMeasurement, ns: float) -> str:
     sums, copies = (of.told[f"{what}_bytes_per_s"] / 1e6 for what in ("checksum", "copy"))
     rates = f"checksums of {sums:.3g} MB/s, copies of {copies:.3g} MB/s"
     return f"measured on {of.day}: {ns:.2g} ns an instruction of a loop, {rates}"
 
 
-def _like(machine: str) -> str:
-    return next((name for begins, name in LIKE.items() if machine.startswith(begins)), OTHERS)
+def _find_like_board(machine: str) -> str:
+    return next(
+        (name for begins, name in LIKE_BOARDS.items() if machine.startswith(begins)),
+        DEFAULT_LIKE_BOARD,
+    )
 
 
-def _changed(model: M, **change: object) -> M:
+def _change_model(model: M, **change: object) -> M:
     told = {**model.model_dump(), **change}
-    return validate(told, type(model), str(change["name"]))
+    return validate_data(told, type(model), str(change["name"]))
 
 
-def places(part: ChipModel, name: str, catalog: Path) -> list[Path]:
+def find_catalog_paths(part: ChipModel, name: str, catalog: Path) -> list[Path]:
     """Where the chip's and the board's file go; UsageError if one is there already."""
     found = [
         catalog / "chips" / f"{_chip_name(part, name)}.toml",
@@ -175,12 +180,14 @@ def places(part: ChipModel, name: str, catalog: Path) -> list[Path]:
     return found
 
 
-def written(part: ChipModel, of: Measured, catalog: Path) -> list[Path]:
+def write_catalog_files(part: ChipModel, of: BoardMeasurement, catalog: Path) -> list[Path]:
     """Writes both files into a catalog; where they are."""
-    found = places(part, of.board, catalog)
-    for path, noun in zip(found, (chip(part, of), board(part, of)), strict=True):
+    found = find_catalog_paths(part, of.board, catalog)
+    for path, noun in zip(
+        found, (make_chip_model(part, of), make_board_model(part, of)), strict=True
+    ):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(toml(noun))
+        path.write_text(format_toml(noun))
     return found
 
 
@@ -192,22 +199,24 @@ def _board_name(name: str) -> str:
     return f"{name}-model"
 
 
-def toml(model: Noun) -> str:
+def format_toml(model: Noun) -> str:
     """A catalog file of a noun."""
     told = model.model_dump(exclude_none=True, exclude_defaults=True)
-    return "".join(_table(told, ""))
+    return "".join(_format_table(told, ""))
 
 
-def _table(values: Mapping[str, Any], path: str) -> list[str]:
+def _format_table(values: Mapping[str, Any], path: str) -> list[str]:
     """A table's own values, then the tables in it."""
     plain = {k: v for k, v in values.items() if not isinstance(v, dict)}
     lines = [f"\n[{path}]\n"] if path and plain else []
-    lines += [f"{_key(k)} = {json.dumps(v, ensure_ascii=False)}\n" for k, v in plain.items()]
+    lines += [f"{_format_key(k)} = {json.dumps(v, ensure_ascii=False)}\n" for k, v in plain.items()]
     for key, value in values.items():
         if isinstance(value, dict):
-            lines += _table(value, f"{path}.{_key(key)}" if path else _key(key))
+            lines += _format_table(
+                value, f"{path}.{_format_key(key)}" if path else _format_key(key)
+            )
     return lines
 
 
-def _key(key: str) -> str:
+def _format_key(key: str) -> str:
     return key if key.isidentifier() else json.dumps(key)

@@ -30,7 +30,7 @@ PIECE = struct.Struct("<QQ")
 MAGIC = b"NNDCARGO"
 
 
-def _whole_mib(count: int) -> int:
+def _round_up_to_mib(count: int) -> int:
     return -(-count // MIB) * MIB
 
 
@@ -49,7 +49,7 @@ class Cargo:
 
     def at(self, index: int) -> int:
         """Physical address of a content, a multiple of 1 MiB; past the last: the first free one."""
-        return self.address + sum(_room_of(content) for content in self.contents[:index])
+        return self.address + sum(_content_room(content) for content in self.contents[:index])
 
     @property
     def back_address(self) -> int:
@@ -70,19 +70,19 @@ class Cargo:
         return f"ferry put {self.back_address:#x} {self.room}"
 
 
-def _room_of(content: bytes) -> int:
-    return _whole_mib(HEAD_BYTES + len(content))
+def _content_room(content: bytes) -> int:
+    return _round_up_to_mib(HEAD_BYTES + len(content))
 
 
-def cargo(board: BoardModel, chip_bytes: int, *contents: bytes, back_bytes: int = 0) -> Cargo:
+def make_cargo(board: BoardModel, chip_bytes: int, *contents: bytes, back_bytes: int = 0) -> Cargo:
     """Cargo behind a chip whose cells take chip_bytes; UsageError if the store is too small.
 
     back_bytes: the most that the job may bring back.
     """
     start = board.store_start
-    made = Cargo(start + _whole_mib(chip_bytes), contents, board.store_end)
+    made = Cargo(start + _round_up_to_mib(chip_bytes), contents, board.store_end)
     # ferry moves whole MiB
-    short = _whole_mib(back_bytes) + MIB - made.room
+    short = _round_up_to_mib(back_bytes) + MIB - made.room
     if short > 0:
         raise UsageError(
             f"board {board.name} keeps {board.chip_store_mib} MiB for the chip and what is carried "
@@ -132,7 +132,7 @@ class Store:
     def save(self, path: Path) -> None:
         """Writes all of it that somebody wrote to: pieces, each after its place and size."""
         with path.open("wb") as out:
-            for at, size in _written(self._fd):
+            for at, size in _list_written_parts(self._fd):
                 out.write(PIECE.pack(at, size))
                 out.write(self._map[at : at + size])
 
@@ -153,7 +153,7 @@ class Store:
         os.close(self._fd)
 
 
-def _written(file: int) -> Iterator[tuple[int, int]]:
+def _list_written_parts(file: int) -> Iterator[tuple[int, int]]:
     """Place and size of each part of a file that is no hole."""
     end = 0
     while True:

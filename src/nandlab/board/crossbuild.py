@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from nandlab.base.cache import entry
-from nandlab.base.digest import file_digest, tree_digest
+from nandlab.base.cache import make_entry
+from nandlab.base.digest import digest_file, digest_tree
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import TARGET
 from nandlab.board.build import OBJECTS
 from nandlab.kit.needs import FILE
 
-LETTERS = 3
+COMMON_LETTERS = 3
 """How many letters a machine's name has in common, as compilers and as kernels call it."""
 
 
 @dataclass(frozen=True)
-class Compiler:
+class CrossCompiler:
     """A compiler for a board, by what its programs' names begin with."""
 
     prefix: str
@@ -32,7 +32,7 @@ class Compiler:
     def refuse_another(self, machine: str) -> None:
         """UsageError unless it builds for a machine, as ``uname -m`` has it."""
         builds_for = self._said("-dumpmachine")
-        if builds_for[:LETTERS] != machine[:LETTERS]:
+        if builds_for[:COMMON_LETTERS] != machine[:COMMON_LETTERS]:
             raise UsageError(
                 f"{self.prefix}gcc builds for {builds_for.strip()}, and the board is {machine}: "
                 "name its compiler under [programs] cross"
@@ -40,14 +40,14 @@ class Compiler:
 
     def agent(self) -> Path:
         """The agent, static."""
-        sources = {name: tree_digest(TARGET / name) for name in ("agent", "init")}
+        sources = {name: digest_tree(TARGET / name) for name in ("agent", "init")}
 
         def make(work: Path) -> None:
             words = ["-C", str(TARGET / "agent"), f"OUT={work}", f"CROSS={self.prefix}"]
             self.make(*words)
             self._run([f"{self.prefix}strip", str(work / "agent")])
 
-        return entry("own-agent", {**sources, "compiler": self.told}, make) / "agent"
+        return make_entry("own-agent", {**sources, "compiler": self.told}, make) / "agent"
 
     def program(self, folder: Path) -> Path:
         """The static program built from a folder of C sources and our ``programs/lib``."""
@@ -65,12 +65,12 @@ class Compiler:
 
         inputs = {
             "name": folder.name,
-            "own": tree_digest(folder),
-            "lib": tree_digest(ours / "lib"),
-            "rules": file_digest(ours / "Makefile"),
+            "own": digest_tree(folder),
+            "lib": digest_tree(ours / "lib"),
+            "rules": digest_file(ours / "Makefile"),
             "compiler": self.told,
         }
-        return entry("own-program", inputs, make) / folder.name
+        return make_entry("own-program", inputs, make) / folder.name
 
     def make(self, *words: str) -> None:
         """Runs make; NandlabError tells what it says where it fails."""

@@ -10,26 +10,26 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from nandlab.base.cache import entry
-from nandlab.board.image import loaded
-from nandlab.catalog.arch import ARCHS, HOST
+from nandlab.base.cache import make_entry
+from nandlab.board.image import list_loaded_libraries
+from nandlab.catalog.arch import ARCHS, HOST_ARCH
 from nandlab.kit.root import Root
 
-BESIDE = ("cat", "dash", "true")
+HELPER_PROGRAMS = ("cat", "dash", "true")
 """Programs that run in the root beside QEMU: a state comes by sh and cat; true tries the root."""
 PLUGINS = "usr/lib/*/qemu/accel-*.so"
 FIRMWARE = ("usr/share/seabios/*.bin", "usr/share/qemu/*.bin")
 FILE = "files"
 
 
-def loads(tools: Root, emulator: str) -> list[Path]:
+def list_emulator_files(tools: Root, emulator: str) -> list[Path]:
     """The files of a root that a board's emulator loads, and what runs beside it."""
 
     def make(work: Path) -> None:
         plugins = [str(p.relative_to(tools.path)) for p in sorted(tools.path.glob(PLUGINS))]
-        programs = [*(f"usr/bin/{name}" for name in (emulator, *BESIDE)), *plugins]
+        programs = [*(f"usr/bin/{name}" for name in (emulator, *HELPER_PROGRAMS)), *plugins]
         shell = ("/bin/sh",)
-        libraries = loaded(tools, ARCHS[HOST].loader, programs, shell)
+        libraries = list_loaded_libraries(tools, ARCHS[HOST_ARCH].loader, programs, shell)
         files = [tools.path / program for program in programs]
         files += [tools.path / library.relative_to("/") for library in libraries]
         files += [file for pattern in FIRMWARE for file in tools.path.glob(pattern)]
@@ -37,6 +37,10 @@ def loads(tools: Root, emulator: str) -> list[Path]:
         paths = {str(file.resolve().relative_to(home)) for file in files}
         (work / FILE).write_text(json.dumps(sorted(paths), indent=1))
 
-    inputs = {"tools": tools.key, "emulator": emulator, "beside": [*BESIDE, PLUGINS, *FIRMWARE]}
-    listed = entry("emulator", inputs, make) / FILE
+    inputs = {
+        "tools": tools.key,
+        "emulator": emulator,
+        "beside": [*HELPER_PROGRAMS, PLUGINS, *FIRMWARE],
+    }
+    listed = make_entry("emulator", inputs, make) / FILE
     return [tools.path / path for path in json.loads(listed.read_text())]

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nandlab.base.scratch import scratch
+from nandlab.base.scratch import make_scratch_folder
 from nandlab.board import programs
 from nandlab.board.job import OUTPUT_MAX, BoardLost, Job, JobRecord, Step, StepRecord
-from nandlab.kit.needs import FILE, Brought
+from nandlab.kit.needs import FILE, FetchedPackages
 
 BOOTED_NS = 9_000_000_000
 STEP_NS = 1_000_000
@@ -28,7 +28,7 @@ AVAILABLE = 48 << 20
 
 
 @dataclass(frozen=True)
-class Answer:
+class FakeResult:
     """The result of a step that is not run."""
 
     stdout: str = ""
@@ -43,7 +43,7 @@ class Answer:
 class FakeBoard:
     """A fake board. ``lose_at`` names a step at which the board is lost."""
 
-    answers: dict[str, Answer | Callable[[Job], Answer]] = field(default_factory=dict)
+    answers: dict[str, FakeResult | Callable[[Job], FakeResult]] = field(default_factory=dict)
     lose_at: str | None = None
     deterministic: bool = True
     moved: tuple[str, ...] = ()
@@ -61,18 +61,20 @@ class FakeBoard:
 
     def programs(self, job: Job) -> dict[str, Path]:
         """The sources of a job's programs stand for them: see Board.programs."""
-        return programs.of(job, lambda folder: min([*folder.glob("*.c"), *folder.glob(FILE)]))
+        return programs.build_job_programs(
+            job, lambda folder: min([*folder.glob("*.c"), *folder.glob(FILE)])
+        )
 
-    def packages(self, job: Job) -> Brought:
+    def packages(self, job: Job) -> FetchedPackages:
         """It builds nothing."""
-        return Brought({})
+        return FetchedPackages({})
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         """Runs a job to its end: see Board.run."""
         self.jobs.append(job)
         records: list[StepRecord] = []
         failed = False
-        with scratch() as folder:
+        with make_scratch_folder() as folder:
             for name, content in job.files.items():
                 (folder / name).write_bytes(content)
             now = BOOTED_NS + job.start_offset_ns
@@ -98,7 +100,7 @@ class FakeBoard:
             answer = answer(job)
         rc, sig, timed_out = 0, 0, False
         if answer is None:
-            rc, sig, timed_out, answer = await _shell(step, folder)
+            rc, sig, timed_out, answer = await _run_shell(step, folder)
         else:
             rc = answer.rc
         end = now + STEP_NS
@@ -106,7 +108,7 @@ class FakeBoard:
         return StepRecord(step.name, rc, sig, timed_out, now, end, *said, counts=answer.counts)
 
 
-async def _shell(step: Step, folder: str) -> tuple[int, int, bool, Answer]:
+async def _run_shell(step: Step, folder: str) -> tuple[int, int, bool, FakeResult]:
     process = await asyncio.create_subprocess_exec(
         *("sh", "-c", step.shell()),
         cwd=folder,
@@ -123,12 +125,12 @@ async def _shell(step: Step, folder: str) -> tuple[int, int, bool, Answer]:
         os.killpg(process.pid, signal.SIGKILL)
     out, err = await talk
     status = process.returncode or 0
-    (stdout, stdout_bytes), (stderr, stderr_bytes) = (_kept(said) for said in (out, err))
-    answer = Answer(stdout, stderr, 0, stdout_bytes, stderr_bytes)
+    (stdout, stdout_bytes), (stderr, stderr_bytes) = (_cut_output(said) for said in (out, err))
+    answer = FakeResult(stdout, stderr, 0, stdout_bytes, stderr_bytes)
     return (status, 0, timed_out, answer) if status >= 0 else (-1, -status, timed_out, answer)
 
 
-def _kept(said: bytes) -> tuple[str, int | None]:
+def _cut_output(said: bytes) -> tuple[str, int | None]:
     """The part of a stream that a record keeps, and the stream's size if that is not all."""
     kept = said[:OUTPUT_MAX].decode(errors="surrogateescape")
     return kept, len(said) if len(said) > OUTPUT_MAX else None

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board.reach import Transport
 from nandlab.board.tables import Mtd
+from nandlab.board.transport import Transport
 from nandlab.catalog.chip import ChipModel
 
 SHAPE = ("writesize", "oobsize", "ecc_strength", "ecc_step_size")
@@ -28,12 +28,12 @@ BLANK_S = 3600
 """The most that reading a whole partition takes."""
 
 
-async def health(on: Transport, number: int) -> dict[str, int]:
+async def read_health(on: Transport, number: int) -> dict[str, int]:
     """What a partition's driver counts, by HEALTH's names; what it does not tell is missing."""
-    return await _told(on, number, HEALTH)
+    return await _read_sysfs_numbers(on, number, HEALTH)
 
 
-def worse(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
+def format_health_losses(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
     """What has become worse since, a sentence each."""
     pairs = (
         (after[name] - before[name], said)
@@ -43,7 +43,7 @@ def worse(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
     return [f"{more} {said}" for more, said in pairs if more > 0]
 
 
-async def _told(on: Transport, number: int, names: Iterable[str]) -> dict[str, int]:
+async def _read_sysfs_numbers(on: Transport, number: int, names: Iterable[str]) -> dict[str, int]:
     """The numbers that a partition's sysfs has, by name; what it has not is missing."""
     asked = f"for f in {' '.join(names)}; do echo $f $(cat $f); done 2>/dev/null"
     reply = await on.call(f"cd /sys/class/mtd/mtd{number} && {asked}")
@@ -52,7 +52,7 @@ async def _told(on: Transport, number: int, names: Iterable[str]) -> dict[str, i
 
 
 @dataclass(frozen=True)
-class Flash:
+class PartitionFlash:
     """A partition's flash, as the board tells it."""
 
     machine: str
@@ -70,7 +70,7 @@ class Flash:
         return {"machine": self.machine, "kernel": self.kernel, "flash": self.shape}
 
 
-def erase(number: int, blocks: int) -> str:
+def make_erase_command(number: int, blocks: int) -> str:
     """The board's command that erases a partition's good blocks.
 
     In two pieces: asked for all at once, flash_erase tries the whole device first, in vain where a
@@ -81,7 +81,7 @@ def erase(number: int, blocks: int) -> str:
     return f"{device} 0 1 && {device} {size} {blocks - 1}"
 
 
-async def flash(on: Transport, number: int) -> Flash:
+async def read_flash(on: Transport, number: int) -> PartitionFlash:
     """What the board tells of a partition."""
     ubi_there, nftl_there = "-d /sys/class/ubi/ubi0", "-e /sys/class/block/nftla"
     for_nftl = f"grep -v '^mtd{number}:' /proc/mtd | grep -q '\"{NFTL_NAME}'"
@@ -90,13 +90,13 @@ async def flash(on: Transport, number: int) -> Flash:
         f"{{ [ {nftl_there} ] || {for_nftl}; }} && echo yes || echo no"
     )
     machine, kernel, ubi, nftl = [*reply.text.split("\n"), "", "", "", ""][:4]
-    shape = await _told(on, number, SHAPE)
+    shape = await _read_sysfs_numbers(on, number, SHAPE)
     if not {"writesize", "oobsize"} <= shape.keys():
         raise NandlabError(f"{on.where}: the board does not tell the flash's shape: {shape}")
-    return Flash(machine, kernel, shape, ubi != "no", nftl != "no")
+    return PartitionFlash(machine, kernel, shape, ubi != "no", nftl != "no")
 
 
-def refuse_another_chip(chip: ChipModel, told: Flash, mtd: Mtd) -> None:
+def refuse_another_chip(chip: ChipModel, told: PartitionFlash, mtd: Mtd) -> None:
     """UsageError if the chip that the board's file names has another shape than the board's."""
     g = chip.geometry
     pairs = {
@@ -113,7 +113,7 @@ def refuse_another_chip(chip: ChipModel, told: Flash, mtd: Mtd) -> None:
         raise UsageError(f"{chip.name} is not the board's chip: {'; '.join(wrong)}")
 
 
-async def lacking(on: Transport, modules: Iterable[str]) -> list[str]:
+async def list_missing_modules(on: Transport, modules: Iterable[str]) -> list[str]:
     """Which of these modules the board neither has loaded or built in, nor can load."""
     tests = (
         f"{{ {MODULE_THERE.format(m)} || modprobe -n {m} >/dev/null 2>&1; }} || echo {m}"
@@ -122,7 +122,7 @@ async def lacking(on: Transport, modules: Iterable[str]) -> list[str]:
     return (await on.call("; ".join(tests) or ":")).text.split()
 
 
-async def refuse_without(on: Transport, tools: Iterable[str]) -> None:
+async def refuse_missing_tools(on: Transport, tools: Iterable[str]) -> None:
     """UsageError if the board lacks tools of mtd-utils; busybox's of the same names are others."""
     tests = (
         f"{{ command -v {t} >/dev/null && ! {t} --help 2>&1 | grep -q BusyBox; }} || echo {t}"

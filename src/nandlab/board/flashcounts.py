@@ -11,25 +11,25 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from nandlab.base.cache import entry
-from nandlab.base.digest import file_digest, tree_digest
+from nandlab.base.cache import make_entry
+from nandlab.base.digest import digest_file, digest_tree
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET
-from nandlab.board.crossbuild import Compiler
+from nandlab.board.crossbuild import CrossCompiler
 
 FOLDERS = ("tracers", "flashcounts")
 """Of target/modules."""
 MODULES = ("tracers", "flashmon", "flashcounts")
 """In the order in which they are loaded."""
-END = f"rmmod {' '.join(reversed(MODULES))} 2>/dev/null"
+STOP_COMMAND = f"rmmod {' '.join(reversed(MODULES))} 2>/dev/null"
 """The board's command that takes them away."""
 ARCHES = {"arm": "arm", "aarch64": "arm64", "mips": "mips", "riscv": "riscv", "x86_64": "x86"}
 """What a kernel's build calls a machine, by how ``uname -m`` begins."""
-OF_A_KERNEL = ("include/config/kernel.release", ".config", "Module.symvers")
+KERNEL_FILES = ("include/config/kernel.release", ".config", "Module.symvers")
 """Files of a build folder that tell which kernel it is of."""
 
 
-def begin(number: int) -> str:
+def make_start_command(number: int) -> str:
     """The board's command that begins to count what an erased partition does.
 
     It is for a step of a job: the modules lie beside the job's folder.
@@ -43,13 +43,13 @@ def begin(number: int) -> str:
     )
 
 
-def built(compiler: Compiler, kdir: Path, machine: str) -> Sequence[Path]:
+def build_count_modules(compiler: CrossCompiler, kdir: Path, machine: str) -> Sequence[Path]:
     """The modules, built for a board's kernel by its build folder; UsageError where it is none."""
-    release = kdir / OF_A_KERNEL[0]
+    release = kdir / KERNEL_FILES[0]
     if not release.is_file():
         raise UsageError(
             f"programs.kdir: {kdir} is no build folder of a kernel that was built or prepared: it "
-            f"has no {OF_A_KERNEL[0]}"
+            f"has no {KERNEL_FILES[0]}"
         )
     arch = next((a for m, a in ARCHES.items() if machine.startswith(m)), machine)
 
@@ -65,9 +65,9 @@ def built(compiler: Compiler, kdir: Path, machine: str) -> Sequence[Path]:
         shutil.rmtree(work / "from")
 
     inputs = {
-        **{name: tree_digest(TARGET / "modules" / name) for name in FOLDERS},
-        **{name: file_digest(kdir / name) for name in OF_A_KERNEL if (kdir / name).is_file()},
+        **{name: digest_tree(TARGET / "modules" / name) for name in FOLDERS},
+        **{name: digest_file(kdir / name) for name in KERNEL_FILES if (kdir / name).is_file()},
         "compiler": compiler.told,
     }
-    folder = entry("own-modules", inputs, make)
+    folder = make_entry("own-modules", inputs, make)
     return [folder / f"{name}.ko" for name in MODULES]

@@ -14,29 +14,29 @@ from dataclasses import dataclass
 from nandlab.board.blockdevices import (
     MTD_BLOCK,
     MTD_CHARACTER,
-    of_node,
-    partitions,
-    stacked,
+    find_node_partitions,
+    find_partitions,
+    is_stacked,
 )
 from nandlab.board.bootline import NUMBERED, refuse_booted_from
-from nandlab.board.overlap import overlapping
+from nandlab.board.overlap import find_overlapping_partitions
 from nandlab.board.tables import Device, Doubt, Mount, Mtd, Node, Tables
-from nandlab.board.tables import node as node_of
+from nandlab.board.tables import parse_node as node_of
 
 NAND_TYPES = ("nand", "mlc-nand")
 """What sysfs calls a NAND chip."""
 WRITEABLE = 0x400
 """MTD_WRITEABLE, of a partition's flags."""
-NAMED = re.compile(r"mtd:(.*)", re.DOTALL)
+PARTITION_BY_NAME = re.compile(r"mtd:(.*)", re.DOTALL)
 """How it names one by its name."""
-UNLISTED = ("nsfs", "pidfs", "rootfs")
+UNLISTED_FILE_SYSTEMS = ("nsfs", "pidfs", "rootfs")
 """File systems on no block device that /proc/filesystems does not name."""
-JOINED = ("block2mtd: ", "concat")
+JOINED_NAMES = ("block2mtd: ", "concat")
 """How the name of a partition begins or ends that is made of others, or of a block device."""
 
 
 @dataclass(frozen=True)
-class Partition:
+class PartitionSpec:
     """What the board's file says of the partition that may be erased."""
 
     name: str
@@ -46,7 +46,7 @@ class Partition:
     """Bytes of an erase block."""
 
 
-def checked(wanted: Partition, erase: str | None, tables: Tables) -> Mtd:
+def find_erasable_partition(wanted: PartitionSpec, erase: str | None, tables: Tables) -> Mtd:
     """The partition that may be erased, by the board's tables; Doubt with the reason if none may.
 
     erase: its name, as the command line has it: it is named twice.
@@ -54,23 +54,23 @@ def checked(wanted: Partition, erase: str | None, tables: Tables) -> Mtd:
     if erase != wanted.name:
         given = f"the command line says {erase!r}" if erase else "give --erase too"
         raise Doubt(f"{wanted.name!r} would be erased, and must be named twice: {given}")
-    mtd = judged(wanted, tables.mtds)
+    mtd = match_partition(wanted, tables.mtds)
     _refuse_by_sysfs(mtd, tables.sysfs.get(mtd.number))
     _refuse_other_nodes(mtd, tables.sysfs[mtd.number])
     _refuse_untraced(tables)
-    refuse_used(mtd, tables)
-    for other in overlapping(mtd, tables.mtds, tables.sysfs):
+    refuse_used_partition(mtd, tables)
+    for other in find_overlapping_partitions(mtd, tables.mtds, tables.sysfs):
         try:
-            refuse_used(other, tables)
+            refuse_used_partition(other, tables)
         except Doubt as e:
             raise Doubt(f"{mtd.name!r} has blocks in common with another partition: {e}") from None
     for other in tables.mtds:
-        if other.name.startswith(JOINED[0]) or other.name.endswith(JOINED[1]):
+        if other.name.startswith(JOINED_NAMES[0]) or other.name.endswith(JOINED_NAMES[1]):
             raise Doubt(f"{other.name!r} is joined of others, and {mtd.name!r} may be among them")
     return mtd
 
 
-def judged(wanted: Partition, mtds: list[Mtd]) -> Mtd:
+def match_partition(wanted: PartitionSpec, mtds: list[Mtd]) -> Mtd:
     """The one partition that is as the board's file says; else Doubt."""
     named = [each for each in mtds if each.name == wanted.name]
     near = [each for each in mtds if each.name.strip(" \"'") == wanted.name.strip(" \"'")]
@@ -127,51 +127,51 @@ def _refuse_node(path: str, node: Node, right: Node) -> None:
 def _refuse_untraced(tables: Tables) -> None:
     """Doubt if something is used and nobody knows on what it is."""
     for block in tables.blocks.values():
-        if stacked(block):
-            partitions(tables, block.device)
+        if is_stacked(block):
+            find_partitions(tables, block.device)
     for mount in tables.elsewhere:
         if mount.device.major:
-            _on(tables, mount)
-        elif mount.type.partition(".")[0] not in {*tables.nodev, *UNLISTED}:
+            _find_mount_partitions(tables, mount)
+        elif mount.type.partition(".")[0] not in {*tables.nodev, *UNLISTED_FILE_SYSTEMS}:
             raise Doubt(
                 f"{mount.place} is mounted from {mount.source!r}, a {mount.type} that does not "
                 "tell its device: unmount it"
             )
     for swap in tables.swaps:
         if swap.type == "partition":
-            _swapped_to(tables, swap.source)
+            _find_swap_partitions(tables, swap.source)
 
 
-def _on(tables: Tables, mount: Mount) -> frozenset[int]:
+def _find_mount_partitions(tables: Tables, mount: Mount) -> frozenset[int]:
     """The partitions that a mount is on."""
     try:
-        return partitions(tables, mount.device)
+        return find_partitions(tables, mount.device)
     except Doubt as e:
         raise Doubt(f"{mount.place} is mounted from {mount.source!r}: {e}; unmount it") from None
 
 
-def _swapped_to(tables: Tables, source: str) -> frozenset[int]:
+def _find_swap_partitions(tables: Tables, source: str) -> frozenset[int]:
     """The partitions that a swap device is on."""
     try:
-        return of_node(tables, tables.nodes.get(source, Node("")))
+        return find_node_partitions(tables, tables.nodes.get(source, Node("")))
     except Doubt as e:
         raise Doubt(f"swap is on {source!r}, and {e}: swapoff it") from None
 
 
-def refuse_used(mtd: Mtd, tables: Tables) -> None:
+def refuse_used_partition(mtd: Mtd, tables: Tables) -> None:
     """Doubt if anything uses a partition, or the board was booted from it."""
     number = mtd.number
     for mount in tables.elsewhere:
-        if mount.device.major and number in _on(tables, mount):
+        if mount.device.major and number in _find_mount_partitions(tables, mount):
             raise Doubt(f"{mtd.name!r} is in use: mounted at {mount.place}, as {mount.source!r}")
     for swap in tables.swaps:
-        if swap.type == "partition" and number in _swapped_to(tables, swap.source):
+        if swap.type == "partition" and number in _find_swap_partitions(tables, swap.source):
             raise Doubt(f"{mtd.name!r} is in use: for swap, as {swap.source!r}")
     for block in tables.blocks.values():
-        if stacked(block) and number in partitions(tables, block.device):
+        if is_stacked(block) and number in find_partitions(tables, block.device):
             made_of = block.file or ", ".join(block.slaves)
             raise Doubt(f"{mtd.name!r} is in use: by {block.name}, which is made of {made_of}")
-        if block.holders and number in partitions(tables, block.device):
+        if block.holders and number in find_partitions(tables, block.device):
             raise Doubt(f"{mtd.name!r} is in use: {block.name} is held by {block.holders[0]}")
     for ubi, attached in tables.ubi.items():
         if attached == number:
@@ -185,6 +185,6 @@ def refuse_used(mtd: Mtd, tables: Tables) -> None:
 def _refuse_named(mtd: Mtd, sources: Iterable[str], how: str) -> None:
     """Doubt if the name of what is used names a partition."""
     for source in sources:
-        numbers, name = NUMBERED.findall(source), NAMED.fullmatch(source)
+        numbers, name = NUMBERED.findall(source), PARTITION_BY_NAME.fullmatch(source)
         if str(mtd.number) in numbers or (name and name[1] == mtd.name):
             raise Doubt(f"{mtd.name!r} is in use: {how}, as {source!r}")

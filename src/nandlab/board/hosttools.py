@@ -13,17 +13,17 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from nandlab.base.cache import entry
-from nandlab.base.digest import file_digest
+from nandlab.base.cache import make_entry
+from nandlab.base.digest import digest_file
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import TARGET
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.imagetools import MTD_UTILS
-from nandlab.kit.kit import image_tools_of, tools_of
+from nandlab.kit.kit import fetch_image_tools, fetch_tools
 from nandlab.kit.root import Root
 
 STEADY = TARGET / "host" / "steady.c"
-BESIDE = "/steady"
+STEADY_FOLDER = "/steady"
 """Where the tools see the folder of what is loaded into them."""
 FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
 IDENTIFIER_DIGITS = 32
@@ -44,9 +44,12 @@ class HostTools:
 
     def __init__(self, board: BoardModel, see: Mapping[str, Path], tree: str) -> None:
         self._board = board
-        self._tools, self._files = tools_of(board)
-        self._see = {**see, BESIDE: steady(self._tools).parent}
-        words = (f"LD_PRELOAD={BESIDE}/steady.so", f"NANDLAB_TREE={tree[:IDENTIFIER_DIGITS]}")
+        self._tools, self._files = fetch_tools(board)
+        self._see = {**see, STEADY_FOLDER: build_steady_library(self._tools).parent}
+        words = (
+            f"LD_PRELOAD={STEADY_FOLDER}/steady.so",
+            f"NANDLAB_TREE={tree[:IDENTIFIER_DIGITS]}",
+        )
         self._before = ("env", *words)
 
     def run(self, line: str) -> None:
@@ -59,7 +62,7 @@ class HostTools:
 
     def version(self, package: str) -> str:
         """The file of a package that tools come from, which has its version."""
-        files = self._files if package == MTD_UTILS else image_tools_of(self._board)[1]
+        files = self._files if package == MTD_UTILS else fetch_image_tools(self._board)[1]
         for file in files:
             if file.startswith(f"{package}_"):
                 return file
@@ -67,15 +70,15 @@ class HostTools:
 
     def _root_of(self, tool: str) -> Root:
         there = any((self._tools.path / folder / tool).exists() for folder in PROGRAMS)
-        return self._tools if there else image_tools_of(self._board)[0]
+        return self._tools if there else fetch_image_tools(self._board)[0]
 
 
-def steady(tools: Root) -> Path:
+def build_steady_library(tools: Root) -> Path:
     """The library of target/host/steady.c, built by the board's compiler."""
 
     def make(work: Path) -> None:
         see = {"/source": STEADY.parent, "/out": work}
         tools.checked(["gcc", *FLAGS, "-o", "/out/steady.so", f"/source/{STEADY.name}"], see=see)
 
-    inputs = {"source": file_digest(STEADY), "tools": tools.key, "flags": FLAGS}
-    return entry("steady", inputs, make) / "steady.so"
+    inputs = {"source": digest_file(STEADY), "tools": tools.key, "flags": FLAGS}
+    return make_entry("steady", inputs, make) / "steady.so"

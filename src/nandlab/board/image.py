@@ -13,17 +13,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from nandlab.base.scratch import scratch
+from nandlab.base.scratch import make_scratch_folder
 from nandlab.board.cpio import Archive
 from nandlab.board.modules import (
     INDEXES,
     LOADED_BY_NAME,
     MODULES,
-    Modules,
-    closed,
-    depends,
-    name_of,
-    unsigned,
+    ModuleSet,
+    add_dependencies,
+    normalize_module_name,
+    parse_dependencies,
+    strip_signature,
 )
 from nandlab.kit.kernel import Kernel
 from nandlab.kit.kit import Kit
@@ -40,13 +40,13 @@ MTD_TOOLS = [
 ELF = b"\x7fELF"
 APPLETS_BEGIN = b"\0[\0[[\0"
 """How the table of busybox's commands begins."""
-OF_KERNEL = "sbin/modprobe"
+MODPROBE = "sbin/modprobe"
 """The command that the kernel starts, where it looks for it."""
-NEEDED = re.compile(r"\(NEEDED\).*\[(.+)\]")
+NEEDED_LIBRARY = re.compile(r"\(NEEDED\).*\[(.+)\]")
 """What readelf tells of a library that a program needs."""
 
 
-def initramfs(kit: Kit, own: Mapping[str, Path], modules: Modules) -> Archive:
+def make_initramfs(kit: Kit, own: Mapping[str, Path], modules: ModuleSet) -> Archive:
     """The initramfs: the same inputs give the same bytes.
 
     own: our programs, by their path on the board.
@@ -64,7 +64,7 @@ def initramfs(kit: Kit, own: Mapping[str, Path], modules: Modules) -> Archive:
     return cpio
 
 
-def commands(paths: list[str]) -> list[str]:
+def list_command_names(paths: list[str]) -> list[str]:
     """The names of the commands among the paths of an initramfs."""
     return sorted(p.rpartition("/")[2] for p in paths if re.match(r"(usr/)?s?bin/", p))
 
@@ -74,18 +74,18 @@ def _add_busybox(cpio: Archive, kernel: Kernel) -> None:
     cpio.file("bin/busybox", busybox, 0o755)
     runs_here = not kernel.arch.cross
     listed = kernel.root.checked(["/bin/busybox", "--list-full"]).split() if runs_here else []
-    for applet in sorted(set(listed or _applets(busybox)) - {"bin/busybox"}):
+    for applet in sorted(set(listed or _list_applets(busybox)) - {"bin/busybox"}):
         cpio.link(applet, "/bin/busybox")
 
 
-def _applets(busybox: bytes) -> list[str]:
+def _list_applets(busybox: bytes) -> list[str]:
     """The paths of a busybox's commands, by its own table: names in order, an empty one ends it.
 
     It does not tell their folders: all are in one, but for those that mtd-utils have too.
     """
     table = busybox[busybox.index(APPLETS_BEGIN) + 1 :]
     names = table[: table.index(b"\0\0")].decode().split("\0")
-    return [*(f"bin/{name}" for name in names if name not in MTD_TOOLS), OF_KERNEL]
+    return [*(f"bin/{name}" for name in names if name not in MTD_TOOLS), MODPROBE]
 
 
 def _add_tools(cpio: Archive, kit: Kit) -> None:
@@ -96,7 +96,11 @@ def _add_tools(cpio: Archive, kit: Kit) -> None:
         cpio.file(tool, (root.path / tool).read_bytes(), 0o755)
     binary = [p for p in tools if (root.path / p).read_bytes().startswith(ELF)]
     shell = ("/bin/busybox", "sh")
-    found = _needed(kit, binary) if arch.cross else loaded(root, arch.loader, binary, shell)
+    found = (
+        _list_foreign_libraries(kit, binary)
+        if arch.cross
+        else list_loaded_libraries(root, arch.loader, binary, shell)
+    )
     loader = Path(arch.loader).name
     for library in found:
         home = Path(arch.loader).parent if library.name == loader else f"lib/{arch.triplet}"
@@ -104,7 +108,9 @@ def _add_tools(cpio: Archive, kit: Kit) -> None:
         cpio.file(f"{home}/{library.name}".lstrip("/"), content, 0o755)
 
 
-def loaded(root: Root, loader: str, programs: list[str], shell: tuple[str, ...]) -> list[Path]:
+def list_loaded_libraries(
+    root: Root, loader: str, programs: list[str], shell: tuple[str, ...]
+) -> list[Path]:
     """The libraries that programs of a root load, and their loader, as paths in the root.
 
     shell: the root's own, as it is called.
@@ -115,57 +121,59 @@ def loaded(root: Root, loader: str, programs: list[str], shell: tuple[str, ...])
     return sorted(Path(p) for p in found if p.startswith("/"))
 
 
-def _needed(kit: Kit, programs: list[str]) -> list[Path]:
+def _list_foreign_libraries(kit: Kit, programs: list[str]) -> list[Path]:
     """The same of programs that cannot run here, by what they and their libraries name."""
     root, arch = kit.kernel.root, kit.kernel.arch
     todo, found = [Path("/", program) for program in programs], set[Path]()
     while todo:
         see = {"/board": root.path}
         argv = [f"{arch.cross}readelf", "-d", *(f"/board{path}" for path in todo)]
-        names = set(NEEDED.findall(kit.tools.checked(argv, see=see)))
+        names = set(NEEDED_LIBRARY.findall(kit.tools.checked(argv, see=see)))
         named = {Path("/lib", arch.triplet, name) for name in names}
         todo = sorted(named - found)
         found |= named
     return sorted(found)
 
 
-def gathered(kernel: Kernel, own: list[Path], folder: Path) -> Modules:
+def gather_modules(kernel: Kernel, own: list[Path], folder: Path) -> ModuleSet:
     """The board's modules and those that they need, unpacked into a folder. own: our modules."""
-    paths = {name_of(p.name.partition(".")[0]): p for p in kernel.modules.rglob("*.ko*")}
+    paths = {
+        normalize_module_name(p.name.partition(".")[0]): p for p in kernel.modules.rglob("*.ko*")
+    }
     paths |= {p.stem: p for p in own}
     needs: dict[str, tuple[str, ...]] = {}
 
     def take(name: str) -> tuple[str, ...] | None:
         if name not in paths:
             return None  # built into this kernel
-        content = _content(paths[name])
+        content = _read_module(paths[name])
         (folder / f"{name}.ko").write_bytes(content)
-        needs[name] = (*depends(content), *LOADED_BY_NAME.get(name, ()))
+        needs[name] = (*parse_dependencies(content), *LOADED_BY_NAME.get(name, ()))
         return needs[name]
 
-    there = closed([*(p.stem for p in own), *MODULES], take)
+    there = add_dependencies([*(p.stem for p in own), *MODULES], take)
     only = {name: tuple(n for n in needs[name] if n in needs) for name in there}
-    return Modules(folder, f"lib/modules/{kernel.release}", only)
+    return ModuleSet(folder, f"lib/modules/{kernel.release}", only)
 
 
-def _content(module: Path) -> bytes:
+def _read_module(module: Path) -> bytes:
     """A module of a kernel's package as the board loads it."""
     content = module.read_bytes()
-    return unsigned(lzma.decompress(content) if module.suffix == ".xz" else content)
+    return strip_signature(lzma.decompress(content) if module.suffix == ".xz" else content)
 
 
-def _add_modules(cpio: Archive, kit: Kit, modules: Modules) -> None:
+def _add_modules(cpio: Archive, kit: Kit, modules: ModuleSet) -> None:
     """Adds init's modules, and depmod's index of all that there are."""
-    with _indexed(kit, modules) as home:
+    with _index_modules(kit, modules) as home:
         for name in [*(f"{name}.ko" for name in modules.in_image), *INDEXES]:
             cpio.file(f"{modules.home}/{name}", (home / name).read_bytes())
 
 
 @contextmanager
-def _indexed(kit: Kit, modules: Modules) -> Iterator[Path]:
+def _index_modules(kit: Kit, modules: ModuleSet) -> Iterator[Path]:
     """A folder with all modules and depmod's index of them."""
     kernel = kit.kernel
-    with scratch() as folder:
+    with make_scratch_folder() as folder:
         home = folder / modules.home
         home.mkdir(parents=True)
         for name in modules.needs:
@@ -177,9 +185,9 @@ def _indexed(kit: Kit, modules: Modules) -> Iterator[Path]:
         yield home
 
 
-def compressed(initramfs: bytes, tools: Root) -> bytes:
+def compress_initramfs(initramfs: bytes, tools: Root) -> bytes:
     """The initramfs as gzip, by the board's own tools: another gzip may pack into other bytes."""
-    with scratch() as folder:
+    with make_scratch_folder() as folder:
         (folder / "image").write_bytes(initramfs)
         tools.checked(["gzip", "-n", "-6", "/scratch/image"], see={"/scratch": folder})
         return (folder / "image.gz").read_bytes()

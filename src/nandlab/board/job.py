@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from nandlab.base.errors import NandlabError
 from nandlab.board.cargo import Cargo
 from nandlab.board.cpio import Archive
-from nandlab.kit.needs import Brought
+from nandlab.kit.needs import FetchedPackages
 
 CONSOLE_TAIL_LINES = 80
 RECORD_FORMAT = 3
@@ -26,9 +26,9 @@ FOLDER = "job"
 """A job's folder under the board's root; init has it too."""
 PROGRAMS = "usr/bin"
 """Where the board has its programs."""
-TOLD_LINES = 6
+QUOTED_LINES_MAX = 6
 """The most lines of a failed step's output that an error quotes."""
-ALWAYS = "always-"
+ALWAYS_PREFIX = "always-"
 """Prefix by which init knows the steps that run after a failure too; see Step.always."""
 BEGIN_MEMBER = "begin-member"
 """The program that stops the board when a job's setup is over; see Setup."""
@@ -58,7 +58,7 @@ class Step:
 
     def line(self) -> str:
         """The step as a line for init."""
-        name = ALWAYS + self.name if self.always else self.name
+        name = ALWAYS_PREFIX + self.name if self.always else self.name
         return f"{name}\t{self.deadline_s}\t{self.shell()}\n"
 
 
@@ -129,7 +129,7 @@ class Job:
         return found
 
 
-def printable(text: str) -> str:
+def escape_output(text: str) -> str:
     """A step's output as text that any file takes: bytes that are not UTF-8 become \\xNN."""
     return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
@@ -187,7 +187,7 @@ class StepRecord:
         said = self.stderr.split("\n") if self.stderr.strip() else self.stdout.split("\n")[-2:]
         full = ["the board's RAM disk, which takes what steps print, is full"] * self.disk_full
         short = ["the board ran out of memory"] * self.out_of_memory
-        told = [*full, *short, *(printable(line).strip() for line in said[:TOLD_LINES])]
+        told = [*full, *short, *(escape_output(line).strip() for line in said[:QUOTED_LINES_MAX])]
         text = "; ".join(line for line in told if line)
         return f"step {self.step} {how}" + (f": {text}" if text else "")
 
@@ -257,7 +257,7 @@ class ChannelReader:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             if line.strip():
-                self._take(*_decoded(line))
+                self._take(*_decode_line(line))
 
     def _take(self, event: str, told: Any) -> None:
         if event == "failed":  # init says why the record before is incomplete
@@ -280,7 +280,7 @@ class ChannelReader:
             self.trouble = told
 
 
-def _decoded(line: bytes) -> tuple[str, Any]:
+def _decode_line(line: bytes) -> tuple[str, Any]:
     """A record's event and its value; for an unknown record "trouble" and why."""
     try:
         record = json.loads(line)
@@ -289,13 +289,13 @@ def _decoded(line: bytes) -> tuple[str, Any]:
             other = f"the board speaks record format {record['format']}, this nandlab"
             return "trouble", f"{other} {RECORD_FORMAT}"
         if event == "failed":
-            what = printable(_as_printed(record["what"]))
+            what = escape_output(_decode_text(record["what"]))
             return "failed", f"init on the board: {what}: {record['why']}"
         tells: dict[str, Callable[[], Any]] = {
             "ready": lambda: (record["kernel"], int(record["available"])),
             "job": lambda: int(record["available"]),
-            "begin": lambda: record["step"].removeprefix(ALWAYS),
-            "end": lambda: _step_record(record),
+            "begin": lambda: record["step"].removeprefix(ALWAYS_PREFIX),
+            "end": lambda: _parse_step_record(record),
             "done": lambda: None,
         }
         return event, tells[event]()
@@ -303,12 +303,12 @@ def _decoded(line: bytes) -> tuple[str, Any]:
         return "trouble", f"the status channel holds a line that is no record: {line[:80]!r}"
 
 
-def _step_record(record: dict[str, Any]) -> StepRecord:
-    streams = {name: _as_printed(record[name]) for name in ("stdout", "stderr")}
-    return StepRecord(**record | streams | {"step": record["step"].removeprefix(ALWAYS)})
+def _parse_step_record(record: dict[str, Any]) -> StepRecord:
+    streams = {name: _decode_text(record[name]) for name in ("stdout", "stderr")}
+    return StepRecord(**record | streams | {"step": record["step"].removeprefix(ALWAYS_PREFIX)})
 
 
-def _as_printed(text: str) -> str:
+def _decode_text(text: str) -> str:
     """Decodes a text of the channel, in which each character stands for a byte."""
     return text.encode("latin-1").decode(errors="surrogateescape")
 
@@ -339,7 +339,7 @@ class Board(Protocol):
     def programs(self, job: Job) -> Mapping[str, Path]:
         """The programs that a job brings along, built, by name; UsageError as programs.of has."""
 
-    def packages(self, job: Job) -> Brought:
+    def packages(self, job: Job) -> FetchedPackages:
         """What a job's programs are built from that is no part of the board's identity."""
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:

@@ -22,29 +22,29 @@ END_OF_BOOT = "Kernel panic - not syncing: VFS: Unable to mount root fs"
 
 
 @dataclass(frozen=True)
-class Kvm:
+class KvmProbe:
     """What the probe found; if that is None, why KVM cannot be used and what to do."""
 
     found: str | None
     remedy: str
 
 
-def probe(tools: Root | None, kernel: Path | None) -> Kvm:
+def probe_kvm(tools: Root | None, kernel: Path | None) -> KvmProbe:
     """Tries to boot the kernel under KVM, with a deadline."""
-    why = _hindrance()
+    why = _find_hindrance()
     if why is None and (tools is None or kernel is None):
         why = "no kernel here yet to try it with, ask again after `nandlab run`"
     elif why is None and tools and kernel:
         try:
-            if boots("kvm", tools, kernel):
-                return Kvm(f"{DEVICE}, booted {kernel.name}", "")
+            if can_boot_kernel("kvm", tools, kernel):
+                return KvmProbe(f"{DEVICE}, booted {kernel.name}", "")
             why = "QEMU could not use KVM"
         except subprocess.TimeoutExpired:
             why = f"{DEVICE} is there but a guest hangs on it"
-    return Kvm(None, f"{why}; nandlab runs without it")
+    return KvmProbe(None, f"{why}; nandlab runs without it")
 
 
-def _hindrance() -> str | None:
+def _find_hindrance() -> str | None:
     """Why the probe cannot be tried; None: it can."""
     if not DEVICE.exists():
         return f"no {DEVICE}"
@@ -53,7 +53,7 @@ def _hindrance() -> str | None:
     return None
 
 
-def boots(accel: str, tools: Root, kernel: Path) -> bool:
+def can_boot_kernel(accel: str, tools: Root, kernel: Path) -> bool:
     """Whether a guest boots the kernel until that finds no root; TimeoutExpired if it hangs."""
     argv = [
         *(QEMU, "-accel", accel, "-cpu", "qemu64", "-m", "256"),

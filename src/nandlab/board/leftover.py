@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nandlab.board.blockdevices import partitions
+from nandlab.board.blockdevices import find_partitions
 from nandlab.board.tables import Device, Mtd, Tables
 
 MOUNTPOINT = "/mnt"
 """Where jobs mount; plan/medium.py has it too."""
-BOOT = "/proc/sys/kernel/random/boot_id"
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Leftover:
     """UBI devices on the partition."""
 
 
-def leftover(tables: Tables, mtd: Mtd) -> Leftover:
+def find_leftover(tables: Tables, mtd: Mtd) -> Leftover:
     """What of a partition is mounted where jobs mount, and attached."""
     ubi = tuple(number for number, attached in tables.ubi.items() if attached == mtd.number)
     mounts = tuple(
@@ -38,7 +38,7 @@ def leftover(tables: Tables, mtd: Mtd) -> Leftover:
         for mount in tables.mounts
         if mount.place == MOUNTPOINT
         and (
-            mtd.number in partitions(tables, mount.device)
+            mtd.number in find_partitions(tables, mount.device)
             if mount.device.major
             else bool(ubi) and mount.type == "ubifs"
         )
@@ -46,11 +46,11 @@ def leftover(tables: Tables, mtd: Mtd) -> Leftover:
     return Leftover(tables.boot, mounts, ubi)
 
 
-def put_away(left: Leftover, mtd: Mtd) -> str:
+def make_cleanup_command(left: Leftover, mtd: Mtd) -> str:
     """The board's command that takes away what is left and still the same."""
     if not left.boot:
         return ":"
-    commands = [f'[ "$(cat {BOOT})" = {left.boot} ] || exit 0']
+    commands = [f'[ "$(cat {BOOT_ID})" = {left.boot} ] || exit 0']
     top = 'while read -r i p d r t x; do [ "$t" = %s ] && m="$i $d"; done </proc/self/mountinfo'
     for number, device in reversed(left.mounts):
         last = f"m=; {top % MOUNTPOINT}"

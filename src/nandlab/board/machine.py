@@ -11,29 +11,34 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nandlab.base.cache import entry
-from nandlab.base.digest import file_digest
+from nandlab.base.cache import make_entry
+from nandlab.base.digest import digest_file
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET
-from nandlab.base.strings import Accel, Cpu, KernelWords, MachineType, fits
+from nandlab.base.strings import Accel, Cpu, KernelWords, MachineType, fits_type
 from nandlab.board import build
 from nandlab.board.cargo import STORE
-from nandlab.board.emulator import loads
-from nandlab.board.image import commands, compressed, gathered, initramfs
+from nandlab.board.emulator import list_emulator_files
+from nandlab.board.image import (
+    compress_initramfs,
+    gather_modules,
+    list_command_names,
+    make_initramfs,
+)
 from nandlab.board.job import PROGRAMS
-from nandlab.board.modules import Modules
+from nandlab.board.modules import ModuleSet
 from nandlab.board.programs import CARRIER, FOLDER
-from nandlab.board.yaffs2 import Core, core
+from nandlab.board.yaffs2 import Yaffs2Core, prepare_core
 from nandlab.catalog.arch import Arch
-from nandlab.catalog.board import FIRMWARE_BYTES, TOLD, BoardModel
+from nandlab.catalog.board import FIRMWARE_BYTES, UNSIMULATED_KEYS, BoardModel
 from nandlab.catalog.chip import MIB
-from nandlab.catalog.noun import identity
+from nandlab.catalog.noun import dump_identity
 from nandlab.kit.kit import Kit
 from nandlab.kit.root import Root
 
 OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
 """Folders of target/modules whose modules are on every board; yaffs2 is too, see assemble()."""
-HERE, STATE, SAVES, VMLINUZ, INITRAMFS = map(
+WORK_FOLDER, STATE, SAVES, VMLINUZ, INITRAMFS = map(
     Path, ("/board", "/state", "/saves", "/vmlinuz", "/initramfs")
 )
 """Where QEMU, in its root, sees the folder of its files, those of the state that it is restored
@@ -56,8 +61,8 @@ class Machine:
     """What the initramfs has commands for, by name; a shell takes these before any program."""
     parts: dict[str, str]
     """SHA-256 of each program and module of ours in the initramfs, by file name."""
-    yaffs2: Core
-    modules: Modules
+    yaffs2: Yaffs2Core
+    modules: ModuleSet
     """Those of the kernel that a job may bring."""
     loads: tuple[Path, ...] = ()
     """What QEMU loads of its root: see emulator.py"""
@@ -71,7 +76,7 @@ class Machine:
             *((MachineType, m.machine), (Cpu, m.cpu)),
             *((KernelWords, m.cmdline), (Accel, self.accel)),
         )
-        if wrong := next((text for kind, text in words if not fits(kind, text)), None):
+        if wrong := next((text for kind, text in words if not fits_type(kind, text)), None):
             raise UsageError(f"board {m.name}: {wrong!r}: QEMU is not given this")
 
     @property
@@ -86,7 +91,7 @@ class Machine:
         memory from several pieces only as NUMA nodes; ``numa=off`` makes the kernel ignore these.
         """
         m = self.model
-        store = f"memory-backend-file,id=store,mem-path={HERE / STORE},share=on"
+        store = f"memory-backend-file,id=store,mem-path={WORK_FOLDER / STORE},share=on"
         sizes = {
             "memory-backend-ram,id=ram": m.kernel_bytes,
             store: m.store_end - m.job_start,
@@ -129,7 +134,7 @@ class Machine:
             *("-device", arch.doorbell, "-action", "panic=pause"),
             *("-kernel", str(VMLINUZ), *initrd),
             *("-append", append.strip()),
-            *("-qmp", f"unix:{HERE / 'qmp'}"),
+            *("-qmp", f"unix:{WORK_FOLDER / 'qmp'}"),
         ]
 
     def _initrd(self) -> tuple[list[str], str]:
@@ -143,7 +148,7 @@ class Machine:
 
     def serial(self, console: str) -> list[str]:
         """QEMU's options for console and status channel; console: where that goes."""
-        channel = f"{HERE / 'channel'}"
+        channel = f"{WORK_FOLDER / 'channel'}"
         device = self.model.of_arch.channel
         if device is None:
             return ["-serial", console, "-serial", f"file:{channel}"]
@@ -153,11 +158,11 @@ class Machine:
     def identity(self) -> dict[str, Any]:
         """What the machine is, as written into every result."""
         return {
-            "board": identity(self.model, *TOLD),
+            "board": dump_identity(self.model, *UNSIMULATED_KEYS),
             "accel": self.accel,
             "kernel": self.kit.kernel.release,
             "command": shlex.join(self.qemu()),
-            "initramfs": _digest(self.initrd),
+            "initramfs": _digest_initramfs(self.initrd),
             "lock": {name: dict(files) for name, files in self.kit.lock.items()},
             "parts": self.parts,
             "modules": self.modules.identity(),
@@ -166,47 +171,47 @@ class Machine:
 
 
 @cache
-def _digest(initrd: Path) -> str:
+def _digest_initramfs(initrd: Path) -> str:
     """SHA-256 of an initramfs; each trial asks for its board's identity several times."""
-    return file_digest(initrd)
+    return digest_file(initrd)
 
 
-def own_programs(tools: Root, arch: Arch) -> dict[str, Path]:
+def build_own_programs(tools: Root, arch: Arch) -> dict[str, Path]:
     """Our programs in the board's image, built, by their path on the board."""
-    ferry = build.program(tools, TARGET / FOLDER / CARRIER, arch=arch)
-    return {"init": build.init(tools, arch), f"{PROGRAMS}/{CARRIER}": ferry}
+    ferry = build.build_program(tools, TARGET / FOLDER / CARRIER, arch=arch)
+    return {"init": build.build_init(tools, arch), f"{PROGRAMS}/{CARRIER}": ferry}
 
 
-def assemble(
+def assemble_machine(
     model: BoardModel, kit: Kit, accel: str = "tcg", yaffs2_source: Path | None = None
 ) -> Machine:
     """Builds all that the board needs, or finds it in the cache.
 
     yaffs2_source: a folder of the YAFFS2 core's sources; None takes the kit's.
     """
-    yaffs2 = core(kit.yaffs2, yaffs2_source)
+    yaffs2 = prepare_core(kit.yaffs2, yaffs2_source)
     arch = model.of_arch
-    home = own_programs(kit.tools, arch)
-    built = (build.modules(kit.tools, folder, kit.kernel) for folder in OWN_MODULES)
+    home = build_own_programs(kit.tools, arch)
+    built = (build.build_modules(kit.tools, folder, kit.kernel) for folder in OWN_MODULES)
     own = [ko for each in built for ko in each]
-    own += build.modules(kit.tools, "yaffs2", kit.kernel, {"core": yaffs2.folder})
-    parts = {p.name: file_digest(p) for p in (*home.values(), *own)}
+    own += build.build_modules(kit.tools, "yaffs2", kit.kernel, {"core": yaffs2.folder})
+    parts = {p.name: digest_file(p) for p in (*home.values(), *own)}
 
     def make(work: Path) -> None:
         kit.kernel.root.check()
         (work / "modules").mkdir()
-        there = gathered(kit.kernel, own, work / "modules")
-        image = initramfs(kit, home, there)
+        there = gather_modules(kit.kernel, own, work / "modules")
+        image = make_initramfs(kit, home, there)
         (work / "needs").write_text(json.dumps([there.home, there.needs]))
-        (work / "commands").write_text("\n".join(commands(image.paths())))
-        (work / "initrd").write_bytes(compressed(image.bytes(), kit.tools))
+        (work / "commands").write_text("\n".join(list_command_names(image.paths())))
+        (work / "initrd").write_bytes(compress_initramfs(image.bytes(), kit.tools))
 
     files = ("image.py", "modules.py", "cpio.py")
-    source = {m: file_digest(Path(__file__).with_name(m)) for m in files}
+    source = {m: digest_file(Path(__file__).with_name(m)) for m in files}
     roots = [kit.tools.key, kit.kernel.root.key]
-    made = entry("initramfs", {"roots": roots, "parts": parts, "source": source}, make)
+    made = make_entry("initramfs", {"roots": roots, "parts": parts, "source": source}, make)
     has = frozenset((made / "commands").read_text().split())
     to, needs = json.loads((made / "needs").read_text())
-    there = Modules(made / "modules", to, {name: tuple(more) for name, more in needs.items()})
-    loaded = tuple(loads(kit.tools, arch.emulator))
+    there = ModuleSet(made / "modules", to, {name: tuple(more) for name, more in needs.items()})
+    loaded = tuple(list_emulator_files(kit.tools, arch.emulator))
     return Machine(model, accel, kit, made / "initrd", has, parts, yaffs2, there, loaded)

@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from nandlab.base.digest import digest
+from nandlab.base.digest import digest_value
 from nandlab.board.job import Job
-from nandlab.board.programs import words
+from nandlab.board.programs import list_job_words
 
-OF_INIT = ("doorbell", "nopidle", "nand")
+INIT_MODULES = ("doorbell", "nopidle", "nand")
 """Modules that init loads before there is a job; those that these depend on are added."""
 LOADED_BY_NAME: Mapping[str, tuple[str, ...]] = {
     "libcrc32c": ("crc32c_generic",),
@@ -39,34 +39,36 @@ MODULES = (
 all, so a new one makes another board."""
 INDEXES = ("modules.builtin", "modules.dep", "modules.alias", "modules.softdep")
 """What the board's modprobe reads of depmod's work; the kernel asks for modules by an alias."""
-SIGNED = b"~Module signature appended~\n"
+SIGNATURE_MARK = b"~Module signature appended~\n"
 """How a signed module ends."""
 SIGNATURE_INFO_BYTES = 12
 """The kernel's struct module_signature before that; its last four bytes are the signature's size,
 and the signature lies before it."""
 
 
-def name_of(word: str) -> str:
+def normalize_module_name(word: str) -> str:
     """A module's name as its file has it here; the kernel takes - and _ for the same."""
     return word.replace("-", "_")
 
 
-def depends(module: bytes) -> list[str]:
+def parse_dependencies(module: bytes) -> list[str]:
     """What the module's own .modinfo says it depends on."""
     found = re.search(rb"\0depends=([^\0]*)\0", module)
-    return [name_of(d) for d in found[1].decode().split(",") if d] if found else []
+    return [normalize_module_name(d) for d in found[1].decode().split(",") if d] if found else []
 
 
-def unsigned(module: bytes) -> bytes:
+def strip_signature(module: bytes) -> bytes:
     """The module without the signature that is appended to it, if there is one."""
-    if not module.endswith(SIGNED):
+    if not module.endswith(SIGNATURE_MARK):
         return module
-    info = len(module) - len(SIGNED) - SIGNATURE_INFO_BYTES
+    info = len(module) - len(SIGNATURE_MARK) - SIGNATURE_INFO_BYTES
     size = int.from_bytes(module[: info + SIGNATURE_INFO_BYTES][-4:], "big")
     return module[: info - size]
 
 
-def closed(names: Iterable[str], needs: Callable[[str], Iterable[str] | None]) -> list[str]:
+def add_dependencies(
+    names: Iterable[str], needs: Callable[[str], Iterable[str] | None]
+) -> list[str]:
     """The names with all that these need, sorted; needs: None if there is no such module."""
     todo, found = [*names], set[str]()
     while todo:
@@ -79,7 +81,7 @@ def closed(names: Iterable[str], needs: Callable[[str], Iterable[str] | None]) -
 
 
 @dataclass(frozen=True)
-class Modules:
+class ModuleSet:
     """All modules that a board may load, outside its image."""
 
     folder: Path
@@ -92,16 +94,16 @@ class Modules:
     @property
     def in_image(self) -> list[str]:
         """The modules that the board's image has, sorted: init's, with those that they need."""
-        return closed(OF_INIT, self.needs.get)
+        return add_dependencies(INIT_MODULES, self.needs.get)
 
     def of(self, job: Job) -> dict[str, Path]:
         """The modules that a job brings, by their path on the board."""
-        said = words(job)
-        named = self.needs if said is None else {name_of(word) for word in said}
+        said = list_job_words(job)
+        named = self.needs if said is None else {normalize_module_name(word) for word in said}
         there = self.in_image
-        brought = [name for name in closed(named, self.needs.get) if name not in there]
+        brought = [name for name in add_dependencies(named, self.needs.get) if name not in there]
         return {f"{self.home}/{name}.ko": self.folder / f"{name}.ko" for name in brought}
 
     def identity(self) -> str:
         """A hash of what each brings along; what they are themselves is in lock and parts."""
-        return digest({name: list(needs) for name, needs in self.needs.items()})
+        return digest_value({name: list(needs) for name, needs in self.needs.items()})

@@ -15,15 +15,17 @@ Sysfs = Mapping[int, Mapping[str, str]]
 """What sysfs has of each partition, by its number."""
 
 
-def overlapping(mtd: Mtd, mtds: list[Mtd], sysfs: Sysfs) -> list[Mtd]:
+def find_overlapping_partitions(mtd: Mtd, mtds: list[Mtd], sysfs: Sysfs) -> list[Mtd]:
     """The other partitions that have blocks of this one, or may have; Doubt if sysfs lacks one."""
     for each in mtds:
         if not sysfs.get(each.number, {}).get("path"):
             raise Doubt(f"sysfs does not tell where mtd{each.number} is")
     tells = any(values["offset"].isdigit() for values in sysfs.values())
-    mine = _extent(mtd, sysfs)
+    mine = _find_extent(mtd, sysfs)
     others = [other for other in mtds if other != mtd]
-    return [other for other in others if _touch(mine, _extent(other, sysfs), tells=tells)]
+    return [
+        other for other in others if _may_overlap(mine, _find_extent(other, sysfs), tells=tells)
+    ]
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class _Extent:
         return self.chain[0].rpartition("/")[0]
 
 
-def _extent(mtd: Mtd, sysfs: Sysfs) -> _Extent:
+def _find_extent(mtd: Mtd, sysfs: Sysfs) -> _Extent:
     path = sysfs[mtd.number]["path"]
     offsets = {values["path"]: values["offset"] for values in sysfs.values()}
     chain = tuple(sorted(p for p in offsets if p == path or path.startswith(f"{p}/")))
@@ -53,7 +55,7 @@ def _extent(mtd: Mtd, sysfs: Sysfs) -> _Extent:
     return _Extent(chain, top, sum(known) if len(known) == len(inner) else None, mtd.size)
 
 
-def _touch(a: _Extent, b: _Extent, *, tells: bool) -> bool:
+def _may_overlap(a: _Extent, b: _Extent, *, tells: bool) -> bool:
     """Whether two may have blocks in common.
 
     tells: whether the kernel tells offsets; those before 4.1 do not.

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
-from nandlab.base.nearest import nearest
+from nandlab.base.nearest import suggest_nearest
 from nandlab.base.paths import TARGET
 from nandlab.board.job import BEGIN_MEMBER, Job
 from nandlab.kit.needs import FILE
@@ -27,37 +27,37 @@ FOLDER = "programs"
 CARRIER = "ferry"
 """The program that carries the others; it alone is in the board's image."""
 
-HANDED = (BEGIN_MEMBER, "cutcheck", "faultcheck", "fiojobs", "replay")
+HOST_FILE_PROGRAMS = (BEGIN_MEMBER, "cutcheck", "faultcheck", "fiojobs", "replay")
 """Programs that do what a host's file tells them, which a shell does not have."""
 
-OF_OWN_BOARDS = ("flashprobe", "threadrest")
+OWN_BOARD_PROGRAMS = ("flashprobe", "threadrest")
 """Programs for boards of a user's own."""
 
 NAME = re.compile(r"[\w.-]+")
 """A word of a command that may name a program."""
 
 
-def sources(home: Path | None) -> dict[str, list[Path]]:
+def find_program_sources(home: Path | None) -> dict[str, list[Path]]:
     """Folders of sources by the name of their program, ours and a project's."""
     found: dict[str, list[Path]] = {}
-    for folder in [*_ours(), *(_within(home) if home else [])]:
+    for folder in [*_find_own_sources(), *(_find_sources_in(home) if home else [])]:
         found.setdefault(folder.name, []).append(folder)
     return found
 
 
 @cache
-def _ours() -> list[Path]:
+def _find_own_sources() -> list[Path]:
     """Ours: a process looks once, for each trial asks."""
-    return _within(TARGET)
+    return _find_sources_in(TARGET)
 
 
-def _within(place: Path) -> list[Path]:
+def _find_sources_in(place: Path) -> list[Path]:
     of_it = [f for pattern in ("*/*.c", f"*/{FILE}") for f in (place / FOLDER).glob(pattern)]
     folders = sorted({file.parent for file in of_it})
     return [folder for folder in folders if folder.name not in ("lib", CARRIER)]
 
 
-def words(job: Job) -> set[str] | None:
+def list_job_words(job: Job) -> set[str] | None:
     """The words of a job's commands and files; None: it is a shell, whose words are yet to come."""
     if not job.steps:
         return None
@@ -65,12 +65,12 @@ def words(job: Job) -> set[str] | None:
     return set(NAME.findall(text.decode(errors="replace")))
 
 
-def named(script: str, home: Path | None = None) -> tuple[str, ...]:
+def find_named_programs(script: str, home: Path | None = None) -> tuple[str, ...]:
     """The programs that a line for the shell names, ours and a project's."""
-    return tuple(sorted(sources(home).keys() & set(NAME.findall(script))))
+    return tuple(sorted(find_program_sources(home).keys() & set(NAME.findall(script))))
 
 
-def _listed(job: Job, known: Mapping[str, object]) -> set[str]:
+def _find_listed_programs(job: Job, known: Mapping[str, object]) -> set[str]:
     """The programs that a job's steps run; UsageError where a list lacks one, or has none such."""
     found = {BEGIN_MEMBER} if job.setup else set[str]()
     for step in job.steps:
@@ -82,7 +82,7 @@ def _listed(job: Job, known: Mapping[str, object]) -> set[str]:
             if name not in known:
                 raise UsageError(
                     f"{where}: there is no program {name!r}: {', '.join(sorted(known))}"
-                    f"{nearest(name, known)}"
+                    f"{suggest_nearest(name, known)}"
                 )
         first = next(iter(step.command.split()), "")
         if first in known and first not in step.programs:
@@ -91,21 +91,21 @@ def _listed(job: Job, known: Mapping[str, object]) -> set[str]:
     return found
 
 
-def folders(job: Job) -> dict[str, Path]:
+def find_program_folders(job: Job) -> dict[str, Path]:
     """The folders of the programs that a job needs, by name.
 
     UsageError where a name is of two programs, or can be of none.
     """
-    known = sources(job.home)
+    known = find_program_sources(job.home)
     odd = [name for name in known if not NAME.fullmatch(name)]
     if odd:
         raise UsageError(f"{known[odd[0]][0]}: a program's name has letters, digits and _.- only")
     if not job.steps:
         beside = {name for name, each in known.items() if (each[0] / FILE).exists()}
-        apart = {*beside, *HANDED, *OF_OWN_BOARDS}
+        apart = {*beside, *HOST_FILE_PROGRAMS, *OWN_BOARD_PROGRAMS}
         known = {name: each for name, each in known.items() if name not in apart}
     else:
-        listed = _listed(job, known)
+        listed = _find_listed_programs(job, known)
         known = {name: each for name, each in known.items() if name in listed}
     for name, each in known.items():
         if len(each) > 1:
@@ -114,9 +114,9 @@ def folders(job: Job) -> dict[str, Path]:
     return {name: folder for name, (folder,) in known.items()}
 
 
-def of(job: Job, build: Callable[[Path], Path]) -> dict[str, Path]:
+def build_job_programs(job: Job, build: Callable[[Path], Path]) -> dict[str, Path]:
     """The programs that a job needs, by name; ``build`` makes one of its folder of sources.
 
     UsageError as folders() has.
     """
-    return {name: build(folder) for name, folder in folders(job).items()}
+    return {name: build(folder) for name, folder in find_program_folders(job).items()}

@@ -19,23 +19,23 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from nandlab.base.cache import entry, making, trim
-from nandlab.base.digest import bytes_digest, file_digest, known_digest
+from nandlab.base.cache import fill_entry, make_entry, trim_kind
+from nandlab.base.digest import digest_bytes, digest_file, digest_known_file
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.scratch import scratch
-from nandlab.board import programs, ram, staged, states
-from nandlab.board.build import program
+from nandlab.base.scratch import make_scratch_folder
+from nandlab.board import programs, ram, stagedjob, states
+from nandlab.board.build import build_program
 from nandlab.board.cargo import HEAD_BYTES
 from nandlab.board.job import BEGIN_MEMBER, BoardLost, ChannelReader, Job, JobRecord, Setup
-from nandlab.board.kvm import probe
-from nandlab.board.machine import Machine, assemble
-from nandlab.board.ram import found, too_little
-from nandlab.board.vm import Vm, begun
-from nandlab.catalog.arch import HOST
+from nandlab.board.kvm import probe_kvm
+from nandlab.board.machine import Machine, assemble_machine
+from nandlab.board.ram import find_ram_kib, make_boot_error
+from nandlab.board.vm import Vm, start_vm
+from nandlab.catalog.arch import HOST_ARCH
 from nandlab.catalog.board import JOB_BYTES, BoardModel
-from nandlab.kit.kit import kit
+from nandlab.kit.kit import fetch_kit
 from nandlab.kit.lock import Lock
-from nandlab.kit.needs import Brought, bring, material
+from nandlab.kit.needs import FetchedPackages, fetch_needs, unpack_material
 
 
 class QemuBoard:
@@ -45,7 +45,7 @@ class QemuBoard:
         self,
         machine: Machine,
         snapshot: Path,
-        bring: Callable[[BoardModel, Path], Brought] = bring,
+        bring: Callable[[BoardModel, Path], FetchedPackages] = fetch_needs,
     ) -> None:
         self.machine = machine
         self.snapshot = snapshot
@@ -79,18 +79,18 @@ class QemuBoard:
 
     def programs(self, job: Job) -> dict[str, Path]:
         """The programs that a job brings along: see Board.programs."""
-        return programs.of(job, self._built)
+        return programs.build_job_programs(job, self._built)
 
-    def packages(self, job: Job) -> Brought:
+    def packages(self, job: Job) -> FetchedPackages:
         """What a job's programs are built from beside the board's packages: see Board.packages."""
-        found = [self._bring(folder) for folder in programs.folders(job).values()]
+        found = [self._bring(folder) for folder in programs.find_program_folders(job).values()]
         lock = {name: dict(files) for each in found for name, files in each.lock.items()}
         moved = dict.fromkeys(line for each in found for line in each.moved)
-        return Brought(lock, tuple(moved))
+        return FetchedPackages(lock, tuple(moved))
 
     def _built(self, folder: Path) -> Path:
-        made = material(folder, self.machine.model, self._bring(folder).lock)
-        return program(self.machine.kit.tools, folder, made, self.machine.model.of_arch)
+        made = unpack_material(folder, self.machine.model, self._bring(folder).lock)
+        return build_program(self.machine.kit.tools, folder, made, self.machine.model.of_arch)
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         """Restores the board with the job in its store, and waits for the job's end."""
@@ -98,7 +98,7 @@ class QemuBoard:
             return await self._run_member(job, job.setup, on_step)
         async with self._restored(self._carried(job), on_step) as vm:
             await vm.rung(self._limit_s)
-            return _record(vm, job)
+            return _make_record(vm, job)
 
     @property
     def _limit_s(self) -> int:
@@ -113,16 +113,16 @@ class QemuBoard:
         repeat, the job runs its setup itself: its record is the same.
         """
         model = self.machine.model
-        carried = self._carried(job, staged.first(job, setup, model))
-        piece = staged.second(job, setup)
-        if len(piece) + HEAD_BYTES > staged.LATER_BYTES:
+        carried = self._carried(job, stagedjob.make_first_piece(job, setup, model))
+        piece = stagedjob.make_second_piece(job, setup)
+        if len(piece) + HEAD_BYTES > stagedjob.SECOND_PIECE_BYTES:
             raise NandlabError(
                 f"what a job brings after its setup is {len(piece)} bytes; a board takes "
-                f"{staged.LATER_BYTES}"
+                f"{stagedjob.SECOND_PIECE_BYTES}"
             )
-        later = {staged.address(model): piece}
+        later = {stagedjob.second_piece_address(model): piece}
         try:
-            if self.deterministic and states.limit_bytes():
+            if self.deterministic and states.read_limit_bytes():
                 inputs = self._led_to(carried)
                 record = await self._from_state(job, inputs, later, on_step)
                 if record is None and await self._save_state(job, inputs, carried, on_step):
@@ -133,14 +133,14 @@ class QemuBoard:
                 await self._to_state(vm, job)
                 await vm.go_on()
                 await vm.rung(self._limit_s)
-                return _record(vm, job)
+                return _make_record(vm, job)
         except _SetupFailed as failed:
             return failed.record
 
     def _led_to(self, carried: Mapping[int, bytes]) -> dict[str, Any]:
         """All that decides the state after a setup."""
-        given = {f"{address:#x}": bytes_digest(content) for address, content in carried.items()}
-        return {"booted": _inputs(self.machine), "given": given}
+        given = {f"{address:#x}": digest_bytes(content) for address, content in carried.items()}
+        return {"booted": _list_inputs(self.machine), "given": given}
 
     async def _from_state(
         self,
@@ -151,10 +151,10 @@ class QemuBoard:
     ) -> JobRecord | None:
         """Runs what follows a job's setup from the saved state; None: there is none."""
         async with AsyncExitStack() as stack:
-            with states.found(inputs) as state:
+            with states.find_saved_state(inputs) as state:
                 if state is None:
                     return None
-                incoming = begun(self.machine, state=state.folder)
+                incoming = start_vm(self.machine, state=state.folder)
                 vm = await stack.enter_async_context(incoming)
                 vm.reader = ChannelReader(on_step)
                 state.lay_out(vm)
@@ -163,7 +163,7 @@ class QemuBoard:
                 await vm.restore()
             await vm.go_on()
             await vm.rung(self._limit_s)
-            return _record(vm, job)
+            return _make_record(vm, job)
 
     async def _save_state(
         self,
@@ -174,24 +174,24 @@ class QemuBoard:
     ) -> bool:
         """Runs a job's setup and saves the state after it; whether there is one now."""
         try:
-            with making(states.KIND, inputs) as work:
+            with fill_entry(states.KIND, inputs) as work:
                 if work is None:
                     return False
                 async with self._restored(carried, on_step, saves=work) as vm:
                     await self._to_state(vm, job)
-                    await states.save(vm, work)
+                    await states.save_state(vm, work)
         except OSError as e:
             if e.errno != errno.ENOSPC:
                 raise
             return False
-        trim(states.KIND, states.limit_bytes())
+        trim_kind(states.KIND, states.read_limit_bytes())
         return True
 
     async def _to_state(self, vm: Vm, job: Job) -> None:
         """Waits until the setup of a running job is over; _SetupFailed if it does not end well."""
         await vm.rung(self._limit_s)
         if vm.reader.done:
-            raise _SetupFailed(_record(vm, job))
+            raise _SetupFailed(_make_record(vm, job))
         if vm.reader.trouble or vm.reader.running != BEGIN_MEMBER:
             raise vm.lost("the board stopped before its job was done")
 
@@ -215,7 +215,7 @@ class QemuBoard:
         if taken:
             raise UsageError(f"{taken[0]} is a command of the board itself: rename your program")
         archive = (piece or job).archive(brought, self.machine.modules.of(job))
-        most = JOB_BYTES - (staged.LATER_BYTES if piece else 0)
+        most = JOB_BYTES - (stagedjob.SECOND_PIECE_BYTES if piece else 0)
         if len(archive) + HEAD_BYTES > most:
             raise NandlabError(f"a job of {len(archive)} bytes; a board takes {most}")
         carried = {self.machine.model.job_start: archive}
@@ -234,7 +234,7 @@ class QemuBoard:
         keys: int | None = None,
     ) -> AsyncIterator[Vm]:
         """The booted board, restored and running, with these contents in its store; see begun()."""
-        async with begun(
+        async with start_vm(
             self.machine,
             state=self.snapshot,
             saves=saves,
@@ -256,7 +256,7 @@ class _SetupFailed(Exception):
         self.record = record
 
 
-def _record(vm: Vm, job: Job) -> JobRecord:
+def _make_record(vm: Vm, job: Job) -> JobRecord:
     """The record of a job that is done; BoardLost if it is not."""
     if not vm.reader.done:
         raise vm.lost("the board stopped before its job was done")
@@ -269,7 +269,7 @@ def _record(vm: Vm, job: Job) -> JobRecord:
     return JobRecord(steps, tuple(vm.memory.samples), brought, vm.reader.available, left)
 
 
-async def _boot(
+async def _boot_board(
     machine: Machine, work: Path, then: Callable[[Vm], Coroutine[Any, Any, None]] | None = None
 ) -> int:
     """Boots the board and does ``then``; the bytes of RAM that were available when it was ready.
@@ -277,7 +277,7 @@ async def _boot(
     work: the folder that it may save its state in. BoardLost if it does not boot; UsageError if
     that is for want of memory.
     """
-    async with begun(machine, saves=work) as vm:
+    async with start_vm(machine, saves=work) as vm:
         try:
             async with asyncio.timeout(machine.model.boot_deadline_s):
                 await vm.doorbell()
@@ -287,14 +287,14 @@ async def _boot(
             limit = machine.model.boot_deadline_s
             raise vm.lost(f"the board did not boot within {limit} s of host time") from None
         except BoardLost as lost:
-            raise too_little(machine.model, machine.ram, lost) from None
+            raise make_boot_error(machine.model, machine.ram, lost) from None
         vm.read_channel()
         if vm.reader.trouble or vm.reader.ready_with is None:
             raise vm.lost()
         return vm.reader.ready_with
 
 
-async def boot_and_save(machine: Machine, work: Path) -> None:
+async def boot_and_save_state(machine: Machine, work: Path) -> None:
     """Boots the board and saves its state in the folder ``work``; raises what _boot does."""
 
     async def save(vm: Vm) -> None:
@@ -302,35 +302,35 @@ async def boot_and_save(machine: Machine, work: Path) -> None:
         vm.read_channel()
         (work / "kernel.txt").write_text(f"{vm.reader.kernel}\n")
 
-    await _boot(machine, work, save)
+    await _boot_board(machine, work, save)
 
 
-def _with_ram(machine: Machine) -> Machine:
+def _set_ram(machine: Machine) -> Machine:
     """The machine with the RAM that leaves available what its model asks for, found or known."""
 
     def make(work: Path) -> None:
         def available(kib: int) -> int:
             tried = replace(machine, accel="tcg", found_kib=kib)
-            with scratch() as nothing:
-                return asyncio.run(_boot(tried, nothing))
+            with make_scratch_folder() as nothing:
+                return asyncio.run(_boot_board(tried, nothing))
 
-        (work / "kib").write_text(f"{found(machine.model, available)}\n")
+        (work / "kib").write_text(f"{find_ram_kib(machine.model, available)}\n")
 
     if machine.model.available_mib is None:
         return machine
-    rule = file_digest(Path(ram.__file__))
+    rule = digest_file(Path(ram.__file__))
     exact = replace(machine, accel="tcg", found_kib=0)
-    inputs = {**_inputs(exact), "available_mib": exact.model.available_mib, "rule": rule}
-    made = entry("ram", inputs, make)
+    inputs = {**_list_inputs(exact), "available_mib": exact.model.available_mib, "rule": rule}
+    made = make_entry("ram", inputs, make)
     return replace(machine, found_kib=int((made / "kib").read_text()))
 
 
-def _inputs(machine: Machine) -> dict[str, str | list[str]]:
+def _list_inputs(machine: Machine) -> dict[str, str | list[str]]:
     """All that decides the state of a board that has booted."""
     return {
         "command": machine.qemu(),
-        "kernel": known_digest(machine.kit.kernel.vmlinuz),
-        "initrd": known_digest(machine.initrd),
+        "kernel": digest_known_file(machine.kit.kernel.vmlinuz),
+        "initrd": digest_known_file(machine.initrd),
         "tools": machine.kit.tools.key,
     }
 
@@ -349,18 +349,20 @@ def open_board(
     boot a guest). yaffs2_source: see assemble. locked, lock: see kit. However many processes ask at
     once, the board boots at most once.
     """
-    if accel == "kvm" and model.arch != HOST:
+    if accel == "kvm" and model.arch != HOST_ARCH:
         raise UsageError(
             f"--accel kvm: board {model.name} is of {model.arch}, and KVM runs amd64 here"
         )
-    parts = kit(model, locked=locked, lock=lock, yaffs2=yaffs2_source is None)
-    machine = assemble(model, parts, accel, yaffs2_source)
+    parts = fetch_kit(model, locked=locked, lock=lock, yaffs2=yaffs2_source is None)
+    machine = assemble_machine(model, parts, accel, yaffs2_source)
     vmlinuz = parts.kernel.vmlinuz
     if accel == "kvm":
-        kvm = probe(parts.tools, vmlinuz)
+        kvm = probe_kvm(parts.tools, vmlinuz)
         if not kvm.found:
             raise UsageError(f"--accel kvm does not work here: {kvm.remedy}")
-    machine = _with_ram(machine)
-    inputs = _inputs(machine)
-    snapshot = entry("snapshots", inputs, lambda work: asyncio.run(boot_and_save(machine, work)))
-    return QemuBoard(machine, snapshot, partial(bring, locked=locked, lock=lock))
+    machine = _set_ram(machine)
+    inputs = _list_inputs(machine)
+    snapshot = make_entry(
+        "snapshots", inputs, lambda work: asyncio.run(boot_and_save_state(machine, work))
+    )
+    return QemuBoard(machine, snapshot, partial(fetch_needs, locked=locked, lock=lock))

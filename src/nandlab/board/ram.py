@@ -20,7 +20,7 @@ from nandlab.catalog.chip import MIB
 KIB = 1024
 STEP = 256 * KIB
 """``mem=`` is a whole multiple of this many bytes."""
-OFF_MAX = 0.01
+ERROR_SHARE_MAX = 0.01
 """How far what is available may be from what is asked for: a share of it, or half a STEP. Where a
 kernel takes a step of its own there, the nearest is taken."""
 SHARE_MIB = 76
@@ -31,7 +31,7 @@ OUT_OF_MEMORY = "the board ran out of memory"
 """The reason of a board that is lost for want of memory."""
 
 
-def found(model: BoardModel, available: Callable[[int], int]) -> int:
+def find_ram_kib(model: BoardModel, available: Callable[[int], int]) -> int:
     """The KiB of RAM with which a board of ``available_mib`` has so much available.
 
     available: boots the board with so many KiB, and returns the bytes that are available then.
@@ -42,7 +42,7 @@ def found(model: BoardModel, available: Callable[[int], int]) -> int:
     ram, tried = asked + SHARE_MIB * MIB, dict[int, int]()
     while ram not in tried:
         tried[ram] = asked - available(ram // KIB)
-        if abs(tried[ram]) <= max(OFF_MAX * asked, STEP / 2):
+        if abs(tried[ram]) <= max(ERROR_SHARE_MAX * asked, STEP / 2):
             break
         ram += round(tried[ram] / STEP) * STEP
         if ram > model.kernel_bytes:
@@ -51,7 +51,7 @@ def found(model: BoardModel, available: Callable[[int], int]) -> int:
     return min(tried, key=lambda r: (abs(tried[r]), r)) // KIB
 
 
-def too_little(model: BoardModel, ram: str, lost: BoardLost) -> UsageError | BoardLost:
+def make_boot_error(model: BoardModel, ram: str, lost: BoardLost) -> UsageError | BoardLost:
     """The error for a board that did not boot: what to do, if it was for want of memory."""
     if lost.reason != OUT_OF_MEMORY:
         return lost

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nandlab.base.digest import file_digest
+from nandlab.base.digest import digest_file
 from nandlab.base.errors import NandlabError
 from nandlab.board import programs
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord, Step
-from nandlab.board.reach import Transport, digests, put, there
-from nandlab.kit.needs import Brought
+from nandlab.board.transport import Transport, list_digests, read_board_digests, write_board_file
+from nandlab.kit.needs import FetchedPackages
 
 FOLDERS = "/tmp/nandlab.job-"
 """How the names of what is ours on a board begin."""
@@ -28,12 +28,12 @@ AWAIT = "await-moment"
 """The step between a job's setup and what follows; no step of a workload has a hyphen."""
 
 
-def new_name() -> str:
+def make_temporary_name() -> str:
     """A name below a board's /tmp that nobody can know."""
     return FOLDERS + secrets.token_hex(8)
 
 
-def _waiting(job: Job, folder: str) -> Job:
+def _add_wait_step(job: Job, folder: str) -> Job:
     """The job with a step that waits where its setup ends: no state of such a board is saved."""
     if job.setup is None:
         return job
@@ -42,11 +42,11 @@ def _waiting(job: Job, folder: str) -> Job:
     return replace(job, steps=(*job.steps[:at], wait, *job.steps[at:]), setup=None)
 
 
-async def nothing() -> None:
+async def do_nothing() -> None:
     """Refuses no job, and sees nothing after it."""
 
 
-def _lost(reader: ChannelReader, why: str) -> BoardLost:
+def _make_lost_error(reader: ChannelReader, why: str) -> BoardLost:
     step = f" in step {reader.running}" if reader.running else ""
     return BoardLost(reader.trouble or f"{why}{step}", [])
 
@@ -60,17 +60,17 @@ class RemoteBoard:
     """The agent, built for the board."""
     build: Callable[[Path], Path]
     """Builds a program for the board from its folder of sources."""
-    before: Callable[[], Awaitable[None]] = nothing
+    before: Callable[[], Awaitable[None]] = do_nothing
     """Called before each job; it raises an error to refuse it."""
-    after: Callable[[], Awaitable[None]] = nothing
+    after: Callable[[], Awaitable[None]] = do_nothing
     """Called after each job that has ended."""
-    again: Callable[[], Awaitable[None]] = nothing
+    again: Callable[[], Awaitable[None]] = do_nothing
     """Called before the job that follows a loss, to have the board answer again."""
     modules: Sequence[Path] = ()
     """Modules of its kernel that its jobs load, from ``modules`` beside the job."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """What the steps find in their environment."""
-    folder: str = field(default_factory=new_name)
+    folder: str = field(default_factory=make_temporary_name)
     """The folder on the board; it must not be there."""
     kernel_config: Mapping[str, str] = field(default_factory=dict)
     told: dict[str, Any] = field(default_factory=dict)
@@ -87,8 +87,8 @@ class RemoteBoard:
     @property
     def identity(self) -> dict[str, Any]:
         """What runs the jobs: see Board.identity."""
-        modules = {"modules": [file_digest(p) for p in self.modules]} if self.modules else {}
-        return {"board": self.on.where, "agent": file_digest(self.agent), **self.told, **modules}
+        modules = {"modules": [digest_file(p) for p in self.modules]} if self.modules else {}
+        return {"board": self.on.where, "agent": digest_file(self.agent), **self.told, **modules}
 
     @property
     def key(self) -> str:
@@ -97,18 +97,20 @@ class RemoteBoard:
 
     def programs(self, job: Job) -> dict[str, Path]:
         """The programs that a job brings along: see Board.programs."""
-        return programs.of(job, self.build)
+        return programs.build_job_programs(job, self.build)
 
-    def packages(self, job: Job) -> Brought:
+    def packages(self, job: Job) -> FetchedPackages:
         """The user's own compiler builds them, from no package of ours."""
-        return Brought({})
+        return FetchedPackages({})
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         """Runs a job to its end: see Board.run."""
         if job.cargo is not None:
             raise NandlabError(f"{self.on.where}: no chip image can be carried to such a board")
         try:
-            reader = await self._ran(_waiting(job, self.folder), on_step or (lambda step: None))
+            reader = await self._ran(
+                _add_wait_step(job, self.folder), on_step or (lambda step: None)
+            )
         except BoardLost:
             self._is_lost = True
             self._there.clear()  # it may boot, and our folder is in its RAM
@@ -127,9 +129,9 @@ class RemoteBoard:
         try:
             await self.on.stream(self._command(), reader.feed)
         except BoardLost as lost:
-            raise _lost(reader, lost.reason) from None
+            raise _make_lost_error(reader, lost.reason) from None
         if reader.trouble or not reader.done:
-            raise _lost(reader, "the agent ended before its job was done")
+            raise _make_lost_error(reader, "the agent ended before its job was done")
         await self.after()
         return reader
 
@@ -156,11 +158,11 @@ class RemoteBoard:
         kept |= {f"bin/{name}": path for name, path in self.programs(job).items()}
         kept |= {f"modules/{path.name}": path for path in self.modules}
         if unknown := kept.keys() - self._there.keys():
-            self._there |= await there(self.on, self.folder, sorted(unknown))
+            self._there |= await read_board_digests(self.on, self.folder, sorted(unknown))
         for name, path in kept.items():
             await self._put_once(name, path.read_bytes())
         for name, content in {**job.files, **job.texts()}.items():
-            await put(self.on, f"{self.folder}/job/{name}", content, "755")
+            await write_board_file(self.on, f"{self.folder}/job/{name}", content, "755")
 
     async def _make_folder(self) -> None:
         """Makes our folder, unless it is there and this board's; NandlabError if it is another's.
@@ -176,7 +178,7 @@ class RemoteBoard:
 
     async def _put_once(self, name: str, content: bytes) -> None:
         """Brings a file, unless it is there."""
-        right = digests(content)
+        right = list_digests(content)
         if self._there.get(name) not in right:
-            await put(self.on, f"{self.folder}/{name}", content, "755")
+            await write_board_file(self.on, f"{self.folder}/{name}", content, "755")
             self._there[name] = right[0]

@@ -40,7 +40,7 @@ class SerialDevice:
                 said = said[os.write(self._fd, said) :]
             except BlockingIOError:
                 ready = loop.create_future()
-                loop.add_writer(self._fd, _settle, ready)
+                loop.add_writer(self._fd, _settle_future, ready)
                 try:
                     async with asyncio.timeout(limit_s):
                         await ready
@@ -51,7 +51,7 @@ class SerialDevice:
         """The bytes that came; empty: none within the limit."""
         loop = asyncio.get_running_loop()
         ready = loop.create_future()
-        loop.add_reader(self._fd, _settle, ready)
+        loop.add_reader(self._fd, _settle_future, ready)
         try:
             async with asyncio.timeout(max(limit_s, 0)):
                 await ready
@@ -69,6 +69,6 @@ class SerialDevice:
         os.close(self._fd)
 
 
-def _settle(ready: asyncio.Future[None]) -> None:
+def _settle_future(ready: asyncio.Future[None]) -> None:
     if not ready.done():
         ready.set_result(None)

@@ -28,8 +28,8 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.board.job import BoardLost
-from nandlab.board.reach import ALIVE, QUIET_S, TELL_S, Reply
 from nandlab.board.serialdevice import SerialDevice
+from nandlab.board.transport import ALIVE, QUIET_S, TELL_S, Reply
 
 LOOP = r"""
 s(){ h=$(md5sum<<E
@@ -82,7 +82,7 @@ later, as long as nothing is lost and they take no more than a second of the lin
 ANSWER_S, ANSWER_MAX_S = 0.2, 0.8
 """How long an answer is waited for before it is asked again: at first, and later; of a command
 that takes long an eighth of its time."""
-GIVEN_MAX = 24 << 10
+INPUT_BYTES_MAX = 24 << 10
 """Bytes of standard input in a message: the board looks through all its parts each time. What is
 longer is brought in several, packed if the board can unpack it."""
 UNPACKS = f"echo {base64.b64encode(gzip.compress(b'ok')).decode()} | base64 -d | gunzip -c"
@@ -110,16 +110,16 @@ DIGEST_LINE = re.compile(rb"([0-9a-f]{32}) [ *](b\d\d)\r?\n")
 REPLY = re.compile(rb"@([0-9a-f]{8}) ([^\r\n]*)\r?\n")
 
 
-def _sum(text: str) -> str:
+def _checksum(text: str) -> str:
     return hashlib.md5(f"{text}\n".encode()).hexdigest()[:8]
 
 
-def _part(number: int, index: int, data: str) -> bytes:
-    return f"p {number} {index} {_sum(data)} {data}\n".encode()
+def _format_part(number: int, index: int, data: str) -> bytes:
+    return f"p {number} {index} {_checksum(data)} {data}\n".encode()
 
 
-def _line(kind: str, number: int, word: str, data: str = "-") -> bytes:
-    return f"{kind} {number} {word} {_sum(f'{kind} {number} {word} {data}')} {data}\n".encode()
+def _format_line(kind: str, number: int, word: str, data: str = "-") -> bytes:
+    return f"{kind} {number} {word} {_checksum(f'{kind} {number} {word} {data}')} {data}\n".encode()
 
 
 @dataclass
@@ -155,7 +155,7 @@ class SerialLine:
             await self._open()
         if "\n" in command:
             raise ValueError("a command for a serial line must be one line")
-        if len(given) > GIVEN_MAX:
+        if len(given) > INPUT_BYTES_MAX:
             command, given = await self._brought(command, given, limit_s), b""
         rc, lines, line = await self._run(f"{command}\n".encode() + given, limit_s)
         printed = [line] if lines == 1 else await self._printed(lines)
@@ -167,9 +167,9 @@ class SerialLine:
         packed = gzip.compress(given, mtime=0) if self._unpacks else given
         if len(packed) < len(given):
             given, unpack = packed, "gunzip -c"
-        for at in range(0, len(given), GIVEN_MAX):
+        for at in range(0, len(given), INPUT_BYTES_MAX):
             to = ">>" if at else ">"
-            piece = given[at : at + GIVEN_MAX]
+            piece = given[at : at + INPUT_BYTES_MAX]
             rc, _, _ = await self._run(f"cat {to}given\n".encode() + piece, limit_s)
             if rc:
                 return "echo no room for it; exit 1"
@@ -211,7 +211,7 @@ class SerialLine:
         if self._device is None:
             return
         await self.call(f"{LOUD if self.kernel_quiet else ':'}; cd /; rm -rf {self.place}")
-        await self._send(_line("q", 0, "-") * 5)
+        await self._send(_format_line("q", 0, "-") * 5)
         self.forget()
 
     async def _run(self, message: bytes, limit_s: float) -> tuple[int, int, bytes]:
@@ -226,12 +226,12 @@ class SerialLine:
         self._number += 1
         data = base64.b64encode(message).decode()
         parts = [data[i : i + self._part] for i in range(0, len(data), self._part)]
-        whole = _sum("\n".join(parts))
+        whole = _checksum("\n".join(parts))
         missing: list[int] = []
         sent = new = lost = 0
         while True:
             now = self._some([*missing, *range(new, len(parts))], parts)
-            await self._send(b"".join(_part(self._number, 10000 + i, parts[i]) for i in now))
+            await self._send(b"".join(_format_part(self._number, 10000 + i, parts[i]) for i in now))
             told = await self._ended(limit_s, len(parts), whole)
             if told[0] == "r":
                 self._part = min(PART_MAX, self._part * (1 if lost else 2))
@@ -304,7 +304,7 @@ class SerialLine:
         lacking = [i for i in window if i not in have]
         words = "all" if len(lacking) > FEW else f",{','.join(map(str, lacking))},"
         self._tag += 1
-        ask = _line("g", self._number, words, f"{first} {len(window)} {self._tag}")
+        ask = _format_line("g", self._number, words, f"{first} {len(window)} {self._tag}")
         await self._send(ask * (self._times if words != "all" else 1))
         heard = False
         while told := await self._answer(self._patience):
@@ -319,7 +319,7 @@ class SerialLine:
         """The answer to "r"; BoardLost if the board says nothing for so long."""
         self._tag += 1  # an answer to what was asked before is none to this
         width = NARROW if self._lossy else WIDE
-        ask = _line("r", self._number, str(parts), f"{width} {whole} {self._tag}")
+        ask = _format_line("r", self._number, str(parts), f"{width} {whole} {self._tag}")
         begun = heard = time.monotonic()
         patience = self._patience
         while (now := time.monotonic()) - heard < limit_s:
@@ -342,7 +342,7 @@ class SerialLine:
             while found := REPLY.search(self._heard):
                 self._heard = self._heard[found.end() :]
                 text = found[2].decode(errors="replace")
-                if _sum(text).encode() == found[1]:
+                if _checksum(text).encode() == found[1]:
                     return text.split(" ")
             if not await self._listen(until - time.monotonic()):
                 return []

@@ -11,14 +11,14 @@ import termios
 import threading
 from collections.abc import Callable
 
-from nandlab.base.printer import note
+from nandlab.base.printer import print_note
 from nandlab.board.qemu import QemuBoard
 
 GOODBYE = b"\nexit\n"
 """What ends a shell; Ctrl-D is lost if it comes before the shell does."""
 
 
-def fed() -> tuple[int, Callable[[], None]]:
+def feed_shell_input() -> tuple[int, Callable[[], None]]:
     """A pipe for what standard input gives, and then what ends a shell; and what begins to feed it.
 
     Not at once: what reaches the board before its state is restored is lost.
@@ -34,11 +34,11 @@ def fed() -> tuple[int, Callable[[], None]]:
     return read_end, threading.Thread(target=feed, daemon=True).start
 
 
-def interactive(board: QemuBoard) -> None:
+def run_interactive_shell(board: QemuBoard) -> None:
     """Joins the board's console to this terminal until either ends, then restores the terminal."""
-    note("leave with exit or Ctrl-A X; modprobe simnand adds a chip")
+    print_note("leave with exit or Ctrl-A X; modprobe simnand adds a chip")
     if not sys.stdin.isatty():
-        asyncio.run(board.shell(*fed()))
+        asyncio.run(board.shell(*feed_shell_input()))
         return
     before = termios.tcgetattr(sys.stdin)
     try:

@@ -36,7 +36,7 @@ MTD_KEYS = (
 comes first, so that a name with a newline makes another form."""
 MARK = "=== "
 TABLES = ("mtd", "mounts", "elsewhere", "filesystems", "swaps", "cmdline", "boot", "nodes", "end")
-LOOK = (
+PRINT_TABLES = (
     """n() { ls -lndL "$1" 2>/dev/null; }; t() { echo "=== $1"; cat "$2" 2>/dev/null; }; """
     r"""p() { printf '%s\n' "$1"; }; """
     """t mtd /proc/mtd; t mounts /proc/self/mountinfo; """
@@ -161,31 +161,34 @@ class Tables:
     """The partition of each UBI device, by numbers."""
 
 
-def read(text: str) -> Tables:
+def parse_tables(text: str) -> Tables:
     """What LOOK printed; Doubt if it is cut off or has another form."""
-    sections = _sections(text)
-    mounts, elsewhere = (mounted(sections[name]) for name in ("mounts", "elsewhere"))
+    sections = _split_sections(text)
+    mounts, elsewhere = (parse_mounts(sections[name]) for name in ("mounts", "elsewhere"))
     if not mounts or not set(mounts) <= set(elsewhere):
         raise Doubt("the mounts of all processes did not come whole: has the board cat and sort?")
     return Tables(
-        mtds=table(sections["mtd"]),
+        mtds=parse_mtd_table(sections["mtd"]),
         sysfs={
-            int(number): _values(section, MTD_KEYS)
-            for number, section in _below(sections, r"/sys/class/mtd/mtd(\d+)")
+            int(number): _parse_values(section, MTD_KEYS)
+            for number, section in _group_sections(sections, r"/sys/class/mtd/mtd(\d+)")
         },
         mounts=mounts,
         elsewhere=elsewhere,
-        nodev=_nodev(sections["filesystems"]),
-        swaps=_swaps(sections["swaps"]),
+        nodev=_parse_nodev(sections["filesystems"]),
+        swaps=_parse_swaps(sections["swaps"]),
         cmdline=sections["cmdline"],
         boot=sections["boot"].strip(),
-        nodes=_nodes(sections["nodes"]),
-        blocks=_blocks(_below(sections, r"/sys/class/block/(\S+)")),
-        ubi={int(n): _number(s) for n, s in _below(sections, r"/sys/class/ubi/ubi(\d+)")},
+        nodes=_parse_nodes(sections["nodes"]),
+        blocks=_parse_blocks(_group_sections(sections, r"/sys/class/block/(\S+)")),
+        ubi={
+            int(n): _parse_number(s)
+            for n, s in _group_sections(sections, r"/sys/class/ubi/ubi(\d+)")
+        },
     )
 
 
-def _sections(text: str) -> dict[str, str]:
+def _split_sections(text: str) -> dict[str, str]:
     """What LOOK printed, by the words after MARK; Doubt if it is cut off."""
     parts = re.split(rf"^{MARK}(.*)\n", text + "\n", flags=re.MULTILINE)
     sections = dict(zip(parts[1::2], parts[2::2], strict=True))
@@ -194,13 +197,13 @@ def _sections(text: str) -> dict[str, str]:
     return sections
 
 
-def _below(sections: Mapping[str, str], header: str) -> Iterable[tuple[str, str]]:
+def _group_sections(sections: Mapping[str, str], header: str) -> Iterable[tuple[str, str]]:
     """The sections of a kind: what their headers differ in, and what they have."""
     matches = ((re.fullmatch(header, name), section) for name, section in sections.items())
     return [(match[1], section) for match, section in matches if match]
 
 
-def table(text: str) -> list[Mtd]:
+def parse_mtd_table(text: str) -> list[Mtd]:
     """The partitions of /proc/mtd; Doubt for a line that is none.
 
     A name stands between the first and the last quote of its line, whatever it has.
@@ -217,30 +220,30 @@ def table(text: str) -> list[Mtd]:
     return mtds
 
 
-def mounted(text: str) -> list[Mount]:
+def parse_mounts(text: str) -> list[Mount]:
     """The mounts of mountinfo; Doubt for a line that is none."""
     mounts = []
     for line in filter(None, text.split("\n")):
         if (match := MOUNT_LINE.fullmatch(line)) is None:
             raise Doubt(f"mountinfo has a line that is no mount: {line!r}")
         device = Device(int(match["major"]), int(match["minor"]))
-        place, source = _plain(match["place"]), _plain(match["source"])
+        place, source = _unescape_name(match["place"]), _unescape_name(match["source"])
         mounts.append(Mount(int(match["id"]), device, place, match["type"], source))
     return mounts
 
 
-def _plain(name: str) -> str:
+def _unescape_name(name: str) -> str:
     """A name without /proc's escapes."""
     return PATH_ESCAPE.sub(lambda octal: chr(int(octal[1], 8)), name)
 
 
-def _nodev(text: str) -> frozenset[str]:
+def _parse_nodev(text: str) -> frozenset[str]:
     """The file systems of /proc/filesystems that need no block device."""
     words = [line.split("\t") for line in text.split("\n") if line]
     return frozenset(pair[1] for pair in words if len(pair) == len("kv") and pair[0] == "nodev")
 
 
-def _swaps(text: str) -> list[Swap]:
+def _parse_swaps(text: str) -> list[Swap]:
     """The lines of /proc/swaps after its head; a kernel without swap has no such file."""
     matches = [(SWAP_LINE.fullmatch(line), line) for line in text.split("\n")[1:] if line]
     if wrong := next((line for match, line in matches if match is None), None):
@@ -248,17 +251,17 @@ def _swaps(text: str) -> list[Swap]:
     return [Swap(match[1], match[2]) for match, _ in matches if match]
 
 
-def _nodes(text: str) -> dict[str, Node]:
+def _parse_nodes(text: str) -> dict[str, Node]:
     """What each path is: pairs of lines."""
     lines = text.removesuffix("\n").split("\n")
     if lines == [""]:
         return {}
     if len(lines) % 2:
         raise Doubt("the board's tables did not come whole: paths")
-    return {path: node(line) for path, line in zip(lines[::2], lines[1::2], strict=True)}
+    return {path: parse_node(line) for path, line in zip(lines[::2], lines[1::2], strict=True)}
 
 
-def node(line: str) -> Node:
+def parse_node(line: str) -> Node:
     """What a path is, by the line of ``ls -ln``."""
     if match := NODE_LINE.fullmatch(line):
         return Node(match[1], Device(int(match[2]), int(match[3])))
@@ -267,7 +270,7 @@ def node(line: str) -> Node:
     return Node(FILE_KIND if line[:1] == FILE_KIND else "")
 
 
-def _values(section: str, keys: tuple[str, ...]) -> dict[str, str]:
+def _parse_values(section: str, keys: tuple[str, ...]) -> dict[str, str]:
     """The lines KEY=VALUE of a section; Doubt unless these keys are there, in their order."""
     pairs = [line.partition("=") for line in section.removesuffix("\n").split("\n")]
     if tuple(pair[0] for pair in pairs) != keys:
@@ -275,11 +278,11 @@ def _values(section: str, keys: tuple[str, ...]) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
-def _blocks(sections: Iterable[tuple[str, str]]) -> dict[str, BlockDevice]:
+def _parse_blocks(sections: Iterable[tuple[str, str]]) -> dict[str, BlockDevice]:
     """The block devices; Doubt if two have one number."""
     blocks = {}
     for name, section in sections:
-        values = _values(section, DEVICE_KEYS)
+        values = _parse_values(section, DEVICE_KEYS)
         major, _, minor = values["dev"].partition(":")
         if not (major.isdigit() and minor.isdigit()) or not values["path"]:
             raise Doubt(f"sysfs does not tell where the block device {name} is")
@@ -287,23 +290,23 @@ def _blocks(sections: Iterable[tuple[str, str]]) -> dict[str, BlockDevice]:
             name,
             Device(int(major), int(minor)),
             values["path"],
-            _names(values["slaves"]),
-            _names(values["holders"]),
+            _list_names(values["slaves"]),
+            _list_names(values["holders"]),
             values["file"],
-            node(values["node"]),
+            parse_node(values["node"]),
         )
     if len({block.device for block in blocks.values()}) < len(blocks):
         raise Doubt("sysfs has two block devices of one number")
     return blocks
 
 
-def _names(paths: str) -> tuple[str, ...]:
+def _list_names(paths: str) -> tuple[str, ...]:
     """The last parts of paths; a pattern that nothing matched is left out."""
     names = (path.rpartition("/")[2] for path in paths.split())
     return tuple(name for name in names if name != "*")
 
 
-def _number(section: str) -> int:
+def _parse_number(section: str) -> int:
     """A section that is one number."""
     if not section.strip().isdigit():
         raise Doubt(f"sysfs does not tell which partition UBI has: {section.strip()!r}")

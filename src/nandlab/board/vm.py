@@ -19,12 +19,12 @@ from typing import Any
 from qemu.qmp import EventListener, QMPClient, QMPError
 
 from nandlab.base.errors import NandlabError
-from nandlab.base.scratch import PREFIX, scratch
+from nandlab.base.scratch import PREFIX, make_scratch_folder
 from nandlab.board.cargo import Store
+from nandlab.board.hostmemory import MemoryCurve, read_resident_bytes
 from nandlab.board.job import BoardLost, ChannelReader
-from nandlab.board.machine import HERE, SAVES, STATE, Machine
+from nandlab.board.machine import SAVES, STATE, WORK_FOLDER, Machine
 from nandlab.board.ram import OUT_OF_MEMORY
-from nandlab.board.resident import Curve, resident
 
 CHANNEL_POLL_S = 0.2
 ANSWER_S = 30
@@ -32,7 +32,7 @@ ANSWER_S = 30
 SOCKET_FOLDER_MAX = 107 - len(f"/{PREFIX}12345678/qmp")
 """The longest folder that a scratch folder with the monitor's socket may be in: a socket's path has
 107 bytes at most."""
-NOTHING: Mapping[int, bytes] = MappingProxyType({})
+NO_CONTENTS: Mapping[int, bytes] = MappingProxyType({})
 
 
 class Vm:
@@ -46,7 +46,7 @@ class Vm:
         self.process = process
         self.qmp = qmp
         self.reader = ChannelReader()
-        self.memory = Curve()
+        self.memory = MemoryCurve()
         """Of the host, that the process holds while it is waited for."""
         self.before: tuple[bytes, bytes] = (b"", b"")
         """Console and channel from before the state that it was restored from."""
@@ -57,12 +57,12 @@ class Vm:
     @property
     def console(self) -> bytes:
         """What the board has said on its console."""
-        return self.before[0] + _content(self.folder / "console")
+        return self.before[0] + _read_if_there(self.folder / "console")
 
     @property
     def channel(self) -> bytes:
         """What the board has said on its status channel."""
-        return self.before[1] + _content(self.folder / "channel")
+        return self.before[1] + _read_if_there(self.folder / "channel")
 
     def read_channel(self) -> None:
         """Feeds the reader what is new on the status channel."""
@@ -79,7 +79,7 @@ class Vm:
         """
         self.read_channel()
         console = self.console.decode(errors="replace").replace("\r", "").splitlines()
-        why = self.reader.trouble or reason or _why_gone(console)
+        why = self.reader.trouble or reason or _explain_end(console)
         failed = (s.step for s in self.reader.steps if not s.ok)
         step = next(failed, self.reader.running)
         if why == OUT_OF_MEMORY and step:
@@ -105,7 +105,7 @@ class Vm:
         """
         try:
             async with asyncio.timeout(limit_s):
-                await _first(self.doorbell(), self._follow())
+                await _await_first(self.doorbell(), self._follow())
         except TimeoutError:
             raise self.lost(f"the board gave no answer within {limit_s} s of host time") from None
         self.read_channel()
@@ -116,7 +116,7 @@ class Vm:
         Ends when the channel tells of trouble: the board may not stop by itself then.
         """
         while self.reader.trouble is None:
-            self.memory.add(resident(self.process.pid))
+            self.memory.add(read_resident_bytes(self.process.pid))
             await asyncio.sleep(CHANNEL_POLL_S)
             self.read_channel()
 
@@ -155,11 +155,11 @@ class Vm:
         await self.qmp.execute("migrate-set-capabilities", {"capabilities": [without]})
 
 
-def _content(path: Path) -> bytes:
+def _read_if_there(path: Path) -> bytes:
     return path.read_bytes() if path.exists() else b""
 
 
-def _why_gone(console: list[str]) -> str:
+def _explain_end(console: list[str]) -> str:
     text = "\n".join(console)
     if "System is deadlocked on memory" in text or "panic_on_oom" in text:
         return OUT_OF_MEMORY
@@ -169,17 +169,17 @@ def _why_gone(console: list[str]) -> str:
     return "the board stopped by itself"
 
 
-def _short() -> str | None:
+def _find_short_folder() -> str | None:
     """A folder for sockets; None: the usual one will do, since its path is not too long."""
     return "/tmp" if len(os.fsencode(tempfile.gettempdir())) > SOCKET_FOLDER_MAX else None
 
 
 @asynccontextmanager
-async def begun(
+async def start_vm(
     machine: Machine,
     state: Path | None = None,
     saves: Path | None = None,
-    carried: Mapping[int, bytes] = NOTHING,
+    carried: Mapping[int, bytes] = NO_CONTENTS,
     on_terminal: bool = False,
     keys: int | None = None,
 ) -> AsyncIterator[Vm]:
@@ -190,15 +190,15 @@ async def begun(
     QemuBoard.shell.
     """
     with (
-        scratch(_short()) as folder,
+        make_scratch_folder(_find_short_folder()) as folder,
         Store(machine.model) as store,
     ):
         for address, content in carried.items():
             store.put(address, content)
-        console = "mon:stdio" if on_terminal else f"file:{HERE / 'console'}"
+        console = "mon:stdio" if on_terminal else f"file:{WORK_FOLDER / 'console'}"
         serial = machine.serial(console)
         waits = [] if state is None else ["-incoming", "defer"]
-        see = {HERE: folder, STATE: state, SAVES: saves}
+        see = {WORK_FOLDER: folder, STATE: state, SAVES: saves}
         qmp = QMPClient("nandlab")
         await qmp.start_server(str(folder / "qmp"))
         process = await asyncio.create_subprocess_exec(
@@ -215,7 +215,7 @@ async def begun(
             await _accept(qmp, process, folder)
             yield Vm(folder, process, qmp, store)
         finally:
-            await _end(process, qmp)
+            await _end_process(process, qmp)
 
 
 async def _accept(qmp: QMPClient, process: asyncio.subprocess.Process, folder: Path) -> None:
@@ -232,7 +232,7 @@ async def _accept(qmp: QMPClient, process: asyncio.subprocess.Process, folder: P
     raise NandlabError(f"QEMU did not start: {said}")
 
 
-async def _end(process: asyncio.subprocess.Process, qmp: QMPClient) -> None:
+async def _end_process(process: asyncio.subprocess.Process, qmp: QMPClient) -> None:
     with contextlib.suppress(ProcessLookupError):
         process.kill()
     await process.wait()
@@ -240,7 +240,7 @@ async def _end(process: asyncio.subprocess.Process, qmp: QMPClient) -> None:
         await qmp.disconnect()
 
 
-async def _first(*waits: Coroutine[Any, Any, None]) -> None:
+async def _await_first(*waits: Coroutine[Any, Any, None]) -> None:
     """Waits until one coroutine ends, then cancels the others; raises what that one raised."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]
     try:

@@ -13,22 +13,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from nandlab.base.cache import entry
-from nandlab.base.digest import digest, file_digest, tree_digest
+from nandlab.base.cache import make_entry
+from nandlab.base.digest import digest_file, digest_tree, digest_value
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.kit.lock import Files
-from nandlab.kit.packages import place
+from nandlab.kit.packages import package_path
 
-INSIDE = "fs/yaffs2"
+CORE_FOLDER = "fs/yaffs2"
 """Where the core is in the package's source."""
 FILES = "yaffs_*.[ch]"
 """The core's files; the build takes no others of a folder."""
-MARK = "yaffs_guts.c"
+MAIN_FILE = "yaffs_guts.c"
 """The core's main file: a folder without it does not hold the core."""
 
 
 @dataclass(frozen=True)
-class Core:
+class Yaffs2Core:
     """Sources of the core, and where they come from."""
 
     folder: Path
@@ -41,13 +41,13 @@ class Core:
     @cached_property
     def _sha256(self) -> str:
         """Of its files, which are the cache's; each trial asks for it several times."""
-        return digest(tree_digest(self.folder))
+        return digest_value(digest_tree(self.folder))
 
 
-def core(source: Files, given: Path | None = None) -> Core:
+def prepare_core(source: Files, given: Path | None = None) -> Yaffs2Core:
     """The core from a user's folder, or from the files of Debian's source package."""
     if given is not None:
-        return _given(given)
+        return _copy_core(given)
     archive = next((name for name in source if ".orig.tar." in name), None)
     dsc = next((name for name in source if name.endswith(".dsc")), None)
     if archive is None or dsc is None:
@@ -55,19 +55,20 @@ def core(source: Files, given: Path | None = None) -> Core:
 
     def make(work: Path) -> None:
         (work / "core").mkdir()
-        _unpack(place(source[archive]), work / "core")
+        _unpack_core(package_path(source[archive]), work / "core")
 
-    inputs = {"archive": source[archive], "inside": INSIDE, "form": 1}
+    inputs = {"archive": source[archive], "inside": CORE_FOLDER, "form": 1}
     name, _, version = dsc.removesuffix(".dsc").partition("_")
-    return Core(entry("yaffs2", inputs, make) / "core", f"{name} {version}")
+    return Yaffs2Core(make_entry("yaffs2", inputs, make) / "core", f"{name} {version}")
 
 
-def _given(folder: Path) -> Core:
+def _copy_core(folder: Path) -> Yaffs2Core:
     """Copies the core's files from the user's folder to the cache, for the build."""
-    where = next((d for d in (folder, folder / "core") if (d / MARK).is_file()), None)
+    where = next((d for d in (folder, folder / "core") if (d / MAIN_FILE).is_file()), None)
     if where is None:
         raise UsageError(
-            f"--yaffs2-source {folder}: no {MARK} there, nor in its core/; name the folder of the "
+            f"--yaffs2-source {folder}: no {MAIN_FILE} there, nor in its core/; name the folder "
+            f"of the "
             "YAFFS2 core's sources"
         )
     files = sorted(where.glob(FILES))
@@ -77,19 +78,19 @@ def _given(folder: Path) -> Core:
         for file in files:
             shutil.copy(file, work / "core")
 
-    inputs = {"files": {f.name: file_digest(f) for f in files}}
-    return Core(entry("yaffs2", inputs, make) / "core", "--yaffs2-source")
+    inputs = {"files": {f.name: digest_file(f) for f in files}}
+    return Yaffs2Core(make_entry("yaffs2", inputs, make) / "core", "--yaffs2-source")
 
 
-def _unpack(archive: Path, folder: Path) -> None:
+def _unpack_core(archive: Path, folder: Path) -> None:
     """Unpacks the core's files, and nothing else of the archive."""
     with tarfile.open(archive) as tar:
         for member in tar:
             path = Path(*Path(member.name).parts[1:])
-            if path.parent != Path(INSIDE) or not path.match(FILES):
+            if path.parent != Path(CORE_FOLDER) or not path.match(FILES):
                 continue
             content = tar.extractfile(member)
             if content is not None:
                 (folder / path.name).write_bytes(content.read())
-    if not (folder / MARK).exists():
-        raise NandlabError(f"{archive.name} has no {INSIDE}/{MARK}")
+    if not (folder / MAIN_FILE).exists():
+        raise NandlabError(f"{archive.name} has no {CORE_FOLDER}/{MAIN_FILE}")

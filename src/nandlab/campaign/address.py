@@ -18,15 +18,15 @@ from pydantic import Field
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
 from nandlab.base.strings import Line
-from nandlab.catalog.files import validate
-from nandlab.catalog.noun import Strict
+from nandlab.catalog.files import validate_data
+from nandlab.catalog.noun import StrictModel
 
 ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.%]+\]|[\w.-]+):(\d{1,5})")
 LOCAL = re.compile(r"local:([1-9]\d{0,3})")
 FORMS = "give local:N, tcp://HOST:PORT, or a campaign's file (docs/campaigns.md)"
 
 
-class Certificates(Strict):
+class TlsCertificates(StrictModel):
     """The files of one side of TLS, relative to the campaign's file."""
 
     ca: Path = Field(
@@ -36,40 +36,40 @@ class Certificates(Strict):
     key: Path = Field(strict=False, description="its key, PEM")
 
 
-class CampaignFile(Strict):
+class CampaignFile(StrictModel):
     """A campaign's file: which scheduler, and how it is to be believed."""
 
     scheduler: Line
-    tls: Certificates | None = None
+    tls: TlsCertificates | None = None
 
 
 @dataclass(frozen=True)
-class Address:
+class CampaignAddress:
     """Where a campaign runs. Either ``processes`` or ``scheduler`` is given."""
 
     processes: int = 0
     scheduler: str = ""
-    tls: Certificates | None = None
+    tls: TlsCertificates | None = None
 
 
-def read(words: str, *, insecure: bool = False) -> Address:
+def parse_address(words: str, *, insecure: bool = False) -> CampaignAddress:
     """Reads what ``--on`` is given; UsageError tells why trials will not be sent there."""
     if found := LOCAL.fullmatch(words):
-        return Address(processes=int(found[1]))
+        return CampaignAddress(processes=int(found[1]))
     if words.endswith(".toml"):
-        return _from_file(Path(words), insecure)
-    return _checked(words, None, f"--on {words}", insecure)
+        return _read_campaign_file(Path(words), insecure)
+    return _parse_scheduler(words, None, f"--on {words}", insecure)
 
 
-def _from_file(path: Path, insecure: bool) -> Address:
-    told = validate(read_toml(path), CampaignFile, str(path))
-    tls = told.tls and Certificates(**{k: path.parent / v for k, v in told.tls})
+def _read_campaign_file(path: Path, insecure: bool) -> CampaignAddress:
+    told = validate_data(read_toml(path), CampaignFile, str(path))
+    tls = told.tls and TlsCertificates(**{k: path.parent / v for k, v in told.tls})
     if tls is not None:
-        _refuse_no_certificates(tls, path)
-    return _checked(told.scheduler, tls, f"{path}: scheduler", insecure)
+        _refuse_bad_certificates(tls, path)
+    return _parse_scheduler(told.scheduler, tls, f"{path}: scheduler", insecure)
 
 
-def _refuse_no_certificates(tls: Certificates, path: Path) -> None:
+def _refuse_bad_certificates(tls: TlsCertificates, path: Path) -> None:
     """UsageError if TLS cannot begin with these files; who answers tells if they are believed."""
     for what, file in tls:
         if not file.is_file():
@@ -78,22 +78,26 @@ def _refuse_no_certificates(tls: Certificates, path: Path) -> None:
     try:
         context.load_verify_locations(tls.ca)
     except (ssl.SSLError, OSError) as e:
-        raise UsageError(f"{path}: tls.ca: {tls.ca}: no certificate in PEM: {_why(e)}") from None
+        raise UsageError(
+            f"{path}: tls.ca: {tls.ca}: no certificate in PEM: {_format_ssl_error(e)}"
+        ) from None
     try:
         context.load_cert_chain(tls.cert, tls.key, password="")
     except (ssl.SSLError, OSError) as e:
         raise UsageError(
             f"{path}: tls.cert and tls.key: {tls.cert} and {tls.key} are no certificate with its "
-            f"key, in PEM and without a password: {_why(e)}"
+            f"key, in PEM and without a password: {_format_ssl_error(e)}"
         ) from None
 
 
-def _why(error: OSError) -> str:
+def _format_ssl_error(error: OSError) -> str:
     """What OpenSSL says, without the place in Python's source."""
     return re.sub(r" \(_ssl\.c:\d+\)", "", error.strerror or str(error))
 
 
-def _checked(address: str, tls: Certificates | None, where: str, insecure: bool) -> Address:
+def _parse_scheduler(
+    address: str, tls: TlsCertificates | None, where: str, insecure: bool
+) -> CampaignAddress:
     found = ADDRESS.fullmatch(address)
     if not found or not 0 < int(found[3]) < 65536:
         raise UsageError(f"{where}: no address of a scheduler: {FORMS}")
@@ -101,15 +105,15 @@ def _checked(address: str, tls: Certificates | None, where: str, insecure: bool)
     if (kind == "tls") != (tls is not None):
         wants = "names certificates: its scheduler is tls://" if tls else "needs certificates"
         raise UsageError(f"{where}: {address} {wants}: name them in a campaign's file, under [tls]")
-    if kind == "tcp" and not insecure and not _loopback(host):
+    if kind == "tcp" and not insecure and not _is_loopback(host):
         raise UsageError(
             f"{where}: whoever reaches {address} can run programs on its workers: use tls:// and "
             "certificates, or say --insecure"
         )
-    return Address(scheduler=address, tls=tls)
+    return CampaignAddress(scheduler=address, tls=tls)
 
 
-def _loopback(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -13,28 +13,28 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from nandlab.base.digest import bytes_digest, digest, tree_digest
+from nandlab.base.digest import digest_bytes, digest_tree, digest_value
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import Digest, FreeText, Line, PackageSets, StudyName, Word
 from nandlab.board.job import Board
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.noun import Strict
+from nandlab.catalog.noun import StrictModel
 from nandlab.kit.lock import Lock
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
 
-Brought = dict[str, bytes]
+ArtefactContents = dict[str, bytes]
 """Artefacts of trials, by SHA-256."""
 
 
 @cache
-def code() -> str:
+def hash_code() -> str:
     """A name for the very nandlab that this process has: its modules, byte for byte."""
-    files = tree_digest(Path(__file__).resolve().parents[1])
-    return digest({name: d for name, d in files.items() if name.endswith(".py")})[:12]
+    files = digest_tree(Path(__file__).resolve().parents[1])
+    return digest_value({name: d for name, d in files.items() if name.endswith(".py")})[:12]
 
 
-class BoardAsked(Strict):
+class BoardRequest(StrictModel):
     """The board that trials are to run on."""
 
     model: BoardModel
@@ -45,7 +45,7 @@ class BoardAsked(Strict):
     key: Line = Field(description="the state that its trials start from")
 
 
-class Asked(Strict):
+class TrialRequest(StrictModel):
     """A trial to be run."""
 
     spec: TrialSpec
@@ -62,16 +62,16 @@ class Asked(Strict):
         return self.spec
 
 
-class Batch(Strict):
+class TrialBatch(StrictModel):
     """Trials to be run by one worker, one after the other."""
 
     code: Digest = Field(description="the coordinator's code()")
     study: StudyName
-    board: BoardAsked
-    trials: list[Asked] = Field(min_length=1)
+    board: BoardRequest
+    trials: list[TrialRequest] = Field(min_length=1)
 
 
-class Answer(Strict):
+class WorkerAnswer(StrictModel):
     """What a worker says of a batch: results, or why it has none."""
 
     by: Line = Field(default="", description="the worker's address")
@@ -82,26 +82,30 @@ class Answer(Strict):
     )
 
 
-def batch(specs: Sequence[TrialSpec], keys: Sequence[str], study: str, board: BoardAsked) -> str:
+def make_batch(
+    specs: Sequence[TrialSpec], keys: Sequence[str], study: str, board: BoardRequest
+) -> str:
     """A batch as JSON; keys: one for each trial."""
-    trials = [Asked(spec=s, key=k, home=s.workload.home) for s, k in zip(specs, keys, strict=True)]
-    return Batch(code=code(), study=study, board=board, trials=trials).model_dump_json()
+    trials = [
+        TrialRequest(spec=s, key=k, home=s.workload.home) for s, k in zip(specs, keys, strict=True)
+    ]
+    return TrialBatch(code=hash_code(), study=study, board=board, trials=trials).model_dump_json()
 
 
-def read_answer(sent: object, ids: Sequence[str]) -> tuple[Answer, Brought]:
+def parse_answer(sent: object, ids: Sequence[str]) -> tuple[WorkerAnswer, ArtefactContents]:
     """What a worker sent of the trials with these ids; UsageError if it is no answer of theirs.
 
     Trials and artefacts name files. So a trial must be one that was asked for, and an artefact's
     name the digest of its content.
     """
     try:
-        text, brought = _parts(sent)
-        answer = Answer.model_validate_json(text)
+        text, brought = _split_answer(sent)
+        answer = WorkerAnswer.model_validate_json(text)
         if answer.trials and [trial.id for trial in answer.trials] != list(ids):
             raise ValueError("it has other trials")
         for artefact in (artefact for trial in answer.trials for artefact in trial.artefacts):
             content = brought.get(artefact.sha256)
-            if not isinstance(content, bytes) or bytes_digest(content) != artefact.sha256:
+            if not isinstance(content, bytes) or digest_bytes(content) != artefact.sha256:
                 raise ValueError("an artefact is not there, or its name is not its digest")
     except ValueError as e:
         mistake = f"{e.error_count()} mistakes" if isinstance(e, ValidationError) else str(e)
@@ -109,7 +113,7 @@ def read_answer(sent: object, ids: Sequence[str]) -> tuple[Answer, Brought]:
     return answer, brought
 
 
-def _parts(sent: object) -> tuple[str, Brought]:
+def _split_answer(sent: object) -> tuple[str, ArtefactContents]:
     match sent:
         case (str() as text, dict() as brought):
             return text, brought
@@ -117,8 +121,8 @@ def _parts(sent: object) -> tuple[str, Brought]:
             raise ValueError(f"it is {type(sent).__name__}, and not a text with artefacts")
 
 
-def asked(board: Board, model: BoardModel, lock: Lock) -> BoardAsked:
+def make_board_request(board: Board, model: BoardModel, lock: Lock) -> BoardRequest:
     """The board as a batch names it; lock: of what its trials' programs are built from besides."""
     identity = board.identity
     every = {name: dict(files) for name, files in {**identity.get("lock", {}), **lock}.items()}
-    return BoardAsked(model=model, accel=identity["accel"], lock=every, key=board.key)
+    return BoardRequest(model=model, accel=identity["accel"], lock=every, key=board.key)

@@ -21,29 +21,36 @@ from distributed import Client
 from distributed.client import FutureCancelledError
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.printer import note
+from nandlab.base.printer import print_note
 from nandlab.board.job import Board
 from nandlab.campaign import pickles
-from nandlab.campaign.batch import Answer, BoardAsked, Brought, asked, batch, read_answer
-from nandlab.campaign.worker import Bring, work
+from nandlab.campaign.batch import (
+    ArtefactContents,
+    BoardRequest,
+    WorkerAnswer,
+    make_batch,
+    make_board_request,
+    parse_answer,
+)
+from nandlab.campaign.worker import PackagePlugin, run_batch
 from nandlab.catalog.board import BoardModel
-from nandlab.kit.exchange import pack
+from nandlab.kit.exchange import pack_board
 from nandlab.kit.lock import Lock
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
-from nandlab.trial import one
-from nandlab.trial.run import Watcher, key
+from nandlab.trial import execution
+from nandlab.trial.runner import Watcher, hash_trial
 
 BATCH_MAX = 8
 """The most trials of a batch."""
 BATCH_S = 10
 """About how long a batch takes, at most: a worker that goes takes one with it, to be run again."""
-ROUNDS = 4
+BATCH_ROUNDS = 4
 """Batches that each worker could still be given of what waits, at least: so batches get smaller
 towards the end, and all workers end at about one time."""
-AHEAD = 2
+BATCHES_AHEAD = 2
 """Batches under way for each of the workers' threads: one that runs, and one that waits there."""
-GO_ON = "run again to go on: what has ended is kept"
+GO_ON_HINT = "run again to go on: what has ended is kept"
 PACE_S = 0.5
 """How often the workers are counted, at most."""
 
@@ -55,9 +62,9 @@ class Cluster:
         self,
         client: Client,
         board: Board,
-        asked: BoardAsked,
+        asked: BoardRequest,
         jobs: int,
-        work: Callable[[str], tuple[str, Brought]] = work,
+        work: Callable[[str], tuple[str, ArtefactContents]] = run_batch,
     ) -> None:
         """asked: the board as workers are told of it. work: what a worker does with a batch."""
         self.jobs = jobs
@@ -69,7 +76,7 @@ class Cluster:
         self._sent = False
         self._unfit: dict[str, str] = {}
         self._sources: dict[str, dict[str, Any]] = {}
-        self._took = Took()
+        self._took = TrialDurations()
 
     async def run(
         self,
@@ -93,13 +100,13 @@ class Cluster:
         try:
             while waiting or under_way:
                 threads = await self._threads()
-                while waiting and len(under_way) < AHEAD * threads:
+                while waiting and len(under_way) < BATCHES_AHEAD * threads:
                     fits = min(BATCH_MAX, self._took.within(BATCH_S))
-                    size = max(1, min(fits, len(waiting) // (ROUNDS * threads)))
+                    size = max(1, min(fits, len(waiting) // (BATCH_ROUNDS * threads)))
                     specs = [waiting.popleft() for _ in range(size)]
                     under_way.add(asyncio.create_task(one_batch(specs)))
                     await asyncio.sleep(0)  # it is sent before the next one is made
-                under_way = await _some_end(under_way)
+                under_way = await _wait_for_some(under_way)
         finally:
             for task in under_way:
                 task.cancel()
@@ -115,9 +122,9 @@ class Cluster:
             threads = sum(n for by, n in there.items() if by not in self._unfit)
             if not threads and self._unfit:
                 why = "; ".join(f"{by}: {why}" for by, why in self._unfit.items())
-                raise UsageError(f"no worker is left that can run the trials: {why}; {GO_ON}")
+                raise UsageError(f"no worker is left that can run the trials: {why}; {GO_ON_HINT}")
             if not threads and self._counted[1]:
-                note("no worker is there; waiting for one")
+                print_note("no worker is there; waiting for one")
             self._counted = now, threads
         return self._counted[1]
 
@@ -127,8 +134,8 @@ class Cluster:
         self, specs: Sequence[TrialSpec], study: str
     ) -> list[tuple[TrialSpec, Trial]]:
         """The results of a batch, from whichever worker can run it."""
-        keys = [key(spec, self._board) for spec in specs]
-        text = batch(specs, keys, study, self._asked)
+        keys = [hash_trial(spec, self._board) for spec in specs]
+        text = make_batch(specs, keys, study, self._asked)
         while True:
             sent = self._sent
             answer, brought = await self._answered(text, specs)
@@ -149,12 +156,14 @@ class Cluster:
     def _knowing(self, spec: TrialSpec, result: Trial) -> Trial:
         """A result with what its provenance names, which is worked out once for each content."""
         if not all(name in self._sources for name in result.provenance.values()):
-            whole = result.knowing(one.sources(spec, self._board))
+            whole = result.knowing(execution.collect_sources(spec, self._board))
             self._sources |= {whole.provenance[what]: told for what, told in whole.sources.items()}
             return whole
         return result.knowing({w: self._sources[name] for w, name in result.provenance.items()})
 
-    async def _answered(self, text: str, specs: Sequence[TrialSpec]) -> tuple[Answer, Brought]:
+    async def _answered(
+        self, text: str, specs: Sequence[TrialSpec]
+    ) -> tuple[WorkerAnswer, ArtefactContents]:
         """A worker's answer. Dask gives the batch to others while workers go, then KilledWorker.
 
         A connection that was lost and is back has dropped all that was under way: it is sent again.
@@ -172,8 +181,8 @@ class Cluster:
         except UsageError:
             raise
         except Exception as e:  # whatever a worker could not do, such as import nandlab
-            raise _no_answer(e, ids) from None
-        return read_answer(sent, ids)
+            raise _make_no_answer_error(e, ids) from None
+        return parse_answer(sent, ids)
 
     @asynccontextmanager
     async def _asking(self) -> AsyncIterator[None]:
@@ -188,31 +197,31 @@ class Cluster:
         except OSError:
             await self._back()
         except Exception as e:  # whatever a scheduler may answer
-            why = "{}: {}".format(*pickles.exception(e))
-            raise UsageError(f"the scheduler could not do it: {why}; {GO_ON}") from None
+            why = "{}: {}".format(*pickles.describe_exception(e))
+            raise UsageError(f"the scheduler could not do it: {why}; {GO_ON_HINT}") from None
 
     async def _back(self) -> None:
         """Waits until the client has its scheduler again; UsageError if that does not come back."""
         while self._client.status == "connecting":
             await asyncio.sleep(PACE_S / 5)
         if self._client.status != "running":
-            raise UsageError(f"the scheduler is gone; {GO_ON}")
+            raise UsageError(f"the scheduler is gone; {GO_ON_HINT}")
 
     async def _send_board(self) -> None:
         """Sends the board's packages to all workers, and to all that will come; once."""
         async with self._sending:
             if self._sent:
                 return
-            note("a worker lacks packages of the board: sending them")
+            print_note("a worker lacks packages of the board: sending them")
             with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
                 file = Path(scratch) / "board"
-                pack(self._asked.model, self._asked.lock, file)
-                board = Bring(file.read_bytes())
+                pack_board(self._asked.model, self._asked.lock, file)
+                board = PackagePlugin(file.read_bytes())
             async with self._asking():
                 await self._client.register_plugin(board)
                 self._sent = True
 
-    async def _let_go(self, answer: Answer) -> None:
+    async def _let_go(self, answer: WorkerAnswer) -> None:
         """Lets a worker go that cannot run the trials, and tells why, once.
 
         Dask may keep one that has results which are not fetched yet: it is asked again then.
@@ -222,12 +231,12 @@ class Cluster:
         else:
             why = answer.unfit or "it does not keep the board's packages in its cache"
             self._unfit[answer.by] = why
-            note(f"worker {answer.by} is let go: {why}")
+            print_note(f"worker {answer.by} is let go: {why}")
         async with self._asking():
             await self._client.retire_workers([answer.by], close_workers=True, remove=True)
 
 
-class Took:
+class TrialDurations:
     """How long the trials took so far."""
 
     def __init__(self) -> None:
@@ -245,19 +254,19 @@ class Took:
         return int(seconds * self._trials / max(self._seconds, 1e-3))
 
 
-def _no_answer(error: Exception, ids: Sequence[str]) -> UsageError:
+def _make_no_answer_error(error: Exception, ids: Sequence[str]) -> UsageError:
     """Why there is no answer for these trials."""
-    kind, why = pickles.exception(error)
+    kind, why = pickles.describe_exception(error)
     names = ", ".join(ids)
     if kind == "KilledWorker":
         return UsageError(
             f"worker after worker was lost with these trials: {names}; to see why, run them on "
             "one machine, by the same command without --on"
         )
-    return UsageError(f"a worker could not take these trials: {names}: {kind}: {why}; {GO_ON}")
+    return UsageError(f"a worker could not take these trials: {names}: {kind}: {why}; {GO_ON_HINT}")
 
 
-async def _some_end(tasks: set[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
+async def _wait_for_some(tasks: set[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
     """Waits until some tasks have ended, or the workers are to be counted; those still running."""
     if not tasks:
         await asyncio.sleep(PACE_S)
@@ -268,7 +277,7 @@ async def _some_end(tasks: set[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
     return left
 
 
-async def engine(client: Client, board: Board, model: BoardModel, packages: Lock) -> Cluster:
+async def make_engine(client: Client, board: Board, model: BoardModel, packages: Lock) -> Cluster:
     """The engine on a client's workers; packages: sets that programs need beside the board's."""
     jobs = sum((await client.nthreads()).values())
-    return Cluster(client, board, asked(board, model, packages), max(1, jobs))
+    return Cluster(client, board, make_board_request(board, model, packages), max(1, jobs))

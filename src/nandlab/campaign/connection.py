@@ -17,13 +17,13 @@ import dask
 from distributed import Client, LocalCluster, Security
 
 from nandlab.base.errors import UsageError
-from nandlab.base.printer import note
-from nandlab.base.scratch import scratch
+from nandlab.base.printer import print_note
+from nandlab.base.scratch import make_scratch_folder
 from nandlab.campaign import pickles
-from nandlab.campaign.address import Address
+from nandlab.campaign.address import CampaignAddress
 
 CONNECT_S = 10
-QUIET = {
+DASK_SETTINGS = {
     "distributed.admin.low-level-log-length": 10,
     "distributed.admin.system-monitor.interval": "5s",
     "distributed.admin.tick.interval": "500ms",
@@ -38,11 +38,11 @@ NO_PAGES: dict[str, list[str]] = {
 }
 """Scheduler and workers have a port for HTTP in any case. It knows no certificates, so it has no
 pages: not the state of the run, nor a proxy to other ports."""
-NEVER = logging.CRITICAL + 1
-BELIEVED = "with TLS, both sides must have certificates of one authority that have not expired"
+LOG_LEVEL_OFF = logging.CRITICAL + 1
+TLS_HINT = "with TLS, both sides must have certificates of one authority that have not expired"
 
 
-class Listener(Client):
+class ClosingClient(Client):
     """Dask's client, which closes when it cannot read what the scheduler sends.
 
     Dask's own would stay deaf, and all that is under way would never end.
@@ -52,34 +52,44 @@ class Listener(Client):
         try:
             await super()._handle_report()
         except Exception as e:  # whatever a scheduler may send
-            note("the scheduler sent what cannot be read: {}: {}".format(*pickles.exception(e)))
+            print_note(
+                "the scheduler sent what cannot be read: {}: {}".format(
+                    *pickles.describe_exception(e)
+                )
+            )
             await self._close()
 
 
 @asynccontextmanager
-async def connected(address: Address) -> AsyncIterator[Client]:
+async def open_client(address: CampaignAddress) -> AsyncIterator[Client]:
     """A client of the scheduler there; for ``local:N`` one with N processes is begun, and ended.
 
     UsageError if no scheduler answers.
     """
-    logging.getLogger("distributed").setLevel(NEVER)
-    dask.config.set(QUIET)
+    logging.getLogger("distributed").setLevel(LOG_LEVEL_OFF)
+    dask.config.set(DASK_SETTINGS)
     if address.processes:
-        async with _begun(address.processes) as cluster, _listening(cluster) as client:
+        async with (
+            _start_local_cluster(address.processes) as cluster,
+            _open_safe_client(cluster) as client,
+        ):
             yield client
         return
-    async with _listening(address.scheduler, security=_security(address)) as client:
-        note(f"dashboard, if the scheduler has one: {client.dashboard_link}")
+    async with _open_safe_client(address.scheduler, security=_make_security(address)) as client:
+        print_note(f"dashboard, if the scheduler has one: {client.dashboard_link}")
         yield client
 
 
 @asynccontextmanager
-async def _begun(processes: int) -> AsyncIterator[LocalCluster]:
+async def _start_local_cluster(processes: int) -> AsyncIterator[LocalCluster]:
     """A scheduler in this process with workers beside it, for nobody but who begins it.
 
     Dask puts its folder first among those that Python imports from: it is one of our own.
     """
-    with scratch() as folder, dask.config.set({**NO_PAGES, "temporary-directory": str(folder)}):
+    with (
+        make_scratch_folder() as folder,
+        dask.config.set({**NO_PAGES, "temporary-directory": str(folder)}),
+    ):
         async with LocalCluster(
             n_workers=processes,
             threads_per_worker=1,
@@ -93,11 +103,11 @@ async def _begun(processes: int) -> AsyncIterator[LocalCluster]:
 
 
 @asynccontextmanager
-async def _listening(there: LocalCluster | str, **how: Any) -> AsyncIterator[Client]:
+async def _open_safe_client(there: LocalCluster | str, **how: Any) -> AsyncIterator[Client]:
     """A client that unpickles nothing and shows nothing of what workers print."""
-    with pickles.refused():
+    with pickles.refuse_pickles():
         try:
-            client = await Listener(  # type: ignore[no-untyped-call] # it inherits Dask's __init__
+            client = await ClosingClient(  # type: ignore[no-untyped-call] # it inherits Dask's __init__
                 there,
                 asynchronous=True,
                 timeout=CONNECT_S,
@@ -107,7 +117,7 @@ async def _listening(there: LocalCluster | str, **how: Any) -> AsyncIterator[Cli
             )
         except (OSError, ValueError, TypeError) as e:
             why = " ".join(str(e).split()) or "it ended the connection"
-            hint = f"; {BELIEVED}" if how.get("security") else ""
+            hint = f"; {TLS_HINT}" if how.get("security") else ""
             raise UsageError(f"{there}: no scheduler of Dask answers: {why}{hint}") from None
         for topic in ("print", "warn"):
             client.unsubscribe_topic(topic)
@@ -115,7 +125,7 @@ async def _listening(there: LocalCluster | str, **how: Any) -> AsyncIterator[Cli
             yield client
 
 
-def _security(address: Address) -> Security | None:
+def _make_security(address: CampaignAddress) -> Security | None:
     if address.tls is None:
         return None
     return Security(

@@ -27,17 +27,17 @@ TEXT_MAX = 300
 _guarded: ContextVar[bool] = ContextVar("guarded", default=False)
 
 
-class Refused(TypeError):
+class PickleRefused(TypeError):
     """A pickle asked for a name. Dask goes on after a TypeError where it reads an exception."""
 
 
 @contextmanager
-def refused() -> Iterator[None]:
+def refuse_pickles() -> Iterator[None]:
     """Here, and in tasks that are begun here, no pickle gets a name.
 
     Tasks begun before are not concerned, such as those of a scheduler in the same process.
     """
-    _listen()
+    _add_audit_hook()
     before = _guarded.set(True)
     try:
         yield
@@ -46,17 +46,19 @@ def refused() -> Iterator[None]:
 
 
 @cache
-def _listen() -> None:
+def _add_audit_hook() -> None:
     """Hears of names from now on, once for a process: an audit hook stays."""
-    sys.addaudithook(_refuse)
+    sys.addaudithook(_audit_name)
 
 
-def _refuse(event: str, names: tuple[Any, ...]) -> None:
+def _audit_name(event: str, names: tuple[Any, ...]) -> None:
     if event == "pickle.find_class" and _guarded.get() and names not in HARMLESS:
-        raise Refused(f"it names {'.'.join(map(str, names))}, and only texts and bytes are read")
+        raise PickleRefused(
+            f"it names {'.'.join(map(str, names))}, and only texts and bytes are read"
+        )
 
 
-class _Named:
+class _PickledName:
     """Stands for whatever a pickle names; called, it keeps what it is given, and does nothing."""
 
     given: tuple[Any, ...] = ()
@@ -68,12 +70,12 @@ class _Named:
         """An exception's further state: nothing of it is kept."""
 
 
-class _Reader(pickle.Unpickler):
+class _SafeUnpickler(pickle.Unpickler):
     def find_class(self, _: str, name: str) -> Any:
-        return type(name, (_Named,), {})
+        return type(name, (_PickledName,), {})
 
 
-def exception(error: Exception) -> tuple[str, str]:
+def describe_exception(error: Exception) -> tuple[str, str]:
     """An exception's class and its text in a line; of one that came as a pickle too, without code.
 
     Dask gives a pickle that it could not read as the one argument of an Exception.
@@ -83,13 +85,13 @@ def exception(error: Exception) -> tuple[str, str]:
         kind, text = type(error).__name__, str(error)
     else:
         try:
-            kind, text = _parts(_Reader(io.BytesIO(sent)).load())
+            kind, text = _split_exception(_SafeUnpickler(io.BytesIO(sent)).load())
         except Exception:  # whatever a pickle of a stranger may bring about
             kind, text = "Exception", "it cannot be read"
     return kind, "".join(text.splitlines()[:1])[:TEXT_MAX]
 
 
-def _parts(named: _Named) -> tuple[str, str]:
+def _split_exception(named: _PickledName) -> tuple[str, str]:
     """Class and text. Where tblib pickled it, the class is an argument, and its own are the next:
     in a tuple, or among attributes.
     """

@@ -19,76 +19,82 @@ from distributed import Worker, WorkerPlugin, get_worker
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import Board
 from nandlab.board.opening import open_board
-from nandlab.campaign.batch import Answer, Batch, BoardAsked, Brought, code
+from nandlab.campaign.batch import (
+    ArtefactContents,
+    BoardRequest,
+    TrialBatch,
+    WorkerAnswer,
+    hash_code,
+)
 from nandlab.kit import packages
 from nandlab.results.record import Trial
-from nandlab.trial import one
-from nandlab.trial.run import key
+from nandlab.trial import execution
+from nandlab.trial.runner import hash_trial
 
 
-class Lacking(Exception):
+class PackagesMissing(Exception):
     """The cache has not all packages of a board."""
 
 
-def work(text: str) -> tuple[str, Brought]:
+def run_batch(text: str) -> tuple[str, ArtefactContents]:
     """Runs a batch, given and answered as JSON (see batch.py); with what its trials left.
 
     Whatever keeps this worker from running trials is an answer, so that others can run them.
     """
     try:
-        answer, brought = _answered(_read(text))
-    except Lacking:
-        sent = get_worker().plugins.get(Bring.name)
-        why = sent.failed if isinstance(sent, Bring) else None
-        answer, brought = Answer(lacks=why is None, unfit=why), {}
+        answer, brought = _answer_batch(_parse_batch(text))
+    except PackagesMissing:
+        sent = get_worker().plugins.get(PackagePlugin.name)
+        why = sent.failed if isinstance(sent, PackagePlugin) else None
+        answer, brought = WorkerAnswer(lacks=why is None, unfit=why), {}
     except (NandlabError, OSError) as e:
-        answer, brought = Answer(unfit=_reason(e)), {}
+        answer, brought = WorkerAnswer(unfit=_format_reason(e)), {}
     told = answer.model_copy(update={"by": get_worker().address})
     return told.model_dump_json(), brought
 
 
-def _reason(error: NandlabError | OSError) -> str:
+def _format_reason(error: NandlabError | OSError) -> str:
     """What an error says, in one line."""
     return "; ".join(error.lines) if isinstance(error, NandlabError) else str(error)
 
 
-def _read(text: str) -> Batch:
+def _parse_batch(text: str) -> TrialBatch:
     """The batch; UsageError if another nandlab made it, whose words may differ."""
-    if (theirs := json.loads(text)["code"]) != code():
-        raise UsageError(f"it has another nandlab ({code()}, here {theirs}): install the same")
-    return Batch.model_validate_json(text)
+    if (theirs := json.loads(text)["code"]) != hash_code():
+        raise UsageError(f"it has another nandlab ({hash_code()}, here {theirs}): install the same")
+    return TrialBatch.model_validate_json(text)
 
 
-def _answered(batch: Batch) -> tuple[Answer, Brought]:
-    board = _board(batch.board.model_dump_json())
+def _answer_batch(batch: TrialBatch) -> tuple[WorkerAnswer, ArtefactContents]:
+    board = _prepare_board(batch.board.model_dump_json())
     if board.key != batch.board.key:
         raise UsageError(f"its board is another ({board.key}, here {batch.board.key})")
     results: list[Trial] = []
-    brought: Brought = {}
+    brought: ArtefactContents = {}
     for each in batch.trials:
         spec = each.read()
-        if key(spec, board) != each.key:
+        if hash_trial(spec, board) != each.key:
             raise UsageError(f"{spec.id} would be another there: a program or an image differs")
-        result = asyncio.run(one.run(spec, board, batch.study))
+        result = asyncio.run(execution.run_trial(spec, board, batch.study))
         brought.update(result.contents)
         results.append(result)
-    return Answer(trials=results), brought
+    return WorkerAnswer(trials=results), brought
 
 
 @cache
-def _board(asked: str) -> Board:
+def _prepare_board(asked: str) -> Board:
     """The board that a BoardAsked in JSON names, prepared once in a process.
 
     Lacking if the cache has not all of its packages. What raises is not kept: it is tried again.
     """
-    told = BoardAsked.model_validate_json(asked)
+    told = BoardRequest.model_validate_json(asked)
     needed = {sha256 for files in told.lock.values() for sha256 in files.values()}
-    if not all(map(packages.has, needed)):
-        raise Lacking
+    if not all(map(packages.has_package, needed)):
+        raise PackagesMissing
     return open_board(told.model, told.accel, locked=True, lock=told.lock)
 
 
-class Bring(WorkerPlugin):
+class PackagePlugin(WorkerPlugin):
     """Gives each worker a board file's packages, those that come later too."""
 
     name = "nandlab-board"
@@ -107,6 +113,6 @@ class Bring(WorkerPlugin):
             with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
                 file = Path(scratch) / "sent.board"
                 file.write_bytes(self.board)
-                packages.take_in(file)
+                packages.import_board_packages(file)
         except (NandlabError, OSError) as e:
-            self.failed = _reason(e)
+            self.failed = _format_reason(e)

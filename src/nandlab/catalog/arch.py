@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from nandlab.catalog.chip import MIB
 
-HOST = "amd64"
+HOST_ARCH = "amd64"
 """The architecture of the machines that boards are built and run on."""
 
 

@@ -19,11 +19,11 @@ from nandlab.base.strings import (
 )
 from nandlab.catalog.arch import ARCHS, Arch
 from nandlab.catalog.chip import MIB
-from nandlab.catalog.noun import Noun, Strict
+from nandlab.catalog.noun import Noun, StrictModel
 
-UNTESTED = "cryptomgr.notests"
+NO_CIPHER_TESTS = "cryptomgr.notests"
 """A word of the command line: the kernel leaves its tests of ciphers out, and needs less RAM."""
-BOOTS_WITH = {
+BOOT_MIB_MIN = {
     "bullseye": {"ram_mib": 84},
     "bookworm": {"ram_mib": 88, "available_mib": 17},
     "bookworm-backports": {"ram_mib": 74},
@@ -33,11 +33,11 @@ JOB_BYTES = 16 * MIB
 """Room for a job: its files and its programs."""
 FIRMWARE_BYTES = 2 * MIB
 """At the end of the memory, where firmware keeps the tables that it tells the kernel of."""
-TOLD = {"summary", "controller", "power"}
+UNSIMULATED_KEYS = {"summary", "controller", "power"}
 """Keys of a board that are only told: they change no nanosecond, and are not in its identity."""
 
 
-class Controller(Strict):
+class Controller(StrictModel):
     """What a page costs at the driver of a measured board: told beside figures, never simulated."""
 
     measured: Line = Field(min_length=1, description="the board that it was measured on")
@@ -58,11 +58,11 @@ class Controller(Strict):
         return self
 
 
-POWERS = ("cpu_active_mw", "cpu_idle_mw", "ram_mw", "ram_idle_mw")
+POWER_FIGURES = ("cpu_active_mw", "cpu_idle_mw", "ram_mw", "ram_idle_mw")
 """The figures of Power."""
 
 
-class Power(Strict):
+class Power(StrictModel):
     """What a board draws, mW: energies are worked out from it after a run, it changes no time.
 
     The board that is simulated is no ARM board: its figures are of the board that it stands for.
@@ -97,10 +97,10 @@ class Power(Strict):
 
     @model_validator(mode="after")
     def _has_its_sources(self) -> Power:
-        for key in (*POWERS, "flash_wait"):
+        for key in (*POWER_FIGURES, "flash_wait"):
             if getattr(self, key) is not None and key not in self.sources:
                 raise ValueError(f"{key}: no source: say under sources where it is from")
-        unknown = sorted(set(self.sources) - {*POWERS, "flash_wait", "above_idle"})
+        unknown = sorted(set(self.sources) - {*POWER_FIGURES, "flash_wait", "above_idle"})
         if unknown:
             raise ValueError(f"sources: no such figure: {', '.join(unknown)}")
         return self
@@ -215,14 +215,14 @@ class BoardModel(Noun):
                 raise ValueError(
                     f"{name} is {given}: no kernel for {self.arch} boots with less than {least}"
                 )
-        seen = BOOTS_WITH.get(self.release, {}) if self.arch == "amd64" else {}
+        seen = BOOT_MIB_MIN.get(self.release, {}) if self.arch == "amd64" else {}
         for name, least in seen.items():
             given = getattr(self, name)
-            if given is not None and given < least and UNTESTED not in self.cmdline:
+            if given is not None and given < least and NO_CIPHER_TESTS not in self.cmdline:
                 raise ValueError(
                     f"{name} is {given}: the kernel of {self.release} runs out of memory as it "
                     f"boots with less than {least}; raise it, or leave the kernel's tests of "
-                    f'ciphers out: cmdline = "{UNTESTED}"'
+                    f'ciphers out: cmdline = "{NO_CIPHER_TESTS}"'
                 )
         return self
 

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import Line, Lines, Word
-from nandlab.catalog.noun import Noun, Strict
+from nandlab.catalog.noun import Noun, StrictModel
 
 MIB = 1 << 20
 PAGE_MAX = 1 << 16
@@ -22,7 +22,7 @@ ID_BYTES_MAX = 8
 Byte = Annotated[int, Field(ge=0, le=255)]
 
 
-class Geometry(Strict):
+class Geometry(StrictModel):
     """Shape of a chip, in MTD's own words."""
 
     writesize: int = Field(ge=512, le=PAGE_MAX, description="bytes of a page, without its OOB")
@@ -47,7 +47,7 @@ ARRAY_TERMS = ("t_r", "t_prog", "t_bers")
 """The array's latencies, as keys of Timing without their endings."""
 
 
-class Timing(Strict):
+class Timing(StrictModel):
     """Latencies of a chip, ns: typical and maximum ones of the array, and the bus's cycles."""
 
     t_r_ns: int = Field(ge=0, le=LATENCY_MAX_NS, description="tR: array to page register, typical")
@@ -99,7 +99,7 @@ class Timing(Strict):
         return self
 
 
-class Ecc(Strict):
+class Ecc(StrictModel):
     """What the chip demands of its controller."""
 
     strength: int = Field(ge=0, description="bits to be corrected in a step")
@@ -120,7 +120,7 @@ OOB_TAKEN = 10
 """Bytes of a larger OOB that are not the ECC's: two of the bad-block mark, eight left free."""
 
 
-class Endurance(Strict):
+class Endurance(StrictModel):
     """How long blocks last."""
 
     pe_cycles: int = Field(
@@ -138,7 +138,7 @@ CURRENTS = ("read", "program", "erase")
 """What the chip works at, as keys of Energy without their endings."""
 
 
-class Energy(Strict):
+class Energy(StrictModel):
     """What the chip draws, typical and at most; null: not read in a data sheet."""
 
     supply_mv: int | None = Field(default=None, ge=1, description="supply that it is run at")
@@ -173,7 +173,7 @@ class Energy(Strict):
         return self
 
 
-class BadBlocks(Strict):
+class BadBlocks(StrictModel):
     """Blocks that leave the factory bad."""
 
     max_blocks: int | None = Field(

@@ -22,131 +22,135 @@ from pydantic import BaseModel, ValidationError
 
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
-from nandlab.base.nearest import nearest
+from nandlab.base.nearest import suggest_nearest
 from nandlab.base.paths import CATALOG
-from nandlab.base.strings import Word, fits
-from nandlab.catalog.mistakes import mistakes
+from nandlab.base.strings import Word, fits_type
+from nandlab.catalog.mistakes import list_mistakes
 from nandlab.catalog.noun import Noun
 
 M = TypeVar("M", bound=Noun)
 
 
-PROJECT = "catalog"
+PROJECT_FOLDER = "catalog"
 """The folder beside a study, or below the current one, that has a project's own nouns."""
-VARIABLE = "NANDLAB_CATALOG"
+CATALOG_VARIABLE = "NANDLAB_CATALOG"
 """The environment variable that names further folders, as PATH does."""
-_study: ContextVar[Path | None] = ContextVar("study", default=None)
-Kept = Mapping[tuple[str, str], dict[str, Any]]
+_study_folder: ContextVar[Path | None] = ContextVar("study", default=None)
+KeptNouns = Mapping[tuple[str, str], dict[str, Any]]
 """Entries that a run keeps, by kind and name."""
-_kept: ContextVar[Kept] = ContextVar("kept", default=MappingProxyType({}))
+_kept_nouns: ContextVar[KeptNouns] = ContextVar("kept", default=MappingProxyType({}))
 
 
 @contextmanager
-def beside(folder: Path) -> Iterator[None]:
+def use_project_beside(folder: Path) -> Iterator[None]:
     """Looks for the project's nouns beside a study in this folder, not in the current one."""
-    token = _study.set(folder)
+    token = _study_folder.set(folder)
     try:
         yield
     finally:
-        _study.reset(token)
+        _study_folder.reset(token)
 
 
 @contextmanager
-def keeping(entries: Kept) -> Iterator[None]:
+def use_kept_nouns(entries: KeptNouns) -> Iterator[None]:
     """Takes a project's own nouns from what a run keeps of them; shipped ones stay today's."""
-    token = _kept.set({**_kept.get(), **entries})
+    token = _kept_nouns.set({**_kept_nouns.get(), **entries})
     try:
         yield
     finally:
-        _kept.reset(token)
+        _kept_nouns.reset(token)
 
 
-def is_shipped(kind: str, name: str) -> bool:
+def is_shipped_noun(kind: str, name: str) -> bool:
     """Whether nandlab brings a noun of this name."""
-    return fits(Word, name) and (CATALOG / kind / f"{name}.toml").is_file()
+    return fits_type(Word, name) and (CATALOG / kind / f"{name}.toml").is_file()
 
 
-def is_kept(kind: str, name: str) -> bool:
+def is_kept_noun(kind: str, name: str) -> bool:
     """Whether a noun is a run's copy, which whoever sent the run has written."""
-    return (kind, name) in _kept.get() and not is_shipped(kind, name)
+    return (kind, name) in _kept_nouns.get() and not is_shipped_noun(kind, name)
 
 
-def folders() -> list[Path]:
+def list_catalog_folders() -> list[Path]:
     """Where nouns are looked for: the project's own, those of NANDLAB_CATALOG, the shipped."""
-    project = (_study.get() or Path()) / PROJECT
-    given = [Path(p) for p in os.environ.get(VARIABLE, "").split(os.pathsep) if p]
+    project = (_study_folder.get() or Path()) / PROJECT_FOLDER
+    given = [Path(p) for p in os.environ.get(CATALOG_VARIABLE, "").split(os.pathsep) if p]
     for folder in given:
         if not folder.is_dir():
-            raise UsageError(f"{VARIABLE}: {folder}: no such folder")
+            raise UsageError(f"{CATALOG_VARIABLE}: {folder}: no such folder")
     found = [*([project] if project.is_dir() else []), *given, CATALOG]
     return list(dict.fromkeys(folder.resolve() for folder in found))
 
 
-def place(kind: str, name: str) -> Path:
+def find_noun_file(kind: str, name: str) -> Path:
     """The file of a noun; UsageError if there is none, or one in two folders."""
-    named = folders() if fits(Word, name) else []
+    named = list_catalog_folders() if fits_type(Word, name) else []
     found = [p for f in named if (p := f / kind / f"{name}.toml").is_file()]
     if not found:
-        there = names(kind)
-        near = nearest(name, there)
+        there = list_noun_names(kind)
+        near = suggest_nearest(name, there)
         raise UsageError(f"no {name!r} in catalog/{kind}; there are: {', '.join(there)}{near}")
     if len(found) > 1:
         raise UsageError(f"{name!r} is in {' and in '.join(map(str, found))}: rename one")
     return found[0]
 
 
-def load(kind: str, name: str, model: type[M]) -> M:
+def load_noun(kind: str, name: str, model: type[M]) -> M:
     """The catalog's entry ``name`` of a kind ("boards", "chips", ...); UsageError if it is bad."""
-    return _of_run(kind, name, model) if is_kept(kind, name) else from_file(kind, name, model)
+    return (
+        _load_kept_noun(kind, name, model)
+        if is_kept_noun(kind, name)
+        else load_current_noun(kind, name, model)
+    )
 
 
-def _of_run(kind: str, name: str, model: type[M]) -> M:
+def _load_kept_noun(kind: str, name: str, model: type[M]) -> M:
     """A run's copy; what it names beside itself is looked for in the project here."""
-    told = _kept.get()[kind, name]
+    told = _kept_nouns.get()[kind, name]
     try:
         entry = model.model_validate_json(json.dumps(told))
     except ValidationError as e:
         where = f"the run's {name!r} of catalog/{kind}"
-        raise UsageError(*(f"{where}: {m}" for m in mistakes(e, model, told))) from None
-    entry._home = (_study.get() or Path()).resolve()
+        raise UsageError(*(f"{where}: {m}" for m in list_mistakes(e, model, told))) from None
+    entry._home = (_study_folder.get() or Path()).resolve()
     return entry
 
 
-def from_file(kind: str, name: str, model: type[M]) -> M:
+def load_current_noun(kind: str, name: str, model: type[M]) -> M:
     """The entry in a file of today, whatever a run keeps."""
-    path = place(kind, name)
-    entry = parse(path, model)
+    path = find_noun_file(kind, name)
+    entry = read_noun_file(path, model)
     if entry.name != name:
         raise UsageError(f"{path}: its name is {entry.name!r} but the file's is {name!r}")
     entry._home = path.parents[2]
     return entry
 
 
-def names(kind: str) -> list[str]:
+def list_noun_names(kind: str) -> list[str]:
     """The names of a kind's entries, sorted."""
-    there = {p.stem for folder in folders() for p in (folder / kind).glob("*.toml")}
-    return sorted(there | {name for of, name in _kept.get() if of == kind})
+    there = {p.stem for folder in list_catalog_folders() for p in (folder / kind).glob("*.toml")}
+    return sorted(there | {name for of, name in _kept_nouns.get() if of == kind})
 
 
-def whence(kind: str, name: str) -> str:
+def format_origin(kind: str, name: str) -> str:
     """For lists: where a noun is from, if it is not shipped; empty for a shipped one."""
-    if is_kept(kind, name):
+    if is_kept_noun(kind, name):
         return "(the run's)"
-    path = place(kind, name)
+    path = find_noun_file(kind, name)
     return "" if path.is_relative_to(CATALOG.resolve()) else f"({path})"
 
 
-def parse(path: Path, model: type[M]) -> M:
+def read_noun_file(path: Path, model: type[M]) -> M:
     """A TOML file as its model; UsageError lists every mistake with its place."""
-    return validate(read_toml(path), model, str(path))
+    return validate_data(read_toml(path), model, str(path))
 
 
 V = TypeVar("V", bound=BaseModel)
 
 
-def validate(data: Any, model: type[V], where: str) -> V:
+def validate_data(data: Any, model: type[V], where: str) -> V:
     """Data as a model; UsageError lists every mistake with its place."""
     try:
         return model.model_validate(data)
     except ValidationError as e:
-        raise UsageError(*(f"{where}: {m}" for m in mistakes(e, model, data))) from None
+        raise UsageError(*(f"{where}: {m}" for m in list_mistakes(e, model, data))) from None

@@ -19,11 +19,11 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field, model_validator
 
 from nandlab.base.errors import UsageError
-from nandlab.base.nearest import nearest
+from nandlab.base.nearest import suggest_nearest
 from nandlab.base.strings import Command, Empty, Line, Lines, Word
 from nandlab.catalog.imagetools import IMAGE_WORDS, ImageTools
-from nandlab.catalog.noun import Noun, Strict
-from nandlab.catalog.option import ChipBound, ChipNeed, Figure, KernelNeed, Option, Value
+from nandlab.catalog.noun import Noun, StrictModel
+from nandlab.catalog.option import ChipBound, ChipFigure, ChipNeed, KernelNeed, Option, OptionValue
 
 Difference = Literal[
     "hard_links", "symbolic_links", "modes", "case", "precise_times", "truncate_times",
@@ -36,7 +36,7 @@ Difference = Literal[
 BUILT_IN_WORDS = ("mtd", "mountpoint", "options")
 
 
-class Settle(Strict):
+class Settle(StrictModel):
     """How to know that the background work after a mount has ended."""
 
     quiet_ms: int = Field(ge=1, description="how long the chip must have done nothing, ms")
@@ -73,7 +73,7 @@ CAUSES: tuple[str, ...] = get_args(Cause)
 it is the cause of the flash operations inside."""
 Symbol = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.:]*$", max_length=63)]
 
-Keeps = Literal["synced", "nothing"]
+PowerCutPromise = Literal["synced", "nothing"]
 """What is there after a power cut; synced: what sync or fsync has returned from."""
 
 
@@ -82,10 +82,10 @@ Checksums = Literal["all", "tags", "none"]
 reads apart from the data, or nothing. By them it knows a page that the ECC cannot correct."""
 
 
-class Power(Strict):
+class Power(StrictModel):
     """What is promised of the data when the power goes; nobody's measurement."""
 
-    keeps: Keeps = Field(description="synced, or nothing")
+    keeps: PowerCutPromise = Field(description="synced, or nothing")
     promises: Lines = Field(
         min_length=1,
         description="in clauses: of what sync returned from, of the rest, and of the structure",
@@ -119,7 +119,7 @@ class Power(Strict):
     )
 
 
-class Wear(Strict):
+class Wear(StrictModel):
     """What a file system does as blocks wear out, as far as its end depends on it.
 
     Give one of spare, spare_per_1024 and kept.
@@ -173,7 +173,7 @@ class Wear(Strict):
         return math.ceil(each * chip_blocks / 1024)
 
 
-class Evened(Strict):
+class MomentAveraging(StrictModel):
     """Of a file system whose work hangs on the moment at which it begins: how many even it out."""
 
     moments: int = Field(ge=2, description="phase offsets that each seed was run at")
@@ -182,7 +182,7 @@ class Evened(Strict):
     )
 
 
-class Repriced(Strict):
+class RepricingAccuracy(StrictModel):
     """How far times that were foretold for other parts were off, once these were run."""
 
     off: float = Field(gt=0, lt=1, description="largest error of a total that was seen: a share")
@@ -190,12 +190,12 @@ class Repriced(Strict):
         min_length=1, description="in a clause: what it does otherwise on another part"
     )
     source: Lines = Field(description="where each of the errors is to be read")
-    evened: Evened | None = Field(
+    evened: MomentAveraging | None = Field(
         default=None, description="if more moments of a seed even its work out; absent: not tried"
     )
 
 
-class Names(Strict):
+class Names(StrictModel):
     """What a file system demands of names."""
 
     pattern: Line = Field(description="regular expression of the names that it can hold")
@@ -261,7 +261,7 @@ class FilesystemModel(Noun):
         default=None, ge=1, description="longest target of a symbolic link; absent: any"
     )
     wear: Wear | None = Field(default=None, description="absent: its end is not foretold")
-    repriced: Repriced | None = Field(
+    repriced: RepricingAccuracy | None = Field(
         default=None, description="absent: nobody ran what was foretold for another part"
     )
     unmodelled_reads: Lines = Field(
@@ -309,7 +309,7 @@ class FilesystemModel(Noun):
         tools = self.image
         if lost := tools.also.keys() - self.options.keys():
             raise ValueError(f"image.also: there is no option {min(lost)!r}")
-        known = {*known, *IMAGE_WORDS, *get_args(Figure), *tools.probe}
+        known = {*known, *IMAGE_WORDS, *get_args(ChipFigure), *tools.probe}
         also = [line for lines in tools.also.values() for line in lines]
         for command in (tools.prepare, tools.flash, *tools.make, *also, *tools.files.values()):
             used = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
@@ -325,7 +325,7 @@ class FilesystemModel(Noun):
         """
         wrong = [
             f"{where}: {self.name} has no option {key!r}; it has: {', '.join(self.options) or '-'}"
-            f"{nearest(key, self.options)}"
+            f"{suggest_nearest(key, self.options)}"
             for key in given
             if key not in self.options
         ]
@@ -346,7 +346,7 @@ class FilesystemModel(Noun):
                 f"`nandlab image make --fs {self.name} --set {key}={value} ...`"
             )
 
-    def _values(self, chosen: Mapping[str, str]) -> dict[str, Value]:
+    def _values(self, chosen: Mapping[str, str]) -> dict[str, OptionValue]:
         return {key: self.options[key].value(value) for key, value in chosen.items()}
 
     def changed(self, chosen: Mapping[str, str]) -> dict[str, str]:

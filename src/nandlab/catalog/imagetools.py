@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from nandlab.base.strings import Command, Line, Lines, PackageName, Word
-from nandlab.catalog.noun import Strict
+from nandlab.catalog.noun import StrictModel
 
 MTD_UTILS = "mtd-utils"
 IMAGE_WORDS = ("tree", "work", "out", "out_bytes")
@@ -18,7 +18,7 @@ Loss = Literal["root", "folder_times"]
 """root: owner, permissions and time of the top folder."""
 
 
-class ImageTools(Strict):
+class ImageTools(StrictModel):
     """How an image is made by tools of the host; without ``make`` the board writes the files."""
 
     package: PackageName = Field(

@@ -14,13 +14,13 @@ Scalar = bool | int | Annotated[float, Field(allow_inf_nan=False)] | Lines
 """What a parameter may be."""
 
 
-class Strict(BaseModel):
+class StrictModel(BaseModel):
     """Frozen, and refuses keys that it does not know, and texts where numbers belong."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-def identity(noun: BaseModel, *without: str) -> dict[str, Any]:
+def dump_identity(noun: BaseModel, *without: str) -> dict[str, Any]:
     """What a hash of a noun is of, as JSON: its fields that differ from their defaults.
 
     So a new field with a default moves the hash of no noun that does not use it. without: fields
@@ -29,7 +29,7 @@ def identity(noun: BaseModel, *without: str) -> dict[str, Any]:
     return noun.model_dump(mode="json", exclude_defaults=True, exclude=set(without))
 
 
-class Noun(Strict):
+class Noun(StrictModel):
     """What every catalog file has."""
 
     _home: Path | None = PrivateAttr(default=None)

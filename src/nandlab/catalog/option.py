@@ -16,9 +16,9 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from nandlab.base.strings import Command, Line, Lines, MountWords
-from nandlab.catalog.noun import Strict
+from nandlab.catalog.noun import StrictModel
 
-Figure = Literal[
+ChipFigure = Literal[
     "writesize", "oobsize", "erasesize", "nop", "in_order", "cell_bits", "partition_blocks",
     "partition_per_1024",
 ]  # fmt: skip
@@ -29,10 +29,10 @@ KernelNeed = Annotated[str, Field(pattern=r"^!?[A-Za-z0-9_]+$|^LINUX>=[0-9]+(\.[
 """A symbol that the kernel must have set, with ! must not; or the oldest version that will do."""
 
 
-class ChipBound(Strict):
+class ChipBound(StrictModel):
     """The chips of which one figure lies within bounds."""
 
-    figure: Figure = Field(
+    figure: ChipFigure = Field(
         description="geometry's key (in_order is 0 or 1), cell_bits (SLC 1, MLC 2), or the "
         "partition's blocks, in all or in 1024 of the chip"
     )
@@ -60,7 +60,7 @@ class ChipNeed(ChipBound):
         return None
 
 
-class Value(Strict):
+class OptionValue(StrictModel):
     """A value of an option; in a file, a string alone is its ``mount``."""
 
     mount: MountWords = Field(default="", description="words for mount -o")
@@ -90,7 +90,7 @@ class Value(Strict):
         return {"anyOf": [{"type": "string"}, handler(core)]}
 
 
-class Number(Strict):
+class OptionNumber(StrictModel):
     """Whole numbers that a mounted file system can be given, through a file of the kernel's."""
 
     min: int = Field(ge=0, description="least")
@@ -106,7 +106,7 @@ class Number(Strict):
     )
 
     @model_validator(mode="after")
-    def _has_values(self) -> Number:
+    def _has_values(self) -> OptionNumber:
         if self.min % self.step or self.max % self.step or self.min > self.max:
             raise ValueError(f"min and max must be multiples of step ({self.step}), in order")
         return self
@@ -141,7 +141,7 @@ class Number(Strict):
         )
 
 
-class Option(Strict):
+class Option(StrictModel):
     """A choice that a file system offers."""
 
     help: Lines = Field(description="in a sentence: what it changes")
@@ -150,8 +150,8 @@ class Option(Strict):
         default=False,
         description="made into the file system: an image has the one it was made with",
     )
-    values: dict[Line, Value] = Field(description="by name: what the value adds, and needs")
-    number: Number | None = Field(
+    values: dict[Line, OptionValue] = Field(description="by name: what the value adds, and needs")
+    number: OptionNumber | None = Field(
         default=None, description="numbers that it takes beside the values; absent: none"
     )
 
@@ -167,9 +167,9 @@ class Option(Strict):
             raise ValueError(f"number: the values {sorted(clash)} have numbers as names")
         return self
 
-    def value(self, name: str) -> Value:
+    def value(self, name: str) -> OptionValue:
         """What a value adds and needs; a number adds no words."""
-        return self.values[name] if name in self.values else Value()
+        return self.values[name] if name in self.values else OptionValue()
 
     def written(self, name: str) -> bool:
         """Whether a value is a number, which is written after each mount."""

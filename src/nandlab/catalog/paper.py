@@ -16,13 +16,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from nandlab.base.strings import Empty, FigureName, Line, Lines, Word
-from nandlab.catalog.noun import Noun, Scalar, Strict
+from nandlab.catalog.noun import Noun, Scalar, StrictModel
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
 PhasePattern = Annotated[str, Field(pattern=r"^[a-z0-9_*?\[\]!-]*$")]
 
 
-class Selector(Strict):
+class Selector(StrictModel):
     """Which trials: those of this file system, state, and options and parameters where named."""
 
     filesystem: Word = Field(description="the file system's name in the catalog")
@@ -45,7 +45,7 @@ class Selector(Strict):
     )
 
 
-class Against(Strict):
+class QuotientDivisor(StrictModel):
     """What a part's quotient is divided by: the same quotient, with what is named here instead."""
 
     figure: FigureName | Empty = Field(default="", description="empty: the part's")
@@ -54,8 +54,8 @@ class Against(Strict):
 
 
 Direction = Literal["above 1", "below 1", "not above 1", "none"]
-Says = Literal["linear", "grows", "does not depend", "falls below"]
-NEAR: dict[Says, float] = {
+TrendKind = Literal["linear", "grows", "does not depend", "falls below"]
+NEARNESS_DEFAULTS: dict[TrendKind, float] = {
     "linear": 0.01,
     "grows": 0.1,
     "does not depend": 0.1,
@@ -64,7 +64,7 @@ NEAR: dict[Says, float] = {
 """``within`` where a part along something has none."""
 
 
-class Along(Strict):
+class FigureTrend(StrictModel):
     """A part of many configurations, which differ in one thing: how its figure goes along with it.
 
     Of each member a least-squares line is laid through them, or two lines are crossed:
@@ -81,10 +81,10 @@ class Along(Strict):
         description="in what they differ: parameter.NAME, chip.partition_mib, or a figure such as "
         "own.tree_files"
     )
-    says: Says
+    says: TrendKind
 
 
-class Part(Strict):
+class ClaimPart(StrictModel):
     """One figure, or the quotient of two, and what the paper says of it."""
 
     label: Line = Field(description="in a few words: what the number is")
@@ -107,10 +107,10 @@ class Part(Strict):
     over_figure: FigureName | None = Field(
         default=None, description="the figure to divide by; absent: the same"
     )
-    along: Along | None = Field(
+    along: FigureTrend | None = Field(
         default=None, description="over what the configurations that of means are a line"
     )
-    against: Against | None = Field(
+    against: QuotientDivisor | None = Field(
         default=None, description="what the quotient is divided by in its turn; absent: nothing"
     )
     factor: float = Field(
@@ -161,11 +161,11 @@ class Part(Strict):
     def nearness(self) -> float:
         """``within`` or what stands for it."""
         if self.along:
-            return self.within or NEAR[self.along.says]
+            return self.within or NEARNESS_DEFAULTS[self.along.says]
         return self.within or (0.1 if self.saving else 1.25)
 
     @model_validator(mode="after")
-    def _stands_alone_along(self) -> Part:
+    def _stands_alone_along(self) -> ClaimPart:
         if self.along is None:
             return self
         crosses = self.along.says == "falls below"
@@ -179,7 +179,7 @@ class Part(Strict):
         return self
 
     @model_validator(mode="after")
-    def _says_something(self) -> Part:
+    def _says_something(self) -> ClaimPart:
         if self.along is not None:
             return self
         if not self.quotient and (self.direction != "none" or self.saving or self.against):
@@ -193,14 +193,14 @@ class Part(Strict):
         return self
 
 
-def moved(name: str, phases: Mapping[str, str]) -> str:
+def replace_phases(name: str, phases: Mapping[str, str]) -> str:
     """A name with what stands instead of each regular expression."""
     for pattern, instead in phases.items():
         name = re.sub(pattern, instead, name)
     return name
 
 
-class Basis(Strict):
+class ClaimBasis(StrictModel):
     """What the paper leaves to interpretation, how a run reads it, and another way beside it."""
 
     id: Id
@@ -223,10 +223,10 @@ class Basis(Strict):
 
     def moved(self, name: str) -> str:
         """A figure's name, or a pattern of phases, with the other way's phases."""
-        return moved(name, self.phases)
+        return replace_phases(name, self.phases)
 
     @model_validator(mode="after")
-    def _is_another(self) -> Basis:
+    def _is_another(self) -> ClaimBasis:
         if not (self.states or self.parameters or self.options or self.phases):
             raise ValueError(
                 "the other way must differ: name states, parameters, options or phases"
@@ -234,7 +234,7 @@ class Basis(Strict):
         return self
 
 
-class Claim(Strict):
+class Claim(StrictModel):
     """A statement of the paper, and how a run is set beside it."""
 
     id: Id
@@ -244,7 +244,7 @@ class Claim(Strict):
     workload: Word | Empty = Field(
         default="", description="whose trials it is of; empty: the paper's"
     )
-    parts: list[Part] = Field(min_length=1)
+    parts: list[ClaimPart] = Field(min_length=1)
     rests_on: list[Id] = Field(
         default=[], description="the bases that it rests on, by id: each gives its numbers anew"
     )
@@ -263,7 +263,7 @@ class Claim(Strict):
     )
 
 
-class Taken(Strict):
+class PaperTrace(StrictModel):
     """A trace that was taken: its figures lie in ``traces/PAPER/FILE.json`` beside this file."""
 
     file: Id
@@ -271,16 +271,16 @@ class Taken(Strict):
     command: Lines = Field(description="the command that takes it again, up to -- ffsmark")
 
 
-class Causes(Strict):
+class TraceComparison(StrictModel):
     """Traces side by side: whose work took the flash's time."""
 
     id: Id
     title: Line
     text: Lines = Field(description="what is to be seen in it")
-    traces: list[Taken] = Field(min_length=1)
+    traces: list[PaperTrace] = Field(min_length=1)
 
 
-class Bar(Strict):
+class Bar(StrictModel):
     """A row of a redrawn figure."""
 
     label: Line = Field(description="what the row is")
@@ -292,14 +292,14 @@ class Bar(Strict):
     )
 
 
-class Panel(Strict):
+class Panel(StrictModel):
     """One of a figure's diagrams: a figure of the run over the rows."""
 
     title: Line
     figure: FigureName
 
 
-class Drawn(Strict):
+class RedrawnFigure(StrictModel):
     """A figure of the paper, redrawn from a run."""
 
     id: Id
@@ -315,29 +315,29 @@ class Drawn(Strict):
     )
 
     @model_validator(mode="after")
-    def _is_drawn_one_way(self) -> Drawn:
+    def _is_drawn_one_way(self) -> RedrawnFigure:
         bars = bool(self.panels) and bool(self.bars)
         if bars == bool(self.curves) or bool(self.panels) != bool(self.bars):
             raise ValueError("it is drawn as panels of bars, or as curves of the study: name one")
         return self
 
 
-def _with_selectors(value: Any, known: dict[str, Any]) -> Any:
+def _resolve_selectors(value: Any, known: dict[str, Any]) -> Any:
     """A copy in which each ``of``, ``over`` and ``counted`` that is a name is that selector."""
     if isinstance(value, list):
-        return [_with_selectors(v, known) for v in value]
+        return [_resolve_selectors(v, known) for v in value]
     if not isinstance(value, dict):
         return value
-    copy = {key: _with_selectors(v, known) for key, v in value.items()}
+    copy = {key: _resolve_selectors(v, known) for key, v in value.items()}
     for key in {"of", "over", "counted"} & copy.keys():
         if isinstance(copy[key], list):
-            copy[key] = [_named(key, name, known) for name in copy[key]]
+            copy[key] = [_find_selector(key, name, known) for name in copy[key]]
         else:
-            copy[key] = _named(key, copy[key], known)
+            copy[key] = _find_selector(key, copy[key], known)
     return copy
 
 
-def _named(key: str, told: Any, known: dict[str, Any]) -> Any:
+def _find_selector(key: str, told: Any, known: dict[str, Any]) -> Any:
     """The selector of this name; what is no name is itself one."""
     if isinstance(told, str) and told not in known:
         raise ValueError(f"{key} = {told!r}: no such selector; there are: {', '.join(known)}")
@@ -360,17 +360,17 @@ class PaperModel(Noun):
     selectors: dict[Word, Selector] = Field(
         default={}, description="selectors by name: a part may name one instead of having its own"
     )
-    bases: list[Basis] = Field(default=[])
+    bases: list[ClaimBasis] = Field(default=[])
     claims: list[Claim] = Field(min_length=1)
-    drawn: list[Drawn] = Field(default=[])
-    causes: list[Causes] = Field(default=[])
+    drawn: list[RedrawnFigure] = Field(default=[])
+    causes: list[TraceComparison] = Field(default=[])
 
     @model_validator(mode="before")
     @classmethod
     def _selectors_by_name(cls, data: Any) -> Any:
         """Names where selectors belong become the selectors."""
         known = data.get("selectors") if isinstance(data, dict) else None
-        return _with_selectors(data, known) if isinstance(known, dict) else data
+        return _resolve_selectors(data, known) if isinstance(known, dict) else data
 
     def load_of(self, claim: Claim) -> str:
         """The workload that a claim is of."""

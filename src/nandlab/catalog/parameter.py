@@ -9,28 +9,32 @@ from typing import Literal, Protocol
 from pydantic import Field, model_validator
 
 from nandlab.base.strings import Empty, Lines, Word
-from nandlab.catalog import counts, draws, points
-from nandlab.catalog.noun import Scalar, Strict
+from nandlab.catalog import countlist, distributions, readpoints
+from nandlab.catalog.noun import Scalar, StrictModel
 
 
-class Grammar(Protocol):
+class TextGrammar(Protocol):
     """What a text means that is more than a word."""
 
-    def mistake(self, text: str) -> str | None:
+    def check_text(self, text: str) -> str | None:
         """What is wrong with a text, or None."""
 
-    def expanded(self, text: str) -> str:
+    def expand_text(self, text: str) -> str:
         """A text as templates have it."""
 
 
-GRAMMARS: Mapping[str, Grammar] = {"points": points, "counts": counts, "draw": draws}
+GRAMMARS: Mapping[str, TextGrammar] = {
+    "points": readpoints,
+    "counts": countlist,
+    "draw": distributions,
+}
 
 
 COUNT_MAX = 2**63 - 1
 """The greatest number that a program of the board may be given."""
 
 
-class Parameter(Strict):
+class Parameter(StrictModel):
     """A number or word that a study may set for a workload."""
 
     help: Lines = Field(description="in a sentence with unit: what it is")
@@ -55,7 +59,7 @@ class Parameter(Strict):
         if self.grammar and not isinstance(self.default, str):
             raise ValueError("a grammar is of a text")
         if self.grammar in ("counts", "draw"):
-            wrong = GRAMMARS[self.grammar].mistake(str(self.default))
+            wrong = GRAMMARS[self.grammar].check_text(str(self.default))
             if wrong:
                 raise ValueError(f"default: {wrong}")
         return self
@@ -63,7 +67,7 @@ class Parameter(Strict):
     def word(self, value: Scalar) -> str:
         """A value as templates have it."""
         if self.grammar:
-            return GRAMMARS[self.grammar].expanded(str(value))
+            return GRAMMARS[self.grammar].expand_text(str(value))
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     def check(self, value: object) -> str | None:
@@ -82,4 +86,4 @@ class Parameter(Strict):
                 return f"must be at least {self.min:g}, is {value!r}"
             if self.max is not None and value > self.max:
                 return f"must be at most {self.max:g}, is {value!r}"
-        return GRAMMARS[self.grammar].mistake(str(value)) if self.grammar else None
+        return GRAMMARS[self.grammar].check_text(str(value)) if self.grammar else None

@@ -13,16 +13,16 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from nandlab.base.strings import Lines, Word
-from nandlab.catalog.noun import Noun, Strict
+from nandlab.catalog.noun import Noun, StrictModel
 
-Load = Literal["reads", "selects"]
+LoadKind = Literal["reads", "selects"]
 """reads: a file is read by read(2). selects: SQLite selects rows."""
 
 
-class ProfileRow(Strict):
+class ProfileRow(StrictModel):
     """Mean powers under one load with one file system."""
 
-    load: Load
+    load: LoadKind
     filesystem: Word = Field(description="its name in the catalog")
     read_ahead: bool = Field(description="whether read-ahead was on")
     pattern: Literal["sequential", "random"] | None = Field(
@@ -45,33 +45,33 @@ class EnergyProfile(Noun):
     boards: list[Word] = Field(min_length=1, description="boards that stand for the measured one")
     above_idle: bool = Field(description="whether the board's idle power was subtracted")
     differs: Lines = Field(default="", description="what in the document does not fit its own rows")
-    workloads: dict[Load, list[Word]] = Field(description="workloads that are such a load")
+    workloads: dict[LoadKind, list[Word]] = Field(description="workloads that are such a load")
     rows: list[ProfileRow] = Field(min_length=1)
 
     def row(
-        self, load: Load, filesystem: str, read_ahead: bool, pattern: str | None
+        self, load: LoadKind, filesystem: str, read_ahead: bool, pattern: str | None
     ) -> ProfileRow | None:
         """The row of a load; None: it was not measured."""
         here = (load, filesystem, read_ahead)
         rows = [r for r in self.rows if (r.load, r.filesystem, r.read_ahead) == here]
         return next((r for r in rows if r.pattern in (None, pattern)), None)
 
-    def load_of(self, workload: str) -> Load | None:
+    def load_of(self, workload: str) -> LoadKind | None:
         """What kind of load a workload is; None: none that was measured."""
         return next((load for load, names in self.workloads.items() if workload in names), None)
 
     @model_validator(mode="after")
     def _each_row_is_there_once(self) -> EnergyProfile:
         keys = [(r.load, r.filesystem, r.read_ahead, r.pattern) for r in self.rows]
-        if twice := _twice(keys):
+        if twice := _find_duplicates(keys):
             raise ValueError(f"rows: the same load twice: {twice[0]}")
         return self
 
 
-def _twice(keys: Sequence[tuple[object, ...]]) -> list[tuple[object, ...]]:
+def _find_duplicates(keys: Sequence[tuple[object, ...]]) -> list[tuple[object, ...]]:
     return [key for i, key in enumerate(keys) if key in keys[:i]]
 
 
-def gain(on: ProfileRow, off: ProfileRow, time: float) -> float:
+def compute_energy_saving(on: ProfileRow, off: ProfileRow, time: float) -> float:
     """The share of energy saved by turning read-ahead off, for a share of time saved."""
     return 1 - off.watts / on.watts * (1 - time)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from nandlab.base.strings import Command, Line, Word
-from nandlab.catalog.noun import Noun, Strict
+from nandlab.catalog.noun import Noun, StrictModel
 
 Device = Annotated[str, Field(pattern=r"^/dev/[A-Za-z0-9_.:,+/-]+$")]
 CompilerPrefix = Annotated[str, Field(pattern=r"^([A-Za-z0-9_./-]+-)?$")]
@@ -16,7 +16,7 @@ FolderName = Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f-\x9f\u2028\u2029]*
 BAUDS = (9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600, 1000000, 1500000)
 
 
-class Reach(Strict):
+class BoardAccess(StrictModel):
     """How a board is reached: one way."""
 
     ssh: Word | None = Field(
@@ -40,7 +40,7 @@ class Reach(Strict):
     )
 
     @model_validator(mode="after")
-    def _is_one_way(self) -> Reach:
+    def _is_one_way(self) -> BoardAccess:
         if (self.ssh is None) == (self.serial is None):
             raise ValueError("give ssh or serial, one of them")
         if self.baud not in BAUDS:
@@ -48,7 +48,7 @@ class Reach(Strict):
         return self
 
 
-class ErasedPartition(Strict):
+class ErasablePartition(StrictModel):
     """The partition that may be erased, as /proc/mtd must tell it."""
 
     name: Line = Field(min_length=1, description="its name, to the letter")
@@ -61,7 +61,7 @@ class ErasedPartition(Strict):
     )
 
 
-class Programs(Strict):
+class ProgramBuild(StrictModel):
     """How programs are built for the board, on this machine."""
 
     cross: CompilerPrefix = Field(
@@ -81,6 +81,8 @@ class RemoteModel(Noun):
     """A user's own board."""
 
     kind: Literal["remote"] = Field(description="remote: a board on your desk")
-    reach: Reach = Field(description="how it is reached")
-    partition: ErasedPartition = Field(description="the partition that may be erased")
-    programs: Programs = Field(default=Programs(), description="absent: gcc builds for the board")
+    reach: BoardAccess = Field(description="how it is reached")
+    partition: ErasablePartition = Field(description="the partition that may be erased")
+    programs: ProgramBuild = Field(
+        default=ProgramBuild(), description="absent: gcc builds for the board"
+    )

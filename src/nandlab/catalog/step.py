@@ -13,38 +13,40 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import BeforeValidator, Field, model_validator
 
 from nandlab.base.strings import Command, Line, MountWords, Word
-from nandlab.catalog import draws
-from nandlab.catalog.noun import Scalar, Strict
-from nandlab.catalog.words import NAME
+from nandlab.catalog import distributions
+from nandlab.catalog.noun import Scalar, StrictModel
+from nandlab.catalog.words import NAME_PATTERN
 
 TIMED = (
     *("run", "mount", "unmount", "remount", "sync"),
     *("tree", "list", "find", "read", "delete", "remove"),
 )
 """Steps that count unless their file says otherwise; the others prepare."""
-AWAY = ("unmount", "cut")
+UNMOUNTING_STEPS = ("unmount", "cut")
 """Steps that leave the file system not mounted."""
 
-DRAWN = ("dirs", "files", "size")
+DISTRIBUTION_FIELDS = ("dirs", "files", "size")
 """Fields of a tree that are distributions."""
-By = Literal["filetree", "busybox"]
+WalkProgram = Literal["filetree", "busybox"]
 
 
-def _as_text(value: Any) -> Any:
+def _number_to_text(value: Any) -> Any:
     """A number as templates have it: ``5`` and ``"5"`` are one value."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-Text = Annotated[Command, BeforeValidator(_as_text, json_schema_input_type=str | float)]
+TemplateText = Annotated[
+    Command, BeforeValidator(_number_to_text, json_schema_input_type=str | float)
+]
 """A template; a number may stand for itself."""
 
 
-class StepWords(Strict):
+class WorkloadStep(StrictModel):
     """What a step of any kind says; each is a phase."""
 
     do: Word = Field(description="what it does: its kind")
     name: str = Field(
-        default="", pattern=r"^$|" + NAME, description="its phase; empty: what it does"
+        default="", pattern=r"^$|" + NAME_PATTERN, description="its phase; empty: what it does"
     )
     title: Line = Field(default="", description="as tables show it; empty: its name")
     timed: bool | None = Field(
@@ -87,7 +89,7 @@ class StepWords(Strict):
         return self
 
 
-class Plain(StepWords):
+class PlainStep(WorkloadStep):
     """A step that needs no more words."""
 
     do: Literal["mount", "unmount", "drop", "sync", "save", "cut"] = Field(
@@ -96,7 +98,7 @@ class Plain(StepWords):
     )
 
 
-class Remount(StepWords):
+class RemountStep(WorkloadStep):
     """The file system is mounted with other options while it is mounted."""
 
     do: Literal["remount"]
@@ -110,7 +112,7 @@ class Remount(StepWords):
         return "rw" in self.options.split(",")
 
 
-class Rest(StepWords):
+class RestStep(WorkloadStep):
     """Waits until the chip is quiet."""
 
     do: Literal["rest"]
@@ -122,7 +124,7 @@ class Rest(StepWords):
     )
 
 
-class FileStep(StepWords):
+class FileStep(WorkloadStep):
     """A step that works on files of a mounted file system."""
 
     sync: bool | Command = Field(
@@ -143,7 +145,7 @@ class FileStep(StepWords):
         return {} if isinstance(self.sync, bool) else {"sync": self.sync}
 
 
-class Run(FileStep):
+class RunStep(FileStep):
     """Runs a command in the job's folder."""
 
     do: Literal["run"]
@@ -165,7 +167,7 @@ class Run(FileStep):
         return super().templates() | {"command": self.command}
 
 
-class Fill(FileStep):
+class FillStep(FileStep):
     """Fills the flash to the state that is asked for, or one file with random data."""
 
     do: Literal["fill"]
@@ -174,7 +176,7 @@ class Fill(FileStep):
         description="the file, below the mountpoint, that is filled with random data and synced; "
         "empty: the state of the flash is made",
     )
-    share: Text = Field(
+    share: TemplateText = Field(
         default="1", description="of a file: how much of the free bytes it takes; 1: all there are"
     )
 
@@ -187,7 +189,7 @@ class Fill(FileStep):
         return bool(self.file)
 
     @model_validator(mode="after")
-    def _is_of_one_kind(self) -> Fill:
+    def _is_of_one_kind(self) -> FillStep:
         if not self.file and (self.sync or self.share != "1"):
             raise ValueError("sync and share are of a fill that names a file")
         return self
@@ -196,7 +198,7 @@ class Fill(FileStep):
         return super().templates() | {"file": self.file, "share": self.share}
 
 
-class Remove(FileStep):
+class RemoveStep(FileStep):
     """Deletes one file."""
 
     do: Literal["remove"]
@@ -210,41 +212,44 @@ class Remove(FileStep):
         return super().templates() | {"file": self.file}
 
 
-class Tree(FileStep):
+class TreeStep(FileStep):
     """Makes a tree of folders and files, drawn by a seed; docs/filetree.md has its rules."""
 
     do: Literal["tree"]
     folder: Command = Field(
         min_length=1, description="the folder, below the mountpoint; it is made"
     )
-    depth: Text = Field(
+    depth: TemplateText = Field(
         description="levels of folders, the top counted: 1 is one folder with files"
     )
-    dirs: Text = Field(description="folders in each folder: a number or a distribution")
-    files: Text = Field(description="files in each folder: a number or a distribution")
-    size: Text = Field(description="bytes of a file: a number or a distribution")
+    dirs: TemplateText = Field(description="folders in each folder: a number or a distribution")
+    files: TemplateText = Field(description="files in each folder: a number or a distribution")
+    size: TemplateText = Field(description="bytes of a file: a number or a distribution")
     payload: Command = Field(default="random", description="values of the files' bytes")
-    compressibility: Text = Field(
+    compressibility: TemplateText = Field(
         default="0", description="share of the files' bytes that a compressor can take out"
     )
-    seed: Text = Field(default="{seed}", description="equal seeds give equal trees")
+    seed: TemplateText = Field(default="{seed}", description="equal seeds give equal trees")
 
     @property
     def writes(self) -> bool:
         return True
 
     def templates(self) -> dict[str, str]:
-        names = ("folder", "depth", *DRAWN, "payload", "compressibility", "seed")
+        names = ("folder", "depth", *DISTRIBUTION_FIELDS, "payload", "compressibility", "seed")
         return super().templates() | {name: getattr(self, name) for name in names}
 
     def settled(self, words: Mapping[str, str]) -> Self:
         """Its distributions too are filled in: tables are those of the study's own catalog."""
-        said = {name: getattr(self, name).format(**words) for name in DRAWN}
-        known = {k: draws.expanded(v) if draws.mistake(v) is None else v for k, v in said.items()}
+        said = {name: getattr(self, name).format(**words) for name in DISTRIBUTION_FIELDS}
+        known = {
+            k: distributions.expand_text(v) if distributions.check_text(v) is None else v
+            for k, v in said.items()
+        }
         return super().settled(words).model_copy(update=known)
 
 
-class Walk(FileStep):
+class WalkStep(FileStep):
     """Walks through all that is below a folder."""
 
     folder: Command = Field(
@@ -257,15 +262,15 @@ class Walk(FileStep):
 
     def settled(self, words: Mapping[str, str]) -> Self:
         said = self.by.format(**words)
-        if said not in get_args(By):
-            raise ValueError(f"by must be one of {', '.join(get_args(By))}, is {said!r}")
+        if said not in get_args(WalkProgram):
+            raise ValueError(f"by must be one of {', '.join(get_args(WalkProgram))}, is {said!r}")
         return super().settled(words).model_copy(update={"by": said})
 
     def templates(self) -> dict[str, str]:
         return super().templates() | {"folder": self.folder, "by": self.by}
 
 
-class List(Walk):
+class ListStep(WalkStep):
     """Reads every folder and looks at every entry, as ls -R does; delete deletes what it finds."""
 
     do: Literal["list", "delete"] = Field(
@@ -278,7 +283,7 @@ class List(Walk):
         return self.do == "delete"
 
 
-class Find(Walk):
+class FindStep(WalkStep):
     """Looks for a name that is not there."""
 
     do: Literal["find"]
@@ -288,7 +293,7 @@ class Find(Walk):
         return super().templates() | {"target": self.target}
 
 
-class Read(Walk):
+class ReadStep(WalkStep):
     """Reads files whole."""
 
     do: Literal["read"]
@@ -303,7 +308,16 @@ class Read(Walk):
 
 
 AnyStep = Annotated[
-    Plain | Remount | Rest | Run | Fill | Remove | Tree | List | Find | Read,
+    PlainStep
+    | RemountStep
+    | RestStep
+    | RunStep
+    | FillStep
+    | RemoveStep
+    | TreeStep
+    | ListStep
+    | FindStep
+    | ReadStep,
     Field(discriminator="do"),
 ]
 """A step of a list; its ``do`` decides which fields it has."""

@@ -9,35 +9,35 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from nandlab.catalog.asks import matches
+from nandlab.catalog.demands import matches_parameters
 from nandlab.catalog.noun import Scalar
 from nandlab.catalog.parameter import Parameter
-from nandlab.catalog.step import AWAY, AnyStep, StepWords
+from nandlab.catalog.step import UNMOUNTING_STEPS, AnyStep, WorkloadStep
 
-OF_A_TRIAL = ("counters", "format", "load", "modules", "settle", "workload")
+TRIAL_STEPS = ("counters", "format", "load", "modules", "settle", "workload")
 """Steps of a trial that are not a workload's; one of a list may be called as what it does."""
-WAYS_MAX = 4096
+CHOICES_MAX = 4096
 """The most combinations of parameters that a file is checked for; a study checks its own."""
-_ONE: TypeAdapter[StepWords] = TypeAdapter(AnyStep)
+_STEP_ADAPTER: TypeAdapter[WorkloadStep] = TypeAdapter(AnyStep)
 
 
-def valid(given: Sequence[Any]) -> list[StepWords]:
+def list_valid_steps(given: Sequence[Any]) -> list[WorkloadStep]:
     """The valid steps; the model's own check reports what is wrong with the others."""
     found = []
     for step in given:
         try:
-            found.append(_ONE.validate_python(step))
+            found.append(_STEP_ADAPTER.validate_python(step))
         except ValidationError:
             continue
     return found
 
 
-def there(steps: Sequence[AnyStep], parameters: Mapping[str, object]) -> list[AnyStep]:
+def select_steps(steps: Sequence[AnyStep], parameters: Mapping[str, object]) -> list[AnyStep]:
     """The steps that are there with these parameters."""
-    return [step for step in steps if matches(step.when, parameters)]
+    return [step for step in steps if matches_parameters(step.when, parameters)]
 
 
-def settled(steps: Sequence[AnyStep], words: Mapping[str, str]) -> list[AnyStep]:
+def settle_steps(steps: Sequence[AnyStep], words: Mapping[str, str]) -> list[AnyStep]:
     """The steps with their switches set; ValueError names the step and what is wrong."""
     found = []
     for step in steps:
@@ -48,7 +48,9 @@ def settled(steps: Sequence[AnyStep], words: Mapping[str, str]) -> list[AnyStep]
     return found
 
 
-def strangers(steps: Sequence[StepWords], parameters: Mapping[str, Parameter]) -> str | None:
+def check_conditions(
+    steps: Sequence[WorkloadStep], parameters: Mapping[str, Parameter]
+) -> str | None:
     """What is wrong with a ``when``, or None: a parameter that is not there, or cannot be so."""
     for step in steps:
         for name, value in step.when.items():
@@ -59,22 +61,22 @@ def strangers(steps: Sequence[StepWords], parameters: Mapping[str, Parameter]) -
     return None
 
 
-def ways(
-    steps: Sequence[StepWords], parameters: Mapping[str, Parameter]
+def list_parameter_choices(
+    steps: Sequence[WorkloadStep], parameters: Mapping[str, Parameter]
 ) -> Iterator[dict[str, Scalar]]:
     """Values of the parameters that a ``when`` names: each set that makes another list."""
     asked: dict[str, list[Scalar]] = {}
     for step in steps:
         for name, value in step.when.items():
             asked.setdefault(name, []).append(value)
-    choices = {name: _choices(parameters[name], values) for name, values in asked.items()}
+    choices = {name: _list_values(parameters[name], values) for name, values in asked.items()}
     for i, values in enumerate(product(*choices.values())):
-        if i >= WAYS_MAX:
+        if i >= CHOICES_MAX:
             return
         yield dict(zip(choices, values, strict=True))
 
 
-def _choices(parameter: Parameter, named: list[Scalar]) -> list[Scalar]:
+def _list_values(parameter: Parameter, named: list[Scalar]) -> list[Scalar]:
     """The values that a parameter may have as far as steps tell them apart."""
     if parameter.one_of is not None:
         return list(parameter.one_of)
@@ -83,10 +85,10 @@ def _choices(parameter: Parameter, named: list[Scalar]) -> list[Scalar]:
     return list(dict.fromkeys([parameter.default, *named]))
 
 
-def mistake(steps: Sequence[StepWords]) -> str | None:
+def check_steps(steps: Sequence[WorkloadStep]) -> str | None:
     """What is wrong with a list of valid steps that all are there, or None."""
     names = [step.phase for step in steps]
-    own = [s.phase for s in steps if s.phase in OF_A_TRIAL and s.phase != s.do]
+    own = [s.phase for s in steps if s.phase in TRIAL_STEPS and s.phase != s.do]
     if own:
         return f"a trial has a step {own[0]} of its own: give yours another name"
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -94,10 +96,10 @@ def mistake(steps: Sequence[StepWords]) -> str | None:
         return f"steps of one name: {', '.join(twice)}; give each a name"
     if sum(step.do == "save" for step in steps) > 1:
         return "a list saves the chip once at most: the board keeps one image for it"
-    return _mount_mistake(steps)
+    return _check_mounts(steps)
 
 
-def _mount_mistake(steps: Sequence[StepWords]) -> str | None:
+def _check_mounts(steps: Sequence[WorkloadStep]) -> str | None:
     """What is wrong with the first step that needs the file system mounted, or not, and finds the
     opposite."""
     mounted = False
@@ -106,5 +108,5 @@ def _mount_mistake(steps: Sequence[StepWords]) -> str | None:
             return f"step {step.phase}: it is mounted already"
         if (step.of_files or step.do in ("unmount", "remount", "cut")) and not mounted:
             return f"step {step.phase}: it is not mounted then; a mount must come before"
-        mounted = step.do == "mount" or (mounted and step.do not in AWAY)
+        mounted = step.do == "mount" or (mounted and step.do not in UNMOUNTING_STEPS)
     return None

@@ -6,8 +6,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from nandlab.catalog import draws
-from nandlab.catalog.step import DRAWN, AnyStep, Fill, Find, Read, Remove, StepWords, Tree, Walk
+from nandlab.catalog import distributions
+from nandlab.catalog.step import (
+    DISTRIBUTION_FIELDS,
+    AnyStep,
+    FillStep,
+    FindStep,
+    ReadStep,
+    RemoveStep,
+    TreeStep,
+    WalkStep,
+    WorkloadStep,
+)
 
 ENTRIES_MAX = 10_000_000
 """Of filetree, in one tree."""
@@ -21,39 +31,44 @@ PATH_MAX = 4095
 """The most bytes of a path that the kernel takes."""
 
 
-def filled(step: StepWords, words: Mapping[str, str]) -> dict[str, str]:
+def fill_templates(step: WorkloadStep, words: Mapping[str, str]) -> dict[str, str]:
     """What each of a step's templates gives, by field."""
     return {field: template.format(**words) for field, template in step.templates().items()}
 
 
-def misfits(steps: Sequence[StepWords], words: Mapping[str, str]) -> Iterator[str]:
+def check_values(steps: Sequence[WorkloadStep], words: Mapping[str, str]) -> Iterator[str]:
     """What is wrong with the values of steps that are all there and settled."""
     for step in steps:
-        yield from (f"step {step.phase}: {text}" for text in _of_one(step, filled(step, words)))
+        yield from (
+            f"step {step.phase}: {text}" for text in _check_step(step, fill_templates(step, words))
+        )
 
 
-def _of_one(step: StepWords, values: Mapping[str, str]) -> Iterator[str]:
+def _check_step(step: WorkloadStep, values: Mapping[str, str]) -> Iterator[str]:
     yield from (
         f"{field} must be one line, is {value!r}"
         for field, value in values.items()
         if "\n" in value or "\0" in value
     )
     yield from (
-        text for field in ("folder", "file") if (text := _path(field, values.get(field, "")))
+        text for field in ("folder", "file") if (text := _check_path(field, values.get(field, "")))
     )
-    if isinstance(step, Tree):
-        yield from _of_a_tree(values)
-    if isinstance(step, Tree | Remove) and not values["folder" if step.do == "tree" else "file"]:
+    if isinstance(step, TreeStep):
+        yield from _check_tree(values)
+    if (
+        isinstance(step, TreeStep | RemoveStep)
+        and not values["folder" if step.do == "tree" else "file"]
+    ):
         yield "it needs a name below the mountpoint"
-    if isinstance(step, Find):
-        yield from _of_a_target(values["target"])
-    if isinstance(step, Fill) and step.file:
-        yield from _of_a_share(values["share"])
-    if isinstance(step, Read) and step.list and step.by == "busybox":
+    if isinstance(step, FindStep):
+        yield from _check_target(values["target"])
+    if isinstance(step, FillStep) and step.file:
+        yield from _check_share(values["share"])
+    if isinstance(step, ReadStep) and step.list and step.by == "busybox":
         yield "list is of by = filetree"
 
 
-def _path(field: str, value: str) -> str | None:
+def _check_path(field: str, value: str) -> str | None:
     """What is wrong with a path below the mountpoint."""
     parts = value.split("/")
     if value and (value.startswith("/") or {"", ".", ".."} & set(parts)):
@@ -65,27 +80,33 @@ def _path(field: str, value: str) -> str | None:
     return None
 
 
-def _of_a_tree(values: Mapping[str, str]) -> Iterator[str]:
+def _check_tree(values: Mapping[str, str]) -> Iterator[str]:
     depth = values["depth"]
     if not (depth.isascii() and depth.isdigit() and 1 <= int(depth) <= DEPTH_MAX):
         yield f"depth must be a whole number of 1 to {DEPTH_MAX}, is {depth!r}"
-    wrong = [(field, said) for field in DRAWN if (said := draws.mistake(values[field]))]
+    wrong = [
+        (field, said)
+        for field in DISTRIBUTION_FIELDS
+        if (said := distributions.check_text(values[field]))
+    ]
     yield from (f"{field}: {said}" for field, said in wrong)
-    if not wrong and depth.isdigit() and (said := _too_many(values)):
+    if not wrong and depth.isdigit() and (said := _check_tree_size(values)):
         yield said
     if values["payload"] not in PAYLOADS:
         yield f"payload must be one of {', '.join(PAYLOADS)}, is {values['payload']!r}"
-    if not 0 <= _number(values["compressibility"]) <= 1:
+    if not 0 <= _parse_number(values["compressibility"]) <= 1:
         yield f"compressibility must be 0 to 1, is {values['compressibility']!r}"
     seed = values["seed"]
     if not (seed.isascii() and seed.isdigit()):
         yield f"seed must be a whole number, is {seed!r}"
 
 
-def _too_many(values: Mapping[str, str]) -> str | None:
+def _check_tree_size(values: Mapping[str, str]) -> str | None:
     """What is wrong with a tree that is expected to have more than filetree makes."""
     try:
-        found = draws.expected(min(int(values["depth"]), DEPTH_MAX), *(values[n] for n in DRAWN))
+        found = distributions.expect_tree(
+            min(int(values["depth"]), DEPTH_MAX), *(values[n] for n in DISTRIBUTION_FIELDS)
+        )
         entries = found.folders + found.files
     except OverflowError:
         entries = math.inf
@@ -97,7 +118,7 @@ def _too_many(values: Mapping[str, str]) -> str | None:
     )
 
 
-def _of_a_target(name: str) -> Iterator[str]:
+def _check_target(name: str) -> Iterator[str]:
     if not name or "/" in name or name in (".", ".."):
         yield f"target must be a name without a slash, is {name!r}"
     elif len(name.encode()) > NAME_MAX:
@@ -106,12 +127,12 @@ def _of_a_target(name: str) -> Iterator[str]:
         yield f"target must be a plain name, not a pattern, is {name!r}"
 
 
-def _of_a_share(text: str) -> Iterator[str]:
-    if not 0 < _number(text) <= 1:
+def _check_share(text: str) -> Iterator[str]:
+    if not 0 < _parse_number(text) <= 1:
         yield f"share must be more than 0 and at most 1, is {text!r}"
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     """A number; NaN: it is none."""
     try:
         return float(text)
@@ -119,13 +140,15 @@ def _number(text: str) -> float:
         return math.nan
 
 
-def emptied(steps: Sequence[StepWords], words: Mapping[str, str]) -> list[str]:
+def list_emptying_steps(steps: Sequence[WorkloadStep], words: Mapping[str, str]) -> list[str]:
     """The steps in which filetree deletes all that is in the mountpoint."""
-    deletes = (s for s in steps if isinstance(s, Walk) and s.do == "delete")
-    return [s.phase for s in deletes if s.by == "filetree" and not filled(s, words)["folder"]]
+    deletes = (s for s in steps if isinstance(s, WalkStep) and s.do == "delete")
+    return [
+        s.phase for s in deletes if s.by == "filetree" and not fill_templates(s, words)["folder"]
+    ]
 
 
-def most_bytes(steps: Sequence[AnyStep], words: Mapping[str, str]) -> tuple[str, int] | None:
+def find_largest_step(steps: Sequence[AnyStep], words: Mapping[str, str]) -> tuple[str, int] | None:
     """The step after which the trees of a list are largest, and their expected bytes then.
 
     A tree that may fail may be as large as it likes. None: the list makes no other tree.
@@ -133,25 +156,27 @@ def most_bytes(steps: Sequence[AnyStep], words: Mapping[str, str]) -> tuple[str,
     there: dict[str, int] = {}
     found: tuple[str, int] | None = None
     for step in steps:
-        values = filled(step, words)
-        if isinstance(step, Tree) and not step.may_fail:
-            there[values["folder"]] = expected_bytes(values)
-        elif isinstance(step, Walk) and step.do == "delete":
-            there = {f: n for f, n in there.items() if not _within(f, values["folder"])}
+        values = fill_templates(step, words)
+        if isinstance(step, TreeStep) and not step.may_fail:
+            there[values["folder"]] = expect_tree_bytes(values)
+        elif isinstance(step, WalkStep) and step.do == "delete":
+            there = {f: n for f, n in there.items() if not _is_within(f, values["folder"])}
         held = sum(there.values())
         if held and (found is None or held > found[1]):
             found = step.phase, held
     return found
 
 
-def _within(folder: str, top: str) -> bool:
+def _is_within(folder: str, top: str) -> bool:
     """Whether a folder is another or below it."""
     return not top or folder == top or folder.startswith(f"{top}/")
 
 
-def expected_bytes(values: Mapping[str, str]) -> int:
+def expect_tree_bytes(values: Mapping[str, str]) -> int:
     """Bytes that a tree's files are expected to take at the least, by its templates' values: what
     a compressor may take out is left out."""
-    found = draws.expected(int(values["depth"]), *(values[name] for name in DRAWN))
+    found = distributions.expect_tree(
+        int(values["depth"]), *(values[name] for name in DISTRIBUTION_FIELDS)
+    )
     left = PAYLOADS[values["payload"]] * (1 - float(values["compressibility"]))
     return int(found.bytes * left)

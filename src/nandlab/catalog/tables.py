@@ -10,11 +10,11 @@ from pydantic import Field, field_validator
 from nandlab.base.strings import Line, Lines
 from nandlab.catalog.noun import Noun
 
-BINS_MOST = 1000
-COUNT_MOST = 10**9
-SIZE_MOST = 10**12
+BINS_MAX = 1000
+COUNT_MAX = 10**9
+SIZE_MAX = 10**12
 
-KIND = "tables"
+TABLES_FOLDER = "tables"
 """The catalog's folder of them."""
 
 
@@ -26,17 +26,17 @@ class TableModel(Noun):
         min_length=1, description="where the counts are from, and what was left out"
     )
     counts: dict[Annotated[int, Field(strict=False)], int] = Field(
-        min_length=1, max_length=BINS_MOST, description="files by their size in bytes"
+        min_length=1, max_length=BINS_MAX, description="files by their size in bytes"
     )
 
     @field_validator("counts")
     @classmethod
     def _can_be_drawn_from(cls, counts: dict[int, int]) -> dict[int, int]:
         for size, count in counts.items():
-            if not 0 <= size <= SIZE_MOST:
-                raise ValueError(f"size {size}: give bytes, 0 to {SIZE_MOST}")
-            if not 1 <= count <= COUNT_MOST:
-                raise ValueError(f"size {size}: its count must be 1 to {COUNT_MOST}, is {count}")
+            if not 0 <= size <= SIZE_MAX:
+                raise ValueError(f"size {size}: give bytes, 0 to {SIZE_MAX}")
+            if not 1 <= count <= COUNT_MAX:
+                raise ValueError(f"size {size}: its count must be 1 to {COUNT_MAX}, is {count}")
         return counts
 
     @property

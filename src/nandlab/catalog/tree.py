@@ -9,13 +9,13 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from nandlab.base.strings import Command, DebianArch, Line, PackageName, Release
-from nandlab.catalog.noun import Noun, Strict
+from nandlab.catalog.noun import Noun, StrictModel
 
-Inside = Annotated[str, Field(pattern=r"^[^/\s\x00-\x1f\x7f-\x9f][^\s\x00-\x1f\x7f-\x9f]*$")]
+InsidePath = Annotated[str, Field(pattern=r"^[^/\s\x00-\x1f\x7f-\x9f][^\s\x00-\x1f\x7f-\x9f]*$")]
 """A path, or a pattern of paths, from the tree's top folder on."""
 
 
-class Holds(Strict):
+class TreeContents(StrictModel):
     """What a tree has once it is unpacked, links and its top folder apart."""
 
     folders: int = Field(ge=1)
@@ -36,22 +36,22 @@ class TreeModel(Noun):
     packages: list[PackageName] = Field(
         min_length=1, description="what is unpacked; what these depend on is not added"
     )
-    leave_out: list[Inside] = Field(default=[], description="patterns of what is left out")
-    keep: list[Inside] = Field(
+    leave_out: list[InsidePath] = Field(default=[], description="patterns of what is left out")
+    keep: list[InsidePath] = Field(
         default=[], description="patterns of what stays although it is left out"
     )
     merged_usr: bool = Field(
         default=True, description="whether /bin, /sbin and /lib are links into /usr"
     )
-    links: dict[Inside, Line] = Field(
+    links: dict[InsidePath, Line] = Field(
         default={},
         description="symbolic links that Debian's scripts would make, and where they lead",
     )
-    copies: dict[Inside, Inside] = Field(
+    copies: dict[InsidePath, InsidePath] = Field(
         default={}, description="files that Debian's scripts would copy, and from which"
     )
-    texts: dict[Inside, Command] = Field(default={}, description="files that no package has")
-    holds: Holds | None = Field(
+    texts: dict[InsidePath, Command] = Field(default={}, description="files that no package has")
+    holds: TreeContents | None = Field(
         default=None, description="what it has once unpacked; absent: not known, and not checked"
     )
 
@@ -71,20 +71,20 @@ class TreeModel(Noun):
 
     def has(self, path: str) -> bool:
         """Whether a path of a package belongs to the tree."""
-        if any(pattern(p).fullmatch(path) for p in self.keep):
+        if any(compile_glob(p).fullmatch(path) for p in self.keep):
             return True
         above = path.split("/")
         paths = ["/".join(above[: n + 1]) for n in range(len(above))]
-        return not any(pattern(p).fullmatch(each) for p in self.leave_out for each in paths)
+        return not any(compile_glob(p).fullmatch(each) for p in self.leave_out for each in paths)
 
 
-_patterns: dict[str, re.Pattern[str]] = {}
+_compiled_globs: dict[str, re.Pattern[str]] = {}
 
 
-def pattern(glob: str) -> re.Pattern[str]:
+def compile_glob(glob: str) -> re.Pattern[str]:
     """A pattern of paths as a regular expression."""
-    if glob not in _patterns:
+    if glob not in _compiled_globs:
         words = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
         parts = re.split(r"(\*\*|\*|\?)", glob)
-        _patterns[glob] = re.compile("".join(words.get(p, re.escape(p)) for p in parts))
-    return _patterns[glob]
+        _compiled_globs[glob] = re.compile("".join(words.get(p, re.escape(p)) for p in parts))
+    return _compiled_globs[glob]

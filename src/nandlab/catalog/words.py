@@ -9,17 +9,17 @@ from pydantic import Field, model_validator
 
 from nandlab.base.strings import Empty, FigureName, Line, Word
 from nandlab.base.units import QUANTITIES
-from nandlab.catalog.noun import Scalar, Strict
+from nandlab.catalog.noun import Scalar, StrictModel
 
-NAME = r"^[a-z][a-z0-9_]*$"
+NAME_PATTERN = r"^[a-z][a-z0-9_]*$"
 """What phases and operations may be called."""
-Name = Annotated[str, Field(pattern=NAME)]
+WordName = Annotated[str, Field(pattern=NAME_PATTERN)]
 
 
-class PhaseWords(Strict):
+class PhaseWords(StrictModel):
     """A phase that the workload reports."""
 
-    name: Name
+    name: WordName
     title: Line = Field(description="in a word or two, as tables and charts show it")
     short: Line = Field(default="", description="the same in ten letters; empty: the title")
     timed: bool = Field(default=True, description="false: it prepares, and no total includes it")
@@ -29,10 +29,10 @@ class PhaseWords(Strict):
     )
 
 
-class OperationWords(Strict):
+class OperationWords(StrictModel):
     """A kind of operation that the workload reports."""
 
-    name: Name
+    name: WordName
     title: Line = Field(default="", description="as tables show it; empty: its name")
     writes: bool = Field(default=False, description="whether it writes: the kind writes has it")
     durable: bool = Field(
@@ -50,7 +50,7 @@ def _check_unit(unit: str) -> None:
         raise ValueError(f"unit {unit!r} is none of {', '.join(QUANTITIES)}")
 
 
-class OwnFigure(Strict):
+class OwnFigure(StrictModel):
     """A figure that the workload prints, or a parameter's number over a figure of time."""
 
     title: Line = Field(description="in a few words, as tables show it")
@@ -75,7 +75,7 @@ class OwnFigure(Strict):
         return self
 
 
-class AttributeWords(Strict):
+class AttributeWords(StrictModel):
     """An attribute by which phases of the workload are set apart, and curves are drawn."""
 
     title: Line = Field(description="in a few words, as the axis of a chart shows it")
@@ -89,7 +89,7 @@ class AttributeWords(Strict):
         return self
 
 
-class Headline(Strict):
+class Headline(StrictModel):
     """The figure that file systems are ranked and advised by."""
 
     figure: FigureName = Field(description="its name, such as phase.transactions or own.queries")
@@ -101,7 +101,7 @@ class Headline(Strict):
     told: Line = Field(default="", description="a value of it in a sentence: transactions take {v}")
 
 
-class WorkloadWords(Strict):
+class WorkloadWords(StrictModel):
     """The words for what a workload reports; all of them may be left out."""
 
     phases: list[PhaseWords] = Field(default=[], description="in the order in which they come")

@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from nandlab.base.errors import UsageError
-from nandlab.base.nearest import nearest
+from nandlab.base.nearest import suggest_nearest
 from nandlab.base.strings import Command, Empty, Word
-from nandlab.catalog import points, steplist, steptitles, stepvalues
-from nandlab.catalog.asks import Need, Stores, Written
+from nandlab.catalog import readpoints, steplist, stepvalues, stepwords
+from nandlab.catalog.demands import Need, StoredData, WrittenData
 from nandlab.catalog.noun import Noun, Scalar
 from nandlab.catalog.parameter import Parameter
 from nandlab.catalog.step import AnyStep
@@ -55,15 +55,15 @@ class WorkloadModel(Noun, WorkloadWords):
     needs: list[Need] = Field(
         default=[], description="values of parameters that are refused, everywhere or somewhere"
     )
-    stores: Stores | None = Field(
+    stores: StoredData | None = Field(
         default=None, description="the least that it keeps on flash; absent: not told"
     )
-    written: Written | None = Field(
+    written: WrittenData | None = Field(
         default=None,
         description="about what its load writes, by which `plan` tells a load that is too short "
         "for the chip's years; absent: not told",
     )
-    before: Stores | None = Field(
+    before: StoredData | None = Field(
         default=None,
         description="what it writes before its load begins; absent: nothing, or not told",
     )
@@ -88,7 +88,7 @@ class WorkloadModel(Noun, WorkloadWords):
         """Steps bring words for what they tell, but for what the file has words for."""
         if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
             return data
-        return steptitles.with_words(data, steplist.valid(data["steps"]))
+        return stepwords.add_step_words(data, steplist.list_valid_steps(data["steps"]))
 
     @model_validator(mode="after")
     def _can_be_done(self) -> WorkloadModel:
@@ -110,10 +110,10 @@ class WorkloadModel(Noun, WorkloadWords):
 
     def _check_steps(self) -> None:
         """ValueError if the list cannot be done with values that its parameters may have."""
-        if wrong := steplist.strangers(self.steps, self.parameters):
+        if wrong := steplist.check_conditions(self.steps, self.parameters):
             raise ValueError(wrong)
         defaults = {key: p.default for key, p in self.parameters.items()}
-        for values in steplist.ways(self.steps, self.parameters):
+        for values in steplist.list_parameter_choices(self.steps, self.parameters):
             if any(need.unmet({**defaults, **values}, ()) for need in self.needs):
                 continue
             if wrong := self._misfit({**defaults, **values}):
@@ -122,12 +122,12 @@ class WorkloadModel(Noun, WorkloadWords):
 
     def _misfit(self, parameters: Mapping[str, Scalar]) -> str | None:
         """What is wrong with the list with these parameters, or None."""
-        steps = steplist.there(self.steps, parameters)
-        if wrong := steplist.mistake(steps):
+        steps = steplist.select_steps(self.steps, parameters)
+        if wrong := steplist.check_steps(steps):
             return wrong
         words = self._said(parameters)
         try:
-            return next(stepvalues.misfits(steplist.settled(steps, words), words), None)
+            return next(stepvalues.check_values(steplist.settle_steps(steps, words), words), None)
         except ValueError as e:
             return str(e)
 
@@ -140,8 +140,8 @@ class WorkloadModel(Noun, WorkloadWords):
         """The workload as it is with these parameters: with the steps that are there, and words
         for what these tell."""
         words = self._said(parameters)
-        steps = steplist.settled(steplist.there(self.steps, parameters), words)
-        gone = steptitles.names(self.steps) - steptitles.names(steps)
+        steps = steplist.settle_steps(steplist.select_steps(self.steps, parameters), words)
+        gone = stepwords.list_word_names(self.steps) - stepwords.list_word_names(steps)
         if steps == self.steps:
             return self
         return self.model_copy(
@@ -155,11 +155,13 @@ class WorkloadModel(Noun, WorkloadWords):
 
     def emptied(self, parameters: Mapping[str, Scalar]) -> list[str]:
         """The steps in which filetree deletes all that is in the mountpoint."""
-        return stepvalues.emptied(self.steps, self._said(parameters)) if self.steps else []
+        return (
+            stepvalues.list_emptying_steps(self.steps, self._said(parameters)) if self.steps else []
+        )
 
     def most_bytes(self, parameters: Mapping[str, Scalar]) -> tuple[str, int] | None:
         """The step after which its trees are largest, and their expected bytes; None: no tree."""
-        return stepvalues.most_bytes(self.steps, self._said(parameters))
+        return stepvalues.find_largest_step(self.steps, self._said(parameters))
 
     def _check_templates(self) -> None:
         """ValueError if a template has a word that stands for nothing."""
@@ -193,13 +195,13 @@ class WorkloadModel(Noun, WorkloadWords):
 
     def _check_points(self) -> None:
         """ValueError if the files of its points are not told, or its own points are wrong."""
-        lost = sorted(set(points.NEEDS) - set(self.parameters))
+        lost = sorted(set(readpoints.NEEDED_PARAMETERS) - set(self.parameters))
         if self._points() and lost:
             raise ValueError(f"points are of files: there is no parameter {lost[0]!r}")
         defaults = {key: p.default for key, p in self.parameters.items()}
         for key in self._points():
-            wrong = points.mistake(str(defaults[key]))
-            wrong = wrong or next(iter(points.misfits(str(defaults[key]), defaults)), None)
+            wrong = readpoints.check_text(str(defaults[key]))
+            wrong = wrong or next(iter(readpoints.check_fit(str(defaults[key]), defaults)), None)
             if wrong:
                 raise ValueError(f"{key}: {wrong}")
 
@@ -209,14 +211,14 @@ class WorkloadModel(Noun, WorkloadWords):
             return self.stores.least(parameters)
         if not self._points():
             return None
-        pool = points.pool_of(parameters)
+        pool = readpoints.make_pool(parameters)
         return pool.files * pool.least
 
     def chosen(self, given: dict[str, Scalar], where: str) -> dict[str, Scalar]:
         """Every parameter with its value; UsageError lists what is wrong."""
         wrong = [
             f"{where}: {self.name} has no parameter {key!r}; it has: {', '.join(self.parameters)}"
-            f"{nearest(key, self.parameters)}"
+            f"{suggest_nearest(key, self.parameters)}"
             for key in given
             if key not in self.parameters
         ]
@@ -229,7 +231,7 @@ class WorkloadModel(Noun, WorkloadWords):
         found = {key: given.get(key, p.default) for key, p in self.parameters.items()}
         wrong += [f"{where}: {self.name}: {text}" for text in self._out_of_order(found)]
         for key in self._points():
-            misfits = points.misfits(str(found[key]), found)
+            misfits = readpoints.check_fit(str(found[key]), found)
             wrong += [f"{where}: {self.name}: {key}: {text}" for text in misfits]
         if not wrong and self.steps and (misfit := self._misfit(found)):
             wrong.append(f"{where}: {self.name}: {misfit}")

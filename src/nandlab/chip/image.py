@@ -19,21 +19,21 @@ from typing import Any
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.gate import read_bytes, read_json
-from nandlab.catalog.files import validate
+from nandlab.catalog.files import validate_data
 from nandlab.chip.sidecar import BLOCKS_MAX, Sidecar, SidecarBlock
 
-MAGIC, BLOCK_MAGIC, END_MAGIC = 0x474D494E, 0x4B4C424E, 0x444E454E
+IMAGE_MAGIC, BLOCK_MAGIC, END_MAGIC = 0x474D494E, 0x4B4C424E, 0x444E454E
 VERSION = 1
 SIDECAR_FORMAT = 1
-HEADER = struct.Struct("<IHHIIIIQQQQII")
-BLOCK = struct.Struct("<IIIIIIII")
-END = struct.Struct("<IIQII")
+IMAGE_HEADER = struct.Struct("<IHHIIIIQQQQII")
+BLOCK_HEADER = struct.Struct("<IIIIIIII")
+IMAGE_END = struct.Struct("<IIQII")
 FACTORY_BAD, WORN_OUT = 1, 2
-assert (HEADER.size, BLOCK.size, END.size) == (64, 32, 24)
+assert (IMAGE_HEADER.size, BLOCK_HEADER.size, IMAGE_END.size) == (64, 32, 24)
 
 
 @dataclass(frozen=True)
-class Geometry:
+class ChipGeometry:
     """The chip's shape, in MTD's words."""
 
     writesize: int
@@ -58,7 +58,7 @@ class Geometry:
 
 
 @dataclass(frozen=True)
-class Block:
+class ChipBlock:
     """A block that is not as new."""
 
     index: int
@@ -76,11 +76,11 @@ class Block:
 class ChipImage:
     """A chip as an image has it."""
 
-    geometry: Geometry
+    geometry: ChipGeometry
     op_seq: int
     programs: int
     erases: int
-    blocks: list[Block]
+    blocks: list[ChipBlock]
 
     def bad(self, flag: int) -> list[int]:
         """Blocks that have a flag."""
@@ -98,7 +98,7 @@ class ChipImage:
         return bytes(cells)
 
 
-class _Reader:
+class _ByteReader:
     def __init__(self, data: bytes | mmap) -> None:
         self.data = data
         self.at = 0
@@ -111,90 +111,94 @@ class _Reader:
         return taken
 
 
-def _checked(packed: bytes, payload: bytes = b"") -> None:
+def _verify_checksum(packed: bytes, payload: bytes = b"") -> None:
     """Checks the checksum: a struct's last word, of the struct (with 0 there) and the payload."""
     (crc,) = struct.unpack("<I", packed[-4:])
     if zlib.crc32(payload, zlib.crc32(packed[:-4] + bytes(4))) != crc:
         raise NandlabError("image: corrupt, a checksum is wrong")
 
 
-def _sealed(packed: bytes, payload: bytes = b"") -> bytes:
+def _add_checksum(packed: bytes, payload: bytes = b"") -> bytes:
     crc = zlib.crc32(payload, zlib.crc32(packed))
     return packed[:-4] + struct.pack("<I", crc) + payload
 
 
-def decode(data: bytes | mmap) -> ChipImage:
+def decode_image(data: bytes | mmap) -> ChipImage:
     """The chip in an image; NandlabError says what is wrong with it."""
-    image, end = _decode(data)
+    image, end = _decode_image(data)
     if end != len(data):
         raise NandlabError("image: longer than its end")
     return image
 
 
-def decode_first(data: bytes) -> tuple[ChipImage, bytes]:
+def decode_leading_image(data: bytes) -> tuple[ChipImage, bytes]:
     """The chip in an image that data begins with, and what comes after it."""
-    image, end = _decode(data)
+    image, end = _decode_image(data)
     return image, data[end:]
 
 
-def _decode(data: bytes | mmap) -> tuple[ChipImage, int]:
+def _decode_image(data: bytes | mmap) -> tuple[ChipImage, int]:
     """The chip in an image that data begins with, and where the image ends."""
-    reader = _Reader(data)
-    head = reader.take(HEADER.size)
-    magic, version, size, *rest = HEADER.unpack(head)
-    if magic != MAGIC or size != HEADER.size:
+    reader = _ByteReader(data)
+    head = reader.take(IMAGE_HEADER.size)
+    magic, version, size, *rest = IMAGE_HEADER.unpack(head)
+    if magic != IMAGE_MAGIC or size != IMAGE_HEADER.size:
         raise NandlabError("image: not an image of a simnand chip")
     if version != VERSION:
         raise NandlabError("image: of another version of the format")
-    _checked(head)
-    geometry = Geometry(*rest[:4])
+    _verify_checksum(head)
+    geometry = ChipGeometry(*rest[:4])
     if not geometry.possible:
         raise NandlabError("image: corrupt, of a geometry that no chip has")
-    blocks: list[Block] = []
+    blocks: list[ChipBlock] = []
     while True:
         word = reader.data[reader.at : reader.at + 4]
         if word == struct.pack("<I", END_MAGIC):
             break
         blocks.append(_decode_block(reader, geometry))
-    end = reader.take(END.size)
-    _checked(end)
-    _, records, op_seq, _, _ = END.unpack(end)
+    end = reader.take(IMAGE_END.size)
+    _verify_checksum(end)
+    _, records, op_seq, _, _ = IMAGE_END.unpack(end)
     if (records, op_seq) != (len(blocks), rest[4]):
         raise NandlabError("image: the chip was written while it was saved")
     return ChipImage(geometry, rest[4], rest[5], rest[6], blocks), reader.at
 
 
-def _decode_block(reader: _Reader, geometry: Geometry) -> Block:
-    head = reader.take(BLOCK.size)
-    magic, index, wear, disturb, flags, pages, flips, _ = BLOCK.unpack(head)
+def _decode_block(reader: _ByteReader, geometry: ChipGeometry) -> ChipBlock:
+    head = reader.take(BLOCK_HEADER.size)
+    magic, index, wear, disturb, flags, pages, flips, _ = BLOCK_HEADER.unpack(head)
     whole = pages in (0, geometry.pages_per_block)
     if magic != BLOCK_MAGIC or index >= geometry.blocks or not whole:
         raise NandlabError("image: corrupt, no block where one should be")
     cells_at = 8 * flips + 2 * pages
     payload = reader.take(cells_at + (geometry.block_bytes if pages else 0))
-    _checked(head, payload)
+    _verify_checksum(head, payload)
     words = struct.unpack_from(f"<{2 * flips}I", payload)
     states = list(struct.unpack_from(f"<{pages}H", payload, 8 * flips))
     pairs = list(zip(words[::2], words[1::2], strict=True))
-    return Block(index, wear, disturb, flags, pairs, states, payload[cells_at:])
+    return ChipBlock(index, wear, disturb, flags, pairs, states, payload[cells_at:])
 
 
-def encode(image: ChipImage) -> bytes:
+def encode_image(image: ChipImage) -> bytes:
     """The image as a chip loads it: ``encode(decode(x)) == x``."""
     g = image.geometry
     shape = (g.writesize, g.oobsize, g.erasesize, g.blocks)
     numbers = (image.op_seq, image.programs, image.erases)
-    parts = [_sealed(HEADER.pack(MAGIC, VERSION, HEADER.size, *shape, *numbers, 0, 0, 0))]
+    parts = [
+        _add_checksum(
+            IMAGE_HEADER.pack(IMAGE_MAGIC, VERSION, IMAGE_HEADER.size, *shape, *numbers, 0, 0, 0)
+        )
+    ]
     for b in image.blocks:
         payload = b"".join(struct.pack("<II", *flip) for flip in b.flips)
         payload += struct.pack(f"<{len(b.states)}H", *b.states) + b.cells
         fields = (b.index, b.wear, b.disturb, b.flags, len(b.states), len(b.flips))
-        parts.append(_sealed(BLOCK.pack(BLOCK_MAGIC, *fields, 0), payload))
-    parts.append(_sealed(END.pack(END_MAGIC, len(image.blocks), image.op_seq, 0, 0)))
+        parts.append(_add_checksum(BLOCK_HEADER.pack(BLOCK_MAGIC, *fields, 0), payload))
+    parts.append(_add_checksum(IMAGE_END.pack(END_MAGIC, len(image.blocks), image.op_seq, 0, 0)))
     return b"".join(parts)
 
 
-def split(
+def split_image(
     image: ChipImage,
     cells: Path,
     sidecar: Path,
@@ -228,10 +232,10 @@ def split(
     sidecar.write_text(json.dumps(told) + "\n")
 
 
-def join(cells: Path, sidecar: Path) -> ChipImage:
+def join_image(cells: Path, sidecar: Path) -> ChipImage:
     """The image of two files that ``split`` wrote; UsageError if they do not fit together."""
-    told = validate(read_json(sidecar), Sidecar, str(sidecar))
-    geometry = Geometry(**told.geometry.model_dump())
+    told = validate_data(read_json(sidecar), Sidecar, str(sidecar))
+    geometry = ChipGeometry(**told.geometry.model_dump())
     dump = read_bytes(cells, geometry.blocks * geometry.block_bytes)
     if len(dump) != told.cells_bytes:
         raise UsageError(f"{cells}: {len(dump)} bytes, not {told.cells_bytes}: truncated?")
@@ -241,11 +245,11 @@ def join(cells: Path, sidecar: Path) -> ChipImage:
         raise UsageError(f"{cells}: of a chip of another geometry")
     if any((b.index + 1) * geometry.block_bytes > len(dump) for b in told.blocks if b.held):
         raise UsageError(f"{cells}: ends before the last block that {sidecar} tells of")
-    blocks = [_joined(block, dump, geometry) for block in told.blocks]
+    blocks = [_make_joined_image(block, dump, geometry) for block in told.blocks]
     return ChipImage(geometry, told.op_seq, told.programs, told.erases, blocks)
 
 
-def _joined(told: SidecarBlock, dump: bytes, geometry: Geometry) -> Block:
+def _make_joined_image(told: SidecarBlock, dump: bytes, geometry: ChipGeometry) -> ChipBlock:
     at = told.index * geometry.block_bytes
     cells = dump[at : at + geometry.block_bytes] if told.held else b""
-    return Block(**told.model_dump(exclude={"held"}), cells=cells)
+    return ChipBlock(**told.model_dump(exclude={"held"}), cells=cells)

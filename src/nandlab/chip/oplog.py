@@ -34,7 +34,7 @@ assert RECORD.itemsize == 32
 assert HEADER.size == 32
 
 
-class Kind(IntEnum):
+class OperationKind(IntEnum):
     """What an operation of the array was."""
 
     READ = 1
@@ -45,7 +45,7 @@ class Kind(IntEnum):
     ERASE = 6
 
 
-class Flag(IntFlag):
+class OperationFlag(IntFlag):
     """What else is true of an operation."""
 
     FAILED = 1
@@ -55,18 +55,18 @@ class Flag(IntFlag):
 
 
 @dataclass(frozen=True)
-class OpLog:
+class OperationLog:
     """A log: its records, and how many found no room."""
 
     records: NDArray[np.void]
     lost: int
 
-    def count(self, kind: Kind) -> int:
+    def count(self, kind: OperationKind) -> int:
         """Records of a kind."""
         return int(np.count_nonzero(self.records["kind"] == kind))
 
 
-def decode(data: bytes) -> OpLog:
+def decode_log(data: bytes) -> OperationLog:
     """The log that a chip wrote; NandlabError if it is no log, or incomplete."""
     if len(data) < HEADER.size:
         raise NandlabError(f"an operation log of {len(data)} bytes has no header")
@@ -77,4 +77,4 @@ def decode(data: bytes) -> OpLog:
         raise NandlabError(f"an operation log of version {version}; this reads {VERSION}")
     if len(data) != HEADER.size + count * record_bytes:
         raise NandlabError(f"an operation log that lacks records: {count} were promised")
-    return OpLog(np.frombuffer(data, RECORD, count, HEADER.size), lost)
+    return OperationLog(np.frombuffer(data, RECORD, count, HEADER.size), lost)

@@ -16,11 +16,11 @@ Byte8 = Annotated[int, Field(strict=True, ge=0, lt=1 << 64)]
 """Numbers as wide as those of the image that the board loads."""
 
 
-class _Part(BaseModel):
+class _SidecarModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Shape(_Part):
+class SidecarGeometry(_SidecarModel):
     """A chip's shape, in MTD's words."""
 
     writesize: Size4
@@ -29,13 +29,13 @@ class Shape(_Part):
     blocks: int = Field(strict=True, ge=1, le=BLOCKS_MAX)
 
     @model_validator(mode="after")
-    def _has_whole_pages(self) -> Shape:
+    def _has_whole_pages(self) -> SidecarGeometry:
         if self.erasesize % self.writesize:
             raise ValueError("erasesize must be a multiple of writesize")
         return self
 
 
-class SidecarBlock(_Part):
+class SidecarBlock(_SidecarModel):
     """A block that is not as new."""
 
     index: Byte4
@@ -53,7 +53,7 @@ class Sidecar(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     format: Literal[1]
-    geometry: Shape
+    geometry: SidecarGeometry
     op_seq: Byte8
     programs: Byte8
     erases: Byte8

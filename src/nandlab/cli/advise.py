@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab.base.errors import UsageError
-from nandlab.base.printer import write_json, write_lines
-from nandlab.cli.words import EveryOption, RunArgument
+from nandlab.base.printer import print_json, print_lines
+from nandlab.cli.arguments import EveryOption, RunArgument
 
 if TYPE_CHECKING:
     from nandlab.analysis.battery import Battery
@@ -66,37 +66,43 @@ def advise(
     """
     from pydantic import TypeAdapter
 
-    from nandlab.analysis import asked, battery, groups, judging, power
-    from nandlab.analysis.limits import given, of_study
+    from nandlab.analysis import battery, groups, limitsyntax, promises, verdictmaker
+    from nandlab.analysis.limits import parse_command_limits, parse_study_limits
     from nandlab.analysis.verdict import Verdict
     from nandlab.base import amounts
-    from nandlab.report import verdicts
-    from nandlab.trial.published import results
+    from nandlab.report import verdicttext
+    from nandlab.trial.publishedrun import open_results
 
-    folder = results(run)
+    folder = open_results(run)
     head, trials = folder.head(), list(folder.trials())
-    settings = groups.group(trials)
-    daily = None if daily_write is None else amounts.size(daily_write, "--daily-write")
-    own = given(limit or [], lifetime_years, daily)
-    limits = own.over(of_study(head.spec))
-    _refuse_half(limits, battery_wh)
-    lasting = battery.asked_of(battery_wh, limits.daily)
-    wrong = asked.mistakes(own.figures, [(s.workload, s.words) for s in settings])
+    settings = groups.group_trials(trials)
+    daily = None if daily_write is None else amounts.parse_size(daily_write, "--daily-write")
+    own = parse_command_limits(limit or [], lifetime_years, daily)
+    limits = own.over(parse_study_limits(head.spec))
+    _refuse_half_pair(limits, battery_wh)
+    lasting = battery.make_battery(battery_wh, limits.daily)
+    wrong = limitsyntax.check_limits(own.figures, [(s.workload, s.words) for s in settings])
     if wrong:
         raise UsageError(*(f"--limit: {text}" for text in wrong))
-    found = judging.of_run(head.spec, trials, folder.naming(), limits)
+    found = verdictmaker.judge_run(head.spec, trials, folder.naming(), limits)
     if as_json:
         told = TypeAdapter(list[Verdict]).dump_python(found, mode="json")
-        write_json([*told, *(_lasting(s, lasting) for s in settings if lasting)])
+        print_json([*told, *(_make_lasting_record(s, lasting) for s in settings if lasting)])
         return
     if every:
-        write_lines(*power.lines(trials, folder.naming()))
+        print_lines(*promises.list_promise_lines(trials, folder.naming()))
     if lasting:
-        write_lines(*(x for s in settings for x in (f"{s.title}:", *battery.lines(s, lasting), "")))
-    write_lines(*verdicts.page(found, every=every))
+        print_lines(
+            *(
+                x
+                for s in settings
+                for x in (f"{s.title}:", *battery.list_battery_sentences(s, lasting), "")
+            )
+        )
+    print_lines(*verdicttext.render_verdicts(found, every=every))
 
 
-def _refuse_half(limits: Limits, battery_wh: float | None) -> None:
+def _refuse_half_pair(limits: Limits, battery_wh: float | None) -> None:
     """UsageError where one of two that go together is missing."""
     if limits.years is not None and limits.daily is None:
         raise UsageError("--lifetime-years and --daily-write go together: give both or neither")
@@ -104,9 +110,9 @@ def _refuse_half(limits: Limits, battery_wh: float | None) -> None:
         raise UsageError("--daily-write needs --lifetime-years or --battery-wh")
 
 
-def _lasting(setting: Setting, asked: Battery) -> dict[str, Any]:
+def _make_lasting_record(setting: Setting, asked: Battery) -> dict[str, Any]:
     """Days on a battery as JSON has them."""
     from nandlab.analysis import battery
 
-    days = [asdict(told) for told in battery.lasting(setting, asked)]
+    days = [asdict(told) for told in battery.list_battery_lives(setting, asked)]
     return {"setting": setting.title, "battery": asdict(asked), "lasting": days}

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.base.errors import UsageError
-from nandlab.base.printer import note, write_lines
-from nandlab.cli.words import named
+from nandlab.base.printer import print_lines, print_note
+from nandlab.cli.arguments import make_name_completer
 
 if TYPE_CHECKING:
-    from nandlab.board.saved import Told
+    from nandlab.board.flashdump import DumpSummary
     from nandlab.catalog.chip import ChipModel
 
 board_app = typer.Typer(
@@ -56,7 +56,7 @@ DiscardOption = Annotated[
 ]
 
 BoardOption = Annotated[
-    str, typer.Option(help="a board of the catalog", autocompletion=named("boards"))
+    str, typer.Option(help="a board of the catalog", autocompletion=make_name_completer("boards"))
 ]
 
 
@@ -68,24 +68,26 @@ def shell(
 ) -> None:
     """Open a shell on the booted board; exit or Ctrl-A X leaves it."""
     from nandlab.board.qemu import open_board
-    from nandlab.board.shell import interactive
+    from nandlab.board.shell import run_interactive_shell
     from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.files import load
+    from nandlab.catalog.files import load_noun
 
     if sys.stdin is None:
         raise UsageError("board shell: standard input is closed: give it a terminal, or commands")
-    interactive(open_board(load("boards", board, BoardModel), accel.value, yaffs2_source))
+    run_interactive_shell(
+        open_board(load_noun("boards", board, BoardModel), accel.value, yaffs2_source)
+    )
 
 
 @board_app.command("list")
 def list_boards() -> None:
     """List the boards of the catalog."""
     from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.files import load, names, whence
+    from nandlab.catalog.files import format_origin, list_noun_names, load_noun
 
-    for name in names("boards"):
-        summary = load("boards", name, BoardModel).summary
-        write_lines(f"{name:12} {summary} {whence('boards', name)}".rstrip())
+    for name in list_noun_names("boards"):
+        summary = load_noun("boards", name, BoardModel).summary
+        print_lines(f"{name:12} {summary} {format_origin('boards', name)}".rstrip())
 
 
 @board_app.command()
@@ -101,15 +103,17 @@ def update(
     takes the packages that they name, where these are to be had.
     """
     from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.files import load, names
+    from nandlab.catalog.files import list_noun_names, load_noun
     from nandlab.kit import kit, needs
 
-    models = {name: load("boards", name, BoardModel) for name in boards or names("boards")}
-    for path, lines in kit.update(models, needs.placed).items():
+    models = {
+        name: load_noun("boards", name, BoardModel) for name in boards or list_noun_names("boards")
+    }
+    for path, lines in kit.update_locks(models, needs.list_needed_sets).items():
         for line in lines:
-            write_lines(line)
+            print_lines(line)
         told = f"{len(lines)} changes: figures from now on are of other boards" if lines else "same"
-        note(f"{path}: {told}")
+        print_note(f"{path}: {told}")
 
 
 @board_app.command("export")
@@ -125,11 +129,11 @@ def export_board(
     bytes, wherever they are exported.
     """
     from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.files import load
+    from nandlab.catalog.files import load_noun
     from nandlab.kit import exchange
 
-    exchange.export(load("boards", board, BoardModel), file)
-    write_lines(file)
+    exchange.export_board(load_noun("boards", board, BoardModel), file)
+    print_lines(file)
 
 
 @board_app.command("import")
@@ -143,8 +147,8 @@ def import_board(
     """
     from nandlab.kit import exchange
 
-    for line in exchange.take(file):
-        write_lines(line)
+    for line in exchange.import_board(file):
+        print_lines(line)
 
 
 OwnArgument = Annotated[Path, typer.Argument(metavar="FILE", help="your board's file")]
@@ -161,11 +165,11 @@ def look(
     """
     import asyncio
 
-    from nandlab.board.yours import look as look_at
+    from nandlab.board.ownboard import find_board_partition as look_at
 
     mtd = asyncio.run(look_at(file, erase))
     blocks = mtd.size // mtd.erasesize
-    write_lines(
+    print_lines(
         f"mtd{mtd.number} {mtd.name!r} may be erased: {blocks} blocks of {mtd.erasesize} bytes"
     )
 
@@ -185,20 +189,22 @@ def save(
     """
     import asyncio
 
-    from nandlab.board import saved, yours
+    from nandlab.board import flashdump, ownboard
 
     if output is None:
         raise UsageError("board save: name the file to write by -o")
     if output.exists() or not output.parent.is_dir():
         raise UsageError(f"{output}: it is there already, or its folder is not")
 
-    async def saving() -> saved.Told:
-        async with yours.held(file, erase) as board:
-            return await saved.save(await saved.cells(board.on, board.mtd), output)
+    async def saving() -> flashdump.DumpSummary:
+        async with ownboard.hold_board(file, erase) as board:
+            return await flashdump.save_partition(
+                await flashdump.find_partition_cells(board.on, board.mtd), output
+            )
 
     told = asyncio.run(saving())
-    _tell(told)
-    write_lines(f"{told.sha256}  {output}")
+    _print_partition(told)
+    print_lines(f"{told.sha256}  {output}")
 
 
 @board_app.command()
@@ -214,16 +220,16 @@ def restore(
     """
     import asyncio
 
-    from nandlab.board import saved, yours
+    from nandlab.board import flashdump, ownboard
 
-    async def restoring() -> saved.Told:
-        async with yours.held(file, erase) as board:
-            part = await saved.cells(board.on, board.mtd)
-            return await saved.restore(part, dump, board.erased)
+    async def restoring() -> flashdump.DumpSummary:
+        async with ownboard.hold_board(file, erase) as board:
+            part = await flashdump.find_partition_cells(board.on, board.mtd)
+            return await flashdump.restore_partition(part, dump, board.erased)
 
     told = asyncio.run(restoring())
-    _tell(told)
-    write_lines(f"{told.sha256}  {dump}: the partition has it, bit by bit")
+    _print_partition(told)
+    print_lines(f"{told.sha256}  {dump}: the partition has it, bit by bit")
 
 
 @board_app.command()
@@ -245,33 +251,33 @@ def calibrate(
     import asyncio
 
     from nandlab.board import calibrate as calibrating
-    from nandlab.board import yours
+    from nandlab.board import ownboard
     from nandlab.board.flash import refuse_another_chip
-    from nandlab.cli.ownrun import part_of
+    from nandlab.cli.ownrun import load_board_chip
 
-    async def measuring() -> tuple[ChipModel, calibrating.Measured]:
-        async with yours.held(file, erase) as there:
-            part = part_of(there)
-            calibrating.places(part, there.model.name, output)
-            async with yours.ready(there, discard=discard) as (board, told):
+    async def measuring() -> tuple[ChipModel, calibrating.BoardMeasurement]:
+        async with ownboard.hold_board(file, erase) as there:
+            part = load_board_chip(there)
+            calibrating.find_catalog_paths(part, there.model.name, output)
+            async with ownboard.prepare_board(there, discard=discard) as (board, told):
                 refuse_another_chip(part, told, there.mtd)
                 await there.erased()
                 name, number = there.model.name, there.mtd.number
-                return part, await calibrating.measure(
+                return part, await calibrating.measure_board(
                     board, name, told.machine, told.kernel, number
                 )
 
     part, of = asyncio.run(measuring())
     for name, value in of.told.items():
-        note(f"{name} {value}")
-    for path in calibrating.written(part, of, output):
-        write_lines(path)
+        print_note(f"{name} {value}")
+    for path in calibrating.write_catalog_files(part, of, output):
+        print_lines(path)
 
 
-def _tell(told: Told) -> None:
+def _print_partition(told: DumpSummary) -> None:
     """Tells what a partition holds, on standard error."""
     bad = ", ".join(map(str, told.bad))
-    note(
+    print_note(
         f"{told.blocks} blocks, {told.pages} pages written; "
         + (f"bad blocks: {bad}" if bad else "no bad block")
     )
@@ -282,6 +288,6 @@ def unlock(file: OwnArgument) -> None:
     """Take your own board from whoever has it: for after a run that was killed."""
     import asyncio
 
-    from nandlab.board.yours import freed
+    from nandlab.board.ownboard import free_board
 
-    write_lines(asyncio.run(freed(file)) or "nobody had it")
+    print_lines(asyncio.run(free_board(file)) or "nobody had it")

@@ -8,23 +8,23 @@ from typing import Literal
 from pydantic import Field
 
 from nandlab.base.strings import FreeText, Line
-from nandlab.catalog.noun import Strict
+from nandlab.catalog.noun import StrictModel
 
 
-class NotScored(Strict):
+class NotScored(StrictModel):
     """A score that a load does not have."""
 
     not_scored: FreeText = Field(description="why")
 
 
-class BoardScore(Strict):
+class BoardScore(StrictModel):
     """What every score of a real board's load has."""
 
     fitted: FreeText | None = Field(description="what was fitted; null: nothing")
     not_known: list[FreeText]
 
 
-class ReadCallsRun(Strict):
+class ReadCallsRun(StrictModel):
     calls_of: Line
     functions_of: Line
     foretold: int
@@ -48,7 +48,7 @@ class ReadCalls(BoardScore):
     not_paired: int
 
 
-class BurstErrors(Strict):
+class BurstErrors(StrictModel):
     """How far bursts' times are off, as shares."""
 
     total: float
@@ -56,7 +56,7 @@ class BurstErrors(Strict):
     max: float
 
 
-class BurstRun(Strict):
+class BurstRun(StrictModel):
     functions_of: Line
     flash_of: Line
     n: int
@@ -80,7 +80,7 @@ class BurstTimes(BoardScore):
     not_paired: int
 
 
-class Pauses(Strict):
+class Pauses(StrictModel):
     """Pauses from a start of an operation to the next; null where they are too few."""
 
     pauses: int
@@ -96,7 +96,7 @@ class PageTimes(BoardScore):
     kinds: dict[Literal["R", "W", "E"], Pauses]
 
 
-class CollectorRun(Strict):
+class CollectorRun(StrictModel):
     flash_of: Line
     erases: int
     in_order: int
@@ -116,7 +116,7 @@ class Collector(BoardScore):
     runs: list[CollectorRun]
 
 
-class BoardLoad(Strict):
+class BoardLoad(StrictModel):
     load: Line
     runs: dict[Literal["syscalls", "ffs_tracer", "flashmon"], int]
     read_calls: ReadCalls
@@ -125,5 +125,5 @@ class BoardLoad(Strict):
     collector: Collector | NotScored
 
 
-class ModelBoard(Strict):
+class ModelBoard(StrictModel):
     loads: list[BoardLoad]

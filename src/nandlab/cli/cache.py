@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from nandlab.base.printer import note, write_lines
+from nandlab.base.printer import print_lines, print_note
 
 cache_app = typer.Typer(
     no_args_is_help=True,
@@ -21,16 +21,17 @@ DAY_S = 86400
 @cache_app.command("list")
 def list_cache() -> None:
     """List what the cache keeps, by kind: how many, how large, where."""
-    from nandlab.base.cache import kept
-    from nandlab.base.paths import cache_dir
-    from nandlab.base.units import size
+    from nandlab.base.cache import list_cache_items
+    from nandlab.base.paths import find_cache_folder
+    from nandlab.base.units import format_size
 
-    every = list(kept())
+    every = list(list_cache_items())
     for kind in dict.fromkeys(one.kind for one in every):
         sizes = [one.bytes for one in every if one.kind == kind]
-        write_lines(f"{kind:12} {len(sizes):5}  {size(sum(sizes)):>10}")
-    write_lines(
-        f"{'in all':12} {len(every):5}  {size(sum(one.bytes for one in every)):>10}  {cache_dir()}"
+        print_lines(f"{kind:12} {len(sizes):5}  {format_size(sum(sizes)):>10}")
+    print_lines(
+        f"{'in all':12} {len(every):5}  {format_size(sum(one.bytes for one in every)):>10}  "
+        f"{find_cache_folder()}"
     )
 
 
@@ -41,14 +42,14 @@ def empty(
     ] = 0,
 ) -> None:
     """Remove what the cache keeps; let no other nandlab run meanwhile. Trials are not in it."""
-    from nandlab.base.cache import drop, kept
-    from nandlab.base.units import size
+    from nandlab.base.cache import list_cache_items, remove_item
+    from nandlab.base.units import format_size
 
     oldest = time.time() - older_than * DAY_S
-    gone = [one for one in kept() if not older_than or one.used_s < oldest]
+    gone = [one for one in list_cache_items() if not older_than or one.used_s < oldest]
     for one in gone:
-        drop(one)
-    write_lines(f"{len(gone)} removed, {size(sum(one.bytes for one in gone))}")
+        remove_item(one)
+    print_lines(f"{len(gone)} removed, {format_size(sum(one.bytes for one in gone))}")
 
 
 @cache_app.command("verify")
@@ -63,29 +64,29 @@ def verify_cache(
     What is removed is made again when it is needed. Progress goes to standard error, a line for
     each damaged thing to standard output. The exit status is 1 if there is one.
     """
-    from nandlab.base.cache import kept, verify
+    from nandlab.base.cache import list_cache_items, verify_item
     from nandlab.base.errors import UsageError
-    from nandlab.base.paths import RESULTS, cache_dir
-    from nandlab.base.units import size
+    from nandlab.base.paths import RESULTS, find_cache_folder
+    from nandlab.base.units import format_size
     from nandlab.results.store import Store
 
     if store is not None and not store.is_dir():
         raise UsageError(f"--store {store}: no such folder")
-    things = list(kept())
+    things = list(list_cache_items())
     damaged = 0
     for kind in dict.fromkeys(thing.kind for thing in things):
         same = [thing for thing in things if thing.kind == kind]
-        note(f"reading {kind}: {len(same)}")
+        print_note(f"reading {kind}: {len(same)}")
         for thing in same:
-            if why := verify(thing):
+            if why := verify_item(thing):
                 damaged += 1
-                write_lines(f"{thing.path.relative_to(cache_dir())}: {why}")
+                print_lines(f"{thing.path.relative_to(find_cache_folder())}: {why}")
     trials = store or RESULTS / "store"
-    note(f"reading {trials}")
+    print_note(f"reading {trials}")
     for path, why in Store(trials).drop_damaged():
         damaged += 1
-        write_lines(f"{path}: {why}")
-    total = size(sum(thing.bytes for thing in things))
-    write_lines(f"{len(things)} in the cache, {total}: {damaged} damaged")
+        print_lines(f"{path}: {why}")
+    total = format_size(sum(thing.bytes for thing in things))
+    print_lines(f"{len(things)} in the cache, {total}: {damaged} damaged")
     if damaged:
         raise typer.Exit(1)

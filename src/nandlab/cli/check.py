@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from nandlab.base.errors import UsageError
-from nandlab.base.printer import note, write_text
+from nandlab.base.printer import print_note, print_text
+from nandlab.cli.arguments import BoardOption, complete_figure_names, make_name_completer
 from nandlab.cli.board import Yaffs2Option
 from nandlab.cli.run import (
     CORES,
     AnewOption,
-    How,
     JobsOption,
     LockedOption,
     OutOption,
     ProgressOption,
+    RunSettings,
 )
-from nandlab.cli.words import BoardOption, figure_names, named
 
 if TYPE_CHECKING:
-    from nandlab.analysis.expected import Expected
+    from nandlab.analysis.baselines import Baseline
     from nandlab.results.folder import RunFolder
 
 Format = Literal["text", "markdown", "csv", "json", "junit"]
@@ -40,7 +40,7 @@ def check(  # noqa: PLR0913 - the command line's own options
         typer.Option(
             metavar="FILE",
             help="the baseline: a figures file, a run's folder, or a published study's name",
-            autocompletion=named("published"),
+            autocompletion=make_name_completer("published"),
         ),
     ],
     run: Annotated[
@@ -52,7 +52,7 @@ def check(  # noqa: PLR0913 - the command line's own options
         typer.Option(
             metavar="NAME",
             help="only this figure counts, such as chip.erases or 'chip.*'; may be repeated",
-            autocompletion=figure_names,
+            autocompletion=complete_figure_names,
         ),
     ] = [],  # noqa: B006 - typer copies it
     form: Annotated[
@@ -80,37 +80,39 @@ def check(  # noqa: PLR0913 - the command line's own options
     That is told. The study and the board's model must be the same. A module that was built anew
     from other source takes other times, by some ns; --figure 'chip.*' looks at the flash alone.
     """
-    from nandlab.analysis.checked import check as checked
-    from nandlab.analysis.checked import notes
-    from nandlab.analysis.expected import expected
-    from nandlab.report import moves
+    from nandlab.analysis.baselinecheck import compare_with_baseline as checked
+    from nandlab.analysis.baselinecheck import list_baseline_differences
+    from nandlab.analysis.baselines import read_baseline
+    from nandlab.report import figurechanges
     from nandlab.results.folder import RunFolder
 
     if (study is None) == (run is None):
         raise UsageError("check: name the STUDY to run, or a run that was made with --run RUN")
-    baseline = expected(against)
+    baseline = read_baseline(against)
     if study is not None:
-        how = How(out, jobs, progress, yaffs2_source, anew, locked)
-        folder = _ran(study, board, how, baseline)
+        how = RunSettings(out, jobs, progress, yaffs2_source, anew, locked)
+        folder = _run_study(study, board, how, baseline)
     else:
         assert run is not None
         folder = RunFolder(run)
     held = checked(baseline, folder, figure)
-    for line in notes(baseline, folder):
-        note(line)
-    write_text(moves.told(held, form))
+    for line in list_baseline_differences(baseline, folder):
+        print_note(line)
+    print_text(figurechanges.render_figure_changes(held, form))
     if any(one.moved for one in held):
         raise typer.Exit(1)
 
 
-def _ran(study: str, board: str | None, how: How, baseline: Expected) -> RunFolder:
+def _run_study(study: str, board: str | None, how: RunSettings, baseline: Baseline) -> RunFolder:
     """The run of the study, with every trial of the baseline."""
-    from nandlab.analysis.checked import refuse_another
-    from nandlab.plan.study import find, read
+    from nandlab.analysis.baselinecheck import refuse_other_run
+    from nandlab.plan.study import find_study, read_study_file
     from nandlab.results.record import Run
 
     def refuse(head: Run) -> None:
-        refuse_another(baseline, Run.model_validate_json(head.model_dump_json()))
+        refuse_other_run(baseline, Run.model_validate_json(head.model_dump_json()))
 
     keys = baseline.keys
-    return how.run(read(find(study), board), lambda s: [t for t in s if t.id in keys], refuse)
+    return how.run(
+        read_study_file(find_study(study), board), lambda s: [t for t in s if t.id in keys], refuse
+    )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nandlab.base.printer import write_lines
-from nandlab.cli.words import named
+from nandlab.base.printer import print_lines
+from nandlab.cli.arguments import make_name_completer
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -30,7 +30,7 @@ UNITS = {
     "pe_cycles": "cycles",
 }
 """Units of the keys whose names do not end in a unit."""
-ENDINGS = {"_ns": "ns", "_mv": "mV", "_ma": "mA", "_ua": "uA", "_percent": "%"}
+UNIT_SUFFIXES = {"_ns": "ns", "_mv": "mV", "_ma": "mA", "_ua": "uA", "_percent": "%"}
 UNKNOWN = "not known"
 
 
@@ -44,15 +44,15 @@ class Figure:
     source: str
 
 
-def unit(key: str) -> str:
+def find_unit(key: str) -> str:
     """The unit of a figure; empty if it has none."""
-    for ending, name in ENDINGS.items():
+    for ending, name in UNIT_SUFFIXES.items():
         if key.endswith(ending):
             return name
     return UNITS.get(key, "")
 
 
-def _words(key: str, value: Any) -> str:
+def _format_value(key: str, value: Any) -> str:
     if value is None:
         return UNKNOWN
     if isinstance(value, bool):
@@ -62,10 +62,10 @@ def _words(key: str, value: Any) -> str:
     if isinstance(value, str):
         return value
     text = f"{value:,g}" if isinstance(value, float) else f"{value:,}"
-    return f"{text} {unit(key)}".rstrip()
+    return f"{text} {find_unit(key)}".rstrip()
 
 
-def figures(chip: ChipModel) -> Iterator[Figure]:
+def list_figures(chip: ChipModel) -> Iterator[Figure]:
     """Every figure of a part, known or not, in the order of a catalog file."""
     identity = " ".join(f"{byte:02X}" for byte in chip.id)
     described = type(chip).model_fields["id"].description or ""
@@ -78,7 +78,7 @@ def figures(chip: ChipModel) -> Iterator[Figure]:
             continue
         for key, field in type(part).model_fields.items():
             dotted = f"{section}.{key}"
-            value = _words(key, getattr(part, key))
+            value = _format_value(key, getattr(part, key))
             source = chip.sources.get(dotted, about)
             yield Figure(dotted, value, field.description or "", source)
 
@@ -90,21 +90,24 @@ def list_chips() -> None:
     """
     from nandlab.base.errors import UsageError
     from nandlab.catalog.chip import ChipModel
-    from nandlab.catalog.files import load, names, whence
+    from nandlab.catalog.files import format_origin, list_noun_names, load_noun
 
     broken = False
-    for name in names("chips"):
+    for name in list_noun_names("chips"):
         try:
-            chip = load("chips", name, ChipModel)
+            chip = load_noun("chips", name, ChipModel)
         except UsageError as e:
             broken = True
-            write_lines(f"{name:16} not read: {'; '.join(e.lines)}")
+            print_lines(f"{name:16} not read: {'; '.join(e.lines)}")
             continue
         g = chip.geometry
         size = f"{g.blocks * g.erasesize >> 20} MiB"
         pages = f"{g.writesize:>5} + {g.oobsize:<4}"
-        line = f"{name:16} {chip.cell}  {size:>9}  {pages} {chip.summary} {whence('chips', name)}"
-        write_lines(line.rstrip())
+        line = (
+            f"{name:16} {chip.cell}  {size:>9}  {pages} {chip.summary} "
+            f"{format_origin('chips', name)}"
+        )
+        print_lines(line.rstrip())
     if broken:
         raise typer.Exit(2)
 
@@ -113,20 +116,24 @@ def list_chips() -> None:
 def show(
     part: Annotated[
         str,
-        typer.Argument(metavar="PART", help="a chip of the catalog", autocompletion=named("chips")),
+        typer.Argument(
+            metavar="PART",
+            help="a chip of the catalog",
+            autocompletion=make_name_completer("chips"),
+        ),
     ],
 ) -> None:
     """Print every figure of a chip with its unit and its source."""
     from nandlab.catalog.chip import ChipModel
-    from nandlab.catalog.files import load
+    from nandlab.catalog.files import load_noun
 
-    chip = load("chips", part, ChipModel)
-    write_lines(f"{chip.name}: {chip.vendor}, {chip.cell}", chip.summary)
+    chip = load_noun("chips", part, ChipModel)
+    print_lines(f"{chip.name}: {chip.vendor}, {chip.cell}", chip.summary)
     if "name" in chip.sources:
-        write_lines(f"source: {chip.sources['name']}")
-    for figure in figures(chip):
-        write_lines("", f"{figure.key} = {figure.value}")
+        print_lines(f"source: {chip.sources['name']}")
+    for figure in list_figures(chip):
+        print_lines("", f"{figure.key} = {figure.value}")
         if figure.meaning:
-            write_lines(f"    {figure.meaning}")
+            print_lines(f"    {figure.meaning}")
         if figure.source:
-            write_lines(f"    source: {figure.source}")
+            print_lines(f"    source: {figure.source}")

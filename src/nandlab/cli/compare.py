@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nandlab.base.printer import note, write_lines, write_text
-from nandlab.cli.words import FormatOption, named
+from nandlab.base.printer import print_lines, print_note, print_text
+from nandlab.cli.arguments import FormatOption, make_name_completer
 
 if TYPE_CHECKING:
-    from nandlab.analysis.moved import Compared
+    from nandlab.analysis.figurechanges import RunComparison
     from nandlab.results.folder import Results
 
 
 def compare(
-    run_a: Annotated[Path, typer.Argument(metavar="RUN_A", autocompletion=named("published"))],
-    run_b: Annotated[Path, typer.Argument(metavar="RUN_B", autocompletion=named("published"))],
+    run_a: Annotated[
+        Path, typer.Argument(metavar="RUN_A", autocompletion=make_name_completer("published"))
+    ],
+    run_b: Annotated[
+        Path, typer.Argument(metavar="RUN_B", autocompletion=make_name_completer("published"))
+    ],
     form: FormatOption = "text",
     *,
     brief: Annotated[
@@ -36,54 +40,54 @@ def compare(
     If one run is of a board of your own and the other is not, no two times are the same. The table
     then has every figure that both have: real, simulated, ratio, and the exit status is 0.
     """
-    from nandlab.analysis.moved import of_runs
+    from nandlab.analysis.figurechanges import make_run_comparison
     from nandlab.base.errors import UsageError
-    from nandlab.trial.published import results
+    from nandlab.trial.publishedrun import open_results
 
     if brief and form != "text":
         raise UsageError(f"--brief and --format {form}: brief is text: leave one of them out")
-    folders = results(run_a), results(run_b)
+    folders = open_results(run_a), open_results(run_b)
     own = [folder.head().own_board for folder in folders]
     if own[0] != own[1]:
-        _tell_likeness(*(folders if own[0] else folders[::-1]), form)
+        _print_likeness(*(folders if own[0] else folders[::-1]), form)
         return
-    compared = of_runs(*folders)
+    compared = make_run_comparison(*folders)
     if not compared.held:
-        note("no trial is in both runs: their studies have none in common")
+        print_note("no trial is in both runs: their studies have none in common")
     for folder, taken in zip(folders, compared.taken, strict=True):
         for line in taken:
-            note(f"{folder.path}: {line}")
-    _print(compared, form, brief=brief)
+            print_note(f"{folder.path}: {line}")
+    _print_comparison(compared, form, brief=brief)
     if compared.differences or compared.changed:
         raise typer.Exit(1)
-    note("no difference")
+    print_note("no difference")
 
 
-def _print(compared: Compared, form: str, *, brief: bool) -> None:
+def _print_comparison(compared: RunComparison, form: str, *, brief: bool) -> None:
     """What was not alike, what moved, and in text all that differs."""
-    from nandlab.report import moves
+    from nandlab.report import figurechanges
 
     found, held, changed = compared.differences, compared.held, compared.changed
     if brief:
-        write_lines(*moves.brief(held, changed))
+        print_lines(*figurechanges.list_change_lines(held, changed))
         return
     if changed and form in ("csv", "json"):
-        note(*changed)
+        print_note(*changed)
     if form != "text" or changed or any(one.moved for one in held):
-        write_text(moves.told(held, form, changed))
+        print_text(figurechanges.render_figure_changes(held, form, changed))
     if form == "text" and found:
-        write_lines("", *found)
+        print_lines("", *found)
 
 
-def _tell_likeness(real: Results, simulated: Results, form: str) -> None:
+def _print_likeness(real: Results, simulated: Results, form: str) -> None:
     """Tells how like a run on a board of the user's own one on a virtual board is."""
-    from nandlab.analysis.likeness import both
+    from nandlab.analysis.likeness import compare_board_results
     from nandlab.base.errors import UsageError
     from nandlab.report import likeness
 
-    if not (found := both(list(real.trials()), list(simulated.trials()))):
+    if not (found := compare_board_results(list(real.trials()), list(simulated.trials()))):
         raise UsageError(
             "no configuration ended well in both runs: the chip's name and the partition must be "
             "the same (nandlab board calibrate makes a chip for both)"
         )
-    write_text(likeness.told(found, form))
+    print_text(likeness.render_likeness(found, form))

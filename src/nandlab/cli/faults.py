@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from nandlab.cli.cutting import Common, chosen, with_common
+from nandlab.cli.campaigns import CampaignOptions, add_campaign_options, parse_choices
 
 
-@with_common
+@add_campaign_options
 def faults(
-    common: Common,
+    common: CampaignOptions,
     *,
     kinds: Annotated[
         str,
@@ -37,11 +37,11 @@ def faults(
     if anything did not hold, or if no load made a flash operation.
     """
     from nandlab.powercut.faults import FULL, KINDS
-    from nandlab.powercut.job import Points
+    from nandlab.powercut.job import CutPoints
 
-    every = chosen(kinds, "--kinds", KINDS)
+    every = parse_choices(kinds, "--kinds", KINDS)
     # a disk that is full is so for a whole campaign
     groups = [tuple(k for k in every if k != FULL), tuple(k for k in every if k == FULL)]
     wanted = common.request("rewrite")
-    hows = [common.how(Points(variants=g), wanted, faulty=True) for g in groups if g]
+    hows = [common.how(CutPoints(variants=g), wanted, faulty=True) for g in groups if g]
     common.run(hows, wanted, alone=False)

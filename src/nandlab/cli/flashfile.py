@@ -11,7 +11,7 @@ import typer
 from nandlab.base.errors import UsageError
 
 if TYPE_CHECKING:
-    from nandlab.onflash.opened import Asked
+    from nandlab.onflash.flashfile import FlashFileOptions
 
 ImageArgument = Annotated[
     Path,
@@ -52,7 +52,7 @@ VolumeOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
-def asked(  # noqa: PLR0917 - the command line's own options
+def parse_file_options(  # noqa: PLR0917 - the command line's own options
     partition_mib: float | None,
     page: str | None,
     erase_block: str | None,
@@ -60,17 +60,19 @@ def asked(  # noqa: PLR0917 - the command line's own options
     fs: str | None = None,
     volume: str | None = None,
     offset: str | None = None,
-) -> Asked:
+) -> FlashFileOptions:
     """What the options tell of a file; UsageError if a dump's geometry is told in part."""
     from nandlab.base import amounts
-    from nandlab.onflash.dump import checked
-    from nandlab.onflash.opened import Asked
+    from nandlab.onflash.dump import require_possible_shape
+    from nandlab.onflash.flashfile import FlashFileOptions
     from nandlab.onflash.shape import Shape
 
-    before = amounts.size(offset, "--offset") if offset else 0
+    before = amounts.parse_size(offset, "--offset") if offset else 0
     if page is None and erase_block is None and not oob:
-        return Asked(fs, partition_mib, None, volume, before)
+        return FlashFileOptions(fs, partition_mib, None, volume, before)
     if page is None or erase_block is None:
         raise UsageError("of a dump give both --page and --erase-block; mtdinfo tells them")
-    shape = Shape(amounts.size(page, "--page"), amounts.size(erase_block, "--erase-block"), oob)
-    return Asked(fs, partition_mib, checked(shape), volume, before)
+    shape = Shape(
+        amounts.parse_size(page, "--page"), amounts.parse_size(erase_block, "--erase-block"), oob
+    )
+    return FlashFileOptions(fs, partition_mib, require_possible_shape(shape), volume, before)

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.base.errors import UsageError
-from nandlab.base.printer import note, write_lines
-from nandlab.cli.preparing import preparing
+from nandlab.base.printer import print_lines, print_note
+from nandlab.cli.arguments import make_name_completer, parse_pairs
+from nandlab.cli.preparation import announce_preparation
 from nandlab.cli.sizes import sizes
-from nandlab.cli.words import named, pairs
 
 if TYPE_CHECKING:
     from nandlab.board.job import Board
     from nandlab.catalog.chip import ChipModel
-    from nandlab.chip.file import Made
     from nandlab.chip.image import ChipImage
-    from nandlab.image.tree import Entry
+    from nandlab.chip.imagefile import ImageDescription
+    from nandlab.image.tree import TreeEntry
     from nandlab.plan.medium import Medium
 
 image_app = typer.Typer(
@@ -46,7 +46,7 @@ BoardOption = Annotated[
     str | None,
     typer.Option(
         help="a board of the catalog; default: the one that made the image",
-        autocompletion=named("boards"),
+        autocompletion=make_name_completer("boards"),
     ),
 ]
 
@@ -57,14 +57,15 @@ def make(
     fs: Annotated[
         str,
         typer.Option(
-            help="a file system of the catalog, such as ubifs", autocompletion=named("filesystems")
+            help="a file system of the catalog, such as ubifs",
+            autocompletion=make_name_completer("filesystems"),
         ),
     ],
     chip: Annotated[
         str,
         typer.Option(
             help="a chip of the catalog; nandlab chip list names them",
-            autocompletion=named("chips"),
+            autocompletion=make_name_completer("chips"),
         ),
     ],
     source: Annotated[
@@ -89,7 +90,8 @@ def make(
         ),
     ] = None,
     board: Annotated[
-        str, typer.Option(help="a board of the catalog", autocompletion=named("boards"))
+        str,
+        typer.Option(help="a board of the catalog", autocompletion=make_name_completer("boards")),
     ] = "apf27",
 ) -> None:
     """Make a chip image from a folder, and print its size.
@@ -102,22 +104,22 @@ def make(
     Names, owners, permissions, links and times (to the second) are kept as far as the file system
     can keep them; what is lost is told on standard error. Devices, FIFOs and sockets are refused.
     """
-    from nandlab.chip import file as chipfile
+    from nandlab.chip import imagefile as chipfile
     from nandlab.image import making as imaging
     from nandlab.image import tree
 
-    on = _medium(fs, set_ or [], chip, partition_mib, board)
-    imaging.refuse_what_cannot_be(on)
+    on = _make_medium(fs, set_ or [], chip, partition_mib, board)
+    imaging.refuse_unfit_medium(on)
     chipfile.refuse_to_overwrite(output)
-    whole = tree.scan(source)
-    content, warnings = tree.kept(whole, on.filesystem)
-    tree.refuse_what_it_cannot_name(content, on.filesystem)
+    whole = tree.scan_folder(source)
+    content, warnings = tree.drop_losses(whole, on.filesystem)
+    tree.refuse_unnameable(content, on.filesystem)
     for warning in warnings:
-        note(f"warning: {warning}")
-    image, made = imaging.make(on, source, content, _open(on))
-    chipfile.write(output, image, made)
-    for line in _sizes(output, on, image, made):
-        write_lines(line)
+        print_note(f"warning: {warning}")
+    image, made = imaging.make_image(on, source, content, _open_board(on))
+    chipfile.write_image(output, image, made)
+    for line in _format_sizes(output, on, image, made):
+        print_lines(line)
 
 
 @image_app.command("ls")
@@ -125,10 +127,10 @@ def list_files(file: FileArgument, board: BoardOption = None) -> None:
     """List what is in an image, as the board reads it: mode, owner, bytes, time (UTC), path."""
     from nandlab.image import making as imaging
 
-    on, image, opened = _read(file, board)
-    for entry in imaging.listing(on, image, opened):
+    on, image, opened = _read_image(file, board)
+    for entry in imaging.read_image_tree(on, image, opened):
         if entry.path:
-            write_lines(_line(entry))
+            print_lines(_format_entry(entry))
 
 
 @image_app.command()
@@ -148,25 +150,25 @@ def extract(
     from nandlab.image import making as imaging
 
     imaging.refuse_to_extract(to)
-    on, image, opened = _read(file, board)
-    write_lines(_counted(imaging.extract(on, image, opened, to, set_id).counts()))
+    on, image, opened = _read_image(file, board)
+    print_lines(_format_counts(imaging.extract_image(on, image, opened, to, set_id).counts()))
 
 
-def _medium(
+def _make_medium(
     fs: str, settings: list[str], part: str, partition_mib: float | None, board: str
 ) -> Medium:
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.chip import ChipModel
-    from nandlab.catalog.files import load
+    from nandlab.catalog.files import load_noun
     from nandlab.catalog.filesystem import FilesystemModel
     from nandlab.plan.medium import Medium
 
-    system = load("filesystems", fs, FilesystemModel)
-    chip = load("chips", part, ChipModel)
-    blocks = blocks_of(chip, partition_mib)
-    options = system.chosen(pairs(settings, "--set"), "--set", from_image=True)
+    system = load_noun("filesystems", fs, FilesystemModel)
+    chip = load_noun("chips", part, ChipModel)
+    blocks = count_partition_blocks(chip, partition_mib)
+    options = system.chosen(parse_pairs(settings, "--set"), "--set", from_image=True)
     return Medium(
-        board=load("boards", board, BoardModel),
+        board=load_noun("boards", board, BoardModel),
         chip=chip,
         partition_blocks=blocks,
         filesystem=system,
@@ -174,7 +176,7 @@ def _medium(
     )
 
 
-def blocks_of(chip: ChipModel, partition_mib: float | None) -> int:
+def count_partition_blocks(chip: ChipModel, partition_mib: float | None) -> int:
     """Blocks of the partition that the command line asks for."""
     try:
         return chip.partition_blocks(partition_mib)
@@ -182,51 +184,53 @@ def blocks_of(chip: ChipModel, partition_mib: float | None) -> int:
         raise UsageError(f"--partition-mib: {e}") from None
 
 
-def _open(on: Medium) -> Board:
+def _open_board(on: Medium) -> Board:
     from nandlab.board.opening import open_board
-    from nandlab.trial.run import refuse_what_the_kernel_lacks
+    from nandlab.trial.runner import refuse_unsupported_kernel
 
-    with preparing(on.virtual):
+    with announce_preparation(on.virtual):
         board = open_board(on.virtual)
-    refuse_what_the_kernel_lacks([on], board.kernel_config, "image")
+    refuse_unsupported_kernel([on], board.kernel_config, "image")
     return board
 
 
-def _read(file: Path, board: str | None) -> tuple[Medium, ChipImage, Board]:
+def _read_image(file: Path, board: str | None) -> tuple[Medium, ChipImage, Board]:
     from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.files import load
-    from nandlab.chip import file as chipfile
+    from nandlab.catalog.files import load_noun
+    from nandlab.chip import imagefile as chipfile
     from nandlab.image import making as imaging
 
-    made, image = chipfile.read(file)
-    on = imaging.medium(made, load("boards", board or made.board, BoardModel))
-    return on, image, _open(on)
+    made, image = chipfile.read_image(file)
+    on = imaging.make_medium(made, load_noun("boards", board or made.board, BoardModel))
+    return on, image, _open_board(on)
 
 
-def _sizes(file: Path, on: Medium, image: ChipImage, made: Made) -> Iterable[str]:
-    from nandlab.chip.file import used
+def _format_sizes(
+    file: Path, on: Medium, image: ChipImage, made: ImageDescription
+) -> Iterable[str]:
+    from nandlab.chip.imagefile import measure_used_space
 
-    takes = used(image)
+    takes = measure_used_space(image)
     pages = on.partition_blocks * on.chip.pages_per_block()
     yield f"image   {file}: {on.where}"
-    yield f"tree    {_counted(made.tree.model_dump())}"
+    yield f"tree    {_format_counts(made.tree.model_dump())}"
     blocks = f"{takes.blocks:,} of {on.partition_blocks:,} blocks"
     yield f"flash   {takes.pages:,} of {pages:,} pages, {blocks}"
     yield f"file    {file.stat().st_size:,} bytes"
 
 
-def _counted(c: dict[str, int]) -> str:
+def _format_counts(c: dict[str, int]) -> str:
     return (
         f"{c['files']:,} files with {c['bytes']:,} bytes, {c['folders']:,} folders, "
         f"{c['symbolic_links']:,} symbolic links, {c['hard_links']:,} hard links"
     )
 
 
-def _line(entry: Entry) -> str:
-    from nandlab.image.tree import shown
+def _format_entry(entry: TreeEntry) -> str:
+    from nandlab.image.tree import format_name
 
     when = datetime.fromtimestamp(entry.mtime_s, UTC).strftime("%Y-%m-%d %H:%M:%S")
     owner = f"{entry.uid}:{entry.gid}"
-    points = "" if entry.target is None else f" -> {shown(entry.target)}"
+    points = "" if entry.target is None else f" -> {format_name(entry.target)}"
     mode = stat.filemode(entry.mode)
-    return f"{mode} {owner:>9} {entry.size:>10} {when} {shown(entry.path)}{points}"
+    return f"{mode} {owner:>9} {entry.size:>10} {when} {format_name(entry.path)}{points}"

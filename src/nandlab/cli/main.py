@@ -12,9 +12,10 @@ import typer
 
 from nandlab import __version__
 from nandlab.base.paths import DOCS
-from nandlab.base.printer import note, write_lines
-from nandlab.cli import ending, runcuts
+from nandlab.base.printer import print_lines, print_note
+from nandlab.cli import exits, runcuts
 from nandlab.cli.advise import advise
+from nandlab.cli.arguments import AnyStudyArgument, BoardOption, RunArgument
 from nandlab.cli.board import board_app
 from nandlab.cli.cache import cache_app
 from nandlab.cli.check import check
@@ -35,7 +36,6 @@ from nandlab.cli.schema import schema
 from nandlab.cli.show import show
 from nandlab.cli.space import space
 from nandlab.cli.trace import trace_app
-from nandlab.cli.words import AnyStudyArgument, BoardOption, RunArgument
 from nandlab.cli.workload import workload_app
 
 app = typer.Typer(
@@ -72,28 +72,28 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
     """
     from nandlab.base.errors import UsageError
     from nandlab.base.gate import read_toml
-    from nandlab.kit.kit import kernel_here
-    from nandlab.plan import foresee
-    from nandlab.plan.study import find, read, shipped
-    from nandlab.plan.study import plan as expand
-    from nandlab.trial.run import refuse_what_the_kernel_lacks
+    from nandlab.kit.kit import find_unpacked_kernel
+    from nandlab.plan import outlook
+    from nandlab.plan.study import find_study, list_shipped_studies, read_study_file
+    from nandlab.plan.study import plan_trials as expand
+    from nandlab.trial.runner import refuse_unsupported_kernel
 
     if study is None:
         if board:
             raise UsageError("plan: --board needs a study: nandlab plan STUDY --board NAME")
-        for name, path in shipped().items():
-            write_lines(f"{name:28}  {read_toml(path)['question']}")
+        for name, path in list_shipped_studies().items():
+            print_lines(f"{name:28}  {read_toml(path)['question']}")
         return
-    read_study = read(find(study), board)
+    read_study = read_study_file(find_study(study), board)
     specs = expand(read_study)
-    kernel = kernel_here(specs[0].virtual)
+    kernel = find_unpacked_kernel(specs[0].virtual)
     if kernel is not None:
-        refuse_what_the_kernel_lacks(specs, kernel.config, read_study.name)
+        refuse_unsupported_kernel(specs, kernel.config, read_study.name)
     for spec in specs:
-        write_lines(f"{spec.id}  {spec.title()}")
-    note(*foresee.lines(read_study, specs, CORES))
-    if cuts := runcuts.planned(read_study, CORES):
-        note(cuts)
+        print_lines(f"{spec.id}  {spec.title()}")
+    print_note(*outlook.format_outlook(read_study, specs, CORES))
+    if cuts := runcuts.format_cut_plan(read_study, CORES):
+        print_note(cuts)
 
 
 app.command()(run)
@@ -124,22 +124,22 @@ def report(
     ] = None,
 ) -> None:
     """Write a run's report: one HTML file, and its charts as PNG and SVG beside it."""
-    from nandlab.base.ulimits import refuse_to_draw_within_less
+    from nandlab.base.ulimits import refuse_drawing_below_limits
 
-    refuse_to_draw_within_less()  # before libraries that abort too
+    refuse_drawing_below_limits()  # before libraries that abort too
     from nandlab import report as reporter
-    from nandlab.analysis.battery import asked_of
-    from nandlab.analysis.limits import of_study
+    from nandlab.analysis.battery import make_battery
+    from nandlab.analysis.limits import parse_study_limits
     from nandlab.base import amounts
-    from nandlab.cli.preparing import alive
-    from nandlab.trial.published import results
+    from nandlab.cli.preparation import print_heartbeats
+    from nandlab.trial.publishedrun import open_results
 
-    folder = results(run)
-    given = daily_write and amounts.size(daily_write, "--daily-write")
-    battery = asked_of(battery_wh, given or of_study(folder.head().spec).daily)
-    with alive("writing the report"):
-        page = reporter.write(folder, out, battery=battery)
-    write_lines(page)
+    folder = open_results(run)
+    given = daily_write and amounts.parse_size(daily_write, "--daily-write")
+    battery = make_battery(battery_wh, given or parse_study_limits(folder.head().spec).daily)
+    with print_heartbeats("writing the report"):
+        page = reporter.write_run_report(folder, out, battery=battery)
+    print_lines(page)
 
 
 app.command()(check)
@@ -162,15 +162,15 @@ def doctor(
     ] = False,
 ) -> None:
     """Say what this machine has, what is missing, and how to get it."""
-    from nandlab.cli.doctor import examine
+    from nandlab.cli.doctor import print_checks
 
-    if not examine(kvm=kvm):
+    if not print_checks(kvm=kvm):
         raise typer.Exit(1)
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        write_lines(f"nandlab {__version__}")
+        print_lines(f"nandlab {__version__}")
         raise typer.Exit
 
 
@@ -184,11 +184,11 @@ def _options(
 
 
 @cache
-def parser() -> Callable[..., Any]:
+def make_parser() -> Callable[..., Any]:
     """The parser of the command line, built once: that takes longer than most commands."""
     return typer.main.get_command(app)
 
 
 def main() -> None:
     """Entry point: errors become one clear message and an exit status."""
-    ending.told(lambda: parser()(standalone_mode=False))
+    exits.run_command_line(lambda: make_parser()(standalone_mode=False))

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from nandlab import __version__
-from nandlab.base.printer import write_lines
+from nandlab.base.printer import print_lines
 
 WIDTH = 72
 """Of a line of the page's source, in letters, before anything is escaped."""
@@ -47,67 +47,67 @@ def man() -> None:
 
     top = typer.main.get_command(app)
     assert isinstance(top, TyperGroup)
-    write_lines(*page(top))
+    print_lines(*render_man_page(top))
 
 
-def page(top: TyperGroup) -> Iterator[str]:
+def render_man_page(top: TyperGroup) -> Iterator[str]:
     """The lines of the page, in the macros of man(7)."""
     context = typer.Context(top, info_name="nandlab")
-    first, *rest = paragraphs(top.help or "")
+    first, *rest = split_paragraphs(top.help or "")
     yield f'.TH NANDLAB 1 "" "nandlab {__version__}" "User Commands"'
-    name, *on = _lines(first[0].lower() + first[1:])
+    name, *on = _wrap_lines(first[0].lower() + first[1:])
     yield from (".SH NAME", f"nandlab \\- {name}", *on)
     yield from (".SH SYNOPSIS", ".B nandlab", "COMMAND [OPTIONS] [ARGUMENTS]")
     yield ".SH DESCRIPTION"
-    yield from _text(rest)
-    yield from (".SH OPTIONS", *_tags(_options(top, context)))
+    yield from _render_text(rest)
+    yield from (".SH OPTIONS", *_render_tags(_list_options(top, context)))
     yield ".SH COMMANDS"
     for name in top.list_commands(context):
-        yield from _command(top.get_command(context, name), name, context)
-    yield from (".SH EXIT STATUS", *_tags({str(k): v for k, v in EXITS.items()}))
-    yield from (".SH ENVIRONMENT", *_tags(VARIABLES))
-    yield from (".SH FILES", *_tags(PLACES))
+        yield from _render_command(top.get_command(context, name), name, context)
+    yield from (".SH EXIT STATUS", *_render_tags({str(k): v for k, v in EXITS.items()}))
+    yield from (".SH ENVIRONMENT", *_render_tags(VARIABLES))
+    yield from (".SH FILES", *_render_tags(PLACES))
 
 
-def _command(command: Any, name: str, above: typer.Context) -> Iterator[str]:
+def _render_command(command: Any, name: str, above: typer.Context) -> Iterator[str]:
     """A verb with its options, or a group: its text and each of its verbs."""
     context = typer.Context(command, info_name=name, parent=above)
     usage = " ".join(piece.strip("{}") for piece in command.collect_usage_pieces(context))
-    yield f".SS {escaped(f'{context.command_path} {usage}')}"
-    yield from _text(paragraphs(command.help or ""))
-    yield from _tags(_options(command, context))
+    yield f".SS {escape_line(f'{context.command_path} {usage}')}"
+    yield from _render_text(split_paragraphs(command.help or ""))
+    yield from _render_tags(_list_options(command, context))
     if isinstance(command, TyperGroup):
         for below in command.list_commands(context):
-            yield from _command(command.get_command(context, below), below, context)
+            yield from _render_command(command.get_command(context, below), below, context)
 
 
-def _options(command: Any, context: typer.Context) -> dict[str, str]:
+def _list_options(command: Any, context: typer.Context) -> dict[str, str]:
     """Arguments and options with their help; --help goes without saying."""
     records = (p.get_help_record(context) for p in command.get_params(context))
     return dict(found for found in records if found and not found[0].startswith("--help"))
 
 
-def paragraphs(text: str) -> list[str]:
+def split_paragraphs(text: str) -> list[str]:
     """The paragraphs of a text, a line each."""
     return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
 
 
-def _text(parts: list[str]) -> Iterator[str]:
+def _render_text(parts: list[str]) -> Iterator[str]:
     for i, part in enumerate(parts):
         yield from ([".PP"] if i else [])
-        yield from _lines(part)
+        yield from _wrap_lines(part)
 
 
-def _tags(told: dict[str, str]) -> Iterator[str]:
+def _render_tags(told: dict[str, str]) -> Iterator[str]:
     for tag, text in told.items():
-        yield from (".TP", f".B {escaped(tag)}", *_lines(text))
+        yield from (".TP", f".B {escape_line(tag)}", *_wrap_lines(text))
 
 
-def _lines(text: str) -> Iterator[str]:
-    yield from map(escaped, textwrap.wrap(text, WIDTH, break_on_hyphens=False))
+def _wrap_lines(text: str) -> Iterator[str]:
+    yield from map(escape_line, textwrap.wrap(text, WIDTH, break_on_hyphens=False))
 
 
-def escaped(text: str) -> str:
+def escape_line(text: str) -> str:
     """A text that stands for itself on a line of its own."""
     safe = text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
     return f"\\&{safe}" if safe[:1] in (".", "'") else safe

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from nandlab.base.printer import write_lines
+from nandlab.base.printer import print_lines
 
 
 def merge(
@@ -27,9 +27,9 @@ def merge(
     many trials are still to be run is told before it.
     """
     from nandlab.results.folder import RunFolder
-    from nandlab.trial.merge import merge as into
+    from nandlab.trial.merge import merge_runs as into
 
     merged = into(out, [RunFolder(run) for run in runs])
     of = len(merged.head().trials)
-    write_lines(f"{of - len(merged.missing())} of {of} trials are done")
-    write_lines(merged.path)
+    print_lines(f"{of - len(merged.missing())} of {of} trials are done")
+    print_lines(merged.path)

@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from nandlab.base.errors import UsageError
-from nandlab.base.printer import note, write_json, write_lines
+from nandlab.base.printer import print_json, print_lines, print_note
 from nandlab.cli import modelmap
-from nandlab.cli.drawing import DRAWN, draw, refuse_other_names, write
+from nandlab.cli.arguments import make_name_completer
+from nandlab.cli.chartfile import (
+    CHART_SUFFIXES,
+    refuse_other_suffixes,
+    write_chart,
+    write_chart_file,
+)
 from nandlab.cli.flashfile import (
     EraseBlockOption,
     ImageArgument,
@@ -23,14 +29,13 @@ from nandlab.cli.flashfile import (
     PageOption,
     PartitionOption,
     VolumeOption,
-    asked,
+    parse_file_options,
 )
-from nandlab.cli.words import named
 
 if TYPE_CHECKING:
     from nandlab.model.fragments import FileMap
-    from nandlab.model.reads import Call, FirstOpen, Pieces
-    from nandlab.onflash.jffs2nodes import Dropped
+    from nandlab.model.reads import FilePieces, FirstOpen, ReadCall
+    from nandlab.onflash.jffs2nodes import DroppedNode
     from nandlab.onflash.layout import Layout
 
 model_app = typer.Typer(
@@ -50,7 +55,7 @@ DROPPED_SHOWN = 3
 PACKED_ANEW = 1 << 14
 """Pieces of all files of which each page is packed as if it were rewritten: a page takes some ms.
 """
-Told = dict[str, int | None]
+CallRow = dict[str, int | None]
 
 
 @model_app.command("map")
@@ -76,44 +81,46 @@ def map_(  # noqa: PLR0913, PLR0917 - the command line's own options
     N in sequence is with what the call before left in the NAND core's buffer, N alone without.
     Nodes that cannot be read are dropped and told; the pages that they may touch are unknown.
     """
-    from nandlab.model.every import reader_of
-    from nandlab.model.fragments import file_map
-    from nandlab.model.reads import owner_of
-    from nandlab.onflash.opened import read as read_layout
+    from nandlab.model.fragments import map_file
+    from nandlab.model.kernelstate import find_reader
+    from nandlab.model.reads import find_owner
+    from nandlab.onflash.flashfile import read_layout
 
     layout, dropped = read_layout(
-        image, asked(partition_mib, page, erase_block, oob, None, volume, offset), tolerant=True
+        image,
+        parse_file_options(partition_mib, page, erase_block, oob, None, volume, offset),
+        tolerant=True,
     )
-    reader_of(layout.filesystem, image)
+    find_reader(layout.filesystem, image)
     if out is not None and file is None:
         raise UsageError(f"-o {out}: name the file that is to be drawn, with --file")
-    owners = [owner_of(layout, file)] if file else list(layout.sizes)
+    owners = [find_owner(layout, file)] if file else list(layout.sizes)
     exact = file is not None or len(layout.pieces) <= PACKED_ANEW
-    maps = [file_map(layout, owner, dropped, exact=exact) for owner in owners]
+    maps = [map_file(layout, owner, dropped, exact=exact) for owner in owners]
     if out is not None:
-        _draw(out, maps[0])
+        _draw_map(out, maps[0])
     if as_json:
-        write_json(modelmap.records(maps, dropped, page_seen=layout.page_seen))
+        print_json(modelmap.make_map_records(maps, dropped, page_seen=layout.page_seen))
     elif file:
         modelmap.print_pages(maps[0])
     else:
         modelmap.print_files(maps)
     _warn_of_pages(layout)
-    _warn(layout.filesystem, dropped, dumped=page is not None)
+    _warn_of_losses(layout.filesystem, dropped, dumped=page is not None)
 
 
-def _warn(filesystem: str, dropped: list[Dropped], *, dumped: bool) -> None:
+def _warn_of_losses(filesystem: str, dropped: list[DroppedNode], *, dumped: bool) -> None:
     """Tells on standard error what of the chip could not be read, and what cannot be seen."""
     for node in dropped[:DROPPED_SHOWN]:
         whose = f"of inode {node.number}" if node.number else node.kind or "of no known kind"
-        note(f"nandlab: {'dropped' if node.bytes else 'missing'}, {whose}: {node.why}")
+        print_note(f"nandlab: {'dropped' if node.bytes else 'missing'}, {whose}: {node.why}")
     if dropped:
-        note(
+        print_note(
             f"nandlab: {len(dropped)} nodes could not be read: damage, or a write buffer that was "
             "not on the flash yet, as of a mounted file system; --json lists them all"
         )
     if dumped and filesystem == "jffs2":
-        note(
+        print_note(
             "nandlab: if the file system was mounted when it was dumped, its last writes may be "
             "missing: JFFS2 keeps them in memory until a page is full"
         )
@@ -123,21 +130,21 @@ def _warn_of_pages(layout: Layout) -> None:
     """Tells on standard error where N hangs on what the user told of the chip's pages, and what the
     file was taken for."""
     for line in layout.notes:
-        note(f"nandlab: {line}")
+        print_note(f"nandlab: {line}")
     if not layout.page_seen:
-        note(
+        print_note(
             f"nandlab: N is right only if the chip's pages have {layout.writesize} bytes: nothing "
             "here tells that they are not larger; a dump with spare areas would"
         )
 
 
-def _draw(to: Path, m: FileMap) -> None:
+def _draw_map(to: Path, m: FileMap) -> None:
     from nandlab.report import fragmap
 
-    if to.suffix in DRAWN:
-        draw(to, fragmap.chart(m))
+    if to.suffix in CHART_SUFFIXES:
+        write_chart(to, fragmap.render_file_map_chart(m))
     else:
-        write(to, fragmap.page(m).encode())
+        write_chart_file(to, fragmap.render_file_map_page(m).encode())
 
 
 @model_app.command()
@@ -149,12 +156,17 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     ] = "sequential",
     chip: Annotated[
         str,
-        typer.Option(metavar="PART", help="a part of the catalog", autocompletion=named("chips")),
+        typer.Option(
+            metavar="PART",
+            help="a part of the catalog",
+            autocompletion=make_name_completer("chips"),
+        ),
     ] = "apf27",
     board: Annotated[
         str,
         typer.Option(
-            help="a board of the catalog: its ns of an instruction", autocompletion=named("boards")
+            help="a board of the catalog: its ns of an instruction",
+            autocompletion=make_name_completer("boards"),
         ),
     ] = ("apf27"),
     kernel: Annotated[
@@ -185,111 +197,118 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     that; there is no ns where what a call takes beside the chip was not measured. The first open is
     apart: JFFS2 reads the header of every live node of the file, UBIFS its name and its inode.
     """
-    from nandlab.model import rewritten as anew
-    from nandlab.model.every import State, reader_of
-    from nandlab.model.fragments import calls
-    from nandlab.onflash.opened import read as read_layout
+    from nandlab.model import rewrite as anew
+    from nandlab.model.fragments import foretell_reads
+    from nandlab.model.kernelstate import KernelState, find_reader
+    from nandlab.onflash.flashfile import read_layout
 
     layout, dropped = read_layout(
-        image, asked(partition_mib, page, erase_block, oob, None, volume, offset), tolerant=True
+        image,
+        parse_file_options(partition_mib, page, erase_block, oob, None, volume, offset),
+        tolerant=True,
     )
-    reader_of(layout.filesystem, image)
+    find_reader(layout.filesystem, image)
     _warn_of_pages(layout)
-    pieces = _pieces(image, file, layout, dropped)
+    pieces = _read_pieces(image, file, layout, dropped)
     if rewritten:
-        pieces = anew.pieces(layout, pieces.owner)
+        pieces = anew.rewrite_file(layout, pieces.owner)
         layout = pieces.layout
-    pages = _order(order, image, pieces, pieces.owner)
-    t_page, instruction_ns = _costs(chip, board, layout)
-    state = State(layout, mounted=mounted)
+    pages = _read_page_order(order, image, pieces, pieces.owner)
+    t_page, instruction_ns = _find_costs(chip, board, layout)
+    state = KernelState(layout, mounted=mounted)
     opened = state.first_open(pieces.owner)
-    each = list(calls(layout, pieces, pages, state))
+    each = list(foretell_reads(layout, pieces, pages, state))
     ns = (
-        _paper(t_page, overhead_ns)
+        _make_paper_pricer(t_page, overhead_ns)
         if formula == "paper"
-        else _ours(layout.filesystem, kernel, board, t_page, instruction_ns, [*each, opened])
+        else _make_pricer(layout.filesystem, kernel, board, t_page, instruction_ns, [*each, opened])
     )
 
-    def row(call: Call | FirstOpen) -> Told:
+    def row(call: ReadCall | FirstOpen) -> CallRow:
         n = len(call.flash)
         return {"n": n, "hits": call.hits, "ns": ns(call), "chip_ns": round(n * t_page)}
 
     told = [{"page": c.page, **row(c)} for c in each]
-    _tell(row(opened), told, pieces.estimated, as_json=as_json)
+    _print_calls(row(opened), told, pieces.estimated, as_json=as_json)
 
 
-def _pieces(image: Path, file: str, layout: Layout, dropped: Sequence[Dropped]) -> Pieces:
+def _read_pieces(
+    image: Path, file: str, layout: Layout, dropped: Sequence[DroppedNode]
+) -> FilePieces:
     """A file's content; UsageError where some of it could not be read."""
-    from nandlab.model.fragments import unknown_pages
-    from nandlab.model.reads import Pieces, owner_of
+    from nandlab.model.fragments import find_unknown_pages
+    from nandlab.model.reads import FilePieces, find_owner
 
-    pieces = Pieces(layout, owner_of(layout, file))
-    if unknown_pages(pieces, pieces.owner, dropped):
+    pieces = FilePieces(layout, find_owner(layout, file))
+    if find_unknown_pages(pieces, pieces.owner, dropped):
         raise UsageError(
             f"{image}: nodes of {file} could not be read: nandlab model map tells which"
         )
     return pieces
 
 
-def _paper(t_page: float, overhead_ns: float) -> Callable[[Call | FirstOpen], int | None]:
+def _make_paper_pricer(
+    t_page: float, overhead_ns: float
+) -> Callable[[ReadCall | FirstOpen], int | None]:
     """The paper's time of a call, ns."""
     from nandlab.model import times
 
-    return lambda call: round(times.paper_ns(call, t_page, overhead_ns))
+    return lambda call: round(times.compute_paper_ns(call, t_page, overhead_ns))
 
 
-def _ours(
+def _make_pricer(
     filesystem: str,
     kernel: str | None,
     board: str,
     t_page: float,
     instruction_ns: float,
-    each: Sequence[Call | FirstOpen],
-) -> Callable[[Call | FirstOpen], int | None]:
+    each: Sequence[ReadCall | FirstOpen],
+) -> Callable[[ReadCall | FirstOpen], int | None]:
     """The time of a call, ns. Where what it takes beside the chip was not measured, it is an error
     if a kernel was named; else it is None, and standard error has why."""
     from nandlab.model import times
 
     try:
-        by = times.instructions(filesystem, kernel or _series(board))
+        by = times.find_instructions(filesystem, kernel or _find_kernel_series(board))
         for call in each:
-            times.ns(call, by, t_page, instruction_ns)
+            times.compute_call_ns(call, by, t_page, instruction_ns)
     except UsageError as e:
         if kernel:
             raise
-        note(f"nandlab: no ns, but chip_ns, the chip's part of it: {e}")
+        print_note(f"nandlab: no ns, but chip_ns, the chip's part of it: {e}")
         return lambda call: None
-    return lambda call: round(times.ns(call, by, t_page, instruction_ns))
+    return lambda call: round(times.compute_call_ns(call, by, t_page, instruction_ns))
 
 
-def _tell(first: Told, told: list[Told], estimated: int, *, as_json: bool) -> None:
+def _print_calls(first: CallRow, told: list[CallRow], estimated: int, *, as_json: bool) -> None:
     """Prints the calls, and the first open apart from them."""
     known = first["ns"] is not None
     if as_json:
         found = {"predicted": True, "first_open": first, "calls": told}
-        totals = {"pages_estimated": estimated, "total_ns": _sum(told, "ns") if known else None}
-        totals["total_chip_ns"] = _sum(told, "chip_ns")
-        write_json(found | totals)
+        totals = {"pages_estimated": estimated, "total_ns": _sum_key(told, "ns") if known else None}
+        totals["total_chip_ns"] = _sum_key(told, "chip_ns")
+        print_json(found | totals)
         return
     columns = ("page", "n", "hits", "ns", "chip_ns")
     modelmap.print_csv(columns, ([call[c] for c in columns] for call in told))
     key, of_chip = ("ns", "") if known else ("chip_ns", " of the chip")
     if estimated:
-        note(f"nandlab: {modelmap.estimated(estimated)}")
-    note(
-        f"predicted: {len(told)} calls, N {_sum(told, 'n')}, {_sum(told, key) / 1e6:.3f} ms"
-        f"{of_chip}; the first open before them, N {first['n']}, {_sum([first], key) / 1e6:.3f} ms"
+        print_note(f"nandlab: {modelmap.format_estimated_pages(estimated)}")
+    print_note(
+        f"predicted: {len(told)} calls, N {_sum_key(told, 'n')}, {_sum_key(told, key) / 1e6:.3f} ms"
+        f"{of_chip}; the first open before them, N {first['n']}, "
+        f"{_sum_key([first], key) / 1e6:.3f} ms"
     )
 
 
-def _sum(told: list[Told], key: str) -> int:
+def _sum_key(told: list[CallRow], key: str) -> int:
     return sum(one[key] or 0 for one in told)
 
 
-def _order(order: str, image: Path, of: Pieces, owner: int) -> list[int]:
+def _read_page_order(order: str, image: Path, of: FilePieces, owner: int) -> list[int]:
     from random import Random
 
-    from nandlab.model.walk import pages_read
+    from nandlab.model.walk import list_pages_read
     from nandlab.trace.folder import CHIP_IMAGE, TraceFolder
 
     pages = of.pages
@@ -312,39 +331,39 @@ def _order(order: str, image: Path, of: Pieces, owner: int) -> list[int]:
     kept = Path(order) / CHIP_IMAGE
     if kept.is_file() and not filecmp.cmp(kept, image, shallow=False):
         raise UsageError(f"--order {order}: its {CHIP_IMAGE} is not {image}: it is another's trace")
-    found = pages_read(TraceFolder(Path(order)).events, owner)
+    found = list_pages_read(TraceFolder(Path(order)).events, owner)
     if not found or max(found) >= pages:
         raise UsageError(f"--order {order}: its calls are not of this file")
     return found
 
 
-def _series(board: str) -> str:
+def _find_kernel_series(board: str) -> str:
     """The series of a board's locked kernel."""
     from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.files import load
-    from nandlab.kit.kit import kernel_release
-    from nandlab.traced.cost import series
+    from nandlab.catalog.files import load_noun
+    from nandlab.kit.kit import read_kernel_release
+    from nandlab.traced.cost import find_kernel_series
 
-    return series(kernel_release(load("boards", board, BoardModel)))
+    return find_kernel_series(read_kernel_release(load_noun("boards", board, BoardModel)))
 
 
-def _costs(chip: str, board: str, layout: Layout) -> tuple[float, float]:
+def _find_costs(chip: str, board: str, layout: Layout) -> tuple[float, float]:
     """ns of a page read and of an instruction."""
-    from nandlab.analysis.reprice import Part
+    from nandlab.analysis.reprice import PartLatencies
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.chip import ChipModel
-    from nandlab.catalog.files import load
+    from nandlab.catalog.files import load_noun
     from nandlab.model import times
 
-    part = load("chips", chip, ChipModel)
+    part = load_noun("chips", chip, ChipModel)
     if part.geometry.writesize != layout.writesize:
         raise UsageError(
             f"--chip {chip}: pages of {part.geometry.writesize} bytes, the image's have "
             f"{layout.writesize}"
         )
-    of = Part.of(chip, part.geometry, part.timing, "typical")
-    shift = load("boards", board, BoardModel).icount_shift
-    return times.page_ns(of, part.geometry), float(1 << shift)
+    of = PartLatencies.of(chip, part.geometry, part.timing, "typical")
+    shift = load_noun("boards", board, BoardModel).icount_shift
+    return times.compute_page_ns(of, part.geometry), float(1 << shift)
 
 
 @model_app.command()
@@ -368,20 +387,23 @@ def score(
     from nandlab.model import times, walk
     from nandlab.report import readtimes
     from nandlab.trace.folder import TraceFolder
-    from nandlab.trace.reads import traced
+    from nandlab.trace.reads import make_traced_reads
 
-    refuse_other_names("--chart", chart)
-    of = traced(TraceFolder(trace), mounted=mounted)
-    each = walk.calls(of)
-    found = scorer.summary(of, each)
+    refuse_other_suffixes("--chart", chart)
+    of = make_traced_reads(TraceFolder(trace), mounted=mounted)
+    each = walk.score_calls(of)
+    found = scorer.summarise_scores(of, each)
     if as_json:
-        write_json(found)
+        print_json(found)
     else:
-        write_lines(*scorer.lines(found))
+        print_lines(*scorer.format_summary(found))
     if chart is not None:
-        told = scorer.times_of(of, each)
-        draw(
-            chart, readtimes.chart(told, times.instructions(of.filesystem, of.kernel), "read-times")
+        told = scorer.time_calls(of, each)
+        write_chart(
+            chart,
+            readtimes.render_read_times_chart(
+                told, times.find_instructions(of.filesystem, of.kernel), "read-times"
+            ),
         )
     if found["differ"]:
         raise typer.Exit(1)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from nandlab.base.printer import write_json, write_paragraphs
+from nandlab.base.printer import print_json, print_paragraphs
 from nandlab.cli.flashfile import JsonOption
 
 
@@ -30,10 +30,10 @@ def board(
     run, and what is not known. docs/model.md has the columns.
     """
     from nandlab.model import boardscore, boardwords
-    from nandlab.traced.boardtraces import loads
+    from nandlab.traced.boardtraces import read_load_traces
 
-    found = [boardscore.score(load) for load in loads(folder)]
+    found = [boardscore.score_load(load) for load in read_load_traces(folder)]
     if as_json:
-        write_json({"loads": found})
+        print_json({"loads": found})
         return
-    write_paragraphs(boardwords.lines(one) for one in found)
+    print_paragraphs(boardwords.format_scores(one) for one in found)

@@ -8,16 +8,18 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nandlab.base.printer import note, write_lines, write_text
+from nandlab.base.printer import print_lines, print_note, print_text
 
 if TYPE_CHECKING:
     from nandlab.model.fragments import FileMap
-    from nandlab.onflash.jffs2nodes import Dropped
+    from nandlab.onflash.jffs2nodes import DroppedNode
 
 FILES_SHOWN = 40
 
 
-def records(maps: list[FileMap], dropped: list[Dropped], *, page_seen: bool) -> dict[str, Any]:
+def make_map_records(
+    maps: list[FileMap], dropped: list[DroppedNode], *, page_seen: bool
+) -> dict[str, Any]:
     """The maps as JSON has them."""
     return {
         "page_seen": page_seen,
@@ -58,10 +60,11 @@ def print_pages(m: FileMap) -> None:
         rows.append((r.page, r.nodes, alone, together, flash))
     print_csv(("page", "nodes", "n_alone", "n_in_sequence", "flash_pages"), rows)
     unknown = f"; {m.unknown} pages are unknown" if m.unknown else ""
-    unknown += f"; {estimated(m.estimated)}" if m.estimated else ""
-    note(
-        f"{m.path}: {m.size:,} bytes, {m.live_bytes:,} live and {_count(m.dead_bytes)} dead on "
-        f"flash; N {_n(m.mean)} in sequence, {_n(m.rewritten)} if rewritten{unknown}"
+    unknown += f"; {format_estimated_pages(m.estimated)}" if m.estimated else ""
+    print_note(
+        f"{m.path}: {m.size:,} bytes, {m.live_bytes:,} live and {_format_count(m.dead_bytes)} "
+        f"dead on "
+        f"flash; N {_format_n(m.mean)} in sequence, {_format_n(m.rewritten)} if rewritten{unknown}"
     )
 
 
@@ -69,34 +72,34 @@ def print_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Rows of numbers as CSV."""
     to = io.StringIO()
     csv.writer(to).writerows([head, *rows])
-    write_text(to.getvalue())
+    print_text(to.getvalue())
 
 
 def print_files(maps: list[FileMap]) -> None:
     """A line a file, that of the greatest N first."""
     heads = ("bytes", "live", "dead", "N", "rewritten", "unknown")
-    write_lines("".join(f"{head:>12}" for head in heads) + "  file")
+    print_lines("".join(f"{head:>12}" for head in heads) + "  file")
     for m in sorted(maps, key=lambda m: -(m.mean or 0))[:FILES_SHOWN]:
         row = (
-            *(_count(m.size), _count(m.live_bytes), _count(m.dead_bytes)),
-            *(_n(m.mean), _n(m.rewritten), _count(m.unknown)),
+            *(_format_count(m.size), _format_count(m.live_bytes), _format_count(m.dead_bytes)),
+            *(_format_n(m.mean), _format_n(m.rewritten), _format_count(m.unknown)),
         )
-        write_lines("".join(f"{cell:>12}" for cell in row) + f"  {m.path}")
+        print_lines("".join(f"{cell:>12}" for cell in row) + f"  {m.path}")
     if len(maps) > FILES_SHOWN:
-        write_lines(f"... and {len(maps) - FILES_SHOWN} more files of less N; --json has them all")
+        print_lines(f"... and {len(maps) - FILES_SHOWN} more files of less N; --json has them all")
     pages = sum(m.estimated for m in maps)
     if pages:
-        note(f"nandlab: {estimated(pages)}")
+        print_note(f"nandlab: {format_estimated_pages(pages)}")
 
 
-def estimated(pages: int) -> str:
+def format_estimated_pages(pages: int) -> str:
     """Of how many pages a file written anew is not known exactly."""
     return f"if rewritten, {pages} pages are taken to be packed as well as their pieces are now"
 
 
-def _n(mean: float | None) -> str:
+def _format_n(mean: float | None) -> str:
     return "-" if mean is None else f"{mean:.2f}"
 
 
-def _count(count: int | None) -> str:
+def _format_count(count: int | None) -> str:
     return "-" if count is None else f"{count:,}"

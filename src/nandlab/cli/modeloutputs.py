@@ -8,10 +8,10 @@ from typing import Literal
 from pydantic import Field
 
 from nandlab.base.strings import FreeText, Line
-from nandlab.catalog.noun import Strict
+from nandlab.catalog.noun import StrictModel
 
 
-class MapPage(Strict):
+class MapPage(StrictModel):
     """A page of a file."""
 
     page: int
@@ -21,7 +21,7 @@ class MapPage(Strict):
     n_in_sequence: int | None
 
 
-class MapFile(Strict):
+class MapFile(StrictModel):
     """How a file's pages lie on flash."""
 
     path: FreeText
@@ -36,7 +36,7 @@ class MapFile(Strict):
     pages: list[MapPage]
 
 
-class DroppedNode(Strict):
+class DroppedNode(StrictModel):
     """What cannot be read of a block; 0: not known."""
 
     at: int
@@ -48,7 +48,7 @@ class DroppedNode(Strict):
     plain: int
 
 
-class ModelMap(Strict):
+class ModelMap(StrictModel):
     """The files of an image and the nodes that cannot be read."""
 
     page_seen: bool = Field(description="false: the chip's pages may be larger, and N another")
@@ -56,7 +56,7 @@ class ModelMap(Strict):
     dropped: list[DroppedNode]
 
 
-class FirstOpen(Strict):
+class FirstOpen(StrictModel):
     """What is read of a file as it is first opened."""
 
     n: int
@@ -71,7 +71,7 @@ class ReadCall(FirstOpen):
     page: int
 
 
-class ModelRead(Strict):
+class ModelRead(StrictModel):
     """What reading a file costs, foretold."""
 
     predicted: Literal[True]
@@ -82,7 +82,7 @@ class ModelRead(Strict):
     total_chip_ns: int
 
 
-class DifferingCall(Strict):
+class DifferingCall(StrictModel):
     """A call whose flash pages are not the foretold ones."""
 
     path: FreeText
@@ -91,7 +91,7 @@ class DifferingCall(Strict):
     foretold: list[int]
 
 
-class TracedOpen(Strict):
+class TracedOpen(StrictModel):
     """A first open beside the foretold one."""
 
     path: FreeText
@@ -104,7 +104,7 @@ class TracedOpen(Strict):
     error: float | None = Field(description="null: times are not known")
 
 
-class Errors(Strict):
+class Errors(StrictModel):
     """How far foretold times are off, as shares of the measured ones."""
 
     total: float
@@ -119,7 +119,7 @@ class PaperErrors(Errors):
     overhead_ns: int
 
 
-class ModelScore(Strict):
+class ModelScore(StrictModel):
     """A trace's reads beside the model's; those from n on are absent where no call was timed."""
 
     calls: int

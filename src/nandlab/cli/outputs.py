@@ -11,30 +11,30 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
-from nandlab.analysis.battery import Battery, Lasting
+from nandlab.analysis.battery import Battery, BatteryLife
 from nandlab.analysis.verdict import Verdict
 from nandlab.base.strings import FreeText, Line, PackageSets
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.noun import Strict
-from nandlab.report.terminal import FIELDS
+from nandlab.catalog.noun import StrictModel
+from nandlab.report.terminal import TRIAL_FIELDS
 from nandlab.results.record import Trial
 
 Number = int | float
 
 
-def _or_null(name: str) -> Any:
+def _make_nullable(name: str) -> Any:
     """The type of a trial's field with its marks, or null."""
     field = Trial.model_fields[name]
     kind: Any = field.annotation
     return Annotated[(kind, *field.metadata)] | None if field.metadata else kind | None
 
 
-_FIELDS: Any = {name: (_or_null(name), ...) for name in FIELDS}
-SHOWN = GenericAlias(list, (create_model("Shown", __base__=Strict, **_FIELDS),))
+_FIELDS: Any = {name: (_make_nullable(name), ...) for name in TRIAL_FIELDS}
+SHOWN_TRIALS = GenericAlias(list, (create_model("Shown", __base__=StrictModel, **_FIELDS),))
 """Trials as ``nandlab show`` has them: every key is there, and null where it is not known."""
 
 
-class FigureRecord(Strict):
+class FigureRecord(StrictModel):
     """A figure of a configuration over its ensemble."""
 
     workload: Line
@@ -51,7 +51,7 @@ class FigureRecord(Strict):
     max: Number | None
 
 
-class MovedRecord(Strict):
+class MovedRecord(StrictModel):
     """A figure that moved between two runs; before and now are medians, or words."""
 
     setting: FreeText
@@ -73,7 +73,7 @@ class MovedRecord(Strict):
     trials: int
 
 
-class LikeRecord(Strict):
+class LikeRecord(StrictModel):
     """A figure of a board of one's own and of a virtual one: medians and ranges."""
 
     setting: FreeText
@@ -92,19 +92,19 @@ class LikeRecord(Strict):
     in_range: bool = Field(description="whether both ranges touch")
 
 
-Advised = Verdict
+Advice = Verdict
 """The advice on a workload on a chip, or for a product."""
 
 
-class OnBattery(Strict):
+class OnBattery(StrictModel):
     """Days on a battery."""
 
     setting: FreeText
     battery: Battery
-    lasting: list[Lasting] = Field(description="days: least, median and most")
+    lasting: list[BatteryLife] = Field(description="days: least, median and most")
 
 
-class UbiVolume(Strict):
+class UbiVolume(StrictModel):
     """A volume of UBI."""
 
     number: int
@@ -114,7 +114,7 @@ class UbiVolume(Strict):
     mapped: int = Field(description="physical blocks that it has")
 
 
-class Space(Strict):
+class Space(StrictModel):
     """What each byte of a partition is; all in bytes but files and counts."""
 
     filesystem: Line
@@ -132,7 +132,7 @@ class Space(Strict):
     volumes: list[UbiVolume] = Field(description="those of UBI; empty without it")
 
 
-class TreeCounts(Strict):
+class TreeCounts(StrictModel):
     """What a folder has."""
 
     files: int
@@ -142,7 +142,7 @@ class TreeCounts(Strict):
     bytes: int
 
 
-class SizesRow(Strict):
+class SizesRow(StrictModel):
     """An image of a folder; without one, why not."""
 
     filesystem: Line
@@ -157,7 +157,7 @@ class SizesRow(Strict):
     seconds: float | None
 
 
-class Sizes(Strict):
+class Sizes(StrictModel):
     """Images of one folder in several file systems."""
 
     chip: Line
@@ -168,7 +168,7 @@ class Sizes(Strict):
     rows: list[SizesRow]
 
 
-class Marks(Strict):
+class Marks(StrictModel):
     """A figure over an ensemble, ns."""
 
     min: Number
@@ -176,7 +176,7 @@ class Marks(Strict):
     max: Number
 
 
-class Foretold(Strict):
+class ForetoldRange(StrictModel):
     """A figure that is foretold over an ensemble, ns."""
 
     min: Number
@@ -184,7 +184,7 @@ class Foretold(Strict):
     max: Number
 
 
-class Repriced(Strict):
+class RepricedTime(StrictModel):
     """A time on another part, foretold."""
 
     predicted: Literal[True]
@@ -193,7 +193,7 @@ class Repriced(Strict):
     part: Line
     phase: Line | None = Field(description="null: all timed phases")
     measured_ns: Marks
-    predicted_ns: Foretold | None = Field(description="null: not even a range is told")
+    predicted_ns: ForetoldRange | None = Field(description="null: not even a range is told")
     trials: int
     ratio: float | None
     doubt: FreeText | None
@@ -202,7 +202,7 @@ class Repriced(Strict):
     )
 
 
-class RunBegins(Strict):
+class RunBegins(StrictModel):
     """The run begins."""
 
     event: Literal["run_begins"]
@@ -211,7 +211,7 @@ class RunBegins(Strict):
     left_s: float | None
 
 
-class TrialBegins(Strict):
+class TrialBegins(StrictModel):
     """A trial begins."""
 
     event: Literal["trial_begins"]
@@ -221,7 +221,7 @@ class TrialBegins(Strict):
     )
 
 
-class StepBegins(Strict):
+class StepBegins(StrictModel):
     """A step of a trial begins."""
 
     event: Literal["step_begins"]
@@ -229,7 +229,7 @@ class StepBegins(Strict):
     step: Line
 
 
-class TrialEnds(Strict):
+class TrialEnds(StrictModel):
     """A trial has its result."""
 
     event: Literal["trial_ends"]
@@ -242,7 +242,7 @@ class TrialEnds(Strict):
 Event = Annotated[RunBegins | TrialBegins | StepBegins | TrialEnds, Field(discriminator="event")]
 
 
-class BoardFileHead(Strict):
+class BoardFileHead(StrictModel):
     """board.json, the first member of a board file."""
 
     format: Literal[1]
@@ -250,7 +250,7 @@ class BoardFileHead(Strict):
     lock: PackageSets = Field(description="SHA-256 by file, by set of packages")
 
 
-class Reproduced(Strict):
+class ReproducedRun(StrictModel):
     """reproduced.json: which run the folder repeats."""
 
     format: Literal[1]

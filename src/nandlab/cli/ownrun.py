@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nandlab.base.errors import UsageError
-from nandlab.base.printer import note
-from nandlab.cli.words import Style
+from nandlab.base.printer import print_note
+from nandlab.cli.arguments import Style
 
 if TYPE_CHECKING:
-    from nandlab.board.flash import Flash
-    from nandlab.board.reach import Transport
-    from nandlab.board.yours import Held
+    from nandlab.board.flash import PartitionFlash
+    from nandlab.board.ownboard import HeldBoard
+    from nandlab.board.transport import Transport
     from nandlab.catalog.chip import ChipModel
     from nandlab.plan.study import Study
     from nandlab.plan.trialspec import TrialSpec
@@ -27,7 +27,7 @@ NFTL = "/dev/nftla"
 """The device that the catalog's commands name."""
 
 
-def is_own(board: str | None) -> bool:
+def is_board_file(board: str | None) -> bool:
     """Whether ``--board`` names a file, and no board of the catalog."""
     return board is not None and (board.endswith(".toml") or "/" in board)
 
@@ -51,32 +51,32 @@ class OwnRun:
     async def _run(
         self, study: Study, part: Callable[[Study, Sequence[TrialSpec]], Sequence[TrialSpec]]
     ) -> RunFolder:
-        from nandlab.board import yours
-        from nandlab.cli.progress import unsilent, watcher
-        from nandlab.plan.study import plan
-        from nandlab.trial import run as runner
+        from nandlab.board import ownboard
+        from nandlab.cli.progress import make_watcher, unsilent
+        from nandlab.plan.study import plan_trials
+        from nandlab.trial import runner
 
-        async with yours.held(self.file, self.erase) as there:
-            chip = part_of(there)
-            async with yours.ready(there, discard=self.discard) as (board, told):
-                study = await on_board(study, there, told, chip)
+        async with ownboard.hold_board(self.file, self.erase) as there:
+            chip = load_board_chip(there)
+            async with ownboard.prepare_board(there, discard=self.discard) as (board, told):
+                study = await fit_study_to_board(study, there, told, chip)
                 number = {"mtd": there.mtd.number}
-                planned = plan(study, board=there.model)
+                planned = plan_trials(study, board=there.model)
                 specs = [spec.model_copy(update=number) for spec in planned]
-                tell_wear(study, specs, chip)
-                folder = runner.open_folder(runner.head(study, specs, board), self.out)
-                watch = watcher(self.progress)
+                print_wear(study, specs, chip)
+                folder = runner.open_run_folder(runner.make_head(study, specs, board), self.out)
+                watch = make_watcher(self.progress)
                 with folder.held(), unsilent(watch):
                     todo = part(study, specs)
-                    engine = runner.Here(board, jobs=1)
-                    await runner.execute(folder, todo, board, engine, watch)
+                    engine = runner.LocalEngine(board, jobs=1)
+                    await runner.run_trials(folder, todo, board, engine, watch)
                 return folder
 
 
-def part_of(there: Held) -> ChipModel:
+def load_board_chip(there: HeldBoard) -> ChipModel:
     """The chip of the catalog that the board's file names."""
     from nandlab.catalog.chip import ChipModel
-    from nandlab.catalog.files import load
+    from nandlab.catalog.files import load_noun
 
     name = there.model.partition.part
     if name is None:
@@ -84,29 +84,33 @@ def part_of(there: Held) -> ChipModel:
             f"board {there.model.name}: partition.part: name a chip of the catalog, for latencies "
             "and endurance (docs/own/chip.md: one that it has not)"
         )
-    return load("chips", name, ChipModel)
+    return load_noun("chips", name, ChipModel)
 
 
-async def on_board(study: Study, there: Held, told: Flash, chip: ChipModel) -> Study:
+async def fit_study_to_board(
+    study: Study, there: HeldBoard, told: PartitionFlash, chip: ChipModel
+) -> Study:
     """The study as it can be on the board; what is left out is told."""
     from nandlab.board.flash import refuse_another_chip
-    from nandlab.plan.ownstudy import fitted
+    from nandlab.plan.ownboardstudy import fit_study
 
     refuse_another_chip(chip, told, there.mtd)
-    lacking = await _lacking(there.on, study, told)
-    study, left_out = fitted(study, there.model.name, chip, there.mtd.size, lacking)
+    lacking = await _find_unsupported(there.on, study, told)
+    study, left_out = fit_study(study, there.model.name, chip, there.mtd.size, lacking)
     for line in left_out:
-        note(f"left out: {line}")
+        print_note(f"left out: {line}")
     return study
 
 
-async def _lacking(on: Transport, study: Study, flash: Flash) -> dict[str, str]:
+async def _find_unsupported(on: Transport, study: Study, flash: PartitionFlash) -> dict[str, str]:
     """Why the board cannot have file systems of a study, by their names."""
-    from nandlab.board.flash import lacking
-    from nandlab.plan.ownstudy import systems
+    from nandlab.board.flash import list_missing_modules
+    from nandlab.plan.ownboardstudy import load_systems
 
-    known = systems(study)
-    absent = set(await lacking(on, sorted({m for fs in known.values() for m in fs.modules})))
+    known = load_systems(study)
+    absent = set(
+        await list_missing_modules(on, sorted({m for fs in known.values() for m in fs.modules}))
+    )
     found = {}
     for name, fs in known.items():
         if gone := [m for m in fs.modules if m in absent]:
@@ -118,14 +122,16 @@ async def _lacking(on: Transport, study: Study, flash: Flash) -> dict[str, str]:
     return found
 
 
-def tell_wear(study: Study, specs: Sequence[TrialSpec], chip: ChipModel) -> None:
+def print_wear(study: Study, specs: Sequence[TrialSpec], chip: ChipModel) -> None:
     """Tells what the trials take of the partition's life, and whether they are enough."""
     erased = sum(2 if spec.filesystem.format else 1 for spec in specs)
     lasts = f" of {chip.endurance.pe_cycles}" if chip.endurance else ""
-    note(f"{len(specs)} trials erase each block {erased} times{lasts} before what the loads erase")
+    print_note(
+        f"{len(specs)} trials erase each block {erased} times{lasts} before what the loads erase"
+    )
     from nandlab.results.record import MEMBERS_MIN
 
     if (members := len(study.members())) < MEMBERS_MIN:
-        note(
+        print_note(
             f"{members} members: a board's times do not repeat: give the study {MEMBERS_MIN} seeds"
         )

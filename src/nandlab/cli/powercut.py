@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from nandlab.cli.cutting import Common, chosen, with_common
+from nandlab.cli.campaigns import CampaignOptions, add_campaign_options, parse_choices
 
 
-@with_common
+@add_campaign_options
 def powercut(
-    common: Common,
+    common: CampaignOptions,
     *,
     variants: Annotated[
         str,
@@ -64,10 +64,10 @@ def powercut(
     taken from the run. What a run's folder has of cuts is in its report and advice.
     Without STUDY: --fs, and --load.
     """
-    from nandlab.powercut.job import ALL_VARIANTS, Points
+    from nandlab.powercut.job import ALL_VARIANTS, CutPoints
 
-    ways = chosen(variants, "--variants", ALL_VARIANTS)
+    ways = parse_choices(variants, "--variants", ALL_VARIANTS)
     wanted = common.request("ace1")
-    points = Points(variants=ways, repeat=repeat, recovery=recovery)
+    points = CutPoints(variants=ways, repeat=repeat, recovery=recovery)
     how = common.how(points, wanted, sample=sample, states=states)
     common.run([how], wanted, alone=common.study is None and len(wanted.loads) == 1)

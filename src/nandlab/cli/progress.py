@@ -22,39 +22,41 @@ from rich.progress import (
 )
 from rich.table import Column
 
-from nandlab.base.console import Console, escape
-from nandlab.base.printable import printable
-from nandlab.base.printer import json_text, note, on_terminal
-from nandlab.cli.preparing import alive
-from nandlab.cli.words import Style
-from nandlab.plan.trialspec import TrialSpec, labels
+from nandlab.base.console import Console, escape_markup
+from nandlab.base.printable import make_printable
+from nandlab.base.printer import format_json, is_stderr_terminal, print_note
+from nandlab.cli.arguments import Style
+from nandlab.cli.preparation import print_heartbeats
+from nandlab.plan.trialspec import TrialSpec, make_labels
 from nandlab.results.record import Trial
-from nandlab.trial.run import Watcher
+from nandlab.trial.runner import Watcher
 
 
-def watcher(style: Style) -> Watcher:
+def make_watcher(style: Style) -> Watcher:
     """The watcher of a style; auto is bars on a terminal and plain lines elsewhere."""
     if style == "auto":
-        style = "bar" if on_terminal() else "plain"
-    return {"bar": Bars, "plain": Lines, "json": JsonLines, "none": Silent}[style]()
+        style = "bar" if is_stderr_terminal() else "plain"
+    return {"bar": BarWatcher, "plain": LineWatcher, "json": JsonWatcher, "none": SilentWatcher}[
+        style
+    ]()
 
 
 def unsilent(watch: Watcher) -> AbstractContextManager[None]:
     """Around a run: where its progress is lines for people, none comes later than BEAT_S."""
-    return alive(watch.doing) if isinstance(watch, Lines) else nullcontext()
+    return print_heartbeats(watch.doing) if isinstance(watch, LineWatcher) else nullcontext()
 
 
-def _ending(result: Trial) -> str:
+def _format_ending(result: Trial) -> str:
     return "ok" if result.ok else f"{result.status.replace('_', ' ')}: {result.error}"
 
 
 BAR_WIDTH = 12
 """Letters of a bar: with the others it leaves half of 80 columns to what is under way."""
-LATE = 0.1
+LATE_SHARE_MIN = 0.1
 """A running trial is expected to need at least this share of the time that it has taken so far."""
 
 
-class Pace:
+class PaceEstimate:
     """Estimates the time left from the trials that have ended.
 
     A trial is expected to take the median time of its configuration. While no trial of its
@@ -89,11 +91,11 @@ class Pace:
             took = self._took.get(configuration)
             expected = statistics.median(took) if took else usual
             since = now - self._began.get(trial, now)
-            work += max(expected - since, LATE * since)
+            work += max(expected - since, LATE_SHARE_MIN * since)
         return work / min(self._jobs, max(1, len(self._left)))
 
 
-def in_words(seconds: float | None) -> str:
+def format_time_left(seconds: float | None) -> str:
     """The time left, such as ``about 1 h 5 min left``."""
     if seconds is None:
         return "time left unknown"
@@ -104,12 +106,12 @@ def in_words(seconds: float | None) -> str:
     return f"about {hours}{minutes % 60} min left"
 
 
-def briefly(seconds: float | None) -> str:
+def format_short_time_left(seconds: float | None) -> str:
     """The time left for a column: ``1 h 5 min``, ``40 s``; empty while it is not known."""
-    return "" if seconds is None else in_words(seconds).removeprefix("about ")
+    return "" if seconds is None else format_time_left(seconds).removeprefix("about ")
 
 
-class Silent:
+class SilentWatcher:
     """Shows nothing."""
 
     def run_begins(
@@ -127,16 +129,16 @@ class Silent:
         """See Watcher."""
 
 
-class Timed(Silent):
+class TimedWatcher(SilentWatcher):
     """Counts trials and estimates the time left."""
 
     def run_begins(
         self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
     ) -> None:
-        self._labels = labels(todo)
+        self._labels = make_labels(todo)
         self._done = sum(len(took) for took in done.values())
         self._all = len(todo) + self._done
-        self._pace = Pace(todo, done, jobs)
+        self._pace = PaceEstimate(todo, done, jobs)
 
     def trial_begins(self, spec: TrialSpec) -> None:
         self._pace.begins(spec, time.monotonic())
@@ -149,7 +151,7 @@ class Timed(Silent):
         return self._pace.left_s(time.monotonic())
 
 
-class Lines(Timed):
+class LineWatcher(TimedWatcher):
     """Prints a line as each trial ends, and one of what is under way where that takes long."""
 
     def __init__(self) -> None:
@@ -161,8 +163,8 @@ class Lines(Timed):
     ) -> None:
         super().run_begins(todo, done, jobs)
         self._begun = True
-        left = f", {in_words(self._left())}" if todo and done else ""
-        note(f"{len(todo)} trials to run, {self._done} done before{left}")
+        left = f", {format_time_left(self._left())}" if todo and done else ""
+        print_note(f"{len(todo)} trials to run, {self._done} done before{left}")
 
     def trial_begins(self, spec: TrialSpec) -> None:
         super().trial_begins(spec)
@@ -180,23 +182,23 @@ class Lines(Timed):
         trial, (step, since) = min(self._under_way.items(), key=lambda each: each[1][1])
         seconds = f"{time.monotonic() - since:.0f} s"
         words = f"[{self._done}/{self._all}] {self._labels[trial]}: {step} for {seconds}"
-        return f"{words}, {in_words(self._left())}"
+        return f"{words}, {format_time_left(self._left())}"
 
     def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
         super().trial_ends(spec, result)
         self._under_way.pop(spec.id, None)
         seconds = result.host.seconds if result.host else 0.0
-        left = f", {in_words(self._left())}" if self._done < self._all else ""
+        left = f", {format_time_left(self._left())}" if self._done < self._all else ""
         label = self._labels[spec.id]
-        text = f"[{self._done}/{self._all}] {label}: {_ending(result)} ({seconds:.1f} s)"
-        note(text + left)
+        text = f"[{self._done}/{self._all}] {label}: {_format_ending(result)} ({seconds:.1f} s)"
+        print_note(text + left)
 
 
-class JsonLines(Timed):
+class JsonWatcher(TimedWatcher):
     """Prints a JSON object for each event."""
 
     def _say(self, event: str, **fields: Any) -> None:
-        note(json_text({"event": event, **fields}, indent=None).rstrip())
+        print_note(format_json({"event": event, **fields}, indent=None).rstrip())
 
     def run_begins(
         self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
@@ -223,7 +225,7 @@ class JsonLines(Timed):
         )
 
 
-class Bars(Timed):
+class BarWatcher(TimedWatcher):
     """Draws one bar for the run, with the time left, and a row for each trial under way.
 
     The first column takes what the others leave of the terminal's width, and is cut to it.
@@ -259,15 +261,15 @@ class Bars(Timed):
 
     def _told(self) -> dict[str, Any]:
         """How many trials are done, and the time left."""
-        return {"count": f"{self._done}/{self._all}", "left": briefly(self._left())}
+        return {"count": f"{self._done}/{self._all}", "left": format_short_time_left(self._left())}
 
     def trial_begins(self, spec: TrialSpec) -> None:
         super().trial_begins(spec)
-        label = printable(self._labels[spec.id])
+        label = make_printable(self._labels[spec.id])
         self._rows[spec.id] = self._progress.add_task(label, total=None, left="", count="")
 
     def step_begins(self, spec: TrialSpec, step: str) -> None:
-        label = printable(f"{self._labels[spec.id]}: {step}")
+        label = make_printable(f"{self._labels[spec.id]}: {step}")
         self._progress.update(self._rows[spec.id], advance=1, description=label)
 
     def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
@@ -275,6 +277,6 @@ class Bars(Timed):
         self._progress.remove_task(self._rows.pop(spec.id))
         self._progress.update(self._run, advance=1, **self._told())
         if not result.ok:
-            self._progress.console.print(escape(f"{spec.title()}: {_ending(result)}"))
+            self._progress.console.print(escape_markup(f"{spec.title()}: {_format_ending(result)}"))
         if self._done == self._all:
             self._progress.stop()

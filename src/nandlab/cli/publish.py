@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nandlab.base.printer import note, write_lines
+from nandlab.base.printer import print_lines, print_note
 
 if TYPE_CHECKING:
-    from nandlab.results.published import FailedTrial
+    from nandlab.results.figuresfile import FailedTrial
 
 
 def publish(
@@ -29,23 +29,23 @@ def publish(
     A file whose name ends in .xz is packed; whatever reads a figures file reads both.
     A trial that failed has no figures. It is left out, and the file and the output tell why.
     """
-    from nandlab.analysis.expected import publish as published
+    from nandlab.analysis.baselines import make_figures_file as published
     from nandlab.base.checkout import DIRTY
-    from nandlab.results.published import write
+    from nandlab.results.figuresfile import write_figures_file
 
     figures = published(run)
-    write(out, figures)
+    write_figures_file(out, figures)
     if (figures.run.commit or DIRTY).endswith(DIRTY):
-        note(
+        print_note(
             "the run was not of a commit alone: whoever checks out nandlab may lack what it ran "
             "with, and a difference that reproduce finds may be of that"
         )
-    for line in _left_out(figures.failed, len(figures.trials) + len(figures.failed)):
-        write_lines(line)
-    write_lines(out)
+    for line in _format_omissions(figures.failed, len(figures.trials) + len(figures.failed)):
+        print_lines(line)
+    print_lines(out)
 
 
-def _left_out(failed: Sequence[FailedTrial], of: int) -> list[str]:
+def _format_omissions(failed: Sequence[FailedTrial], of: int) -> list[str]:
     """How many trials failed, then a line for each reason; nothing if none did."""
     if not failed:
         return []

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.base.errors import UsageError
-from nandlab.base.printer import note, write_json, write_paragraphs
-from nandlab.cli.drawing import draw, refuse_other_names
-from nandlab.cli.words import RunArgument, named, pairs
+from nandlab.base.printer import print_json, print_note, print_paragraphs
+from nandlab.cli.arguments import RunArgument, make_name_completer, parse_pairs
+from nandlab.cli.chartfile import refuse_other_suffixes, write_chart
 
 if TYPE_CHECKING:
     from nandlab.analysis.groups import Setting
-    from nandlab.analysis.reprice import Part
-    from nandlab.report.repriced import Table
+    from nandlab.analysis.reprice import PartLatencies
+    from nandlab.report.repricereport import PredictionTable
     from nandlab.results.folder import Results
     from nandlab.results.record import Trial
 
@@ -32,7 +32,7 @@ def reprice(
             "--to",
             metavar="PART",
             help="a part of the catalog; may be repeated",
-            autocompletion=named("chips"),
+            autocompletion=make_name_completer("chips"),
         ),
     ] = [],  # noqa: B006 - typer copies it
     sets: Annotated[
@@ -55,85 +55,99 @@ def reprice(
     Nothing is run. A part of another geometry is refused, since the file system would write other
     pages. docs/reprice.md tells how far such figures were off when the parts were run.
     """
-    from nandlab.catalog.files import keeping
-    from nandlab.report import repriced
-    from nandlab.results.nouns import of_trials
-    from nandlab.trial.published import results
+    from nandlab.catalog.files import use_kept_nouns
+    from nandlab.report import repricereport
+    from nandlab.results.nouns import collect_trial_nouns
+    from nandlab.trial.publishedrun import open_results
 
-    refuse_other_names("--chart", chart)
-    folder = results(run)
-    settings = _settings(folder)
-    values = {key: _ns(key, text) for key, text in pairs(sets, "--set").items()}
-    with keeping(of_trials(folder.head(), folder.trials())):
-        tables = [(s, _table(s, found)) for s in settings if (found := _targets(s, to, values))]
+    refuse_other_suffixes("--chart", chart)
+    folder = open_results(run)
+    settings = _group_trials(folder)
+    values = {key: _parse_ns(key, text) for key, text in parse_pairs(sets, "--set").items()}
+    with use_kept_nouns(collect_trial_nouns(folder.head(), folder.trials())):
+        tables = [
+            (s, _reprice_ensembles(s, found))
+            for s in settings
+            if (found := _find_targets(s, to, values))
+        ]
     if not tables:
         raise UsageError(f"{run}: no other part of the catalog has the geometry of its chip")
     if chart is not None and len(tables) > 1:
         many = f"the run has {len(tables)} settings, and a chart shows one"
         raise UsageError(f"--chart {chart}: {many}; give a run of one setting")
     if as_json:
-        write_json([told for one in tables for told in repriced.as_json(*one)])
+        print_json([told for one in tables for told in repricereport.list_prediction_records(*one)])
     else:
         phases = bool(to or sets)
-        write_paragraphs(repriced.lines(*one, phases=phases) for one in tables)
-        notes = [repriced.SAYS, repriced.BY_PHASES if phases else "", repriced.NO_LATENCY]
-        note("", *filter(None, notes))
+        print_paragraphs(
+            repricereport.render_prediction_tables(*one, phases=phases) for one in tables
+        )
+        notes = [
+            repricereport.PREDICTION_NOTE,
+            repricereport.BY_PHASES_NOTE if phases else "",
+            repricereport.NO_PERCENTILES_NOTE,
+        ]
+        print_note("", *filter(None, notes))
     if chart is not None:
-        draw(chart, repriced.chart(*tables[0], "repriced"))
+        write_chart(chart, repricereport.render_prediction_chart(*tables[0], "repriced"))
 
 
-def _settings(folder: Results) -> list[Setting]:
-    from nandlab.analysis.groups import group
+def _group_trials(folder: Results) -> list[Setting]:
+    from nandlab.analysis.groups import group_trials
 
-    found = group(folder.trials())
+    found = group_trials(folder.trials())
     if not any(t.ok for setting in found for t in setting.trials):
         raise UsageError(f"{folder.path}: no trial of this run has ended well")
     return found
 
 
-def _ns(key: str, text: str) -> int:
+def _parse_ns(key: str, text: str) -> int:
     if not re.fullmatch("[0-9]{1,13}", text) or int(text) > 10**12:
         raise UsageError(f"--set {key}={text}: give whole nanoseconds, 0 to 10^12")
     return int(text)
 
 
-def _targets(setting: Setting, to: Sequence[str], values: Mapping[str, int]) -> list[Part]:
+def _find_targets(
+    setting: Setting, to: Sequence[str], values: Mapping[str, int]
+) -> list[PartLatencies]:
     """What to foretell for; UsageError for a named part that no trial here could stand for."""
-    from nandlab.analysis.reprice import changed
+    from nandlab.analysis.reprice import make_part_with_timings
 
     first = next((t for t in setting.trials if t.ok), None)
     if first is None:
         return []
-    named = [_named(name, first) for name in to]
-    own = [changed(first, values)] if values else []
-    return [*named, *own] or list(_alike(first))
+    named = [_find_part(name, first) for name in to]
+    own = [make_part_with_timings(first, values)] if values else []
+    return [*named, *own] or list(_list_alike_parts(first))
 
 
-def _named(name: str, trial: Trial) -> Part:
-    from nandlab.analysis.reprice import Part, unlike
+def _find_part(name: str, trial: Trial) -> PartLatencies:
+    from nandlab.analysis.reprice import PartLatencies, compare_geometry
     from nandlab.catalog.chip import ChipModel
-    from nandlab.catalog.files import load
+    from nandlab.catalog.files import load_noun
 
-    model = load("chips", name, ChipModel)
-    if differs := unlike(trial, model):
+    model = load_noun("chips", name, ChipModel)
+    if differs := compare_geometry(trial, model):
         raise UsageError(
             f"--to {name}: another geometry than {trial.chip.part}: {differs}. The file system "
             "would write other pages; run the study on that part"
         )
-    return Part.of(name, model.geometry, model.timing, trial.chip.latency)
+    return PartLatencies.of(name, model.geometry, model.timing, trial.chip.latency)
 
 
-def _alike(trial: Trial) -> Iterator[Part]:
+def _list_alike_parts(trial: Trial) -> Iterator[PartLatencies]:
     """All other parts of the same geometry whose latencies are known."""
-    from nandlab.catalog.files import names
+    from nandlab.catalog.files import list_noun_names
 
-    for name in names("chips"):
+    for name in list_noun_names("chips"):
         with suppress(UsageError):
             if name != trial.chip.part:
-                yield _named(name, trial)
+                yield _find_part(name, trial)
 
 
-def _table(setting: Setting, parts: Sequence[Part]) -> Table:
-    from nandlab.analysis.reprice import foretold
+def _reprice_ensembles(setting: Setting, parts: Sequence[PartLatencies]) -> PredictionTable:
+    from nandlab.analysis.reprice import list_time_predictions
 
-    return {part.name: [foretold(e, part) for e in setting.ensembles] for part in parts}
+    return {
+        part.name: [list_time_predictions(e, part) for e in setting.ensembles] for part in parts
+    }

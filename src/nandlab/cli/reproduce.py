@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nandlab.base.printer import note, write_lines, write_text
-from nandlab.cli.preparing import preparing
-from nandlab.cli.words import Style, named
+from nandlab.base.printer import print_lines, print_note, print_text
+from nandlab.cli.arguments import Style, make_name_completer
+from nandlab.cli.preparation import announce_preparation
 
 if TYPE_CHECKING:
-    from nandlab.analysis.expected import Expected
+    from nandlab.analysis.baselines import Baseline
     from nandlab.results.folder import RunFolder
 
 
@@ -25,7 +25,7 @@ def reproduce(
         typer.Argument(
             metavar="RUN",
             help="a run's folder, a figures file, or the name of a published study",
-            autocompletion=named("published"),
+            autocompletion=make_name_completer("published"),
         ),
     ],
     trial: Annotated[
@@ -68,51 +68,61 @@ def reproduce(
     Chips and workloads of the study's own are taken from RUN. For images, file systems or programs
     of its own, call this in the folder of the study.
     """
-    from nandlab.analysis.expected import expected
+    from nandlab.analysis.baselines import read_baseline
     from nandlab.board.opening import open_board
-    from nandlab.cli.progress import watcher
-    from nandlab.image.begin import Maker, brought
-    from nandlab.trial import reproduce as reproducer
-    from nandlab.trial.run import Here, execute, with_images
+    from nandlab.cli.progress import make_watcher
+    from nandlab.image.startimages import StartImageMaker, fetch_tree_packages
+    from nandlab.trial import reproduction as reproducer
+    from nandlab.trial.runner import LocalEngine, add_images, run_trials
 
-    before = expected(run)
-    todo = reproducer.again(before, trial)
-    with preparing(todo.model):
+    before = read_baseline(run)
+    todo = reproducer.plan_reproduction(before, trial)
+    with announce_preparation(todo.model):
         board = open_board(todo.model, todo.accel, yaffs2_source, lock=todo.lock)
-    for line in reproducer.notes(todo, board):
-        note(line)
-    folder = reproducer.open_folder(todo, board, out)
+    for line in reproducer.list_notes(todo, board):
+        print_note(line)
+    folder = reproducer.open_reproduction_folder(todo, board, out)
     ids = [spec.id for spec in todo.wanted]
     with folder.held():
         done = len(set(ids) - set(folder.missing()))
         if done:
-            note(
+            print_note(
                 f"{done} of {len(ids)} trials were run by an earlier reproduce; to run these too, "
                 f"remove {folder.path}"
             )
-        wanted = with_images(folder, brought(todo.wanted, strictly=True), board, Maker(board))
-        asyncio.run(execute(folder, wanted, board, Here(board, jobs), watcher(progress)))
-    _tell(before, folder, ids, same_board=not reproducer.other_parts(todo, board))
+        wanted = add_images(
+            folder, fetch_tree_packages(todo.wanted, strictly=True), board, StartImageMaker(board)
+        )
+        asyncio.run(
+            run_trials(folder, wanted, board, LocalEngine(board, jobs), make_watcher(progress))
+        )
+    _print_differences(before, folder, ids, same_board=not reproducer.find_other_parts(todo, board))
 
 
-def _tell(before: Expected, folder: RunFolder, ids: list[str], *, same_board: bool) -> None:
+def _print_differences(
+    before: Baseline, folder: RunFolder, ids: list[str], *, same_board: bool
+) -> None:
     """Prints what differs, if anything does; the exit status is then 1."""
-    from nandlab.analysis.moved import held
-    from nandlab.report import moves
+    from nandlab.analysis.figurechanges import compare_configurations
+    from nandlab.report import figurechanges
 
     trials = [trial for i in ids if (trial := folder.load(i)) is not None]
     unlike = {trial.id: found for trial in trials if (found := before.differences(trial))}
     failed = [trial for trial in trials if not trial.ok]
     for trial in failed:
-        note(f"{trial.id}: {trial.status}: {trial.error}")
+        print_note(f"{trial.id}: {trial.status}: {trial.error}")
     if not unlike:
         as_before = f"; {len(failed)} failed as before" if failed else ""
-        note(f"no difference: {len(ids)} trial{'' if len(ids) == 1 else 's'}{as_before}")
+        print_note(f"no difference: {len(ids)} trial{'' if len(ids) == 1 else 's'}{as_before}")
         return
     if same_board:
-        write_lines(next(iter(unlike.values()))[0])
+        print_lines(next(iter(unlike.values()))[0])
     else:
-        write_text(moves.told(held([before.sides(t) for t in trials], unlike), "text"))
+        print_text(
+            figurechanges.render_figure_changes(
+                compare_configurations([before.sides(t) for t in trials], unlike), "text"
+            )
+        )
     how_many = f"of {len(ids)} trials {len(unlike)} differ{'s' if len(unlike) == 1 else ''}"
-    note(f"{how_many}; they are in {folder.path}")
+    print_note(f"{how_many}; they are in {folder.path}")
     raise typer.Exit(1)

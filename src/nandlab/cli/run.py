@@ -15,22 +15,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.base.errors import UsageError
-from nandlab.base.printer import note, write_lines
+from nandlab.base.printer import print_lines, print_note
 from nandlab.cli import runcuts
+from nandlab.cli.arguments import BoardOption, StudyArgument, Style
 from nandlab.cli.board import Accel, AccelOption, DiscardOption, EraseOption, Yaffs2Option
-from nandlab.cli.ownrun import OwnRun, is_own
-from nandlab.cli.preparing import preparing
-from nandlab.cli.words import BoardOption, StudyArgument, Style
+from nandlab.cli.ownrun import OwnRun, is_board_file
+from nandlab.cli.preparation import announce_preparation
 
 if TYPE_CHECKING:
     from nandlab.board.job import Board
-    from nandlab.campaign.address import Address
+    from nandlab.campaign.address import CampaignAddress
     from nandlab.plan.study import Study
     from nandlab.plan.trialspec import TrialSpec
     from nandlab.results.folder import RunFolder
     from nandlab.results.record import Run
     from nandlab.results.store import Store
-    from nandlab.trial.run import Watcher
+    from nandlab.trial.runner import Watcher
 
 OutOption = Annotated[
     Path | None, typer.Option(help="the run's folder; default: results/<study>/<run id>")
@@ -56,12 +56,12 @@ LockedOption = Annotated[
 CORES = os.cpu_count() or 1
 
 
-def any_run(head: Run) -> None:
+def accept_any_run(head: Run) -> None:
     """Refuses no run."""
 
 
 @dataclass(frozen=True)
-class How:
+class RunSettings:
     """How a study is run, as the command line says."""
 
     out: Path | None
@@ -71,7 +71,7 @@ class How:
     anew: bool
     locked: bool
     accel: Accel = Accel.tcg
-    on: Address | None = None
+    on: CampaignAddress | None = None
     """Where the trials are run; None: here."""
     store: Path | None = None
     """The folder of finished trials; None: results/store."""
@@ -84,7 +84,7 @@ class How:
         self,
         study: Study,
         part: Callable[[Sequence[TrialSpec]], Sequence[TrialSpec]],
-        refuse: Callable[[Run], None] = any_run,
+        refuse: Callable[[Run], None] = accept_any_run,
     ) -> RunFolder:
         """Runs the trials that ``part`` takes of the study's, those that the folder lacks.
 
@@ -92,41 +92,41 @@ class How:
         """
         from nandlab.base.paths import RESULTS
         from nandlab.board.opening import open_board
-        from nandlab.cli.progress import unsilent, watcher
-        from nandlab.image.begin import Maker, brought
-        from nandlab.plan import foresee
-        from nandlab.plan.study import plan
+        from nandlab.cli.progress import make_watcher, unsilent
+        from nandlab.image.startimages import StartImageMaker, fetch_tree_packages
+        from nandlab.plan import outlook
+        from nandlab.plan.study import plan_trials
         from nandlab.results.store import Store
-        from nandlab.trial import run as runner
+        from nandlab.trial import runner
 
         if self.out is not None:
             runner.refuse_another_study(study, self.out)
-        specs = brought(plan(study), strictly=self.locked)
+        specs = fetch_tree_packages(plan_trials(study), strictly=self.locked)
         asked = study.product or study.limits
-        for line in foresee.lines(study, specs, self.jobs)[1:] if asked else []:
+        for line in outlook.format_outlook(study, specs, self.jobs)[1:] if asked else []:
             if self.progress not in runcuts.QUIET:
-                note(line)
+                print_note(line)
         model = specs[0].virtual
-        with preparing(model):
+        with announce_preparation(model):
             there = open_board(model, self.accel.value, self.yaffs2_source, locked=self.locked)
-        runner.refuse_what_the_kernel_lacks(specs, there.kernel_config, study.name)
-        head = runner.head(study, specs, there)
+        runner.refuse_unsupported_kernel(specs, there.kernel_config, study.name)
+        head = runner.make_head(study, specs, there)
         refuse(head)
-        folder = runner.open_folder(head, self.out)
+        folder = runner.open_run_folder(head, self.out)
         store = None if self.anew else Store(self.store or RESULTS / "store")
-        watch = watcher(self.progress)
+        watch = make_watcher(self.progress)
         with folder.held(), unsilent(watch):
-            wanted = runner.with_images(folder, part(specs), there, Maker(there), store)
+            wanted = runner.add_images(folder, part(specs), there, StartImageMaker(there), store)
             if self.on is None:
-                engine = runner.Here(there, self.jobs)
-                asyncio.run(runner.execute(folder, wanted, there, engine, watch, store))
+                engine = runner.LocalEngine(there, self.jobs)
+                asyncio.run(runner.run_trials(folder, wanted, there, engine, watch, store))
             else:
                 asyncio.run(self._away(self.on, folder, wanted, there, watch, store))
         return folder
 
     async def _away(
         self,
-        on: Address,
+        on: CampaignAddress,
         folder: RunFolder,
         wanted: Sequence[TrialSpec],
         board: Board,
@@ -134,16 +134,18 @@ class How:
         store: Store | None,
     ) -> None:
         """Runs the trials on the workers of a scheduler."""
-        from nandlab.campaign.cluster import engine
-        from nandlab.campaign.connection import connected
-        from nandlab.trial.run import execute
+        from nandlab.campaign.cluster import make_engine
+        from nandlab.campaign.connection import open_client
+        from nandlab.trial.runner import run_trials
 
-        async with connected(on) as client:
-            there = await engine(client, board, wanted[0].virtual, folder.head().packages)
-            await execute(folder, wanted, board, there, watch, store)
+        async with open_client(on) as client:
+            there = await make_engine(client, board, wanted[0].virtual, folder.head().packages)
+            await run_trials(folder, wanted, board, there, watch, store)
 
 
-def away(on: str | None, insecure: bool, yaffs2_source: Path | None) -> Address | None:
+def find_scheduler(
+    on: str | None, insecure: bool, yaffs2_source: Path | None
+) -> CampaignAddress | None:
     """Where trials are to be run if not here; UsageError where they cannot be."""
     from nandlab.campaign import address
 
@@ -155,7 +157,7 @@ def away(on: str | None, insecure: bool, yaffs2_source: Path | None) -> Address 
         raise UsageError("--on needs Dask: pip install 'nandlab[distributed]'")
     if yaffs2_source is not None:
         raise UsageError("--on and --yaffs2-source: workers have Debian's core of YAFFS2 alone")
-    return address.read(on, insecure=insecure)
+    return address.parse_address(on, insecure=insecure)
 
 
 def run(  # noqa: PLR0913 - the command line's own options
@@ -220,50 +222,52 @@ def run(  # noqa: PLR0913 - the command line's own options
     (docs/boards.md): one trial at a time, and none is taken from the store.
     """
     from nandlab.plan.shard import Shard
-    from nandlab.plan.study import find, read
-    from nandlab.trial.run import order
+    from nandlab.plan.study import find_study, read_study_file
+    from nandlab.trial.runner import order_trials
 
-    own = board is not None and is_own(board)
-    read_study = read(find(study), None if own else board)
+    own = board is not None and is_board_file(board)
+    read_study = read_study_file(find_study(study), None if own else board)
     only = Shard.read(shard) if shard else Shard(1, 1)
 
     def part(of: Study, specs: Sequence[TrialSpec]) -> Sequence[TrialSpec]:
-        return only.part(order(specs, of.members(members)))
+        return only.part(order_trials(specs, of.members(members)))
 
     if board is not None and own:
         if on is not None or accel is not Accel.tcg:
             raise UsageError("--board FILE: its trials run on that board: leave --on, --accel out")
-        _ended(OwnRun(Path(board), erase, discard, out, progress).run(read_study, part))
+        _print_end(OwnRun(Path(board), erase, discard, out, progress).run(read_study, part))
         return
     if erase is not None or discard:
         raise UsageError(
             "--erase, --discard: the board is a virtual one and has no partition of yours: leave "
             "them out, or name your own board's file by --board"
         )
-    where = away(on, insecure, yaffs2_source)
-    how = How(out, jobs, progress, yaffs2_source, anew, locked, accel, where, store)
+    where = find_scheduler(on, insecure, yaffs2_source)
+    how = RunSettings(out, jobs, progress, yaffs2_source, anew, locked, accel, where, store)
     folder = how.run(read_study, partial(part, read_study))
-    if _cuts(powercut, read_study, how, whole=shard is None):
-        runcuts.cut(read_study, folder, jobs, progress)
-    _ended(folder)
+    if _cuts_power(powercut, read_study, how, whole=shard is None):
+        runcuts.cut_run_power(read_study, folder, jobs, progress)
+    _print_end(folder)
 
 
-def _cuts(wanted: bool | None, study: Study, how: How, *, whole: bool) -> bool:
+def _cuts_power(wanted: bool | None, study: Study, how: RunSettings, *, whole: bool) -> bool:
     """Whether the power is cut after a study's trials; it is cut here, on the emulated board."""
-    from nandlab.powercut import ofrun
+    from nandlab.powercut import runcampaigns
 
-    asked = ofrun.asks(study) if wanted is None else wanted
+    asked = runcampaigns.asks_for_power_cuts(study) if wanted is None else wanted
     here = whole and how.on is None and how.accel is Accel.tcg
     if asked and not here:
-        note("power cuts: not of a shard, nor with --on or --accel: nandlab powercut with the run")
+        print_note(
+            "power cuts: not of a shard, nor with --on or --accel: nandlab powercut with the run"
+        )
     return asked and here
 
 
-def _ended(folder: RunFolder) -> None:
+def _print_end(folder: RunFolder) -> None:
     """Tells where a run is and which trials failed; exit status 1 if any did."""
     failed = [t for t in folder.trials() if not t.ok]
     for trial in failed:
-        note(f"{trial.id}: {trial.status}: {trial.error}")
-    write_lines(folder.path)
+        print_note(f"{trial.id}: {trial.status}: {trial.error}")
+    print_lines(folder.path)
     if failed:
         raise typer.Exit(1)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab.base.errors import NandlabError
-from nandlab.base.printer import note
-from nandlab.cli.words import Style
+from nandlab.base.printer import print_note
+from nandlab.cli.arguments import Style
 
 if TYPE_CHECKING:
     from nandlab.board.qemu import QemuBoard
-    from nandlab.cli.cutting import How
+    from nandlab.cli.campaigns import CampaignSettings
     from nandlab.plan.medium import Medium
     from nandlab.plan.study import Study
     from nandlab.results.folder import RunFolder
@@ -26,63 +26,64 @@ QUIET: tuple[Style, ...] = ("json", "none")
 """Styles of progress that have no lines for people."""
 
 
-def planned(study: Study, jobs: int) -> str:
+def format_cut_plan(study: Study, jobs: int) -> str:
     """What the cuts of a study's run are, in a line; empty: it asks for none."""
-    from nandlab.powercut import ofrun
+    from nandlab.powercut import runcampaigns
 
-    if not ofrun.asks(study):
+    if not runcampaigns.asks_for_power_cuts(study):
         return ""
-    wanted = ofrun.campaigns(study)
+    wanted = runcampaigns.select_run_campaigns(study)
     count = len(list(wanted.pairs()))
     if not count:
         return ""
     return (
         f"power cuts: {count} campaign{'s' if count > 1 else ''} after the trials "
-        f"({', '.join(wanted.loads)}), about {ofrun.minutes(wanted, jobs)} min; --no-powercut "
+        f"({', '.join(wanted.loads)}), about {runcampaigns.estimate_minutes(wanted, jobs)} min; "
+        f"--no-powercut "
         "leaves them out"
     )
 
 
-def cut(study: Study, folder: RunFolder, jobs: int, style: Style) -> None:
+def cut_run_power(study: Study, folder: RunFolder, jobs: int, style: Style) -> None:
     """Cuts the power of a run's file systems; a campaign that is there already is not run again.
 
     What cannot be cut is told, and stays open in the verdict.
     """
-    from nandlab.cli.cutting import How, nouns_of, opened
-    from nandlab.cli.preparing import alive
-    from nandlab.powercut import ofrun
-    from nandlab.powercut.request import loads_of
+    from nandlab.cli.campaigns import CampaignSettings, keep_run_nouns, open_media_board
+    from nandlab.cli.preparation import print_heartbeats
+    from nandlab.powercut import runcampaigns
+    from nandlab.powercut.requests import resolve_loads
 
-    say: Callable[[str], None] = (lambda line: None) if style in QUIET else note
-    wanted = ofrun.campaigns(study)
+    say: Callable[[str], None] = (lambda line: None) if style in QUIET else print_note
+    wanted = runcampaigns.select_run_campaigns(study)
     if not list(wanted.pairs()):
         return
-    with nouns_of(str(folder.path)):
+    with keep_run_nouns(str(folder.path)):
         try:
-            board = opened(wanted.media)
+            board = open_media_board(wanted.media)
         except NandlabError as e:
-            note(f"power cuts: not tried: {e}")
+            print_note(f"power cuts: not tried: {e}")
             return
         for on, name in wanted.pairs():
             about = f"power cuts, {on.filesystem.title} under {name}"
             progress = Progress(about, say)
             try:
-                with nullcontext() if style in QUIET else alive(progress.doing):
-                    sample = ofrun.points(loads_of(name, on, board))
-                    how = How(sample, ofrun.title(study, name), jobs)
-                    _campaign(on, name, board, folder.path, how, progress)
+                with nullcontext() if style in QUIET else print_heartbeats(progress.doing):
+                    sample = runcampaigns.select_sample_points(resolve_loads(name, on, board))
+                    how = CampaignSettings(sample, runcampaigns.title(study, name), jobs)
+                    _cut_campaign(on, name, board, folder.path, how, progress)
             except NandlabError as e:
-                note(f"{about}: not tried: {e}")
+                print_note(f"{about}: not tried: {e}")
 
 
-def _campaign(
-    on: Medium, name: str, board: QemuBoard, run: Path, how: How, progress: Progress
+def _cut_campaign(
+    on: Medium, name: str, board: QemuBoard, run: Path, how: CampaignSettings, progress: Progress
 ) -> None:
     """One load on one medium."""
-    from nandlab.results.cuts import FOLDER
+    from nandlab.results.cutsummaries import CUTS_FOLDER
 
     one = how.campaign(on, name, board)
-    found = asyncio.run(how.cut(one, board, run / FOLDER, progress.after))
+    found = asyncio.run(how.cut(one, board, run / CUTS_FOLDER, progress.after))
     progress.say(f"{progress.about}: {found.in_brief}")
 
 
@@ -105,10 +106,10 @@ class Progress:
 
     def after(self, done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:
         """A piece is done."""
-        from nandlab.cli.progress import in_words
+        from nandlab.cli.progress import format_time_left
 
         if self.before is None:
             self.before = done - 1
         each = (time.monotonic() - self.began) / (done - self.before)
-        self.left = f"{done}/{of} parts, {in_words(each * (of - done))}"
+        self.left = f"{done}/{of} parts, {format_time_left(each * (of - done))}"
         self.say(f"{self.about}: {self.left}")

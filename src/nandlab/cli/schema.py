@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nandlab.base.printer import write_json, write_lines
+from nandlab.base.printer import print_json, print_lines
 
 
 def schema(
@@ -20,10 +20,10 @@ def schema(
     Without a name it lists what there is. An editor with a language server for TOML completes and
     checks a study by its schema.
     """
-    from nandlab.cli.schemas import SCHEMAS, of
+    from nandlab.cli.schemas import SCHEMAS, make_schema
 
     if name is not None:
-        write_json(of(name))
+        print_json(make_schema(name))
         return
     for each, told in SCHEMAS.items():
-        write_lines(f"{each:16} {told.what}")
+        print_lines(f"{each:16} {told.what}")

@@ -16,10 +16,10 @@ from nandlab.catalog.profile import EnergyProfile
 from nandlab.catalog.tables import TableModel
 from nandlab.catalog.tree import TreeModel
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.chip.file import ImageSidecar
+from nandlab.chip.imagefile import ImageSidecar
 from nandlab.cli import boardoutputs, modeloutputs, outputs
 from nandlab.plan.study import Study
-from nandlab.results.published import Published
+from nandlab.results.figuresfile import FiguresFile
 from nandlab.results.record import Run, Trial
 from nandlab.trace import shapes
 from nandlab.trace.brief import Brief
@@ -27,7 +27,7 @@ from nandlab.trace.brief import Brief
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-SEAL = {
+SEAL_SCHEMA = {
     "type": "string",
     "pattern": "^[0-9a-f]{64}$",
     "description": "SHA-256 of all bytes of the file before this member; absent: older than seals",
@@ -35,63 +35,67 @@ SEAL = {
 
 
 @dataclass(frozen=True)
-class Told:
+class JsonFormat:
     """Something that nandlab prints, writes or reads."""
 
     what: str
     model: Any
     """A type that pydantic can validate."""
     sealed: bool = False
-    """Whether its file has a seal (results/sealed.py)."""
+    """Whether its file has a seal (results/seals.py)."""
 
 
 SCHEMAS = {
-    "trial": Told("trials/ID.json of a run: one trial", Trial, sealed=True),
-    "run": Told("run.json of a run: its head", Run, sealed=True),
-    "provenance": Told("provenance/HASH.json of a run: what trials ran with", dict[str, Any]),
-    "figures": Told("the file of nandlab publish, unpacked", Published),
-    "reproduced": Told("reproduced.json in a folder of nandlab reproduce", outputs.Reproduced),
-    "show": Told("nandlab show --json", outputs.SHOWN),
-    "show-figures": Told("nandlab show --figure NAME --format json", list[outputs.FigureRecord]),
-    "compare": Told("nandlab compare and check --format json", list[outputs.MovedRecord]),
-    "compare-own": Told(
+    "trial": JsonFormat("trials/ID.json of a run: one trial", Trial, sealed=True),
+    "run": JsonFormat("run.json of a run: its head", Run, sealed=True),
+    "provenance": JsonFormat("provenance/HASH.json of a run: what trials ran with", dict[str, Any]),
+    "figures": JsonFormat("the file of nandlab publish, unpacked", FiguresFile),
+    "reproduced": JsonFormat(
+        "reproduced.json in a folder of nandlab reproduce", outputs.ReproducedRun
+    ),
+    "show": JsonFormat("nandlab show --json", outputs.SHOWN_TRIALS),
+    "show-figures": JsonFormat(
+        "nandlab show --figure NAME --format json", list[outputs.FigureRecord]
+    ),
+    "compare": JsonFormat("nandlab compare and check --format json", list[outputs.MovedRecord]),
+    "compare-own": JsonFormat(
         "nandlab compare --format json of a run on a board of one's own", list[outputs.LikeRecord]
     ),
-    "advice": Told(
+    "advice": JsonFormat(
         "nandlab advise --json",
-        list[outputs.Advised | outputs.OnBattery],
+        list[outputs.Advice | outputs.OnBattery],
     ),
-    "reprice": Told("nandlab reprice --json", list[outputs.Repriced]),
-    "progress": Told("a line of nandlab run --progress json", outputs.Event),
-    "space": Told("nandlab space --json", outputs.Space),
-    "sizes": Told("nandlab image sizes --json", outputs.Sizes),
-    "image": Told("FILE.json beside a chip image", ImageSidecar),
-    "board-file": Told("board.json in a board file", outputs.BoardFileHead),
-    "model-map": Told("nandlab model map --json", modeloutputs.ModelMap),
-    "model-read": Told("nandlab model read --json", modeloutputs.ModelRead),
-    "model-score": Told("nandlab model score --json", modeloutputs.ModelScore),
-    "model-board": Told("nandlab model board --json", boardoutputs.ModelBoard),
-    "trace-summary": Told("summary.json of a trace", shapes.TraceSummary),
-    "trace-meta": Told("meta.json of a trace", shapes.TraceMeta),
-    "trace-parts": Told("nandlab trace parts --json", shapes.TraceParts),
-    "trace-brief": Told("nandlab trace brief", Brief),
-    "study": Told("a study file (TOML)", Study),
-    "board": Told("catalog/boards/NAME.toml", BoardModel),
-    "chip": Told("catalog/chips/NAME.toml", ChipModel),
-    "energy-profile": Told("catalog/energy-profiles/NAME.toml", EnergyProfile),
-    "filesystem": Told("catalog/filesystems/NAME.toml", FilesystemModel),
-    "table": Told("catalog/tables/NAME.toml", TableModel),
-    "tree": Told("catalog/trees/NAME.toml", TreeModel),
-    "workload": Told("catalog/workloads/NAME.toml", WorkloadModel),
+    "reprice": JsonFormat("nandlab reprice --json", list[outputs.RepricedTime]),
+    "progress": JsonFormat("a line of nandlab run --progress json", outputs.Event),
+    "space": JsonFormat("nandlab space --json", outputs.Space),
+    "sizes": JsonFormat("nandlab image sizes --json", outputs.Sizes),
+    "image": JsonFormat("FILE.json beside a chip image", ImageSidecar),
+    "board-file": JsonFormat("board.json in a board file", outputs.BoardFileHead),
+    "model-map": JsonFormat("nandlab model map --json", modeloutputs.ModelMap),
+    "model-read": JsonFormat("nandlab model read --json", modeloutputs.ModelRead),
+    "model-score": JsonFormat("nandlab model score --json", modeloutputs.ModelScore),
+    "model-board": JsonFormat("nandlab model board --json", boardoutputs.ModelBoard),
+    "trace-summary": JsonFormat("summary.json of a trace", shapes.TraceSummary),
+    "trace-meta": JsonFormat("meta.json of a trace", shapes.TraceMeta),
+    "trace-parts": JsonFormat("nandlab trace parts --json", shapes.TraceParts),
+    "trace-brief": JsonFormat("nandlab trace brief", Brief),
+    "study": JsonFormat("a study file (TOML)", Study),
+    "board": JsonFormat("catalog/boards/NAME.toml", BoardModel),
+    "chip": JsonFormat("catalog/chips/NAME.toml", ChipModel),
+    "energy-profile": JsonFormat("catalog/energy-profiles/NAME.toml", EnergyProfile),
+    "filesystem": JsonFormat("catalog/filesystems/NAME.toml", FilesystemModel),
+    "table": JsonFormat("catalog/tables/NAME.toml", TableModel),
+    "tree": JsonFormat("catalog/trees/NAME.toml", TreeModel),
+    "workload": JsonFormat("catalog/workloads/NAME.toml", WorkloadModel),
 }
 
 
-def of(name: str) -> dict[str, Any]:
+def make_schema(name: str) -> dict[str, Any]:
     """The JSON Schema of one of :data:`SCHEMAS`; UsageError if there is no such name."""
     if name not in SCHEMAS:
         raise UsageError(f"there is no schema {name!r}; there are: {', '.join(SCHEMAS)}")
     told = SCHEMAS[name]
     made = TypeAdapter(told.model).json_schema()
     if told.sealed:
-        made["properties"]["sha256"] = SEAL
+        made["properties"]["sha256"] = SEAL_SCHEMA
     return {**made, "$schema": DIALECT, "title": f"nandlab {name}", "description": told.what}

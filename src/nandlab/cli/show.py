@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from nandlab.base.printer import write_text
-from nandlab.cli.words import EveryOption, FormatOption, RunArgument, figure_names
+from nandlab.base.printer import print_text
+from nandlab.cli.arguments import EveryOption, FormatOption, RunArgument, complete_figure_names
 
 
 def show(
@@ -20,7 +20,7 @@ def show(
             metavar="NAME",
             help="only this figure, a number for each configuration; commit.p99 will do for "
             "latency.commit.p99, and 'chip.*' is all of the chip",
-            autocompletion=figure_names,
+            autocompletion=complete_figure_names,
         ),
     ] = None,
     *,
@@ -37,20 +37,20 @@ def show(
     With --figure, each format has that figure alone: the median over the ensemble, its range, and
     how many trials ended well.
     """
-    from nandlab.base.scratch import whole
-    from nandlab.report import takeaway, terminal
-    from nandlab.report.sheets import json_list
-    from nandlab.trial.published import results
+    from nandlab.base.scratch import buffer_text
+    from nandlab.report import exports, terminal
+    from nandlab.report.sheets import render_json_list
+    from nandlab.trial.publishedrun import open_results
 
-    folder, form = results(run), "json" if as_json else form
+    folder, form = open_results(run), "json" if as_json else form
     if figure is not None:
-        write_text(takeaway.some(folder, figure, form))
+        print_text(exports.export_named_figures(folder, figure, form))
     elif form == "json":
-        for piece in whole(json_list(terminal.as_json(folder))):
-            write_text(piece)
+        for piece in buffer_text(render_json_list(terminal.list_trial_records(folder))):
+            print_text(piece)
     elif form == "text":
         from nandlab.base.console import Console
 
         terminal.print_run(folder, Console(), every=every)
     else:
-        write_text(takeaway.run(folder, form))
+        print_text(exports.export_run_figures(folder, form))

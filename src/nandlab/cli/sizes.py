@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nandlab.base.printer import note, write_json, write_lines
-from nandlab.cli.preparing import preparing
-from nandlab.cli.words import named
+from nandlab.base.printer import print_json, print_lines, print_note
+from nandlab.cli.arguments import make_name_completer
+from nandlab.cli.preparation import announce_preparation
 
 if TYPE_CHECKING:
-    from nandlab.image.survey import Row
+    from nandlab.image.survey import SurveyRow
 
-HEAD = ("file system", "compression", "pages", "UBI's own", "others", "bytes", "saved")
+TABLE_HEAD = ("file system", "compression", "pages", "UBI's own", "others", "bytes", "saved")
 
 
 def sizes(
@@ -29,7 +29,7 @@ def sizes(
         str,
         typer.Option(
             help="a chip of the catalog; nandlab chip list names them",
-            autocompletion=named("chips"),
+            autocompletion=make_name_completer("chips"),
         ),
     ],
     partition_mib: Annotated[
@@ -43,11 +43,12 @@ def sizes(
         typer.Option(
             metavar="FS",
             help="a file system; may be repeated; default: all",
-            autocompletion=named("filesystems"),
+            autocompletion=make_name_completer("filesystems"),
         ),
     ] = None,
     board: Annotated[
-        str, typer.Option(help="a board of the catalog", autocompletion=named("boards"))
+        str,
+        typer.Option(help="a board of the catalog", autocompletion=make_name_completer("boards")),
     ] = "apf27",
     as_json: Annotated[bool, typer.Option("--json", help="print an object of JSON")] = False,
 ) -> None:
@@ -60,29 +61,29 @@ def sizes(
     from nandlab.board.opening import open_board
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.chip import ChipModel
-    from nandlab.catalog.files import load, names
+    from nandlab.catalog.files import list_noun_names, load_noun
     from nandlab.catalog.filesystem import FilesystemModel
-    from nandlab.cli.image import blocks_of
+    from nandlab.cli.image import count_partition_blocks
     from nandlab.image import survey, tree
 
-    wanted = list(dict.fromkeys(fs or names("filesystems")))
-    systems = [load("filesystems", name, FilesystemModel) for name in wanted]
-    part, model = load("chips", chip, ChipModel), load("boards", board, BoardModel)
-    blocks = blocks_of(part, partition_mib)
-    content = tree.scan(source)
-    with preparing(model):
+    wanted = list(dict.fromkeys(fs or list_noun_names("filesystems")))
+    systems = [load_noun("filesystems", name, FilesystemModel) for name in wanted]
+    part, model = load_noun("chips", chip, ChipModel), load_noun("boards", board, BoardModel)
+    blocks = count_partition_blocks(part, partition_mib)
+    content = tree.scan_folder(source)
+    with announce_preparation(model):
         opened = open_board(model)
-    todo, cannot = survey.asked(systems, model, part, blocks, opened)
+    todo, cannot = survey.plan_survey(systems, model, part, blocks, opened)
     at_once = os.cpu_count() or 1
-    _say(f"{len(todo)} images to make, {at_once} at a time; {len(cannot)} cannot be")
+    _print_progress(f"{len(todo)} images to make, {at_once} at a time; {len(cannot)} cannot be")
     done = 0
 
-    def told(row: Row) -> None:
+    def told(row: SurveyRow) -> None:
         nonlocal done
         done += 1
-        _say(f"[{done}/{len(todo)}] {_outcome(row)} ({row.seconds:g} s)")
+        _print_progress(f"[{done}/{len(todo)}] {_format_outcome(row)} ({row.seconds:g} s)")
 
-    found = survey.survey(todo, survey.Source(source, content), opened, at_once, told)
+    found = survey.run_survey(todo, survey.SurveySource(source, content), opened, at_once, told)
     place = {name: i for i, name in enumerate(wanted)}
     rows = sorted([*found, *cannot], key=lambda row: place[row.filesystem])
     head = {
@@ -92,31 +93,33 @@ def sizes(
         "board": board,
         "tree": content.counts(),
     }
-    _print(head, rows, as_json)
+    _print_rows(head, rows, as_json)
     if not found or all(row.why for row in found):
         raise typer.Exit(1)
 
 
-def _say(text: str) -> None:
-    note(text)
+def _print_progress(text: str) -> None:
+    print_note(text)
 
 
-def _outcome(row: Row) -> str:
+def _format_outcome(row: SurveyRow) -> str:
     name = f"{row.title} {row.compression}" if row.compression else row.title
-    return f"{name}: {row.account.pages:,} pages" if row.account else f"{name}: {_why(row)}"
+    return (
+        f"{name}: {row.account.pages:,} pages" if row.account else f"{name}: {_format_reason(row)}"
+    )
 
 
-def _print(head: dict[str, Any], rows: Sequence[Row], as_json: bool) -> None:
+def _print_rows(head: dict[str, Any], rows: Sequence[SurveyRow], as_json: bool) -> None:
     if as_json:
-        write_json({**head, "rows": [_told(row) for row in rows]})
+        print_json({**head, "rows": [_make_record(row) for row in rows]})
         return
     for line in dict.fromkeys(f"{row.title}: {lost}" for row in rows for lost in row.lost):
-        _say(f"warning: {line}")
-    for line in _table(rows):
-        write_lines(line)
+        _print_progress(f"warning: {line}")
+    for line in _format_table(rows):
+        print_lines(line)
 
 
-def _told(row: Row) -> dict[str, Any]:
+def _make_record(row: SurveyRow) -> dict[str, Any]:
     """A row as JSON has it: what is not known is null."""
     a = row.account
     return {
@@ -133,32 +136,34 @@ def _told(row: Row) -> dict[str, Any]:
     }
 
 
-def _table(rows: Sequence[Row]) -> Iterable[str]:
+def _format_table(rows: Sequence[SurveyRow]) -> Iterable[str]:
     """The rows in columns; a reason takes the place of the figures."""
-    figures = [_cells(row) for row in rows]
+    figures = [_format_cells(row) for row in rows]
     names = [(row.title, row.compression or "-") for row in rows]
-    left = [max(map(len, column)) for column in zip(HEAD[:2], *names, strict=True)]
+    left = [max(map(len, column)) for column in zip(TABLE_HEAD[:2], *names, strict=True)]
     told = [cells for cells in figures if cells] or [()]
-    right = [max(map(len, column)) for column in zip(HEAD[2:], *filter(None, told), strict=True)]
+    right = [
+        max(map(len, column)) for column in zip(TABLE_HEAD[2:], *filter(None, told), strict=True)
+    ]
     for name, cells, row in zip(
-        (HEAD[:2], *names), (HEAD[2:], *figures), (None, *rows), strict=True
+        (TABLE_HEAD[:2], *names), (TABLE_HEAD[2:], *figures), (None, *rows), strict=True
     ):
         words = [word.ljust(width) for word, width in zip(name, left, strict=True)]
         if cells:
             words += [word.rjust(width) for word, width in zip(cells, right, strict=True)]
         elif row:
-            words.append(f"cannot be: {_why(row)}")
+            words.append(f"cannot be: {_format_reason(row)}")
         yield "  ".join(words).rstrip()
 
 
-def _why(row: Row) -> str:
+def _format_reason(row: SurveyRow) -> str:
     """Why there is no image, in a line: the first reason, and how many more."""
     first = 2 if row.why[0].endswith(":") else 1
     more = [f"and {len(row.why) - first} more"] if row.why[first:] else []
     return "; ".join([" ".join(line.strip() for line in row.why[:first]), *more])
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _format_cells(row: SurveyRow) -> tuple[str, ...]:
     """The figures of a row; empty: there are none."""
     a = row.account
     if a is None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab.base.errors import UsageError
-from nandlab.base.printer import note, write_json, write_lines
+from nandlab.base.printer import print_json, print_lines, print_note
+from nandlab.cli.arguments import make_name_completer
 from nandlab.cli.flashfile import (
     EraseBlockOption,
     ImageArgument,
@@ -19,10 +20,9 @@ from nandlab.cli.flashfile import (
     PageOption,
     PartitionOption,
     VolumeOption,
-    asked,
+    parse_file_options,
 )
-from nandlab.cli.words import named
-from nandlab.onflash.layout import NO_OWNER, Kind
+from nandlab.onflash.layout import NO_OWNER, ByteKind
 
 if TYPE_CHECKING:
     from nandlab.onflash.layout import Layout
@@ -34,7 +34,7 @@ def space(  # noqa: PLR0913, PLR0917 - the command line's own options
         str | None,
         typer.Option(
             help="jffs2, ubifs, yaffs2 or nftl-fat32; default: what is on it",
-            autocompletion=named("filesystems"),
+            autocompletion=make_name_completer("filesystems"),
         ),
     ] = None,
     partition_mib: PartitionOption = None,
@@ -54,29 +54,31 @@ def space(  # noqa: PLR0913, PLR0917 - the command line's own options
     The parts add up to the partition, byte for byte. The file system must have been unmounted: an
     image that is damaged, or was cut off by a loss of power, is refused, with the place.
     """
-    from nandlab.onflash.opened import read
+    from nandlab.onflash.flashfile import read_layout
 
-    layout, _ = read(image, asked(partition_mib, page, erase_block, oob, fs, volume, offset))
+    layout, _ = read_layout(
+        image, parse_file_options(partition_mib, page, erase_block, oob, fs, volume, offset)
+    )
     for line in layout.notes:
-        note(f"nandlab: {image}: {line}")
+        print_note(f"nandlab: {image}: {line}")
     if as_map is not None:
         _write_map(as_map, layout, image.name)
     if as_json:
-        write_json(summary(layout), indent=2)
+        print_json(summarize_layout(layout), indent=2)
     else:
-        write_lines(*_lines(layout))
+        print_lines(*_format_lines(layout))
 
 
 def _write_map(to: Path, layout: Layout, name: str) -> None:
-    from nandlab.report.spacemap import page
+    from nandlab.report.spacemap import render_space_map
 
     try:
-        to.write_text(page(layout, name))
+        to.write_text(render_space_map(layout, name))
     except OSError as e:
         raise UsageError(f"{to}: cannot be written: {e.strerror}") from None
 
 
-def summary(layout: Layout) -> dict[str, Any]:
+def summarize_layout(layout: Layout) -> dict[str, Any]:
     """What ``--json`` prints; all in bytes but ``counts``."""
     return {
         "filesystem": layout.filesystem,
@@ -90,21 +92,21 @@ def summary(layout: Layout) -> dict[str, Any]:
     }
 
 
-def _lines(layout: Layout) -> list[str]:
+def _format_lines(layout: Layout) -> list[str]:
     total = layout.partition_bytes
     lines = [f"{layout.filesystem}, {total:,} bytes"]
     for kind, count in layout.sums().items():
-        if not count and kind is Kind.BAD:
+        if not count and kind is ByteKind.BAD:
             continue
         lines.append(f"{kind.value:10} {count:>15,} {count / total:7.2%}")
         parts = layout.parts()[kind]
-        if len(parts) > 1 or kind in (Kind.METADATA, Kind.OBSOLETE):
+        if len(parts) > 1 or kind in (ByteKind.METADATA, ByteKind.OBSOLETE):
             lines += [f"  {part:32} {n:>15,}" for part, n in parts.items()]
     lines.append(f"{'sum':10} {sum(layout.sums().values()):>15,}")
     for volume in layout.volumes:
         name = f"{'static' if volume.static else 'dynamic'} volume {volume.number}, {volume.name}"
         lines.append(f"{name}: {volume.mapped} of {volume.reserved} blocks")
-    stored = sum(e.bytes for e in layout.extents if e.kind is Kind.USER and e.owner != NO_OWNER)
+    stored = sum(e.bytes for e in layout.extents if e.kind is ByteKind.USER and e.owner != NO_OWNER)
     if layout.logical_bytes != stored:
         lines.append(f"user's bytes stand for {layout.logical_bytes:,} bytes of files")
     return lines

@@ -11,13 +11,13 @@ import typer
 from typer.core import TyperGroup
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.printer import note, write_json, write_lines, write_text
-from nandlab.cli.preparing import preparing
-from nandlab.cli.words import listed, named, pairs, scalar
+from nandlab.base.printer import print_json, print_lines, print_note, print_text
+from nandlab.cli.arguments import make_name_completer, parse_pairs, parse_scalar, split_list
+from nandlab.cli.preparation import announce_preparation
 
 if TYPE_CHECKING:
     from nandlab.plan.trialspec import TrialSpec
-    from nandlab.trace.job import Request
+    from nandlab.trace.job import TraceRequest
 
 STATES = {
     "fresh": {"valid": 0.0, "invalid": 0.0, "mix": 0.0},
@@ -35,7 +35,7 @@ PLACES = {
 """Places of a study where a mistake is reported, and this command's option for each."""
 
 
-class _Verbs(TyperGroup):
+class _DefaultRunGroup(TyperGroup):
     """Takes ``nandlab trace OPTIONS`` for ``nandlab trace run OPTIONS``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -45,7 +45,7 @@ class _Verbs(TyperGroup):
 
 
 trace_app = typer.Typer(
-    cls=_Verbs,
+    cls=_DefaultRunGroup,
     no_args_is_help=True,
     help="Trace a command: what it asks of the file system, and what that asks of the flash.\n\n"
     "nandlab trace --fs jffs2 -- 'cp /bin/busybox . && sync'\n\n"
@@ -64,7 +64,7 @@ FsOption = Annotated[
     str | None,
     typer.Option(
         help="a file system of the catalog; needed unless --from is given",
-        autocompletion=named("filesystems"),
+        autocompletion=make_name_completer("filesystems"),
     ),
 ]
 ChipOption = Annotated[
@@ -72,7 +72,7 @@ ChipOption = Annotated[
     typer.Option(
         metavar="PART",
         help="a chip of the catalog; default: apf27, or that of the image of --from",
-        autocompletion=named("chips"),
+        autocompletion=make_name_completer("chips"),
     ),
 ]
 StateOption = Annotated[
@@ -176,7 +176,8 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     image: ImageOption = False,
     seed: Annotated[int, typer.Option(help="seed of the workload and of the flash state")] = 1,
     board: Annotated[
-        str, typer.Option(help="a board of the catalog", autocompletion=named("boards"))
+        str,
+        typer.Option(help="a board of the catalog", autocompletion=make_name_completer("boards")),
     ] = "apf27",
     out: OutOption = None,
 ) -> None:
@@ -185,42 +186,45 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     The last line of output is the folder. The exit status is 1 if the command failed; its trace
     is written all the same.
     """
-    from nandlab.catalog.files import names
+    from nandlab.catalog.files import list_noun_names
     from nandlab.trace import job
-    from nandlab.trace.copies import taken
+    from nandlab.trace.copies import read_copies
 
-    workload = job.is_workload(command, names("workloads"))
+    workload = job.is_workload_name(command, list_noun_names("workloads"))
     if param and not workload:
         raise UsageError("--param is for a workload, and the command is not one")
-    words = _parameters(command[0], pairs(param, "--param")) if workload else {}
-    system, place = _medium(fs, {"part": chip, "partition_mib": partition_mib}, from_)
-    spec = _spec(
+    words = _parse_parameters(command[0], parse_pairs(param, "--param")) if workload else {}
+    system, place = _find_medium(fs, {"part": chip, "partition_mib": partition_mib}, from_)
+    spec = _plan_trial(
         board=board,
-        workload={"name": command[0] if workload else _unused(system["name"]), **words},
-        filesystem={**system, **pairs(set_, "--set")},
+        workload={
+            "name": command[0] if workload else _find_unused_workload(system["name"]),
+            **words,
+        },
+        filesystem={**system, **parse_pairs(set_, "--set")},
         chip=place,
-        state=_state(state),
+        state=_parse_state(state),
         seed=seed,
     )
-    line = None if workload else job.shell_line(command)
-    asked = (listed(tracers), listed(functions), records, before, with_mount, at_once)
-    brought = taken(copy, spec.virtual, records)
-    _begin(job.Request(spec, line, *asked, brought), out, image=image)
+    line = None if workload else job.format_shell_line(command)
+    asked = (split_list(tracers), split_list(functions), records, before, with_mount, at_once)
+    brought = read_copies(copy, spec.virtual, records)
+    _begin_trace(job.TraceRequest(spec, line, *asked, brought), out, image=image)
 
 
-def _medium(
+def _find_medium(
     fs: str | None, place: dict[str, Any], image: Path | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """File system and chip as a study names them; what is not given is the image's, or usual."""
     from nandlab.catalog.chip import MIB
-    from nandlab.chip.file import head
+    from nandlab.chip.imagefile import read_image_head
 
     if image is None:
         if fs is None:
             raise UsageError("give --fs, a file system of the catalog, or --from, a chip image")
         return {"name": fs}, {**place, "part": place["part"] or "apf27"}
     try:
-        made = head(image).made
+        made = read_image_head(image).made
     except UsageError as e:
         raise UsageError(f"--from: {e}") from None
     mib = made.partition_blocks * made.chip().geometry.erasesize / MIB
@@ -229,62 +233,66 @@ def _medium(
     return {"name": fs or made.filesystem, "image": str(image)}, chosen
 
 
-def _unused(system: str) -> str:
+def _find_unused_workload(system: str) -> str:
     """A workload for a plan whose trial has a line of its own: one that the file system takes."""
-    from nandlab.catalog.files import load, names
+    from nandlab.catalog.files import list_noun_names, load_noun
     from nandlab.catalog.filesystem import FilesystemModel
 
-    known = load("filesystems", system, FilesystemModel) if system in names("filesystems") else None
+    known = (
+        load_noun("filesystems", system, FilesystemModel)
+        if system in list_noun_names("filesystems")
+        else None
+    )
     return "boot" if known is not None and known.read_only else "ffsmark"
 
 
-def _parameters(workload: str, given: dict[str, str]) -> dict[str, Any]:
+def _parse_parameters(workload: str, given: dict[str, str]) -> dict[str, Any]:
     """Values as a study file has them: a number, unless the parameter is a text."""
-    from nandlab.catalog.files import load
+    from nandlab.catalog.files import load_noun
     from nandlab.catalog.workload import WorkloadModel
 
-    known = load("workloads", workload, WorkloadModel).parameters
+    known = load_noun("workloads", workload, WorkloadModel).parameters
     texts = {name for name, p in known.items() if isinstance(p.default, str)}
-    return {name: value if name in texts else scalar(value) for name, value in given.items()}
+    return {name: value if name in texts else parse_scalar(value) for name, value in given.items()}
 
 
-def _begin(request: Request, out: Path | None, *, image: bool) -> None:
+def _begin_trace(request: TraceRequest, out: Path | None, *, image: bool) -> None:
     """Refuses what cannot be traced before the board is prepared, then traces."""
     from nandlab.trace import writer
-    from nandlab.traced.setup import tracer_commands
+    from nandlab.traced.setup import make_tracer_commands
 
     system = request.spec.filesystem
-    tracer_commands(system, None, request.tracers, request.functions, request.records)
-    path = out or _free(Path(f"trace-{system.name}"))
+    make_tracer_commands(system, None, request.tracers, request.functions, request.records)
+    path = out or _find_free_path(Path(f"trace-{system.name}"))
     writer.refuse_existing(path)
-    ok = _trace(request, path, image=image)
-    write_lines(path)
+    ok = _run_trace(request, path, image=image)
+    print_lines(path)
     if not ok:
         raise typer.Exit(1)
 
 
-def _trace(request: Request, path: Path, *, image: bool) -> bool:
+def _run_trace(request: TraceRequest, path: Path, *, image: bool) -> bool:
     """Runs the command on a board and writes the folder; False if the command failed."""
     from nandlab.board.job import BoardLost
     from nandlab.board.opening import open_board
     from nandlab.trace import job, writer
     from nandlab.trace.folder import TraceFolder
-    from nandlab.trial.run import refuse_what_the_kernel_lacks
+    from nandlab.trial.runner import refuse_unsupported_kernel
 
-    traced = job.job(request)  # refuses what does not fit before the board is prepared
-    with preparing(request.spec.virtual):
+    traced = job.make_trace_job(request)  # refuses what does not fit before the board is prepared
+    with announce_preparation(request.spec.virtual):
         there = open_board(request.spec.virtual)
-    refuse_what_the_kernel_lacks([request.spec], there.kernel_config, "--set")
+    refuse_unsupported_kernel([request.spec], there.kernel_config, "--set")
     try:
         record = asyncio.run(there.run(traced))
-        before = asyncio.run(there.run(job.image_job(request))) if image else None
+        before = asyncio.run(there.run(job.make_image_job(request))) if image else None
     except BoardLost as e:
         raise NandlabError(f"nothing was traced: {e.reason}", *e.console_tail[-10:]) from None
-    outcome = job.outcome(request, record)
-    kept = job.image(before, record) if before is not None else b""
-    writer.write(path, request, record, outcome, there, kept)
+    outcome = job.decode_outcome(request, record)
+    kept = job.find_chip_image(before, record) if before is not None else b""
+    writer.write_trace_folder(path, request, record, outcome, there, kept)
     for warning in TraceFolder(path).summary["warnings"]:
-        note(f"nandlab: {warning}")
+        print_note(f"nandlab: {warning}")
     return record["command"].ok
 
 
@@ -301,10 +309,10 @@ def show(folder: FolderArgument) -> None:
 @trace_app.command()
 def report(folder: FolderArgument) -> None:
     """Write a trace's report, one HTML file: timeline, layers, map of accesses."""
-    from nandlab.report import trace
+    from nandlab.report import tracepage
     from nandlab.trace.folder import TraceFolder
 
-    write_lines(trace.write(TraceFolder(folder)))
+    print_lines(tracepage.write_trace_page(TraceFolder(folder)))
 
 
 @trace_app.command()
@@ -315,12 +323,12 @@ def parts(
     """Print a trace's time in parts that add up to the elapsed time, whole and by phase."""
 
     from nandlab.base.console import Console
-    from nandlab.trace import parts, partshow
+    from nandlab.trace import partshow, timeparts
     from nandlab.trace.folder import TraceFolder
 
-    found = parts.of_folder(TraceFolder(folder))
+    found = timeparts.compute_folder_parts(TraceFolder(folder))
     if json_:
-        write_json(found)
+        print_json(found)
     else:
         partshow.print_parts(found, Console())
 
@@ -328,18 +336,18 @@ def parts(
 @trace_app.command()
 def brief(folder: FolderArgument) -> None:
     """Print a trace's main figures as JSON; the catalog keeps these for the claims of papers."""
-    from nandlab.trace import brief, briefing
+    from nandlab.trace import brief, briefmaker
     from nandlab.trace.folder import TraceFolder
 
-    write_text(brief.text(briefing.of(TraceFolder(folder))))
+    print_text(brief.format_brief(briefmaker.make_brief(TraceFolder(folder))))
 
 
-def _state(text: str) -> dict[str, Any]:
+def _parse_state(text: str) -> dict[str, Any]:
     if text in STATES:
         return {"name": text, **STATES[text]}
-    given = dict(word.partition("=")[::2] for word in listed(text))
+    given = dict(word.partition("=")[::2] for word in split_list(text))
     of = {"of": given.pop("of")} if "of" in given else {}
-    shares = {name: scalar(value) for name, value in given.items()}
+    shares = {name: parse_scalar(value) for name, value in given.items()}
     if not shares.keys() <= STATES["fresh"].keys() or any(
         isinstance(share, bool | str) for share in shares.values()
     ):
@@ -350,7 +358,7 @@ def _state(text: str) -> dict[str, Any]:
     return {"name": "given", **shares, **of}
 
 
-def _spec(
+def _plan_trial(
     board: str,
     workload: dict[str, Any],
     filesystem: dict[str, Any],
@@ -359,8 +367,8 @@ def _spec(
     seed: int,
 ) -> TrialSpec:
     """Plans the trace as a study of one trial, so that every mistake is found here."""
-    from nandlab.catalog.files import validate
-    from nandlab.plan.study import Study, plan
+    from nandlab.catalog.files import validate_data
+    from nandlab.plan.study import Study, plan_trials
 
     matrix = {
         "workloads": [workload],
@@ -371,19 +379,19 @@ def _spec(
     }
     data = {"name": "trace", "question": "-", "board": board, "matrix": matrix}
     try:
-        return plan(validate(data, Study, "trace"))[0]
+        return plan_trials(validate_data(data, Study, "trace"))[0]
     except UsageError as e:
-        raise UsageError(*map(_by_option, e.lines)) from None
+        raise UsageError(*map(_name_option, e.lines)) from None
 
 
-def _by_option(line: str) -> str:
+def _name_option(line: str) -> str:
     """A mistake in the study of a trace, told of the option that it is of."""
     for place, option in PLACES.items():
         line = line.replace(f"trace: {place}", option)
     return line
 
 
-def _free(path: Path) -> Path:
+def _find_free_path(path: Path) -> Path:
     """The path, or if it exists, the path with the first free number."""
     found, number = path, 1
     while found.exists():

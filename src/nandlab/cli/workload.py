@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from nandlab.base.errors import UsageError
-from nandlab.base.printer import note, write_lines
+from nandlab.base.printer import print_lines, print_note
 
 workload_app = typer.Typer(
     no_args_is_help=True,
@@ -63,22 +63,22 @@ def from_strace(
     The last line of output is the workload's file. What cannot be replayed as it was is told on
     stderr, and in the file's head, with counts.
     """
-    from nandlab.base.files import write_whole
-    from nandlab.strace.workload import Made
+    from nandlab.base.files import write_whole_file
+    from nandlab.strace.workload import TraceWorkload
 
-    path = _place(trace, out, name)
-    made = Made(trace, below, path.stem)
+    path = _choose_output_path(trace, out, name)
+    made = TraceWorkload(trace, below, path.stem)
     text = made.text()
     _refuse_existing(path)
-    write_whole(path, text.encode())
-    note(
+    write_whole_file(path, text.encode())
+    print_note(
         f"{made.followed.replayed_calls:,} calls below {made.folder} are replayed, "
         f"{made.recorded.read:,} bytes read and {made.recorded.written:,} written; "
         f"{made.followed.elsewhere:,} calls are elsewhere"
     )
     for doubt in made.doubts():
-        note(f"nandlab: {doubt}")
-    write_lines(path)
+        print_note(f"nandlab: {doubt}")
+    print_lines(path)
 
 
 @workload_app.command("from-fio")
@@ -94,28 +94,28 @@ def from_fio(
 
     The last line of output is the workload's file.
     """
-    from nandlab.base.files import write_whole
+    from nandlab.base.files import write_whole_file
     from nandlab.fio import jobfile, workload
 
-    path = _place(jobs, out, name)
-    read = jobfile.read(jobs)
-    write_whole(path, workload.text(read, path.stem).encode())
+    path = _choose_output_path(jobs, out, name)
+    read = jobfile.read_job_file(jobs)
+    write_whole_file(path, workload.format_workload(read, path.stem).encode())
     for doubt in read.notes:
-        note(f"nandlab: {jobs}: {doubt}")
-    write_lines(path)
+        print_note(f"nandlab: {jobs}: {doubt}")
+    print_lines(path)
 
 
-def _place(trace: Path, out: Path | None, name: str | None) -> Path:
+def _choose_output_path(trace: Path, out: Path | None, name: str | None) -> Path:
     """The file that is written; UsageError if it cannot be a workload's, or is there."""
     from nandlab.base.paths import CATALOG
-    from nandlab.strace.workload import NAME, name_of
+    from nandlab.strace.workload import NAME_PATTERN, make_workload_name
 
-    called = name or (out.stem if out is not None else name_of(trace))
+    called = name or (out.stem if out is not None else make_workload_name(trace))
     home = Path("catalog") / "workloads"
     path = out or (home if home.is_dir() else Path()) / f"{called}.toml"
     if path.suffix != ".toml":
         raise UsageError(f"--out {path}: a workload's file ends in .toml")
-    if not NAME.fullmatch(called):
+    if not NAME_PATTERN.fullmatch(called):
         raise UsageError(
             f"--name {called}: a workload's name has letters, digits and _.+- only, and begins "
             "with a letter or digit"

@@ -12,7 +12,15 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_text
-from nandlab.fio.options import ALIASES, ALONE, NOTES, ONLY, OPTIONS, QUEUED, WHY_NOT
+from nandlab.fio.options import (
+    ALIASES,
+    FIXED_OPTIONS,
+    IGNORED_OPTIONS,
+    OPTIONS,
+    QUEUING_ENGINES,
+    REFUSAL_REASONS,
+    VALUELESS_OPTIONS,
+)
 
 GLOBAL = "global"
 BYTES_MAX = 1 << 20
@@ -95,20 +103,20 @@ class JobFile:
         return found
 
 
-def read(path: Path) -> JobFile:
+def read_job_file(path: Path) -> JobFile:
     """A job file; UsageError lists all that is wrong or no part of what can be done, with lines."""
     text = read_text(path, BYTES_MAX)
     lines = [re.split(r"[;#]", line, maxsplit=1)[0].strip() for line in text.splitlines()]
-    reader = _Reader(path)
+    reader = _JobFileReader(path)
     written = [(number, line) for number, line in enumerate(lines, 1) if line]
     if written and written[0][1].startswith(COMMAND_LINE):
-        written = list(_command(path, written))
+        written = list(_expand_command_line(path, written))
     for number, line in written:
         reader.take(number, line)
     return reader.ended()
 
 
-def _command(path: Path, written: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+def _expand_command_line(path: Path, written: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """The lines of a job file that say what a command line of fio does, each with its line."""
     joined = " ".join(line.removesuffix("\\").strip() for _, line in written)
     first = written[0][0]
@@ -124,7 +132,12 @@ def _command(path: Path, written: list[tuple[int, str]]) -> Iterator[tuple[int, 
         if not word.startswith("--"):
             raise UsageError(f"{path}:{first}: {word}: expected --OPTION=VALUE")
         at += 1
-        if not equals and key not in ALONE and following and not following[0].startswith("--"):
+        if (
+            not equals
+            and key not in VALUELESS_OPTIONS
+            and following
+            and not following[0].startswith("--")
+        ):
             value = following[0]
             at += 1
         if key == "name":
@@ -133,7 +146,7 @@ def _command(path: Path, written: list[tuple[int, str]]) -> Iterator[tuple[int, 
             yield first, f"{key}={value}" if value else key
 
 
-class _Reader:
+class _JobFileReader:
     """Takes lines, and keeps every mistake."""
 
     def __init__(self, path: Path) -> None:
@@ -163,7 +176,7 @@ class _Reader:
         if section == GLOBAL:
             self.into = self.shared
             return
-        name = named(section)
+        name = make_job_name(section)
         self.into = dict(self.shared)
         same = next((job for job in self.file.jobs if job.name == name), None)
         if not name:
@@ -176,15 +189,15 @@ class _Reader:
         assert self.into is not None
         name = ALIASES.get(key, key)
         if name == "include" or key.startswith("include "):
-            self.refuse(number, f"include: {WHY_NOT['include']}")
-        elif value is None and name not in ALONE:
+            self.refuse(number, f"include: {REFUSAL_REASONS['include']}")
+        elif value is None and name not in VALUELESS_OPTIONS:
             known = f"expected {key}=VALUE" if name in OPTIONS else self._unknown(key)
             self.refuse(number, known)
         elif value is not None and "$" in value:
             self.refuse(number, f"{key}={value}: no variables: write the value itself")
-        elif name in NOTES:
-            self._note(f"line {number}: {key}: {NOTES[name]}")
-        elif name in ONLY:
+        elif name in IGNORED_OPTIONS:
+            self._note(f"line {number}: {key}: {IGNORED_OPTIONS[name]}")
+        elif name in FIXED_OPTIONS:
             self._only(number, key, "1" if value is None else value)
         elif name not in OPTIONS:
             self.refuse(number, self._unknown(key))
@@ -204,11 +217,11 @@ class _Reader:
                     "the mountpoint"
                 )
         except ValueError as e:
-            more = f"; {WHY_NOT[name]}" if name in WHY_NOT else ""
+            more = f"; {REFUSAL_REASONS[name]}" if name in REFUSAL_REASONS else ""
             self.refuse(number, f"{key}={value}: {e}{more}")
 
     def _only(self, number: int, key: str, value: str) -> None:
-        can, why = ONLY[key]
+        can, why = FIXED_OPTIONS[key]
         if value != can:
             self.refuse(number, f"{key}={value}: only {key}={can} can be done: {why}")
         else:
@@ -218,9 +231,9 @@ class _Reader:
         self.file.notes.append(text)
 
     def _unknown(self, key: str) -> str:
-        if key in WHY_NOT:
-            return f"{key}: cannot be done: {WHY_NOT[key]}"
-        known = [*OPTIONS, *ALIASES, *NOTES, *ONLY]
+        if key in REFUSAL_REASONS:
+            return f"{key}: cannot be done: {REFUSAL_REASONS[key]}"
+        known = [*OPTIONS, *ALIASES, *IGNORED_OPTIONS, *FIXED_OPTIONS]
         near = difflib.get_close_matches(key, known, n=1)
         meant = f"did you mean {near[0]}? " if near else ""
         return f"{key}: {meant}is no option that can be done here; docs/fio.md lists those"
@@ -230,9 +243,9 @@ class _Reader:
             self.wrong.append(f"{self.path}: has no job: begin one with [NAME]")
         before = list(self.wrong)  # what was misread fits nothing
         for job in self.file.jobs:
-            _settle(job)
+            _complete_options(job)
             if not before:
-                for why in _misfits(job):
+                for why in _check_job(job):
                     self.refuse(job.line, f"[{job.name}]: {why}")
             self._unqueue(job)
             job.options.pop("filesize", None)
@@ -244,7 +257,7 @@ class _Reader:
         """Takes a queue of requests out, where it changes nothing."""
         engine = job.options.get("ioengine", "psync")
         depth = int(job.options.pop("iodepth", "1"))
-        if engine in QUEUED:
+        if engine in QUEUING_ENGINES:
             job.options["ioengine"] = "psync"
             self._note(
                 f"[{job.name}]: ioengine={engine} is psync here: through the page cache the kernel "
@@ -256,14 +269,14 @@ class _Reader:
             )
 
 
-def named(section: str) -> str:
+def make_job_name(section: str) -> str:
     """A section's name as figures can bear it: lower-case letters, digits and _."""
     words = "_".join(re.findall(r"[a-z0-9]+", section.lower()))[:NAME_MAX].strip("_")
     taken = words in ("layout", "") or re.fullmatch(r"group_\d+", words) or words[0].isdigit()
     return f"job_{words}" if words and taken else words
 
 
-def _settle(job: JobSection) -> None:
+def _complete_options(job: JobSection) -> None:
     """Fills in what follows from other options."""
     options = job.options
     options.setdefault("rw", "read")
@@ -274,7 +287,7 @@ def _settle(job: JobSection) -> None:
         options.setdefault("size", str(job.given("filesize") * job.files))
 
 
-def _misfits(job: JobSection) -> Iterator[str]:
+def _check_job(job: JobSection) -> Iterator[str]:
     """Why a job cannot be done as a whole, each in a sentence."""
     options, each = job.options, job.given("size") // job.files
     if not job.given("size"):
@@ -288,7 +301,7 @@ def _misfits(job: JobSection) -> Iterator[str]:
         yield f"bs {max(used):,} is more than a file's {each:,} bytes"
     if "filename" in options and job.files > 1:
         yield "filename is of one file: leave nrfiles out"
-    queued = options.get("ioengine") in QUEUED and int(options.get("iodepth", "1")) > 1
+    queued = options.get("ioengine") in QUEUING_ENGINES and int(options.get("iodepth", "1")) > 1
     if queued and options.get("direct") == "1":
         yield f"ioengine={options['ioengine']} with direct=1: a queue of requests is not made"
     if options.get("time_based") == "1" and not job.given("runtime"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-Reader = Callable[[str], str]
+ValueParser = Callable[[str], str]
 
 BINARY, DECIMAL = 1024, 1000
 SIZE = re.compile(r"(\d+)(?:([kmgt])(b|i|ib)?|b)?", re.IGNORECASE)
@@ -29,52 +29,52 @@ RANGES = {
     "thinktime_blocks": (1, 10**12),
     "iodepth": (1, 1 << 20),
 }
-MOST = 10**15
+NUMBER_MAX = 10**15
 
 
-def size(value: str) -> int:
+def parse_size(value: str) -> int:
     """Bytes: k, kb and ki are 1024 to fio, and KiB is 1000."""
     found = SIZE.fullmatch(value)
     if found is None:
         raise ValueError("expected bytes as a whole number with k, m, g or t, such as 64k")
     number, prefix, more = found.groups()
     base = DECIMAL if (more or "").lower() == "ib" else BINARY
-    return within(int(number) * base ** ("kmgt".index(prefix.lower()) + 1 if prefix else 0))
+    return require_range(int(number) * base ** ("kmgt".index(prefix.lower()) + 1 if prefix else 0))
 
 
-def within(number: int, least: int = 0, most: int = MOST) -> int:
+def require_range(number: int, least: int = 0, most: int = NUMBER_MAX) -> int:
     if not least <= number <= most:
         raise ValueError(f"must be {least} to {most:,}")
     return number
 
 
-def _bytes(least: int) -> Reader:
-    return lambda value: str(within(size(value), least))
+def _make_bytes_parser(least: int) -> ValueParser:
+    return lambda value: str(require_range(parse_size(value), least))
 
 
-def _pair(value: str) -> str:
+def _parse_pair(value: str) -> str:
     """One for reads and writes, or one for each; what is left out stays as it is: 0."""
     parts = value.split(",")
     if len(parts) > 2:
         raise ValueError("expected one value, or one for reads and one for writes")
-    return ",".join(str(size(part)) if part or len(parts) == 1 else "0" for part in parts)
+    return ",".join(str(parse_size(part)) if part or len(parts) == 1 else "0" for part in parts)
 
 
-def _blocks(value: str) -> str:
+def _parse_block_sizes(value: str) -> str:
     parts = value.split(",")
     if len(parts) > 2:
         raise ValueError("expected one size, or one for reads and one for writes")
     usual = "4k"
-    sizes = [within(size(p or usual), 1, 16 << 20) for p in parts]
+    sizes = [require_range(parse_size(p or usual), 1, 16 << 20) for p in parts]
     return ",".join(map(str, sizes))
 
 
-def _count(name: str) -> Reader:
-    least, most = RANGES.get(name, (0, MOST))
-    return lambda value: str(within(size(value), least, most))
+def _make_count_parser(name: str) -> ValueParser:
+    least, most = RANGES.get(name, (0, NUMBER_MAX))
+    return lambda value: str(require_range(parse_size(value), least, most))
 
 
-def _time(unit_us: int, usual_us: int) -> Reader:
+def _make_time_parser(unit_us: int, usual_us: int) -> ValueParser:
     """In whole units; without a suffix it is in fio's usual one."""
     what = "seconds" if unit_us == MICROSECONDS["s"] else "microseconds"
 
@@ -86,18 +86,18 @@ def _time(unit_us: int, usual_us: int) -> Reader:
         us = number * (MICROSECONDS[suffix.lower()] if suffix else usual_us)
         if us % unit_us:
             raise ValueError(f"must be whole {what}")
-        return str(within(us // unit_us, 0, 10**9 if unit_us == 1 else 86400))
+        return str(require_range(us // unit_us, 0, 10**9 if unit_us == 1 else 86400))
 
     return read
 
 
-def _flag(value: str) -> str:
+def _parse_flag(value: str) -> str:
     if value not in ("0", "1"):
         raise ValueError("must be 0 or 1")
     return value
 
 
-def _choice(**words: str) -> Reader:
+def _make_choice_parser(**words: str) -> ValueParser:
     def read(value: str) -> str:
         if value not in words:
             raise ValueError(f"must be one of {', '.join(words)}")
@@ -106,11 +106,11 @@ def _choice(**words: str) -> Reader:
     return read
 
 
-def _same(*words: str) -> dict[str, str]:
+def _map_to_same(*words: str) -> dict[str, str]:
     return {word: word for word in words}
 
 
-def _filename(value: str) -> str:
+def _parse_filename(value: str) -> str:
     folder, _, name = value.rpartition("/")
     if folder == "/dev" or folder.startswith("/dev/"):
         raise ValueError("is a device; a job's files are in the mountpoint")
@@ -119,7 +119,7 @@ def _filename(value: str) -> str:
     return name
 
 
-QUEUED = ("libaio", "posixaio")
+QUEUING_ENGINES = ("libaio", "posixaio")
 """Engines that queue requests. The kernel does those that go through the page cache one after the
 other, in the call that hands them over."""
 _SECOND, _US = MICROSECONDS["s"], 1
@@ -131,29 +131,31 @@ _COUNTS = (
     *("rwmixread", "rwmixwrite", "nrfiles", "fsync", "fdatasync", "thinktime_blocks"),
     *("loops", "numjobs", "randseed", "buffer_compress_percentage"),
 )
-OPTIONS: dict[str, Reader] = {
-    "rw": _choice(
-        **_same("read", "write", "randread", "randwrite", "rw", "randrw"), readwrite="rw"
+OPTIONS: dict[str, ValueParser] = {
+    "rw": _make_choice_parser(
+        **_map_to_same("read", "write", "randread", "randwrite", "rw", "randrw"), readwrite="rw"
     ),
-    "bs": _blocks,
-    "size": _bytes(1),
-    "filesize": _bytes(1),
-    "io_size": _bytes(1),
-    "filename": _filename,
-    "file_service_type": _choice(**_same("roundrobin", "sequential")),
-    "sync": _choice(**{"0": "none", "1": "sync"}, **_same("none", "sync", "dsync")),
-    "fadvise_hint": _choice(**_same("0", "1", "random", "sequential")),
-    "fallocate": _choice(**_same("none", "native"), **{"0": "none"}),
-    "rate": _pair,
-    "rate_iops": _pair,
-    "thinktime": _time(_US, _US),
-    "startdelay": _time(_SECOND, _SECOND),
-    "runtime": _time(_SECOND, _SECOND),
-    "ioengine": _choice(**_same("psync", "sync", *QUEUED)),
-    "iodepth": _count("iodepth"),
-    "buffered": _flag,
-    **dict.fromkeys(_FLAGS, _flag),
-    **{name: _count(name) for name in _COUNTS},
+    "bs": _parse_block_sizes,
+    "size": _make_bytes_parser(1),
+    "filesize": _make_bytes_parser(1),
+    "io_size": _make_bytes_parser(1),
+    "filename": _parse_filename,
+    "file_service_type": _make_choice_parser(**_map_to_same("roundrobin", "sequential")),
+    "sync": _make_choice_parser(
+        **{"0": "none", "1": "sync"}, **_map_to_same("none", "sync", "dsync")
+    ),
+    "fadvise_hint": _make_choice_parser(**_map_to_same("0", "1", "random", "sequential")),
+    "fallocate": _make_choice_parser(**_map_to_same("none", "native"), **{"0": "none"}),
+    "rate": _parse_pair,
+    "rate_iops": _parse_pair,
+    "thinktime": _make_time_parser(_US, _US),
+    "startdelay": _make_time_parser(_SECOND, _SECOND),
+    "runtime": _make_time_parser(_SECOND, _SECOND),
+    "ioengine": _make_choice_parser(**_map_to_same("psync", "sync", *QUEUING_ENGINES)),
+    "iodepth": _make_count_parser("iodepth"),
+    "buffered": _parse_flag,
+    **dict.fromkeys(_FLAGS, _parse_flag),
+    **{name: _make_count_parser(name) for name in _COUNTS},
 }
 """Every option that has an effect."""
 ALIASES = {
@@ -161,12 +163,12 @@ ALIASES = {
     **{"wait_for_previous": "stonewall", "file_size": "filesize"},
     "threads": "thread",
 }
-ALONE = (
+VALUELESS_OPTIONS = (
     *("time_based", "norandommap", "stonewall", "group_reporting", "thread", "new_group"),
     *("disable_lat", "disable_clat", "disable_slat", "gtod_reduce", "minimal", "direct"),
 )
 """Options that a line may name without a value."""
-NOTES = {
+IGNORED_OPTIONS = {
     "directory": "files are in the mountpoint",
     "group_reporting": "the jobs of numjobs are told as one in any case",
     "thread": "each job is a process, on one processor",
@@ -198,7 +200,7 @@ NOTES = {
     ),
 }
 """Options that change nothing here, whatever their value, and why."""
-ONLY = {
+FIXED_OPTIONS = {
     "allrandrepeat": ("1", "a trial repeats; its seed is the study's, or randseed"),
     "create_fsync": ("1", "files are synced when they are laid out"),
     "create_on_open": ("0", "files are laid out before the jobs begin"),
@@ -211,7 +213,7 @@ ONLY = {
     "verify": ("0", "what is read is not compared"),
 }
 """Options with the one value that can be had, and why."""
-WHY_NOT = {
+REFUSAL_REASONS = {
     "ioengine": "requests are made by system calls, one after the other",
     "include": "give the job file whole",
     "ramp_time": "every request is measured: begin from a state of the flash instead",

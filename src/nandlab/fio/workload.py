@@ -27,12 +27,20 @@ FIGURES = {
 """Title, unit, which end is better, and whether a job that reads, that writes, has it."""
 
 
-def text(file: JobFile, name: str) -> str:
+def format_workload(file: JobFile, name: str) -> str:
     """The workload's file."""
-    return "\n".join([*_head(file), "", *_keys(file, name), "", f"config = '''\n{jobs(file)}'''\n"])
+    return "\n".join(
+        [
+            *_format_head(file),
+            "",
+            *_format_keys(file, name),
+            "",
+            f"config = '''\n{format_jobs(file)}'''\n",
+        ]
+    )
 
 
-def jobs(file: JobFile) -> str:
+def format_jobs(file: JobFile) -> str:
     """The jobs as the board's program reads them; {seed} is the trial's."""
     lines = []
     for job in file.jobs:
@@ -41,7 +49,7 @@ def jobs(file: JobFile) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _head(file: JobFile) -> list[str]:
+def _format_head(file: JobFile) -> list[str]:
     return [
         "# Jobs of fio, done by nandlab's own program; docs/fio.md explains it.",
         f"# Made by: nandlab workload from-fio {file.path.name!a}",
@@ -49,64 +57,72 @@ def _head(file: JobFile) -> list[str]:
     ]
 
 
-def _keys(file: JobFile, name: str) -> list[str]:
+def _format_keys(file: JobFile, name: str) -> list[str]:
     return [
-        f"name = {_toml(name)}",
-        f"summary = {_toml(_summary(file))}",
+        f"name = {_quote_toml(name)}",
+        f"summary = {_quote_toml(_format_summary(file))}",
         'programs = ["fiojobs"]',
-        f"command = {_toml(COMMAND)}",
-        f"config_file = {_toml(CONFIG)}",
+        f"command = {_quote_toml(COMMAND)}",
+        f"config_file = {_quote_toml(CONFIG)}",
         "phases = [",
         '    { name = "layout", title = "lay out files", timed = false },',
-        *(f"    {_phase(file, group)}," for group in range(len(file.groups()))),
+        *(f"    {_format_phase(file, group)}," for group in range(len(file.groups()))),
         "]",
         "operations = [",
-        *(f"    {_operation(file, job, kind)}," for job in file.jobs for kind in job.kinds()),
+        *(
+            f"    {_format_operation(file, job, kind)},"
+            for job in file.jobs
+            for kind in job.kinds()
+        ),
         "]",
         "",
-        _headline(file),
-        *(line for job in file.jobs for line in _figures(file, job)),
+        _format_headline(file),
+        *(line for job in file.jobs for line in _format_figures(file, job)),
     ]
 
 
-def _summary(file: JobFile) -> str:
+def _format_summary(file: JobFile) -> str:
     told = [f"{job.name} ({job.rw}, {job.given('size'):,} bytes)" for job in file.jobs]
     return f"Jobs of fio: {', '.join(told)}"
 
 
-def _phase(file: JobFile, number: int) -> str:
+def _format_phase(file: JobFile, number: int) -> str:
     group = file.groups()[number]
     if len(group) == 1:
-        return f"{{ name = {_toml(group[0].name)}, title = {_toml(group[0].name)} }}"
+        return f"{{ name = {_quote_toml(group[0].name)}, title = {_quote_toml(group[0].name)} }}"
     title = " and ".join(job.name for job in group)
-    return f"{{ name = {_toml(f'group_{number + 1}')}, title = {_toml(title)} }}"
+    return f"{{ name = {_quote_toml(f'group_{number + 1}')}, title = {_quote_toml(title)} }}"
 
 
-def _own(file: JobFile, job: JobSection, what: str) -> str:
+def _prefix_name(file: JobFile, job: JobSection, what: str) -> str:
     return f"{job.name}_{what}" if len(file.jobs) > 1 else what
 
 
-def _title(file: JobFile, job: JobSection, what: str) -> str:
+def _prefix_title(file: JobFile, job: JobSection, what: str) -> str:
     return f"{job.name}: {what}" if len(file.jobs) > 1 else what
 
 
-def _operation(file: JobFile, job: JobSection, kind: str) -> str:
+def _format_operation(file: JobFile, job: JobSection, kind: str) -> str:
     writes = ", writes = true" if kind != "read" else ""
     durable = ", durable = true" if kind in DURABLE else ""
-    title = _toml(_title(file, job, TITLES[kind]))
-    return f"{{ name = {_toml(_own(file, job, kind))}, title = {title}{writes}{durable} }}"
+    title = _quote_toml(_prefix_title(file, job, TITLES[kind]))
+    return (
+        f"{{ name = {_quote_toml(_prefix_name(file, job, kind))}, title = "
+        f"{title}{writes}{durable} }}"
+    )
 
 
-def _figures(file: JobFile, job: JobSection) -> list[str]:
+def _format_figures(file: JobFile, job: JobSection) -> list[str]:
     return [
-        f"figures.{_own(file, job, name)} = {{ title = {_toml(_title(file, job, title))}, "
+        f"figures.{_prefix_name(file, job, name)} = {{ title = "
+        f"{_quote_toml(_prefix_title(file, job, title))}, "
         f'unit = "{unit}", better = "{better}" }}'
         for name, (title, unit, better, of_reads, of_writes) in FIGURES.items()
         if (job.reads and of_reads) or (job.writes and of_writes)
     ]
 
 
-def _headline(file: JobFile) -> str:
+def _format_headline(file: JobFile) -> str:
     """The time of all jobs; where the job file sets that, p99 of what is durable, or of writes."""
     if not any(job.paced for job in file.jobs):
         return (
@@ -116,13 +132,14 @@ def _headline(file: JobFile) -> str:
     kinds = [(job, kind) for job in file.jobs for kind in job.kinds()]
     durable = [pair for pair in kinds if pair[1] in DURABLE]
     job, kind = next(iter([*durable, *(p for p in kinds if p[1] == "write"), *kinds]))
-    what = _title(file, job, TITLES[kind])
+    what = _prefix_title(file, job, TITLES[kind])
     return (
-        f'headline = {{ figure = "latency.{_own(file, job, kind)}.p99", '
-        f"noun = {_toml(f'p99 of {what}')}, best = {_toml(f'is soonest at p99 of {what}')}, "
-        f"told = {_toml(f'99 % of {what} take {{v}} or less')} }}"
+        f'headline = {{ figure = "latency.{_prefix_name(file, job, kind)}.p99", '
+        f"noun = {_quote_toml(f'p99 of {what}')}, best = "
+        f"{_quote_toml(f'is soonest at p99 of {what}')}, "
+        f"told = {_quote_toml(f'99 % of {what} take {{v}} or less')} }}"
     )
 
 
-def _toml(text: str) -> str:
+def _quote_toml(text: str) -> str:
     return json.dumps(text)

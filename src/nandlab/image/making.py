@@ -16,27 +16,33 @@ from dataclasses import replace
 from pathlib import Path
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.scratch import scratch
-from nandlab.board.cargo import Cargo, cargo
+from nandlab.base.scratch import make_scratch_folder
+from nandlab.board.cargo import Cargo, make_cargo
 from nandlab.board.hosttools import HostTools, ToolFailed
 from nandlab.board.job import Board, Job, JobRecord, Step
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB
 from nandlab.chip import image as chipimage
-from nandlab.chip.file import Counts, Made
 from nandlab.chip.image import ChipImage
-from nandlab.chip.simulated import IMAGE
+from nandlab.chip.imagefile import ImageDescription, TreeCounts
+from nandlab.chip.simnand import IMAGE_FILE
 from nandlab.image import tree
-from nandlab.image.tree import Tree
+from nandlab.image.tree import FileTree
 from nandlab.plan.medium import MOUNTPOINT, Medium
-from nandlab.trial.medium import formats, load, modules, mount, unmount
+from nandlab.trial.mediumsteps import (
+    make_format_steps,
+    make_load_step,
+    make_modules_step,
+    make_mount_step,
+    make_unmount_step,
+)
 
 DEADLINE_S = 24 * 3600
-FULL = re.compile("No space left on device|does not fit|partially written")
+FULL_PATTERN = re.compile("No space left on device|does not fit|partially written")
 """What the board's tools print when the chip is too small."""
 
 
-def medium(made: Made, board: BoardModel) -> Medium:
+def make_medium(made: ImageDescription, board: BoardModel) -> Medium:
     """The medium that an image was made for, on a board."""
     system = made.system()
     options = system.chosen(made.options, "the image", from_image=True)
@@ -49,56 +55,58 @@ def medium(made: Made, board: BoardModel) -> Medium:
     )
 
 
-def beside(on: Medium, content: bytes, back_bytes: int) -> Cargo:
+def make_image_cargo(on: Medium, content: bytes, back_bytes: int) -> Cargo:
     """Cargo in the board's memory after the chip's cells."""
-    return cargo(on.virtual, on.cells_bytes, content, back_bytes=back_bytes)
+    return make_cargo(on.virtual, on.cells_bytes, content, back_bytes=back_bytes)
 
 
-def loaded(on: Medium, image: str | None = None) -> list[Step]:
+def list_load_steps(on: Medium, image: str | None = None) -> list[Step]:
     """Loads the chip, erased or from what the board's command ``image`` prints, and the modules."""
-    return [load(on, image), modules(on)]
+    return [make_load_step(on, image), make_modules_step(on)]
 
 
-def refuse_what_cannot_be(on: Medium) -> None:
+def refuse_unfit_medium(on: Medium) -> None:
     """UsageError if the file system cannot live on this partition of this chip."""
     unfit = on.filesystem.unfit(on.options, on.figures())
     if unfit:
         raise UsageError(*(f"{on.where} cannot be: {why}" for why in unfit))
 
 
-def make(on: Medium, folder: Path, content: Tree, board: Board) -> tuple[ChipImage, Made]:
+def make_image(
+    on: Medium, folder: Path, content: FileTree, board: Board
+) -> tuple[ChipImage, ImageDescription]:
     """Makes an image of a folder; ``content`` is its tree without what the file system loses."""
     version = None
-    summed = tree.with_sums(content, folder)
+    summed = tree.add_checksums(content, folder)
     if on.filesystem.image.make:
-        blob, version = made_by_tools(on, folder, tree.digest_of(summed), board)
-        image = _flashed(on, blob, board)
+        blob, version = make_with_tools(on, folder, tree.hash_tree(summed), board)
+        image = _flash_on_board(on, blob, board)
     else:
-        image = _unpacked(on, *tree.packed(content, folder), board)
-    made = Made(
+        image = _unpack_on_board(on, *tree.pack_tree(content, folder), board)
+    made = ImageDescription(
         filesystem=on.filesystem.name,
         options=on.options,
         part=on.chip.name,
         partition_blocks=on.partition_blocks,
         board=on.board.name,
         tools=version,
-        tree=Counts(**content.counts()),
+        tree=TreeCounts(**content.counts()),
     )
-    found = listing(on, image, board, sums=True)
-    wrong = tree.differences(summed, found, on.filesystem)
+    found = read_image_tree(on, image, board, sums=True)
+    wrong = tree.find_differences(summed, found, on.filesystem)
     if wrong:
         raise NandlabError("the image does not give back what it was given:", *wrong)
     return image, made
 
 
-def made_by_tools(on: Medium, folder: Path, identity: str, board: Board) -> tuple[bytes, str]:
+def make_with_tools(on: Medium, folder: Path, identity: str, board: Board) -> tuple[bytes, str]:
     """What the host's tools make from a folder, ready to be flashed; and their version.
 
     identity: a digest of the folder's tree. UsageError if it is too large for the partition.
     """
     recipe = on.filesystem.image
-    words = on.words() | on.filesystem.tool_words(on.options) | _probed(on, board)
-    with scratch() as work:
+    words = on.words() | on.filesystem.tool_words(on.options) | _probe_board(on, board)
+    with make_scratch_folder() as work:
         see = {"/tree": folder.resolve(), "/made": work}
         tools = HostTools(on.virtual, see, identity)
         out = work / "out"
@@ -110,15 +118,15 @@ def made_by_tools(on: Medium, folder: Path, identity: str, board: Board) -> tupl
                 tools.run(command)
         except ToolFailed as e:
             if any(re.search(pattern, str(e)) for pattern in recipe.too_large):
-                raise _too_large(on) from None
+                raise _make_too_large_error(on) from None
             raise
         blob = out.read_bytes()
     if len(blob) > on.partition_bytes:
-        raise _too_large(on, f"it takes {len(blob) / MIB:.1f} MiB")
+        raise _make_too_large_error(on, f"it takes {len(blob) / MIB:.1f} MiB")
     return blob, tools.version(recipe.package)
 
 
-def _too_large(on: Medium, why: str = "") -> UsageError:
+def _make_too_large_error(on: Medium, why: str = "") -> UsageError:
     told = f" ({why})" if why else ""
     return UsageError(
         f"the tree does not fit: {on.where} is too small for it{told}; "
@@ -126,99 +134,103 @@ def _too_large(on: Medium, why: str = "") -> UsageError:
     )
 
 
-def _probed(on: Medium, board: Board) -> dict[str, str]:
+def _probe_board(on: Medium, board: Board) -> dict[str, str]:
     """Figures that the tools need and that only the board can tell."""
     recipe = on.filesystem.image
     if not recipe.probe:
         return {}
     asked = [Step(f"probe-{key}", on.commands(command)) for key, command in recipe.probe.items()]
     prepare = [Step("prepare", on.commands(recipe.prepare), DEADLINE_S)] if recipe.prepare else []
-    record = _run(on, Job((*loaded(on), *prepare, *asked)), board)
+    record = _run_job(on, Job((*list_load_steps(on), *prepare, *asked)), board)
     return {key: record[f"probe-{key}"].stdout.strip() for key in recipe.probe}
 
 
-def _flashed(on: Medium, blob: bytes, board: Board) -> ChipImage:
+def _flash_on_board(on: Medium, blob: bytes, board: Board) -> ChipImage:
     """The chip after the board has flashed what the tools made."""
-    hold = beside(on, blob, on.image_bytes)
-    return _saved(on, hold, [flashes(on, blob, hold.get())], board)
+    hold = make_image_cargo(on, blob, on.image_bytes)
+    return _save_chip(on, hold, [make_flash_step(on, blob, hold.get())], board)
 
 
-def flashes(on: Medium, blob: bytes, source: str) -> Step:
+def make_flash_step(on: Medium, blob: bytes, source: str) -> Step:
     """Flashes what the tools made; source: the board's command that prints it."""
     flash = on.filesystem.image.flash.replace("{out_bytes}", str(len(blob)))
-    return _piped("write", source, on.commands(flash))
+    return _make_piped_step("write", source, on.commands(flash))
 
 
-def _unpacked(on: Medium, archives: bytes, first_bytes: int, board: Board) -> ChipImage:
+def _unpack_on_board(on: Medium, archives: bytes, first_bytes: int, board: Board) -> ChipImage:
     """The chip after the board has made the file system and unpacked what tree.packed made."""
     fs = on.filesystem
-    hold = beside(on, archives, on.image_bytes)
+    hold = make_image_cargo(on, archives, on.image_bytes)
     unpack = f"tar -x -C {MOUNTPOINT}{' -o' if 'modes' in fs.differs else ''}"
     first = f"dd bs={tarfile.RECORDSIZE} count={first_bytes // tarfile.RECORDSIZE} iflag=fullblock"
     steps = [
-        *formats(on, DEADLINE_S),
-        replace(mount(on), deadline_s=DEADLINE_S),
-        _piped("write", hold.get(), f"{{ {first} 2> /dev/null | {unpack} && {unpack}; }}"),
-        replace(unmount(on), deadline_s=DEADLINE_S),
+        *make_format_steps(on, DEADLINE_S),
+        replace(make_mount_step(on), deadline_s=DEADLINE_S),
+        _make_piped_step(
+            "write", hold.get(), f"{{ {first} 2> /dev/null | {unpack} && {unpack}; }}"
+        ),
+        replace(make_unmount_step(on), deadline_s=DEADLINE_S),
     ]
-    return _saved(on, hold, steps, board)
+    return _save_chip(on, hold, steps, board)
 
 
-def _saved(on: Medium, hold: Cargo, steps: list[Step], board: Board) -> ChipImage:
+def _save_chip(on: Medium, hold: Cargo, steps: list[Step], board: Board) -> ChipImage:
     """The chip after these steps."""
-    save = _piped("save", f"cat {IMAGE}", hold.put())
-    record = _run(on, Job((*loaded(on), *steps, save), cargo=hold), board)
-    return chipimage.decode(_brought(record))
+    save = _make_piped_step("save", f"cat {IMAGE_FILE}", hold.put())
+    record = _run_job(on, Job((*list_load_steps(on), *steps, save), cargo=hold), board)
+    return chipimage.decode_image(_require_cargo(record))
 
 
-def _piped(name: str, source: str, sink: str) -> Step:
+def _make_piped_step(name: str, source: str, sink: str) -> Step:
     return Step(name, f"set -o pipefail; {source} | {sink}", DEADLINE_S)
 
 
-def _run(on: Medium, job: Job, board: Board) -> JobRecord:
+def _run_job(on: Medium, job: Job, board: Board) -> JobRecord:
     record = asyncio.run(board.run(job))
     failed = record.failed()
     if failed is None:
         return record
-    if failed.step in ("format", "write", "unmount") and FULL.search(failed.stderr):
-        raise _too_large(on)
+    if failed.step in ("format", "write", "unmount") and FULL_PATTERN.search(failed.stderr):
+        raise _make_too_large_error(on)
     raise NandlabError(f"{on.where}: {failed.failure()}")
 
 
-def _brought(record: JobRecord) -> bytes:
+def _require_cargo(record: JobRecord) -> bytes:
     if record.cargo is None:
         raise NandlabError("the board returned no data")
     return record.cargo
 
 
-def _read_out(on: Medium, image: ChipImage, command: str, board: Board) -> bytes:
+def _read_from_image(on: Medium, image: ChipImage, command: str, board: Board) -> bytes:
     """What a command prints on the mounted image."""
-    hold = beside(on, chipimage.encode(image), MIB)
+    hold = make_image_cargo(on, chipimage.encode_image(image), MIB)
     steps = (
-        *loaded(on, hold.get()),
-        replace(mount(on), deadline_s=DEADLINE_S),
-        _piped("read", command, hold.put()),
+        *list_load_steps(on, hold.get()),
+        replace(make_mount_step(on), deadline_s=DEADLINE_S),
+        _make_piped_step("read", command, hold.put()),
     )
-    return _brought(_run(on, Job(steps, cargo=hold), board))
+    return _require_cargo(_run_job(on, Job(steps, cargo=hold), board))
 
 
-def listing(on: Medium, image: ChipImage, board: Board, sums: bool = False) -> Tree:
+def read_image_tree(on: Medium, image: ChipImage, board: Board, sums: bool = False) -> FileTree:
     """The tree of an image; sums: with the checksum of every file."""
     command = f"treelist {'--sums ' if sums else ''}{MOUNTPOINT}"
-    found = tree.listed(_read_out(on, image, command, board))
+    found = tree.parse_treelist(_read_from_image(on, image, command, board))
     return found.without(on.filesystem.own_entries)
 
 
-def extract(on: Medium, image: ChipImage, board: Board, to: Path, set_id: bool = False) -> Tree:
+def extract_image(
+    on: Medium, image: ChipImage, board: Board, to: Path, set_id: bool = False
+) -> FileTree:
     """Reads all files of an image into a folder that is empty or does not exist yet.
 
     set_id: whether files keep their set-user-ID and set-group-ID bits.
     """
-    archive = _read_out(on, image, f"tar -c -C {MOUNTPOINT} .", board)
-    with scratch(str(to.parent)) as private:
+    archive = _read_from_image(on, image, f"tar -c -C {MOUNTPOINT} .", board)
+    with make_scratch_folder(str(to.parent)) as private:
         work = private / "tree"
-        tree.unpack(archive, work, skip=on.filesystem.own_entries, set_id=set_id)
-        found = tree.scan(work)
+        tree.unpack_archive(archive, work, skip=on.filesystem.own_entries, set_id=set_id)
+        found = tree.scan_folder(work)
         work.rename(to)
     return found
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from nandlab.base.errors import NandlabError
 from nandlab.catalog.chip import ChipModel
-from nandlab.chip.file import HAS_DATA
-from nandlab.chip.image import Block, ChipImage, Geometry
+from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
+from nandlab.chip.imagefile import PAGE_HAS_DATA
 
 EC_MAGIC, VID_MAGIC = b"UBI#", b"UBI!"
 VID_OFFSET = struct.Struct(">I")
@@ -24,7 +24,7 @@ VID_OFFSET_AT = 16
 
 
 @dataclass(frozen=True)
-class Account:
+class ImageSize:
     """How much of a chip an image takes."""
 
     pages: int
@@ -35,28 +35,28 @@ class Account:
     """Bytes of the pages without UBI's headers, spare areas not counted."""
 
 
-def account(image: ChipImage, chip: ChipModel) -> Account:
+def measure_image(image: ChipImage, chip: ChipModel) -> ImageSize:
     """What an image takes of a chip; NandlabError if the image is of a chip of another geometry."""
     g = chip.geometry
-    if image.geometry != Geometry(g.writesize, g.oobsize, g.erasesize, g.blocks):
+    if image.geometry != ChipGeometry(g.writesize, g.oobsize, g.erasesize, g.blocks):
         raise NandlabError(f"the image is of {image.geometry}, which is not {chip.name}'s geometry")
-    pages = sum(bool(state & HAS_DATA) for b in image.blocks for state in b.states)
-    own = sum(_header_pages(b, image.geometry) for b in image.blocks)
-    return Account(pages, own, (pages - own) * g.writesize)
+    pages = sum(bool(state & PAGE_HAS_DATA) for b in image.blocks for state in b.states)
+    own = sum(_count_header_pages(b, image.geometry) for b in image.blocks)
+    return ImageSize(pages, own, (pages - own) * g.writesize)
 
 
-def _header_pages(block: Block, geometry: Geometry) -> int:
+def _count_header_pages(block: ChipBlock, geometry: ChipGeometry) -> int:
     """Pages of a block that hold UBI's headers."""
-    if not _begins(block, geometry, 0, EC_MAGIC):
+    if not _page_begins_with(block, geometry, 0, EC_MAGIC):
         return 0
     (offset,) = VID_OFFSET.unpack_from(block.cells, VID_OFFSET_AT)
     page, within = divmod(offset, geometry.writesize)
     apart = 0 < page < geometry.pages_per_block and within == 0
-    return 1 + (apart and _begins(block, geometry, page, VID_MAGIC))
+    return 1 + (apart and _page_begins_with(block, geometry, page, VID_MAGIC))
 
 
-def _begins(block: Block, geometry: Geometry, page: int, magic: bytes) -> bool:
+def _page_begins_with(block: ChipBlock, geometry: ChipGeometry, page: int, magic: bytes) -> bool:
     """Whether a page that holds data begins with these bytes."""
     at = page * (geometry.writesize + geometry.oobsize)
-    held = page < len(block.states) and block.states[page] & HAS_DATA
+    held = page < len(block.states) and block.states[page] & PAGE_HAS_DATA
     return bool(held) and block.cells.startswith(magic, at)

@@ -26,10 +26,10 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.image import making, tree
-from nandlab.image.sizes import Account, account
-from nandlab.image.tree import Tree
+from nandlab.image.sizes import ImageSize, measure_image
+from nandlab.image.tree import FileTree
 from nandlab.plan.medium import Medium
-from nandlab.trial.run import refuse_what_the_kernel_lacks
+from nandlab.trial.runner import refuse_unsupported_kernel
 
 COMPRESSION = "compression"
 """The option whose values are surveyed."""
@@ -38,19 +38,19 @@ NO_CHOICE = "default"
 """A value that leaves the choice to the tool; the others are those that it chooses among."""
 ASKED_AGAIN_SECONDS = 0.2
 """How long a process has to end before it is asked again."""
-WHERE = "image"
+ERROR_PLACE = "image"
 """What errors name as the place of what is asked."""
 
 
 @dataclass(frozen=True)
-class Row:
+class SurveyRow:
     """An image of the tree, or why there is none."""
 
     filesystem: str
     title: str
     compression: str | None
     """None: it offers none."""
-    account: Account | None = None
+    account: ImageSize | None = None
     why: tuple[str, ...] = ()
     """Why it cannot be made, in lines; empty: it is."""
     lost: tuple[str, ...] = ()
@@ -61,42 +61,42 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SurveyTask:
     """An image that is to be made."""
 
-    row: Row
+    row: SurveyRow
     medium: Medium
 
 
 @dataclass(frozen=True)
-class Source:
+class SurveySource:
     """The folder that images are made of."""
 
     folder: Path
-    tree: Tree
+    tree: FileTree
 
 
-def rows_of(system: FilesystemModel) -> list[Row]:
+def list_rows(system: FilesystemModel) -> list[SurveyRow]:
     """A row for each compression of a file system, without any compression first."""
     option = system.options.get(COMPRESSION)
     if option is None:
-        return [Row(system.name, system.title, None)]
+        return [SurveyRow(system.name, system.title, None)]
     names = [name for name in option.values if name != NO_CHOICE]
     names.sort(key=lambda name: name != NO_COMPRESSION)
-    return [Row(system.name, system.title, name) for name in names]
+    return [SurveyRow(system.name, system.title, name) for name in names]
 
 
-def asked(
+def plan_survey(
     systems: Sequence[FilesystemModel],
     model: BoardModel,
     chip: ChipModel,
     blocks: int,
     board: Board,
-) -> tuple[list[Asked], list[Row]]:
+) -> tuple[list[SurveyTask], list[SurveyRow]]:
     """What is to be made, and the rows of what cannot be on this chip, or with this kernel."""
     todo, cannot = [], []
     for system in systems:
-        for row in rows_of(system):
+        for row in list_rows(system):
             chosen = {COMPRESSION: row.compression} if row.compression else {}
             try:
                 on = Medium(
@@ -104,40 +104,40 @@ def asked(
                     chip=chip,
                     partition_blocks=blocks,
                     filesystem=system,
-                    options=system.chosen(chosen, WHERE, from_image=True),
+                    options=system.chosen(chosen, ERROR_PLACE, from_image=True),
                 )
-                making.refuse_what_cannot_be(on)
-                refuse_what_the_kernel_lacks([on], board.kernel_config, WHERE)
-                todo.append(Asked(row, on))
+                making.refuse_unfit_medium(on)
+                refuse_unsupported_kernel([on], board.kernel_config, ERROR_PLACE)
+                todo.append(SurveyTask(row, on))
             except UsageError as e:
-                cannot.append(replace(row, why=_lines(e)))
+                cannot.append(replace(row, why=_format_error(e)))
     return todo, cannot
 
 
-def survey(
-    todo: Sequence[Asked],
-    source: Source,
+def run_survey(
+    todo: Sequence[SurveyTask],
+    source: SurveySource,
     board: Board,
     at_once: int,
-    told: Callable[[Row], None],
-) -> list[Row]:
+    told: Callable[[SurveyRow], None],
+) -> list[SurveyRow]:
     """The rows of what is asked for, made ``at_once`` at a time; told: is given each as it ends."""
-    found: dict[int, Row] = {}
+    found: dict[int, SurveyRow] = {}
     left = list(enumerate(todo))
-    with _ended_at_last() as running:
+    with _hold_processes() as running:
         while left or running:
             while left and len(running) < at_once:
                 number, each = left.pop(0)
-                _begin(running, number, each, source, board)
+                _start_process(running, number, each, source, board)
             for ready in wait(list(running)):
                 assert isinstance(ready, Connection)
                 number, process = running.pop(ready)
-                found[number] = _result(ready, process, todo[number].row)
+                found[number] = _receive_row(ready, process, todo[number].row)
                 told(found[number])
-    return with_savings([found[number] for number in sorted(found)])
+    return add_savings([found[number] for number in sorted(found)])
 
 
-def with_savings(rows: Sequence[Row]) -> list[Row]:
+def add_savings(rows: Sequence[SurveyRow]) -> list[SurveyRow]:
     """The rows with the share that each saves against its file system without compression."""
     plain = {
         row.filesystem: row.account.bytes
@@ -152,14 +152,14 @@ def with_savings(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-Running = dict[Connection, tuple[int, ForkProcess]]
+RunningProcesses = dict[Connection, tuple[int, ForkProcess]]
 """By the end of the pipe that tells its row: the number of what is asked for, and its process."""
 
 
 @contextmanager
-def _ended_at_last() -> Iterator[Running]:
+def _hold_processes() -> Iterator[RunningProcesses]:
     """Processes that are running, to be filled; none of them is when the context ends."""
-    running: Running = {}
+    running: RunningProcesses = {}
     try:
         yield running
     finally:
@@ -169,50 +169,54 @@ def _ended_at_last() -> Iterator[Running]:
             alive[0].join(ASKED_AGAIN_SECONDS)
 
 
-def _begin(running: Running, number: int, each: Asked, source: Source, board: Board) -> None:
+def _start_process(
+    running: RunningProcesses, number: int, each: SurveyTask, source: SurveySource, board: Board
+) -> None:
     ours, theirs = multiprocessing.Pipe(duplex=False)
     context = multiprocessing.get_context("fork")
-    process = context.Process(target=_make, args=(each, source, board, theirs))
+    process = context.Process(target=_make_in_process, args=(each, source, board, theirs))
     process.start()
     theirs.close()
     running[ours] = (number, process)
 
 
-def _result(ready: Connection, process: ForkProcess, row: Row) -> Row:
+def _receive_row(ready: Connection, process: ForkProcess, row: SurveyRow) -> SurveyRow:
     """What a process told; NandlabError if it ended without a word."""
     try:
         told = ready.recv()
     except EOFError:
         told = None
     process.join()
-    if not isinstance(told, Row):
+    if not isinstance(told, SurveyRow):
         what = " ".join(filter(None, (row.title, row.compression)))
         raise NandlabError(f"{what}: the process that made it ended with {process.exitcode}")
     return told
 
 
-def _leave(number: int, frame: FrameType | None) -> NoReturn:
+def _exit_on_signal(number: int, frame: FrameType | None) -> NoReturn:
     """Leaves by way of what is to be cleaned up, which a second signal does not disturb."""
     signal.signal(number, signal.SIG_IGN)
     sys.exit(128 + number)
 
 
-def _make(each: Asked, source: Source, board: Board, tell: Connection) -> None:
+def _make_in_process(
+    each: SurveyTask, source: SurveySource, board: Board, tell: Connection
+) -> None:
     """Makes an image in a process of its own, and tells its row."""
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, _exit_on_signal)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked for it ends it
     began, on = time.monotonic(), each.medium
     try:
-        content, lost = tree.kept(source.tree, on.filesystem)
-        tree.refuse_what_it_cannot_name(content, on.filesystem)
-        image, _ = making.make(on, source.folder, content, board)
-        row = replace(each.row, account=account(image, on.chip), lost=tuple(lost))
+        content, lost = tree.drop_losses(source.tree, on.filesystem)
+        tree.refuse_unnameable(content, on.filesystem)
+        image, _ = making.make_image(on, source.folder, content, board)
+        row = replace(each.row, account=measure_image(image, on.chip), lost=tuple(lost))
     except NandlabError as e:
-        row = replace(each.row, why=_lines(e))
+        row = replace(each.row, why=_format_error(e))
     tell.send(replace(row, seconds=round(time.monotonic() - began, 1)))
 
 
-def _lines(e: NandlabError) -> tuple[str, ...]:
+def _format_error(e: NandlabError) -> tuple[str, ...]:
     """What an error says, without where it was asked and that it cannot be."""
-    lines = (line.removeprefix(f"{WHERE}: ") for line in e.lines)
+    lines = (line.removeprefix(f"{ERROR_PLACE}: ") for line in e.lines)
     return tuple(line.partition(" cannot be: ")[2] or line for line in lines)

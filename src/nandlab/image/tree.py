@@ -20,21 +20,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from nandlab.base.digest import digest
+from nandlab.base.digest import digest_value
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.printable import printable
+from nandlab.base.printable import make_printable
 from nandlab.catalog.filesystem import Difference, FilesystemModel
 from nandlab.catalog.imagetools import Loss
 
-TOLD = 5
+CASES_SHOWN = 5
 """An error message lists this many cases and counts the rest."""
-PIECE = 1 << 20
+READ_BYTES = 1 << 20
 FAT_TIME_STEP_S = 2
 SET_ID = stat.S_ISUID | stat.S_ISGID
 
 
 @dataclass(frozen=True)
-class Entry:
+class TreeEntry:
     """One path of a tree."""
 
     path: str
@@ -64,12 +64,12 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Tree:
+class FileTree:
     """All paths of a folder, sorted, the folder itself first."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[TreeEntry, ...]
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[TreeEntry]:
         return iter(self.entries)
 
     def first_names(self) -> dict[int, str]:
@@ -93,52 +93,52 @@ class Tree:
             "bytes": sum(e.size for e in files),
         }
 
-    def without(self, own: Iterable[str]) -> Tree:
+    def without(self, own: Iterable[str]) -> FileTree:
         """The tree without what the file system itself puts into its root."""
         names = set(own)
-        return Tree(tuple(e for e in self.entries if e.path not in names))
+        return FileTree(tuple(e for e in self.entries if e.path not in names))
 
 
-def shown(name: str) -> str:
+def format_name(name: str) -> str:
     """A name for a line of text: bytes that cannot be printed become \\xNN."""
-    return printable(name, exact=True)
+    return make_printable(name, exact=True)
 
 
-def scan(folder: Path) -> Tree:
+def scan_folder(folder: Path) -> FileTree:
     """The tree of a folder; UsageError if it is no folder, or holds what no image can hold."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
-    entries = [_entry(folder, "")]
+    entries = [_read_entry(folder, "")]
     wrong: list[str] = []
-    for at, folders, files in os.walk(folder, onerror=_cannot_read):
+    for at, folders, files in os.walk(folder, onerror=_raise_unreadable):
         for name in (*folders, *files):
             path = Path(at, name)
-            entry = _entry(folder, str(path.relative_to(folder)))
+            entry = _read_entry(folder, str(path.relative_to(folder)))
             if not (entry.is_file or entry.is_folder or entry.is_link):
-                wrong.append(f"{folder}: {shown(entry.path)} is {_kind(entry.mode)}")
+                wrong.append(f"{folder}: {format_name(entry.path)} is {_name_kind(entry.mode)}")
             if entry.is_file and not os.access(path, os.R_OK):
-                wrong.append(f"{folder}: {shown(entry.path)} cannot be read")
+                wrong.append(f"{folder}: {format_name(entry.path)} cannot be read")
             entries.append(entry)
     if wrong:
         what = "an image takes files, folders, symbolic and hard links that you may read"
-        raise UsageError(*_few(wrong), what)
-    return _sorted(entries)
+        raise UsageError(*_cut_cases(wrong), what)
+    return _sort_entries(entries)
 
 
-def _cannot_read(e: OSError) -> None:
-    raise UsageError(f"{shown(os.fsdecode(e.filename))}: cannot be read: {e.strerror}")
+def _raise_unreadable(e: OSError) -> None:
+    raise UsageError(f"{format_name(os.fsdecode(e.filename))}: cannot be read: {e.strerror}")
 
 
-def _sorted(entries: Iterable[Entry]) -> Tree:
-    return Tree(tuple(sorted(entries, key=lambda e: os.fsencode(e.path))))
+def _sort_entries(entries: Iterable[TreeEntry]) -> FileTree:
+    return FileTree(tuple(sorted(entries, key=lambda e: os.fsencode(e.path))))
 
 
-def _entry(folder: Path, path: str) -> Entry:
+def _read_entry(folder: Path, path: str) -> TreeEntry:
     at = folder / path
     st = at.lstat() if path else at.stat()
     # Path.readlink() would tidy the target up
     target = os.readlink(at) if stat.S_ISLNK(st.st_mode) else None  # noqa: PTH115
-    return Entry(
+    return TreeEntry(
         path=path,
         mode=st.st_mode,
         uid=st.st_uid,
@@ -150,7 +150,7 @@ def _entry(folder: Path, path: str) -> Entry:
     )
 
 
-def _kind(mode: int) -> str:
+def _name_kind(mode: int) -> str:
     kinds = {
         stat.S_IFBLK: "a block device",
         stat.S_IFCHR: "a character device",
@@ -160,49 +160,50 @@ def _kind(mode: int) -> str:
     return kinds.get(stat.S_IFMT(mode), "of an unknown type")
 
 
-def _few(cases: list[str]) -> list[str]:
-    more = len(cases) - TOLD
-    return [*cases[:TOLD], f"… and {more} more"] if more > 0 else cases
+def _cut_cases(cases: list[str]) -> list[str]:
+    more = len(cases) - CASES_SHOWN
+    return [*cases[:CASES_SHOWN], f"… and {more} more"] if more > 0 else cases
 
 
-def refuse_what_it_cannot_name(tree: Tree, fs: FilesystemModel) -> None:
+def refuse_unnameable(tree: FileTree, fs: FilesystemModel) -> None:
     """UsageError for names and links that the file system cannot hold."""
     wrong = [
-        f"{shown(e.path)}: {fs.title} has one of its own there"
+        f"{format_name(e.path)}: {fs.title} has one of its own there"
         for e in tree
         if e.path in fs.own_entries
     ]
     if fs.names:
         pattern = re.compile(fs.names.pattern)
         wrong += [
-            f"{shown(e.path)}: {fs.names.why}"
+            f"{format_name(e.path)}: {fs.names.why}"
             for e in tree
             if e.path and not pattern.fullmatch(e.path.rpartition("/")[2])
         ]
     wrong += [
-        f"{shown(e.path)}: points to a path of {length} bytes; {fs.title} takes at most {most}"
+        f"{format_name(e.path)}: points to a path of {length} bytes; {fs.title} takes at most "
+        f"{most}"
         for e in tree
         if (most := fs.link_bytes_max) is not None
         and e.target is not None
         and (length := len(os.fsencode(e.target))) > most
     ]
     if "case" in fs.differs:
-        wrong += _same_but_for_case(tree)
+        wrong += _find_case_clashes(tree)
     if wrong:
-        raise UsageError(f"{fs.title} cannot hold this tree:", *_few(wrong))
+        raise UsageError(f"{fs.title} cannot hold this tree:", *_cut_cases(wrong))
 
 
-def _same_but_for_case(tree: Tree) -> list[str]:
+def _find_case_clashes(tree: FileTree) -> list[str]:
     seen: dict[str, str] = {}
     wrong = []
     for e in tree:
         first = seen.setdefault(e.path.lower(), e.path)
         if first != e.path:
-            wrong.append(f"{shown(first)} and {shown(e.path)}: differ in case alone")
+            wrong.append(f"{format_name(first)} and {format_name(e.path)}: differ in case alone")
     return wrong
 
 
-def kept(tree: Tree, fs: FilesystemModel) -> tuple[Tree, list[str]]:
+def drop_losses(tree: FileTree, fs: FilesystemModel) -> tuple[FileTree, list[str]]:
     """What the file system keeps of a tree, and a warning for each thing that it loses."""
     warnings = []
     entries = list(tree)
@@ -220,14 +221,14 @@ def kept(tree: Tree, fs: FilesystemModel) -> tuple[Tree, list[str]]:
         entries = [replace(e, inode=i) for i, e in enumerate(entries)]
     lost("modes", len(entries), "not kept: owners and permissions of {} paths")
     for loss, why in fs.image.loses.items():
-        what = _lost(loss, tree)
+        what = _describe_loss(loss, tree)
         warnings += [f"{what}. {why}"] if what else []
     odd = sum(e.mtime_s % FAT_TIME_STEP_S for e in entries)
     lost("precise_times", odd, "rounded: odd seconds of times ({})")
-    return Tree(tuple(entries)), warnings
+    return FileTree(tuple(entries)), warnings
 
 
-def _lost(loss: Loss, tree: Tree) -> str | None:
+def _describe_loss(loss: Loss, tree: FileTree) -> str | None:
     """What a loss takes from this tree; None if nothing."""
     root = tree.entries[0]
     if loss == "root":
@@ -237,7 +238,7 @@ def _lost(loss: Loss, tree: Tree) -> str | None:
     return f"not kept: times of folders ({folders})" if folders else None
 
 
-def packed(tree: Tree, folder: Path) -> tuple[bytes, int]:
+def pack_tree(tree: FileTree, folder: Path) -> tuple[bytes, int]:
     """The tree as a tar archive, then a second archive of the folders alone; the first's bytes.
 
     Some unpackers set a folder's time at once, and unpacking files into it changes the time again.
@@ -247,28 +248,30 @@ def packed(tree: Tree, folder: Path) -> tuple[bytes, int]:
     firsts = tree.first_names()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for e in tree:
-            info = _tar_info(e, firsts)
+            info = _make_tar_info(e, firsts)
             if not info.isreg():
                 tar.addfile(info)
                 continue
             with (folder / e.path).open("rb") as f:
-                _add(tar, info, f, e)
+                _add_member(tar, info, f, e)
     first_bytes = out.tell()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for e in reversed(tree.entries):
             if e.is_folder:
-                tar.addfile(_tar_info(e, firsts))
+                tar.addfile(_make_tar_info(e, firsts))
     return out.getvalue(), first_bytes
 
 
-def _add(tar: tarfile.TarFile, info: tarfile.TarInfo, f: io.BufferedReader, e: Entry) -> None:
+def _add_member(
+    tar: tarfile.TarFile, info: tarfile.TarInfo, f: io.BufferedReader, e: TreeEntry
+) -> None:
     try:
         tar.addfile(info, f)
     except OSError as error:  # the file has become shorter
-        raise NandlabError(f"{shown(e.path)} changed while it was read: {error}") from None
+        raise NandlabError(f"{format_name(e.path)} changed while it was read: {error}") from None
 
 
-def _tar_info(e: Entry, firsts: dict[int, str]) -> tarfile.TarInfo:
+def _make_tar_info(e: TreeEntry, firsts: dict[int, str]) -> tarfile.TarInfo:
     info = tarfile.TarInfo(f"./{e.path}")
     info.mode, info.uid, info.gid = stat.S_IMODE(e.mode), e.uid, e.gid
     info.mtime = e.mtime_s
@@ -283,7 +286,9 @@ def _tar_info(e: Entry, firsts: dict[int, str]) -> tarfile.TarInfo:
     return info
 
 
-def unpack(archive: bytes, to: Path, skip: Iterable[str] = (), set_id: bool = False) -> None:
+def unpack_archive(
+    archive: bytes, to: Path, skip: Iterable[str] = (), set_id: bool = False
+) -> None:
     """Unpacks an archive that the board packed into a new folder, without ``skip``.
 
     The image may be a stranger's, so nothing outside of the folder is touched: every path lies in a
@@ -292,59 +297,61 @@ def unpack(archive: bytes, to: Path, skip: Iterable[str] = (), set_id: bool = Fa
     and set-group-ID bits are left out unless ``set_id``: on the host they would be an open door.
     """
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        members = [m for m in tar if _below(m) not in skip]
+        members = [m for m in tar if _find_member_path(m) not in skip]
         made: dict[str, bytes] = {}
         for member in members:
             if not set_id:
                 member.mode &= ~SET_ID
-            _make(tar, member, to, made)
+            _make_member(tar, member, to, made)
     # Making a file changes its folder's time, so folders are finished last, the deepest first.
     for member in reversed([m for m in members if m.isdir()]):
-        _finish(member, to / _below(member))
+        _finish_member(member, to / _find_member_path(member))
 
 
-def _below(member: tarfile.TarInfo) -> str:
+def _find_member_path(member: tarfile.TarInfo) -> str:
     """A member's path below the archive's root; NandlabError if it leads out of the root."""
-    return _inside(member.name)
+    return _normalise_inside(member.name)
 
 
-def _inside(name: str) -> str:
+def _normalise_inside(name: str) -> str:
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
-        raise NandlabError(f"{shown(name)}: the path leads out of its folder")
+        raise NandlabError(f"{format_name(name)}: the path leads out of its folder")
     return "" if path == PurePosixPath() else str(path)
 
 
-def _make(tar: tarfile.TarFile, member: tarfile.TarInfo, to: Path, made: dict[str, bytes]) -> None:
+def _make_member(
+    tar: tarfile.TarFile, member: tarfile.TarInfo, to: Path, made: dict[str, bytes]
+) -> None:
     """Makes a member, and notes its type by its path; NandlabError if it is there already."""
-    below = _below(member)
+    below = _find_member_path(member)
     path = to / below
     parent, _, _ = below.rpartition("/")
     if below in made or (below and made.get(parent) != tarfile.DIRTYPE):
         raise NandlabError(
-            f"{shown(member.name)}: it is in the archive twice, or in no folder of it"
+            f"{format_name(member.name)}: it is in the archive twice, or in no folder of it"
         )
     if member.isdir():
         path.mkdir()
     elif member.issym():
         path.symlink_to(member.linkname)
     elif member.islnk():
-        target = _inside(member.linkname)
+        target = _normalise_inside(member.linkname)
         if made.get(target) != tarfile.REGTYPE:
-            raise NandlabError(f"{shown(member.name)}: a hard link to no file of the archive")
+            raise NandlabError(f"{format_name(member.name)}: a hard link to no file of the archive")
         path.hardlink_to(to / target)
     elif member.isreg():
         content = tar.extractfile(member)
         assert content is not None
         with path.open("xb") as f:
             shutil.copyfileobj(content, f)
-        _finish(member, path)
+        _finish_member(member, path)
     else:
-        raise NandlabError(f"{shown(member.name)}: neither file, folder nor link")
+        raise NandlabError(f"{format_name(member.name)}: neither file, folder nor link")
     made[below] = tarfile.REGTYPE if member.islnk() or member.isreg() else member.type
 
 
-def _finish(member: tarfile.TarInfo, path: Path) -> None:
+def _finish_member(member: tarfile.TarInfo, path: Path) -> None:
     """Sets the owner (only root can), permissions and time of a file or folder."""
     if os.geteuid() == 0:
         os.chown(path, member.uid, member.gid)
@@ -352,17 +359,19 @@ def _finish(member: tarfile.TarInfo, path: Path) -> None:
     os.utime(path, (member.mtime, member.mtime))
 
 
-def owned_by_root(tree: Tree) -> Tree:
+def give_to_root(tree: FileTree) -> FileTree:
     """The tree with everything root's own, whoever unpacked it."""
-    return Tree(tuple(replace(e, uid=0, gid=0) for e in tree))
+    return FileTree(tuple(replace(e, uid=0, gid=0) for e in tree))
 
 
-def with_sums(tree: Tree, folder: Path) -> Tree:
+def add_checksums(tree: FileTree, folder: Path) -> FileTree:
     """The tree with each file's checksum."""
-    return Tree(tuple(replace(e, crc32=_crc32(folder / e.path)) if e.is_file else e for e in tree))
+    return FileTree(
+        tuple(replace(e, crc32=_compute_crc32(folder / e.path)) if e.is_file else e for e in tree)
+    )
 
 
-def digest_of(summed: Tree) -> str:
+def hash_tree(summed: FileTree) -> str:
     """A digest of a tree with its files' checksums: of all that an image may keep of it."""
     firsts = summed.first_names()
     told = [
@@ -370,61 +379,65 @@ def digest_of(summed: Tree) -> str:
         + ([] if e.is_link else [e.mtime_s])
         for e in summed
     ]
-    return digest(told)
+    return digest_value(told)
 
 
-def _crc32(path: Path) -> int:
+def _compute_crc32(path: Path) -> int:
     crc = 0
     with path.open("rb") as f:
-        while piece := f.read(PIECE):
+        while piece := f.read(READ_BYTES):
             crc = zlib.crc32(piece, crc)
     return crc
 
 
-def listed(lines: bytes) -> Tree:
+def parse_treelist(lines: bytes) -> FileTree:
     """The tree that the board's program treelist printed."""
     entries = []
     for line in lines.splitlines():
         told = json.loads(line)
-        path = _from_hex(told["path_hex"])
+        path = _decode_hex(told["path_hex"])
         if told.get("read_bytes", told["bytes"]) != told["bytes"]:
             read = told["read_bytes"]
-            raise NandlabError(f"{shown(path)}: only {read} of {told['bytes']} bytes could be read")
+            raise NandlabError(
+                f"{format_name(path)}: only {read} of {told['bytes']} bytes could be read"
+            )
         entries.append(
-            Entry(
+            TreeEntry(
                 path=path,
                 size=told["bytes"],
                 **{key: told[key] for key in ("mode", "uid", "gid", "mtime_s", "inode")},
-                target=_from_hex(told["target_hex"]) if "target_hex" in told else None,
+                target=_decode_hex(told["target_hex"]) if "target_hex" in told else None,
                 crc32=told.get("crc32"),
             )
         )
-    return _sorted(entries)
+    return _sort_entries(entries)
 
 
-def _from_hex(text: str) -> str:
+def _decode_hex(text: str) -> str:
     return os.fsdecode(bytes.fromhex(text))
 
 
-def differences(wanted: Tree, found: Tree, fs: FilesystemModel) -> list[str]:
+def find_differences(wanted: FileTree, found: FileTree, fs: FilesystemModel) -> list[str]:
     """Where ``found`` differs from ``wanted`` in what the file system can keep."""
     ours = {e.path: e for e in wanted}
     theirs = {e.path: e for e in found}
-    wrong = [f"{shown(p)} is missing" for p in sorted(ours.keys() - theirs.keys())]
-    wrong += [f"{shown(p)} is new" for p in sorted(theirs.keys() - ours.keys())]
+    wrong = [f"{format_name(p)} is missing" for p in sorted(ours.keys() - theirs.keys())]
+    wrong += [f"{format_name(p)} is new" for p in sorted(theirs.keys() - ours.keys())]
     if "root" in fs.image.loses or "modes" in fs.differs:
         ours.pop("")
     our_firsts, their_firsts = wanted.first_names(), found.first_names()
     for path in sorted(ours.keys() & theirs.keys()):
         a, b = ours[path], theirs[path]
-        told = dict(_figures(a, our_firsts, fs))
-        for what, figure in _figures(b, their_firsts, fs):
+        told = dict(_list_figures(a, our_firsts, fs))
+        for what, figure in _list_figures(b, their_firsts, fs):
             if told.get(what) != figure:
-                wrong.append(f"{shown(a.path)}: {what} is {figure!r}, not {told.get(what)!r}")
-    return _few(wrong)
+                wrong.append(f"{format_name(a.path)}: {what} is {figure!r}, not {told.get(what)!r}")
+    return _cut_cases(wrong)
 
 
-def _figures(e: Entry, firsts: dict[int, str], fs: FilesystemModel) -> Iterator[tuple[str, object]]:
+def _list_figures(
+    e: TreeEntry, firsts: dict[int, str], fs: FilesystemModel
+) -> Iterator[tuple[str, object]]:
     """The figures of an entry that must come back unchanged."""
     yield "type", stat.S_IFMT(e.mode)
     if e.is_link:

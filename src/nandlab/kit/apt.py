@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from nandlab.base.digest import digest
+from nandlab.base.digest import digest_value
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.paths import cache_dir
-from nandlab.base.strings import DebianArch, Release, fits
+from nandlab.base.paths import find_cache_folder
+from nandlab.base.strings import DebianArch, Release, fits_type
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-PRINTED = re.compile(r"^'\S+' (\S+) \d+ SHA256:([0-9a-f]{64})$", re.MULTILINE)
+PRINTED_FILE = re.compile(r"^'\S+' (\S+) \d+ SHA256:([0-9a-f]{64})$", re.MULTILINE)
 """What apt prints of a file that it would fetch: URI, name, size, SHA-256."""
 
 
@@ -32,7 +32,7 @@ DEB = re.compile(r"([a-z0-9][a-z0-9.+-]*)_((?:[A-Za-z0-9.+~-]|%3a)+)_[a-z0-9-]+\
 """The file of a package: its name, version and architecture."""
 
 
-class NotToBeHad(NandlabError):
+class PackagesUnavailable(NandlabError):
     """The mirror does not have it, or there is no mirror."""
 
 
@@ -45,7 +45,7 @@ class Suite:
 
     def __post_init__(self) -> None:
         """UsageError: both become a line of apt's list, and may be of a file from elsewhere."""
-        if not fits(Release, self.release) or not fits(DebianArch, self.arch):
+        if not fits_type(Release, self.release) or not fits_type(DebianArch, self.arch):
             raise UsageError(f"{self.release!r}, {self.arch!r}: no release of Debian")
 
     @property
@@ -54,10 +54,10 @@ class Suite:
         return self.release.partition("-")[0]
 
 
-def _run(*argv: str, cwd: Path | None = None) -> str:
+def _run_apt(*argv: str, cwd: Path | None = None) -> str:
     _refuse_control_characters(argv)
     if shutil.which(argv[0]) is None:
-        raise NotToBeHad(f"there is no {argv[0]} on this machine")
+        raise PackagesUnavailable(f"there is no {argv[0]} on this machine")
     env = {**os.environ, "LC_ALL": "C", "LANGUAGE": ""}  # what it says is read
     done = subprocess.run(argv, cwd=cwd, env=env, capture_output=True, text=True, check=False)
     if "No space left on device" in done.stderr:
@@ -65,7 +65,9 @@ def _run(*argv: str, cwd: Path | None = None) -> str:
             errno.ENOSPC, f"No space left on device, while {argv[0]} wrote", str(cwd or "")
         )
     if done.returncode:
-        raise NotToBeHad(_complaint(done.stderr) or f"{argv[0]} failed: {done.stderr.strip()}")
+        raise PackagesUnavailable(
+            _format_complaint(done.stderr) or f"{argv[0]} failed: {done.stderr.strip()}"
+        )
     return done.stdout
 
 
@@ -75,7 +77,7 @@ def _refuse_control_characters(words: Iterable[str]) -> None:
         raise UsageError(f"{wrong!r}: apt is not given this")
 
 
-def _complaint(stderr: str) -> str:
+def _format_complaint(stderr: str) -> str:
     """What apt complains of, in a line: the first two, and how many more."""
     lines = [e[3:] for e in stderr.splitlines() if e.startswith("E: ")]
     lines = [e for e in lines if not re.search("by (glob|regex)", e)]
@@ -83,29 +85,29 @@ def _complaint(stderr: str) -> str:
     return "; ".join([*lines[:2], *more])
 
 
-def mirrors() -> list[str]:
+def list_mirrors() -> list[str]:
     """The archives with Debian's releases that this machine's apt knows."""
     try:
-        return list(dict.fromkeys(uri for _, uri, origin in _known() if origin == "Debian"))
-    except NotToBeHad:
+        return list(dict.fromkeys(uri for _, uri, origin in _list_archives() if origin == "Debian"))
+    except PackagesUnavailable:
         return []
 
 
-def _known() -> list[tuple[str, str, str]]:
+def _list_archives() -> list[tuple[str, str, str]]:
     """Release, URI and origin of each archive that this machine's apt is configured with."""
     form = "$(RELEASE) $(REPO_URI) $(ORIGIN)"
-    told = _run("apt-get", "indextargets", "--format", form, "Component: main")
+    told = _run_apt("apt-get", "indextargets", "--format", form, "Component: main")
     lines = {line.strip() for line in told.splitlines() if line.count(" ") >= 2}
     return [(r, uri, origin) for r, uri, origin in (e.split(maxsplit=2) for e in sorted(lines))]
 
 
-def _source_lines(suite: Suite, kind: str) -> list[str]:
+def _make_source_lines(suite: Suite, kind: str) -> list[str]:
     """Lines for a sources.list: the suite's main component, and its base's, from known mirrors.
 
     kind: "deb" or "deb-src". Updates and security are left out: not every machine has them, and a
     release without them is what mirrors hold longest.
     """
-    known = _known()
+    known = _list_archives()
     debian = [uri for release, uri, origin in known if origin == "Debian" and "-" not in release]
     lines = []
     for release in dict.fromkeys((suite.base, suite.release)):
@@ -115,7 +117,7 @@ def _source_lines(suite: Suite, kind: str) -> list[str]:
             signed = f" signed-by={KEYRING}" if origin == "Debian" else ""
             lines.append(f"{kind} [arch={suite.arch}{signed}] {uri} {release} main")
     if not lines:
-        raise NotToBeHad(
+        raise PackagesUnavailable(
             "apt on this machine has no source of Debian's main archive, or has not fetched its "
             "lists yet: apt-get update"
         )
@@ -126,11 +128,11 @@ class Apt:
     """apt with a state folder of its own."""
 
     def __init__(self, suite: Suite, kind: str = "deb") -> None:
-        lines = _source_lines(suite, kind)
+        lines = _make_source_lines(suite, kind)
         _refuse_control_characters(lines)
         if "signed-by" in "".join(lines) and not KEYRING.exists():
-            raise NotToBeHad(f"{KEYRING} is missing: install debian-archive-keyring")
-        self.folder = cache_dir() / "apt" / digest([lines, suite.arch])[:20]
+            raise PackagesUnavailable(f"{KEYRING} is missing: install debian-archive-keyring")
+        self.folder = find_cache_folder() / "apt" / digest_value([lines, suite.arch])[:20]
         for sub in ("lists/partial", "archives/partial"):
             (self.folder / sub).mkdir(parents=True, exist_ok=True)
         (self.folder / "status").touch()
@@ -153,41 +155,43 @@ class Apt:
         self.options = [word for k, v in settings.items() for word in ("-o", f"{k}={v}")]
 
     def update(self) -> None:
-        _run("apt-get", *self.options, "-q", "update", "--error-on=any")
+        _run_apt("apt-get", *self.options, "-q", "update", "--error-on=any")
 
     def depends(self, package: str) -> list[str]:
-        text = _run("apt-cache", *self.options, "depends", "--important", package)
+        text = _run_apt("apt-cache", *self.options, "depends", "--important", package)
         return re.findall(r"Depends: ([^<\s]+)", text)
 
     def with_dependencies(self, packages: list[str]) -> list[str]:
         """The packages and all that they depend on, as apt would install on an empty system."""
         argv = ("-q", "--simulate", "--no-install-recommends", "install", *packages)
-        return re.findall(r"^Inst (\S+)", _run("apt-get", *self.options, *argv), re.MULTILINE)
+        return re.findall(r"^Inst (\S+)", _run_apt("apt-get", *self.options, *argv), re.MULTILINE)
 
     def files(self, packages: list[str]) -> dict[str, str]:
         """The newest files of these packages: SHA-256 by file name. Nothing is fetched."""
-        told = _run("apt-get", *self.options, "-q", "--print-uris", "download", *packages)
-        return dict(sorted(PRINTED.findall(told)))
+        told = _run_apt("apt-get", *self.options, "-q", "--print-uris", "download", *packages)
+        return dict(sorted(PRINTED_FILE.findall(told)))
 
     def source_files(self, package: str) -> dict[str, str]:
         """The newest files of a source package: SHA-256 by file name. Nothing is fetched."""
         argv = ("-q", "--print-uris", "--only-source", "source", package)
-        return dict(sorted(PRINTED.findall(_run("apt-get", *self.options, *argv))))
+        return dict(sorted(PRINTED_FILE.findall(_run_apt("apt-get", *self.options, *argv))))
 
     def download(self, files: list[str], folder: Path) -> None:
         """Fetches packages by the names of their files; NotToBeHad if one is not there."""
         named = [(file, DEB.fullmatch(file)) for file in files]
         if strange := next((file for file, parts in named if parts is None), None):
-            raise NotToBeHad(f"{strange!r} is no file of a Debian package")
+            raise PackagesUnavailable(f"{strange!r} is no file of a Debian package")
         wanted = [f"{parts[1]}={unquote(parts[2])}" for _, parts in named if parts]
-        _run("apt-get", *self.options, "-q", "download", *wanted, cwd=folder)
+        _run_apt("apt-get", *self.options, "-q", "download", *wanted, cwd=folder)
 
     def download_source(self, package: str, version: str, folder: Path) -> None:
         """A source package's files, by its version without epoch, as its files' names have it."""
-        told = _run("apt-cache", *self.options, "showsrc", "--only-source", package)
+        told = _run_apt("apt-cache", *self.options, "showsrc", "--only-source", package)
         known = re.findall(r"^Version: (\S+)$", told, re.MULTILINE)
         full = next((v for v in known if v.partition(":")[2] == version or v == version), None)
         if full is None:
-            raise NotToBeHad(f"the mirror has no version {version} of the source {package}")
+            raise PackagesUnavailable(
+                f"the mirror has no version {version} of the source {package}"
+            )
         argv = ("-q", "--download-only", "--only-source", "source", f"{package}={full}")
-        _run("apt-get", *self.options, *argv, cwd=folder)
+        _run_apt("apt-get", *self.options, *argv, cwd=folder)

@@ -19,9 +19,9 @@ from tarfile import ReadError
 from typing import IO, Any, BinaryIO, Self
 
 from nandlab.base.errors import UsageError
-from nandlab.base.files import writing_whole
+from nandlab.base.files import open_whole_file
 from nandlab.base.gate import open_regular, parse_json
-from nandlab.kit.lock import Lock, checked
+from nandlab.kit.lock import Lock, validate_lock
 
 FORMAT = 1
 HEAD = "board.json"
@@ -30,7 +30,7 @@ FOLDER = "packages/"
 
 
 @dataclass(frozen=True)
-class Head:
+class BoardHead:
     """What a board file says of itself."""
 
     board: Mapping[str, Any]
@@ -42,21 +42,21 @@ class Head:
         return {sha256 for files in self.lock.values() for sha256 in files.values()}
 
 
-def write(path: Path, head: Head, places: Mapping[str, Path]) -> None:
+def write_board_file(path: Path, head: BoardHead, places: Mapping[str, Path]) -> None:
     """Writes a board file, whole or not at all. places: each package's file, by its SHA-256."""
     told = {"format": FORMAT, "board": head.board, "lock": head.lock}
     text = json.dumps(told, sort_keys=True, indent=1).encode()
     with (
-        writing_whole(path) as out,
+        open_whole_file(path) as out,
         tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar,
     ):
-        _add(tar, HEAD, BytesIO(text), len(text))
+        _add_member(tar, HEAD, BytesIO(text), len(text))
         for sha256 in sorted(head.contents()):
             with places[sha256].open("rb") as f:
-                _add(tar, FOLDER + sha256, f, places[sha256].stat().st_size)
+                _add_member(tar, FOLDER + sha256, f, places[sha256].stat().st_size)
 
 
-def _add(tar: tarfile.TarFile, name: str, content: BinaryIO, size: int) -> None:
+def _add_member(tar: tarfile.TarFile, name: str, content: BinaryIO, size: int) -> None:
     info = tarfile.TarInfo(name)
     info.size, info.mode = size, 0o644
     tar.addfile(info, content)
@@ -84,7 +84,7 @@ class _Member(tarfile.TarInfo):
         return super().fromtarfile(tarfile)
 
 
-class Reader:
+class BoardFileReader:
     """An opened board file."""
 
     def __init__(self, tar: tarfile.TarFile, path: Path) -> None:
@@ -92,7 +92,7 @@ class Reader:
         self._path = path
         self.head = self._head()
 
-    def _head(self) -> Head:
+    def _head(self) -> BoardHead:
         member = self._tar.next()
         regular = member is not None and member.isreg() and member.name == HEAD
         content = self._tar.extractfile(member) if member and regular else None
@@ -107,7 +107,7 @@ class Reader:
         board = told.get("board")
         if not isinstance(board, dict):
             raise UsageError(f"{self._path}: {HEAD} in it has no board")
-        return Head(board, checked(told.get("lock"), f"{self._path}: lock"))
+        return BoardHead(board, validate_lock(told.get("lock"), f"{self._path}: lock"))
 
     def packages(self) -> Iterator[tuple[str, IO[bytes]]]:
         """Each package's SHA-256, as the file names it, and its content; not verified yet."""
@@ -119,11 +119,11 @@ class Reader:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Reader]:
+def open_board_file(path: Path) -> Iterator[BoardFileReader]:
     """Opens a board file; UsageError if it is none, or ends too early."""
     with open_regular(path) as f:
         try:
             with tarfile.open(fileobj=f, mode="r:", tarinfo=_Member) as tar:
-                yield Reader(tar, path)
+                yield BoardFileReader(tar, path)
         except tarfile.TarError as e:
             raise UsageError(f"{path}: not a board file, or damaged: {e}") from None

@@ -20,31 +20,31 @@ MAGIC = b"!<arch>\n"
 HEADER_BYTES = 60
 FORMS = {"xz": "r|xz", "gz": "r|gz", "": "r|"}
 """How the data of a package may be packed, by its suffix."""
-TOPS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-MERGED = re.compile(rf"^({'|'.join(TOPS)})(?=/|$)")
+TOP_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+TOP_FOLDER = re.compile(rf"^({'|'.join(TOP_FOLDERS)})(?=/|$)")
 """Top folders that Debian has merged into /usr; in older packages they still are folders."""
-LEFT_OUT = re.compile(r"usr/share/(doc|doc-base|info|lintian|locale|man|iso-codes|xml)/")
+OMITTED_FOLDERS = re.compile(r"usr/share/(doc|doc-base|info|lintian|locale|man|iso-codes|xml)/")
 
 
-def unpack(package: Path, root: Path) -> None:
+def unpack_package(package: Path, root: Path) -> None:
     """Adds a package's files to a root; UsageError if it is no package that can be read.
 
     The owner is who runs this; no file has a set-user-ID bit.
     """
-    with opened(package, str(package)) as tar:
+    with open_package(package, str(package)) as tar:
         for member in tar:
-            if _place(member):
-                _write(tar, member, root)
+            if _place_member(member):
+                _write_member(tar, member, root)
 
 
 @contextmanager
-def opened(package: Path, called: str) -> Iterator[tarfile.TarFile]:
+def open_package(package: Path, called: str) -> Iterator[tarfile.TarFile]:
     """A package's files, as a stream; UsageError, within too, if it cannot be read.
 
     called: what an error calls it.
     """
     try:
-        with package.open("rb") as f, _data(f) as tar:
+        with package.open("rb") as f, _open_data(f) as tar:
             yield tar
     except (tarfile.TarError, EOFError, _NotADeb) as e:
         raise UsageError(f"{called}: not a Debian package that can be unpacked: {e}") from None
@@ -54,7 +54,7 @@ class _NotADeb(Exception):
     pass
 
 
-def _data(f: BinaryIO) -> tarfile.TarFile:
+def _open_data(f: BinaryIO) -> tarfile.TarFile:
     """The package's data, as a stream."""
     if f.read(len(MAGIC)) != MAGIC:
         raise _NotADeb("it does not begin as one")
@@ -73,25 +73,25 @@ def _data(f: BinaryIO) -> tarfile.TarFile:
     raise _NotADeb("it has no data")
 
 
-def _place(member: tarfile.TarInfo) -> bool:
+def _place_member(member: tarfile.TarInfo) -> bool:
     """Gives the member its place in a merged root; False: it is left out."""
-    member.name = inside(member.name)
-    if member.issym() and member.name.removeprefix("usr/") in TOPS:
+    member.name = map_package_path(member.name)
+    if member.issym() and member.name.removeprefix("usr/") in TOP_FOLDERS:
         return False  # base-files of trixie merges the folders by its own links
     if member.islnk():
-        member.linkname = inside(member.linkname)
-    return member.name not in ("", ".") and not LEFT_OUT.match(member.name + "/")
+        member.linkname = map_package_path(member.linkname)
+    return member.name not in ("", ".") and not OMITTED_FOLDERS.match(member.name + "/")
 
 
-def inside(name: str, *, merged: bool = True) -> str:
+def map_package_path(name: str, *, merged: bool = True) -> str:
     """A package's path as the root has it; merged: the root's top folders are merged into /usr."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         raise _NotADeb(f"{name} leads out of the root")
-    return MERGED.sub(r"usr/\1", str(path)) if merged else str(path)
+    return TOP_FOLDER.sub(r"usr/\1", str(path)) if merged else str(path)
 
 
-def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, root: Path) -> None:
+def _write_member(tar: tarfile.TarFile, member: tarfile.TarInfo, root: Path) -> None:
     target = root / member.name
     if member.isdir():
         if not target.resolve().is_relative_to(root.resolve()):
@@ -103,17 +103,17 @@ def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, root: Path) -> None:
         raise _NotADeb(f"{member.name} leads out of the root by a link")
     target.unlink(missing_ok=True)
     if member.issym():
-        target.symlink_to(_relative(member))
+        target.symlink_to(_relative_target(member))
     elif member.islnk():
         target.hardlink_to(root / member.linkname)
     elif member.isreg():
         with target.open("wb") as out:
-            for block in blocks(tar, member):
+            for block in read_blocks(tar, member):
                 out.write(block)
         target.chmod(0o755 if member.mode & 0o111 else 0o644)
 
 
-def _relative(link: tarfile.TarInfo) -> str:
+def _relative_target(link: tarfile.TarInfo) -> str:
     """Where a link leads, seen from its folder: an absolute one would lead out of the root."""
     to = PurePosixPath(link.linkname)
     if not to.is_absolute():
@@ -122,7 +122,7 @@ def _relative(link: tarfile.TarInfo) -> str:
     return str(PurePosixPath(*up, *to.parts[1:]))
 
 
-def blocks(tar: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:
+def read_blocks(tar: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:
     """A file's content, in pieces."""
     content = tar.extractfile(member)
     while content and (block := content.read(1 << 20)):

@@ -34,7 +34,7 @@ _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _call(name: str, *words: object) -> None:
+def _call_libc(name: str, *words: object) -> None:
     given = [os.fsencode(w) if isinstance(w, (str, Path)) else w for w in words]
     if getattr(_libc, name)(*given) != 0:
         error = ctypes.get_errno()
@@ -42,16 +42,16 @@ def _call(name: str, *words: object) -> None:
 
 
 def _mount(source: Path | str, target: Path, kind: str | None = None, flags: int = 0) -> None:
-    _call("mount", source, target, kind, ctypes.c_ulong(flags), None)
+    _call_libc("mount", source, target, kind, ctypes.c_ulong(flags), None)
 
 
 def _unshare() -> None:
     """A mount namespace of its own; for this, who is not root needs a user namespace too."""
     uid, gid = os.getuid(), os.getgid()
     try:
-        _call("unshare", _CLONE_NEWNS)
+        _call_libc("unshare", _CLONE_NEWNS)
     except PermissionError:
-        _call("unshare", _CLONE_NEWNS | _CLONE_NEWUSER)
+        _call_libc("unshare", _CLONE_NEWNS | _CLONE_NEWUSER)
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
         Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
@@ -67,14 +67,14 @@ def _bind(source: Path, target: Path) -> None:
     _mount(source, target, flags=_MS_BIND | _MS_REC)
 
 
-def _kept(path: Path) -> int:
+def _find_mount_flags(path: Path) -> int:
     """Flags of a mount that a remount must keep; who is not root may not drop them."""
     flags = os.statvfs(path).f_flag
     same = flags & (os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC | os.ST_NOATIME | os.ST_NODIRATIME)
     return same | (_MS_RELATIME if flags & os.ST_RELATIME else 0)
 
 
-def _fill(source: Path, stage: Path, wanted: set[Path], left_out: str = "") -> None:
+def _fill_folder(source: Path, stage: Path, wanted: set[Path], left_out: str = "") -> None:
     """Binds what ``source`` has, for reading only; a folder in which something is wanted is filled.
 
     left_out: an entry of ``source`` that is not bound.
@@ -87,13 +87,15 @@ def _fill(source: Path, stage: Path, wanted: set[Path], left_out: str = "") -> N
             continue
         elif inside and entry.is_dir():
             (stage / entry.name).mkdir(exist_ok=True)
-            _fill(entry, stage / entry.name, inside)
+            _fill_folder(entry, stage / entry.name, inside)
         else:
             _bind(entry, stage / entry.name)
-            _mount("none", stage / entry.name, flags=_READ_ONLY | _kept(stage / entry.name))
+            _mount(
+                "none", stage / entry.name, flags=_READ_ONLY | _find_mount_flags(stage / entry.name)
+            )
 
 
-def _enter(root: Path, stage: Path, see: dict[Path, Path]) -> None:
+def _enter_root(root: Path, stage: Path, see: dict[Path, Path]) -> None:
     try:
         here = Path.cwd()
     except FileNotFoundError:  # it has been removed
@@ -104,7 +106,7 @@ def _enter(root: Path, stage: Path, see: dict[Path, Path]) -> None:
     for target, source in see.items():
         _bind(source, stage / target.relative_to("/"))
     (stage / "tmp").mkdir(exist_ok=True)
-    _fill(root, stage, {target.relative_to("/") for target in see}, left_out="tmp")
+    _fill_folder(root, stage, {target.relative_to("/") for target in see}, left_out="tmp")
     os.chroot(stage)
     os.chdir(here if here.is_dir() else "/")
 
@@ -118,8 +120,8 @@ def main(words: list[str]) -> None:
     see |= {Path(target): Path(source) for target, source in pairs}
     command = words[end + 1 :]
     try:
-        _enter(root, stage, see)
-        _call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL)
+        _enter_root(root, stage, see)
+        _call_libc("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             sys.exit(FAILED)
         os.execvpe(command[0], command, ENVIRONMENT)

@@ -7,16 +7,16 @@ import json
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
-from nandlab.base.files import write_whole
-from nandlab.catalog.board import TOLD, BoardModel
-from nandlab.catalog.files import PROJECT, load, names, validate
+from nandlab.base.files import write_whole_file
+from nandlab.catalog.board import UNSIMULATED_KEYS, BoardModel
+from nandlab.catalog.files import PROJECT_FOLDER, list_noun_names, load_noun, validate_data
 from nandlab.kit import boardfile, needs, packages
 from nandlab.kit import lock as locks
-from nandlab.kit.kit import lock_of, strictly_brought, wanted
+from nandlab.kit.kit import fetch_locked_set, list_board_sets, read_board_lock
 from nandlab.kit.lock import Lock
 
 
-def export(model: BoardModel, file: Path) -> None:
+def export_board(model: BoardModel, file: Path) -> None:
     """Writes a board's file; UsageError if it has no lock, or its packages are not to be had.
 
     It has what programs are built from too, as far as that is locked: needs.locked().
@@ -24,44 +24,46 @@ def export(model: BoardModel, file: Path) -> None:
     if not file.absolute().parent.is_dir():
         raise UsageError(f"{file}: no such folder: {file.parent}")
     lock: dict[str, locks.Files] = {}
-    for each in wanted(model):
-        files = lock_of(model).get(each.name)
+    for each in list_board_sets(model):
+        files = read_board_lock(model).get(each.name)
         if files is None:
             raise UsageError(f"board {model.name} has no lock: `nandlab board update {model.name}`")
-        strictly_brought(each, files)
+        fetch_locked_set(each, files)
         lock[each.name] = files
-    for each, files in needs.locked(model):
-        strictly_brought(each, files)
+    for each, files in needs.list_locked_sets(model):
+        fetch_locked_set(each, files)
         lock[each.name] = files
-    pack(model, lock, file)
+    pack_board(model, lock, file)
 
 
-def pack(model: BoardModel, lock: Lock, file: Path) -> None:
+def pack_board(model: BoardModel, lock: Lock, file: Path) -> None:
     """Writes a board's file with the packages of a lock, which the cache has."""
-    head = boardfile.Head(model.model_dump(mode="json", exclude={"controller", "power"}), lock)
-    boardfile.write(file, head, {sha256: packages.place(sha256) for sha256 in head.contents()})
+    head = boardfile.BoardHead(model.model_dump(mode="json", exclude={"controller", "power"}), lock)
+    boardfile.write_board_file(
+        file, head, {sha256: packages.package_path(sha256) for sha256 in head.contents()}
+    )
 
 
-def take(file: Path) -> list[str]:
+def import_board(file: Path) -> list[str]:
     """Imports a board file: packages, and the board if the catalog lacks it; what was done.
 
     UsageError if the file is damaged, or its board is another than the catalog's of that name;
     nothing is kept then.
     """
-    with boardfile.opened(file) as reader:
+    with boardfile.open_board_file(file) as reader:
         head = reader.head
-    model = validate(dict(head.board), BoardModel, f"{file}: its board")
-    if lacking := [each.name for each in wanted(model) if each.name not in head.lock]:
+    model = validate_data(dict(head.board), BoardModel, f"{file}: its board")
+    if lacking := [each.name for each in list_board_sets(model) if each.name not in head.lock]:
         raise UsageError(f"{file}: its lock has no {lacking[0]!r}, which its board needs")
-    known = model.name in names("boards")
+    known = model.name in list_noun_names("boards")
     if known:
-        _refuse_another(model, load("boards", model.name, BoardModel), file)
+        _refuse_another(model, load_noun("boards", model.name, BoardModel), file)
     else:
         _refuse_to_change(head.lock, file)
-    packages.take_in(file)
+    packages.import_board_packages(file)
     told = [f"{len(head.contents())} packages of board {model.name} are in the cache"]
     if not known:
-        told.append(f"{_added(model, head.lock)}: added")
+        told.append(f"{_add_board(model, head.lock)}: added")
     elif other := _other_sets(model, head.lock):
         told.append(f"boards.lock here names other packages: {other}; `reproduce` takes these")
     return told
@@ -69,7 +71,7 @@ def take(file: Path) -> list[str]:
 
 def _refuse_another(model: BoardModel, ours: BoardModel, file: Path) -> None:
     """UsageError if a board is not the catalog's of its name; what is only told may differ."""
-    for key, value in model.model_dump(exclude=TOLD).items():
+    for key, value in model.model_dump(exclude=UNSIMULATED_KEYS).items():
         if value != getattr(ours, key):
             raise UsageError(
                 f"{file}: its board {model.name} is another than the catalog's of that name: {key} "
@@ -79,33 +81,39 @@ def _refuse_another(model: BoardModel, ours: BoardModel, file: Path) -> None:
 
 def _refuse_to_change(lock: Lock, file: Path) -> None:
     """UsageError if adding a board would change what other boards of the project are made of."""
-    path = Path(PROJECT) / "boards" / locks.FILE
-    for name, files in locks.read(path).items():
+    path = Path(PROJECT_FOLDER) / "boards" / locks.FILE
+    for name, files in locks.read_lock(path).items():
         if name in lock and lock[name] != files:
             raise UsageError(
                 f"{file}: {path} has other packages for {name!r}, of which boards here are made: "
-                f"{locks.changes(files, lock[name])[0]}; import it in another folder"
+                f"{locks.list_lock_changes(files, lock[name])[0]}; import it in another folder"
             )
 
 
 def _other_sets(model: BoardModel, lock: Lock) -> str:
     """How the lock here differs from an imported one, in a line; empty: it does not."""
-    here = lock_of(model)
-    lines = [c for name, files in lock.items() for c in locks.changes(files, here.get(name, {}))]
+    here = read_board_lock(model)
+    lines = [
+        c
+        for name, files in lock.items()
+        for c in locks.list_lock_changes(files, here.get(name, {}))
+    ]
     return "; ".join(lines[:3]) + (f" and {len(lines) - 3} more" if len(lines) > 3 else "")
 
 
-def _added(model: BoardModel, lock: Lock) -> Path:
+def _add_board(model: BoardModel, lock: Lock) -> Path:
     """Adds a board and its lock to the project's catalog; the board's file."""
-    folder = Path(PROJECT) / "boards"
+    folder = Path(PROJECT_FOLDER) / "boards"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{model.name}.toml"
-    locks.write(folder / locks.FILE, {**locks.read(folder / locks.FILE), **lock})
+    locks.write_lock(folder / locks.FILE, {**locks.read_lock(folder / locks.FILE), **lock})
     told = model.model_dump(mode="json", exclude_none=True)
-    write_whole(path, "".join(f"{key} = {_toml(value)}\n" for key, value in told.items()).encode())
+    write_whole_file(
+        path, "".join(f"{key} = {_format_toml(value)}\n" for key, value in told.items()).encode()
+    )
     return path
 
 
-def _toml(value: object) -> str:
+def _format_toml(value: object) -> str:
     """A string, number or boolean as TOML: as in JSON, since no text of a board has DEL."""
     return json.dumps(value, ensure_ascii=False)

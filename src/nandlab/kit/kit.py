@@ -7,29 +7,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nandlab.base.digest import digest
+from nandlab.base.digest import digest_value
 from nandlab.base.errors import UsageError
-from nandlab.base.paths import CATALOG, INSTALLED, cache_dir
-from nandlab.base.printer import note
-from nandlab.catalog.arch import HOST
+from nandlab.base.paths import CATALOG, INSTALLED, find_cache_folder
+from nandlab.base.printer import print_note
+from nandlab.catalog.arch import HOST_ARCH
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import PROJECT, place
+from nandlab.catalog.files import PROJECT_FOLDER, find_noun_file
 from nandlab.catalog.imagetools import MTD_UTILS
 from nandlab.kit import lock as locks
 from nandlab.kit import packages
-from nandlab.kit.apt import NotToBeHad, Suite
-from nandlab.kit.kernel import Kernel, kernel
+from nandlab.kit.apt import PackagesUnavailable, Suite
+from nandlab.kit.kernel import Kernel, find_kernel
 from nandlab.kit.lock import Files, Lock
-from nandlab.kit.root import Root, require_entry, root, root_here
-from nandlab.kit.wanted import ImageSet, KernelSet, SourceSet, ToolSet, Wanted
+from nandlab.kit.packagesets import ImageSet, KernelSet, SourceSet, SuiteSet, ToolSet
+from nandlab.kit.root import Root, find_unpacked_root, prepare_root, require_entry
 
-SHIPPED = CATALOG / "boards"
-YAFFS2 = SourceSet(Suite("bookworm", "amd64"), "u-boot")
+SHIPPED_BOARDS = CATALOG / "boards"
+YAFFS2_SOURCE = SourceSet(Suite("bookworm", "amd64"), "u-boot")
 """Has the core of YAFFS2. All boards take the same, so that kernels can be compared."""
 KERNEL_IMAGE = "linux-image-"
-WAYS = (
+PACKAGE_REMEDY = (
     "import a board file (`nandlab board import`), name a folder of packages or a board file in "
-    f"{packages.VARIABLE}, or configure a mirror of Debian for apt"
+    f"{packages.PACKAGES_VARIABLE}, or configure a mirror of Debian for apt"
 )
 
 
@@ -47,38 +47,38 @@ class Kit:
     """The source package with YAFFS2's core; empty: the user gave another."""
 
 
-def tool_set(model: BoardModel) -> ToolSet:
+def make_tool_set(model: BoardModel) -> ToolSet:
     release = model.tools or Suite(model.release, model.arch).base
-    return ToolSet(Suite(release, HOST), model.arch)
+    return ToolSet(Suite(release, HOST_ARCH), model.arch)
 
 
-def kernel_set(model: BoardModel) -> KernelSet:
+def make_kernel_set(model: BoardModel) -> KernelSet:
     return KernelSet(Suite(model.release, model.arch), model.kernel)
 
 
-def wanted(model: BoardModel, *, yaffs2: bool = True) -> list[Wanted]:
+def list_board_sets(model: BoardModel, *, yaffs2: bool = True) -> list[SuiteSet]:
     """The sets that a board is made of."""
-    return [tool_set(model), kernel_set(model), *([YAFFS2] if yaffs2 else [])]
+    return [make_tool_set(model), make_kernel_set(model), *([YAFFS2_SOURCE] if yaffs2 else [])]
 
 
 def lock_path(model: BoardModel) -> Path:
     """The lock beside a board's file, which may lie beside a study in another folder."""
-    own = model.home / PROJECT / "boards" / f"{model.name}.toml" if model.home else None
-    path = own if own and own.is_file() else place("boards", model.name)
+    own = model.home / PROJECT_FOLDER / "boards" / f"{model.name}.toml" if model.home else None
+    path = own if own and own.is_file() else find_noun_file("boards", model.name)
     return path.parent / locks.FILE
 
 
-def lock_of(model: BoardModel) -> Lock:
+def read_board_lock(model: BoardModel) -> Lock:
     """The sets that are locked for a board: beside its file, else those of the shipped boards."""
-    return locked_in(lock_path(model))
+    return read_lock_with_shipped(lock_path(model))
 
 
-def locked_in(path: Path) -> Lock:
+def read_lock_with_shipped(path: Path) -> Lock:
     """The sets of a lock, and those of the shipped one that it lacks."""
-    return {**locks.read(SHIPPED / locks.FILE), **locks.read(path)}
+    return {**locks.read_lock(SHIPPED_BOARDS / locks.FILE), **locks.read_lock(path)}
 
 
-def kit(
+def fetch_kit(
     model: BoardModel,
     *,
     locked: bool = False,
@@ -90,42 +90,50 @@ def kit(
     locked: UsageError if the locked packages are not to be had; else the newest are taken then.
     lock: take these and no others. yaffs2: with the source of YAFFS2's core.
     """
-    taken, moved = take(model, wanted(model, yaffs2=yaffs2), locked=locked, lock=lock)
-    tools = root(taken[tool_set(model).name])
+    taken, moved = fetch_sets(
+        model, list_board_sets(model, yaffs2=yaffs2), locked=locked, lock=lock
+    )
+    tools = prepare_root(taken[make_tool_set(model).name])
     require_entry(tools)
-    files = taken[kernel_set(model).name]
-    return Kit(taken, tuple(moved), tools, kernel(files, root(files)), taken.get(YAFFS2.name, {}))
+    files = taken[make_kernel_set(model).name]
+    return Kit(
+        taken,
+        tuple(moved),
+        tools,
+        find_kernel(files, prepare_root(files)),
+        taken.get(YAFFS2_SOURCE.name, {}),
+    )
 
 
-def tools_of(model: BoardModel) -> tuple[Root, Files]:
+def fetch_tools(model: BoardModel) -> tuple[Root, Files]:
     """The tools of a board and their packages."""
-    each = tool_set(model)
-    taken, _ = take(model, [each])
-    return root(taken[each.name]), taken[each.name]
+    each = make_tool_set(model)
+    taken, _ = fetch_sets(model, [each])
+    return prepare_root(taken[each.name]), taken[each.name]
 
 
-def image_set(model: BoardModel) -> ImageSet:
+def make_image_set(model: BoardModel) -> ImageSet:
     """What makes images of read-only file systems: of the release of the board's tools."""
-    return ImageSet(tool_set(model).suite)
+    return ImageSet(make_tool_set(model).suite)
 
 
-def makers(model: BoardModel, package: str) -> Files:
+def find_image_makers(model: BoardModel, package: str) -> Files:
     """The locked packages that images are made by, if a board's own tools do not have the package;
     empty: they do."""
     own = package == MTD_UTILS
-    return {} if own else lock_of(model).get(image_set(model).name, {})
+    return {} if own else read_board_lock(model).get(make_image_set(model).name, {})
 
 
-def image_tools_of(model: BoardModel) -> tuple[Root, Files]:
+def fetch_image_tools(model: BoardModel) -> tuple[Root, Files]:
     """The makers of read-only file systems and their packages."""
-    each = image_set(model)
-    taken, _ = take(model, [each])
-    return root(taken[each.name]), taken[each.name]
+    each = make_image_set(model)
+    taken, _ = fetch_sets(model, [each])
+    return prepare_root(taken[each.name]), taken[each.name]
 
 
-def take(
+def fetch_sets(
     model: BoardModel,
-    sets: Sequence[Wanted],
+    sets: Sequence[SuiteSet],
     *,
     locked: bool = False,
     lock: Lock | None = None,
@@ -138,105 +146,108 @@ def take(
     found: dict[str, Files] = {}
     moved: list[str] = []
     path = (path or lock_path(model)) if lock is None else None
-    known = (lock or {}) if path is None else locked_in(path)
+    known = (lock or {}) if path is None else read_lock_with_shipped(path)
     for each in sets:
         files = known.get(each.name)
         if files is not None and path is not None:
-            _lock_beside(path, each, files)
+            _copy_shipped_lock(path, each, files)
         elif files is None and (locked or path is None):
             raise UsageError(
                 f"board {model.name}: no lock has {each.name!r}: `nandlab board update "
                 f"{model.name}` makes one"
             )
-        files = files or _newly_locked(model.name, path or lock_path(model), each)
-        found[each.name], changed = brought(each, files, locked or path is None)
+        files = files or _lock_newest(model.name, path or lock_path(model), each)
+        found[each.name], changed = fetch_set(each, files, locked or path is None)
         moved += changed
     if moved:
-        note(f"not the locked board: {'; '.join(moved)}")
+        print_note(f"not the locked board: {'; '.join(moved)}")
     return found, moved
 
 
-def strictly_brought(each: Wanted, files: Files) -> None:
+def fetch_locked_set(each: SuiteSet, files: Files) -> None:
     """Brings a set's files into the cache; UsageError if they are not to be had."""
     try:
-        packages.bring(each, files)
-    except NotToBeHad as e:
-        raise UsageError(f"the locked packages are not to be had: {e}; {WAYS}") from None
+        packages.fetch_packages(each, files)
+    except PackagesUnavailable as e:
+        raise UsageError(f"the locked packages are not to be had: {e}; {PACKAGE_REMEDY}") from None
 
 
-def brought(each: Wanted, files: Files, strictly: bool) -> tuple[Files, list[str]]:
+def fetch_set(each: SuiteSet, files: Files, strictly: bool) -> tuple[Files, list[str]]:
     """Sees that the cache has a set, else the newest packages for it; these, and what changed.
 
     strictly: UsageError if the set is not to be had.
     """
-    if here(each, files):
+    if has_set(each, files):
         return files, []
     if strictly:
-        strictly_brought(each, files)
+        fetch_locked_set(each, files)
         return files, []
     try:
-        packages.bring(each, files)
-    except NotToBeHad:
-        return _newest_instead(each, files)
+        packages.fetch_packages(each, files)
+    except PackagesUnavailable:
+        return _fetch_newest_instead(each, files)
     return files, []
 
 
-def here(each: Wanted, files: Files) -> bool:
+def has_set(each: SuiteSet, files: Files) -> bool:
     """Whether the cache has a set, unpacked or not; an empty set is not there."""
     if not files:
         return False
-    unpacked = each.kind == "deb" and root_here(files)
-    return bool(unpacked) or not packages.missing(files)
+    unpacked = each.kind == "deb" and find_unpacked_root(files)
+    return bool(unpacked) or not packages.list_missing_packages(files)
 
 
-def seen(each: Wanted, files: Files) -> bool:
+def seems_to_have_set(each: SuiteSet, files: Files) -> bool:
     """The same at a glance: nothing is read, so what is damaged counts as here."""
     if not files:
         return False
-    unpacked = each.kind == "deb" and root_here(files)
-    return bool(unpacked) or all(packages.place(sha256).exists() for sha256 in files.values())
+    unpacked = each.kind == "deb" and find_unpacked_root(files)
+    return bool(unpacked) or all(
+        packages.package_path(sha256).exists() for sha256 in files.values()
+    )
 
 
-def _newest_instead(each: Wanted, files: Files) -> tuple[Files, list[str]]:
+def _fetch_newest_instead(each: SuiteSet, files: Files) -> tuple[Files, list[str]]:
     """The newest packages, kept in the cache so that results stay comparable among themselves."""
-    kept = cache_dir() / "moved" / f"{digest([each.name, dict(files)])[:20]}.lock"
+    kept = find_cache_folder() / "moved" / f"{digest_value([each.name, dict(files)])[:20]}.lock"
     try:
-        newest = locks.read(kept).get(each.name) or packages.newest(each)
-        packages.bring(each, newest)
-    except NotToBeHad as e:
+        newest = locks.read_lock(kept).get(each.name) or packages.resolve_newest_packages(each)
+        packages.fetch_packages(each, newest)
+    except PackagesUnavailable as e:
         raise UsageError(
-            f"neither the locked packages are to be had nor others: {e}; {WAYS}"
+            f"neither the locked packages are to be had nor others: {e}; {PACKAGE_REMEDY}"
         ) from None
     kept.parent.mkdir(parents=True, exist_ok=True)
-    locks.write(kept, {each.name: newest})
-    return newest, [f"{each.name}: {line}" for line in locks.changes(files, newest)]
+    locks.write_lock(kept, {each.name: newest})
+    return newest, [f"{each.name}: {line}" for line in locks.list_lock_changes(files, newest)]
 
 
-def _lock_beside(path: Path, each: Wanted, files: Files) -> None:
+def _copy_shipped_lock(path: Path, each: SuiteSet, files: Files) -> None:
     """Sees that a board of one's own has a lock of its own: the shipped one may move on."""
-    own = locks.read(path)
-    if path.parent != SHIPPED and each.name not in own:
-        locks.write(path, {**own, each.name: files})
-        note(f"{path}: locked {each.name} as the shipped boards have it")
+    own = locks.read_lock(path)
+    if path.parent != SHIPPED_BOARDS and each.name not in own:
+        locks.write_lock(path, {**own, each.name: files})
+        print_note(f"{path}: locked {each.name} as the shipped boards have it")
 
 
-def _newly_locked(board: str, path: Path, each: Wanted) -> Files:
+def _lock_newest(board: str, path: Path, each: SuiteSet) -> Files:
     """Locks the newest packages for a board, or a program, that has no lock yet."""
     try:
-        files = packages.newest(each)
-    except NotToBeHad as e:
+        files = packages.resolve_newest_packages(each)
+    except PackagesUnavailable as e:
         raise UsageError(
-            f"board {board} has no lock of {each.name!r}, and none can be made: {e}; {WAYS}"
+            f"board {board} has no lock of {each.name!r}, and none can be made: {e}; "
+            f"{PACKAGE_REMEDY}"
         ) from None
     path.parent.mkdir(parents=True, exist_ok=True)
-    locks.write(path, {**locks.read(path), each.name: files})
-    note(f"{path}: locked {each.name} at today's newest packages")
+    locks.write_lock(path, {**locks.read_lock(path), each.name: files})
+    print_note(f"{path}: locked {each.name} at today's newest packages")
     return files
 
 
-def update(
+def update_locks(
     models: Mapping[str, BoardModel],
-    beside: Callable[[BoardModel], Sequence[tuple[Wanted, Path]]] = lambda model: (),
+    beside: Callable[[BoardModel], Sequence[tuple[SuiteSet, Path]]] = lambda model: (),
 ) -> dict[Path, list[str]]:
     """Locks the newest packages for these boards; per lock, what changed.
 
@@ -248,46 +259,49 @@ def update(
     newest: dict[str, Files] = {}
     todo: dict[Path, dict[str, Files]] = {}
     for model in models.values():
-        if INSTALLED and lock_path(model).parent == SHIPPED:
+        if INSTALLED and lock_path(model).parent == SHIPPED_BOARDS:
             raise UsageError(
                 f"board {model.name}: its lock came with the installed nandlab; lock a board of "
                 "your own, in ./catalog/boards (docs/own/board.md), or work in a checkout"
             )
-        for each, path in [*((e, lock_path(model)) for e in wanted(model)), *beside(model)]:
+        for each, path in [
+            *((e, lock_path(model)) for e in list_board_sets(model)),
+            *beside(model),
+        ]:
             try:
-                newest[each.name] = newest.get(each.name) or packages.newest(each)
-            except NotToBeHad as e:
+                newest[each.name] = newest.get(each.name) or packages.resolve_newest_packages(each)
+            except PackagesUnavailable as e:
                 raise UsageError(f"{each.name}: {e}") from None
-            old = locked_in(path).get(each.name, {})
-            lines = locks.changes(old, newest[each.name])
+            old = read_lock_with_shipped(path).get(each.name, {})
+            lines = locks.list_lock_changes(old, newest[each.name])
             told.setdefault(path, []).extend(f"{each.name}: {line}" for line in lines)
             todo.setdefault(path, {})[each.name] = newest[each.name]
     for path, sets in todo.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        locks.write(path, {**locks.read(path), **sets})
+        locks.write_lock(path, {**locks.read_lock(path), **sets})
     return {path: list(dict.fromkeys(lines)) for path, lines in told.items()}
 
 
-def tools_here(model: BoardModel) -> Root | None:
+def find_unpacked_tools(model: BoardModel) -> Root | None:
     """The locked tools of a board if they are unpacked already; fetches nothing."""
-    files = lock_of(model).get(tool_set(model).name)
-    return root_here(files) if files else None
+    files = read_board_lock(model).get(make_tool_set(model).name)
+    return find_unpacked_root(files) if files else None
 
 
-def kernel_release(model: BoardModel) -> str:
+def read_kernel_release(model: BoardModel) -> str:
     """The release of a board's locked kernel, as 6.1.0-50-amd64; fetches nothing.
 
     UsageError if the board has no lock.
     """
-    files = lock_of(model).get(kernel_set(model).name, {})
+    files = read_board_lock(model).get(make_kernel_set(model).name, {})
     image = next((name for name in files if name.startswith(KERNEL_IMAGE)), None)
     if image is None:
         raise UsageError(f"board {model.name}: no kernel is locked: nandlab board update")
     return image.removeprefix(KERNEL_IMAGE).partition("_")[0]
 
 
-def kernel_here(model: BoardModel) -> Kernel | None:
+def find_unpacked_kernel(model: BoardModel) -> Kernel | None:
     """The locked kernel of a board if it is unpacked already; fetches nothing."""
-    files = lock_of(model).get(kernel_set(model).name)
-    unpacked = root_here(files) if files else None
-    return kernel(files, unpacked) if files and unpacked else None
+    files = read_board_lock(model).get(make_kernel_set(model).name)
+    unpacked = find_unpacked_root(files) if files else None
+    return find_kernel(files, unpacked) if files and unpacked else None

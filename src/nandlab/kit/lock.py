@@ -14,10 +14,10 @@ from typing import Any
 from urllib.parse import unquote
 
 from nandlab.base.errors import UsageError
-from nandlab.base.files import write_whole
+from nandlab.base.files import write_whole_file
 from nandlab.base.gate import read_toml
-from nandlab.base.printable import printable
-from nandlab.base.strings import PackageFile, PackageSet, Sha256, fits
+from nandlab.base.printable import make_printable
+from nandlab.base.strings import PackageFile, PackageSet, Sha256, fits_type
 
 FILE = "boards.lock"
 Files = Mapping[str, str]
@@ -31,31 +31,31 @@ HEAD = """\
 _KERNEL_VERSION = re.compile(r"-\d+\.[\d.]+[^-_]*(-\d+)?")
 
 
-def read(path: Path) -> Lock:
+def read_lock(path: Path) -> Lock:
     """The lock of a file, empty if there is no file; UsageError if it is not one."""
-    return checked(read_toml(path), str(path)) if path.exists() else {}
+    return validate_lock(read_toml(path), str(path)) if path.exists() else {}
 
 
-def checked(told: Any, where: str) -> Lock:
+def validate_lock(told: Any, where: str) -> Lock:
     """What was read, if it has the form of a lock; else UsageError."""
     if not isinstance(told, dict):
         raise UsageError(f"{where}: not a lock of packages")
     for name, files in told.items():
-        if not fits(PackageSet, name) or not isinstance(files, dict) or not files:
-            raise UsageError(f"{where}: {printable(str(name))}: not a set of packages")
+        if not fits_type(PackageSet, name) or not isinstance(files, dict) or not files:
+            raise UsageError(f"{where}: {make_printable(str(name))}: not a set of packages")
         for file, sha256 in files.items():
-            if not fits(PackageFile, file) or not fits(Sha256, sha256):
-                shown = printable(str(file))
+            if not fits_type(PackageFile, file) or not fits_type(Sha256, sha256):
+                shown = make_printable(str(file))
                 raise UsageError(f"{where}: {name}: {shown}: no package file with its SHA-256")
     return told
 
 
-def write(path: Path, lock: Lock, head: str = HEAD) -> None:
+def write_lock(path: Path, lock: Lock, head: str = HEAD) -> None:
     """Writes a lock's file: the same lock gives the same bytes. head: its first lines."""
-    write_whole(path, text(lock, head).encode())
+    write_whole_file(path, format_lock(lock, head).encode())
 
 
-def text(lock: Lock, head: str = HEAD) -> str:
+def format_lock(lock: Lock, head: str = HEAD) -> str:
     """A lock as its file has it."""
     parts = [head]
     for name, files in sorted(lock.items()):
@@ -64,9 +64,9 @@ def text(lock: Lock, head: str = HEAD) -> str:
     return "".join(parts)
 
 
-def changes(old: Files, new: Files) -> list[str]:
+def list_lock_changes(old: Files, new: Files) -> list[str]:
     """How two sets differ, a line for each package: ``name: old version -> new version``."""
-    before, after = _versions(old), _versions(new)
+    before, after = _find_versions(old), _find_versions(new)
     names = sorted(set(before.items()) ^ set(after.items()))
     return [
         f"{name}: {before.get(name, 'none')} -> {after.get(name, 'none')}"
@@ -74,7 +74,7 @@ def changes(old: Files, new: Files) -> list[str]:
     ] or [f"{file}: other content" for file in old if old[file] != new.get(file)]
 
 
-def _versions(files: Files) -> dict[str, str]:
+def _find_versions(files: Files) -> dict[str, str]:
     """Versions by the package's name, in which a kernel's version does not count."""
     parts = [file.split("_") for file in files]
     return {_KERNEL_VERSION.sub("", part[0]): unquote(part[1]) for part in parts if len(part) > 1}

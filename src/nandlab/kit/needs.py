@@ -15,27 +15,34 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from nandlab.base.cache import entry
+from nandlab.base.cache import make_entry
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
 from nandlab.base.paths import TARGET
 from nandlab.base.strings import Line, PackageName
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import PROJECT, validate
-from nandlab.catalog.noun import Strict
+from nandlab.catalog.files import PROJECT_FOLDER, validate_data
+from nandlab.catalog.noun import StrictModel
 from nandlab.kit import lock as locks
 from nandlab.kit.apt import Suite
-from nandlab.kit.kit import SHIPPED, image_set, lock_path, locked_in, take, tool_set
+from nandlab.kit.kit import (
+    SHIPPED_BOARDS,
+    fetch_sets,
+    lock_path,
+    make_image_set,
+    make_tool_set,
+    read_lock_with_shipped,
+)
 from nandlab.kit.lock import Files, Lock
-from nandlab.kit.packages import place
-from nandlab.kit.root import Root, root
-from nandlab.kit.wanted import LibrarySet, SourceSet, Wanted
+from nandlab.kit.packages import package_path
+from nandlab.kit.packagesets import LibrarySet, SourceSet, SuiteSet
+from nandlab.kit.root import Root, prepare_root
 
 FILE = "needs.toml"
 PathBelow = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./+-]*$")]
 
 
-class Source(Strict):
+class Source(StrictModel):
     """Files of a Debian source package."""
 
     package: PackageName = Field(description="the source package")
@@ -44,7 +51,7 @@ class Source(Strict):
     )
 
 
-class Needs(Strict):
+class Needs(StrictModel):
     """What a program is built from beside its folder."""
 
     packages: list[PackageName] = Field(
@@ -61,7 +68,7 @@ class Needs(Strict):
             raise ValueError("it names neither packages nor a source")
         return self
 
-    def wanted(self, suite: Suite) -> list[Wanted]:
+    def wanted(self, suite: Suite) -> list[SuiteSet]:
         """The sets of packages that it names."""
         libraries = [LibrarySet(suite, tuple(self.packages))] if self.packages else []
         return [*libraries, *([SourceSet(suite, self.source.package)] if self.source else [])]
@@ -79,7 +86,7 @@ class Material:
 
 
 @dataclass(frozen=True)
-class Brought:
+class FetchedPackages:
     """The packages that programs are built from beside a board's."""
 
     lock: Lock
@@ -87,75 +94,78 @@ class Brought:
     """How they differ from those that are locked, a line each; empty: they do not."""
 
 
-def read(folder: Path) -> Needs | None:
+def read_needs(folder: Path) -> Needs | None:
     """What a program's folder says that it needs; None: nothing. UsageError if it is wrong."""
     path = folder / FILE
-    return validate(read_toml(path), Needs, str(path)) if path.is_file() else None
+    return validate_data(read_toml(path), Needs, str(path)) if path.is_file() else None
 
 
-def bring(
+def fetch_needs(
     model: BoardModel, folder: Path, *, locked: bool = False, lock: Lock | None = None
-) -> Brought:
+) -> FetchedPackages:
     """Sees that the cache has the packages of a program's needs; locked, lock: as of kit.kit."""
-    needs = read(folder)
+    needs = read_needs(folder)
     if needs is None:
-        return Brought({})
-    sets = needs.wanted(_suite(model))
-    given = None if lock is not None else _lock_path(model, folder)
-    found, moved = take(model, sets, locked=locked, lock=lock, path=given)
-    return Brought(found, tuple(moved))
+        return FetchedPackages({})
+    sets = needs.wanted(_find_suite(model))
+    given = None if lock is not None else _find_lock_path(model, folder)
+    found, moved = fetch_sets(model, sets, locked=locked, lock=lock, path=given)
+    return FetchedPackages(found, tuple(moved))
 
 
-def placed(model: BoardModel) -> list[tuple[Wanted, Path]]:
+def list_needed_sets(model: BoardModel) -> list[tuple[SuiteSet, Path]]:
     """The sets that no board is made of, and their locks: the makers of read-only images, and what
     programs of ours and of the current folder's project need."""
     folders = [f.parent for top in (TARGET, Path()) for f in top.glob(f"programs/*/{FILE}")]
-    suite = _suite(model)
+    suite = _find_suite(model)
     found = {
-        each.name: (each, _lock_path(model, folder))
+        each.name: (each, _find_lock_path(model, folder))
         for folder in folders
-        if (needs := read(folder)) is not None
+        if (needs := read_needs(folder)) is not None
         for each in needs.wanted(suite)
     }
-    images = image_set(model)
+    images = make_image_set(model)
     return [(images, lock_path(model)), *(found[name] for name in sorted(found))]
 
 
-def locked(model: BoardModel) -> list[tuple[Wanted, Files]]:
+def list_locked_sets(model: BoardModel) -> list[tuple[SuiteSet, Files]]:
     """Those of placed() that are locked, with their files."""
-    found = ((each, locked_in(path).get(each.name)) for each, path in placed(model))
+    found = (
+        (each, read_lock_with_shipped(path).get(each.name))
+        for each, path in list_needed_sets(model)
+    )
     return [(each, files) for each, files in found if files is not None]
 
 
-def material(folder: Path, model: BoardModel, lock: Lock) -> Material | None:
+def unpack_material(folder: Path, model: BoardModel, lock: Lock) -> Material | None:
     """What a program is built from, unpacked from packages in the cache; None: its folder alone."""
-    needs = read(folder)
+    needs = read_needs(folder)
     if needs is None:
         return None
     library, foreign = None, None
-    for each in needs.wanted(_suite(model)):
+    for each in needs.wanted(_find_suite(model)):
         if isinstance(each, LibrarySet):
-            library = root(lock[each.name])
+            library = prepare_root(lock[each.name])
         elif needs.source:
-            foreign = _unpacked(lock[each.name], tuple(needs.source.files), each.name)
+            foreign = _unpack_sources(lock[each.name], tuple(needs.source.files), each.name)
     return Material(library, tuple(needs.link), foreign)
 
 
-def _suite(model: BoardModel) -> Suite:
+def _find_suite(model: BoardModel) -> Suite:
     """The release of a board's compiler, and what the board runs."""
-    return Suite(tool_set(model).suite.release, model.arch)
+    return Suite(make_tool_set(model).suite.release, model.arch)
 
 
-def _lock_path(model: BoardModel, folder: Path) -> Path:
+def _find_lock_path(model: BoardModel, folder: Path) -> Path:
     """Where the packages of a program are locked: with the board's, but never among the shipped
     for a project's own program."""
     path = lock_path(model)
-    if path.parent != SHIPPED or folder.is_relative_to(TARGET):
+    if path.parent != SHIPPED_BOARDS or folder.is_relative_to(TARGET):
         return path
-    return folder.absolute().parents[1] / PROJECT / "boards" / locks.FILE
+    return folder.absolute().parents[1] / PROJECT_FOLDER / "boards" / locks.FILE
 
 
-def _unpacked(source: Files, wanted: tuple[str, ...], name: str) -> Path:
+def _unpack_sources(source: Files, wanted: tuple[str, ...], name: str) -> Path:
     """A folder with files of a source package's original archive."""
     archive = next((file for file in source if ".orig.tar." in file), None)
     if archive is None:
@@ -164,7 +174,7 @@ def _unpacked(source: Files, wanted: tuple[str, ...], name: str) -> Path:
     def make(work: Path) -> None:
         (work / "files").mkdir()
         lacking = set(wanted)
-        with tarfile.open(place(source[archive])) as tar:
+        with tarfile.open(package_path(source[archive])) as tar:
             for member in tar:
                 path = str(PurePosixPath(*PurePosixPath(member.name).parts[1:]))
                 content = tar.extractfile(member) if path in lacking else None
@@ -175,4 +185,4 @@ def _unpacked(source: Files, wanted: tuple[str, ...], name: str) -> Path:
             raise UsageError(f"{archive} has no {min(lacking)}")
 
     inputs = {"archive": source[archive], "files": list(wanted), "form": 1}
-    return entry("foreign", inputs, make) / "files"
+    return make_entry("foreign", inputs, make) / "files"

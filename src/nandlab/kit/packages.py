@@ -14,54 +14,54 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-from nandlab.base.cache import held
-from nandlab.base.digest import file_digest, stream_digest
+from nandlab.base.cache import hold_lock
+from nandlab.base.digest import digest_file, digest_stream
 from nandlab.base.errors import UsageError
-from nandlab.base.files import writing_whole
+from nandlab.base.files import open_whole_file
 from nandlab.base.gate import open_regular
-from nandlab.base.paths import cache_dir
-from nandlab.base.printer import note
+from nandlab.base.paths import find_cache_folder
+from nandlab.base.printer import print_note
 from nandlab.kit import boardfile
-from nandlab.kit.apt import Apt, NotToBeHad
+from nandlab.kit.apt import Apt, PackagesUnavailable
 from nandlab.kit.boardfile import FOLDER
 from nandlab.kit.lock import Files
-from nandlab.kit.wanted import Wanted
+from nandlab.kit.packagesets import SuiteSet
 
-FETCHING = ".fetching-"
+FETCH_PREFIX = ".fetching-"
 """How the folders begin that apt fetches to."""
-VARIABLE = "NANDLAB_PACKAGES"
+PACKAGES_VARIABLE = "NANDLAB_PACKAGES"
 """The environment variable that names folders of package files, and board files, as PATH does."""
 
 
-def place(sha256: str) -> Path:
+def package_path(sha256: str) -> Path:
     """Where the cache has a file, or would have it."""
-    return _folder() / sha256
+    return _archive_folder() / sha256
 
 
-def _folder() -> Path:
-    return cache_dir() / "archive"
+def _archive_folder() -> Path:
+    return find_cache_folder() / "archive"
 
 
-def missing(files: Files) -> list[str]:
+def list_missing_packages(files: Files) -> list[str]:
     """The names of those files that the cache does not have whole; damaged ones are removed."""
-    return [name for name, sha256 in files.items() if not has(sha256)]
+    return [name for name, sha256 in files.items() if not has_package(sha256)]
 
 
-def has(sha256: str) -> bool:
+def has_package(sha256: str) -> bool:
     """Whether the cache has a file; one that is damaged is removed, to be had anew."""
-    path = place(sha256)
+    path = package_path(sha256)
     if not path.exists():
         return False
-    if file_digest(path) == sha256:
+    if digest_file(path) == sha256:
         return True
     path.unlink(missing_ok=True)
     return False
 
 
-def keep(content: IO[bytes], sha256: str, whence: str) -> None:
+def add_package(content: IO[bytes], sha256: str, whence: str) -> None:
     """Adds a file to the cache; UsageError if its content is another than its SHA-256 says."""
-    _folder().mkdir(parents=True, exist_ok=True)
-    with writing_whole(place(sha256)) as out:
+    _archive_folder().mkdir(parents=True, exist_ok=True)
+    with open_whole_file(package_path(sha256)) as out:
         found = hashlib.sha256()
         while block := content.read(1 << 20):
             found.update(block)
@@ -73,78 +73,78 @@ def keep(content: IO[bytes], sha256: str, whence: str) -> None:
             )
 
 
-def bring(wanted: Wanted, files: Files) -> None:
+def fetch_packages(wanted: SuiteSet, files: Files) -> None:
     """Brings into the cache what it lacks of a set; NotToBeHad names what is nowhere."""
-    for where in named():
-        _from_named(where, files)
-    with held(_apt_lock()):
-        if lacking := missing(files):
-            for left in _folder().glob(f"{FETCHING}*"):  # by a run that was killed
+    for where in list_user_sources():
+        _take_from_source(where, files)
+    with hold_lock(_apt_lock_path()):
+        if lacking := list_missing_packages(files):
+            for left in _archive_folder().glob(f"{FETCH_PREFIX}*"):  # by a run that was killed
                 shutil.rmtree(left, ignore_errors=True)
-            note(f"fetching {wanted.name}")
-            with tempfile.TemporaryDirectory(dir=_folder(), prefix=FETCHING) as scratch:
+            print_note(f"fetching {wanted.name}")
+            with tempfile.TemporaryDirectory(dir=_archive_folder(), prefix=FETCH_PREFIX) as scratch:
                 _download(wanted, files, lacking, Path(scratch))
                 for name in lacking:
                     with (Path(scratch) / name).open("rb") as f:
-                        keep(f, files[name], name)
+                        add_package(f, files[name], name)
 
 
-def newest(wanted: Wanted) -> Files:
+def resolve_newest_packages(wanted: SuiteSet) -> Files:
     """The files of the mirror's newest packages for a set; nothing of them is fetched."""
-    with held(_apt_lock()):
+    with hold_lock(_apt_lock_path()):
         apt = Apt(wanted.suite, wanted.kind)
         apt.update()
         return wanted.resolve(apt)
 
 
-def _apt_lock() -> Path:
+def _apt_lock_path() -> Path:
     """Held while apt runs: it does not wait for another apt, and fails."""
-    _folder().mkdir(parents=True, exist_ok=True)
-    return cache_dir() / "apt.lock"
+    _archive_folder().mkdir(parents=True, exist_ok=True)
+    return find_cache_folder() / "apt.lock"
 
 
-def _download(wanted: Wanted, files: Files, lacking: list[str], folder: Path) -> None:
+def _download(wanted: SuiteSet, files: Files, lacking: list[str], folder: Path) -> None:
     apt = Apt(wanted.suite, wanted.kind)
     apt.update()
     try:
         wanted.download(apt, files, lacking, folder)
-    except NotToBeHad as e:
-        raise NotToBeHad(f"{wanted.name}: {e}") from None
+    except PackagesUnavailable as e:
+        raise PackagesUnavailable(f"{wanted.name}: {e}") from None
     for name in lacking:
         if not (folder / name).exists():
-            raise NotToBeHad(f"{wanted.name}: the mirror did not give {name}")
+            raise PackagesUnavailable(f"{wanted.name}: the mirror did not give {name}")
 
 
-def named() -> list[Path]:
+def list_user_sources() -> list[Path]:
     """The folders and board files that the user names; UsageError if one is not there."""
-    given = [Path(p) for p in os.environ.get(VARIABLE, "").split(os.pathsep) if p]
+    given = [Path(p) for p in os.environ.get(PACKAGES_VARIABLE, "").split(os.pathsep) if p]
     for path in given:
         if not path.exists():
-            raise UsageError(f"{VARIABLE}: {path}: no such folder or board file")
+            raise UsageError(f"{PACKAGES_VARIABLE}: {path}: no such folder or board file")
     return given
 
 
-def _from_named(where: Path, files: Files) -> None:
+def _take_from_source(where: Path, files: Files) -> None:
     """Takes what is missing from a folder, by name, or from a board file, by content."""
-    lacking = missing(files)
+    lacking = list_missing_packages(files)
     if not lacking:
         return
     if where.is_dir():
         for path in sorted(p for p in where.rglob("*") if p.name in lacking and p.is_file()):
             with open_regular(path) as f:
-                keep(f, files[path.name], str(path))
+                add_package(f, files[path.name], str(path))
     else:
-        take_in(where, {files[name] for name in lacking})
+        import_board_packages(where, {files[name] for name in lacking})
 
 
-def take_in(path: Path, only: set[str] | None = None) -> boardfile.Head:
+def import_board_packages(path: Path, only: set[str] | None = None) -> boardfile.BoardHead:
     """Adds a board file's packages to the cache, all that it names or some; tells its head.
 
     UsageError if it is damaged or lacks one that its lock names; the cache then has none of it.
     """
-    with boardfile.opened(path) as reader:
+    with boardfile.open_board_file(path) as reader:
         named = reader.head.contents()
-        todo = {s for s in (named if only is None else named & only) if not has(s)}
+        todo = {s for s in (named if only is None else named & only) if not has_package(s)}
         seen: set[str] = set()
         added = []
         try:
@@ -153,15 +153,15 @@ def take_in(path: Path, only: set[str] | None = None) -> boardfile.Head:
                 if sha256 not in named or sha256 in seen:
                     raise UsageError(f"{whence}: its lock does not name this, or it is there twice")
                 if sha256 in todo:
-                    keep(content, sha256, whence)
+                    add_package(content, sha256, whence)
                     added.append(sha256)
-                elif only is None and stream_digest(content) != sha256:
+                elif only is None and digest_stream(content) != sha256:
                     raise UsageError(f"{whence}: damaged: its SHA-256 is another")
                 seen.add(sha256)
             if absent := (named if only is None else todo) - seen:
                 raise UsageError(f"{path}: it ends too early: {len(absent)} packages are not in it")
         except BaseException:
             for sha256 in added:
-                place(sha256).unlink(missing_ok=True)
+                package_path(sha256).unlink(missing_ok=True)
             raise
         return reader.head

@@ -17,16 +17,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from nandlab.base.cache import check, entry, exists
+from nandlab.base.cache import has_entry, make_entry, verify_entry_files
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.printer import note
-from nandlab.base.scratch import scratch
+from nandlab.base.printer import print_note
+from nandlab.base.scratch import make_scratch_folder
 from nandlab.kit import deb, enter, packages
 from nandlab.kit.lock import Files
 
 FORM = 3
 """Part of a root's key: raise it when the same packages are unpacked in another way."""
-FULL = os.strerror(errno.ENOSPC)
+DISK_FULL = os.strerror(errno.ENOSPC)
 HOST = Path("/")
 LINKS = {
     **{name: f"usr/{name}" for name in ("bin", "sbin", "lib", "lib64")},
@@ -34,7 +34,7 @@ LINKS = {
     "usr/bin/awk": "mawk",
 }
 """What a root has besides its packages; a link to what no package has is left out."""
-WAYS = (
+ENTRY_REMEDY = (
     "nandlab runs the board in a root of its own, and this machine lets it make none: run it as "
     "root; or allow user namespaces (sysctl user.max_user_namespaces above 0, "
     "kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0)"
@@ -69,11 +69,11 @@ class Root:
         Who reads files, has them seen by a build, or runs command() asks before. None: all files.
         """
         inside = None if files is None else [str(f.relative_to(self.folder)) for f in files]
-        check(self.folder, inside)
+        verify_entry_files(self.folder, inside)
 
     def command(self, argv: Sequence[str], see: Mapping[str, Path]) -> list[str]:
         """A command line that runs ``argv`` in the root; see: the host's folders, by where."""
-        return _entering(self.path, self.folder / "stage", see, argv)
+        return _make_entry_command(self.path, self.folder / "stage", see, argv)
 
     def run(
         self, argv: Sequence[str], see: Mapping[str, Path] | None = None
@@ -88,15 +88,17 @@ class Root:
     def checked(self, argv: Sequence[str], see: Mapping[str, Path] | None = None) -> str:
         """What the command prints; NandlabError with what it complains of if it fails."""
         done = self.run(argv, see)
-        if FULL in done.stdout + done.stderr:
-            raise OSError(errno.ENOSPC, FULL, f"{argv[0]}, in a root")
+        if DISK_FULL in done.stdout + done.stderr:
+            raise OSError(errno.ENOSPC, DISK_FULL, f"{argv[0]}, in a root")
         if done.returncode:
             lines = f"{done.stdout}{done.stderr}".expandtabs().rstrip().split("\n")
             raise NandlabError(f"{' '.join(argv)} failed:", *filter(None, lines))
         return done.stdout
 
 
-def _entering(path: Path, stage: Path, see: Mapping[str, Path], argv: Sequence[str]) -> list[str]:
+def _make_entry_command(
+    path: Path, stage: Path, see: Mapping[str, Path], argv: Sequence[str]
+) -> list[str]:
     """The command line that enters a root; see enter.py."""
     folders = [word for to, source in see.items() for word in (to, str(source))]
     return [
@@ -111,30 +113,36 @@ def _entering(path: Path, stage: Path, see: Mapping[str, Path], argv: Sequence[s
     ]
 
 
-def root(files: Files) -> Root:
+def prepare_root(files: Files) -> Root:
     """The root of a set, unpacked from the cache's package files, or found there unpacked."""
-    return Root(entry("roots", _inputs(files), lambda work: _unpack(files, work), lazy=True))
+    return Root(
+        make_entry(
+            "roots", _list_inputs(files), lambda work: _unpack_packages(files, work), lazy=True
+        )
+    )
 
 
-def root_here(files: Files) -> Root | None:
+def find_unpacked_root(files: Files) -> Root | None:
     """The root of a set if it is unpacked already."""
-    return root(files) if exists("roots", _inputs(files)) else None
+    return prepare_root(files) if has_entry("roots", _list_inputs(files)) else None
 
 
-def _inputs(files: Files) -> dict[str, object]:
+def _list_inputs(files: Files) -> dict[str, object]:
     return {"files": dict(files), "form": FORM}
 
 
-def _unpack(files: Files, work: Path) -> None:
-    if damaged := packages.missing(files):
+def _unpack_packages(files: Files, work: Path) -> None:
+    if damaged := packages.list_missing_packages(files):
         raise UsageError(f"{damaged[0]}: it was damaged in the cache and is removed: run again")
-    note(f"unpacking {len(files)} packages")
+    print_note(f"unpacking {len(files)} packages")
     top = work / "root"
     for folder in ("usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "tmp"):
         (top / folder).mkdir(parents=True)
     # lzma and writing leave Python's lock; packages have no file in common
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for _ in pool.map(lambda sha256: deb.unpack(packages.place(sha256), top), files.values()):
+        for _ in pool.map(
+            lambda sha256: deb.unpack_package(packages.package_path(sha256), top), files.values()
+        ):
             pass
     for name, to in LINKS.items():
         link = top / name
@@ -144,18 +152,18 @@ def _unpack(files: Files, work: Path) -> None:
 
 
 @cache
-def hindrance(path: Path = HOST) -> str | None:
+def find_entry_hindrance(path: Path = HOST) -> str | None:
     """Why no root can be entered on this machine, in the system's words; None: it can.
 
     path: the root to try it with; it must have ``true``.
     """
-    with scratch() as stage:
-        words = _entering(path, stage, {}, ["true"])
+    with make_scratch_folder() as stage:
+        words = _make_entry_command(path, stage, {}, ["true"])
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     return None if done.returncode == 0 else done.stderr.strip()
 
 
 def require_entry(tools: Root) -> None:
     """UsageError with what to do if this machine lets nobody enter a root."""
-    if why := hindrance(tools.path):
-        raise UsageError(f"{WAYS} ({why})")
+    if why := find_entry_hindrance(tools.path):
+        raise UsageError(f"{ENTRY_REMEDY} ({why})")

@@ -16,18 +16,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nandlab.base.cache import entry
-from nandlab.base.digest import digest
+from nandlab.base.cache import make_entry
+from nandlab.base.digest import digest_value
 from nandlab.base.errors import UsageError
-from nandlab.base.printer import note
-from nandlab.catalog.files import load, place
-from nandlab.catalog.noun import identity
-from nandlab.catalog.tree import Holds, TreeModel
+from nandlab.base.printer import print_note
+from nandlab.catalog.files import find_noun_file, load_noun
+from nandlab.catalog.noun import dump_identity
+from nandlab.catalog.tree import TreeContents, TreeModel
 from nandlab.kit import deb, kit, packages
 from nandlab.kit import lock as locks
-from nandlab.kit.apt import NotToBeHad, Suite
+from nandlab.kit.apt import PackagesUnavailable, Suite
 from nandlab.kit.lock import Files, Lock
-from nandlab.kit.wanted import TreeSet
+from nandlab.kit.packagesets import TreeSet
 
 KIND = "trees"
 """The catalog's folder of trees."""
@@ -41,24 +41,24 @@ HEAD = """\
 """
 
 
-def tree_set(model: TreeModel) -> TreeSet:
+def make_tree_set(model: TreeModel) -> TreeSet:
     suite = Suite(model.release, model.arch)
     return TreeSet(suite, tuple(model.packages), model.name)
 
 
-def lock_path(name: str) -> Path:
+def find_tree_lock_path(name: str) -> Path:
     """The lock beside a tree's file."""
-    return place(KIND, name).parent / FILE
+    return find_noun_file(KIND, name).parent / FILE
 
 
-def locked(model: TreeModel, lock: Lock | None = None) -> Files:
+def read_tree_lock(model: TreeModel, lock: Lock | None = None) -> Files:
     """A tree's packages; UsageError if they are not locked, or others than it names.
 
     lock: take them from here; None: from the lock beside the tree's file.
     """
-    path = lock_path(model.name)
+    path = find_tree_lock_path(model.name)
     renew = f"`bench/rootfs {model.name} --update` locks its newest packages"
-    files = (locks.read(path) if lock is None else lock).get(tree_set(model).name)
+    files = (locks.read_lock(path) if lock is None else lock).get(make_tree_set(model).name)
     where = str(path) if lock is None else "the run's packages"
     if files is None:
         raise UsageError(f"tree {model.name}: {where} has no set of it: {renew}")
@@ -70,48 +70,51 @@ def locked(model: TreeModel, lock: Lock | None = None) -> Files:
     return files
 
 
-def key(model: TreeModel, files: Files) -> str:
+def digest_tree_inputs(model: TreeModel, files: Files) -> str:
     """A digest of all that decides a tree's bytes."""
-    return digest([_recipe(model), dict(files), FORM])
+    return digest_value([_make_recipe(model), dict(files), FORM])
 
 
-def _recipe(model: TreeModel) -> dict[str, Any]:
+def _make_recipe(model: TreeModel) -> dict[str, Any]:
     """What of a tree's file decides its bytes."""
-    return identity(model, "summary", "holds")
+    return dump_identity(model, "summary", "holds")
 
 
-def brought(model: TreeModel, files: Files, *, strictly: bool) -> tuple[Files, list[str]]:
+def fetch_tree(model: TreeModel, files: Files, *, strictly: bool) -> tuple[Files, list[str]]:
     """Sees that the cache has a tree's packages; these, and how they differ from the locked.
 
     strictly: UsageError if the locked ones are not to be had; else the newest are taken then.
     """
-    taken, moved = kit.brought(tree_set(model), files, strictly)
+    taken, moved = kit.fetch_set(make_tree_set(model), files, strictly)
     if moved:
-        note(f"not the locked tree: {'; '.join(moved)}")
+        print_note(f"not the locked tree: {'; '.join(moved)}")
     return taken, moved
 
 
-def unpacked(model: TreeModel, files: Files, *, as_told: bool = True) -> Path:
+def prepare_tree(model: TreeModel, files: Files, *, as_told: bool = True) -> Path:
     """The folder of a tree, unpacked from packages in the cache, or found there unpacked.
 
     as_told: UsageError if it has not what its file says that it holds.
     """
-    inputs = {"tree": _recipe(model), "files": dict(files), "form": FORM}
-    top = entry("trees", inputs, lambda work: unpack(model, files, work / "tree")) / "tree"
-    found = holds(top)
+    inputs = {"tree": _make_recipe(model), "files": dict(files), "form": FORM}
+    top = (
+        make_entry("trees", inputs, lambda work: unpack_tree(model, files, work / "tree")) / "tree"
+    )
+    found = count_tree(top)
     if as_told and model.holds is not None and found != model.holds:
         raise UsageError(
-            f"tree {model.name} has {in_words(found)}, and its file says {in_words(model.holds)}: "
+            f"tree {model.name} has {format_holds(found)}, and its file says "
+            f"{format_holds(model.holds)}: "
             "mend [holds]"
         )
     return top
 
 
-def in_words(found: Holds) -> str:
+def format_holds(found: TreeContents) -> str:
     return f"{found.folders} folders, {found.files} files, {found.links} links, {found.bytes} bytes"
 
 
-def holds(top: Path) -> Holds:
+def count_tree(top: Path) -> TreeContents:
     """What an unpacked tree has."""
     folders, links = 0, 0
     sizes: dict[int, int] = {}
@@ -124,32 +127,32 @@ def holds(top: Path) -> Holds:
             if path.is_file() and not path.is_symlink():
                 found = path.stat()
                 sizes[found.st_ino] = found.st_size
-    return Holds(folders=folders, files=len(sizes), links=links, bytes=sum(sizes.values()))
+    return TreeContents(folders=folders, files=len(sizes), links=links, bytes=sum(sizes.values()))
 
 
-def update(name: str) -> list[str]:
+def update_tree_lock(name: str) -> list[str]:
     """Locks the newest packages for a tree; what changed. UsageError if there is no mirror."""
-    model = load(KIND, name, TreeModel)
-    each, path = tree_set(model), lock_path(name)
+    model = load_noun(KIND, name, TreeModel)
+    each, path = make_tree_set(model), find_tree_lock_path(name)
     try:
-        newest = packages.newest(each)
-    except NotToBeHad as e:
+        newest = packages.resolve_newest_packages(each)
+    except PackagesUnavailable as e:
         raise UsageError(f"{each.name}: {e}") from None
-    old = locks.read(path)
-    locks.write(path, {**old, each.name: newest}, HEAD)
-    return locks.changes(old.get(each.name, {}), newest)
+    old = locks.read_lock(path)
+    locks.write_lock(path, {**old, each.name: newest}, HEAD)
+    return locks.list_lock_changes(old.get(each.name, {}), newest)
 
 
-def unpack(model: TreeModel, files: Files, to: Path) -> None:
+def unpack_tree(model: TreeModel, files: Files, to: Path) -> None:
     """Unpacks packages of the cache into a new folder."""
-    if damaged := packages.missing(files):
+    if damaged := packages.list_missing_packages(files):
         raise UsageError(f"{damaged[0]}: it was damaged in the cache and is removed: run again")
-    note(f"unpacking {len(files)} packages of {model.name}")
-    _Unpacking(model, to).run(files)
+    print_note(f"unpacking {len(files)} packages of {model.name}")
+    _TreeUnpacker(model, to).run(files)
 
 
 @dataclass
-class _Unpacking:
+class _TreeUnpacker:
     """A tree that is being unpacked."""
 
     model: TreeModel
@@ -163,7 +166,7 @@ class _Unpacking:
     def run(self, files: Files) -> None:
         self.to.mkdir()
         for file, sha256 in sorted(files.items()):
-            with deb.opened(packages.place(sha256), file) as tar:
+            with deb.open_package(packages.package_path(sha256), file) as tar:
                 for member in tar:
                     self._take(tar, member, file)
         self._add()
@@ -175,8 +178,8 @@ class _Unpacking:
         os.utime(self.to, (self.latest, self.latest))
 
     def _take(self, tar: tarfile.TarFile, member: tarfile.TarInfo, file: str) -> None:
-        name = deb.inside(member.name, merged=self.model.merged_usr)
-        merges = member.issym() and name.removeprefix("usr/") in deb.TOPS  # as _add does
+        name = deb.map_package_path(member.name, merged=self.model.merged_usr)
+        merges = member.issym() and name.removeprefix("usr/") in deb.TOP_FOLDERS  # as _add does
         if name in ("", ".") or merges or not self.model.has(name):
             return
         mtime = int(member.mtime)
@@ -191,7 +194,7 @@ class _Unpacking:
         elif member.issym():
             self._link(target, member.linkname, mtime)
         elif member.islnk():
-            first = self.to / deb.inside(member.linkname, merged=self.model.merged_usr)
+            first = self.to / deb.map_package_path(member.linkname, merged=self.model.merged_usr)
             if not first.exists():
                 raise UsageError(f"{file}: {name} is a hard link to what is left out")
             target.unlink(missing_ok=True)
@@ -199,7 +202,7 @@ class _Unpacking:
         elif member.isreg():
             target.unlink(missing_ok=True)
             with target.open("wb") as out:
-                out.writelines(deb.blocks(tar, member))
+                out.writelines(deb.read_blocks(tar, member))
             target.chmod(member.mode & 0o7777)
             os.utime(target, (mtime, mtime))
 
@@ -223,7 +226,7 @@ class _Unpacking:
         """Adds what Debian's scripts would, and gives every folder a mode and a time."""
         links = dict(self.model.links)
         if self.model.merged_usr:
-            links |= {n: f"usr/{n}" for n in deb.TOPS if (self.to / "usr" / n).is_dir()}
+            links |= {n: f"usr/{n}" for n in deb.TOP_FOLDERS if (self.to / "usr" / n).is_dir()}
         for name, to in sorted(links.items()):
             self._link(self._free(name), to, self.latest)
         for name, source in sorted(self.model.copies.items()):
@@ -248,7 +251,7 @@ class _Unpacking:
         return path
 
 
-def each_locked(models: Mapping[str, TreeModel]) -> Iterator[tuple[str, Files]]:
+def list_tree_locks(models: Mapping[str, TreeModel]) -> Iterator[tuple[str, Files]]:
     """The sets of trees, by name."""
     for model in models.values():
-        yield tree_set(model).name, locked(model)
+        yield make_tree_set(model).name, read_tree_lock(model)

@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 from nandlab.board.job import JobRecord, Step
-from nandlab.measure.instrument import Instrument, Moment, numbers
+from nandlab.measure.instrument import Instrument, Moment, parse_numbers
 from nandlab.plan.trialspec import TrialSpec
 
 
-def _steps(spec: TrialSpec) -> dict[Moment, Step]:
+def _make_steps(spec: TrialSpec) -> dict[Moment, Step]:
     return {"worked": Step("counters", spec.commands(spec.filesystem.counters or ""))}
 
 
-def _read(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
-    return {**numbers(record, "counters")}
+def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
+    return {**parse_numbers(record, "counters")}
 
 
-COUNTERS = Instrument("counters", lambda spec: bool(spec.filesystem.counters), _steps, _read)
+COUNTERS = Instrument(
+    "counters", lambda spec: bool(spec.filesystem.counters), _make_steps, _collect_figures
+)

@@ -11,43 +11,48 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from nandlab.board.job import JobRecord, Step, StepRecord
-from nandlab.chip import simulated
-from nandlab.measure.instrument import Instrument, Moment, numbers
+from nandlab.chip import simnand
+from nandlab.measure.instrument import Instrument, Moment, parse_numbers
 from nandlab.plan.trialspec import TrialSpec
 
-BEGIN, END = "cpu-begin", "cpu-end"
-IDLE = "idle_us"
-READ = (
+BEGIN_STEP, END_STEP = "cpu-begin", "cpu-end"
+IDLE_WORD = "idle_us"
+READ_COMMAND = (
     "for f in /sys/devices/system/cpu/cpu0/cpuidle/state*/time; do "
     "read t < $f && s=$((${s:-0} + t)); done; "
-    f'[ -z "$s" ] || echo {IDLE} $s'
+    f'[ -z "$s" ] || echo {IDLE_WORD} $s'
 )
 """Prints the time in all idle states; nothing where the kernel does not tell."""
 NS_PER_US = 1000
 
 
-def _steps(spec: TrialSpec) -> dict[Moment, Step]:
-    return {"ready": Step(BEGIN, READ, beside=True), "worked": Step(END, READ, beside=True)}
+def _make_steps(spec: TrialSpec) -> dict[Moment, Step]:
+    return {
+        "ready": Step(BEGIN_STEP, READ_COMMAND, beside=True),
+        "worked": Step(END_STEP, READ_COMMAND, beside=True),
+    }
 
 
-def _read(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
+def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
     """``span_ns`` from one reading to the other, ``idle_ns`` of it, and what the chip did then."""
-    begin, end = record.get(BEGIN), record.get(END)
+    begin, end = record.get(BEGIN_STEP), record.get(END_STEP)
     if begin is None or end is None:
         return {}
     found: dict[str, int | float] = {"span_ns": end.start_ns - begin.end_ns}
-    had, has = (numbers(record, step).get(IDLE) for step in (BEGIN, END))
+    had, has = (parse_numbers(record, step).get(IDLE_WORD) for step in (BEGIN_STEP, END_STEP))
     if had is not None and has is not None:
         found["idle_ns"] = (has - had) * NS_PER_US
-    return found | _chip(record.steps[record.steps.index(begin) : record.steps.index(end) + 1])
+    return found | _count_chip_operations(
+        record.steps[record.steps.index(begin) : record.steps.index(end) + 1]
+    )
 
 
-def _chip(steps: Sequence[StepRecord]) -> dict[str, int]:
+def _count_chip_operations(steps: Sequence[StepRecord]) -> dict[str, int]:
     """What the chip counted from the first to the last; one that was loaded anew tells nothing."""
-    went = [simulated.usage_between(a.counts, b.counts) for a, b in pairwise(steps)]
-    counted = simulated.between(steps[0].counts, steps[-1].counts)
-    usage = simulated.usage_between(steps[0].counts, steps[-1].counts)
+    went = [simnand.measure_usage_between(a.counts, b.counts) for a, b in pairwise(steps)]
+    counted = simnand.count_between(steps[0].counts, steps[-1].counts)
+    usage = simnand.measure_usage_between(steps[0].counts, steps[-1].counts)
     return {**counted, **usage} if counted and usage and None not in went else {}
 
 
-CPU = Instrument("cpu", lambda spec: "cpu" in spec.measure, _steps, _read)
+CPU = Instrument("cpu", lambda spec: "cpu" in spec.measure, _make_steps, _collect_figures)

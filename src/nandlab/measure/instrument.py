@@ -13,23 +13,23 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nandlab.base.errors import NandlabError
-from nandlab.board.job import JobRecord, Step, printable
+from nandlab.board.job import JobRecord, Step, escape_output
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.measures import Doubt, Phase, Series
+from nandlab.results.recordparts import Doubt, Phase, Series
 
 Moment = Literal["loaded", "formatted", "mounted", "ready", "worked", "unmounted", "over"]
 """The chip is loaded; the file system is made; it is mounted and at rest; the flash is filled and
 the workload begins (of a list: its first mount is over); the workload has ended; the file system is
 unmounted; all else is over, and what is brought back was read."""
-NUMBER = re.compile(r"[0-9]{1,18}")
+NUMBER_PATTERN = re.compile(r"[0-9]{1,18}")
 """A number that a step printed: no longer than fits a result."""
 
 
-class Unreadable(NandlabError):
+class UnreadableOutput(NandlabError):
     """A step did not print what it should; the message says where, and why."""
 
 
-class NotKnown(NandlabError):
+class FiguresUnknown(NandlabError):
     """An instrument has no figures of this trial; all others stand, and a doubt says why."""
 
     def __init__(self, doubt: Doubt) -> None:
@@ -69,15 +69,17 @@ class Instrument:
     """Its step after a step of this name in a workload that is a list; None: none."""
 
 
-def numbers(record: JobRecord, step: str) -> dict[str, int]:
+def parse_numbers(record: JobRecord, step: str) -> dict[str, int]:
     """A step's lines ``name value``; all other lines are left out."""
-    rows = (line.split() for line in printable(record[step].stdout).splitlines())
-    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and NUMBER.fullmatch(row[1])}
+    rows = (line.split() for line in escape_output(record[step].stdout).splitlines())
+    return {
+        row[0]: int(row[1]) for row in rows if len(row) == 2 and NUMBER_PATTERN.fullmatch(row[1])
+    }
 
 
-def number(record: JobRecord, step: str, name: str) -> int:
+def parse_number(record: JobRecord, step: str, name: str) -> int:
     """One of a step's numbers; Unreadable if it printed none of this name."""
-    found = numbers(record, step)
+    found = parse_numbers(record, step)
     if name not in found:
-        raise Unreadable(f"step {step}: printed no {name}")
+        raise UnreadableOutput(f"step {step}: printed no {name}")
     return found[name]

@@ -8,34 +8,38 @@ measured by it: its mounts look at nothing, and stay the steps that they were.
 from __future__ import annotations
 
 from nandlab.board.job import JobRecord
-from nandlab.measure.instrument import Instrument, Unreadable, numbers
+from nandlab.measure.instrument import Instrument, UnreadableOutput, parse_numbers
 from nandlab.plan.trialspec import TrialSpec
 
 OPTION = "read_ahead"
 
 
-def _wanted(spec: TrialSpec) -> bool:
+def _applies_to(spec: TrialSpec) -> bool:
     option = spec.filesystem.options.get(OPTION)
     return option is not None and option.written(spec.options[OPTION])
 
 
-def _read(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
+def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
     number = spec.filesystem.options[OPTION].number
     assert number is not None, "only a trial with a number is measured"
     name = number.told_as(OPTION)
-    told = {s.step: numbers(record, s.step).get(name) for s in record.steps}
-    mounts = {step: n for step, n in told.items() if n is not None and step not in _ran(spec)}
+    told = {s.step: parse_numbers(record, s.step).get(name) for s in record.steps}
+    mounts = {
+        step: n
+        for step, n in told.items()
+        if n is not None and step not in _list_program_steps(spec)
+    }
     if not mounts:
-        raise Unreadable(f"no step printed {name}: nothing was mounted")
+        raise UnreadableOutput(f"no step printed {name}: nothing was mounted")
     if len(set(mounts.values())) > 1:
         each = ", ".join(f"{step} {n}" for step, n in mounts.items())
-        raise Unreadable(f"the mounts differ in {name}: {each}")
+        raise UnreadableOutput(f"the mounts differ in {name}: {each}")
     return {number.unit.lower(): next(iter(mounts.values()))}
 
 
-def _ran(spec: TrialSpec) -> set[str]:
+def _list_program_steps(spec: TrialSpec) -> set[str]:
     """The steps that ran the workload's own programs, which may print anything."""
     return {"workload", *(s.phase for s in spec.workload.steps if s.do == "run")}
 
 
-READ_AHEAD = Instrument(OPTION, _wanted, lambda spec: {}, _read)
+READ_AHEAD = Instrument(OPTION, _applies_to, lambda spec: {}, _collect_figures)

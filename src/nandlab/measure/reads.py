@@ -14,123 +14,129 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.scratch import scratch
+from nandlab.base.scratch import make_scratch_folder
 from nandlab.board.job import JobRecord, Step
-from nandlab.chip import image, simulated
+from nandlab.chip import image, simnand
 from nandlab.measure import tracing
-from nandlab.measure.instrument import Instrument, Moment, NotKnown
+from nandlab.measure.instrument import FiguresUnknown, Instrument, Moment
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.every import salvage
+from nandlab.onflash.decoders import salvage_layout
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.measures import Doubt
-from nandlab.traced.setup import FOLDER, room, start_lines
+from nandlab.results.recordparts import Doubt
+from nandlab.traced.setup import FOLDER, compute_records_file_bytes, make_start_lines
 
 if TYPE_CHECKING:
-    from nandlab.model.score import Times
+    from nandlab.model.score import CallTimes
 
 NAME = "reads"
-BEGIN, END = "reads-begin", "reads-end"
+BEGIN_STEP, END_STEP = "reads-begin", "reads-end"
 TRACERS = ("vfs", "flash")
 
 
-def _wanted(spec: TrialSpec) -> bool:
+def _applies_to(spec: TrialSpec) -> bool:
     return NAME in spec.measure
 
 
-def _after(spec: TrialSpec, name: str) -> Step | None:
+def _make_step_after(spec: TrialSpec, name: str) -> Step | None:
     first = next((s.phase for s in spec.workload.steps if s.do == "drop"), None)
     if spec.reads is None or name != first:
         return None
-    lines = start_lines(spec.filesystem, MOUNTPOINT, TRACERS, records=spec.reads.records)
-    return Step(BEGIN, "; ".join(lines), beside=True)
+    lines = make_start_lines(spec.filesystem, MOUNTPOINT, TRACERS, records=spec.reads.records)
+    return Step(BEGIN_STEP, "; ".join(lines), beside=True)
 
 
-def _steps(spec: TrialSpec) -> Mapping[Moment, Step]:
-    return {"worked": tracing.end(END)}
+def _make_steps(spec: TrialSpec) -> Mapping[Moment, Step]:
+    return {"worked": tracing.make_end_step(END_STEP)}
 
 
-def _room(spec: TrialSpec) -> int:
-    return room(spec.reads.records) + spec.image_bytes if spec.reads else 0
+def _count_room(spec: TrialSpec) -> int:
+    return compute_records_file_bytes(spec.reads.records) + spec.image_bytes if spec.reads else 0
 
 
-def _read(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
+def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
     """Of each step that read: how many calls, their flash pages, their time, ns, and how far the
     model is off, as a share of the time. NotKnown where the trace or the chip is not whole."""
-    times = _times(spec, record)
+    times = _time_calls(spec, record)
     steps = {
         name: [t for t in times if record[name].start_ns <= t.scored.row.start_ns < end]
-        for name, end in _traced_steps(spec, record)
+        for name, end in _list_traced_steps(spec, record)
     }
     known = {name: found for name, found in steps.items() if found}
     found: dict[str, int | float] = {"calls": len(times)}
     for name, each in known.items():
-        found |= {f"step.{name}.{key}": value for key, value in _figures(each, spec, record)}
+        found |= {f"step.{name}.{key}": value for key, value in _list_figures(each, spec, record)}
     assert spec.reads is not None
     for calibration, named in spec.reads.calibrate.items():
         if not set(named) <= set(known):
-            raise NotKnown(_lost(f"{calibration}: no call of {', '.join(named)} is known"))
-        overhead = statistics.fmean(_overhead(known[name]) for name in named)
+            raise FiguresUnknown(
+                _make_lost_doubt(f"{calibration}: no call of {', '.join(named)} is known")
+            )
+        overhead = statistics.fmean(_compute_overhead(known[name]) for name in named)
         found[f"overhead_ns.{calibration}"] = round(overhead)
         for name, each in known.items():
             told = [t.paper_ns(overhead) for t in each]
             found[f"step.{name}.{calibration}_mean_ns"] = round(statistics.fmean(told))
-            found[f"step.{name}.{calibration}_off"] = _off(told, each)
+            found[f"step.{name}.{calibration}_off"] = _compute_error(told, each)
     return found
 
 
-def _traced_steps(spec: TrialSpec, record: JobRecord) -> Iterator[tuple[str, int]]:
+def _list_traced_steps(spec: TrialSpec, record: JobRecord) -> Iterator[tuple[str, int]]:
     """Name and end of each of the list's steps that ran after the tracers began."""
     for step in spec.workload.steps:
         of = record.get(step.phase)
-        if of is not None and of.start_ns >= record[BEGIN].end_ns:
+        if of is not None and of.start_ns >= record[BEGIN_STEP].end_ns:
             yield step.phase, of.end_ns
 
 
-def _times(spec: TrialSpec, record: JobRecord) -> list[Times]:
+def _time_calls(spec: TrialSpec, record: JobRecord) -> list[CallTimes]:
     """The calls that read a page and are known."""
     from nandlab.model import score, walk
-    from nandlab.model.reads import Call
+    from nandlab.model.reads import ReadCall
     from nandlab.traced import records
 
     if record.cargo is None:
-        raise NotKnown(_lost("the records did not come back: no unmount ends the trial"))
+        raise FiguresUnknown(
+            _make_lost_doubt("the records did not come back: no unmount ends the trial")
+        )
     try:
-        chip, rest = image.decode_first(record.cargo)
-        recording = records.decode(rest, "the trial's trace")
+        chip, rest = image.decode_leading_image(record.cargo)
+        recording = records.decode_records(rest, "the trial's trace")
         partition = Partition(chip, spec.partition_blocks, spec.chip.ecc.strength)
-        layout, dropped = salvage(partition, spec.filesystem.name)
+        layout, dropped = salvage_layout(partition, spec.filesystem.name)
     except NandlabError as e:
-        raise NotKnown(_lost(str(e))) from None
+        raise FiguresUnknown(_make_lost_doubt(str(e))) from None
     if recording.lost:
         text = f"{recording.lost} records were overwritten: raise records of reads"
-        raise NotKnown(_lost(text))
-    with scratch() as folder:
+        raise FiguresUnknown(_make_lost_doubt(text))
+    with make_scratch_folder() as folder:
         events = folder / "events.parquet"
-        tracing.table(recording, tracing.names(record, END), spec.filesystem, events)
-        told = tracing.board(spec, record, END)
+        tracing.write_event_table(
+            recording, tracing.parse_names(record, END_STEP), spec.filesystem, events
+        )
+        told = tracing.describe_board(spec, record, END_STEP)
         fs = spec.filesystem.name
         shape = "reads", fs, spec.chip, told, events, layout, dropped
-        drops = _drops(spec, record)
-        of = walk.Traced(*shape, at_end=True, options=spec.options, drops=drops)
+        drops = _list_drops(spec, record)
+        of = walk.ChipTrace(*shape, at_end=True, options=spec.options, drops=drops)
         try:
-            found = [one for one in walk.calls(of) if isinstance(one.call, Call)]
-            return score.times_of(of, found)
+            found = [one for one in walk.score_calls(of) if isinstance(one.call, ReadCall)]
+            return score.time_calls(of, found)
         except UsageError as e:
-            raise NotKnown(_lost(str(e))) from None
+            raise FiguresUnknown(_make_lost_doubt(str(e))) from None
 
 
-def _drops(spec: TrialSpec, record: JobRecord) -> list[int]:
+def _list_drops(spec: TrialSpec, record: JobRecord) -> list[int]:
     """When each of the list's steps that drop caches had ended, ns."""
     dropping = (record.get(step.phase) for step in spec.workload.steps if step.do == "drop")
     return [step.end_ns for step in dropping if step is not None]
 
 
-def _figures(
-    of: Sequence[Times], spec: TrialSpec, record: JobRecord
+def _list_figures(
+    of: Sequence[CallTimes], spec: TrialSpec, record: JobRecord
 ) -> Iterator[tuple[str, int | float]]:
     from nandlab.model import times
-    from nandlab.model.score import errors
+    from nandlab.model.score import compute_errors
     from nandlab.traced import cost
 
     measured = [t.ns for t in of]
@@ -143,43 +149,43 @@ def _figures(
     yield "sd_ns", round(statistics.pstdev(measured))
     yield "least_ns", round(min(measured))
     yield "most_ns", round(max(measured))
-    yield "overhead_ns", round(_overhead(of))
-    kernel = cost.series(str(tracing.board(spec, record, END)["kernel"]))
+    yield "overhead_ns", round(_compute_overhead(of))
+    kernel = cost.find_kernel_series(str(tracing.describe_board(spec, record, END_STEP)["kernel"]))
     try:
-        by = times.instructions(spec.filesystem.name, kernel)
+        by = times.find_instructions(spec.filesystem.name, kernel)
         foretold = [t.foretold_ns(by) for t in of]
     except UsageError:  # a compressor or a kernel that was not measured: no figure
         return
-    for name, share in errors(foretold, of).items():
+    for name, share in compute_errors(foretold, of).items():
         yield f"{name}_off", abs(share)
 
 
-def _overhead(of: Sequence[Times]) -> float:
+def _compute_overhead(of: Sequence[CallTimes]) -> float:
     """The mean of what a call takes beside the chip, ns: the paper's overhead."""
     return statistics.fmean(t.ns - len(t.scored.told) * t.page_ns for t in of)
 
 
-def _off(told: Sequence[float], of: Sequence[Times]) -> float:
+def _compute_error(told: Sequence[float], of: Sequence[CallTimes]) -> float:
     """By which share the sum of the times is foretold wrong, either way."""
     return round(abs(sum(told) / sum(t.ns for t in of) - 1), 6)
 
 
-def _lost(text: str) -> Doubt:
+def _make_lost_doubt(text: str) -> Doubt:
     return Doubt(code="reads_lost", text=text)
 
 
-def _doubts(record: JobRecord) -> list[Doubt]:
+def _make_doubts(record: JobRecord) -> list[Doubt]:
     text = "the tracers ran while files were read; the times of reads are without theirs"
     return [Doubt(code="reads_measured", text=text)]
 
 
 READS = Instrument(
     NAME,
-    _wanted,
-    _steps,
-    _read,
-    _doubts,
-    brings=f"{{ cat {simulated.IMAGE} && cat {FOLDER}/records; }}",
-    room=_room,
-    after=_after,
+    _applies_to,
+    _make_steps,
+    _collect_figures,
+    _make_doubts,
+    brings=f"{{ cat {simnand.IMAGE_FILE} && cat {FOLDER}/records; }}",
+    room=_count_room,
+    after=_make_step_after,
 )

@@ -9,12 +9,12 @@ as JFFS2's check of all that is there, may delay the write or not: that is measu
 
 from __future__ import annotations
 
-from nandlab.board.job import JobRecord, Step, StepRecord, printable
-from nandlab.chip import simulated
-from nandlab.measure.instrument import Instrument, Moment, NotKnown
+from nandlab.board.job import JobRecord, Step, StepRecord, escape_output
+from nandlab.chip import simnand
+from nandlab.measure.instrument import FiguresUnknown, Instrument, Moment
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.measures import Doubt
+from nandlab.results.recordparts import Doubt
 
 NAME = "restart"
 STEP = "restart"
@@ -27,7 +27,7 @@ WRITE = (
 )
 
 
-def _wanted(spec: TrialSpec) -> bool:
+def _is_requested(spec: TrialSpec) -> bool:
     return NAME in spec.measure and not spec.filesystem.read_only
 
 
@@ -36,18 +36,18 @@ def _steps(spec: TrialSpec) -> dict[Moment, Step]:
     return {"over": Step(STEP, f"{mount} && {WRITE}", may_fail=True, beside=True)}
 
 
-def _read(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
+def _parse_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
     """``durable_ns`` from the mount's begin to the end of the sync, and what the chip did then."""
     step = record.get(STEP)
-    if step is None or DONE not in printable(step.stdout).split():
-        text = printable(step.stderr).strip() if step else "no unmount ends the trial"
-        raise NotKnown(Doubt(code="restart_failed", text=text or "no record was synced"))
+    if step is None or DONE not in escape_output(step.stdout).split():
+        text = escape_output(step.stderr).strip() if step else "no unmount ends the trial"
+        raise FiguresUnknown(Doubt(code="restart_failed", text=text or "no record was synced"))
     return {"durable_ns": step.ns, **_chip(record, step)}
 
 
 def _chip(record: JobRecord, step: StepRecord) -> dict[str, int]:
     before = record.steps[record.steps.index(step) - 1]
-    return simulated.between(before.counts, step.counts) or {}
+    return simnand.count_between(before.counts, step.counts) or {}
 
 
-RESTART = Instrument(NAME, _wanted, _steps, _read)
+RESTART = Instrument(NAME, _is_requested, _steps, _parse_figures)

@@ -13,36 +13,36 @@ import re
 from nandlab.base.errors import NandlabError
 from nandlab.board.job import JobRecord
 from nandlab.chip import image as chipimage
-from nandlab.measure.instrument import Instrument, NotKnown
+from nandlab.measure.instrument import FiguresUnknown, Instrument
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.every import DECODERS, decode
+from nandlab.onflash.decoders import DECODERS, decode_layout
 from nandlab.onflash.layout import Layout
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.measures import Doubt
+from nandlab.results.recordparts import Doubt
 
-NAME = "space"
+SPACE_NAME = "space"
 NO_LETTER = re.compile(r"[^a-z0-9]+")
 
 
-def _wanted(spec: TrialSpec) -> bool:
-    return NAME in spec.measure and spec.filesystem.name in DECODERS
+def _applies_to(spec: TrialSpec) -> bool:
+    return SPACE_NAME in spec.measure and spec.filesystem.name in DECODERS
 
 
-def _read(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
+def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
     """Bytes of each kind, of each part, and those of files that ``user`` stands for."""
     if record.cargo is None:
         text = "no chip came back: no unmount ends the trial"
-        raise NotKnown(Doubt(code="space_unread", text=text))
+        raise FiguresUnknown(Doubt(code="space_unread", text=text))
     ecc = spec.chip.ecc
     try:
-        image = chipimage.decode(record.cargo)
+        image = chipimage.decode_image(record.cargo)
         partition = Partition(image, spec.partition_blocks, ecc.strength, ecc.step)
-        return {**figures(decode(partition, spec.filesystem.name))}
+        return {**sum_figures(decode_layout(partition, spec.filesystem.name))}
     except NandlabError as e:
-        raise NotKnown(Doubt(code="space_unread", text=str(e))) from None
+        raise FiguresUnknown(Doubt(code="space_unread", text=str(e))) from None
 
 
-def figures(layout: Layout) -> dict[str, int]:
+def sum_figures(layout: Layout) -> dict[str, int]:
     """All bytes that a layout tells, by figure: ``user``, ``metadata``, ``metadata_names``, ..."""
     found = {"partition": layout.partition_bytes, "user_logical": layout.logical_bytes}
     for kind, total in layout.sums().items():
@@ -52,4 +52,4 @@ def figures(layout: Layout) -> dict[str, int]:
     return found
 
 
-SPACE = Instrument(NAME, _wanted, lambda spec: {}, _read, saves_chip=True)
+SPACE = Instrument(SPACE_NAME, _applies_to, lambda spec: {}, _collect_figures, saves_chip=True)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nandlab.board.job import JobRecord, Step, printable
+from nandlab.board.job import JobRecord, Step, escape_output
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.traced.setup import FOLDER
@@ -20,17 +20,17 @@ from nandlab.traced.setup import FOLDER
 if TYPE_CHECKING:
     from nandlab.traced.records import Names, Recording
 
-STATUS, NAMES = "--status--\n", "--names--\n"
+STATUS_MARK, NAMES = "--status--\n", "--names--\n"
 """What parts the output of the step that ends the tracers."""
 KERNEL = re.compile(r"kernel (\S+)")
 
 
-def end(name: str, before: str = "") -> Step:
+def make_end_step(name: str, before: str = "") -> Step:
     """The step that ends the tracers; before: a command of it that comes first."""
     lines = [
         *([before] if before else []),
         f"echo pause > {FOLDER}/control",
-        f"echo {STATUS.strip()}",
+        f"echo {STATUS_MARK.strip()}",
         "echo kernel $(uname -r)",
         f"cat {FOLDER}/status",
         f"echo stop > {FOLDER}/control",
@@ -40,21 +40,21 @@ def end(name: str, before: str = "") -> Step:
     return Step(name, " && ".join(lines), beside=True)
 
 
-def status(record: JobRecord, end: str) -> str:
+def parse_status(record: JobRecord, end: str) -> str:
     """What the tracers said of themselves in the step of this name."""
-    return printable(record[end].stdout).partition(STATUS)[2].partition(NAMES)[0]
+    return escape_output(record[end].stdout).partition(STATUS_MARK)[2].partition(NAMES)[0]
 
 
-def names(record: JobRecord, end: str) -> Names:
+def parse_names(record: JobRecord, end: str) -> Names:
     """The names that records have numbers for."""
     from nandlab.traced import records
 
-    return records.names(printable(record[end].stdout).partition(NAMES)[2])
+    return records.parse_names(escape_output(record[end].stdout).partition(NAMES)[2])
 
 
-def board(spec: TrialSpec, record: JobRecord, end: str) -> dict[str, Any]:
+def describe_board(spec: TrialSpec, record: JobRecord, end: str) -> dict[str, Any]:
     """The board as ``traced.cost`` asks for it."""
-    kernel = KERNEL.search(status(record, end))
+    kernel = KERNEL.search(parse_status(record, end))
     return {
         "kernel": kernel[1] if kernel else "?",
         "accel": "tcg",
@@ -62,15 +62,17 @@ def board(spec: TrialSpec, record: JobRecord, end: str) -> dict[str, Any]:
     }
 
 
-def table(recording: Recording, names: Names, filesystem: FilesystemModel, to: Path) -> None:
+def write_event_table(
+    recording: Recording, names: Names, filesystem: FilesystemModel, to: Path
+) -> None:
     """Writes the events, with parents and causes, as ``nandlab trace`` does."""
     import numpy as np
 
     from nandlab.traced import tables, tree
 
     symbols: Mapping[str, Sequence[str]] = filesystem.symbols  # type: ignore[assignment]
-    made = tree.of(recording, names, symbols)
+    made = tree.make_tree(recording, names, symbols)
     seq = recording.records["seq"]
     parent = np.where(made.parent == tree.NONE, 0, seq[made.parent])
     more = {"parent": parent, "cause": made.cause}
-    tables.write(recording, names, to, more=more, words={"cause": made.causes})
+    tables.write_tables(recording, names, to, more=more, words={"cause": made.causes})

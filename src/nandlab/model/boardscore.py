@@ -20,8 +20,8 @@ from nandlab.traced.boardtraces import (
     BoardTraces,
     FlashStart,
     FunctionCall,
-    Run,
     SystemCall,
+    TraceRun,
 )
 
 READ_PAGE = "jffs2_readpage"
@@ -33,23 +33,23 @@ TABLE_US = {"R": 182.66, "W": 413.55, "E": 532.88}
 PAPER_OVERHEAD_US = 45.06
 """Its table 2: what a call takes beside its flash pages, in us."""
 PAGES_OF_A_BLOCK = 64
-ENOUGH = 10
+PAUSES_MIN = 10
 """Of an operation, so many pauses to the next start are needed for its time."""
 
 
 # Calls of jffs2_readpage that follow from the system calls
 
 
-def read_calls(of: BoardTraces) -> dict[str, Any]:
+def score_read_calls(of: BoardTraces) -> dict[str, Any]:
     """Calls of jffs2_readpage foretold from the system calls, run by run, for each choice of the
     cache; the choice that comes nearest on the first run, bursts before totals where totals are
     equal, is scored on the others."""
     both = list(zip(of.calls, of.functions, strict=False))
     foretold = {
-        cache: [pagecache.readpages(calls.rows, cache) for calls, _ in both]
-        for cache in pagecache.CHOICES
+        cache: [pagecache.count_page_reads(calls.rows, cache) for calls, _ in both]
+        for cache in pagecache.CACHE_CHOICES
     }
-    traced = [[b.calls for b in call_bursts(functions.rows)] for _, functions in both]
+    traced = [[b.calls for b in find_call_bursts(functions.rows)] for _, functions in both]
     off = {
         cache: (abs(sum(runs[0]) - sum(traced[0])), runs[0] != traced[0])
         for cache, runs in foretold.items()
@@ -59,7 +59,7 @@ def read_calls(of: BoardTraces) -> dict[str, Any]:
         {"calls_of": calls.name, "functions_of": functions.name}
         | {"foretold": sum(said), "traced": sum(seen), "bursts_equal": said == seen}
         | {"of_choices": {cache.words: sum(foretold[cache][i]) for cache in foretold}}
-        | _writes(calls, functions)
+        | _count_writes(calls, functions)
         for i, ((calls, functions), said, seen) in enumerate(
             zip(both, foretold[chosen], traced, strict=True)
         )
@@ -76,15 +76,15 @@ def read_calls(of: BoardTraces) -> dict[str, Any]:
         "not_paired": abs(len(of.calls) - len(of.functions)),
         "not_known": [
             "the files' sizes: the least that agrees with the reads",
-            f"the kernel: read-ahead as {pagecache.RULE.summary}",
+            f"the kernel: read-ahead as {pagecache.READ_AHEAD_RULE.summary}",
             "what else the kernel dropped from its cache",
         ],
     }
 
 
-def _writes(calls: Run[SystemCall], functions: Run[FunctionCall]) -> dict[str, int]:
+def _count_writes(calls: TraceRun[SystemCall], functions: TraceRun[FunctionCall]) -> dict[str, int]:
     return {
-        "writes_foretold": pagecache.pages_written(calls.rows),
+        "writes_foretold": pagecache.count_page_writes(calls.rows),
         "writes_traced": sum(f.function == WRITE_BEGIN for f in functions.rows),
     }
 
@@ -102,7 +102,7 @@ class CallBurst:
 
 
 @dataclass(frozen=True)
-class Burst:
+class PagedBurst:
     """The same, with the flash pages that the chip read for it."""
 
     calls: int
@@ -120,16 +120,16 @@ class Burst:
         return self.us + self.calls * STEP_S * 1e6 < self.foretold_us(0)
 
 
-def call_bursts(rows: Sequence[FunctionCall]) -> list[CallBurst]:
+def find_call_bursts(rows: Sequence[FunctionCall]) -> list[CallBurst]:
     """The bursts of calls of jffs2_readpage, in order."""
     calls = [r for r in rows if r.function == READ_PAGE]
     return [
         CallBurst(len(some), sum(c.end_s - c.start_s for c in some) * 1e6)
-        for some in _apart(calls, [(c.start_s, c.end_s) for c in calls])
+        for some in _split_bursts(calls, [(c.start_s, c.end_s) for c in calls])
     ]
 
 
-def page_bursts(rows: Sequence[FlashStart]) -> list[int]:
+def count_burst_pages(rows: Sequence[FlashStart]) -> list[int]:
     """Flash pages of each burst of reads, in order: those of the task that reads the most among the
     tasks that erase nothing, which is the load."""
     collectors = {r.task for r in rows if r.kind == "E"}
@@ -138,10 +138,10 @@ def page_bursts(rows: Sequence[FlashStart]) -> list[int]:
         return []
     ((task, _),) = tasks.most_common(1)
     reads = [r for r in rows if r.kind == "R" and r.task == task]
-    return [len(some) for some in _apart(reads, [(r.start_s, r.start_s) for r in reads])]
+    return [len(some) for some in _split_bursts(reads, [(r.start_s, r.start_s) for r in reads])]
 
 
-def _apart(rows: Sequence[Any], times: Sequence[tuple[float, float]]) -> list[list[Any]]:
+def _split_bursts(rows: Sequence[Any], times: Sequence[tuple[float, float]]) -> list[list[Any]]:
     """Rows in bursts: a new one begins more than :data:`GAP_S` after the end of the row before."""
     found: list[list[Any]] = []
     for i, row in enumerate(rows):
@@ -151,26 +151,30 @@ def _apart(rows: Sequence[Any], times: Sequence[tuple[float, float]]) -> list[li
     return found
 
 
-def bursts(functions: Sequence[FunctionCall], flash: Sequence[FlashStart]) -> list[Burst] | None:
+def pair_bursts(
+    functions: Sequence[FunctionCall], flash: Sequence[FlashStart]
+) -> list[PagedBurst] | None:
     """A run's bursts of calls with the flash pages of each, both from the last one back: what the
     flash has more came before the first call, as a look-up's reads do. None: it has fewer."""
-    calls, pages = call_bursts(functions), page_bursts(flash)
+    calls, pages = find_call_bursts(functions), count_burst_pages(flash)
     if not calls or len(pages) < len(calls):
         return None
     last = pages[-len(calls) :]
-    return [Burst(c.calls, c.us, n) for c, n in zip(calls, last, strict=True)]
+    return [PagedBurst(c.calls, c.us, n) for c, n in zip(calls, last, strict=True)]
 
 
-def burst_times(of: BoardTraces) -> dict[str, Any]:
+def score_burst_times(of: BoardTraces) -> dict[str, Any]:
     """T = N x T_page + calls x overhead for each burst of a load that only reads: the overhead is
     that of the first run without an impossible burst, and is scored on all others."""
     if any(c.call == "write" for run in of.calls for c in run.rows):
-        return _not_scored("the load writes, so a flash page may be read by other calls than these")
+        return _make_not_scored(
+            "the load writes, so a flash page may be read by other calls than these"
+        )
     both = list(zip(of.functions, of.flash, strict=False))
-    runs = [(a.name, b.name, bursts(a.rows, b.rows)) for a, b in both]
+    runs = [(a.name, b.name, pair_bursts(a.rows, b.rows)) for a, b in both]
     known = [(a, b, some) for a, b, some in runs if some is not None]
     if not known:
-        return _not_scored("no run has as many bursts of flash reads as of calls")
+        return _make_not_scored("no run has as many bursts of flash reads as of calls")
     possible = [run for run in known if not any(b.impossible for b in run[2])]
     chosen = (possible or known)[0]
     first, _, fit = chosen
@@ -184,12 +188,15 @@ def burst_times(of: BoardTraces) -> dict[str, Any]:
         "t_page_us": TABLE_US["R"],
         "impossible": sum(b.impossible for b in everything),
         "scored_on": len(known) - 1,
-        "fitted_overhead": _errors(scored, over),
-        "paper_overhead": _errors(everything, PAPER_OVERHEAD_US),
+        "fitted_overhead": _compute_errors(scored, over),
+        "paper_overhead": _compute_errors(everything, PAPER_OVERHEAD_US),
         "runs": [
             {"functions_of": a, "flash_of": b, "n": sum(s.pages for s in some)}
             | {"calls": sum(s.calls for s in some), "bursts": len(some)}
-            | {"measured_us": round(sum(s.us for s in some), 1), "errors": _errors(some, over)}
+            | {
+                "measured_us": round(sum(s.us for s in some), 1),
+                "errors": _compute_errors(some, over),
+            }
             for a, b, some in known
         ],
         "not_paired": len(of.functions) + len(of.flash) - 2 * len(known),
@@ -201,7 +208,7 @@ def burst_times(of: BoardTraces) -> dict[str, Any]:
     }
 
 
-def _errors(some: Sequence[Burst], overhead_us: float) -> dict[str, float] | None:
+def _compute_errors(some: Sequence[PagedBurst], overhead_us: float) -> dict[str, float] | None:
     """Errors of the times as shares of the traced ones; None of no burst."""
     if not some or not all(b.us for b in some):
         return None
@@ -214,14 +221,14 @@ def _errors(some: Sequence[Burst], overhead_us: float) -> dict[str, float] | Non
     }
 
 
-def _not_scored(why: str) -> dict[str, Any]:
+def _make_not_scored(why: str) -> dict[str, Any]:
     return {"not_scored": why}
 
 
 # T_page, as far as starts allow
 
 
-def page_times(of: BoardTraces) -> dict[str, Any]:
+def score_page_times(of: BoardTraces) -> dict[str, Any]:
     """From the start of an operation to the same task's next start, beside the paper's table 1.
 
     The most frequent pause of each kind, in steps of the clock, and the mean of those within a step
@@ -235,7 +242,7 @@ def page_times(of: BoardTraces) -> dict[str, Any]:
                 steps[one.kind][round(pause / STEP_S)] += 1
     return {
         "fitted": None,
-        "kinds": {kind: _pauses(found, TABLE_US[kind]) for kind, found in steps.items()},
+        "kinds": {kind: _summarise_pauses(found, TABLE_US[kind]) for kind, found in steps.items()},
         "not_known": [
             "when an operation ends: a pause is the operation and the software after it",
             f"pauses within a step of {STEP_S * 1e6:.1f} us",
@@ -243,8 +250,8 @@ def page_times(of: BoardTraces) -> dict[str, Any]:
     }
 
 
-def _pauses(steps: Counter[int], table_us: float) -> dict[str, Any]:
-    if steps.total() < ENOUGH:
+def _summarise_pauses(steps: Counter[int], table_us: float) -> dict[str, Any]:
+    if steps.total() < PAUSES_MIN:
         unknown = dict.fromkeys(("mode_us", "us", "near_mode", "too_short", "off"))
         return {"pauses": steps.total(), "table_us": table_us} | unknown
     mode = max(steps, key=lambda step: (steps[step], -step))
@@ -264,12 +271,12 @@ def _pauses(steps: Counter[int], table_us: float) -> dict[str, Any]:
 # The collector's reads of erased blocks
 
 
-def collector(of: BoardTraces) -> dict[str, Any]:
+def score_collector(of: BoardTraces) -> dict[str, Any]:
     """JFFS2 reads each block that it erased, all its pages in order: 64 reads an erase foretold, by
     the tasks that erase. Nothing is fitted."""
-    runs = [{"flash_of": run.name} | _collected(run.rows) for run in of.flash]
+    runs = [{"flash_of": run.name} | _count_collector_reads(run.rows) for run in of.flash]
     if not any(r["erases"] for r in runs):
-        return _not_scored("nothing was erased")
+        return _make_not_scored("nothing was erased")
     return {
         "fitted": None,
         "exact": sum(r["foretold"] == r["traced"] for r in runs),
@@ -283,7 +290,7 @@ def collector(of: BoardTraces) -> dict[str, Any]:
     }
 
 
-def _collected(rows: Sequence[FlashStart]) -> dict[str, int]:
+def _count_collector_reads(rows: Sequence[FlashStart]) -> dict[str, int]:
     by_task: dict[str, list[FlashStart]] = {r.task: [] for r in rows if r.kind == "E"}
     for row in rows:
         if row.task in by_task:
@@ -291,13 +298,15 @@ def _collected(rows: Sequence[FlashStart]) -> dict[str, int]:
     erases = sum(r.kind == "E" for r in rows)
     return {
         "erases": erases,
-        "in_order": sum(_all_read(mine, i) for mine in by_task.values() for i in range(len(mine))),
+        "in_order": sum(
+            _is_block_read(mine, i) for mine in by_task.values() for i in range(len(mine))
+        ),
         "foretold": erases * PAGES_OF_A_BLOCK,
         "traced": sum(r.kind == "R" for mine in by_task.values() for r in mine),
     }
 
 
-def _all_read(rows: Sequence[FlashStart], at: int) -> bool:
+def _is_block_read(rows: Sequence[FlashStart], at: int) -> bool:
     """Whether a row is an erase after which its task at once reads the block's pages in order."""
     if rows[at].kind != "E":
         return False
@@ -306,14 +315,14 @@ def _all_read(rows: Sequence[FlashStart], at: int) -> bool:
     return told == [("R", first + i) for i in range(PAGES_OF_A_BLOCK)]
 
 
-def score(of: BoardTraces) -> dict[str, Any]:
+def score_load(of: BoardTraces) -> dict[str, Any]:
     """All four scores of a load: what ``nandlab model board --json`` prints of it."""
     return {
         "load": of.name,
         "runs": {"syscalls": len(of.calls), "ffs_tracer": len(of.functions)}
         | {"flashmon": len(of.flash)},
-        "read_calls": read_calls(of),
-        "burst_times": burst_times(of),
-        "page_times": page_times(of),
-        "collector": collector(of),
+        "read_calls": score_read_calls(of),
+        "burst_times": score_burst_times(of),
+        "page_times": score_page_times(of),
+        "collector": score_collector(of),
     }

@@ -9,15 +9,19 @@ from typing import Any
 KINDS = {"R": "page read", "W": "page write", "E": "block erase"}
 
 
-def lines(found: dict[str, Any]) -> Iterator[str]:
+def format_scores(found: dict[str, Any]) -> Iterator[str]:
     """The scores of one load."""
     runs = ", ".join(f"{count} of {kind}" for kind, count in found["runs"].items())
     yield f"{found['load']}: {runs} runs"
     for title, key, words in (
-        ("calls of jffs2_readpage, from the system calls", "read_calls", _read_calls),
-        ("time of a burst of reads, given its flash pages", "burst_times", _burst_times),
-        ("time of a flash operation, beside the tracing paper's table 1", "page_times", _pages),
-        ("the collector's reads of erased blocks, 64 an erase", "collector", _collector),
+        ("calls of jffs2_readpage, from the system calls", "read_calls", _format_read_calls),
+        ("time of a burst of reads, given its flash pages", "burst_times", _format_burst_times),
+        (
+            "time of a flash operation, beside the tracing paper's table 1",
+            "page_times",
+            _format_page_times,
+        ),
+        ("the collector's reads of erased blocks, 64 an erase", "collector", _format_collector),
     ):
         yield ""
         yield title
@@ -25,10 +29,10 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
             yield f"  not scored: {found[key]['not_scored']}"
             continue
         yield from words(found[key])
-        yield from _known(found[key])
+        yield from _format_fit(found[key])
 
 
-def _known(score: dict[str, Any]) -> Iterator[str]:
+def _format_fit(score: dict[str, Any]) -> Iterator[str]:
     where = f", on {score['fitted_on']}" if score["fitted"] else ""
     yield f"  fitted: {score['fitted'] or 'nothing'}{where}"
     if score.get("not_paired"):
@@ -37,7 +41,7 @@ def _known(score: dict[str, Any]) -> Iterator[str]:
         yield f"  not known: {what}"
 
 
-def _read_calls(score: dict[str, Any]) -> Iterator[str]:
+def _format_read_calls(score: dict[str, Any]) -> Iterator[str]:
     for run in score["runs"]:
         here = " (fitted)" if run is score["runs"][0] else ""
         bursts = "burst by burst" if run["bursts_equal"] else "other bursts"
@@ -56,23 +60,26 @@ def _read_calls(score: dict[str, Any]) -> Iterator[str]:
         yield f"  as good where it was fitted: {'; '.join(score['as_good_there'])}"
 
 
-def _burst_times(score: dict[str, Any]) -> Iterator[str]:
+def _format_burst_times(score: dict[str, Any]) -> Iterator[str]:
     for run in score["runs"]:
         here = " (fitted)" if run["functions_of"] == score["fitted_on"] else ""
         yield (
             f"  {run['functions_of']}: {run['bursts']} bursts, {run['calls']} calls, "
-            f"N {run['n']}, {run['measured_us'] / 1e3:.3f} ms{_errors(run['errors'])}{here}"
+            f"N {run['n']}, {run['measured_us'] / 1e3:.3f} ms{_format_errors(run['errors'])}{here}"
         )
-    yield f"  the {score['scored_on']} runs that are not fitted{_errors(score['fitted_overhead'])}"
+    yield (
+        f"  the {score['scored_on']} runs that are not "
+        f"fitted{_format_errors(score['fitted_overhead'])}"
+    )
     if score["impossible"]:
         yield (
             f"  {score['impossible']} bursts whose pages take longer than their calls: some pages "
             "were read for something else"
         )
-    yield f"  all, with the paper's 45.06 us a call{_errors(score['paper_overhead'])}"
+    yield f"  all, with the paper's 45.06 us a call{_format_errors(score['paper_overhead'])}"
 
 
-def _errors(errors: dict[str, float] | None) -> str:
+def _format_errors(errors: dict[str, float] | None) -> str:
     if errors is None:
         return ": no error to tell"
     return (
@@ -81,7 +88,7 @@ def _errors(errors: dict[str, float] | None) -> str:
     )
 
 
-def _pages(score: dict[str, Any]) -> Iterator[str]:
+def _format_page_times(score: dict[str, Any]) -> Iterator[str]:
     for kind, one in score["kinds"].items():
         if one["us"] is None:
             yield f"  {KINDS[kind]}: not known, {one['pauses']} pauses to a next start"
@@ -94,7 +101,7 @@ def _pages(score: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def _collector(score: dict[str, Any]) -> Iterator[str]:
+def _format_collector(score: dict[str, Any]) -> Iterator[str]:
     for run in score["runs"]:
         yield (
             f"  {run['flash_of']}: {run['erases']} erases, {run['foretold']} reads foretold, "

@@ -9,21 +9,21 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nandlab.model import rewritten
-from nandlab.model.every import State, reader_of
-from nandlab.model.reads import PAGE, Call, Pieces
-from nandlab.onflash.jffs2nodes import Dropped
+from nandlab.model import rewrite
+from nandlab.model.kernelstate import KernelState, find_reader
+from nandlab.model.reads import PAGE_BYTES, FilePieces, ReadCall
+from nandlab.onflash.jffs2nodes import DroppedNode
 from nandlab.onflash.layout import Layout
 
 
 @dataclass(frozen=True)
-class Pages(Container[int]):
+class PageSet(Container[int]):
     """Pages of a file, as stretches in order that do not touch: a stretch may be of any length."""
 
     stretches: Sequence[range]
 
     @classmethod
-    def of(cls, stretches: Iterable[range]) -> Pages:
+    def of(cls, stretches: Iterable[range]) -> PageSet:
         """All pages that lie in any of them."""
         found: list[range] = []
         for each in sorted(stretches, key=lambda r: r.start):
@@ -84,7 +84,7 @@ class FileMap:
     @property
     def mean(self) -> float | None:
         """Mean N in sequence, of the pages that are known and stored; None: none is."""
-        return _mean([n for r in self.rows if r.nodes and (n := r.in_sequence) is not None])
+        return _compute_mean([n for r in self.rows if r.nodes and (n := r.in_sequence) is not None])
 
     def distribution(self) -> dict[int, int]:
         """Pages by N in sequence."""
@@ -93,41 +93,41 @@ class FileMap:
         )
 
 
-def _mean(found: Sequence[int]) -> float | None:
+def _compute_mean(found: Sequence[int]) -> float | None:
     return sum(found) / len(found) if found else None
 
 
-def calls(
+def foretell_reads(
     layout: Layout,
-    pieces: Pieces,
+    pieces: FilePieces,
     pages: Sequence[int],
-    state: State | None = None,
+    state: KernelState | None = None,
     *,
     carry: bool = True,
-) -> Iterator[Call]:
+) -> Iterator[ReadCall]:
     """Reads pages of a file, in this order; carry: with what the call before left in memory.
 
     state: what is in memory before the first call; None: nothing.
     """
-    state = state or State(layout)
+    state = state or KernelState(layout)
     for page in pages:
         yield state.read(pieces, page)
         if not carry:
-            state = State(layout)
+            state = KernelState(layout)
 
 
-def file_map(
-    layout: Layout, owner: int, dropped: Sequence[Dropped] = (), *, exact: bool = True
+def map_file(
+    layout: Layout, owner: int, dropped: Sequence[DroppedNode] = (), *, exact: bool = True
 ) -> FileMap:
     """The map of a regular file; UsageError where its file system's reads are not modelled.
 
     exact: whether its pages are packed, to tell how it would lie if it were rewritten.
     """
-    pieces = Pieces(layout, owner)
+    pieces = FilePieces(layout, owner)
     pages = pieces.listed
-    alone = calls(layout, pieces, pages, carry=False)
-    in_turn = calls(layout, pieces, pages)
-    unknown = unknown_pages(pieces, owner, dropped)
+    alone = foretell_reads(layout, pieces, pages, carry=False)
+    in_turn = foretell_reads(layout, pieces, pages)
+    unknown = find_unknown_pages(pieces, owner, dropped)
     rows, before = [], -1
     for a, b in zip(alone, in_turn, strict=True):
         told = a.page - 1 == before and a.page - 1 not in unknown and a.page not in unknown
@@ -135,7 +135,7 @@ def file_map(
         rows.append(PageRow(a.page, len(a.pieces), a.flash, n, a.page not in unknown))
         before = a.page
     stored = {piece.at: piece.stored for piece in layout.pieces_of.get(owner, [])}
-    header = reader_of(layout.filesystem).header
+    header = find_reader(layout.filesystem).header
     return FileMap(
         layout.paths.get(owner, f"inode {owner}"),
         pieces.size,
@@ -143,25 +143,25 @@ def file_map(
         len(unknown),
         sum(header + count for count in stored.values()),
         None if layout.dead is None else layout.dead.get(owner, 0),
-        *_if_rewritten(layout, owner, unknown, exact=exact),
+        *_estimate_rewritten(layout, owner, unknown, exact=exact),
     )
 
 
-def unknown_pages(pieces: Pieces, owner: int, dropped: Sequence[Dropped]) -> Pages:
+def find_unknown_pages(pieces: FilePieces, owner: int, dropped: Sequence[DroppedNode]) -> PageSet:
     """Pages of which a node that could not be read, or is not there, may hold a part."""
     size = max(1, pieces.size)
     mine = [d for d in dropped if d.may_hold(owner, 0, size)]
     if any(not d.number for d in mine):
-        return Pages.of([range(pieces.pages)])
-    ends = (-(-min(size, d.offset + d.plain) // PAGE) for d in mine)
-    return Pages.of(range(d.offset // PAGE, end) for d, end in zip(mine, ends, strict=True))
+        return PageSet.of([range(pieces.pages)])
+    ends = (-(-min(size, d.offset + d.plain) // PAGE_BYTES) for d in mine)
+    return PageSet.of(range(d.offset // PAGE_BYTES, end) for d, end in zip(mine, ends, strict=True))
 
 
-def _if_rewritten(
-    layout: Layout, owner: int, unknown: Pages, *, exact: bool
+def _estimate_rewritten(
+    layout: Layout, owner: int, unknown: PageSet, *, exact: bool
 ) -> tuple[float | None, int]:
     """Mean N in sequence of the file written anew, and of how many pages it is an estimate."""
-    pieces = rewritten.pieces(layout, owner, unknown, exact=exact)
-    each = calls(pieces.layout, pieces, pieces.listed)
-    n = _mean([len(c.flash) for c in each if c.pieces and c.page not in unknown])
+    pieces = rewrite.rewrite_file(layout, owner, unknown, exact=exact)
+    each = foretell_reads(pieces.layout, pieces, pieces.listed)
+    n = _compute_mean([len(c.flash) for c in each if c.pieces and c.page not in unknown])
     return n, pieces.estimated

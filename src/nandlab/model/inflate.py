@@ -16,13 +16,13 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from nandlab.onflash.packing import zlib_header
+from nandlab.onflash.unpacking import count_zlib_header
 
 OWN_BITS, ROOT_BITS, FAR_BITS = 7, 9, 6
 """Of the first table of the codes of lengths, of literals and lengths, of distances."""
 FAST_OUT, FAST_IN = 258, 6
 """Bytes that inflate_fast() wants before the ends of output and input."""
-WANTED = 15
+WANTED_BITS = 15
 """Bits that it wants before it looks a code up; else it takes two bytes."""
 END = 256
 """The symbol that ends a block; below are literals, above lengths."""
@@ -42,7 +42,7 @@ REPEATS = {16: (3, 2), 17: (3, 3), 18: (11, 7)}
 """Symbols of the code of lengths that repeat: at least so often, and further bits."""
 
 
-class _Code:
+class _HuffmanCode:
     """A canonical Huffman code, and what the kernel's tables for it take."""
 
     def __init__(self, lengths: Sequence[int], bits: int) -> None:
@@ -77,7 +77,7 @@ class _Code:
         return symbol, length
 
 
-class _Walk:
+class _TokenWalk:
     """Goes through a node as the kernel does."""
 
     def __init__(self, packed: bytes, room: int, begin: int) -> None:
@@ -110,7 +110,7 @@ class _Walk:
         self.used += count
         return value
 
-    def symbol(self, code: _Code, by: str = "pull") -> tuple[int, int]:
+    def symbol(self, code: _HuffmanCode, by: str = "pull") -> tuple[int, int]:
         """The next symbol, and its bits."""
         symbol, length = code.at(self.next())
         self.hold(length, by)
@@ -146,12 +146,12 @@ class _Walk:
         self.found["stored_byte"] += count
         self.made += count
 
-    def _tables(self) -> tuple[_Code, _Code]:
+    def _tables(self) -> tuple[_HuffmanCode, _HuffmanCode]:
         literals, distances, lengths = self.bits(5) + 257, self.bits(5) + 1, self.bits(4) + 4
         own = [0] * len(ORDER)
         for place in ORDER[:lengths]:
             own[place] = self.bits(3)
-        code = _Code(own, OWN_BITS)
+        code = _HuffmanCode(own, OWN_BITS)
         each: list[int] = []
         while len(each) < literals + distances:
             symbol, _ = self.symbol(code)
@@ -159,12 +159,12 @@ class _Walk:
             least, more = REPEATS.get(symbol, (1, 0))
             again = symbol if symbol < 16 else each[-1] if symbol == 16 else 0
             each += [again] * (least + self.bits(more))
-        found = _Code(each[:literals], ROOT_BITS), _Code(each[literals:], FAR_BITS)
+        found = _HuffmanCode(each[:literals], ROOT_BITS), _HuffmanCode(each[literals:], FAR_BITS)
         for one in (code, *found):
             self.found += one.cost
         return found
 
-    def _symbols(self, literals: _Code, distances: _Code) -> None:
+    def _symbols(self, literals: _HuffmanCode, distances: _HuffmanCode) -> None:
         """What a block has of symbols."""
         ended = False
         while not ended:
@@ -172,7 +172,7 @@ class _Walk:
             fast = far and len(self.packed) - self.taken >= FAST_IN
             ended = (self._fast if fast else self._slow)(literals, distances)
 
-    def _slow(self, literals: _Code, distances: _Code) -> bool:
+    def _slow(self, literals: _HuffmanCode, distances: _HuffmanCode) -> bool:
         """A symbol by zlib_inflate(); whether it ends the block."""
         found, by = self.found, "slow_pull"
         symbol, length = self.symbol(literals, by)
@@ -193,7 +193,7 @@ class _Walk:
         self.made += count
         return False
 
-    def _fast(self, literals: _Code, distances: _Code) -> bool:
+    def _fast(self, literals: _HuffmanCode, distances: _HuffmanCode) -> bool:
         """As many symbols as inflate_fast() takes; whether the last ends the block."""
         found = self.found
         found["fast"] += 1
@@ -212,7 +212,7 @@ class _Walk:
         self.taken -= (self.taken * 8 - self.used) // 8  # what is not needed goes back
         return ended
 
-    def _match(self, least: int, more: int, distances: _Code) -> None:
+    def _match(self, least: int, more: int, distances: _HuffmanCode) -> None:
         """What comes after a length's code, fast."""
         self.found["further"] += more > 0
         count = least + self.bits(more, "")
@@ -221,9 +221,9 @@ class _Walk:
         self.found["match_byte"] += count
         self.made += count
 
-    def _looked_up(self, code: _Code) -> int:
+    def _looked_up(self, code: _HuffmanCode) -> int:
         """A symbol, fast; what is beyond the input's end is not looked at."""
-        if self.taken * 8 - self.used < WANTED:
+        if self.taken * 8 - self.used < WANTED_BITS:
             self.taken += 2
             self.found["refill"] += 1
         symbol, length = code.at(self.next())
@@ -232,14 +232,14 @@ class _Walk:
         return symbol
 
 
-FIXED = _Code([8] * 144 + [9] * 112 + [7] * 24 + [8] * 8, 9), _Code([5] * 30, 5)
+FIXED = _HuffmanCode([8] * 144 + [9] * 112 + [7] * 24 + [8] * 8, 9), _HuffmanCode([5] * 30, 5)
 """The codes of a block that brings none (RFC 1951, 3.2.6)."""
 
 
-def zlib(packed: bytes, room: int) -> tuple[Counter[str], int]:
+def count_zlib_tokens(packed: bytes, room: int) -> tuple[Counter[str], int]:
     """Tokens of zlib, with its header or without, and the bytes that they make; room: bytes that
     there is room for. IndexError if the bytes end within a token, ValueError if one is none."""
-    walk = _Walk(packed, room, zlib_header(packed))
+    walk = _TokenWalk(packed, room, count_zlib_header(packed))
     walk.all()
     del walk.found[""]
     return walk.found, walk.made

@@ -25,28 +25,35 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from nandlab.model import packers
-from nandlab.model.packers import Packed
-from nandlab.model.reader import Reader
-from nandlab.model.reads import Pieces, Read
-from nandlab.onflash.jffs2nodes import DIRENT_NODE, ENDING, INODE, INODE_NODE, SUMMARY_NODE, SUMMED
+from nandlab.model.packers import PackedData
+from nandlab.model.reader import FilesystemReader
+from nandlab.model.reads import FilePieces, MtdRead
+from nandlab.onflash.jffs2nodes import (
+    DIRENT_NODE,
+    INODE,
+    INODE_NODE,
+    SUMMARY_END,
+    SUMMARY_ENTRY_BYTES,
+    SUMMARY_NODE,
+)
 from nandlab.onflash.layout import Layout
 
-LEAST = DIRENT_NODE.size
+FIRST_READ_BYTES = DIRENT_NODE.size
 """JFFS2_MIN_NODE_HEADER: bytes that are read of a node whose kind is not known yet."""
 
 
-SUMMARY = SUMMARY_NODE.size + ENDING.size
+SUMMARY = SUMMARY_NODE.size + SUMMARY_END.size
 """Bytes of a summary with no entry."""
 
 
-class Jffs2(Reader):
+class Jffs2Reader(FilesystemReader):
     """Keeps nothing that a read of a page would need: all is read each time."""
 
     header = INODE_NODE.size
     align = 4
     least_data = 128
-    entry = SUMMED[INODE]
-    packers = frozenset(packers.JFFS2)
+    entry = SUMMARY_ENTRY_BYTES[INODE]
+    packers = frozenset(packers.JFFS2_PACKERS)
 
     @classmethod
     def room_at(cls, layout: Layout, at: int, summed: int) -> int:
@@ -56,44 +63,46 @@ class Jffs2(Reader):
         return super().room_at(layout, at, summed) - -(-summary // cls.align) * cls.align
 
     @classmethod
-    def packed(cls, layout: Layout, data: bytes, room: int) -> Packed | None:
+    def packed(cls, layout: Layout, data: bytes, room: int) -> PackedData | None:
         """By the compressors that its nodes have. As much as there is room for, but not less than
         JFFS2_MIN_DATA_LEN (``jffs2_write_inode_range()``)."""
-        return packers.jffs2(data, room, layout.packings) if room >= cls.least_data else None
+        return (
+            packers.pack_for_jffs2(data, room, layout.packings) if room >= cls.least_data else None
+        )
 
-    def page(self, file: Pieces, page: int) -> Iterator[Read]:
+    def page(self, file: FilePieces, page: int) -> Iterator[MtdRead]:
         """For each fragment its node's header, then all of the node's data, however little is live.
 
         A node that stands for zeroes has a header alone.
         """
         for piece in file.of(page):
             at = self._read_of(piece.at - INODE_NODE.size)
-            yield Read(at, INODE_NODE.size)
+            yield MtdRead(at, INODE_NODE.size)
             if piece.stored:
-                yield Read(at + INODE_NODE.size, piece.stored)
+                yield MtdRead(at + INODE_NODE.size, piece.stored)
 
-    def open(self, owner: int, folder: int | None = None) -> list[Read]:
+    def open(self, owner: int, folder: int | None = None) -> list[MtdRead]:
         """The header of each node; a name is in memory already."""
         nodes = self._nodes(owner)
-        order = met(nodes, self.layout.erasesize, mounted=self.mounted)
+        order = order_nodes(nodes, self.layout.erasesize, mounted=self.mounted)
         return self._opening(order, nodes)
 
-    def open_otherwise(self, owner: int) -> list[list[Read]]:
+    def open_otherwise(self, owner: int) -> list[list[MtdRead]]:
         """With each block first, and with each last; none after a mount, nor where nothing was
         moved."""
         nodes, size = self._nodes(owner), self.layout.erasesize
         blocks = {at // size for at in nodes}
         if self.mounted or owner not in self.layout.moved or len(blocks) < 2:
             return []
-        order, found = met(nodes, size, mounted=False), []
+        order, found = order_nodes(nodes, size, mounted=False), []
         for block in blocks:
             within = [at for at in order if at // size == block]
             others = [at for at in order if at // size != block]
             found += [self._opening(each, nodes) for each in (within + others, others + within)]
         return found
 
-    def _opening(self, order: Sequence[int], nodes: Sequence[int]) -> list[Read]:
-        return list(headers(order, nodes[0], self.layout.writesize)) if nodes else []
+    def _opening(self, order: Sequence[int], nodes: Sequence[int]) -> list[MtdRead]:
+        return list(list_header_reads(order, nodes[0], self.layout.writesize)) if nodes else []
 
     def _nodes(self, owner: int) -> list[int]:
         """First bytes of a file's nodes, from the newest version on."""
@@ -103,10 +112,10 @@ class Jffs2(Reader):
         """Where a node is read: a mount keeps the last of its copies."""
         return self.layout.last_copy.get(at, at) if self.mounted else at
 
-    def nodes(self, owner: int, asked: Sequence[Read]) -> int:
+    def nodes(self, owner: int, asked: Sequence[MtdRead]) -> int:
         return len(self.layout.nodes.get(owner, []))
 
-    def opened(self, asked: Sequence[Read]) -> int | None:
+    def opened(self, asked: Sequence[MtdRead]) -> int | None:
         return next((o for read in asked if (o := self._owners.get(read.at))), None)
 
     @cached_property
@@ -114,7 +123,7 @@ class Jffs2(Reader):
         return {at: owner for owner in self.layout.nodes for at in self._nodes(owner)}
 
 
-def met(nodes: Sequence[int], erasesize: int, *, mounted: bool) -> list[int]:
+def order_nodes(nodes: Sequence[int], erasesize: int, *, mounted: bool) -> list[int]:
     """A file's nodes, given from the newest version on, from the one on that the kernel met last.
 
     mounted: whether the file system was mounted after they were written.
@@ -127,12 +136,12 @@ def met(nodes: Sequence[int], erasesize: int, *, mounted: bool) -> list[int]:
     return sorted(nodes, key=lambda at: (newest[at // erasesize], -at))
 
 
-def headers(nodes: Sequence[int], newest: int, writesize: int) -> Iterator[Read]:
+def list_header_reads(nodes: Sequence[int], newest: int, writesize: int) -> Iterator[MtdRead]:
     """The reads of the first open of a file whose nodes begin there, in this order; newest: the one
     of the newest version."""
     for at in nodes:
-        end = -(-(at + LEAST) // writesize) * writesize
-        yield Read(at, end - at)
+        end = -(-(at + FIRST_READ_BYTES) // writesize) * writesize
+        yield MtdRead(at, end - at)
         if end - at < INODE_NODE.size:
-            yield Read(end, writesize)
-    yield Read(newest, INODE_NODE.size)
+            yield MtdRead(end, writesize)
+    yield MtdRead(newest, INODE_NODE.size)

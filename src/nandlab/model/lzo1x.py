@@ -30,23 +30,23 @@ ALONE, ALONE_MAX = 17, 238
 """First byte of what has no match, beyond its length; and that length, at most."""
 
 
-def lzo1x(data: bytes) -> bytes:
+def pack_lzo1x(data: bytes) -> bytes:
     """Packed, even if that takes more."""
     assert len(data) <= PLAIN_MAX
     out = bytearray()
-    left = _matches(data, out) if len(data) > LEFT else 0
+    left = _pack_matches(data, out) if len(data) > LEFT else 0
     rest = len(data) - left
     if not out and 0 < rest <= ALONE_MAX:
         out.append(ALONE + rest)
         out += data
     elif rest:
-        _run(out, data[left:])
+        _append_run(out, data[left:])
     return bytes(out) + END
 
 
-def _matches(data: bytes, out: bytearray) -> int:
+def _pack_matches(data: bytes, out: bytearray) -> int:
     """Packs all up to the end of the last match, and tells where that is."""
-    word, place = _hashed(data)
+    word, place = _hash_words(data)
     seen = [0] * (1 << HASH_BITS)
     end = len(data) - LEFT
     done, at = 0, FIRST
@@ -56,14 +56,14 @@ def _matches(data: bytes, out: bytearray) -> int:
             at += 1 + (at - done >> 5)
             continue
         if at > done:
-            _run(out, data[done:at])
-        count = _alike(data, at, before, end)
-        _match(out, count, at - before)
+            _append_run(out, data[done:at])
+        count = _count_alike(data, at, before, end)
+        _append_match(out, count, at - before)
         done = at = at + count
     return done
 
 
-def _hashed(data: bytes) -> tuple[list[int], list[int]]:
+def _hash_words(data: bytes) -> tuple[list[int], list[int]]:
     """For each byte the word that begins with it, and that word's hash."""
     each = np.frombuffer(data, dtype=np.uint8).astype(np.uint32)
     words = each[:-3] | each[1:-2] << 8 | each[2:-1] << 16 | each[3:] << 24
@@ -71,7 +71,7 @@ def _hashed(data: bytes) -> tuple[list[int], list[int]]:
     return words.tolist(), hashes.tolist()
 
 
-def _alike(data: bytes, at: int, before: int, end: int) -> int:
+def _count_alike(data: bytes, at: int, before: int, end: int) -> int:
     """How many bytes are the same at both places, of which four are known to be."""
     count = 4
     while (
@@ -85,18 +85,18 @@ def _alike(data: bytes, at: int, before: int, end: int) -> int:
     return count
 
 
-def _run(out: bytearray, run: bytes) -> None:
+def _append_run(out: bytearray, run: bytes) -> None:
     """Bytes as they are; up to three are told by the match before them."""
     if len(run) <= 3:
         out[-2] |= len(run)
     elif len(run) <= 18:
         out.append(len(run) - 3)
     else:
-        _long(out, 0, len(run) - 18)
+        _append_long_length(out, 0, len(run) - 18)
     out += run
 
 
-def _match(out: bytearray, count: int, back: int) -> None:
+def _append_match(out: bytearray, count: int, back: int) -> None:
     back -= 1
     if count <= SHORT and back < NEAR:
         out += bytes((count - 1 << NEAR_MATCH | (back & 7) << 2, back >> 3))
@@ -104,11 +104,11 @@ def _match(out: bytearray, count: int, back: int) -> None:
     if count <= IN_ONE:
         out.append(FAR_MATCH | count - 2)
     else:
-        _long(out, FAR_MATCH, count - IN_ONE)
+        _append_long_length(out, FAR_MATCH, count - IN_ONE)
     out += bytes((back << 2 & 0xFF, back >> 6))
 
 
-def _long(out: bytearray, first: int, more: int) -> None:
+def _append_long_length(out: bytearray, first: int, more: int) -> None:
     """A length that goes on in bytes of zero."""
     zeroes = (more - 1) // 255
     out.append(first)

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import NamedTuple
 
-from nandlab.model.lzo1x import lzo1x
+from nandlab.model.lzo1x import pack_lzo1x
 
 
-class Packed(NamedTuple):
+class PackedData(NamedTuple):
     """A node's data."""
 
     plain: int
@@ -33,8 +33,8 @@ Packer = Callable[[bytes, int], tuple[int, bytes] | None]
 stay as they are."""
 
 
-def _lzo(data: bytes, room: int) -> tuple[int, bytes] | None:
-    packed = lzo1x(data)
+def _pack_lzo(data: bytes, room: int) -> tuple[int, bytes] | None:
+    packed = pack_lzo1x(data)
     return (len(data), packed) if len(packed) <= room else None
 
 
@@ -46,7 +46,7 @@ ENDING = 12
 """STREAM_END_SPACE: bytes that zlib keeps for the end."""
 
 
-def _flushed(data: bytes, room: int) -> tuple[int, bytes] | None:
+def _pack_flushed_zlib(data: bytes, room: int) -> tuple[int, bytes] | None:
     """It is given what may fit even if it were not packed, then again, until no more fits."""
     deflate = zlib.compressobj(JFFS2_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS, MEMORY)
     packed, taken = b"", 0
@@ -58,7 +58,7 @@ def _flushed(data: bytes, room: int) -> tuple[int, bytes] | None:
     return (taken, packed) if len(packed) <= room and len(packed) < taken else None
 
 
-def _rtime(data: bytes, room: int) -> tuple[int, bytes] | None:
+def _pack_rtime(data: bytes, room: int) -> tuple[int, bytes] | None:
     """Pairs: a byte, and how many that follow it are those that followed it the last time."""
     packed, after, at = bytearray(), [0] * 256, 0
     while at < len(data) and len(packed) <= room - 2 and room > 3:
@@ -70,40 +70,40 @@ def _rtime(data: bytes, room: int) -> tuple[int, bytes] | None:
     return (at, bytes(packed)) if len(packed) < at else None
 
 
-JFFS2: MappingProxyType[str, Packer] = MappingProxyType(
-    {"lzo": _lzo, "zlib": _flushed, "rtime": _rtime}
+JFFS2_PACKERS: MappingProxyType[str, Packer] = MappingProxyType(
+    {"lzo": _pack_lzo, "zlib": _pack_flushed_zlib, "rtime": _pack_rtime}
 )
 """In the order in which JFFS2 tries those that it has."""
 
 
-def jffs2(data: bytes, room: int, tried: Iterable[str]) -> Packed:
+def pack_for_jffs2(data: bytes, room: int, tried: Iterable[str]) -> PackedData:
     """Packed by the first that gains; tried: names of compressors."""
     room = min(room, len(data))
-    for name in (name for name in JFFS2 if name in set(tried)):
-        found = JFFS2[name](data, room)
+    for name in (name for name in JFFS2_PACKERS if name in set(tried)):
+        found = JFFS2_PACKERS[name](data, room)
         if found:
-            return Packed(*found, name)
-    return Packed(room, data[:room])
+            return PackedData(*found, name)
+    return PackedData(room, data[:room])
 
 
 UBIFS_LEAST, UBIFS_GAIN = 128, 64
 """UBIFS_MIN_COMPR_LEN, UBIFS_MIN_COMPRESS_DIFF: bytes to pack, and to gain by it."""
 
 
-def _deflated(data: bytes) -> bytes:
+def _deflate_for_ubifs(data: bytes) -> bytes:
     deflate = zlib.compressobj(UBIFS_LEVEL, zlib.DEFLATED, -UBIFS_WINDOW, MEMORY)
     return deflate.compress(data) + deflate.flush()
 
 
-UBIFS: MappingProxyType[str, Callable[[bytes], bytes]] = MappingProxyType(
-    {"lzo": lzo1x, "zlib": _deflated}
+UBIFS_PACKERS: MappingProxyType[str, Callable[[bytes], bytes]] = MappingProxyType(
+    {"lzo": pack_lzo1x, "zlib": _deflate_for_ubifs}
 )
 
 
-def ubifs(data: bytes, packing: str) -> Packed:
+def pack_for_ubifs(data: bytes, packing: str) -> PackedData:
     """Packed, if that gains enough; packing: a compressor of UBIFS, or none."""
     if packing and len(data) >= UBIFS_LEAST:
-        packed = UBIFS[packing](data)
+        packed = UBIFS_PACKERS[packing](data)
         if len(data) - len(packed) >= UBIFS_GAIN:
-            return Packed(len(data), packed, packing)
-    return Packed(len(data), data)
+            return PackedData(len(data), packed, packing)
+    return PackedData(len(data), data)

@@ -11,16 +11,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nandlab.analysis.readahead import PAGE, OpenFile
-from nandlab.analysis.readrules import rule_of
+from nandlab.analysis.readahead import CACHE_PAGE_BYTES, OpenFile
+from nandlab.analysis.readrules import find_read_ahead_rule
 from nandlab.traced.boardtraces import SystemCall
 
-RULE = rule_of("2.6.37-32bit")
+READ_AHEAD_RULE = find_read_ahead_rule("2.6.37-32bit")
 """Of the kernels up to 3.11, on 32 bits: the board's own is not told."""
 
 
 @dataclass(frozen=True)
-class Cache:
+class CacheChoice:
     """What is chosen of a board's page cache."""
 
     read_ahead_kib: int
@@ -35,11 +35,16 @@ class Cache:
         return f"read-ahead {ahead}, cache {kept} between opens"
 
 
-CHOICES = (Cache(128, True), Cache(128, False), Cache(0, True), Cache(0, False))
+CACHE_CHOICES = (
+    CacheChoice(128, True),
+    CacheChoice(128, False),
+    CacheChoice(0, True),
+    CacheChoice(0, False),
+)
 """Those that a score chooses among, Linux's default first: of equals the first is taken."""
 
 
-def first_sizes(calls: Sequence[SystemCall]) -> dict[str, int]:
+def find_first_sizes(calls: Sequence[SystemCall]) -> dict[str, int]:
     """File -> the bytes that it must have had at first: what was read of it and not written before.
 
     It may have been longer, so this is the least that agrees with the calls.
@@ -57,9 +62,9 @@ def first_sizes(calls: Sequence[SystemCall]) -> dict[str, int]:
     return sizes
 
 
-def readpages(calls: Sequence[SystemCall], cache: Cache) -> list[int]:
+def count_page_reads(calls: Sequence[SystemCall], cache: CacheChoice) -> list[int]:
     """How many pages each read(2) makes the file system read; those that need none are left out."""
-    sizes = first_sizes(calls)
+    sizes = find_first_sizes(calls)
     files: dict[str, OpenFile] = {}
     held: Counter[str] = Counter()
     found: list[int] = []
@@ -76,12 +81,12 @@ def readpages(calls: Sequence[SystemCall], cache: Cache) -> list[int]:
             if call.call == "write":
                 sizes[call.file] = max(sizes.get(call.file, 0), call.offset + call.size)
             if call.file not in files:
-                files[call.file] = OpenFile(sizes[call.file], cache.read_ahead_kib, RULE)
-            found.append(_pages_read(files[call.file], call))
+                files[call.file] = OpenFile(sizes[call.file], cache.read_ahead_kib, READ_AHEAD_RULE)
+            found.append(_count_pages_read(files[call.file], call))
     return [pages for pages in found if pages]
 
 
-def _pages_read(file: OpenFile, call: SystemCall) -> int:
+def _count_pages_read(file: OpenFile, call: SystemCall) -> int:
     before = len(file.read)
     if call.call == "write":
         file.written(call.offset, call.size)
@@ -90,10 +95,10 @@ def _pages_read(file: OpenFile, call: SystemCall) -> int:
     return len(file.read) - before
 
 
-def pages_written(calls: Sequence[SystemCall]) -> int:
+def count_page_writes(calls: Sequence[SystemCall]) -> int:
     """How many times the writes touch a page: each begins and ends a page's write once."""
     return sum(
-        (c.offset + c.size - 1) // PAGE - c.offset // PAGE + 1
+        (c.offset + c.size - 1) // CACHE_PAGE_BYTES - c.offset // CACHE_PAGE_BYTES + 1
         for c in calls
         if c.call == "write" and c.size
     )

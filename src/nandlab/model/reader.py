@@ -8,12 +8,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Self
 
-from nandlab.model.packers import Packed
-from nandlab.model.reads import PAGE, Pieces, Read
+from nandlab.model.packers import PackedData
+from nandlab.model.reads import PAGE_BYTES, FilePieces, MtdRead
 from nandlab.onflash.layout import Layout
 
 
-class Reader(ABC):
+class FilesystemReader(ABC):
     """A file system of one layout, with what it keeps in memory; nothing at first."""
 
     header: ClassVar[int]
@@ -21,7 +21,7 @@ class Reader(ABC):
     align: ClassVar[int] = 0
     """Bytes that nodes are aligned to; 0: data are in no nodes, and lie as well wherever they are
     written."""
-    least_data: ClassVar[int] = PAGE
+    least_data: ClassVar[int] = PAGE_BYTES
     """Bytes of data below which a node is not cut short to fill an erase block."""
 
     entry: ClassVar[int] = 0
@@ -35,27 +35,27 @@ class Reader(ABC):
         self.layout, self.mounted = layout, mounted
 
     @abstractmethod
-    def page(self, file: Pieces, page: int) -> Iterator[Read]:
+    def page(self, file: FilePieces, page: int) -> Iterator[MtdRead]:
         """The reads of MTD that a page of a file takes, in order."""
 
     @abstractmethod
-    def open(self, owner: int, folder: int | None = None) -> list[Read]:
+    def open(self, owner: int, folder: int | None = None) -> list[MtdRead]:
         """Those of the first look-up of a file, in that folder if it has names in several.
 
         None are foretold of one that takes none.
         """
 
-    def open_otherwise(self, owner: int) -> list[list[Read]]:
+    def open_otherwise(self, owner: int) -> list[list[MtdRead]]:
         """Other orders of a first look-up's reads, where the layout does not tell which it takes:
         those at whose begin or end another page may be in the NAND core's buffer."""
         return []
 
     @abstractmethod
-    def nodes(self, owner: int, asked: Sequence[Read]) -> int:
+    def nodes(self, owner: int, asked: Sequence[MtdRead]) -> int:
         """Nodes of a file that its first look-up, which asks for this, reads."""
 
     @abstractmethod
-    def opened(self, asked: Sequence[Read]) -> int | None:
+    def opened(self, asked: Sequence[MtdRead]) -> int | None:
         """The regular file whose first look-up asked for this; None: it was none."""
 
     @classmethod
@@ -70,7 +70,7 @@ class Reader(ABC):
         return layout.erasesize - at % layout.erasesize - cls.header
 
     @classmethod
-    def packed(cls, layout: Layout, data: bytes, room: int) -> Packed | None:
+    def packed(cls, layout: Layout, data: bytes, room: int) -> PackedData | None:
         """What is made of the content of a page, or of the rest of it; None: it is no node in this
         block."""
         raise NotImplementedError
@@ -80,17 +80,17 @@ class Reader(ABC):
         """The layout of a file that is written anew, with what is written beside its nodes."""
         return layout
 
-    def saw(self, read: Read) -> None:  # noqa: B027 - most keep nothing
+    def saw(self, read: MtdRead) -> None:  # noqa: B027 - most keep nothing
         """Notes a read that was none of the above: it may leave something in memory."""
 
     def drop(self) -> None:  # noqa: B027 - nor have anything to forget
         """Forgets what the kernel takes back when caches are dropped."""
 
-    def begun(self, asked: Iterable[Read]) -> None:  # noqa: B027 - so nothing was there before
+    def begun(self, asked: Iterable[MtdRead]) -> None:  # noqa: B027 - so nothing was there before
         """UsageError if all reads of a trace, in order, tell that something was in memory before
         it, of which the layout does not tell what."""
 
-    def sure(self, file: Pieces, page: int) -> bool:
+    def sure(self, file: FilePieces, page: int) -> bool:
         """Whether a read of a page takes what is foretold: nothing that the layout does not tell
         may have it in memory."""
         return True

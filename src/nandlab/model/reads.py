@@ -13,18 +13,18 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nandlab.base.errors import UsageError
-from nandlab.model import unpack
-from nandlab.model.unpack import Tokens
-from nandlab.onflash.layout import HOLE, Layout, Piece
+from nandlab.model import tokencount
+from nandlab.model.tokencount import TokenCounts
+from nandlab.onflash.layout import HOLE, FilePiece, Layout
 
-PAGE = 4096
+PAGE_BYTES = 4096
 """Bytes of a page of the page cache."""
-LISTED, LISTED_PER_PIECE = 4096, 8
+LISTED_PAGES, LISTED_PER_PIECE = 4096, 8
 """Pages of a file of which all are told of, holes too; for each piece, so many more. A file may be
 far larger than its chip, and so may the size in a damaged node be."""
 
 
-class Read(NamedTuple):
+class MtdRead(NamedTuple):
     """A read of the MTD device."""
 
     at: int
@@ -36,7 +36,7 @@ class Read(NamedTuple):
     """Of the node of the index that is read; 0: it is none."""
 
 
-class Access(NamedTuple):
+class PageAccess(NamedTuple):
     """A flash page that a read asked for."""
 
     page: int
@@ -61,7 +61,7 @@ class PageBuffer:
         self.writesize = writesize
         self.page = page
 
-    def read(self, read: Read) -> Iterator[Access]:
+    def read(self, read: MtdRead) -> Iterator[PageAccess]:
         """The pages of a read, in order."""
         at, end = read.at, read.at + read.bytes
         while at < end:
@@ -70,7 +70,7 @@ class PageBuffer:
             hit, whole = page == self.page and not read.spare, count == self.writesize
             if not hit and not whole:
                 self.page = None if read.spare else page
-            yield Access(page, hit, whole and not hit, count)
+            yield PageAccess(page, hit, whole and not hit, count)
             at += count
 
     def forget(self, first: int, last: int) -> None:
@@ -79,7 +79,7 @@ class PageBuffer:
             self.page = None
 
 
-class Pieces:
+class FilePieces:
     """A file's content by page of the file."""
 
     def __init__(self, layout: Layout, owner: int) -> None:
@@ -87,7 +87,7 @@ class Pieces:
         self.size = layout.sizes[owner]
         self._all = layout.pieces_of.get(owner, [])
         self._ends = [p.offset + p.bytes for p in self._all]
-        self.counted: dict[int, Tokens | None] = {}
+        self.counted: dict[int, TokenCounts | None] = {}
         """First byte of a compressed node's data -> its tokens, as far as they were asked for."""
         self.estimated = 0
         """Pages of which how they are packed is not known, but taken to be as another state is."""
@@ -95,28 +95,30 @@ class Pieces:
     @property
     def pages(self) -> int:
         """Pages of the file, the last one perhaps not full."""
-        return -(-self.size // PAGE)
+        return -(-self.size // PAGE_BYTES)
 
     @property
     def listed(self) -> Sequence[int]:
         """The pages to tell of, in order: all, or of a file that is mostly holes, those of data."""
-        if self.pages <= LISTED + LISTED_PER_PIECE * len(self._all):
+        if self.pages <= LISTED_PAGES + LISTED_PER_PIECE * len(self._all):
             return range(self.pages)
         held = (p for p in self._all if p.packing != HOLE)
         return sorted(
             {
                 page
                 for p in held
-                for page in range(p.offset // PAGE, -(-min(p.offset + p.bytes, self.size) // PAGE))
+                for page in range(
+                    p.offset // PAGE_BYTES, -(-min(p.offset + p.bytes, self.size) // PAGE_BYTES)
+                )
             }
         )
 
-    def tokens(self, piece: Piece) -> Tokens | None:
+    def tokens(self, piece: FilePiece) -> TokenCounts | None:
         """Those of a compressed node; None: of this compressor they are not known.
 
         UsageError where the layout has no bytes, but what a text told of them.
         """
-        if piece.packing not in unpack.COUNTED:
+        if piece.packing not in tokencount.TOKEN_COUNTERS:
             return None
         if piece.at not in self.counted:
             if self.layout.bytes_at is None:
@@ -126,24 +128,26 @@ class Pieces:
                 )
             packed = self.layout.bytes_at(piece.at, piece.stored)
             room = self.layout.unpack_room
-            self.counted[piece.at] = unpack.tokens(piece.packing, packed, piece.plain, room)
+            self.counted[piece.at] = tokencount.count_tokens(
+                piece.packing, packed, piece.plain, room
+            )
         return self.counted[piece.at]
 
-    def of(self, page: int) -> list[Piece]:
+    def of(self, page: int) -> list[FilePiece]:
         """What is stored of a page of the file, in order; a hole has nothing."""
-        first, found = bisect_right(self._ends, page * PAGE), []
+        first, found = bisect_right(self._ends, page * PAGE_BYTES), []
         for piece in self._all[first:]:
-            if piece.offset >= (page + 1) * PAGE:
+            if piece.offset >= (page + 1) * PAGE_BYTES:
                 break
             found.append(piece)
         return found
 
 
 @dataclass(frozen=True)
-class Reading:
+class FlashReading:
     """Flash pages that were asked for, one after the other."""
 
-    accesses: Sequence[Access] = field(repr=False)
+    accesses: Sequence[PageAccess] = field(repr=False)
     index: Sequence[int] | None = field(repr=False)
     """The branches of each node of the index that is read on the way; None: the file system has no
     index on flash."""
@@ -160,17 +164,17 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Call(Reading):
+class ReadCall(FlashReading):
     """One call that reads a page of a file."""
 
-    file: Pieces = field(repr=False)
+    file: FilePieces = field(repr=False)
     page: int
     """Of the file."""
-    pieces: Sequence[Piece] = field(repr=False)
+    pieces: Sequence[FilePiece] = field(repr=False)
 
 
 @dataclass(frozen=True)
-class FirstOpen(Reading):
+class FirstOpen(FlashReading):
     """The first open of a file that is not in memory."""
 
     nodes: int
@@ -181,7 +185,7 @@ class FirstOpen(Reading):
     """Whether the same flash pages are read in all of these orders."""
 
 
-def owner_of(layout: Layout, path: str) -> int:
+def find_owner(layout: Layout, path: str) -> int:
     """The number of a regular file; UsageError if there is none of this path."""
     wanted = "/" + path.strip("/")
     for owner in layout.sizes:

@@ -10,19 +10,19 @@ from typing import Any
 
 from nandlab.base.errors import UsageError
 from nandlab.model import times
-from nandlab.model.reads import Call, FirstOpen
-from nandlab.model.walk import PRICED, Scored, Traced
+from nandlab.model.reads import FirstOpen, ReadCall
+from nandlab.model.walk import PRICED_EVENTS, ChipTrace, ScoredCall
 from nandlab.traced import cost
 
-TOLD_PAGES = 12
+PAGES_SHOWN = 12
 """Of a call whose flash pages are told in words, at most."""
 
 
 @dataclass(frozen=True)
-class Times:
+class CallTimes:
     """A traced call's time without the tracers' own, and what was foretold."""
 
-    scored: Scored
+    scored: ScoredCall
     ns: float
     """Measured, less what its events cost to trace."""
     page_ns: float
@@ -33,7 +33,7 @@ class Times:
 
     def foretold_ns(self, by: times.Instructions) -> float:
         """The time that the model gives, ns."""
-        return times.ns(self.scored.call, by, self.page_ns, self.instruction_ns)
+        return times.compute_call_ns(self.scored.call, by, self.page_ns, self.instruction_ns)
 
     def in_time_ns(self, by: times.Instructions) -> float:
         """The same of a call that began when it did: with the kernel's tick where that comes, and
@@ -42,14 +42,14 @@ class Times:
         found = self.foretold_ns(by)
         if call.flash and self.scored.waits_first:
             found += each * by.first_wait
-        if timer is None or not isinstance(call, Call):
+        if timer is None or not isinstance(call, ReadCall):
             return found
-        stretches = [each * n for n in times.stretches(call, by, self.tracing)]
+        stretches = [each * n for n in times.split_stretches(call, by, self.tracing)]
         return found + timer.delay_ns(self.scored.row.start_ns, stretches, self.page_ns)
 
     def paper_ns(self, overhead_ns: float) -> float:
         """The time that the tracing paper's formula gives with this overhead, ns."""
-        return times.paper_ns(self.scored.call, self.page_ns, overhead_ns)
+        return times.compute_paper_ns(self.scored.call, self.page_ns, overhead_ns)
 
     @property
     def processor(self) -> float:
@@ -57,27 +57,27 @@ class Times:
         return (self.ns - len(self.scored.told) * self.page_ns) / self.instruction_ns
 
 
-def times_of(trace: Traced, scored: Sequence[Scored]) -> list[Times]:
+def time_calls(trace: ChipTrace, scored: Sequence[ScoredCall]) -> list[CallTimes]:
     """The times of the calls that are known; UsageError where the board counts no instructions.
 
     The time for a call that failed in its order of pages is that of the pages it did read.
     """
-    instruction_ns = cost.instruction_ns(trace.board)
+    instruction_ns = cost.find_instruction_ns(trace.board)
     if instruction_ns is None:
         raise UsageError(f"{trace.where}: on this board's clock no instruction has a time")
-    page_ns, costs = times.page_of(trace.chip), cost.read()
-    each = {event: costs.price(trace.kernel, event, None) or 0 for event in PRICED}
+    page_ns, costs = times.compute_chip_page_ns(trace.chip), cost.read_costs()
+    each = {event: costs.price(trace.kernel, event, None) or 0 for event in PRICED_EVENTS}
     found = []
     for one in (s for s in scored if s.known):
-        tracing = {event: one.events[event] * each[event] for event in PRICED}
+        tracing = {event: one.events[event] * each[event] for event in PRICED_EVENTS}
         ns = one.row.ns - instruction_ns * sum(tracing.values())
-        found.append(Times(one, ns, page_ns, instruction_ns, tracing))
+        found.append(CallTimes(one, ns, page_ns, instruction_ns, tracing))
     return found
 
 
-def summary(trace: Traced, scored: Sequence[Scored]) -> dict[str, Any]:
+def summarise_scores(trace: ChipTrace, scored: Sequence[ScoredCall]) -> dict[str, Any]:
     """What ``nandlab model score --json`` prints; errors are shares of the measured time."""
-    pages = [s for s in scored if isinstance(s.call, Call)]
+    pages = [s for s in scored if isinstance(s.call, ReadCall)]
     known = [s for s in pages if s.known]
     wrong = [s for s in scored if s.known and not s.same]
     found: dict[str, Any] = {
@@ -87,13 +87,16 @@ def summary(trace: Traced, scored: Sequence[Scored]) -> dict[str, Any]:
         "disturbed": sum(s.disturbed for s in known),
         "ticked": sum(s.ticked for s in known),
         "first_that_differ": [
-            {"path": s.path, "page": _page(s), "traced": s.told, "foretold": s.call.flash}
+            {"path": s.path, "page": _find_page(s), "traced": s.told, "foretold": s.call.flash}
             for s in wrong
         ][:5],
     }
-    by, why = _instructions(trace, scored)
-    found["opens"] = [_opened(t, by) for t in times_of(trace, [s for s in scored if not _is(s)])]
-    told = times_of(trace, pages)
+    by, why = _find_instructions(trace, scored)
+    found["opens"] = [
+        _compare_first_open(t, by)
+        for t in time_calls(trace, [s for s in scored if not _is_page_read(s)])
+    ]
+    told = time_calls(trace, pages)
     if not told:
         return found
     still = [t for t in told if not (t.scored.disturbed or t.scored.ticked)]
@@ -104,40 +107,44 @@ def summary(trace: Traced, scored: Sequence[Scored]) -> dict[str, Any]:
         "n": sum(len(t.scored.told) for t in told),
         "measured_ns": round(sum(t.ns for t in told)),
         "chip_ns": round(sum(len(t.scored.told) * t.page_ns for t in told)),
-        "nandlab": errors([t.foretold_ns(by) for t in told], told) if by else None,
-        "in_time": errors([t.in_time_ns(by) for t in told], told) if by and by.tick else None,
-        "alone": errors([t.in_time_ns(by) for t in alone], alone)
+        "nandlab": compute_errors([t.foretold_ns(by) for t in told], told) if by else None,
+        "in_time": compute_errors([t.in_time_ns(by) for t in told], told)
+        if by and by.tick
+        else None,
+        "alone": compute_errors([t.in_time_ns(by) for t in alone], alone)
         if by and by.tick and alone
         else None,
-        "undisturbed": errors([t.foretold_ns(by) for t in still], still) if by and still else None,
+        "undisturbed": compute_errors([t.foretold_ns(by) for t in still], still)
+        if by and still
+        else None,
         "not_known": why,
-        "paper": errors(paper, told) | {"overhead_ns": round(overhead)},
+        "paper": compute_errors(paper, told) | {"overhead_ns": round(overhead)},
     }
 
 
-def _instructions(
-    trace: Traced, scored: Sequence[Scored]
+def _find_instructions(
+    trace: ChipTrace, scored: Sequence[ScoredCall]
 ) -> tuple[times.Instructions | None, str | None]:
     """What the trace's calls take, or None and why that is not known."""
     try:
-        by = times.instructions(trace.filesystem, trace.kernel)
+        by = times.find_instructions(trace.filesystem, trace.kernel)
         for one in scored:
-            times.ns(one.call, by, 0, 0)
+            times.compute_call_ns(one.call, by, 0, 0)
     except UsageError as e:
         return None, str(e)
     return by, None
 
 
-def _is(scored: Scored) -> bool:
+def _is_page_read(scored: ScoredCall) -> bool:
     """Whether a call reads a page of a file; else it is a first open."""
-    return isinstance(scored.call, Call)
+    return isinstance(scored.call, ReadCall)
 
 
-def _page(scored: Scored) -> int | None:
-    return scored.call.page if isinstance(scored.call, Call) else None
+def _find_page(scored: ScoredCall) -> int | None:
+    return scored.call.page if isinstance(scored.call, ReadCall) else None
 
 
-def _opened(of: Times, by: times.Instructions | None) -> dict[str, Any]:
+def _compare_first_open(of: CallTimes, by: times.Instructions | None) -> dict[str, Any]:
     """A first open beside the foretold one."""
     return {
         "path": of.scored.path,
@@ -151,7 +158,7 @@ def _opened(of: Times, by: times.Instructions | None) -> dict[str, Any]:
     }
 
 
-def errors(told: Sequence[float], traced: Sequence[Times]) -> dict[str, float]:
+def compute_errors(told: Sequence[float], traced: Sequence[CallTimes]) -> dict[str, float]:
     """How far foretold times are off, as shares: their sum, and the median, the 99th percentile and
     the most of single calls."""
     measured = [t.ns for t in traced]
@@ -164,20 +171,23 @@ def errors(told: Sequence[float], traced: Sequence[Times]) -> dict[str, float]:
     }
 
 
-def _brief(pages: Sequence[int]) -> str:
+def _format_pages(pages: Sequence[int]) -> str:
     """The flash pages of a call, of many the first."""
-    told = ", ".join(map(str, pages[:TOLD_PAGES]))
-    return f"[{told}, ... {len(pages)} in all]" if len(pages) > TOLD_PAGES else f"[{told}]"
+    told = ", ".join(map(str, pages[:PAGES_SHOWN]))
+    return f"[{told}, ... {len(pages)} in all]" if len(pages) > PAGES_SHOWN else f"[{told}]"
 
 
-def lines(found: dict[str, Any]) -> Iterator[str]:
+def format_summary(found: dict[str, Any]) -> Iterator[str]:
     """The summary in words."""
     known = found["calls"] - found["unknown"]
     yield f"{found['calls']} calls read a page of a file; {found['unknown']} of pages not known"
     yield f"N and the order of flash pages: equal in {known - found['differ']} of {known}"
     for one in found["first_that_differ"]:
         what = "first open" if one["page"] is None else f"page {one['page']}"
-        yield f"  {one['path']} {what}: {_brief(one['traced'])}, foretold {_brief(one['foretold'])}"
+        yield (
+            f"  {one['path']} {what}: {_format_pages(one['traced'])}, foretold "
+            f"{_format_pages(one['foretold'])}"
+        )
     ran, ticked = found["disturbed"], found["ticked"]
     yield f"something else ran before the end of {ran}; the timer's tick may have in {ticked}"
     for one in found["opens"]:

@@ -19,14 +19,14 @@ TICK_NS = 4_000_000
 """Debian's kernels have 250 ticks a second."""
 SLICE_NS = 100_000
 """simnand's default of ``warp_slice_ns``."""
-SETTING_NS = 3_000
+SET_LATE_NS = 3_000
 """By how much the interrupt is late once it has been set within a wait for the chip."""
-SIMULATING = 2_250
+SIMULATING_INSTRUCTIONS = 2_250
 """Instructions of a page's read in which the simulated chip hands the page over, before it waits:
 1,500 to 3,200 give the same ticks on traces of apf27."""
 
 
-class Timer:
+class TickTimer:
     """The interrupt of the tick, gone through a trace from an instant on."""
 
     def __init__(self, now_ns: int, instruction_ns: int, tick: float) -> None:
@@ -37,7 +37,7 @@ class Timer:
         """Of the interrupt as it is set."""
         self.added_ns = 0.0
         """Since simnand last set it."""
-        self.simulating_ns = SIMULATING * instruction_ns
+        self.simulating_ns = SIMULATING_INSTRUCTIONS * instruction_ns
 
     def ran(self, until_ns: float) -> int:
         """The processor ran until then; how often the tick came."""
@@ -60,7 +60,7 @@ class Timer:
         self.late_ns += end - now
         self.added_ns += end - now
         if self.added_ns >= SLICE_NS:
-            self.late_ns = self.added_ns = SETTING_NS
+            self.late_ns = self.added_ns = SET_LATE_NS
         return 0.0
 
     def delay_ns(self, begin_ns: float, stretches: Sequence[float], page_ns: float) -> float:

@@ -16,22 +16,22 @@ from functools import cache
 
 from pydantic import Field
 
-from nandlab.analysis.reprice import Part
+from nandlab.analysis.reprice import PartLatencies
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
 from nandlab.base.paths import CATALOG
 from nandlab.base.strings import Word
 from nandlab.catalog.chip import ChipModel, Geometry
-from nandlab.catalog.files import validate
-from nandlab.catalog.noun import Strict
-from nandlab.model.reads import PAGE, Call, FirstOpen, Reading
-from nandlab.onflash.layout import HOLE, Piece
-from nandlab.results.measures import Counts
+from nandlab.catalog.files import validate_data
+from nandlab.catalog.noun import StrictModel
+from nandlab.model.reads import PAGE_BYTES, FirstOpen, FlashReading, ReadCall
+from nandlab.onflash.layout import HOLE, FilePiece
+from nandlab.results.recordparts import OperationCounts
 
-SOURCE = CATALOG / "read-model.toml"
+READ_MODEL_FILE = CATALOG / "read-model.toml"
 
 
-class Instructions(Strict):
+class Instructions(StrictModel):
     """What a file system on a kernel needs for each amount of a call, in instructions; 0: it has no
     such amount."""
 
@@ -68,7 +68,7 @@ class Instructions(Strict):
     )
 
 
-class ReadModel(Strict):
+class ReadModel(StrictModel):
     """The catalog's file."""
 
     filesystems: dict[Word, dict[Word, Instructions]] = Field(
@@ -76,7 +76,7 @@ class ReadModel(Strict):
     )
 
 
-HEAD = """\
+FILE_HEAD = """\
 # What a call that reads a page of a file needs, in instructions of the board's processor, by what
 # it does. bench/read_model fits them to traces of the board apf27 and its other kernels, with the
 # chip's time and the tracers' own taken off. The chip's time is in the part's file."""
@@ -84,42 +84,44 @@ HEAD = """\
 
 
 @cache
-def measured() -> dict[str, dict[str, Instructions]]:
+def read_instructions() -> dict[str, dict[str, Instructions]]:
     """The file, checked; empty where it has nothing yet."""
-    return validate(read_toml(SOURCE) or {"filesystems": {}}, ReadModel, str(SOURCE)).filesystems
+    return validate_data(
+        read_toml(READ_MODEL_FILE) or {"filesystems": {}}, ReadModel, str(READ_MODEL_FILE)
+    ).filesystems
 
 
-def instructions(filesystem: str, kernel: str) -> Instructions:
+def find_instructions(filesystem: str, kernel: str) -> Instructions:
     """Of a file system on a kernel's series, such as 6.1; UsageError if none were measured."""
-    known = measured().get(filesystem, {})
+    known = read_instructions().get(filesystem, {})
     if kernel not in known:
         there = f"{', '.join(known)} are" if known else "no kernel is"
         raise UsageError(
             f"{filesystem}, Linux {kernel}: what reads take beside the chip was not measured; "
-            f"{there} ({SOURCE.name})"
+            f"{there} ({READ_MODEL_FILE.name})"
         )
     return known[kernel]
 
 
-def amounts(call: Call) -> dict[str, float]:
+def count_call_amounts(call: ReadCall) -> dict[str, float]:
     """What a call does, by the keys of :class:`Instructions`; ``lzo.run`` for a token of LZO."""
     found: dict[str, float] = defaultdict(float)
     found["call"] += 1
-    for key, amount in _reads(call).items():
+    for key, amount in _count_reads(call).items():
         found[key] += amount
-    begin, zeroes = call.page * PAGE, PAGE
+    begin, zeroes = call.page * PAGE_BYTES, PAGE_BYTES
     for piece in call.pieces:
         end = piece.offset + piece.bytes
-        seen = min(end, begin + PAGE) - max(piece.offset, begin)
+        seen = min(end, begin + PAGE_BYTES) - max(piece.offset, begin)
         if piece.packing != HOLE:
             zeroes -= seen
         if not call.file.layout.chunk_bytes:
-            _node(found, piece, seen, call)
+            _add_node_amounts(found, piece, seen, call)
     found["zero"] += zeroes
     return dict(found)
 
 
-def _reads(of: Reading) -> dict[str, float]:
+def _count_reads(of: FlashReading) -> dict[str, float]:
     """What the reads of MTD take."""
     found: dict[str, float] = {
         "read": len(of.flash),
@@ -129,7 +131,7 @@ def _reads(of: Reading) -> dict[str, float]:
     return found | ({"index": len(of.index), "branch": sum(of.index)} if of.index else {})
 
 
-def _node(found: dict[str, float], piece: Piece, seen: int, call: Call) -> None:
+def _add_node_amounts(found: dict[str, float], piece: FilePiece, seen: int, call: ReadCall) -> None:
     """A node, of which a call wants so many bytes; a chunk is none, but a page that is read. One of
     UBIFS is read at once, its checksum left alone, and unpacked or copied to its page."""
     found["node"] += 1
@@ -146,36 +148,40 @@ def _node(found: dict[str, float], piece: Piece, seen: int, call: Call) -> None:
             found[f"{piece.packing}.{token}"] += count
 
 
-def amounts_of(call: Call | FirstOpen) -> dict[str, float]:
+def count_amounts(call: ReadCall | FirstOpen) -> dict[str, float]:
     """What either of them does."""
-    return amounts(call) if isinstance(call, Call) else opening(call)
+    return count_call_amounts(call) if isinstance(call, ReadCall) else count_open_amounts(call)
 
 
-def opening(opened: FirstOpen) -> dict[str, float]:
+def count_open_amounts(opened: FirstOpen) -> dict[str, float]:
     """What the first open of a file does, by the same keys."""
     nodes = opened.nodes
     if opened.index is not None:
-        return {"open": 1, "open_node": nodes} | _reads(opened)
+        return {"open": 1, "open_node": nodes} | _count_reads(opened)
     order = nodes * math.log2(nodes) if nodes else 0
     return {"open": 1, "open_read": len(opened.flash), "open_node": nodes, "open_order": order}
 
 
-def page_ns(part: Part, geometry: Geometry) -> float:
+def compute_page_ns(part: PartLatencies, geometry: Geometry) -> float:
     """A page read of a part, ns: array and bus, spare area too."""
-    one = Counts(reads=1, programs=0, erases=0)
+    one = OperationCounts(reads=1, programs=0, erases=0)
     return part.ns(one, geometry.writesize + geometry.oobsize, 0)
 
 
-def page_of(chip: ChipModel) -> float:
+def compute_chip_page_ns(chip: ChipModel) -> float:
     """A page read of a chip with its typical times, ns."""
-    return page_ns(Part.of(chip.name, chip.geometry, chip.timing, "typical"), chip.geometry)
+    return compute_page_ns(
+        PartLatencies.of(chip.name, chip.geometry, chip.timing, "typical"), chip.geometry
+    )
 
 
-def ns(call: Call | FirstOpen, by: Instructions, t_page: float, instruction_ns: float) -> float:
+def compute_call_ns(
+    call: ReadCall | FirstOpen, by: Instructions, t_page: float, instruction_ns: float
+) -> float:
     """The time of a call, ns; UsageError for a compressor that was not measured."""
-    told = flat(by)
+    told = flatten_instructions(by)
     total = 0.0
-    for key, amount in amounts_of(call).items():
+    for key, amount in count_amounts(call).items():
         compressor, dot, _ = key.partition(".")
         if dot and compressor not in by.unpack:
             raise UsageError(f"{compressor}: what it takes to unpack was not measured")
@@ -183,14 +189,14 @@ def ns(call: Call | FirstOpen, by: Instructions, t_page: float, instruction_ns: 
     return len(call.flash) * t_page + instruction_ns * total
 
 
-def stretches(call: Call, by: Instructions, traced: Mapping[str, float]) -> list[float]:
+def split_stretches(call: ReadCall, by: Instructions, traced: Mapping[str, float]) -> list[float]:
     """The instructions before each page that the chip reads, and after the last.
 
     traced: what else the call's events of each kind took. Half of what asking for a node takes
     comes before its reads, the rest where its end is read; all that is of no node comes first.
     """
-    told, found = flat(by), [0.0]
-    each = {key: traced[key] / max(1, n) for key, n in _kinds(call).items()}
+    told, found = flatten_instructions(by), [0.0]
+    each = {key: traced[key] / max(1, n) for key, n in _count_events(call).items()}
     chunks = bool(call.file.layout.chunk_bytes)
     waiting = iter(() if chunks else call.pieces)
     piece, asking = next(waiting, None), (by.node + by.data) / 2
@@ -205,37 +211,37 @@ def stretches(call: Call, by: Instructions, traced: Mapping[str, float]) -> list
             found[-1] += half
             found.append(half)
         found[-1] += 0 if access.whole else by.copied * access.bytes
-        if piece and access.page == _last_page(piece, call.file.layout.writesize):
-            found[-1] += _of_node(piece, call, told) - asking
+        if piece and access.page == _find_last_page(piece, call.file.layout.writesize):
+            found[-1] += _sum_node_instructions(piece, call, told) - asking
             piece = next(waiting, None)
-    total = sum(n * told.get(key, 0.0) for key, n in amounts(call).items())
+    total = sum(n * told.get(key, 0.0) for key, n in count_call_amounts(call).items())
     found[0] += total + sum(traced[key] for key in each) - sum(found)
     return found
 
 
-def _kinds(call: Call) -> dict[str, int]:
+def _count_events(call: ReadCall) -> dict[str, int]:
     """Over how many accesses what events of a kind take is spread."""
     return {"MTD_READ": len(call.accesses), "FLASH_READ": len(call.flash), "FLASH_HIT": call.hits}
 
 
-def _last_page(piece: Piece, writesize: int) -> int:
+def _find_last_page(piece: FilePiece, writesize: int) -> int:
     return (piece.at + piece.stored - 1) // writesize
 
 
-def _of_node(piece: Piece, call: Call, told: Mapping[str, float]) -> float:
+def _sum_node_instructions(piece: FilePiece, call: ReadCall, told: Mapping[str, float]) -> float:
     """The instructions that a node takes beside its reads."""
-    begin, found = call.page * PAGE, defaultdict[str, float](float)
-    seen = min(piece.offset + piece.bytes, begin + PAGE) - max(piece.offset, begin)
-    _node(found, piece, seen, call)
+    begin, found = call.page * PAGE_BYTES, defaultdict[str, float](float)
+    seen = min(piece.offset + piece.bytes, begin + PAGE_BYTES) - max(piece.offset, begin)
+    _add_node_amounts(found, piece, seen, call)
     return sum(n * told.get(key, 0.0) for key, n in found.items())
 
 
-def paper_ns(call: Call | FirstOpen, t_page: float, overhead_ns: float) -> float:
+def compute_paper_ns(call: ReadCall | FirstOpen, t_page: float, overhead_ns: float) -> float:
     """The tracing paper's formula (2014, section 5.1)."""
     return len(call.flash) * t_page + overhead_ns
 
 
-def flat(by: Instructions) -> Mapping[str, float]:
+def flatten_instructions(by: Instructions) -> Mapping[str, float]:
     """All instructions by key, those of tokens as ``lzo.run``."""
     found: dict[str, float] = by.model_dump(exclude={"unpack"})
     for compressor, tokens in by.unpack.items():

@@ -21,23 +21,23 @@ from typing import Self
 
 from nandlab.base.errors import UsageError
 from nandlab.model import packers
-from nandlab.model.packers import Packed
-from nandlab.model.reader import Reader
-from nandlab.model.reads import PAGE, Pieces, Read
-from nandlab.onflash.index import Branch, Entry, Index, IndexNode
+from nandlab.model.packers import PackedData
+from nandlab.model.reader import FilesystemReader
+from nandlab.model.reads import PAGE_BYTES, FilePieces, MtdRead
+from nandlab.onflash.index import Branch, Index, IndexEntry, IndexNode
 from nandlab.onflash.layout import Layout
 from nandlab.onflash.ubifs import (
-    BRANCH,
+    BRANCH_STRUCT,
     DATA_KEY,
     DENT,
     IDX,
     INO,
     INODE_KEY,
     KEY_BLOCK,
-    LEAST,
     NAME_KEY,
-    ROOT,
-    leaf_key,
+    NODE_BYTES_MIN,
+    ROOT_INODE,
+    make_leaf_key,
 )
 
 DATA_HEADER = 48
@@ -49,11 +49,11 @@ is written in order fills them all (tnc_insert())."""
 
 BULK_PAGES, BULK_AFTER = 32, 3
 """Pages of a bulk read, at most (UBIFS_MAX_BULK_READ); page in a row from which on it is done."""
-BULK_BYTES = BULK_PAGES * (DATA_HEADER + PAGE)
+BULK_BYTES = BULK_PAGES * (DATA_HEADER + PAGE_BYTES)
 
 
 @dataclass
-class _Run:
+class _ReadRun:
     """What an inode in memory keeps of how it is read."""
 
     last: int = 0
@@ -63,56 +63,56 @@ class _Run:
     bulk: bool = False
 
 
-class Ubifs(Reader):
+class UbifsReader(FilesystemReader):
     """Keeps the index's nodes and the names that it came by."""
 
     header = DATA_HEADER
     align = 8
-    packers = frozenset(packers.UBIFS)
+    packers = frozenset(packers.UBIFS_PACKERS)
 
     def __init__(self, layout: Layout, options: Mapping[str, str], *, mounted: bool) -> None:
         super().__init__(layout, options, mounted=mounted)
         self.bulk = options.get("bulk_read") == "on"
-        self.runs: dict[int, _Run] = {}
+        self.runs: dict[int, _ReadRun] = {}
         assert layout.index is not None
         self.index: Index = layout.index
         self.held: set[int] = set()
         """First bytes of the nodes in memory: of the index, and of names."""
 
-    def page(self, file: Pieces, page: int) -> Iterator[Read]:
+    def page(self, file: FilePieces, page: int) -> Iterator[MtdRead]:
         """The node of the page's data, if it has any; a page past the end is not looked up."""
         if self.bulk and (yield from self._in_bulk(file, page)):
             return
-        if page * PAGE >= file.size:
+        if page * PAGE_BYTES >= file.size:
             return
-        branch = yield from self._find(leaf_key(file.owner, DATA_KEY, page))
+        branch = yield from self._find(make_leaf_key(file.owner, DATA_KEY, page))
         if branch is not None:
-            yield Read(branch.at, branch.bytes)
+            yield MtdRead(branch.at, branch.bytes)
 
-    def open(self, owner: int, folder: int | None = None) -> list[Read]:
+    def open(self, owner: int, folder: int | None = None) -> list[MtdRead]:
         """The node of its name, then its inode's."""
         return list(self._open(owner, folder))
 
-    def _open(self, owner: int, folder: int | None) -> Iterator[Read]:
+    def _open(self, owner: int, folder: int | None) -> Iterator[MtdRead]:
         named = self._entries.get(owner, [])
         entry = next((e for e in named if folder in {None, e.folder}), None)
         if entry is not None:
             branch = yield from self._find(entry.key)
             if branch is not None and branch.at not in self.held:
                 self.held.add(branch.at)
-                yield Read(branch.at, branch.bytes)
-        inode = yield from self._find(leaf_key(owner, INODE_KEY))
+                yield MtdRead(branch.at, branch.bytes)
+        inode = yield from self._find(make_leaf_key(owner, INODE_KEY))
         if inode is not None:
-            yield Read(inode.at, inode.bytes)
+            yield MtdRead(inode.at, inode.bytes)
 
-    def nodes(self, owner: int, asked: Sequence[Read]) -> int:
+    def nodes(self, owner: int, asked: Sequence[MtdRead]) -> int:
         """A name's, unless it is in memory, and an inode's."""
         return sum(not read.branches for read in asked)
 
-    def opened(self, asked: Sequence[Read]) -> int | None:
+    def opened(self, asked: Sequence[MtdRead]) -> int | None:
         return next((o for read in asked if (o := self._inodes.get(read.at))), None)
 
-    def saw(self, read: Read) -> None:
+    def saw(self, read: MtdRead) -> None:
         """A node of the index that is read again was not in memory any more; nor was one below."""
         if read.at in self.index.nodes:
             if read.at in self.held:
@@ -132,7 +132,7 @@ class Ubifs(Reader):
         """With its name, its inode and an index, all in the erase block after the data."""
         leaves = [
             Branch(
-                leaf_key(p.owner, DATA_KEY, p.offset // PAGE),
+                make_leaf_key(p.owner, DATA_KEY, p.offset // PAGE_BYTES),
                 p.at - DATA_HEADER,
                 DATA_HEADER + p.stored,
             )
@@ -143,13 +143,13 @@ class Ubifs(Reader):
         entries = {}
         for owner in layout.nodes:
             name = layout.paths.get(owner, "").rpartition("/")[2].encode()
-            entry = Entry(leaf_key(ROOT, NAME_KEY), at, ROOT, owner)
+            entry = IndexEntry(make_leaf_key(ROOT_INODE, NAME_KEY), at, ROOT_INODE, owner)
             entries[at] = entry
-            leaves.append(Branch(entry.key, at, LEAST[DENT] + len(name) + 1))
-            at += _aligned(leaves[-1].bytes)
-            leaves.append(Branch(leaf_key(owner, INODE_KEY), at, LEAST[INO]))
-            at += LEAST[INO]
-        return replace(layout, index=_index(sorted(leaves), at, entries))
+            leaves.append(Branch(entry.key, at, NODE_BYTES_MIN[DENT] + len(name) + 1))
+            at += _align(leaves[-1].bytes)
+            leaves.append(Branch(make_leaf_key(owner, INODE_KEY), at, NODE_BYTES_MIN[INO]))
+            at += NODE_BYTES_MIN[INO]
+        return replace(layout, index=_make_index(sorted(leaves), at, entries))
 
     @classmethod
     def begin(cls, layout: Layout) -> int:
@@ -158,12 +158,12 @@ class Ubifs(Reader):
         return layout.erasesize - unit if unit else 0
 
     @classmethod
-    def packed(cls, layout: Layout, data: bytes, room: int) -> Packed | None:
+    def packed(cls, layout: Layout, data: bytes, room: int) -> PackedData | None:
         """By the compressor that most of its nodes have; none is cut short."""
-        packed = packers.ubifs(data, layout.packings[0] if layout.packings else "")
+        packed = packers.pack_for_ubifs(data, layout.packings[0] if layout.packings else "")
         return packed if len(packed.data) <= room else None
 
-    def begun(self, asked: Iterable[Read]) -> None:
+    def begun(self, asked: Iterable[MtdRead]) -> None:
         """The first read of a node must be the root's, for without it no node is found."""
         nodes = self.index.nodes.keys() | self._inodes.keys() | self.index.entries.keys()
         nodes |= {p.at - DATA_HEADER for p in self.layout.pieces}
@@ -180,15 +180,15 @@ class Ubifs(Reader):
         other.runs = {owner: replace(run) for owner, run in self.runs.items()}
         return other
 
-    def _load(self, at: int) -> Generator[Read, None, IndexNode]:
+    def _load(self, at: int) -> Generator[MtdRead, None, IndexNode]:
         """A node of the index, read unless it is in memory."""
         node = self.index.nodes[at]
         if at not in self.held:
             self.held.add(at)
-            yield Read(at, node.bytes, branches=len(node.branches))
+            yield MtdRead(at, node.bytes, branches=len(node.branches))
         return node
 
-    def _down(self, key: int) -> Generator[Read, None, list[tuple[IndexNode, int]]]:
+    def _down(self, key: int) -> Generator[MtdRead, None, list[tuple[IndexNode, int]]]:
         """The nodes on the way to a key from the root, and which branch of each leads on."""
         node = yield from self._load(self.index.root)
         way = [(node, node.last(key))]
@@ -197,12 +197,12 @@ class Ubifs(Reader):
             way.append((node, node.last(key)))
         return way
 
-    def _find(self, key: int) -> Generator[Read, None, Branch | None]:
+    def _find(self, key: int) -> Generator[MtdRead, None, Branch | None]:
         """A key's branch; None: there is none."""
         node, n = (yield from self._down(key))[-1]
         return node.branches[n] if n >= 0 and node.keys[n] == key else None
 
-    def _next(self, way: list[tuple[IndexNode, int]]) -> Generator[Read, None, Branch | None]:
+    def _next(self, way: list[tuple[IndexNode, int]]) -> Generator[MtdRead, None, Branch | None]:
         """The next branch of level 0, to which the way is led; None: that was the last."""
         depth = len(way)
         while way:
@@ -218,9 +218,9 @@ class Ubifs(Reader):
             way.append((node, 0))
         return node.branches[way[-1][1]]
 
-    def _in_bulk(self, file: Pieces, page: int) -> Generator[Read, None, bool]:
+    def _in_bulk(self, file: FilePieces, page: int) -> Generator[MtdRead, None, bool]:
         """Reads a page with those that follow it, if it is time to; whether it did."""
-        run = self.runs.setdefault(file.owner, _Run())
+        run = self.runs.setdefault(file.owner, _ReadRun())
         in_turn, run.last = page == run.last + 1, page
         if not in_turn:
             run.length, run.bulk = 1, False
@@ -237,16 +237,19 @@ class Ubifs(Reader):
             run.length, run.bulk = 0, False
             return False
         if nodes:
-            yield Read(nodes[0].at, nodes[-1].at + nodes[-1].bytes - nodes[0].at)
+            yield MtdRead(nodes[0].at, nodes[-1].at + nodes[-1].bytes - nodes[0].at)
         run.last = min(page + pages, file.pages) - 1
         return True
 
     def _together(
         self, owner: int, page: int
-    ) -> Generator[Read, None, tuple[list[Branch], int, bool]]:
+    ) -> Generator[MtdRead, None, tuple[list[Branch], int, bool]]:
         """Nodes that lie one after the other, pages that they stand for, holes too, and whether the
         file has no more (ubifs_tnc_get_bu_keys())."""
-        first, most = leaf_key(owner, DATA_KEY, page), leaf_key(owner, DATA_KEY, KEY_BLOCK)
+        first, most = (
+            make_leaf_key(owner, DATA_KEY, page),
+            make_leaf_key(owner, DATA_KEY, KEY_BLOCK),
+        )
         room = min(BULK_BYTES, self.index.unit_bytes or BULK_BYTES)
         way = yield from self._down(first)
         node, n = way[-1]
@@ -257,7 +260,7 @@ class Ubifs(Reader):
             if after is None or after.key > most:
                 return found, pages, True
             if found:
-                end = found[-1].at + _aligned(found[-1].bytes)
+                end = found[-1].at + _align(found[-1].bytes)
                 if after.at != end or after.at + after.bytes - found[0].at > room:
                     break
             pages += after.key - key - 1
@@ -278,8 +281,8 @@ class Ubifs(Reader):
         return found
 
     @cached_property
-    def _entries(self) -> dict[int, list[Entry]]:
-        found: dict[int, list[Entry]] = {}
+    def _entries(self) -> dict[int, list[IndexEntry]]:
+        found: dict[int, list[IndexEntry]] = {}
         for entry in self.index.entries.values():
             found.setdefault(entry.number, []).append(entry)
         return found
@@ -287,16 +290,16 @@ class Ubifs(Reader):
     @cached_property
     def _inodes(self) -> dict[int, int]:
         """First byte of a regular file's inode -> the file."""
-        keys = {leaf_key(owner, INODE_KEY): owner for owner in self.layout.sizes}
+        keys = {make_leaf_key(owner, INODE_KEY): owner for owner in self.layout.sizes}
         leaves = (b for node in self.index.nodes.values() if not node.level for b in node.branches)
         return {branch.at: keys[branch.key] for branch in leaves if branch.key in keys}
 
 
-def _aligned(count: int) -> int:
-    return -(-count // Ubifs.align) * Ubifs.align
+def _align(count: int) -> int:
+    return -(-count // UbifsReader.align) * UbifsReader.align
 
 
-def _index(leaves: list[Branch], at: int, entries: dict[int, Entry]) -> Index:
+def _make_index(leaves: list[Branch], at: int, entries: dict[int, IndexEntry]) -> Index:
     """A tree of full nodes over leaves in order of their keys, the lowest written first."""
     nodes: dict[int, IndexNode] = {}
     level, branches = 0, leaves
@@ -304,9 +307,9 @@ def _index(leaves: list[Branch], at: int, entries: dict[int, Entry]) -> Index:
         above = []
         for first in range(0, len(branches), FANOUT):
             of = tuple(branches[first : first + FANOUT])
-            count = LEAST[IDX] + BRANCH.size * len(of)
+            count = NODE_BYTES_MIN[IDX] + BRANCH_STRUCT.size * len(of)
             nodes[at] = IndexNode(at, count, level, of)
             above.append(Branch(of[0].key, at, count))
-            at += _aligned(count)
+            at += _align(count)
         level, branches = level + 1, above
     return Index(branches[0].at, nodes, entries)

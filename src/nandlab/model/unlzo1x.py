@@ -22,7 +22,7 @@ NEAR = 8
 """Bytes back from which on a match can be copied by steps."""
 
 
-class _Walk:
+class _TokenWalk:
     """Goes through a node."""
 
     def __init__(self, packed: bytes, room: int) -> None:
@@ -122,9 +122,9 @@ class _Walk:
         return word, count, back + 0x4000 if back else 0
 
 
-def lzo(packed: bytes, room: int) -> tuple[Counter[str], int]:
+def count_lzo_tokens(packed: bytes, room: int) -> tuple[Counter[str], int]:
     """Tokens, and the bytes that they make; room: bytes that there is room for. IndexError if the
     bytes end within a token."""
-    walk = _Walk(packed, room)
+    walk = _TokenWalk(packed, room)
     walk.all()
     return walk.found, walk.made

@@ -18,21 +18,21 @@ from typing import Any, NamedTuple
 from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel
 from nandlab.model import times
-from nandlab.model.every import State, reader_of
-from nandlab.model.reads import PAGE, Call, FirstOpen, Pieces, Read
-from nandlab.model.ticks import TICK_NS, Timer
-from nandlab.onflash.jffs2nodes import Dropped
+from nandlab.model.kernelstate import KernelState, find_reader
+from nandlab.model.reads import PAGE_BYTES, FilePieces, FirstOpen, MtdRead, ReadCall
+from nandlab.model.ticks import TICK_NS, TickTimer
+from nandlab.onflash.jffs2nodes import DroppedNode
 from nandlab.onflash.layout import Layout
 from nandlab.traced import cost, tables
 
 READ_PAGE, LOOK_UP, EVICT = "FS_READ_PAGE", "FS_LOOK_UP", "VFS_EVICT"
-PRICED = ("MTD_READ", "FLASH_READ", "FLASH_HIT")
+PRICED_EVENTS = ("MTD_READ", "FLASH_READ", "FLASH_HIT")
 """What a call does that tracing makes longer."""
-CHIPS = ("FLASH_READ", "FLASH_PROGRAM", "FLASH_ERASE")
+CHIP_EVENTS = ("FLASH_READ", "FLASH_PROGRAM", "FLASH_ERASE")
 """During which the chip works."""
 EVENTS = (
     'SELECT seq, parent, event, start_ns, latency_ns, pid, object, "offset", size FROM events '
-    f"WHERE event IN {(READ_PAGE, LOOK_UP, *PRICED, *CHIPS)} "
+    f"WHERE event IN {(READ_PAGE, LOOK_UP, *PRICED_EVENTS, *CHIP_EVENTS)} "
     f"OR event = '{EVICT}' AND path <> '' "
     "ORDER BY start_ns, seq"
 )
@@ -44,7 +44,7 @@ LATE_NS = 100_000
 
 
 @dataclass(frozen=True)
-class Traced:
+class ChipTrace:
     """A trace, and the chip that it was made on."""
 
     where: str
@@ -57,7 +57,7 @@ class Traced:
     """The table of events, as ``traced.tables`` writes it, with causes and parents."""
     layout: Layout
     """What lay on the chip."""
-    dropped: Sequence[Dropped] = ()
+    dropped: Sequence[DroppedNode] = ()
     """Nodes that were not whole there: a mounted file system keeps its last ones in memory. They
     are known to be missing, and what they hold is not."""
     at_end: bool = False
@@ -72,10 +72,10 @@ class Traced:
     @property
     def kernel(self) -> str:
         """The kernel's series, such as 6.1."""
-        return cost.series(str(self.board["kernel"]))
+        return cost.find_kernel_series(str(self.board["kernel"]))
 
 
-class Row(NamedTuple):
+class EventRow(NamedTuple):
     """An event of the trace."""
 
     seq: int
@@ -90,14 +90,14 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredCall:
     """A traced call beside the foretold one."""
 
-    row: Row
+    row: EventRow
     path: str
     told: list[int]
     """Flash pages that the chip read, in order."""
-    call: Call | FirstOpen = field(repr=False)
+    call: ReadCall | FirstOpen = field(repr=False)
     known: bool
     """False where the image does not tell what the call reads: a node that may hold a part of it
     could not be read, the file system wrote between the call and the image, or may have it in
@@ -107,7 +107,7 @@ class Scored:
     whatever made a read of a flash page longer than such reads are."""
     events: Mapping[str, int] = field(repr=False)
     """How many of PRICED lie in the call."""
-    timer: Timer | None = field(default=None, repr=False)
+    timer: TickTimer | None = field(default=None, repr=False)
     """Of the tick, as it was when the call began; None: the board's clock counts no
     instructions."""
     waits_first: bool = False
@@ -128,37 +128,37 @@ class Scored:
         return self.told == self.call.flash
 
 
-def calls(trace: Traced) -> list[Scored]:
+def score_calls(trace: ChipTrace) -> list[ScoredCall]:
     """Every traced call that read a page of a file of the layout, or opened one first; UsageError
     if there are none, or the layout is another's."""
-    reader_of(trace.filesystem, trace.where)
-    rows = [Row(*row) for row in tables.query(trace.events, EVENTS)]
+    find_reader(trace.filesystem, trace.where)
+    rows = [EventRow(*row) for row in tables.query_rows(trace.events, EVENTS)]
     if not any(row.event == READ_PAGE for row in rows):
         raise UsageError(f"{trace.where}: nothing in it reads a page of a file")
-    found = list(_Walk(trace, rows).all())
+    found = list(_TraceWalk(trace, rows).all())
     if not any(one.same for one in found if one.told):
         raise UsageError(f"{trace.where}: no call reads what the image has: it is of another trace")
     return found
 
 
-class _Walk:
+class _TraceWalk:
     """Goes through a trace with the NAND core's buffer in hand."""
 
-    def __init__(self, trace: Traced, rows: Sequence[Row]) -> None:
+    def __init__(self, trace: ChipTrace, rows: Sequence[EventRow]) -> None:
         self.layout, self.dropped, self.rows = trace.layout, trace.dropped, rows
         self.drops = sorted(trace.drops, reverse=True)
-        self.state = State(self.layout, trace.options, mounted=trace.mounted)
-        asked = (Read(row.offset, row.size) for row in rows if row.event == "MTD_READ")
+        self.state = KernelState(self.layout, trace.options, mounted=trace.mounted)
+        asked = (MtdRead(row.offset, row.size) for row in rows if row.event == "MTD_READ")
         try:
             self.state.reader.begun(asked)
         except UsageError as e:
             raise UsageError(f"{trace.where}: {e}") from None
         self.per_block = self.layout.erasesize // self.layout.writesize
-        self.inside = _inside(rows)
+        self.inside = _group_inside(rows)
         waits = (row.ns for row in rows if row.event == "FLASH_READ")
         self.late_ns = min(waits, default=0)
-        self.late_ns += SLACK * (cost.instruction_ns(trace.board) or 0)
-        self.files: dict[int, Pieces] = {}
+        self.late_ns += SLACK * (cost.find_instruction_ns(trace.board) or 0)
+        self.files: dict[int, FilePieces] = {}
         writes = [i for i, row in enumerate(rows) if self._writes(row)]
         whole = range(len(rows))
         before, after = (
@@ -167,15 +167,15 @@ class _Walk:
         )
         self.sound = after if trace.at_end else before
         """Indices of the rows at which the chip was as the layout has it."""
-        self.page_ns = times.page_of(trace.chip)
-        self.timer = _timer(trace, rows)
+        self.page_ns = times.compute_chip_page_ns(trace.chip)
+        self.timer = _make_timer(trace, rows)
         self.waited: set[int] = set()
         """Processes that have waited for the chip."""
 
-    def _writes(self, row: Row) -> bool:
+    def _writes(self, row: EventRow) -> bool:
         return row.event == "FLASH_PROGRAM" and row.size >= self.layout.writesize
 
-    def all(self) -> Iterator[Scored]:
+    def all(self) -> Iterator[ScoredCall]:
         state, buffer = self.state, self.state.buffer
         within = {row.seq for rows in self.inside.values() for row in rows}
         for i, row in enumerate(self.rows):
@@ -192,27 +192,27 @@ class _Walk:
             elif row.event == LOOK_UP:
                 yield from self._open(i)
             elif row.event == "MTD_READ" and row.seq not in within:
-                state.saw(Read(row.offset, row.size))
+                state.saw(MtdRead(row.offset, row.size))
             elif row.event == "FLASH_PROGRAM":
                 buffer.forget(row.object, row.object)
             elif row.event == "FLASH_ERASE":
                 first = row.object * self.per_block
                 buffer.forget(first, first + self.per_block - 1)
-            if row.event in CHIPS:
+            if row.event in CHIP_EVENTS:
                 self._wait(row)
 
-    def _wait(self, row: Row) -> None:
+    def _wait(self, row: EventRow) -> None:
         self.waited.add(row.pid)
         if self.timer:
             self.timer.waited(row.start_ns, self.page_ns if row.event == "FLASH_READ" else row.ns)
 
-    def _page(self, i: int) -> Scored:
+    def _page(self, i: int) -> ScoredCall:
         row = self.rows[i]
         if row.object not in self.files:
-            self.files[row.object] = Pieces(self.layout, row.object)
+            self.files[row.object] = FilePieces(self.layout, row.object)
         of = self.files[row.object]
-        page = row.offset // PAGE
-        held = self._held(i, row.object, row.offset, row.offset + PAGE)
+        page = row.offset // PAGE_BYTES
+        held = self._held(i, row.object, row.offset, row.offset + PAGE_BYTES)
         held = held and self.state.reader.sure(of, page)
         if held:
             call = self.state.read(of, page)
@@ -222,7 +222,7 @@ class _Walk:
                 self.state.saw(read)
         return self._scored(i, self.layout.paths[row.object], call, known=held)
 
-    def _open(self, i: int) -> Iterator[Scored]:
+    def _open(self, i: int) -> Iterator[ScoredCall]:
         """A first open, if it is one of a file of the image. The state is left as the kernel's own
         reads leave it, whose order may be another than the foretold one."""
         row = self.rows[i]
@@ -237,10 +237,10 @@ class _Walk:
             known = held and opened.counted
             yield self._scored(i, self.layout.paths[owner], opened, known=known)
 
-    def _asked(self, i: int) -> list[Read]:
+    def _asked(self, i: int) -> list[MtdRead]:
         """The reads of MTD of a call."""
         inside = (r for r in self.inside[self.rows[i].seq] if r.event == "MTD_READ")
-        return [Read(r.offset, r.size) for r in inside]
+        return [MtdRead(r.offset, r.size) for r in inside]
 
     def _lacking(self, i: int) -> bool:
         """Whether a call read a page of the flash where nothing is written: what it had of it was
@@ -254,28 +254,28 @@ class _Walk:
             return False
         return not any(d.may_hold(owner, begin, end) for d in self.dropped)
 
-    def _scored(self, i: int, path: str, call: Call | FirstOpen, *, known: bool) -> Scored:
+    def _scored(self, i: int, path: str, call: ReadCall | FirstOpen, *, known: bool) -> ScoredCall:
         inside = self.inside[self.rows[i].seq]
         of_chip = [row for row in inside if row.event == "FLASH_READ"]
         late = any(row.ns > self.late_ns for row in of_chip)
-        events = Counter(row.event for row in inside if row.event in PRICED)
+        events = Counter(row.event for row in inside if row.event in PRICED_EVENTS)
         told = [row.object for row in of_chip]
-        disturbed = late or _disturbed(self.rows, i)
+        disturbed = late or _is_disturbed(self.rows, i)
         first = self.rows[i].pid not in self.waited
         before = copy.copy(self.timer), first
-        return Scored(self.rows[i], path, told, call, known, disturbed, events, *before)
+        return ScoredCall(self.rows[i], path, told, call, known, disturbed, events, *before)
 
 
-def _timer(trace: Traced, rows: Sequence[Row]) -> Timer | None:
+def _make_timer(trace: ChipTrace, rows: Sequence[EventRow]) -> TickTimer | None:
     """Of the tick, as it is when the trace begins."""
-    each = cost.instruction_ns(trace.board)
+    each = cost.find_instruction_ns(trace.board)
     if each is None or not rows:
         return None
-    by = times.measured().get(trace.filesystem, {}).get(trace.kernel)
-    return Timer(rows[0].start_ns, each, by.tick if by else 0)
+    by = times.read_instructions().get(trace.filesystem, {}).get(trace.kernel)
+    return TickTimer(rows[0].start_ns, each, by.tick if by else 0)
 
 
-def _disturbed(rows: Sequence[Row], i: int) -> bool:
+def _is_disturbed(rows: Sequence[EventRow], i: int) -> bool:
     """Whether another thread used MTD or the chip before the call ended."""
     end = rows[i].start_ns + rows[i].ns
     for after in range(i + 1, len(rows)):
@@ -286,10 +286,10 @@ def _disturbed(rows: Sequence[Row], i: int) -> bool:
     return False
 
 
-def _inside(rows: Sequence[Row]) -> dict[int, list[Row]]:
+def _group_inside(rows: Sequence[EventRow]) -> dict[int, list[EventRow]]:
     """Number of a call that reads a page or looks a name up -> what it did, in order."""
     by_seq = {row.seq: row for row in rows}
-    found: dict[int, list[Row]] = defaultdict(list)
+    found: dict[int, list[EventRow]] = defaultdict(list)
     for row in rows:
         above = by_seq.get(row.parent)
         while above is not None and above.event not in {READ_PAGE, LOOK_UP}:
@@ -299,7 +299,7 @@ def _inside(rows: Sequence[Row]) -> dict[int, list[Row]]:
     return found
 
 
-def pages_read(events: Path, inode: int) -> list[int]:
+def list_pages_read(events: Path, inode: int) -> list[int]:
     """The pages of a file that the calls of a trace's table read, in order."""
-    rows = (Row(*row) for row in tables.query(events, EVENTS))
-    return [r.offset // PAGE for r in rows if r.event == READ_PAGE and r.object == inode]
+    rows = (EventRow(*row) for row in tables.query_rows(events, EVENTS))
+    return [r.offset // PAGE_BYTES for r in rows if r.event == READ_PAGE and r.object == inode]

@@ -17,29 +17,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Self
 
-from nandlab.model.reader import Reader
-from nandlab.model.reads import PAGE, Pieces, Read
+from nandlab.model.reader import FilesystemReader
+from nandlab.model.reads import PAGE_BYTES, FilePieces, MtdRead
 from nandlab.onflash.layout import Layout
 
-CACHED = 10
+CACHED_CHUNKS = 10
 """Chunks of the core's cache."""
 
 
-class Yaffs2(Reader):
+class Yaffs2Reader(FilesystemReader):
     """Keeps chunks that were asked for in part."""
 
     header = 0
 
     def __init__(self, layout: Layout, options: Mapping[str, str], *, mounted: bool) -> None:
         super().__init__(layout, options, mounted=mounted)
-        self.room = CACHED if options.get("cache", "on") == "on" else 0
+        self.room = CACHED_CHUNKS if options.get("cache", "on") == "on" else 0
         self.inband = layout.chunk_bytes < layout.writesize
         self.cached: dict[tuple[int, int], None] = {}
         """File and chunk, the one that was used last at the end."""
 
-    def page(self, file: Pieces, page: int) -> Iterator[Read]:
+    def page(self, file: FilePieces, page: int) -> Iterator[MtdRead]:
         """The chunks of a page; one that is not stored, or is past the end, is no read."""
-        size, at, end = self.layout.chunk_bytes, page * PAGE, (page + 1) * PAGE
+        size, at, end = self.layout.chunk_bytes, page * PAGE_BYTES, (page + 1) * PAGE_BYTES
         places = {piece.offset // size: piece.at for piece in file.of(page)}
         while at < end:
             chunk, start = divmod(at, size)
@@ -48,7 +48,7 @@ class Yaffs2(Reader):
             if self._cached((file.owner, chunk), part=count < size or self.inband):
                 continue
             if chunk in places:
-                yield Read(places[chunk], self.layout.writesize, spare=not self.inband)
+                yield MtdRead(places[chunk], self.layout.writesize, spare=not self.inband)
 
     def _cached(self, chunk: tuple[int, int], *, part: bool) -> bool:
         """Whether the core's cache has a chunk; if it is asked for in part, it will."""
@@ -61,21 +61,21 @@ class Yaffs2(Reader):
             self.cached[chunk] = None
         return held
 
-    def sure(self, file: Pieces, page: int) -> bool:
+    def sure(self, file: FilePieces, page: int) -> bool:
         """Not where the cache may still have the chunk of an end that a write went past."""
         if self.mounted:
             return True
         ends = (piece.offset + piece.bytes for piece in file.of(page))
         return all(end % self.layout.chunk_bytes == 0 or end >= file.size for end in ends)
 
-    def open(self, owner: int, folder: int | None = None) -> list[Read]:
+    def open(self, owner: int, folder: int | None = None) -> list[MtdRead]:
         """None: after a scan, or from a checkpoint, all but a few names are in memory."""
         return []
 
-    def nodes(self, owner: int, asked: Sequence[Read]) -> int:
+    def nodes(self, owner: int, asked: Sequence[MtdRead]) -> int:
         return 0
 
-    def opened(self, asked: Sequence[Read]) -> int | None:
+    def opened(self, asked: Sequence[MtdRead]) -> int | None:
         return None
 
     def copy(self) -> Self:

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nandlab.base.errors import UsageError
-from nandlab.chip.image import FACTORY_BAD, Block, ChipImage
+from nandlab.chip.image import FACTORY_BAD, ChipBlock, ChipImage
 
-GARBLED = 0x100
+GARBLED_PAGE = 0x100
 """PAGE_GARBLED of target/modules/simnand/chip.h: no ECC can correct the page."""
 SMALL_PAGE = 512
 NAMED_MAX = 5
 
 
-def wrong_pages(block: Block, writesize: int, ecc: int, step: int) -> set[int]:
+def find_uncorrectable_pages(block: ChipBlock, writesize: int, ecc: int, step: int) -> set[int]:
     """Pages of the chip of which a step of ``step`` bytes has more wrong bits than ``ecc``."""
     flips = Counter((page, bit // 8 // step) for page, bit in block.flips if bit < 8 * writesize)
     return {page for (page, _), count in flips.items() if count > ecc}
@@ -75,10 +75,10 @@ class Partition:
                 f"(block/page {shown}); nothing is summed"
             )
 
-    def _lost(self, block: Block, ecc: int, step: int) -> Iterator[int]:
+    def _lost(self, block: ChipBlock, ecc: int, step: int) -> Iterator[int]:
         first = block.index * self.pages
-        garbled = {i for i, state in enumerate(block.states) if state & GARBLED}
-        weak = {page - first for page in wrong_pages(block, self.writesize, ecc, step)}
+        garbled = {i for i, state in enumerate(block.states) if state & GARBLED_PAGE}
+        weak = {page - first for page in find_uncorrectable_pages(block, self.writesize, ecc, step)}
         return (first + page for page in sorted(garbled | weak))
 
     def erased(self, index: int) -> bool:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nandlab.base.errors import UsageError
-from nandlab.base.gate import mapped, open_regular
-from nandlab.chip.image import FACTORY_BAD, Block, ChipImage, Geometry
+from nandlab.base.gate import map_chip_file, open_regular
+from nandlab.chip.image import FACTORY_BAD, ChipBlock, ChipGeometry, ChipImage
 from nandlab.chip.sidecar import BLOCKS_MAX
-from nandlab.onflash import yaffs2made
+from nandlab.onflash import yaffs2image
 from nandlab.onflash.shape import Shape
 
-HOW = "dump it with nanddump --bb=dumpbad --oob"
+DUMP_ADVICE = "dump it with nanddump --bb=dumpbad --oob"
 PAGE_MIN, PAGE_MAX = 256, 32768
 SMALL_PAGE = 512
 USUAL_OOB = (16, 64, 128, 224, 256, 512)
@@ -28,7 +28,7 @@ UBI_MARK, UBIFS_MARK = b"UBI#", b"\x31\x18\x10\x06"
 JFFS2_MARKS = (b"\x85\x19", b"\x19\x85")
 END_MARK = b"\xde\xad\xc0\xde"
 """OpenWrt's firmware has it after the last block: JFFS2 begins there at the first boot."""
-FOREIGN = {
+FOREIGN_MARKS = {
     "squashfs": ((0, b"hsqs"),),
     "ext4, or ext2 or ext3": ((1080, b"\x53\xef"), (1048 + 1, bytes(3))),
     "FAT": ((510, b"\x55\xaa"), (54, b"FAT1")),
@@ -42,7 +42,7 @@ BAD_SHARE_MAX = 8
 BAD_FEW = 2
 
 
-def checked(shape: Shape) -> Shape:
+def require_possible_shape(shape: Shape) -> Shape:
     """The shape itself; UsageError if no chip has it."""
     page, erase_block, oob = shape
     if page & (page - 1) or not PAGE_MIN <= page <= PAGE_MAX:
@@ -62,7 +62,7 @@ class Dump(NamedTuple):
     """What was taken otherwise than the file has it."""
 
 
-def read(path: Path, shape: Shape, wanted: int | None = None) -> Dump:
+def read_dump(path: Path, shape: Shape, wanted: int | None = None) -> Dump:
     """The chip in a dump; UsageError says what cannot be right with the file or the shape.
 
     A block whose mark of a bad block is set is bad. A block that nanddump padded is erased. An
@@ -71,13 +71,13 @@ def read(path: Path, shape: Shape, wanted: int | None = None) -> Dump:
 
     wanted: the blocks that are needed; what follows them in the file may be anything. None: all.
     """
-    with mapped(path) as cells:
-        blocks = _blocks(path, cells, shape, wanted)
+    with map_chip_file(path) as cells:
+        blocks = _count_blocks(path, cells, shape, wanted)
         tags_moved = _has_moved_tags(cells, shape)
         ends_at = len(cells)
-        found = list(_written(path, cells, blocks, shape, tags_moved))
-    _some_written(path, found, blocks, shape)
-    geometry = Geometry(shape.page, shape.oob, shape.erase_block, blocks)
+        found = list(_read_written_blocks(path, cells, blocks, shape, tags_moved))
+    _refuse_empty_dump(path, found, blocks, shape)
+    geometry = ChipGeometry(shape.page, shape.oob, shape.erase_block, blocks)
     notes = []
     if blocks * shape.block_bytes > ends_at:
         notes.append(f"the file ends within block {blocks - 1}: its rest is taken as erased")
@@ -94,14 +94,14 @@ def refuse_foreign(path: Path) -> None:
     """UsageError if a file begins as a file system of block devices does."""
     with open_regular(path) as file:
         begin = file.read(2048)
-    for name, marks in FOREIGN.items():
+    for name, marks in FOREIGN_MARKS.items():
         if all(begin[at:].startswith(mark) for at, mark in marks):
             raise UsageError(
                 f"{path}: begins as {name} does, a file system of block devices: none of raw NAND"
             )
 
 
-def _blocks(path: Path, cells: mmap, shape: Shape, wanted: int | None) -> int:
+def _count_blocks(path: Path, cells: mmap, shape: Shape, wanted: int | None) -> int:
     """The blocks in a file; UsageError if it is no whole number of them, and why."""
     whole, rest = divmod(len(cells), shape.block_bytes)
     if whole > BLOCKS_MAX:
@@ -118,7 +118,11 @@ def _blocks(path: Path, cells: mmap, shape: Shape, wanted: int | None) -> int:
     if not shape.oob and not fits and cells[:2] in JFFS2_MARKS:
         ended = rest == len(END_MARK) and cells[-rest:] == END_MARK
         return whole if ended else whole + 1
-    if shape.oob and rest % (shape.page + shape.oob) == 0 and yaffs2made.begins(cells[:16]):
+    if (
+        shape.oob
+        and rest % (shape.page + shape.oob) == 0
+        and yaffs2image.begins_with_object(cells[:16])
+    ):
         return whole + 1
     if whole and cells[:4] == UBI_MARK and not fits:
         mib = whole * shape.erase_block / (1 << 20)
@@ -135,19 +139,19 @@ def _blocks(path: Path, cells: mmap, shape: Shape, wanted: int | None) -> int:
 
 def _has_moved_tags(cells: mmap, shape: Shape) -> bool:
     """Whether YAFFS2's tags are where a chip has its marks of bad blocks."""
-    if not shape.oob >= yaffs2made.MARK_BYTES + yaffs2made.TAGS or shape.page <= SMALL_PAGE:
+    if not shape.oob >= yaffs2image.MARK_BYTES + yaffs2image.TAGS_BYTES or shape.page <= SMALL_PAGE:
         return False
-    begin = cells[: yaffs2made.PAGES_MAX * (shape.page + shape.oob)]
-    return yaffs2made.has_tags_at(begin, shape, 0) and not yaffs2made.has_tags_at(
-        begin, shape, yaffs2made.MARK_BYTES
+    begin = cells[: yaffs2image.PAGES_MAX * (shape.page + shape.oob)]
+    return yaffs2image.has_tags_at(begin, shape, 0) and not yaffs2image.has_tags_at(
+        begin, shape, yaffs2image.MARK_BYTES
     )
 
 
-def _written(
+def _read_written_blocks(
     path: Path, cells: mmap, blocks: int, shape: Shape, tags_moved: bool
-) -> Iterator[Block]:
+) -> Iterator[ChipBlock]:
     """The blocks of the dump that are not as new; UsageError if too many are zeros throughout."""
-    zeros, may_be = bytes(shape.block_bytes), _bad_max(blocks)
+    zeros, may_be = bytes(shape.block_bytes), _count_bad_max(blocks)
     for index in range(blocks):
         own = cells[index * shape.block_bytes : (index + 1) * shape.block_bytes]
         own = own.ljust(shape.block_bytes, b"\xff")
@@ -157,30 +161,31 @@ def _written(
             own, may_be = zeros, may_be - 1
         if may_be < 0:
             raise UsageError(
-                f"{path}: more than {_bad_max(blocks)} of {blocks} blocks are zeros throughout, "
+                f"{path}: more than {_count_bad_max(blocks)} of {blocks} blocks are zeros "
+                f"throughout, "
                 "which no chip has: the file has holes, or is no dump"
             )
         if tags_moved:
-            own = yaffs2made.moved(own, shape)
-        flags = FACTORY_BAD if shape.oob and _marked(own, shape) else 0
-        yield Block(index, 0, 0, flags, [], [], own)
+            own = yaffs2image.move_tags(own, shape)
+        flags = FACTORY_BAD if shape.oob and _has_bad_mark(own, shape) else 0
+        yield ChipBlock(index, 0, 0, flags, [], [], own)
 
 
-def _bad_max(blocks: int) -> int:
+def _count_bad_max(blocks: int) -> int:
     """The most blocks that may be bad in so many."""
     return max(BAD_FEW, blocks // BAD_SHARE_MAX)
 
 
-def _marked(own: bytes, shape: Shape) -> bool:
+def _has_bad_mark(own: bytes, shape: Shape) -> bool:
     """Whether the first or second page has the mark of a bad block."""
     mark = 5 if shape.page == SMALL_PAGE else 0
     stride = shape.page + shape.oob
     return any(own[page * stride + shape.page + mark] != 0xFF for page in (0, 1))
 
 
-def _some_written(path: Path, found: list[Block], blocks: int, shape: Shape) -> None:
+def _refuse_empty_dump(path: Path, found: list[ChipBlock], blocks: int, shape: Shape) -> None:
     bad = sum(bool(b.flags) for b in found)
-    if bad > _bad_max(blocks):
+    if bad > _count_bad_max(blocks):
         raise UsageError(
             f"{path}: {bad} of {blocks} blocks would be marked bad, which no chip has: --page "
             f"{shape.page} or --oob {shape.oob} is not the chip's, or the dump has no spare areas"

@@ -12,28 +12,28 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from nandlab.base.errors import UsageError
-from nandlab.onflash.layout import NO_OWNER, Kind, below, text
+from nandlab.onflash.layout import NO_OWNER, ByteKind, decode_name, join_path
 
 SECTOR = 512
 ENTRY = 32
-CLUSTER_MASK, END, BAD_CLUSTER = 0x0FFFFFFF, 0x0FFFFFF8, 0x0FFFFFF7
+CLUSTER_MASK, CHAIN_END, BAD_CLUSTER = 0x0FFFFFFF, 0x0FFFFFF8, 0x0FFFFFF7
 LONG_NAME, VOLUME_LABEL, FOLDER = 0x0F, 0x08, 0x10
-LAST, ERASED, KANJI = 0x00, 0xE5, 0x05
-FREED = "freed by FAT, kept by NFTL"
+LAST_ENTRY, ERASED_ENTRY, KANJI = 0x00, 0xE5, 0x05
+FREED_PART = "freed by FAT, kept by NFTL"
 
 
-class Use(NamedTuple):
+class SectorUse(NamedTuple):
     """What the first ``bytes`` of a sector are; the rest is slack."""
 
     bytes: int
-    kind: Kind
+    kind: ByteKind
     part: str
     owner: int
     offset: int = 0
     """Of a file's bytes: of the first in the file."""
 
 
-class Entry(NamedTuple):
+class FolderEntry(NamedTuple):
     """A name in a folder."""
 
     name: str
@@ -42,11 +42,11 @@ class Entry(NamedTuple):
     size: int
 
 
-def wrong(what: str) -> UsageError:
+def make_damage_error(what: str) -> UsageError:
     return UsageError(f"FAT32: {what}; the image is damaged, or no FAT32. Nothing is summed")
 
 
-class Volume:
+class FatVolume:
     """A FAT32 file system; UsageError says what is wrong with it."""
 
     def __init__(self, read: Callable[[int], bytes], sectors: int) -> None:
@@ -64,7 +64,7 @@ class Volume:
         self._walk()
         self.used_clusters = sum(1 for value in self.table[2:] if value)
         if len(self.owners) != self.used_clusters - self.table.count(BAD_CLUSTER):
-            raise wrong("clusters are allocated that no file has")
+            raise make_damage_error("clusters are allocated that no file has")
 
     per_cluster: int
     reserved: int
@@ -78,9 +78,9 @@ class Volume:
         (self.fat_sectors,) = struct.unpack_from("<I", boot, 36)
         (self.root,) = struct.unpack_from("<I", boot, 44)
         if boot[510:512] != b"\x55\xaa" or size != SECTOR or roots or not self.fats:
-            raise wrong("its boot sector is none")
+            raise make_damage_error("its boot sector is none")
         if not self.per_cluster or self.per_cluster & (self.per_cluster - 1):
-            raise wrong(f"clusters of {self.per_cluster} sectors")
+            raise make_damage_error(f"clusters of {self.per_cluster} sectors")
         self.first_data = self.reserved + self.fats * self.fat_sectors
         self.end = small or large
         self.clusters = (self.end - self.first_data) // self.per_cluster
@@ -89,7 +89,7 @@ class Volume:
             or self.clusters <= 0
             or self.clusters + 2 > self.fat_sectors * SECTOR // 4
         ):
-            raise wrong(f"{self.end} sectors on a device of {sectors}")
+            raise make_damage_error(f"{self.end} sectors on a device of {sectors}")
 
     def _table(self) -> None:
         copies = [
@@ -100,7 +100,7 @@ class Volume:
             for n in range(self.fats)
         ]
         if any(c != copies[0] for c in copies):
-            raise wrong("its FATs differ")
+            raise make_damage_error("its FATs differ")
         words = struct.unpack_from(f"<{self.clusters + 2}I", copies[0])
         self.table = [w & CLUSTER_MASK for w in words]
 
@@ -111,16 +111,16 @@ class Volume:
         """Takes the clusters of a file or folder (size -1)."""
         chain: list[int] = []
         cluster = first
-        while cluster < END:
+        while cluster < CHAIN_END:
             if not 2 <= cluster < self.clusters + 2:
-                raise wrong(f"a chain leads to cluster {cluster} of {self.clusters}")
+                raise make_damage_error(f"a chain leads to cluster {cluster} of {self.clusters}")
             if cluster in self.owners:
-                raise wrong(f"cluster {cluster} belongs to two files")
+                raise make_damage_error(f"cluster {cluster} belongs to two files")
             self.owners[cluster] = (owner, len(chain), size)
             chain.append(cluster)
             cluster = self.table[cluster]
         if size >= 0 and len(chain) != -(-size // (self.per_cluster * SECTOR)):
-            raise wrong(f"a file of {size} bytes has {len(chain)} clusters")
+            raise make_damage_error(f"a file of {size} bytes has {len(chain)} clusters")
         return chain
 
     def _walk(self) -> None:
@@ -130,7 +130,7 @@ class Volume:
             self.paths[first] = path
             chain = self._chain(first, first, -1)
             for entry in self._entries(chain):
-                name = below(path, entry.name)
+                name = join_path(path, entry.name)
                 self.names[name] = entry.first
                 if entry.attributes & FOLDER:
                     waiting.append((entry.first, name))
@@ -138,52 +138,52 @@ class Volume:
                     self.paths[entry.first], self.sizes[entry.first] = name, entry.size
                     self._chain(entry.first, entry.first, entry.size)
                 elif entry.size:
-                    raise wrong(f"{name} has {entry.size} bytes and no cluster")
+                    raise make_damage_error(f"{name} has {entry.size} bytes and no cluster")
 
-    def _entries(self, chain: list[int]) -> list[Entry]:
-        found: list[Entry] = []
+    def _entries(self, chain: list[int]) -> list[FolderEntry]:
+        found: list[FolderEntry] = []
         long: dict[int, bytes] = {}
         for cluster in chain:
             first = self._sector(cluster)
             data = b"".join(self._read(first + i) for i in range(self.per_cluster))
             for at in range(0, len(data), ENTRY):
                 raw = data[at : at + ENTRY]
-                if raw[0] == LAST:
+                if raw[0] == LAST_ENTRY:
                     return found
-                if raw[0] == ERASED:
+                if raw[0] == ERASED_ENTRY:
                     long.clear()
                 elif raw[11] & 0x3F == LONG_NAME:
                     long[raw[0] & 0x1F] = raw[1:11] + raw[14:26] + raw[28:32]
                 else:
                     if raw[0] != ord(".") and not raw[11] & VOLUME_LABEL:
-                        found.append(_entry(raw, long))
+                        found.append(_parse_entry(raw, long))
                     long.clear()
         return found
 
-    def use(self, sector: int) -> Use:
+    def use(self, sector: int) -> SectorUse:
         """What FAT has a sector for."""
         if sector < self.reserved:
-            return Use(SECTOR, Kind.METADATA, "reserved sectors", NO_OWNER)
+            return SectorUse(SECTOR, ByteKind.METADATA, "reserved sectors", NO_OWNER)
         if sector < self.first_data:
-            return Use(SECTOR, Kind.METADATA, "FATs", NO_OWNER)
+            return SectorUse(SECTOR, ByteKind.METADATA, "FATs", NO_OWNER)
         cluster, within = divmod(sector - self.first_data, self.per_cluster)
         if sector >= self.end or cluster >= self.clusters:
-            return Use(SECTOR, Kind.METADATA, "past the volume", NO_OWNER)
+            return SectorUse(SECTOR, ByteKind.METADATA, "past the volume", NO_OWNER)
         held = self.owners.get(cluster + 2)
         if held is None:
-            return Use(SECTOR, Kind.OBSOLETE, FREED, NO_OWNER)
+            return SectorUse(SECTOR, ByteKind.OBSOLETE, FREED_PART, NO_OWNER)
         owner, place, size = held
         if size < 0:
-            return Use(SECTOR, Kind.METADATA, "directories", owner)
+            return SectorUse(SECTOR, ByteKind.METADATA, "directories", owner)
         offset = (place * self.per_cluster + within) * SECTOR
-        return Use(max(0, min(SECTOR, size - offset)), Kind.USER, "data", owner, offset)
+        return SectorUse(max(0, min(SECTOR, size - offset)), ByteKind.USER, "data", owner, offset)
 
 
-def _entry(raw: bytes, long: dict[int, bytes]) -> Entry:
+def _parse_entry(raw: bytes, long: dict[int, bytes]) -> FolderEntry:
     high, low, size = struct.unpack_from("<H", raw, 20)[0], *struct.unpack_from("<HI", raw, 26)
     name = b"".join(long[i] for i in sorted(long)).decode("utf-16-le", "backslashreplace")
     name = name.split("\0", 1)[0]
     if not name:
-        stem, ending = text(raw[:8]).rstrip(), text(raw[8:11]).rstrip()
+        stem, ending = decode_name(raw[:8]).rstrip(), decode_name(raw[8:11]).rstrip()
         name = f"{stem}.{ending}" if ending else stem
-    return Entry(name, raw[11], high << 16 | low, size)
+    return FolderEntry(name, raw[11], high << 16 | low, size)

@@ -40,7 +40,7 @@ class IndexNode:
         return bisect_right(self.keys, key) - 1
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """A name in a folder."""
 
     key: int
@@ -60,7 +60,7 @@ class Index:
     """First byte of the root's node."""
     nodes: Mapping[int, IndexNode] = field(repr=False)
     """By their first byte."""
-    entries: Mapping[int, Entry] = field(default_factory=dict, repr=False)
+    entries: Mapping[int, IndexEntry] = field(default_factory=dict, repr=False)
     """By the first byte of their nodes."""
     unit_bytes: int = 0
     """Of a logical block, within which each node lies; 0: not known."""

@@ -6,52 +6,52 @@ from __future__ import annotations
 from nandlab.base.errors import UsageError
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.jffs2files import (
-    assembled,
+    assemble_files,
 )
 from nandlab.onflash.jffs2nodes import (
-    EVEN_MANY,
-    Dropped,
-    Found,
-    Shaped,
+    EVEN_PADDINGS_MIN,
+    DroppedNode,
+    NodeGeometry,
+    PartitionNodes,
 )
 from nandlab.onflash.jffs2scan import (
-    scanned,
+    scan_partition,
 )
 from nandlab.onflash.layout import Layout
 
 
-def decode(partition: Partition) -> Layout:
+def decode_jffs2(partition: Partition) -> Layout:
     """Where everything is; UsageError says what is wrong with the image."""
-    return assembled(scanned(partition, strict=True), Shaped.of(partition))
+    return assemble_files(scan_partition(partition, strict=True), NodeGeometry.of(partition))
 
 
-def salvage(partition: Partition) -> tuple[Layout, list[Dropped]]:
+def salvage_jffs2(partition: Partition) -> tuple[Layout, list[DroppedNode]]:
     """The same of a chip whose file system is mounted, or was cut off: nodes that cannot be read
     are dropped and told. What they held is not known.
 
     UsageError where what is left is no file system, or cannot be of a chip of this geometry.
     """
-    return salvaged(scanned(partition), Shaped.of(partition))
+    return salvage_nodes(scan_partition(partition), NodeGeometry.of(partition))
 
 
-def salvaged(found: Found, shape: Shaped) -> tuple[Layout, list[Dropped]]:
+def salvage_nodes(found: PartitionNodes, shape: NodeGeometry) -> tuple[Layout, list[DroppedNode]]:
     """What is made of all that was found; UsageError as for :func:`salvage`."""
     if found.dropped:
-        why = _implausible(found)
+        why = _explain_implausible(found)
         if why:
             raise UsageError(
                 f"no JFFS2 of a chip with pages of {shape.writesize} bytes in blocks of "
                 f"{shape.erasesize}: {why}; give the chip's own geometry, all of its blocks"
             )
-    _right_page(found, shape.writesize)
-    _right_block(found, shape.erasesize)
+    _refuse_larger_page(found, shape.writesize)
+    _refuse_larger_block(found, shape.erasesize)
     unread = list(found.dropped)
-    layout = assembled(found, shape, strict=False)
-    _as_long_as_they_were(layout, unread)
+    layout = assemble_files(found, shape, strict=False)
+    _restore_file_sizes(layout, unread)
     return layout, found.dropped
 
 
-def _as_long_as_they_were(layout: Layout, dropped: list[Dropped]) -> None:
+def _restore_file_sizes(layout: Layout, dropped: list[DroppedNode]) -> None:
     """Makes files as long as their lost nodes say, where it can be: a number that is damaged itself
     may say anything."""
     for node in dropped:
@@ -60,7 +60,7 @@ def _as_long_as_they_were(layout: Layout, dropped: list[Dropped]) -> None:
             layout.sizes[node.number] = end
 
 
-def missing(layout: Layout) -> list[Dropped]:
+def find_missing_parts(layout: Layout) -> list[DroppedNode]:
     """Parts of files that no node holds, as nodes that are not there.
 
     JFFS2 writes nodes for a hole too, but for one within a page. So a dump that may lack blocks
@@ -73,12 +73,12 @@ def missing(layout: Layout) -> list[Dropped]:
             begin = size if piece is None else piece.offset
             if begin > done:
                 why = f"no node is there of {layout.paths[number]}, bytes {done} to {begin}"
-                found.append(Dropped(0, 0, why, "inode", number, done, begin - done))
+                found.append(DroppedNode(0, 0, why, "inode", number, done, begin - done))
             done = begin + (piece.bytes if piece else 0)
     return found
 
 
-def _implausible(found: Found) -> str | None:
+def _explain_implausible(found: PartitionNodes) -> str | None:
     """Why what was found is no damaged JFFS2 but something else; None if it may be one."""
     if not found.sound:
         return "no node can be read"
@@ -92,7 +92,7 @@ def _implausible(found: Found) -> str | None:
     return None
 
 
-def _right_page(found: Found, page: int) -> None:
+def _refuse_larger_page(found: PartitionNodes, page: int) -> None:
     """Refuses a page that is larger than the chip's: padding ends where a page does.
 
     Source: Linux, fs/jffs2/wbuf.c.
@@ -105,7 +105,7 @@ def _right_page(found: Found, page: int) -> None:
         )
 
 
-def page_seen(found: Found, page: int) -> bool:
+def is_page_size_sure(found: PartitionNodes, page: int) -> bool:
     """Whether the chip's pages are known not to be larger than this: padding ends at an odd one.
 
     UsageError where they are larger: padding fills less than a page, and of padding nodes half end
@@ -117,7 +117,7 @@ def page_seen(found: Found, page: int) -> bool:
             f"{page}: the chip's pages are larger"
         )
     odd = any(end % (2 * page) for end in found.padded_to)
-    if len(found.padded_to) >= EVEN_MANY and not odd:
+    if len(found.padded_to) >= EVEN_PADDINGS_MIN and not odd:
         raise UsageError(
             f"all {len(found.padded_to)} padding nodes end at multiples of {2 * page}: with a page "
             f"of {page} bytes half of them would not; the chip's pages are larger"
@@ -125,7 +125,7 @@ def page_seen(found: Found, page: int) -> bool:
     return odd
 
 
-def _right_block(found: Found, erasesize: int) -> None:
+def _refuse_larger_block(found: PartitionNodes, erasesize: int) -> None:
     """Refuses an erase block that is larger than the chip's: each ends with its own summary.
 
     Source: Linux, fs/jffs2/summary.c.

@@ -15,32 +15,34 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from nandlab.onflash.covered import Covered
-from nandlab.onflash.jffs2nodes import Data, Dropped
+from nandlab.onflash.coverage import CoveredRanges
+from nandlab.onflash.jffs2nodes import DataNode, DroppedNode
 
-WHY = "lies twice, for the collector moved it, and which of the two is read is not told"
+DOUBT_TEXT = "lies twice, for the collector moved it, and which of the two is read is not told"
 
 
 @dataclass
-class Copies:
+class NodeCopies:
     """What was found of nodes that lie more than once."""
 
-    doubtful: list[Dropped] = field(default_factory=list)
+    doubtful: list[DroppedNode] = field(default_factory=list)
     """Needed ones of which it is not told which copy is read, as nodes that are not there."""
     last: dict[int, int] = field(default_factory=dict)
     """First byte of the copy that is read -> of the one that is read after a mount."""
 
 
-def settled(pieces: dict[int, list[Data]], reached: Collection[int], erasesize: int) -> Copies:
+def sort_copies(
+    pieces: dict[int, list[DataNode]], reached: Collection[int], erasesize: int
+) -> NodeCopies:
     """Sorts the nodes of each file so that of copies the one that is read comes first."""
-    found = Copies()
-    twice = {number: groups for number in pieces if (groups := _groups(pieces[number]))}
+    found = NodeCopies()
+    twice = {number: groups for number in pieces if (groups := _group_copies(pieces[number]))}
     copies = [d for groups in twice.values() for group in groups.values() for d in group]
     if not copies:
         return found
-    first = _first_needed(pieces, twice, reached, copies, erasesize)
+    first = _find_first_needed(pieces, twice, reached, copies, erasesize)
     for number, groups in twice.items():
-        needed = _needed(pieces[number]) if number in reached else frozenset()
+        needed = _find_needed_versions(pieces[number]) if number in reached else frozenset()
         chosen = set()
         for version, group in groups.items():
             later = [d.at for d in group if first.get(d.at // erasesize, d.at) < d.at]
@@ -50,34 +52,36 @@ def settled(pieces: dict[int, list[Data]], reached: Collection[int], erasesize: 
                 found.last[later[0]] = last
             elif version in needed:
                 of = group[0]
-                doubt = Dropped(last, 0, f"a node {WHY}", "inode", number, of.offset, of.plain)
+                doubt = DroppedNode(
+                    last, 0, f"a node {DOUBT_TEXT}", "inode", number, of.offset, of.plain
+                )
                 found.doubtful.append(doubt)
         pieces[number].sort(key=lambda d: d.at not in chosen)
     return found
 
 
-def _groups(nodes: list[Data]) -> dict[int, list[Data]]:
+def _group_copies(nodes: list[DataNode]) -> dict[int, list[DataNode]]:
     """The copies of each version of which there is more than one."""
     if len({d.version for d in nodes}) == len(nodes):
         return {}
-    by_version: dict[int, list[Data]] = defaultdict(list)
+    by_version: dict[int, list[DataNode]] = defaultdict(list)
     for node in nodes:
         by_version[node.version].append(node)
     return {version: group for version, group in by_version.items() if len(group) > 1}
 
 
-def _needed(nodes: list[Data]) -> frozenset[int]:
+def _find_needed_versions(nodes: list[DataNode]) -> frozenset[int]:
     """The versions of which a file needs some bytes."""
     order = sorted({d.version: d for d in nodes}.values(), reverse=True)
-    covered = Covered(order[0].isize)
+    covered = CoveredRanges(order[0].isize)
     return frozenset(d.version for d in order if covered.take(d.offset, d.offset + d.plain))
 
 
-def _first_needed(
-    pieces: Mapping[int, list[Data]],
+def _find_first_needed(
+    pieces: Mapping[int, list[DataNode]],
     twice: Mapping[int, Collection[int]],
     reached: Collection[int],
-    copies: list[Data],
+    copies: list[DataNode],
     erasesize: int,
 ) -> dict[int, int]:
     """Block that has copies -> its first node before them that a file needs and that lies once."""
@@ -89,7 +93,7 @@ def _first_needed(
         near = [d for d in nodes if d.at < ends.get(d.at // erasesize, -1)]
         if not near or number not in reached:
             continue
-        needed = _needed(nodes)
+        needed = _find_needed_versions(nodes)
         for d in near:
             if d.version in needed and d.version not in twice.get(number, ()):
                 block = d.at // erasesize

@@ -7,8 +7,8 @@ Source: Linux, fs/jffs2/readinode.c.
 from __future__ import annotations
 
 from nandlab.base.errors import UsageError
-from nandlab.onflash.covered import Covered
-from nandlab.onflash.jffs2copies import settled
+from nandlab.onflash.coverage import CoveredRanges
+from nandlab.onflash.jffs2copies import sort_copies
 from nandlab.onflash.jffs2nodes import (
     DIRENT_NODE,
     INODE_NODE,
@@ -18,66 +18,77 @@ from nandlab.onflash.jffs2nodes import (
     ROOT,
     XREF_NODE,
     ZEROES,
-    Attribute,
-    Data,
-    Dirent,
-    Found,
-    Reference,
-    Shaped,
+    AttributeNode,
+    DataNode,
+    DirentNode,
+    NodeGeometry,
+    PartitionNodes,
+    ReferenceNode,
 )
-from nandlab.onflash.layout import Kind, Layout, Piece, Walk, every_path, paths, text
+from nandlab.onflash.layout import (
+    ByteKind,
+    FilePiece,
+    Layout,
+    LayoutCollector,
+    decode_name,
+    find_paths,
+    map_all_paths,
+)
 
 
-def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
+def assemble_files(found: PartitionNodes, shape: NodeGeometry, *, strict: bool = True) -> Layout:
     """Files put together from their nodes; strict: UsageError for a name that leads nowhere."""
     walk = found.walk
-    names = [(d.parent, d.number, text(d.name)) for d in _dirents(walk, found)]
-    reached = paths(names, ROOT)
+    names = [(d.parent, d.number, decode_name(d.name)) for d in _account_dirents(walk, found)]
+    reached = find_paths(names, ROOT)
     lost = next((n for n in reached if n != ROOT and n not in found.pieces), None)
     if lost is not None and (strict or not found.dropped):
         raise UsageError(f"{reached[lost]}: no node of inode {lost} is there. Nothing is summed")
-    copies = settled(found.pieces, reached, shape.erasesize)
+    copies = sort_copies(found.pieces, reached, shape.erasesize)
     for number, pieces in found.pieces.items():
-        _inode(walk, number, pieces, number in reached)
-    _attributes(walk, found, reached)
+        _account_inode(walk, number, pieces, number in reached)
+    _account_attributes(walk, found, reached)
     found.dropped += copies.doubtful
     return Layout(
         "jffs2", shape.bytes, shape.erasesize, shape.writesize,
         walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts,
-        walk.nodes, walk.dead, shape.bytes_at, names=every_path(names, reached),
-        moved=frozenset(n for n in walk.nodes if _moved(found.pieces[n])), last_copy=copies.last,
+        walk.nodes, walk.dead, shape.bytes_at, names=map_all_paths(names, reached),
+        moved=frozenset(n for n in walk.nodes if _may_have_moved(found.pieces[n])),
+        last_copy=copies.last,
     )  # fmt: skip
 
 
-def _dirents(walk: Walk, found: Found) -> list[Dirent]:
+def _account_dirents(walk: LayoutCollector, found: PartitionNodes) -> list[DirentNode]:
     """Tells names that hold from those that do not; gives those of files that are there."""
-    latest: dict[tuple[int, bytes], Dirent] = {}
+    latest: dict[tuple[int, bytes], DirentNode] = {}
     for d in found.dirents:
         held = latest.get((d.parent, d.name))
         if held is None or d.version > held.version:
             latest[d.parent, d.name] = d
     holding = [d for d in latest.values() if d.number]
-    reached = paths(((d.parent, d.number, "") for d in holding), ROOT)
+    reached = find_paths(((d.parent, d.number, "") for d in holding), ROOT)
     for d in found.dirents:
         size = DIRENT_NODE.size + len(d.name)
         if latest[d.parent, d.name] is not d or d.parent not in reached:
-            walk.add(d.at, size, Kind.OBSOLETE, "names")
+            walk.add(d.at, size, ByteKind.OBSOLETE, "names")
         elif not d.number:
-            walk.add(d.at, size, Kind.METADATA, "deletion names")
+            walk.add(d.at, size, ByteKind.METADATA, "deletion names")
         else:
-            walk.add(d.at, DIRENT_NODE.size, Kind.METADATA, "node headers", d.number)
-            walk.add(d.at + DIRENT_NODE.size, len(d.name), Kind.METADATA, "names", d.number)
+            walk.add(d.at, DIRENT_NODE.size, ByteKind.METADATA, "node headers", d.number)
+            walk.add(d.at + DIRENT_NODE.size, len(d.name), ByteKind.METADATA, "names", d.number)
     return [d for d in holding if d.parent in reached]
 
 
-def _inode(walk: Walk, number: int, pieces: list[Data], reached: bool) -> None:
+def _account_inode(
+    walk: LayoutCollector, number: int, pieces: list[DataNode], reached: bool
+) -> None:
     """Accounts for an inode's nodes."""
-    by_version: dict[int, Data] = {}
+    by_version: dict[int, DataNode] = {}
     for piece in pieces:
         held = by_version.setdefault(piece.version, piece)
         if held is not piece or not reached:
             part = "older copies of nodes" if reached else "nodes of deleted files"
-            walk.add(piece.at, INODE_NODE.size + piece.stored, Kind.OBSOLETE, part)
+            walk.add(piece.at, INODE_NODE.size + piece.stored, ByteKind.OBSOLETE, part)
             walk.dead[number] += INODE_NODE.size + piece.stored
     if not reached:
         return
@@ -85,76 +96,86 @@ def _inode(walk: Walk, number: int, pieces: list[Data], reached: bool) -> None:
     latest = order[0]
     if latest.mode & 0o170000 != REGULAR:
         for piece in order:
-            _special(walk, number, piece, piece is latest)
+            _account_special_node(walk, number, piece, piece is latest)
         return
     walk.sizes[number] = latest.isize
-    covered = Covered(latest.isize)
+    covered = CoveredRanges(latest.isize)
     walk.nodes[number] = [
-        piece.at for piece in order if _piece(walk, number, piece, covered, piece is latest)
+        piece.at
+        for piece in order
+        if _account_data_node(walk, number, piece, covered, piece is latest)
     ]
 
 
-def _moved(pieces: list[Data]) -> bool:
+def _may_have_moved(pieces: list[DataNode]) -> bool:
     """Whether the collector may have moved nodes: there is one twice, or a version is nowhere, so a
     block that had it was erased. A file's versions are counted from 1."""
     return not len(pieces) == len({p.version for p in pieces}) == max(p.version for p in pieces)
 
 
-def _special(walk: Walk, number: int, piece: Data, latest: bool) -> None:
+def _account_special_node(
+    walk: LayoutCollector, number: int, piece: DataNode, latest: bool
+) -> None:
     if not latest:
-        walk.add(piece.at, INODE_NODE.size + piece.stored, Kind.OBSOLETE, "covered nodes")
+        walk.add(piece.at, INODE_NODE.size + piece.stored, ByteKind.OBSOLETE, "covered nodes")
         return
-    walk.add(piece.at, INODE_NODE.size, Kind.METADATA, "node headers", number)
-    walk.add(piece.at + INODE_NODE.size, piece.stored, Kind.METADATA, "link targets", number)
+    walk.add(piece.at, INODE_NODE.size, ByteKind.METADATA, "node headers", number)
+    walk.add(piece.at + INODE_NODE.size, piece.stored, ByteKind.METADATA, "link targets", number)
 
 
-def _piece(walk: Walk, number: int, piece: Data, covered: Covered, latest: bool) -> bool:
+def _account_data_node(
+    walk: LayoutCollector, number: int, piece: DataNode, covered: CoveredRanges, latest: bool
+) -> bool:
     """One node of a regular file, of which newer nodes cover parts; False if they cover it all."""
     seen = covered.take(piece.offset, piece.offset + piece.plain)
     visible = sum(to - start for start, to in seen)
-    walk.dead[number] += _dead(piece, visible, latest=latest)
+    walk.dead[number] += _count_dead_bytes(piece, visible, latest=latest)
     start = piece.at + INODE_NODE.size
     if not seen and not latest:
-        walk.add(piece.at, INODE_NODE.size + piece.stored, Kind.OBSOLETE, "covered nodes")
+        walk.add(piece.at, INODE_NODE.size + piece.stored, ByteKind.OBSOLETE, "covered nodes")
         return False
-    walk.add(piece.at, INODE_NODE.size, Kind.METADATA, "node headers", number)
+    walk.add(piece.at, INODE_NODE.size, ByteKind.METADATA, "node headers", number)
     stored = 0 if piece.compressor == ZEROES else piece.stored
     packing = PACKINGS.get(piece.compressor, f"compressor {piece.compressor}")
     walk.pieces += [
-        Piece(number, at, to - at, start, stored, at - piece.offset, packing, piece.plain)
+        FilePiece(number, at, to - at, start, stored, at - piece.offset, packing, piece.plain)
         for at, to in seen
     ]
     if piece.compressor == ZEROES:
-        walk.add(start, piece.stored, Kind.OBSOLETE, "covered data")
+        walk.add(start, piece.stored, ByteKind.OBSOLETE, "covered data")
     elif piece.compressor != NO_COMPRESSION:
-        kind, part = (Kind.USER, "data") if seen else (Kind.OBSOLETE, "covered data")
+        kind, part = (ByteKind.USER, "data") if seen else (ByteKind.OBSOLETE, "covered data")
         walk.add(start, piece.stored, kind, part, number)
     else:
-        _uncompressed(walk, number, piece, seen)
+        _account_uncompressed(walk, number, piece, seen)
     return True
 
 
-def _uncompressed(walk: Walk, number: int, piece: Data, seen: list[tuple[int, int]]) -> None:
+def _account_uncompressed(
+    walk: LayoutCollector, number: int, piece: DataNode, seen: list[tuple[int, int]]
+) -> None:
     """The data of a node byte for byte: what is seen of it, and what newer nodes cover."""
     start = piece.at + INODE_NODE.size
     done = piece.offset
     for at, to in seen:
-        walk.add(start + done - piece.offset, at - done, Kind.OBSOLETE, "covered data", number)
-        walk.add(start + at - piece.offset, to - at, Kind.USER, "data", number)
+        walk.add(start + done - piece.offset, at - done, ByteKind.OBSOLETE, "covered data", number)
+        walk.add(start + at - piece.offset, to - at, ByteKind.USER, "data", number)
         done = to
     rest = piece.offset + piece.plain - done
-    walk.add(start + done - piece.offset, rest, Kind.OBSOLETE, "covered data", number)
+    walk.add(start + done - piece.offset, rest, ByteKind.OBSOLETE, "covered data", number)
 
 
-def _dead(piece: Data, visible: int, *, latest: bool) -> int:
+def _count_dead_bytes(piece: DataNode, visible: int, *, latest: bool) -> int:
     """Bytes of a node that newer ones cover: a node that is compressed is kept whole."""
     if not visible:
         return piece.stored if latest else INODE_NODE.size + piece.stored
     return piece.plain - visible if piece.compressor == NO_COMPRESSION else 0
 
 
-def _attributes(walk: Walk, found: Found, reached: dict[int, str]) -> None:
-    newest: dict[tuple[int, int], Reference] = {}
+def _account_attributes(
+    walk: LayoutCollector, found: PartitionNodes, reached: dict[int, str]
+) -> None:
+    newest: dict[tuple[int, int], ReferenceNode] = {}
     for r in found.references:
         held = newest.get((r.inode, r.attribute))
         if held is None or r.version > held.version:
@@ -162,14 +183,14 @@ def _attributes(walk: Walk, found: Found, reached: dict[int, str]) -> None:
     live = {r.attribute for r in newest.values() if r.inode in reached and not r.version & 1}
     for r in found.references:
         holds = newest[r.inode, r.attribute] is r and r.inode in reached
-        kind = Kind.METADATA if holds else Kind.OBSOLETE
+        kind = ByteKind.METADATA if holds else ByteKind.OBSOLETE
         walk.add(r.at, XREF_NODE.size, kind, "extended attributes", r.inode)
-    latest: dict[int, Attribute] = {}
+    latest: dict[int, AttributeNode] = {}
     for a in found.attributes:
         old = latest.get(a.number)
         if old is None or a.version > old.version:
             latest[a.number] = a
     for a in found.attributes:
         holds = latest[a.number] is a and a.number in live
-        kind = Kind.METADATA if holds else Kind.OBSOLETE
+        kind = ByteKind.METADATA if holds else ByteKind.OBSOLETE
         walk.add(a.at, a.bytes, kind, "extended attributes")

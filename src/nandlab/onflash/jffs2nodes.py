@@ -15,58 +15,66 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.layout import HOLE, BytesAt, Walk
+from nandlab.onflash.layout import HOLE, BytesAt, LayoutCollector
 
 MAGIC, ACCURATE = 0x1985, 0x2000
 LITTLE, BIG = "<", ">"
-MARKS = {struct.pack(order + "H", MAGIC): order for order in (LITTLE, BIG)}
+MAGIC_MARKS = {struct.pack(order + "H", MAGIC): order for order in (LITTLE, BIG)}
 """First bytes of a node -> the byte order of all nodes."""
 DIRENT, INODE, CLEANMARKER, PADDING, SUMMARY, XATTR, XREF = (
     0xE001, 0xE002, 0x2003, 0x2004, 0x2006, 0xE008, 0xE009,
 )  # fmt: skip
-NAMES = {
+KIND_NAMES = {
     DIRENT: "dirent", INODE: "inode", CLEANMARKER: "cleanmarker", PADDING: "padding",
     SUMMARY: "summary", XATTR: "xattr", XREF: "xref",
 }  # fmt: skip
-HEAD = struct.Struct("<HHII")
+HEADER_STRUCT = struct.Struct("<HHII")
 DIRENT_NODE = struct.Struct("<HHIIIIIIBBHII")
 INODE_NODE = struct.Struct("<HHIIIIIHHIIIIIIIBBHII")
 XATTR_NODE = struct.Struct("<HHIIIIBBHII")
 XREF_NODE = struct.Struct("<HHIIIIII")
 SUMMARY_NODE = struct.Struct("<HHIIIIIII")
-SEALED = struct.Struct("<HHI")
+HEADER_CRC_STRUCT = struct.Struct("<HHI")
 """What a header's checksum is of."""
-ENDING = struct.Struct("<II")
+SUMMARY_END = struct.Struct("<II")
 """The end of a summary: where it began, and its mark."""
 KIND_OF = struct.Struct("<H")
 BIG_ENDIAN = {
     form: struct.Struct(BIG + form.format[1:])
     for form in (
-        *(HEAD, DIRENT_NODE, INODE_NODE, XATTR_NODE, XREF_NODE, SUMMARY_NODE),
-        *(SEALED, ENDING, KIND_OF),
+        *(HEADER_STRUCT, DIRENT_NODE, INODE_NODE, XATTR_NODE, XREF_NODE, SUMMARY_NODE),
+        *(HEADER_CRC_STRUCT, SUMMARY_END, KIND_OF),
     )
 }
-assert (HEAD.size, DIRENT_NODE.size, INODE_NODE.size) == (12, 40, 68)
+assert (HEADER_STRUCT.size, DIRENT_NODE.size, INODE_NODE.size) == (12, 40, 68)
 assert (XATTR_NODE.size, XREF_NODE.size, SUMMARY_NODE.size) == (32, 28, 32)
-LEAST = {DIRENT: 40, INODE: 68, CLEANMARKER: 12, PADDING: 12, SUMMARY: 40, XATTR: 32, XREF: 28}
-SUMMED = {INODE: 18, DIRENT: 24, XATTR: 18, XREF: 6}
+NODE_BYTES_MIN = {
+    DIRENT: 40,
+    INODE: 68,
+    CLEANMARKER: 12,
+    PADDING: 12,
+    SUMMARY: 40,
+    XATTR: 32,
+    XREF: 28,
+}
+SUMMARY_ENTRY_BYTES = {INODE: 18, DIRENT: 24, XATTR: 18, XREF: 6}
 """Bytes of an entry of a summary; a name's entry has the name after it."""
 SUMMARY_MARK = 0x02851885
-EVEN_MANY = 8
+EVEN_PADDINGS_MIN = 8
 """Padding nodes that tell that pages are larger, if all of them end at even ones."""
 NO_COMPRESSION, ZEROES = 0, 1
 PACKINGS = {
     NO_COMPRESSION: "", ZEROES: HOLE, 2: "rtime", 3: "rubinmips", 5: "dynrubin", 6: "zlib",
     7: "lzo",
 }  # fmt: skip
-ANY = 1 << 40
+ANY_BYTES = 1 << 40
 """Bytes of a file, where it may be any of them."""
 DIRECTORY, REGULAR = 0o040000, 0o100000
 ROOT = 1
 NOT_ERASED = re.compile(b"[^\xff]")
 
 
-class Shaped(NamedTuple):
+class NodeGeometry(NamedTuple):
     """The geometry of what nodes were found in, in bytes."""
 
     bytes: int
@@ -76,12 +84,12 @@ class Shaped(NamedTuple):
     """None: they are not there, but a text that tells of them."""
 
     @classmethod
-    def of(cls, partition: Partition) -> Shaped:
+    def of(cls, partition: Partition) -> NodeGeometry:
         shape = partition.bytes, partition.erasesize, partition.writesize
         return cls(*shape, partition.bytes_at)
 
 
-class Dirent(NamedTuple):
+class DirentNode(NamedTuple):
     at: int
     parent: int
     version: int
@@ -89,7 +97,7 @@ class Dirent(NamedTuple):
     name: bytes
 
 
-class Data(NamedTuple):
+class DataNode(NamedTuple):
     """An inode's node."""
 
     version: int
@@ -103,14 +111,14 @@ class Data(NamedTuple):
     mode: int
 
 
-class Attribute(NamedTuple):
+class AttributeNode(NamedTuple):
     at: int
     number: int
     version: int
     bytes: int
 
 
-class Dropped(NamedTuple):
+class DroppedNode(NamedTuple):
     """What cannot be read of a block, as the kernel would drop it too."""
 
     at: int
@@ -133,7 +141,7 @@ class Dropped(NamedTuple):
         return not self.number or (self.number == number and within)
 
 
-class Reference(NamedTuple):
+class ReferenceNode(NamedTuple):
     at: int
     inode: int
     attribute: int
@@ -141,18 +149,18 @@ class Reference(NamedTuple):
 
 
 @dataclass
-class Found:
+class PartitionNodes:
     """All nodes of a partition."""
 
-    dirents: list[Dirent] = field(default_factory=list)
-    pieces: dict[int, list[Data]] = field(default_factory=lambda: defaultdict(list))
-    attributes: list[Attribute] = field(default_factory=list)
-    references: list[Reference] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(NAMES.values(), 0))
-    dropped: list[Dropped] = field(default_factory=list)
+    dirents: list[DirentNode] = field(default_factory=list)
+    pieces: dict[int, list[DataNode]] = field(default_factory=lambda: defaultdict(list))
+    attributes: list[AttributeNode] = field(default_factory=list)
+    references: list[ReferenceNode] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KIND_NAMES.values(), 0))
+    dropped: list[DroppedNode] = field(default_factory=list)
     order: str = LITTLE
     """The byte order of all nodes."""
-    walk: Walk = field(default_factory=Walk)
+    walk: LayoutCollector = field(default_factory=LayoutCollector)
     sound: int = 0
     """Bytes of nodes that could be read."""
     written: int = 0
@@ -172,7 +180,9 @@ class Found:
         """Bytes that a summary has for the inodes' nodes and the names from begin to end."""
         nodes = sum(begin <= p.at < end for pieces in self.pieces.values() for p in pieces)
         names = [len(d.name) for d in self.dirents if begin <= d.at < end]
-        return SUMMED[INODE] * nodes + sum(SUMMED[DIRENT] + count for count in names)
+        return SUMMARY_ENTRY_BYTES[INODE] * nodes + sum(
+            SUMMARY_ENTRY_BYTES[DIRENT] + count for count in names
+        )
 
     def pad(self, at: int, to: int) -> None:
         """Notes a padding node."""
@@ -180,11 +190,11 @@ class Found:
         self.padding_most = max(self.padding_most, to - at)
 
 
-def crc(data: bytes) -> int:
+def compute_crc(data: bytes) -> int:
     """JFFS2's CRC-32: begins with 0 and is not inverted."""
     return zlib.crc32(data, 0xFFFFFFFF) ^ 0xFFFFFFFF
 
 
-def form(little: struct.Struct, order: str) -> struct.Struct:
+def select_struct(little: struct.Struct, order: str) -> struct.Struct:
     """A form of this file in a byte order."""
     return BIG_ENDIAN[little] if order == BIG else little

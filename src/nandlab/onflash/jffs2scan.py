@@ -13,72 +13,74 @@ from nandlab.base.errors import UsageError
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.jffs2nodes import (
     ACCURATE,
-    ANY,
+    ANY_BYTES,
     CLEANMARKER,
     DIRENT,
     DIRENT_NODE,
-    ENDING,
-    HEAD,
+    HEADER_CRC_STRUCT,
+    HEADER_STRUCT,
     INODE,
     INODE_NODE,
+    KIND_NAMES,
     KIND_OF,
-    LEAST,
     LITTLE,
     MAGIC,
-    MARKS,
-    NAMES,
+    MAGIC_MARKS,
     NO_COMPRESSION,
+    NODE_BYTES_MIN,
     NOT_ERASED,
     PADDING,
-    SEALED,
     SUMMARY,
+    SUMMARY_END,
+    SUMMARY_ENTRY_BYTES,
     SUMMARY_MARK,
     SUMMARY_NODE,
-    SUMMED,
     XATTR,
     XATTR_NODE,
     XREF,
     XREF_NODE,
-    Attribute,
-    Data,
-    Dirent,
-    Dropped,
-    Found,
-    Reference,
-    crc,
-    form,
+    AttributeNode,
+    DataNode,
+    DirentNode,
+    DroppedNode,
+    PartitionNodes,
+    ReferenceNode,
+    compute_crc,
+    select_struct,
 )
-from nandlab.onflash.layout import Kind, damaged
+from nandlab.onflash.layout import ByteKind, refuse_damage
 
 
-def order_of(partition: Partition) -> str | None:
+def find_byte_order(partition: Partition) -> str | None:
     """The byte order of the first node that a block begins with; None if no block begins so."""
     for block in range(partition.blocks):
         if block not in partition.bad and not partition.erased(block):
-            order = MARKS.get(partition.begin(block, 2))
+            order = MAGIC_MARKS.get(partition.begin(block, 2))
             if order is not None:
                 return order
     return None
 
 
-def scanned(partition: Partition, *, strict: bool = False) -> Found:
+def scan_partition(partition: Partition, *, strict: bool = False) -> PartitionNodes:
     """All nodes of a partition; strict: UsageError for what cannot be read, else it is dropped."""
-    found = Found(order=order_of(partition) or LITTLE)
+    found = PartitionNodes(order=find_byte_order(partition) or LITTLE)
     for block in range(partition.blocks):
         at = block * partition.erasesize
         if block in partition.bad:
-            found.walk.add(at, partition.erasesize, Kind.BAD, "bad blocks")
+            found.walk.add(at, partition.erasesize, ByteKind.BAD, "bad blocks")
         elif partition.erased(block):
-            found.walk.add(at, partition.erasesize, Kind.FREE, "erased")
+            found.walk.add(at, partition.erasesize, ByteKind.FREE, "erased")
         else:
-            Scan(partition, block, found, strict=strict).run()
+            BlockScan(partition, block, found, strict=strict).run()
     return found
 
 
-class Scan:
+class BlockScan:
     """Finds the nodes of a block."""
 
-    def __init__(self, partition: Partition, block: int, found: Found, *, strict: bool) -> None:
+    def __init__(
+        self, partition: Partition, block: int, found: PartitionNodes, *, strict: bool
+    ) -> None:
         self.data = partition.data(block)
         self.page = partition.writesize
         self.block, self.base = block, block * partition.erasesize
@@ -87,10 +89,12 @@ class Scan:
 
     def _take(self, little: struct.Struct, at: int) -> tuple[int, ...]:
         """The numbers of a form, in the byte order of the chip's nodes."""
-        return form(little, self.found.order).unpack_from(self.data, at)
+        return select_struct(little, self.found.order).unpack_from(self.data, at)
 
     def _head_sum(self, kind: int, size: int) -> int:
-        return crc(form(SEALED, self.found.order).pack(MAGIC, kind | ACCURATE, size))
+        return compute_crc(
+            select_struct(HEADER_CRC_STRUCT, self.found.order).pack(MAGIC, kind | ACCURATE, size)
+        )
 
     def run(self) -> None:
         end, at = len(self.data), 0
@@ -98,7 +102,7 @@ class Scan:
             self.found.written += 1
             self.found.headless += not self._is_head(0)
         while at < end:
-            if end - at < HEAD.size:
+            if end - at < HEADER_STRUCT.size:
                 at = self._trying(at, end - at, lambda at: self._filled(at, end))
             else:
                 at = self._trying(at, 4, self._next)
@@ -116,20 +120,20 @@ class Scan:
         """Gives what cannot be read up: to its own end if its header tells it, or to a header."""
         end = len(self.data)
         if self._is_head(at):
-            size = self._take(HEAD, at)[2]
+            size = self._take(HEADER_STRUCT, at)[2]
             to = max(to, min(at + (size + 3 & ~3), end))
         last = min(self.last + 3 & ~3, end)
         while to < last and not self._is_head(to):
             to += 4
-        self.walk.add(self.base + at, to - at, Kind.OBSOLETE, "dropped")
-        self.found.dropped.append(Dropped(self.base + at, to - at, why, *self._was(at)))
+        self.walk.add(self.base + at, to - at, ByteKind.OBSOLETE, "dropped")
+        self.found.dropped.append(DroppedNode(self.base + at, to - at, why, *self._was(at)))
         return to
 
     def _is_head(self, at: int) -> bool:
         """Whether a node begins here, by its header's checksum."""
-        if at + HEAD.size > len(self.data):
+        if at + HEADER_STRUCT.size > len(self.data):
             return False
-        magic, kind, size, head_crc = self._take(HEAD, at)
+        magic, kind, size, head_crc = self._take(HEADER_STRUCT, at)
         return magic == MAGIC and head_crc == self._head_sum(kind, size)
 
     def _was(self, at: int) -> tuple[str, int, int, int]:
@@ -140,19 +144,19 @@ class Scan:
         """
         if not self._is_head(at):
             return "", 0, 0, 0
-        _, kind, size, _ = self._take(HEAD, at)
-        name = NAMES.get(kind | ACCURATE, "")
+        _, kind, size, _ = self._take(HEADER_STRUCT, at)
+        name = KIND_NAMES.get(kind | ACCURATE, "")
         if name != "inode" or at + INODE_NODE.size > len(self.data):
             return name, 0, 0, 0
         node = self._take(INODE_NODE, at)
-        if crc(self.data[at : at + 60]) == node[20]:
+        if compute_crc(self.data[at : at + 60]) == node[20]:
             return name, node[4], node[13], node[15]
         written = self._written_to(at, at + size)
         if written >= at + INODE_NODE.size:
             return name, 0, 0, 0  # the checksum was written: what it is of is wrong, or itself
         if written >= at + 56:
             return name, node[4], node[13], node[15]
-        return (name, node[4], 0, ANY) if written >= at + 16 else (name, 0, 0, 0)
+        return (name, node[4], 0, ANY_BYTES) if written >= at + 16 else (name, 0, 0, 0)
 
     def _written_to(self, at: int, end: int) -> int:
         """The begin of the first page after ``at`` that was never written; at if there is none."""
@@ -162,21 +166,21 @@ class Scan:
         return at
 
     def _next(self, at: int) -> int:
-        magic, kind, size, head_crc = self._take(HEAD, at)
+        magic, kind, size, head_crc = self._take(HEADER_STRUCT, at)
         if magic == 0xFFFF:
             return self._erased(at)
         if magic == 0:
             return self._zeroes(at)
-        if bytes(self.data[at : at + 2]) in MARKS and magic != MAGIC:
-            damaged("a JFFS2 of the other byte order", self.block, at)
+        if bytes(self.data[at : at + 2]) in MAGIC_MARKS and magic != MAGIC:
+            refuse_damage("a JFFS2 of the other byte order", self.block, at)
         if magic != MAGIC:
-            damaged("no JFFS2 node where one should be", self.block, at)
+            refuse_damage("no JFFS2 node where one should be", self.block, at)
         return self._node(at, kind, size, head_crc)
 
     def _filled(self, at: int, end: int) -> int:
         if self.data[at:end].strip(b"\xff") and self.data[at:end].strip(b"\0"):
-            damaged("no JFFS2 node where one should be", self.block, at)
-        self.walk.add(self.base + at, end - at, Kind.SLACK, "block ends")
+            refuse_damage("no JFFS2 node where one should be", self.block, at)
+        self.walk.add(self.base + at, end - at, ByteKind.SLACK, "block ends")
         return end
 
     def _erased(self, at: int) -> int:
@@ -184,59 +188,61 @@ class Scan:
         following = NOT_ERASED.search(self.data, at)
         if following is None:
             page = -(-at // self.page) * self.page
-            self.walk.add(self.base + at, page - at, Kind.SLACK, "padding")
-            self.walk.add(self.base + page, len(self.data) - page, Kind.FREE, "erased")
+            self.walk.add(self.base + at, page - at, ByteKind.SLACK, "padding")
+            self.walk.add(self.base + page, len(self.data) - page, ByteKind.FREE, "erased")
             return len(self.data)
         to = following.start() & ~3
         if to == at:
-            damaged("no JFFS2 node where one should be", self.block, at)
-        self.walk.add(self.base + at, to - at, Kind.SLACK, "gaps")
+            refuse_damage("no JFFS2 node where one should be", self.block, at)
+        self.walk.add(self.base + at, to - at, ByteKind.SLACK, "gaps")
         return to
 
     def _zeroes(self, at: int) -> int:
         """The rest of a page that was too short for a padding node."""
         to = min(-(-(at + 1) // self.page) * self.page, len(self.data))
-        if to - at >= HEAD.size or self.data[at:to].strip(b"\0"):
-            damaged("no JFFS2 node where one should be", self.block, at)
-        self.walk.add(self.base + at, to - at, Kind.SLACK, "padding")
+        if to - at >= HEADER_STRUCT.size or self.data[at:to].strip(b"\0"):
+            refuse_damage("no JFFS2 node where one should be", self.block, at)
+        self.walk.add(self.base + at, to - at, ByteKind.SLACK, "padding")
         return to
 
     def _node(self, at: int, kind: int, size: int, head_crc: int) -> int:
         true_kind = kind | ACCURATE
         if self._head_sum(kind, size) != head_crc:
-            damaged("a node's header has a wrong checksum", self.block, at)
-        if true_kind not in NAMES:
-            damaged(f"a node of unknown kind 0x{kind:04x}", self.block, at)
+            refuse_damage("a node's header has a wrong checksum", self.block, at)
+        if true_kind not in KIND_NAMES:
+            refuse_damage(f"a node of unknown kind 0x{kind:04x}", self.block, at)
         self.found.crossing += at + size > len(self.data)
-        if size < LEAST[true_kind] or at + size > len(self.data):
-            damaged("a node of impossible length", self.block, at)
+        if size < NODE_BYTES_MIN[true_kind] or at + size > len(self.data):
+            refuse_damage("a node of impossible length", self.block, at)
         to = min(at + (size + 3 & ~3), len(self.data))
         if kind != true_kind and not self.strict:
-            damaged("a node is marked obsolete, which JFFS2 does not do on NAND", self.block, at)
+            refuse_damage(
+                "a node is marked obsolete, which JFFS2 does not do on NAND", self.block, at
+            )
         if kind != true_kind:
-            self.walk.add(self.base + at, to - at, Kind.OBSOLETE, "marked obsolete")
+            self.walk.add(self.base + at, to - at, ByteKind.OBSOLETE, "marked obsolete")
         elif true_kind == PADDING:
-            self.walk.add(self.base + at, to - at, Kind.SLACK, "padding")
+            self.walk.add(self.base + at, to - at, ByteKind.SLACK, "padding")
             self.found.pad(at, to)
         else:
             if true_kind == CLEANMARKER:
-                self.walk.add(self.base + at, size, Kind.METADATA, "clean markers")
+                self.walk.add(self.base + at, size, ByteKind.METADATA, "clean markers")
             else:
-                READ[true_kind](self, at, size)
-            self.walk.add(self.base + at + size, to - at - size, Kind.SLACK, "alignment")
-        self.found.counts[NAMES[true_kind]] += 1
+                NODE_READERS[true_kind](self, at, size)
+            self.walk.add(self.base + at + size, to - at - size, ByteKind.SLACK, "alignment")
+        self.found.counts[KIND_NAMES[true_kind]] += 1
         self.found.sound += to - at
         return to
 
     def _sums(self, at: int, covered: int, node_crc: int) -> None:
-        if crc(self.data[at : at + covered]) != node_crc:
-            damaged("a node has a wrong checksum", self.block, at)
+        if compute_crc(self.data[at : at + covered]) != node_crc:
+            refuse_damage("a node has a wrong checksum", self.block, at)
 
     def _stored(self, start: int, count: int, size: int, at: int, data_crc: int) -> None:
         if start + count != at + size:
-            damaged("a node of impossible length", self.block, at)
-        if crc(self.data[start : start + count]) != data_crc:
-            damaged("a node's data have a wrong checksum", self.block, at)
+            refuse_damage("a node of impossible length", self.block, at)
+        if compute_crc(self.data[start : start + count]) != data_crc:
+            refuse_damage("a node's data have a wrong checksum", self.block, at)
 
     def dirent(self, at: int, size: int) -> None:
         node = self._take(DIRENT_NODE, at)
@@ -245,7 +251,7 @@ class Scan:
         start = at + DIRENT_NODE.size
         self._stored(start, name_bytes, size, at, name_crc)
         name = self.data[start : start + name_bytes]
-        self.found.dirents.append(Dirent(self.base + at, parent, version, number, name))
+        self.found.dirents.append(DirentNode(self.base + at, parent, version, number, name))
 
     def inode(self, at: int, size: int) -> None:
         node = self._take(INODE_NODE, at)
@@ -254,9 +260,9 @@ class Scan:
         self._stored(at + INODE_NODE.size, stored, size, at, node[19])
         compressor = node[16]
         if compressor == NO_COMPRESSION and stored != plain:
-            damaged("a node of impossible length", self.block, at)
+            refuse_damage("a node of impossible length", self.block, at)
         self.found.pieces[number].append(
-            Data(version, self.base + at, offset, stored, plain, isize, compressor, mode)
+            DataNode(version, self.base + at, offset, stored, plain, isize, compressor, mode)
         )
 
     def xattr(self, at: int, size: int) -> None:
@@ -265,46 +271,46 @@ class Scan:
         self._sums(at, 28, node_crc)
         held = XATTR_NODE.size + name_bytes + 1 + value_bytes
         if held + 3 & ~3 != size:
-            damaged("a node of impossible length", self.block, at)
+            refuse_damage("a node of impossible length", self.block, at)
         self._stored(at + XATTR_NODE.size, held - XATTR_NODE.size, held, at, data_crc)
-        self.walk.add(self.base + at + held, size - held, Kind.SLACK, "alignment")
-        self.found.attributes.append(Attribute(self.base + at, number, version, held))
+        self.walk.add(self.base + at + held, size - held, ByteKind.SLACK, "alignment")
+        self.found.attributes.append(AttributeNode(self.base + at, number, version, held))
 
     def xref(self, at: int, size: int) -> None:
         inode, attribute, version, node_crc = self._take(XREF_NODE, at)[4:]
         self._sums(at, 24, node_crc)
         if size != XREF_NODE.size:
-            damaged("a node of impossible length", self.block, at)
-        self.found.references.append(Reference(self.base + at, inode, attribute, version))
+            refuse_damage("a node of impossible length", self.block, at)
+        self.found.references.append(ReferenceNode(self.base + at, inode, attribute, version))
 
     def summary(self, at: int, size: int) -> None:
         entries, _, _, sum_crc, node_crc = self._take(SUMMARY_NODE, at)[4:]
         self._sums(at, 24, node_crc)
         start, end = at + SUMMARY_NODE.size, at + size
-        if crc(self.data[start:end]) != sum_crc:
-            damaged("a summary has a wrong checksum", self.block, at)
-        place, mark = self._take(ENDING, end - 8)
+        if compute_crc(self.data[start:end]) != sum_crc:
+            refuse_damage("a summary has a wrong checksum", self.block, at)
+        place, mark = self._take(SUMMARY_END, end - 8)
         self.found.elsewhere += mark == SUMMARY_MARK and place != at
         if (place, mark) != (at, SUMMARY_MARK):
-            damaged("a summary without its mark", self.block, at)
+            refuse_damage("a summary without its mark", self.block, at)
         for _ in range(entries):
             if start + 24 > end:
-                damaged("a summary of more entries than it has room for", self.block, at)
+                refuse_damage("a summary of more entries than it has room for", self.block, at)
             (kind,) = self._take(KIND_OF, start)
-            if kind not in SUMMED:
-                damaged("a summary's entry of unknown kind", self.block, start)
-            start += SUMMED[kind] + (self.data[start + 22] if kind == DIRENT else 0)
+            if kind not in SUMMARY_ENTRY_BYTES:
+                refuse_damage("a summary's entry of unknown kind", self.block, start)
+            start += SUMMARY_ENTRY_BYTES[kind] + (self.data[start + 22] if kind == DIRENT else 0)
         if start > end - 8:
-            damaged("a summary of more entries than it has room for", self.block, at)
-        self.walk.add(self.base + at, start - at, Kind.METADATA, "summaries")
-        self.walk.add(self.base + start, end - 8 - start, Kind.SLACK, "padding of summaries")
-        self.walk.add(self.base + end - 8, 8, Kind.METADATA, "summaries")
+            refuse_damage("a summary of more entries than it has room for", self.block, at)
+        self.walk.add(self.base + at, start - at, ByteKind.METADATA, "summaries")
+        self.walk.add(self.base + start, end - 8 - start, ByteKind.SLACK, "padding of summaries")
+        self.walk.add(self.base + end - 8, 8, ByteKind.METADATA, "summaries")
 
 
-READ = {
-    DIRENT: Scan.dirent,
-    INODE: Scan.inode,
-    SUMMARY: Scan.summary,
-    XATTR: Scan.xattr,
-    XREF: Scan.xref,
+NODE_READERS = {
+    DIRENT: BlockScan.dirent,
+    INODE: BlockScan.inode,
+    SUMMARY: BlockScan.summary,
+    XATTR: BlockScan.xattr,
+    XREF: BlockScan.xref,
 }

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import TEXT_BYTES_MAX, read_bytes
-from nandlab.onflash.dump import HOW
+from nandlab.onflash.dump import DUMP_ADVICE
 from nandlab.onflash.jffs2nodes import (
     DIRECTORY,
     DIRENT_NODE,
@@ -23,13 +23,13 @@ from nandlab.onflash.jffs2nodes import (
     NO_COMPRESSION,
     REGULAR,
     ZEROES,
-    Data,
-    Dirent,
-    Dropped,
-    Found,
-    Shaped,
+    DataNode,
+    DirentNode,
+    DroppedNode,
+    NodeGeometry,
+    PartitionNodes,
 )  # fmt: skip
-from nandlab.onflash.layout import Kind
+from nandlab.onflash.layout import ByteKind
 from nandlab.onflash.shape import Shape
 
 UNKNOWN_COMPRESSION = 255
@@ -51,26 +51,30 @@ WRONG = re.compile(
     rb"Wrong (?P<what>bitmask|hdr_crc|node_crc|data_crc|name_crc) +at +0x(?P<at>[0-9a-f]+), "
     rb"0x(?P<value>[0-9a-f]+)[^\n]*\n"
 )
-OTHER = re.compile(rb"( +#ino | +dirent offset | +Sum Node |Unknown summary|Empty space: )[^\n]*\n")
-REST = re.compile(rb"[^\n]*\n")
-BEGIN = re.compile(rb" *(Obsolete)? +\w+( Sum)? +(node )?at 0x|Empty space found|Wrong \w+ +at +0x")
+OTHER_LINE = re.compile(
+    rb"( +#ino | +dirent offset | +Sum Node |Unknown summary|Empty space: )[^\n]*\n"
+)
+LINE_REST = re.compile(rb"[^\n]*\n")
+LINE_BEGIN = re.compile(
+    rb" *(Obsolete)? +\w+( Sum)? +(node )?at 0x|Empty space found|Wrong \w+ +at +0x"
+)
 SWAPPED = 0x8519
 
 
-def is_text(begin: bytes) -> bool:
+def is_jffs2dump_text(begin: bytes) -> bool:
     """Whether a file that begins so is a text of jffs2dump."""
-    return BEGIN.match(begin) is not None
+    return LINE_BEGIN.match(begin) is not None
 
 
 @dataclass
-class _Text:
+class _TextReader:
     """What a text tells, with the geometry that its user told."""
 
     path: Path
     data: bytes
     erasesize: int
     writesize: int
-    found: Found = field(default_factory=Found)
+    found: PartitionNodes = field(default_factory=PartitionNodes)
     told: deque[tuple[int, int]] = field(default_factory=deque)
     """First byte and end of all that is told, in order."""
     torn: set[int] = field(default_factory=set)
@@ -84,7 +88,7 @@ class _Text:
         line = self.data.count(b"\n", 0, at) + 1
         return UsageError(f"{self.path}, line {line}: {what}")
 
-    def run(self) -> Found:
+    def run(self) -> PartitionNodes:
         at = 0
         while at < len(self.data):
             at = self._line(at)
@@ -110,14 +114,14 @@ class _Text:
         if match:
             self._wrong(match)
             return match.end()
-        match = OTHER.match(self.data, at)
+        match = OTHER_LINE.match(self.data, at)
         if match is None:
             raise self.refuse(at, "no line of jffs2dump: is the text cut off, or edited?")
         return match.end()
 
     def _node(self, match: re.Match[bytes]) -> int:
         first, size, kind = int(match["at"], 16), int(match["size"], 16), match["kind"]
-        form = {b"Inode": INODE_REST, b"Dirent": DIRENT_REST}.get(kind, REST)
+        form = {b"Inode": INODE_REST, b"Dirent": DIRENT_REST}.get(kind, LINE_REST)
         rest = form.match(self.data, match.end())
         if rest is None:
             raise self.refuse(
@@ -146,7 +150,7 @@ class _Text:
         first, _, kind, numbers = self.node
         name = self.data[at : at + count]
         if not kind.startswith(b"Obsolete"):
-            self.found.dirents.append(Dirent(first, numbers[0], numbers[1], numbers[2], name))
+            self.found.dirents.append(DirentNode(first, numbers[0], numbers[1], numbers[2], name))
         return at + count + 1
 
     def _hold(self) -> None:
@@ -162,7 +166,7 @@ class _Text:
             packed = UNKNOWN_COMPRESSION if stored != plain else NO_COMPRESSION
             packed = ZEROES if plain and not stored else packed
             self.found.pieces[number].append(
-                Data(version, first, offset, stored, plain, isize, packed, REGULAR)
+                DataNode(version, first, offset, stored, plain, isize, packed, REGULAR)
             )
             count["inode"] += 1
             self._after(first + INODE_NODE.size + stored, end)
@@ -170,18 +174,18 @@ class _Text:
             count["dirent"] += 1
             self._after(first + DIRENT_NODE.size + numbers[3], end)
         elif kind.startswith(b"Obsolete"):
-            walk.add(first, end - first, Kind.OBSOLETE, "marked obsolete")
+            walk.add(first, end - first, ByteKind.OBSOLETE, "marked obsolete")
         elif kind == b"Padding":
             self.found.pad(first, end)
-            walk.add(first, end - first, Kind.SLACK, "padding")
+            walk.add(first, end - first, ByteKind.SLACK, "padding")
         else:
             part = {b"Inode Sum": "summaries", b"Cleanmarker": "clean markers"}
-            walk.add(first, end - first, Kind.METADATA, part.get(kind, "extended attributes"))
+            walk.add(first, end - first, ByteKind.METADATA, part.get(kind, "extended attributes"))
 
     def _after(self, at: int, end: int) -> None:
         if at > end:
             raise UsageError(f"{self.path}: the node that ends at 0x{end:08x} is of no such length")
-        self.found.walk.add(at, end - at, Kind.SLACK, "alignment")
+        self.found.walk.add(at, end - at, ByteKind.SLACK, "alignment")
 
     def _empty(self, match: re.Match[bytes]) -> int:
         first, end = int(match["at"], 16), int(match["to"], 16)
@@ -189,7 +193,7 @@ class _Text:
             raise self.refuse(match.start(), "a range that cannot be")
         self.told.append((first, end))
         part = "erased" if end - first >= self.writesize else "gaps"
-        kind = Kind.FREE if part == "erased" else Kind.SLACK
+        kind = ByteKind.FREE if part == "erased" else ByteKind.SLACK
         self.found.walk.add(first, end - first, kind, part)
         return match.end()
 
@@ -219,21 +223,23 @@ class _Text:
         rest = -at % self.writesize
         if what == "bitmask" and value == 0 and rest < PADDING_MAX:
             self.told.append((at, at + rest))
-            self.found.walk.add(at, rest, Kind.SLACK, "padding")
+            self.found.walk.add(at, rest, ByteKind.SLACK, "padding")
             return
         self.told.append((at, at + 4))
         self._drop(at, at + 4, what, "")
         self.torn.add(at + 4)
 
     def _drop(self, first: int, end: int, what: str, *node: str | int) -> None:
-        self.found.walk.add(first, end - first, Kind.OBSOLETE, "dropped")
+        self.found.walk.add(first, end - first, ByteKind.OBSOLETE, "dropped")
         why = f"byte 0x{first:08x}: wrong {what}"
-        self.found.dropped.append(Dropped(first, end - first, why, *node))  # type: ignore[arg-type]
+        self.found.dropped.append(DroppedNode(first, end - first, why, *node))  # type: ignore[arg-type]
 
     def _gaps(self) -> None:
         """Accounts for what is between; counts the blocks, and those that begin with no node."""
         if not self.found.sound:
-            raise UsageError(f"{self.path}: no node is told: {HOW}, and give it to nandlab itself")
+            raise UsageError(
+                f"{self.path}: no node is told: {DUMP_ADVICE}, and give it to nandlab itself"
+            )
         end = self.told[-1][1]
         self.whole = -(-end // self.erasesize) * self.erasesize
         done, begun = 0, set()
@@ -241,21 +247,21 @@ class _Text:
             if done in self.torn and first > done:
                 self._drop(done, first, "bitmask", "")
             else:
-                self.found.walk.add(done, first - done, Kind.SLACK, "not told")
+                self.found.walk.add(done, first - done, ByteKind.SLACK, "not told")
             block = first // self.erasesize
             if block not in begun:
                 begun.add(block)
                 self.found.headless += first % self.erasesize > MARKER_MAX
             done = max(done, to)
-        self.found.walk.add(done, self.whole - done, Kind.FREE, "after the last node")
+        self.found.walk.add(done, self.whole - done, ByteKind.FREE, "after the last node")
         self.found.written = len(begun)
 
 
-def read(path: Path, shape: Shape) -> tuple[Found, Shaped]:
+def read_nodes(path: Path, shape: Shape) -> tuple[PartitionNodes, NodeGeometry]:
     """All nodes that a text tells, and its geometry; UsageError names the line that cannot be."""
     data = read_bytes(path, TEXT_BYTES_MAX)
     if not data.endswith(b"\n"):
         raise UsageError(f"{path}: ends within a line: the text is cut off")
-    text = _Text(path, data, shape.erase_block, shape.page)
+    text = _TextReader(path, data, shape.erase_block, shape.page)
     found = text.run()
-    return found, Shaped(text.whole, shape.erase_block, shape.page)
+    return found, NodeGeometry(text.whole, shape.erase_block, shape.page)

@@ -26,7 +26,7 @@ HOLE = "hole"
 """Packing of a piece that is all zeroes, of which nothing is stored but that."""
 
 
-class Kind(StrEnum):
+class ByteKind(StrEnum):
     """What a byte of the partition is good for."""
 
     USER = "user"
@@ -50,7 +50,7 @@ class Extent(NamedTuple):
     at: int
     """First byte, from the start of the partition; spare areas are not counted."""
     bytes: int
-    kind: Kind
+    kind: ByteKind
     part: str
     """What it is, in the file system's words."""
     owner: int
@@ -61,7 +61,7 @@ BytesAt = Callable[[int, int], bytes]
 """So many data bytes from there on, counted from the start of the partition, within a block."""
 
 
-class Piece(NamedTuple):
+class FilePiece(NamedTuple):
     """A run of a file's content, and the stored bytes that have it."""
 
     owner: int
@@ -105,7 +105,7 @@ class Layout:
     """Owner -> path of its first name, from the file system's root."""
     sizes: dict[int, int] = field(repr=False)
     """Owner -> bytes of the file, holes included; regular files only."""
-    pieces: list[Piece] = field(repr=False)
+    pieces: list[FilePiece] = field(repr=False)
     """All that is stored of files, in no order; what no piece has is a hole."""
     counts: dict[str, int]
     """What the decoder counted: nodes, pages, chains."""
@@ -138,9 +138,9 @@ class Layout:
     """False where the chip's pages may be larger than was told: how many are read is not known."""
 
     @cached_property
-    def pieces_of(self) -> dict[int, list[Piece]]:
+    def pieces_of(self) -> dict[int, list[FilePiece]]:
         """Owner -> its pieces in order of the file."""
-        found: dict[int, list[Piece]] = defaultdict(list)
+        found: dict[int, list[FilePiece]] = defaultdict(list)
         for piece in sorted(self.pieces):
             found[piece.owner].append(piece)
         return found
@@ -160,39 +160,39 @@ class Layout:
         at, end = page * self.writesize, (page + 1) * self.writesize
         within = bisect_right(self._begins, at) - 1
         found = self.extents[within] if within >= 0 else None
-        return found is not None and found.kind == Kind.FREE and end <= found.at + found.bytes
+        return found is not None and found.kind == ByteKind.FREE and end <= found.at + found.bytes
 
     @property
     def logical_bytes(self) -> int:
         """Bytes of files that the stored ``user`` bytes stand for; holes are not counted."""
         return sum(piece.bytes for piece in self.pieces if piece.packing != HOLE)
 
-    def sums(self) -> dict[Kind, int]:
+    def sums(self) -> dict[ByteKind, int]:
         """Bytes of each kind."""
-        total = dict.fromkeys(Kind, 0)
+        total = dict.fromkeys(ByteKind, 0)
         for extent in self.extents:
             total[extent.kind] += extent.bytes
         return total
 
-    def parts(self) -> dict[Kind, dict[str, int]]:
+    def parts(self) -> dict[ByteKind, dict[str, int]]:
         """Bytes of each kind by part."""
-        total: dict[Kind, dict[str, int]] = {kind: defaultdict(int) for kind in Kind}
+        total: dict[ByteKind, dict[str, int]] = {kind: defaultdict(int) for kind in ByteKind}
         for extent in self.extents:
             total[extent.kind][extent.part] += extent.bytes
         return {kind: dict(sorted(parts.items())) for kind, parts in total.items()}
 
 
-class Walk:
+class LayoutCollector:
     """Collects the extents of a partition, and what its files have in them."""
 
     def __init__(self) -> None:
         self.extents: list[Extent] = []
         self.sizes: dict[int, int] = {}
-        self.pieces: list[Piece] = []
+        self.pieces: list[FilePiece] = []
         self.dead: dict[int, int] = defaultdict(int)
         self.nodes: dict[int, list[int]] = {}
 
-    def add(self, at: int, count: int, kind: Kind, part: str, owner: int = NO_OWNER) -> None:
+    def add(self, at: int, count: int, kind: ByteKind, part: str, owner: int = NO_OWNER) -> None:
         """Notes ``count`` bytes from ``at``; 0 bytes are no extent."""
         if count:
             self.extents.append(Extent(at, count, kind, part, owner))
@@ -200,8 +200,8 @@ class Walk:
     def plain(self, at: int, count: int, owner: int, offset: int) -> None:
         """Notes ``count`` bytes of a file from ``offset``, stored as they are."""
         if count:
-            self.extents.append(Extent(at, count, Kind.USER, "data", owner))
-            self.pieces.append(Piece(owner, offset, count, at, count, 0, "", count))
+            self.extents.append(Extent(at, count, ByteKind.USER, "data", owner))
+            self.pieces.append(FilePiece(owner, offset, count, at, count, 0, "", count))
 
     def done(self, partition_bytes: int) -> list[Extent]:
         """All extents in order; UsageError if a byte is missing or counted twice."""
@@ -223,7 +223,7 @@ class Walk:
         return joined
 
 
-def damaged(what: str, block: int, offset: int) -> NoReturn:
+def refuse_damage(what: str, block: int, offset: int) -> NoReturn:
     """Refuses an image; offset: in bytes of data from the start of the block."""
     raise UsageError(
         f"block {block}, byte {offset}: {what}; the image is damaged, was cut off by a loss of "
@@ -231,7 +231,7 @@ def damaged(what: str, block: int, offset: int) -> NoReturn:
     )
 
 
-def paths(names: Iterable[tuple[int, int, str]], root: int) -> dict[int, str]:
+def find_paths(names: Iterable[tuple[int, int, str]], root: int) -> dict[int, str]:
     """Number -> path of all that is reached from the root; names: (parent, number, name)."""
     within: dict[int, list[tuple[int, str]]] = defaultdict(list)
     for parent, number, name in names:
@@ -242,22 +242,22 @@ def paths(names: Iterable[tuple[int, int, str]], root: int) -> dict[int, str]:
         folder = waiting.pop()
         for number, name in sorted(within.get(folder, [])):
             if number not in found:
-                found[number] = below(found[folder], name)
+                found[number] = join_path(found[folder], name)
                 waiting.append(number)
     return found
 
 
-def every_path(names: Iterable[tuple[int, int, str]], reached: dict[int, str]) -> dict[str, int]:
+def map_all_paths(names: Iterable[tuple[int, int, str]], reached: dict[int, str]) -> dict[str, int]:
     """Each path -> number, of names (parent, number, name) whose folder has a path."""
-    return {below(reached[parent], name): n for parent, n, name in names if parent in reached}
+    return {join_path(reached[parent], name): n for parent, n, name in names if parent in reached}
 
 
-def below(folder: str, name: str) -> str:
+def join_path(folder: str, name: str) -> str:
     """The path of a name in a folder; of one that is longer than PATH_MAX only its end."""
     path = f"{folder.rstrip('/')}/{name}"
     return path if len(path) <= PATH_MAX else f"...{path[len(path) - PATH_MAX :]}"
 
 
-def text(name: bytes) -> str:
+def decode_name(name: bytes) -> str:
     """A name for people; bytes that are not UTF-8 are shown as escapes."""
     return name.decode("utf-8", "backslashreplace")

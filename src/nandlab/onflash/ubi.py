@@ -15,21 +15,21 @@ from typing import NamedTuple
 
 from nandlab.base.errors import UsageError
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.layout import Kind, Walk, damaged, text
+from nandlab.onflash.layout import ByteKind, LayoutCollector, decode_name, refuse_damage
 
-EC = struct.Struct(">4sB3xQIII32xI")
-VID = struct.Struct(">4sBBBBII4xIIII4xQ12xI")
-assert (EC.size, VID.size) == (64, 64)
-INTERNAL_FIRST = 0x7FFFEFFF
-LAYOUT_VOLUME = INTERNAL_FIRST
-FASTMAP = {INTERNAL_FIRST + 1, INTERNAL_FIRST + 2}
+EC_HEADER = struct.Struct(">4sB3xQIII32xI")
+VID_HEADER = struct.Struct(">4sBBBBII4xIIII4xQ12xI")
+assert (EC_HEADER.size, VID_HEADER.size) == (64, 64)
+INTERNAL_VOLUMES = 0x7FFFEFFF
+LAYOUT_VOLUME = INTERNAL_VOLUMES
+FASTMAP = {INTERNAL_VOLUMES + 1, INTERNAL_VOLUMES + 2}
 COMPATIBLE_DELETE, COMPATIBLE_REJECT = 1, 5
-RECORD, RECORDS = 172, 128
+RECORD_BYTES, RECORDS = 172, 128
 """Bytes of a volume's record in the volume table; the most that it has."""
-VOLUME = struct.Struct(">IIIBBH128sB")
+VOLUME_RECORD = struct.Struct(">IIIBBH128sB")
 """Of a record: reserved blocks, alignment, padding, type, mark of an update, length of the name,
 name, flags."""
-STATIC, AUTORESIZE = 2, 1
+STATIC_VOLUME, AUTORESIZE = 2, 1
 TABLE_MARKS = (b"Bbt0", b"1tbB")
 """Of a table of bad blocks and its mirror, which the kernel keeps in a chip's last blocks."""
 TABLE_BLOCKS = 4
@@ -38,7 +38,7 @@ CUT_OFF_MIN, CUT_OFF_SHARE = 8, 20
 """The kernel attaches a chip of which this many blocks are damaged, or one in so many."""
 
 
-class Header(NamedTuple):
+class VolumeHeader(NamedTuple):
     """A physical block's volume header."""
 
     volume: int
@@ -52,7 +52,7 @@ class Header(NamedTuple):
 
 
 @dataclass
-class Volume:
+class UbiVolume:
     """A volume of the volume table."""
 
     number: int
@@ -73,9 +73,9 @@ class Attached:
     data_offset: int
     """Bytes of headers at the start of each physical block."""
     leb_bytes: int
-    volumes: dict[int, Volume] = field(default_factory=dict)
+    volumes: dict[int, UbiVolume] = field(default_factory=dict)
 
-    def named(self, word: str) -> Volume:
+    def named(self, word: str) -> UbiVolume:
         """The volume of a name or number; UsageError lists those that are there."""
         for volume in self.volumes.values():
             if word in (volume.name, str(volume.number)):
@@ -87,21 +87,23 @@ class Attached:
         return ", ".join(v.name for v in self.volumes.values()) or "none"
 
 
-def crc(data: bytes) -> int:
+def compute_crc(data: bytes) -> int:
     """UBI's and UBIFS's CRC-32: begins with all ones and is not inverted."""
     return zlib.crc32(data) ^ 0xFFFFFFFF
 
 
-def attach(on: Partition, walk: Walk) -> Attached:
+def attach_ubi(on: Partition, walk: LayoutCollector) -> Attached:
     """Finds all volumes, and accounts for headers, free, old and damaged physical blocks.
 
     What the volumes' blocks hold past their headers is left to the caller. UsageError if the kernel
     would not attach the partition.
     """
-    return _Attach(on, walk).run()
+    return _Attachment(on, walk).run()
 
 
-def add_content(on: Partition, attached: Attached, volume: Volume, walk: Walk) -> None:
+def account_content(
+    on: Partition, attached: Attached, volume: UbiVolume, walk: LayoutCollector
+) -> None:
     """Accounts for what a volume's blocks hold, as bytes that nobody looks into."""
     part = f"volume {volume.name}"
     for logical, block in volume.blocks.items():
@@ -110,16 +112,16 @@ def add_content(on: Partition, attached: Attached, volume: Volume, walk: Walk) -
         used = volume.data_bytes[logical] if volume.static else len(data.rstrip(b"\xff"))
         used = min(used, len(data))
         written = min(-(-used // on.writesize) * on.writesize, len(data))
-        walk.add(at, used, Kind.USER, part)
-        walk.add(at + used, written - used, Kind.SLACK, "padding")
-        walk.add(at + written, len(data) - written, Kind.FREE, "unwritten")
+        walk.add(at, used, ByteKind.USER, part)
+        walk.add(at + used, written - used, ByteKind.SLACK, "padding")
+        walk.add(at + written, len(data) - written, ByteKind.FREE, "unwritten")
 
 
-class _Attach:
-    def __init__(self, on: Partition, walk: Walk) -> None:
+class _Attachment:
+    def __init__(self, on: Partition, walk: LayoutCollector) -> None:
         self.on, self.walk = on, walk
         self.vid_at = self.data_at = 0
-        self.held: dict[tuple[int, int], tuple[Header, int]] = {}
+        self.held: dict[tuple[int, int], tuple[VolumeHeader, int]] = {}
         self.headed: set[int] = set()
         """Blocks with a counter of erasures."""
         self.free: list[int] = []
@@ -143,21 +145,21 @@ class _Attach:
         for block in range(self.on.blocks):
             if block in self.on.bad or self.on.erased(block):
                 continue
-            place = _places(self.on.begin(block, EC.size), self.on.erasesize)
+            place = _find_offsets(self.on.begin(block, EC_HEADER.size), self.on.erasesize)
             if place is None:
                 continue
             self.headed.add(block)
             places.setdefault(place, block)
         if len(places) > 1:
             other = max(places.values())
-            damaged("UBI headers that do not agree with those before", other, 0)
+            refuse_damage("UBI headers that do not agree with those before", other, 0)
         for place in places:
             self.vid_at, self.data_at = place
 
     def _block(self, block: int) -> None:
         on = self.on
         if block in on.bad:
-            self.walk.add(block * on.erasesize, on.erasesize, Kind.BAD, "bad blocks")
+            self.walk.add(block * on.erasesize, on.erasesize, ByteKind.BAD, "bad blocks")
             return
         if on.erased(block):
             self.erased.append(block)
@@ -166,15 +168,15 @@ class _Attach:
         if block not in self.headed and self._is_table(block, data):
             self.lost[block] = "bad block table"
             return
-        raw = data[self.vid_at : self.vid_at + VID.size]
+        raw = data[self.vid_at : self.vid_at + VID_HEADER.size]
         if not raw.strip(b"\xff"):
             self._unnamed(block, data)
             return
-        header = _header(raw)
+        header = _parse_header(raw)
         if header is None:
             self._cut_off(block, data)
             return
-        if header.volume >= INTERNAL_FIRST and self._internal(block, header):
+        if header.volume >= INTERNAL_VOLUMES and self._internal(block, header):
             return
         self._take(block, header, data)
 
@@ -208,7 +210,7 @@ class _Attach:
         self.lost[block] = "damaged blocks" if headed else "blocks without a UBI header"
         self.damaged.append(block)
 
-    def _internal(self, block: int, header: Header) -> bool:
+    def _internal(self, block: int, header: VolumeHeader) -> bool:
         """Accounts for a volume of UBI's own but the volume table; False if it is that."""
         if header.volume == LAYOUT_VOLUME:
             return False
@@ -223,7 +225,7 @@ class _Attach:
             self.lost[block] = "removed volumes" if deleted else "unknown volumes of UBI's own"
         return True
 
-    def _take(self, block: int, header: Header, data: bytes) -> None:
+    def _take(self, block: int, header: VolumeHeader, data: bytes) -> None:
         """Of two copies of a logical block the newer one holds, if it is whole."""
         place = header.volume, header.logical
         before = self.held.get(place)
@@ -235,7 +237,7 @@ class _Attach:
             newer, older = older, newer
             data = self.on.data(newer[1])
         elif before[0].sequence == header.sequence:
-            damaged(f"the sequence number of block {before[1]} again", block, self.vid_at)
+            refuse_damage(f"the sequence number of block {before[1]} again", block, self.vid_at)
         if newer[0].copied and not self._is_whole(newer[0], data):
             self.lost[newer[1]] = "torn copies"
             newer, older = older, newer
@@ -243,9 +245,9 @@ class _Attach:
             self.lost[older[1]] = "UBI's older copies"
         self.held[place] = newer
 
-    def _is_whole(self, header: Header, data: bytes) -> bool:
+    def _is_whole(self, header: VolumeHeader, data: bytes) -> bool:
         content = data[self.data_at : self.data_at + header.data_bytes]
-        return len(content) == header.data_bytes and crc(content) == header.data_crc
+        return len(content) == header.data_bytes and compute_crc(content) == header.data_crc
 
     def _refuse_damage(self) -> None:
         """Refuses what the kernel would not attach."""
@@ -253,7 +255,7 @@ class _Attach:
         if len(self.damaged) > most:
             block = self.damaged[0]
             why = self.lost[block].removeprefix("blocks ")
-            damaged(f"{len(self.damaged)} blocks are damaged ({why}), the first", block, 0)
+            refuse_damage(f"{len(self.damaged)} blocks are damaged ({why}), the first", block, 0)
 
     def _account(self) -> Attached:
         on, erasesize = self.on, self.on.erasesize
@@ -262,15 +264,15 @@ class _Attach:
         attached.volumes, grows = self._volumes(table)
         for (number, logical), (header, block) in self.held.items():
             if number == LAYOUT_VOLUME:
-                self.walk.add(block * erasesize, self.data_at, Kind.METADATA, "UBI headers")
+                self.walk.add(block * erasesize, self.data_at, ByteKind.METADATA, "UBI headers")
                 at = block * erasesize + self.data_at
-                self.walk.add(at, attached.leb_bytes, Kind.METADATA, "volume table")
+                self.walk.add(at, attached.leb_bytes, ByteKind.METADATA, "volume table")
                 continue
             volume = attached.volumes.get(number)
             if volume is None or (logical >= volume.reserved and not grows):
                 self.lost[block] = "removed volumes"
                 continue
-            self.walk.add(block * erasesize, self.data_at, Kind.METADATA, "UBI headers")
+            self.walk.add(block * erasesize, self.data_at, ByteKind.METADATA, "UBI headers")
             volume.blocks[logical] = block
             volume.data_bytes[logical] = header.data_bytes
         self._lose()
@@ -285,8 +287,8 @@ class _Attach:
             kept = part in ("bad block table", "fastmap", "unknown volumes of UBI's own")
             header = self.data_at if block in self.headed else 0
             at = block * self.on.erasesize
-            self.walk.add(at, header, Kind.METADATA, "UBI headers")
-            kind = Kind.METADATA if kept else Kind.OBSOLETE
+            self.walk.add(at, header, ByteKind.METADATA, "UBI headers")
+            kind = ByteKind.METADATA if kept else ByteKind.OBSOLETE
             self.walk.add(at + header, self.on.erasesize - header, kind, part)
 
     def _unused(self, unheld: int) -> None:
@@ -295,10 +297,10 @@ class _Attach:
         for n, block in enumerate(sorted([*self.free, *self.erased])):
             header = self.data_at if block in self.headed else 0
             part = "free physical blocks" if n < unheld else "UBI's reserve"
-            self.walk.add(block * erasesize, header, Kind.METADATA, "UBI headers")
-            self.walk.add(block * erasesize + header, erasesize - header, Kind.FREE, part)
+            self.walk.add(block * erasesize, header, ByteKind.METADATA, "UBI headers")
+            self.walk.add(block * erasesize + header, erasesize - header, ByteKind.FREE, part)
 
-    def _volumes(self, table: list[int]) -> tuple[dict[int, Volume], bool]:
+    def _volumes(self, table: list[int]) -> tuple[dict[int, UbiVolume], bool]:
         """The volumes of the first copy of the volume table that is whole, and whether one grows
         at its first attach: what UBI keeps for itself is not known then."""
         if not table:
@@ -309,15 +311,17 @@ class _Attach:
                 break
         else:
             bad = records.index(None)
-            at = self.data_at + bad * RECORD
-            damaged("a volume's record has a wrong checksum", block, at)
+            at = self.data_at + bad * RECORD_BYTES
+            refuse_damage("a volume's record has a wrong checksum", block, at)
         volumes, grows = {}, False
         for number, record in enumerate(records):
             if record is None or not record[0]:
                 continue
             reserved, _, _, kind, _, length, name, flags = record
             grows = grows or bool(flags & AUTORESIZE)
-            volumes[number] = Volume(number, text(name[:length]), kind == STATIC, reserved)
+            volumes[number] = UbiVolume(
+                number, decode_name(name[:length]), kind == STATIC_VOLUME, reserved
+            )
         return volumes, grows
 
     def _records(
@@ -325,26 +329,30 @@ class _Attach:
     ) -> Iterator[tuple[int, int, int, int, int, int, bytes, int] | None]:
         """The records of a copy of the volume table; None: its checksum is wrong."""
         data = self.on.data(block)[self.data_at :]
-        for at in range(0, min(RECORDS, len(data) // RECORD) * RECORD, RECORD):
-            (checksum,) = struct.unpack_from(">I", data, at + RECORD - 4)
-            whole = crc(data[at : at + RECORD - 4]) == checksum
-            yield VOLUME.unpack_from(data, at) if whole else None
+        for at in range(0, min(RECORDS, len(data) // RECORD_BYTES) * RECORD_BYTES, RECORD_BYTES):
+            (checksum,) = struct.unpack_from(">I", data, at + RECORD_BYTES - 4)
+            whole = compute_crc(data[at : at + RECORD_BYTES - 4]) == checksum
+            yield VOLUME_RECORD.unpack_from(data, at) if whole else None
 
 
-def _places(begin: bytes, erasesize: int) -> tuple[int, int] | None:
+def _find_offsets(begin: bytes, erasesize: int) -> tuple[int, int] | None:
     """Where a block's volume header and data begin; None: it has no counter of erasures."""
-    magic, version, _, vid_at, data_at, _, checksum = EC.unpack(begin)
-    if magic != b"UBI#" or version != 1 or crc(begin[:-4]) != checksum:
+    magic, version, _, vid_at, data_at, _, checksum = EC_HEADER.unpack(begin)
+    if magic != b"UBI#" or version != 1 or compute_crc(begin[:-4]) != checksum:
         return None
-    possible = EC.size <= vid_at <= data_at - VID.size and data_at < erasesize
+    possible = EC_HEADER.size <= vid_at <= data_at - VID_HEADER.size and data_at < erasesize
     return (vid_at, data_at) if possible else None
 
 
-def _header(raw: bytes) -> Header | None:
+def _parse_header(raw: bytes) -> VolumeHeader | None:
     """A volume header; None: it is damaged."""
-    if raw[:4] != b"UBI!" or len(raw) < VID.size or crc(raw[:-4]) != VID.unpack(raw)[-1]:
+    if (
+        raw[:4] != b"UBI!"
+        or len(raw) < VID_HEADER.size
+        or compute_crc(raw[:-4]) != VID_HEADER.unpack(raw)[-1]
+    ):
         return None
-    _, _, _, copied, compatible, volume, logical, size, _, _, checksum, sequence, _ = VID.unpack(
-        raw
+    _, _, _, copied, compatible, volume, logical, size, _, _, checksum, sequence, _ = (
+        VID_HEADER.unpack(raw)
     )
-    return Header(volume, logical, sequence, bool(copied), size, checksum, compatible)
+    return VolumeHeader(volume, logical, sequence, bool(copied), size, checksum, compatible)

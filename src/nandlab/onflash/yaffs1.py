@@ -16,20 +16,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.layout import NO_OWNER, Kind, Layout, Walk, damaged, every_path, paths, text
+from nandlab.onflash.layout import (
+    NO_OWNER,
+    ByteKind,
+    Layout,
+    LayoutCollector,
+    decode_name,
+    find_paths,
+    map_all_paths,
+    refuse_damage,
+)
 
 TAGS_AT, TAGS = 8, 8
 PAGE = 512
-FILE, SYMLINK, DIRECTORY, HARDLINK, SPECIAL = 1, 2, 3, 4, 5
-ROOT, LOST_AND_FOUND, UNLINKED, DELETED = 1, 2, 3, 4
-HIDDEN = (UNLINKED, DELETED)
+FILE_OBJECT, SYMLINK, DIRECTORY, HARDLINK, SPECIAL = 1, 2, 3, 4, 5
+ROOT_OBJECT, LOST_AND_FOUND, UNLINKED, DELETED_OBJECTS = 1, 2, 3, 4
+HIDDEN_PARENTS = (UNLINKED, DELETED_OBJECTS)
 HEADER = struct.Struct("<IIH256s")
 SIZE_AT, STANDS_FOR_AT, SIZE_HIGH_AT, SHADOWS_AT = 292, 296, 496, 504
 NO_SIZE = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
-class Header:
+class ObjectHeader:
     """What a header chunk says of its object."""
 
     kind: int
@@ -43,34 +52,34 @@ class Header:
     """Of a hard link, which is an object of its own: the file that it is a name of; 0: of none."""
 
 
-def header(page: bytes) -> Header | None:
+def parse_header(page: bytes) -> ObjectHeader | None:
     """The header in a page; None if it cannot be one."""
     kind, parent, _, name = HEADER.unpack_from(page)
     low, high = (struct.unpack_from("<I", page, at)[0] for at in (SIZE_AT, SIZE_HIGH_AT))
     shadows, shrinks = struct.unpack_from("<iI", page, SHADOWS_AT)
-    if not FILE <= kind <= SPECIAL:
+    if not FILE_OBJECT <= kind <= SPECIAL:
         return None
     size = low if high == NO_SIZE else low | high << 32
-    if kind != FILE:
+    if kind != FILE_OBJECT:
         size = 0
     (file,) = struct.unpack_from("<I", page, STANDS_FOR_AT)
     links = file if kind == HARDLINK else 0
-    return Header(kind, parent, name, size, max(0, shadows), shrinks == 1, links)
+    return ObjectHeader(kind, parent, name, size, max(0, shadows), shrinks == 1, links)
 
 
-def header_name(head: Header) -> str:
+def decode_header_name(head: ObjectHeader) -> str:
     """The object's name, for people."""
-    return text(head.raw_name.split(b"\0", 1)[0])
+    return decode_name(head.raw_name.split(b"\0", 1)[0])
 
 
-def linked(
+def map_linked_paths(
     names: list[tuple[int, int, str]], reached: dict[int, str], stands_for: dict[int, int]
 ) -> dict[str, int]:
     """Each path -> the object it leads to, which of a hard link is the file that it stands for."""
-    return {p: stands_for.get(n) or n for p, n in every_path(names, reached).items()}
+    return {p: stands_for.get(n) or n for p, n in map_all_paths(names, reached).items()}
 
 
-def _bit_numbers() -> NDArray[np.uint16]:
+def _make_bit_numbers() -> NDArray[np.uint16]:
     """For each place and value of a byte, the numbers of its set bits, from 1, xored."""
     table = np.zeros((TAGS, 256), dtype=np.uint16)
     for place in range(TAGS):
@@ -81,12 +90,12 @@ def _bit_numbers() -> NDArray[np.uint16]:
     return table
 
 
-BIT_NUMBERS = _bit_numbers()
+BIT_NUMBERS = _make_bit_numbers()
 ECC_MASK = np.uint32(0xFFF << 18)
 ALIVE = np.uint32(1 << 30)
 
 
-def tags_code(tags: NDArray[Any]) -> NDArray[np.uint16]:
+def compute_tags_code(tags: NDArray[Any]) -> NDArray[np.uint16]:
     """The code of each row of two words, as it was when the chunk lived."""
     plain = tags.copy()
     plain[:, 1] = (plain[:, 1] & ~ECC_MASK) | ALIVE
@@ -96,18 +105,18 @@ def tags_code(tags: NDArray[Any]) -> NDArray[np.uint16]:
     return code
 
 
-def decode(partition: Partition) -> Layout:
+def decode_yaffs1(partition: Partition) -> Layout:
     """Where everything is; UsageError says what is wrong with the image."""
     if partition.oobsize < TAGS_AT + TAGS:
-        damaged(f"an OOB of {partition.oobsize} bytes has no room for YAFFS1's tags", 0, 0)
-    return _Scan(partition).run()
+        refuse_damage(f"an OOB of {partition.oobsize} bytes has no room for YAFFS1's tags", 0, 0)
+    return _ChunkScan(partition).run()
 
 
-class _Scan:
+class _ChunkScan:
     def __init__(self, partition: Partition) -> None:
         self.on = partition
-        self.walk = Walk()
-        self.headers: dict[int, tuple[int, int, Header]] = {}
+        self.walk = LayoutCollector()
+        self.headers: dict[int, tuple[int, int, ObjectHeader]] = {}
         self.chunks: dict[tuple[int, int], tuple[int, int, int]] = {}
         self.dead: list[tuple[int, str]] = []
 
@@ -116,23 +125,24 @@ class _Scan:
         for block in range(on.blocks):
             base = block * on.erasesize
             if block in on.bad:
-                self.walk.add(base, on.erasesize, Kind.BAD, "bad blocks")
+                self.walk.add(base, on.erasesize, ByteKind.BAD, "bad blocks")
             elif on.erased(block):
-                self.walk.add(base, on.erasesize, Kind.FREE, "erased")
+                self.walk.add(base, on.erasesize, ByteKind.FREE, "erased")
             else:
                 self._block(block, base)
         names = [
-            (h.parent, n, header_name(h))
+            (h.parent, n, decode_header_name(h))
             for n, (_, _, h) in self.headers.items()
-            if n != ROOT and h.parent not in HIDDEN
+            if n != ROOT_OBJECT and h.parent not in HIDDEN_PARENTS
         ]
-        reached = paths(names, ROOT)
+        reached = find_paths(names, ROOT_OBJECT)
         stands_for = {n: h.stands_for for n, (_, _, h) in self.headers.items()}
         counts = self._files(reached)
         return Layout(
             "yaffs2", on.bytes, on.erasesize, on.writesize,
             self.walk.done(on.bytes), reached, self.walk.sizes, self.walk.pieces, counts,
-            bytes_at=on.bytes_at, chunk_bytes=PAGE, names=linked(names, reached, stands_for),
+            bytes_at=on.bytes_at, chunk_bytes=PAGE,
+            names=map_linked_paths(names, reached, stands_for),
         )  # fmt: skip
 
     def _block(self, block: int, base: int) -> None:
@@ -144,16 +154,19 @@ class _Scan:
         tagged = (spare[:, TAGS_AT : TAGS_AT + TAGS] != 0xFF).any(axis=1)
         used = tagged | (plain != 0xFF).any(axis=1)
         coded = (tags[:, 1] >> 18 & 0xFFF).astype(np.uint16)
-        wrong = used & (~tagged | (tags_code(tags) != coded))
+        wrong = used & (~tagged | (compute_tags_code(tags) != coded))
         if wrong.any():
-            damaged("a chunk's tags do not fit their code", block, int(wrong.argmax()) * PAGE)
+            refuse_damage("a chunk's tags do not fit their code", block, int(wrong.argmax()) * PAGE)
         last = int(np.flatnonzero(used)[-1]) if used.any() else -1
         for page, (first, second) in enumerate(tags.tolist()):
             at = base + page * PAGE
             if not used[page]:
                 free = page > last
                 self.walk.add(
-                    at, PAGE, Kind.FREE if free else Kind.SLACK, "unwritten" if free else "skipped"
+                    at,
+                    PAGE,
+                    ByteKind.FREE if free else ByteKind.SLACK,
+                    "unwritten" if free else "skipped",
                 )
             elif not second >> 30 & 1:
                 self.dead.append((at, "chunks marked deleted"))
@@ -166,14 +179,14 @@ class _Scan:
         number = second & 0x3FFFF
         if chunk:
             if count > PAGE or not number:
-                damaged("a chunk with impossible tags", block, page * PAGE)
+                refuse_damage("a chunk with impossible tags", block, page * PAGE)
             self.chunks[number, chunk] = self._newer(
                 self.chunks.get((number, chunk)), (at, serial, count)
             )
             return
-        head = header(data[page * PAGE : page * PAGE + PAGE])
+        head = parse_header(data[page * PAGE : page * PAGE + PAGE])
         if head is None or not number:
-            damaged("a header that is none", block, page * PAGE)
+            refuse_damage("a header that is none", block, page * PAGE)
         held = self.headers.get(number)
         if held and (held[1] + 1) & 3 != serial:
             self.dead.append((at, "replaced headers"))
@@ -196,27 +209,27 @@ class _Scan:
         """Accounts for headers and data; gives what was counted."""
         data_chunks = 0
         for number, (at, _, head) in self.headers.items():
-            gone = head.parent in HIDDEN
+            gone = head.parent in HIDDEN_PARENTS
             part = "deletion headers" if gone else "headers"
-            self.walk.add(at, PAGE, Kind.METADATA, part, NO_OWNER if gone else number)
-            if head.kind == FILE and not gone:
+            self.walk.add(at, PAGE, ByteKind.METADATA, part, NO_OWNER if gone else number)
+            if head.kind == FILE_OBJECT and not gone:
                 self.walk.sizes[number] = head.size
         for (number, chunk), (at, _, count) in self.chunks.items():
             held = self.headers.get(number)
-            if held is None or held[2].parent in HIDDEN:
+            if held is None or held[2].parent in HIDDEN_PARENTS:
                 self.dead.append((at, "chunks of deleted files"))
                 continue
-            if number not in reached or held[2].kind != FILE:
-                damaged(
+            if number not in reached or held[2].kind != FILE_OBJECT:
+                refuse_damage(
                     f"data of object {number}, which no name leads to",
                     at // self.on.erasesize,
                     at % self.on.erasesize,
                 )
             data_chunks += 1
             self.walk.plain(at, count, number, (chunk - 1) * PAGE)
-            self.walk.add(at + count, PAGE - count, Kind.SLACK, "rest of last pages", number)
+            self.walk.add(at + count, PAGE - count, ByteKind.SLACK, "rest of last pages", number)
         for at, part in self.dead:
-            self.walk.add(at, PAGE, Kind.OBSOLETE, part)
+            self.walk.add(at, PAGE, ByteKind.OBSOLETE, part)
         counts = {
             "headers": len(self.headers),
             "data_chunks": data_chunks,

@@ -16,21 +16,34 @@ from numpy.typing import NDArray
 from nandlab.base.errors import UsageError
 from nandlab.onflash import yaffs1
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.layout import NO_OWNER, Kind, Layout, Walk, damaged, paths
-from nandlab.onflash.yaffs1 import DELETED, FILE, HIDDEN, ROOT, header_name
+from nandlab.onflash.layout import (
+    NO_OWNER,
+    ByteKind,
+    Layout,
+    LayoutCollector,
+    find_paths,
+    refuse_damage,
+)
+from nandlab.onflash.yaffs1 import (
+    DELETED_OBJECTS,
+    FILE_OBJECT,
+    HIDDEN_PARENTS,
+    ROOT_OBJECT,
+    decode_header_name,
+)
 
-TAGS, TAGS_WITH_ECC, TAGS_AT = 16, 28, 2
+TAGS_BYTES, CODED_TAGS_BYTES, TAGS_AT = 16, 28, 2
 """Bytes of tags without and with their own code; where they begin in a large page's OOB."""
 NO_SEQUENCE, CHECKPOINT = 0xFFFFFFFF, 0x21
-LOWEST, HIGHEST = 0x1000, 0xEFFFFF00
+SEQUENCE_MIN, HIGHEST = 0x1000, 0xEFFFFF00
 SUMMARY_OBJECT = 0x10
-EXTRA, SHRINK, SHADOWS, EXTRA_ALL = 0x80000000, 0x40000000, 0x20000000, 0xF0000000
+EXTRA_FLAG, SHRINK, SHADOWS, EXTRA_ALL = 0x80000000, 0x40000000, 0x20000000, 0xF0000000
 OBJECT_MAX, CHUNK_MAX = 0x3FFFF, 0xFFFFF
-WHOLE = 1 << 62
+WHOLE_FILE = 1 << 62
 
 
 @dataclass
-class Object:
+class YaffsObject:
     """A file, folder or link as the scan knows it."""
 
     kind: int
@@ -42,13 +55,13 @@ class Object:
     size: int = 0
     stands_for: int = 0
     """Of a hard link: the file that it is a name of."""
-    shrink: int = WHOLE
+    shrink: int = WHOLE_FILE
     """Older chunks from here on do not hold."""
     chunks: set[int] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
-class Live:
+class LiveChunk:
     """A data chunk that holds."""
 
     at: int
@@ -57,29 +70,29 @@ class Live:
     bytes: int
 
 
-def decode(partition: Partition) -> Layout:
+def decode_yaffs2(partition: Partition) -> Layout:
     """Where everything is, in either layout; UsageError says what is wrong with the image."""
     if partition.writesize < 1024:
-        return yaffs1.decode(partition)
-    return _Scan(partition).run()
+        return yaffs1.decode_yaffs1(partition)
+    return _ChunkScan(partition).run()
 
 
-def _is_sequence(number: int) -> bool:
-    return number == CHECKPOINT or LOWEST <= number <= HIGHEST
+def _is_sequence_number(number: int) -> bool:
+    return number == CHECKPOINT or SEQUENCE_MIN <= number <= HIGHEST
 
 
 def _are_big_endian(tags: NDArray[Any]) -> bool:
     """Whether rows of tags make sense only with the bytes of each number in the other order."""
-    return not _make_sense(tags) and _make_sense(tags.byteswap())
+    return not _are_plausible_tags(tags) and _are_plausible_tags(tags.byteswap())
 
 
-def _make_sense(tags: NDArray[Any]) -> bool:
+def _are_plausible_tags(tags: NDArray[Any]) -> bool:
     numbers = tags[:, 1] & ~np.uint32(EXTRA_ALL)
-    ordered = (tags[:, 0] >= LOWEST) & (tags[:, 0] <= HIGHEST)
+    ordered = (tags[:, 0] >= SEQUENCE_MIN) & (tags[:, 0] <= HIGHEST)
     return bool((ordered & (numbers > 0) & (numbers <= OBJECT_MAX)).all())
 
 
-def _parity_table() -> NDArray[np.uint8]:
+def _make_parity_table() -> NDArray[np.uint8]:
     """Bit 0: the byte's parity; bits 2 to 7: those of its bits by their number's three digits."""
     table = np.zeros(256, dtype=np.uint8)
     masks = ((0, 0xFF), (2, 0x55), (3, 0xAA), (4, 0x33), (5, 0xCC), (6, 0x0F), (7, 0xF0))
@@ -89,10 +102,10 @@ def _parity_table() -> NDArray[np.uint8]:
     return table
 
 
-PARITY = _parity_table()
+PARITY = _make_parity_table()
 
 
-def tags_code(tags: NDArray[np.uint8]) -> NDArray[np.uint32]:
+def compute_tags_code(tags: NDArray[np.uint8]) -> NDArray[np.uint32]:
     """The code of each row of tags: columns' parity, lines' parity, and its complement's."""
     found = PARITY[tags]
     odd = (found & 1).astype(bool)
@@ -103,35 +116,35 @@ def tags_code(tags: NDArray[np.uint8]) -> NDArray[np.uint32]:
     return np.stack([column, lines, others], axis=1)
 
 
-def tags_taken(spare: bytes) -> bytes | None:
+def correct_tags(spare: bytes) -> bytes | None:
     """A spare area with tags as the core takes them, and their code; it corrects one bit of either.
 
     None: it cannot correct them (yaffs_ecc.c), or the area has no room for tags with a code.
     """
-    end, bounds = TAGS_AT + TAGS, TAGS_AT + TAGS_WITH_ECC
+    end, bounds = TAGS_AT + TAGS_BYTES, TAGS_AT + CODED_TAGS_BYTES
     if len(spare) < bounds:
         return None
     tags = np.frombuffer(spare[TAGS_AT:end], dtype=np.uint8).copy()
-    found = tags_code(tags[None, :])[0] ^ np.frombuffer(spare[end:bounds], dtype="<u4")
+    found = compute_tags_code(tags[None, :])[0] ^ np.frombuffer(spare[end:bounds], dtype="<u4")
     column, line, other = int(found[0]) & 0xFF, int(found[1]), int(found[2])
-    if line ^ other == 0xFFFFFFFF and (column ^ column >> 1) & 0x15 == 0x15 and line < TAGS:
+    if line ^ other == 0xFFFFFFFF and (column ^ column >> 1) & 0x15 == 0x15 and line < TAGS_BYTES:
         tags[line] ^= 1 << ((column >> 5 & 1) << 2 | (column >> 3 & 1) << 1 | column >> 1 & 1)
     elif column.bit_count() + line.bit_count() + other.bit_count() > 1:
         return None
-    return spare[:TAGS_AT] + tags.tobytes() + _code_of(tags) + spare[bounds:]
+    return spare[:TAGS_AT] + tags.tobytes() + _encode_tags_code(tags) + spare[bounds:]
 
 
-def _code_of(tags: NDArray[np.uint8]) -> bytes:
-    code: bytes = tags_code(tags[None, :])[0].astype("<u4").tobytes()
+def _encode_tags_code(tags: NDArray[np.uint8]) -> bytes:
+    code: bytes = compute_tags_code(tags[None, :])[0].astype("<u4").tobytes()
     return code
 
 
-class _Scan:
+class _ChunkScan:
     def __init__(self, partition: Partition) -> None:
         self.on = partition
-        self.walk = Walk()
-        self.objects: dict[int, Object] = {}
-        self.live: list[Live] = []
+        self.walk = LayoutCollector()
+        self.objects: dict[int, YaffsObject] = {}
+        self.live: list[LiveChunk] = []
         self.counts = dict.fromkeys(
             ("headers", "data_chunks", "obsolete_chunks", "summary_chunks", "checkpoint_chunks"), 0
         )
@@ -142,16 +155,16 @@ class _Scan:
         for block in range(self.on.blocks):
             base = block * self.on.erasesize
             if block in self.on.bad:
-                self.walk.add(base, self.on.erasesize, Kind.BAD, "bad blocks")
+                self.walk.add(base, self.on.erasesize, ByteKind.BAD, "bad blocks")
             elif self.on.erased(block):
-                self.walk.add(base, self.on.erasesize, Kind.FREE, "erased")
+                self.walk.add(base, self.on.erasesize, ByteKind.FREE, "erased")
             else:
                 blocks.append(self._tags(block))
         # an image by a tool has one sequence number throughout: the core orders such by block
         for _, block, tags, used in sorted(blocks, key=lambda b: b[:2], reverse=True):
             self._block(block, tags, used)
         names = self._names()
-        reached = paths(names, ROOT)
+        reached = find_paths(names, ROOT_OBJECT)
         stands_for = {n: o.stands_for for n, o in self.objects.items()}
         self._files(reached)
         on = self.on
@@ -159,16 +172,16 @@ class _Scan:
             "yaffs2", on.bytes, on.erasesize, on.writesize,
             self.walk.done(on.bytes), reached, self.walk.sizes, self.walk.pieces, self.counts,
             bytes_at=on.bytes_at, chunk_bytes=self.chunk_bytes,
-            names=yaffs1.linked(names, reached, stands_for),
+            names=yaffs1.map_linked_paths(names, reached, stands_for),
         )  # fmt: skip
 
     def _kept(self, data: NDArray[np.uint8], spare: NDArray[np.uint8]) -> str:
         """Where the tags are; all chunks of a partition have them in one place."""
-        if (spare[:, TAGS_AT : TAGS_AT + TAGS] == 0xFF).all():
+        if (spare[:, TAGS_AT : TAGS_AT + TAGS_BYTES] == 0xFF).all():
             return "inband"
-        end = TAGS_AT + TAGS
+        end = TAGS_AT + TAGS_BYTES
         written = (spare[:, TAGS_AT:end] != 0xFF).any(axis=1)
-        coded = spare[written, end : TAGS_AT + TAGS_WITH_ECC]
+        coded = spare[written, end : TAGS_AT + CODED_TAGS_BYTES]
         return "plain" if coded.shape[1] < 12 or (coded == 0xFF).all() else "coded"
 
     def _tags(self, block: int) -> tuple[int, int, NDArray[Any], NDArray[np.bool_]]:
@@ -180,7 +193,11 @@ class _Scan:
         if not used.any():
             return 0, block, np.zeros((on.pages, 4), dtype=np.uint32), used
         self.layout = self.layout or self._kept(data, spare)
-        raw = data[:, -TAGS:] if self.layout == "inband" else spare[:, TAGS_AT : TAGS_AT + TAGS]
+        raw = (
+            data[:, -TAGS_BYTES:]
+            if self.layout == "inband"
+            else spare[:, TAGS_AT : TAGS_AT + TAGS_BYTES]
+        )
         tags = np.ascontiguousarray(raw).view("<u4")
         if _are_big_endian(tags[used]):
             raise UsageError(
@@ -190,8 +207,8 @@ class _Scan:
             self._coded(block, raw, spare, used)
         sequences = {int(s) for s in tags[used, 0]}
         sequence = sequences.pop()
-        if sequences or not _is_sequence(sequence):
-            damaged(
+        if sequences or not _is_sequence_number(sequence):
+            refuse_damage(
                 f"no YAFFS2 tags from byte {TAGS_AT} of the spare area, where the kernel's default "
                 "layout has them (a layout that puts ECC between them is not read)",
                 block,
@@ -202,17 +219,17 @@ class _Scan:
     def _coded(
         self, block: int, raw: NDArray[np.uint8], spare: NDArray[np.uint8], used: NDArray[np.bool_]
     ) -> None:
-        stored = np.ascontiguousarray(spare[:, TAGS_AT + TAGS : TAGS_AT + TAGS_WITH_ECC]).view(
-            "<u4"
-        )
-        wrong = (tags_code(raw) != stored) & np.array(
+        stored = np.ascontiguousarray(
+            spare[:, TAGS_AT + TAGS_BYTES : TAGS_AT + CODED_TAGS_BYTES]
+        ).view("<u4")
+        wrong = (compute_tags_code(raw) != stored) & np.array(
             [[0x3F, -1 & 0xFFFFFFFF, -1 & 0xFFFFFFFF]]
         ) != 0
         stored_column = stored[:, 0] & 0xFF
-        column = tags_code(raw)[:, 0]
+        column = compute_tags_code(raw)[:, 0]
         bad = used & ((column != stored_column) | wrong[:, 1] | wrong[:, 2])
         if bad.any():
-            damaged(
+            refuse_damage(
                 "a chunk's tags do not fit their code", block, int(bad.argmax()) * self.on.writesize
             )
 
@@ -225,99 +242,106 @@ class _Scan:
             if not used[page]:
                 free = page > last
                 self._page(
-                    at, Kind.FREE if free else Kind.SLACK, "unwritten" if free else "skipped"
+                    at,
+                    ByteKind.FREE if free else ByteKind.SLACK,
+                    "unwritten" if free else "skipped",
                 )
                 continue
             sequence, number, chunk, count = (int(v) for v in tags[page])
             if sequence == CHECKPOINT:
                 self.counts["checkpoint_chunks"] += 1
-                self._page(at, Kind.METADATA, "checkpoint")
-            elif number == SUMMARY_OBJECT and not chunk & EXTRA:
+                self._page(at, ByteKind.METADATA, "checkpoint")
+            elif number == SUMMARY_OBJECT and not chunk & EXTRA_FLAG:
                 self.counts["summary_chunks"] += 1
-                self._page(at, Kind.METADATA, "summaries")
-            elif chunk & EXTRA or chunk == 0:
+                self._page(at, ByteKind.METADATA, "summaries")
+            elif chunk & EXTRA_FLAG or chunk == 0:
                 self._header(block, page, number, chunk, count)
             else:
                 self._data(block, page, number, chunk, count)
 
-    def _page(self, at: int, kind: Kind, part: str, owner: int = NO_OWNER) -> None:
+    def _page(self, at: int, kind: ByteKind, part: str, owner: int = NO_OWNER) -> None:
         self.walk.add(at, self.on.writesize, kind, part, owner)
-        if kind is Kind.OBSOLETE:
+        if kind is ByteKind.OBSOLETE:
             self.counts["obsolete_chunks"] += 1
 
     @property
     def chunk_bytes(self) -> int:
-        return self.on.writesize - (TAGS if self.layout == "inband" else 0)
+        return self.on.writesize - (TAGS_BYTES if self.layout == "inband" else 0)
 
     def _data(self, block: int, page: int, number: int, chunk: int, count: int) -> None:
         at = block * self.on.erasesize + page * self.on.writesize
         if number > OBJECT_MAX or chunk > CHUNK_MAX or count > self.chunk_bytes:
-            damaged("a chunk with impossible tags", block, page * self.on.writesize)
-        held = self.objects.setdefault(number, Object(FILE))
+            refuse_damage("a chunk with impossible tags", block, page * self.on.writesize)
+        held = self.objects.setdefault(number, YaffsObject(FILE_OBJECT))
         offset = (chunk - 1) * self.chunk_bytes
         if held.deleted or chunk in held.chunks or offset >= held.shrink:
             self._page(
-                at, Kind.OBSOLETE, "chunks of deleted files" if held.deleted else "replaced chunks"
+                at,
+                ByteKind.OBSOLETE,
+                "chunks of deleted files" if held.deleted else "replaced chunks",
             )
             return
         held.chunks.add(chunk)
         if not held.valid:
             held.size = max(held.size, offset + count)
-        self.live.append(Live(at, number, offset, count))
+        self.live.append(LiveChunk(at, number, offset, count))
 
     def _header(self, block: int, page: int, number: int, chunk: int, count: int) -> None:
         at = block * self.on.erasesize + page * self.on.writesize
         first = page * self.on.writesize
         data = self.on.data(block)[first : first + self.on.writesize]
-        head = yaffs1.header(data)
+        head = yaffs1.parse_header(data)
         if head is None:
-            damaged("a header that is none", block, first)
-        if chunk & EXTRA:
+            refuse_damage("a header that is none", block, first)
+        if chunk & EXTRA_FLAG:
             number &= ~EXTRA_ALL
             if head.parent != chunk & ~EXTRA_ALL:
-                damaged("a header whose parent is not that of its tags", block, first)
-        shrinks = bool(chunk & SHRINK) if chunk & EXTRA else head.shrinks
-        held = self.objects.setdefault(number, Object(head.kind))
-        gone = head.parent in HIDDEN
+                refuse_damage("a header whose parent is not that of its tags", block, first)
+        shrinks = bool(chunk & SHRINK) if chunk & EXTRA_FLAG else head.shrinks
+        held = self.objects.setdefault(number, YaffsObject(head.kind))
+        gone = head.parent in HIDDEN_PARENTS
         size = 0 if gone else head.size
         if held.valid:
             if shrinks or gone:
                 held.shrink = min(held.shrink, size)
-            self._page(at, Kind.OBSOLETE, "replaced headers")
+            self._page(at, ByteKind.OBSOLETE, "replaced headers")
             return
         held.kind, held.valid, held.parent, held.name = (
             head.kind,
             True,
             head.parent,
-            header_name(head),
+            decode_header_name(head),
         )
         held.stands_for = head.stands_for
         held.deleted = held.deleted or gone
         held.size = max(held.size, size)
         held.shrink = min(held.shrink, size)
         self.counts["headers"] += 1
-        self._page(at, Kind.METADATA, "deletion headers" if gone else "headers", number)
+        self._page(at, ByteKind.METADATA, "deletion headers" if gone else "headers", number)
         if head.shadows > 0:
             self.objects.setdefault(
-                head.shadows, Object(FILE, valid=True, deleted=True, parent=DELETED, shrink=0)
+                head.shadows,
+                YaffsObject(
+                    FILE_OBJECT, valid=True, deleted=True, parent=DELETED_OBJECTS, shrink=0
+                ),
             )
 
     def _names(self) -> list[tuple[int, int, str]]:
         return [
             (o.parent, n, o.name)
             for n, o in self.objects.items()
-            if o.valid and not o.deleted and n != ROOT
+            if o.valid and not o.deleted and n != ROOT_OBJECT
         ]
 
     def _files(self, reached: dict[int, str]) -> None:
         """Accounts for the data."""
         self.walk.sizes.update(
-            (n, o.size) for n, o in self.objects.items() if n in reached and o.kind == FILE
+            (n, o.size) for n, o in self.objects.items() if n in reached and o.kind == FILE_OBJECT
         )
         for chunk in self.live:
             held = self.objects[chunk.owner]
             if held.deleted or not held.valid:
-                self._page(chunk.at, Kind.OBSOLETE, "chunks of deleted files")
+                self._page(chunk.at, ByteKind.OBSOLETE, "chunks of deleted files")
                 continue
             if chunk.owner not in reached:
                 raise UsageError(
@@ -330,10 +354,10 @@ class _Scan:
             self.walk.add(
                 chunk.at + count,
                 self.chunk_bytes - count,
-                Kind.SLACK,
+                ByteKind.SLACK,
                 "rest of last pages",
                 chunk.owner,
             )
             self.walk.add(
-                chunk.at + self.chunk_bytes, tail, Kind.METADATA, "tags in pages", chunk.owner
+                chunk.at + self.chunk_bytes, tail, ByteKind.METADATA, "tags in pages", chunk.owner
             )

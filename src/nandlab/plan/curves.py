@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from nandlab.analysis import figures, place, words
-from nandlab.analysis.curves import ATTRIBUTES, FAMILIES, Curve
-from nandlab.analysis.modelled import MODELS
+from nandlab.analysis import curveplaces, figures, workloadwords
+from nandlab.analysis.curvemodels import CURVE_MODELS
+from nandlab.analysis.curves import ATTRIBUTE_FAMILIES, ATTRIBUTE_NAMES, Curve
 from nandlab.plan.trialspec import TrialSpec
 
 POINT = "point."
@@ -16,46 +16,46 @@ WORDS = ("filesystem", "chip", "state", "workload", "image", "phase")
 """Attributes that are never numbers."""
 
 
-def mistakes(curves: Sequence[Curve], trials: Sequence[TrialSpec]) -> list[str]:
+def check_curves(curves: Sequence[Curve], trials: Sequence[TrialSpec]) -> list[str]:
     """Each with its place in the study file."""
     count = Counter(c.name for c in curves)
     wrong = [f"curves: two are called {name!r}" for name, n in count.items() if n > 1]
     for i, curve in enumerate(curves):
-        wrong += [f"curves.{i}.{text}" for text in _of_curve(curve, trials)]
+        wrong += [f"curves.{i}.{text}" for text in _check_curve(curve, trials)]
     return wrong
 
 
-def _of_curve(curve: Curve, trials: Sequence[TrialSpec]) -> Iterator[str]:
+def _check_curve(curve: Curve, trials: Sequence[TrialSpec]) -> Iterator[str]:
     for at, name in curve.attributes.items():
-        if told := _attribute(name, trials):
+        if told := _check_attribute(name, trials):
             yield f"{at}: {told}"
     for at, name in curve.figures.items():
-        if told := _figure(name, trials) or _of_the_whole(curve, name, trials):
+        if told := _check_figure(name, trials) or _check_figure_scope(curve, name, trials):
             yield f"{at}: {told}"
     for name, wanted in curve.where.items():
         for value in wanted if isinstance(wanted, list) else [wanted]:
-            if told := _value(name, value, trials):
+            if told := _check_value(name, value, trials):
                 yield f"where.{name}: {told}"
     if curve.gain:
         for end in ("of", "over"):
-            if told := _value(curve.gain.by, getattr(curve.gain, end), trials):
+            if told := _check_value(curve.gain.by, getattr(curve.gain, end), trials):
                 yield f"gain.{end}: {told}"
-    if curve.fit and (words := _words_of_x(curve.x, trials)):
+    if curve.fit and (words := _list_words_of_x(curve.x, trials)):
         yield f"fit: {curve.x} has {', '.join(words)}, and a line goes over numbers"
-    if curve.modelled and curve.modelled not in MODELS:
-        there = ", ".join(MODELS) or "none"
+    if curve.modelled and curve.modelled not in CURVE_MODELS:
+        there = ", ".join(CURVE_MODELS) or "none"
         yield f"modelled: there is no model {curve.modelled!r}; there are: {there}"
 
 
-def _attribute(name: str, trials: Sequence[TrialSpec]) -> str | None:
+def _check_attribute(name: str, trials: Sequence[TrialSpec]) -> str | None:
     """Why no trial can have an attribute; None: one can."""
     family, _, rest = name.partition(".")
-    if name in ATTRIBUTES:
+    if name in ATTRIBUTE_NAMES:
         return None
-    if family not in FAMILIES:
-        there = ", ".join((*ATTRIBUTES, *(f"{f}.NAME" for f in FAMILIES)))
+    if family not in ATTRIBUTE_FAMILIES:
+        there = ", ".join((*ATTRIBUTE_NAMES, *(f"{f}.NAME" for f in ATTRIBUTE_FAMILIES)))
         return f"{name}: there is no such attribute; there are: {there}"
-    known = dict.fromkeys(k for t in trials for k in _names(family, t))
+    known = dict.fromkeys(k for t in trials for k in _list_names(family, t))
     if rest in known:
         return None
     who = "file system" if family == "option" else "workload"
@@ -64,45 +64,48 @@ def _attribute(name: str, trials: Sequence[TrialSpec]) -> str | None:
     return f"{name}: no {who} of this study has it; there are: {there}{hint}"
 
 
-def _words_of_x(name: str, trials: Sequence[TrialSpec]) -> list[str]:
+def _list_words_of_x(name: str, trials: Sequence[TrialSpec]) -> list[str]:
     """The values of an option or a parameter that are no numbers; of others only runs tell."""
     family, _, rest = name.partition(".")
     if family not in ("option", "parameter"):
         return ["words"] if name in WORDS else []
     of = "options" if family == "option" else "parameters"
     values = dict.fromkeys(v for t in trials if (v := getattr(t, of).get(rest)) is not None)
-    return [str(v) for v in values if not isinstance(place.plain(v), float)]
+    return [str(v) for v in values if not isinstance(curveplaces.parse_number_or_word(v), float)]
 
 
-def _names(family: str, trial: TrialSpec) -> Sequence[str]:
+def _list_names(family: str, trial: TrialSpec) -> Sequence[str]:
     if family == "at":
         return list(trial.workload.at)
     return list(trial.options if family == "option" else trial.parameters)
 
 
-def _figure(name: str, trials: Sequence[TrialSpec]) -> str | None:
+def _check_figure(name: str, trials: Sequence[TrialSpec]) -> str | None:
     """Why no trial can have a figure; None: one can."""
     if name.startswith(POINT):
-        if name.removeprefix(POINT) in place.FIGURES:
+        if name.removeprefix(POINT) in curveplaces.PHASE_FIGURES:
             return None
-        there = ", ".join(POINT + k for k in place.FIGURES)
+        there = ", ".join(POINT + k for k in curveplaces.PHASE_FIGURES)
         return f"{name}: a point has no such figure; there are: {there}"
     models = {t.workload.name: t.workload for t in trials}
-    wrong = [figures.undeclared(name, words.said(w)) for w in models.values()]
+    wrong = [
+        figures.explain_undeclared_figure(name, workloadwords.make_words_from_file(w))
+        for w in models.values()
+    ]
     return None if None in wrong else f"{wrong[0]}; or {POINT}NAME of a phase with attributes"
 
 
-def _of_the_whole(curve: Curve, name: str, trials: Sequence[TrialSpec]) -> str | None:
+def _check_figure_scope(curve: Curve, name: str, trials: Sequence[TrialSpec]) -> str | None:
     """Why a figure of a whole trial is not drawn over an attribute of its phases; None: it is not
     such a figure, or x is not such an attribute."""
-    of_phase = not curve.scatter and curve.x.startswith(place.OF_PHASES)
-    if not of_phase or name.startswith(POINT) or _attribute(curve.x, trials):
+    of_phase = not curve.scatter and curve.x.startswith(curveplaces.PHASE_NAME_PREFIXES)
+    if not of_phase or name.startswith(POINT) or _check_attribute(curve.x, trials):
         return None
-    there = ", ".join(POINT + k for k in place.FIGURES)
+    there = ", ".join(POINT + k for k in curveplaces.PHASE_FIGURES)
     return f"{name} is of a whole trial, and x = {curve.x!r} of its phases; take one of: {there}"
 
 
-def _value(name: str, value: object, trials: Sequence[TrialSpec]) -> str | None:
+def _check_value(name: str, value: object, trials: Sequence[TrialSpec]) -> str | None:
     """Why no trial has this value; None: one has, or only its run will tell."""
     read = {
         "filesystem": lambda t: t.filesystem.name,
@@ -118,7 +121,7 @@ def _value(name: str, value: object, trials: Sequence[TrialSpec]) -> str | None:
         there = [read(t) for t in trials]
     else:
         return None
-    if not there or any(place.alike(value, v) for v in there):
+    if not there or any(curveplaces.are_values_alike(value, v) for v in there):
         return None
     known = ", ".join(dict.fromkeys(str(v) for v in there))
     return f"no trial of this study has {name} = {value!r}; they have: {known}"

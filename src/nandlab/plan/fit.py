@@ -11,7 +11,7 @@ from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.workload import WorkloadModel
 
 
-def without_room(
+def check_room(
     workload: WorkloadModel, parameters: Mapping[str, Any], chip: ChipModel, blocks: int
 ) -> str | None:
     """What is wrong with files that are larger than the partition; None: nothing, or not known."""
@@ -32,7 +32,7 @@ def without_room(
     )
 
 
-def refused(
+def check_workload_needs(
     workload: WorkloadModel,
     parameters: Mapping[str, Any],
     system: FilesystemModel,

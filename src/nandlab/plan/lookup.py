@@ -8,40 +8,47 @@ from typing import Any, NamedTuple, TypeVar
 
 from nandlab.analysis import figures
 from nandlab.base.errors import UsageError
-from nandlab.base.nearest import nearest
+from nandlab.base.nearest import suggest_nearest
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel
-from nandlab.catalog.files import load, names
+from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Noun
 from nandlab.catalog.remote import RemoteModel
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.kit.lock import Lock
-from nandlab.plan.matrix import ChipChoice, FilesystemChoice, WithChoices, WorkloadChoice
-from nandlab.plan.readonly import without_image
-from nandlab.plan.start import Image, Start, TreeStart, image_of, options_of, tree_of
+from nandlab.plan.matrix import ChipChoice, FilesystemChoice, NamedChoice, WorkloadChoice
+from nandlab.plan.readonly import check_needs_image
+from nandlab.plan.start import (
+    ImageStart,
+    NamedImage,
+    TreeStart,
+    find_image,
+    load_tree,
+    merge_image_options,
+)
 
 N = TypeVar("N", bound=Noun)
 F = TypeVar("F", FilesystemModel, WorkloadModel)
 
 
-class System(NamedTuple):
+class MatrixSystem(NamedTuple):
     """A file system of the matrix, with a value for each of its options."""
 
     model: FilesystemModel
     options: dict[str, Any]
-    image: Image | None = None
+    image: NamedImage | None = None
     """What the chip holds before the first mount; None: it is erased, or there is a tree."""
     tree: TreeStart | None = None
     """What the chip's image is made of when the run begins; None: nothing."""
 
     @property
-    def start(self) -> Start | TreeStart | None:
+    def start(self) -> ImageStart | TreeStart | None:
         """What the chip holds before the first mount; None: it is erased."""
         return self.image.start if self.image else self.tree
 
 
-class Place(NamedTuple):
+class MatrixChip(NamedTuple):
     """A chip of the matrix and its partition."""
 
     chip: ChipModel
@@ -62,18 +69,20 @@ class Lookup:
         self.wrong: list[str] = []
 
     def load(self, kind: str, name: str, model: type[N], place: str) -> N | None:
-        if name not in names(kind):
-            there = f"the catalog's {kind} ({', '.join(names(kind))})"
-            self.refuse(place, f"no {name!r} in {there}{nearest(name, names(kind))}")
+        if name not in list_noun_names(kind):
+            there = f"the catalog's {kind} ({', '.join(list_noun_names(kind))})"
+            self.refuse(
+                place, f"no {name!r} in {there}{suggest_nearest(name, list_noun_names(kind))}"
+            )
             return None
-        return load(kind, name, model)
+        return load_noun(kind, name, model)
 
     def refuse(self, place: str, *texts: str) -> None:
         """Keeps mistakes of a place in the study file."""
         self.wrong += [f"{self.where}: {place}: {text}" for text in texts]
 
     def _chosen(
-        self, kind: str, model: type[F], choice: WithChoices, place: str
+        self, kind: str, model: type[F], choice: NamedChoice, place: str
     ) -> tuple[F, dict[str, Any]] | None:
         """A catalog entry and a value for each of its options; None if there are mistakes."""
         noun = self.load(kind, choice.name, model, place)
@@ -93,31 +102,33 @@ class Lookup:
         if chosen:
             noun, parameters = chosen
             chosen = noun.settled(parameters), parameters
-        wrong = figures.mistakes(chosen[0]) if chosen else []
+        wrong = figures.check_workload_figures(chosen[0]) if chosen else []
         self.refuse(place, *(f"{choice.name}: {text}" for text in wrong))
         return None if wrong else chosen
 
-    def system(self, choice: FilesystemChoice, place: str) -> System | None:
+    def system(self, choice: FilesystemChoice, place: str) -> MatrixSystem | None:
         """A file system, its options, and the image that the chip holds, if any; None: mistakes."""
         if choice.tree is not None:
             return self._of_tree(choice, choice.tree, place)
         if choice.image is None:
             system = self._chosen("filesystems", FilesystemModel, choice, place)
-            wrong = without_image(system[0]) if system else None
+            wrong = check_needs_image(system[0]) if system else None
             self.refuse(place, *([wrong] if wrong else []))
-            return System(*system) if system and not wrong else None
+            return MatrixSystem(*system) if system and not wrong else None
         noun = self.load("filesystems", choice.name, FilesystemModel, place)
         if noun is None:
             return None
         try:
-            image = image_of(choice.image, self.folder)
-            options = options_of(noun, image.head, choice.choices(), f"{self.where}: {place}")
-            return System(noun, options, image)
+            image = find_image(choice.image, self.folder)
+            options = merge_image_options(
+                noun, image.head, choice.choices(), f"{self.where}: {place}"
+            )
+            return MatrixSystem(noun, options, image)
         except UsageError as e:
             self.refuse(place, *(f"image: {line}" for line in e.lines))
             return None
 
-    def _of_tree(self, choice: FilesystemChoice, name: str, place: str) -> System | None:
+    def _of_tree(self, choice: FilesystemChoice, name: str, place: str) -> MatrixSystem | None:
         """A file system whose image is made from a tree when the run begins; None: mistakes."""
         noun = self.load("filesystems", choice.name, FilesystemModel, place)
         if noun is None:
@@ -128,14 +139,14 @@ class Lookup:
             self.wrong += e.lines
             return None
         try:
-            return System(noun, options, tree=tree_of(name, self.lock))
+            return MatrixSystem(noun, options, tree=load_tree(name, self.lock))
         except UsageError as e:
             self.refuse(place, *(f"tree: {line}" for line in e.lines))
             return None
 
     def chip(
         self, choice: ChipChoice, board: BoardModel | RemoteModel | None, place: str
-    ) -> Place | None:
+    ) -> MatrixChip | None:
         """A chip, the blocks of its partition and its choice; None if there are mistakes."""
         chip = self.load("chips", choice.part, ChipModel, place)
         if chip is None:
@@ -161,4 +172,4 @@ class Lookup:
             chip.timing.array_ns(choice.latency)
         except UsageError as e:
             self.refuse(place, f"{chip.name}: {e}")
-        return Place(chip, blocks, choice)
+        return MatrixChip(chip, blocks, choice)

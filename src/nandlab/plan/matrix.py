@@ -18,7 +18,7 @@ from pydantic import (
 
 from nandlab.base.strings import WORD, Line, Word
 from nandlab.catalog.chip import ChipModel, Latency
-from nandlab.catalog.noun import Scalar, Strict
+from nandlab.catalog.noun import Scalar, StrictModel
 
 SEED_MAX = 2**31 - 1
 """The greatest seed that every program of the board takes."""
@@ -32,7 +32,7 @@ UINT = 2**32 - 1
 """The most that a parameter of simnand holds."""
 
 
-class WithChoices(BaseModel):
+class NamedChoice(BaseModel):
     """A catalog entry by name, and the values chosen for its options or parameters."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -44,23 +44,23 @@ class WithChoices(BaseModel):
         return dict(self.__pydantic_extra__ or {})
 
 
-class WorkloadChoice(WithChoices):
+class WorkloadChoice(NamedChoice):
     """A workload and the parameters that differ from its defaults."""
 
     __pydantic_extra__: dict[Line, Scalar] = Field(init=False)
 
 
-def _as_text(value: Any) -> Any:
+def _number_to_text(value: Any) -> Any:
     """A whole number as a file system's options have it: ``128`` and ``"128"`` are one value."""
     if isinstance(value, bool | float):
         raise ValueError(f"{value!r} is neither text nor a whole number")
     return str(value) if isinstance(value, int) else value
 
 
-OptionText = Annotated[Line, BeforeValidator(_as_text, json_schema_input_type=str | int)]
+OptionText = Annotated[Line, BeforeValidator(_number_to_text, json_schema_input_type=str | int)]
 
 
-class FilesystemChoice(WithChoices):
+class FilesystemChoice(NamedChoice):
     """A file system, the options that differ from its defaults, and which chips it is put on."""
 
     __pydantic_extra__: dict[Line, OptionText] = Field(init=False)
@@ -93,7 +93,7 @@ class FilesystemChoice(WithChoices):
         return not self.on or chip.name in self.on
 
 
-class Faults(Strict):
+class Faults(StrictModel):
     """A chip's faults, as parameters of simnand; they are drawn with the trial's seed."""
 
     bad_blocks: int = Field(default=0, ge=0, description="blocks that are bad from the factory")
@@ -132,7 +132,7 @@ class Faults(Strict):
         return {**asked, "seed": seed} if asked else {}
 
 
-class ChipChoice(Strict):
+class ChipChoice(StrictModel):
     """A chip and the partition of it that the file system gets."""
 
     part: Word = Field(description="the chip's name in the catalog")
@@ -145,7 +145,7 @@ class ChipChoice(Strict):
     faults: Faults = Field(default=Faults(), description="the chip's faults; absent: none")
 
 
-class StateChoice(Strict):
+class StateChoice(StrictModel):
     """The flash state that a trial starts from, as shares of the flash."""
 
     name: str = Field(
@@ -177,15 +177,15 @@ Seed = Annotated[int, Field(ge=0, le=SEED_MAX, strict=True)]
 Offset = Annotated[float, Field(ge=0, lt=1000, allow_inf_nan=False)]
 
 
-def _without_what_a_product_gives(schema: dict[str, Any]) -> None:
+def _relax_required(schema: dict[str, Any]) -> None:
     """A file may leave out chips and workloads where its study has a product."""
     schema["required"] = [key for key in schema["required"] if key not in ("chips", "workloads")]
 
 
-class Matrix(Strict):
+class Matrix(StrictModel):
     """What is crossed with what: every combination is a trial."""
 
-    model_config = ConfigDict(json_schema_extra=_without_what_a_product_gives)
+    model_config = ConfigDict(json_schema_extra=_relax_required)
 
     workloads: list[WorkloadChoice] = Field(min_length=1)
     filesystems: list[FilesystemChoice] = Field(min_length=1)
@@ -239,7 +239,7 @@ Member = tuple[int, float]
 """A seed and a phase offset in ms: what tells the members of an ensemble apart."""
 
 
-class Beside(Strict):
+class FurtherMatrix(StrictModel):
     """Combinations beside the matrix: what it leaves out is taken from the matrix."""
 
     workloads: list[WorkloadChoice] | None = Field(default=None, min_length=1)

@@ -10,7 +10,7 @@ from nandlab.base.strings import Line, Word
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel, Latency
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.catalog.noun import Strict, identity
+from nandlab.catalog.noun import StrictModel, dump_identity
 from nandlab.catalog.remote import RemoteModel
 from nandlab.chip import image
 from nandlab.plan.matrix import Faults
@@ -19,7 +19,7 @@ MOUNTPOINT = "/mnt"
 """Where the board mounts the file system."""
 
 
-class Medium(Strict):
+class Medium(StrictModel):
     """A file system with its options, on a partition of a chip with its faults, in a board."""
 
     board: BoardModel | RemoteModel
@@ -71,7 +71,7 @@ class Medium(Strict):
     def image_bytes(self) -> int:
         """The most bytes that an image of the chip takes."""
         pages = self.partition_blocks * self.chip.pages_per_block()
-        blocks = self.chip.geometry.blocks * image.BLOCK.size
+        blocks = self.chip.geometry.blocks * image.BLOCK_HEADER.size
         return self.cells_bytes + 2 * pages + blocks + MIB
 
     def figures(self) -> dict[str, int]:
@@ -81,10 +81,10 @@ class Medium(Strict):
     def recipe(self) -> list[object]:
         """What decides an image that is made on it, beside the folder, the board and the tools."""
         fs = self.filesystem
-        tools = identity(fs.image, "too_large", "loses")
+        tools = dump_identity(fs.image, "too_large", "loses")
         lost = sorted([*fs.differs, *fs.image.loses])
         commands = [fs.modules, fs.format, fs.mount_commands(self.options), fs.unmount]
-        geometry = identity(self.chip.geometry)
+        geometry = dump_identity(self.chip.geometry)
         return [fs.name, self.options, tools, lost, commands, geometry, self.partition_blocks]
 
     def words(self) -> dict[str, str]:

@@ -14,11 +14,11 @@ from nandlab.base import amounts
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import Line
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.noun import Strict
+from nandlab.catalog.noun import StrictModel
 from nandlab.plan.matrix import ChipChoice, WorkloadChoice
 
 
-class Load(WorkloadChoice):
+class ProductLoad(WorkloadChoice):
     """A workload, and how much of a day it is."""
 
     daily_write: Line = Field(description="bytes that the product writes with it in a day: 100M")
@@ -27,13 +27,13 @@ class Load(WorkloadChoice):
     @classmethod
     def _is_an_amount(cls, text: str) -> str:
         try:
-            amounts.size(text, "")
+            amounts.parse_size(text, "")
         except UsageError as e:
             raise ValueError(str(e).strip()) from None
         return text
 
 
-class Product(Strict):
+class Product(StrictModel):
     """What is to be built."""
 
     ram_mib: int | None = Field(
@@ -41,7 +41,9 @@ class Product(Strict):
     )
     chip: ChipChoice = Field(description="the chip, and the partition that the file system gets")
     years: float = Field(gt=0, description="how long the chip must last")
-    loads: list[Load] = Field(min_length=1, description="what it writes, and how much in a day")
+    loads: list[ProductLoad] = Field(
+        min_length=1, description="what it writes, and how much in a day"
+    )
 
     @model_validator(mode="after")
     def _loads_are_told_apart(self) -> Product:
@@ -58,7 +60,7 @@ class Product(Strict):
         return f"ram_mib: board {board.name} has {offered} MiB, the product {self.ram_mib}"
 
 
-def within(told: dict[str, Any]) -> dict[str, Any]:
+def apply_product(told: dict[str, Any]) -> dict[str, Any]:
     """A study's data with the parts of its matrix that follow from its product.
 
     ValueError where the matrix says another thing than the product.

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.catalog.step import StepWords
+from nandlab.catalog.step import WorkloadStep
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan.matrix import StateChoice
 
 
-def without_image(system: FilesystemModel) -> str | None:
+def check_needs_image(system: FilesystemModel) -> str | None:
     """Why a trial of it cannot begin from an erased chip; None: it can."""
     if not system.read_only:
         return None
@@ -21,16 +21,17 @@ def without_image(system: FilesystemModel) -> str | None:
     )
 
 
-def refused(workload: WorkloadModel, system: FilesystemModel) -> list[str]:
+def check_workload_writes(workload: WorkloadModel, system: FilesystemModel) -> list[str]:
     """What of a workload writes, if the file system is only read."""
     if not system.read_only:
         return []
     return [
-        f"{workload.name} on {system.title}, which is only read: {w}" for w in _writes(workload)
+        f"{workload.name} on {system.title}, which is only read: {w}"
+        for w in _list_writes(workload)
     ]
 
 
-def refused_state(state: StateChoice, systems: Iterable[FilesystemModel]) -> list[str]:
+def check_state_fill(state: StateChoice, systems: Iterable[FilesystemModel]) -> list[str]:
     """Why the flash of file systems that are only read cannot be brought to a state."""
     if not (state.valid or state.invalid):
         return []
@@ -42,14 +43,18 @@ def refused_state(state: StateChoice, systems: Iterable[FilesystemModel]) -> lis
     ]
 
 
-def _writes(workload: WorkloadModel) -> Sequence[str]:
+def _list_writes(workload: WorkloadModel) -> Sequence[str]:
     if workload.steps:
-        return [f"step {step.phase} writes{_cure(step)}" for step in workload.steps if step.writes]
+        return [
+            f"step {step.phase} writes{_format_cure(step)}"
+            for step in workload.steps
+            if step.writes
+        ]
     if workload.reads_only:
         return []
     return ["its command may write; if it only reads, its file says reads_only = true"]
 
 
-def _cure(step: StepWords) -> str:
+def _format_cure(step: WorkloadStep) -> str:
     said = "; if its command only reads, its file says reads_only = true"
     return said if step.do == "run" else ""

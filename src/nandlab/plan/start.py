@@ -10,20 +10,20 @@ from pydantic import Field
 
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import Line, PackageFile, Sha256, Word
-from nandlab.board.cargo import cargo
+from nandlab.board.cargo import make_cargo
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.catalog.noun import Strict
+from nandlab.catalog.noun import StrictModel
 from nandlab.catalog.tree import TreeModel
-from nandlab.chip.file import Head
-from nandlab.chip.file import head as head_of
+from nandlab.chip.imagefile import ImageHead
+from nandlab.chip.imagefile import read_image_head as head_of
 from nandlab.kit import trees
 from nandlab.kit.lock import Lock
 
 
-class Takes(Strict):
+class ImageFootprint(StrictModel):
     """How much of a chip an image takes."""
 
     pages: int = Field(description="that hold data, UBI's headers among them")
@@ -31,15 +31,15 @@ class Takes(Strict):
     bytes: int = Field(description="of the pages without UBI's headers, no spare areas")
 
 
-class Start(Strict):
+class ImageStart(StrictModel):
     """An image that a trial begins from."""
 
     name: Line = Field(description="its path as the study gives it")
     path: Path = Field(strict=False)
     sha256: Sha256 = Field(description="digest of the image and its sidecar")
-    takes: Takes | None = Field(default=None, description="null: not looked at yet")
+    takes: ImageFootprint | None = Field(default=None, description="null: not looked at yet")
 
-    def head(self) -> Head:
+    def head(self) -> ImageHead:
         """The image's head; UsageError if the image has changed since the study was planned."""
         found = head_of(self.path)
         if found.digest() != self.sha256:
@@ -47,19 +47,19 @@ class Start(Strict):
         return found
 
 
-class TreeStart(Strict):
+class TreeStart(StrictModel):
     """An image that a trial begins from, which the run makes from a root file system."""
 
     name: Word = Field(description="the tree's name in the catalog")
     tree: TreeModel
     packages: dict[PackageFile, Sha256] = Field(description="SHA-256 by package file")
     sha256: Sha256 = Field(description="digest of all that decides the tree's bytes")
-    made: Start | None = Field(default=None, description="its image; null: not made yet")
+    made: ImageStart | None = Field(default=None, description="its image; null: not made yet")
     moved: list[Line] = Field(
         default=[], description="how the packages differ from those that are locked, a line each"
     )
 
-    def head(self) -> Head:
+    def head(self) -> ImageHead:
         """Its image's head; UsageError if that has changed since it was made."""
         if self.made is None:
             raise ValueError(f"the image of {self.name} is not made yet")
@@ -68,34 +68,36 @@ class TreeStart(Strict):
     @property
     def set_name(self) -> str:
         """The set that has its packages in a lock."""
-        return trees.tree_set(self.tree).name
+        return trees.make_tree_set(self.tree).name
 
 
-class Image(NamedTuple):
+class NamedImage(NamedTuple):
     """A chip image that a study names."""
 
-    start: Start
-    head: Head
+    start: ImageStart
+    head: ImageHead
 
 
-def image_of(name: str, folder: Path) -> Image:
+def find_image(name: str, folder: Path) -> NamedImage:
     """The image that a study in this folder names; UsageError if there is no image there."""
     path = folder / name
     found = head_of(path)
-    return Image(Start(name=name, path=path, sha256=found.digest()), found)
+    return NamedImage(ImageStart(name=name, path=path, sha256=found.digest()), found)
 
 
-def tree_of(name: str, lock: Lock | None) -> TreeStart:
+def load_tree(name: str, lock: Lock | None) -> TreeStart:
     """The tree that a study names; UsageError if there is none, or its packages are not locked.
 
     lock: take its packages from here; None: from the lock beside the tree's file.
     """
-    tree = load(trees.KIND, name, TreeModel)
-    packages = dict(trees.locked(tree, lock))
-    return TreeStart(name=name, tree=tree, packages=packages, sha256=trees.key(tree, packages))
+    tree = load_noun(trees.KIND, name, TreeModel)
+    packages = dict(trees.read_tree_lock(tree, lock))
+    return TreeStart(
+        name=name, tree=tree, packages=packages, sha256=trees.digest_tree_inputs(tree, packages)
+    )
 
 
-def tree_cannot_begin(
+def check_tree_start(
     start: TreeStart,
     system: FilesystemModel,
     options: dict[str, str],
@@ -119,8 +121,8 @@ def tree_cannot_begin(
     return wrong
 
 
-def options_of(
-    system: FilesystemModel, image: Head, choices: dict[str, Any], where: str
+def merge_image_options(
+    system: FilesystemModel, image: ImageHead, choices: dict[str, Any], where: str
 ) -> dict[str, str]:
     """Options of a trial from an image: those that the study names, the others the image's."""
     if image.made.filesystem != system.name:
@@ -139,8 +141,8 @@ def options_of(
     return options
 
 
-def cannot_begin(
-    image: Head, chip: ChipModel, blocks: int, bad_blocks: int, board: BoardModel | None
+def check_image_start(
+    image: ImageHead, chip: ChipModel, blocks: int, bad_blocks: int, board: BoardModel | None
 ) -> list[str]:
     """Why a trial on this partition cannot begin from the image; empty: it can."""
     made, wrong = image.made, []
@@ -152,7 +154,7 @@ def cannot_begin(
         wrong.append(f"{image.path} has bad blocks of its own: leave faults.bad_blocks out")
     if board is not None and not wrong:
         try:
-            cargo(board, chip.cells_bytes(blocks), back_bytes=image.loaded_bytes())
+            make_cargo(board, chip.cells_bytes(blocks), back_bytes=image.loaded_bytes())
         except UsageError as e:
             wrong.append(f"{image.path}: {e}")
     return wrong

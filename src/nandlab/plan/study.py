@@ -18,32 +18,32 @@ from pydantic import (
     model_validator,
 )
 
-from nandlab.analysis import asked, limits, words
+from nandlab.analysis import limits, limitsyntax, workloadwords
 from nandlab.analysis.curves import Curve
 from nandlab.analysis.limits import Limits
-from nandlab.analysis.members import MEMORY, RAM, RAM_MEMBERS
+from nandlab.analysis.members import MEMORY_INSTRUMENTS, RAM_MEMBERS_MAX, RAM_PREFIX
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
-from nandlab.base.nearest import nearest
+from nandlab.base.nearest import suggest_nearest
 from nandlab.base.paths import STUDIES
 from nandlab.base.strings import Empty, FigureName, FreeValue, Lines, StudyName, Word
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import beside, names, validate
-from nandlab.catalog.noun import Strict
+from nandlab.catalog.files import list_noun_names, use_project_beside, validate_data
+from nandlab.catalog.noun import StrictModel
 from nandlab.catalog.remote import RemoteModel
 from nandlab.kit.lock import Lock
-from nandlab.plan import curves, own, traced
-from nandlab.plan.expand import Measured, expand
+from nandlab.plan import curves, ownboard, traceable
+from nandlab.plan.expansion import MeasureSet, expand_matrix
 from nandlab.plan.lookup import Lookup
-from nandlab.plan.matrix import Beside, Matrix, Member, StateChoice
-from nandlab.plan.product import Product, within
+from nandlab.plan.matrix import FurtherMatrix, Matrix, Member, StateChoice
+from nandlab.plan.product import Product, apply_product
 from nandlab.plan.trialspec import Measure, MemorySeries, PartsTrace, ReadsTrace, TrialSpec
 
 TRIALS_MAX = 20_000
 """Trials of a study: at some seconds each, a day or two of a machine."""
 
 
-class Study(Strict):
+class Study(StrictModel):
     """A study file."""
 
     name: StudyName
@@ -85,7 +85,7 @@ class Study(Strict):
         default=[], description="charts of a figure over an attribute, which its report has"
     )
     matrix: Matrix
-    beside: list[Beside] = Field(
+    beside: list[FurtherMatrix] = Field(
         default=[], description="further combinations that are not crossed with the matrix"
     )
 
@@ -95,7 +95,7 @@ class Study(Strict):
     @model_validator(mode="before")
     @classmethod
     def _follows_from_the_product(cls, told: Any) -> Any:
-        return within(told) if isinstance(told, dict) else told
+        return apply_product(told) if isinstance(told, dict) else told
 
     @model_validator(mode="after")
     def _measures_memory_once(self) -> Study:
@@ -125,71 +125,73 @@ class Study(Strict):
                 raise ValueError(f"states: two are called {state.name!r}: rename one")
         return self
 
-    def measured(self, limits: Limits, *, own: bool = False) -> list[Measured]:
+    def measured(self, limits: Limits, *, own: bool = False) -> list[MeasureSet]:
         """What is measured in each trial, defaults filled in; if memory has trials of its own, what
         is measured in these comes last.
 
         own: on a board of the user's own, which has no instrument of memory.
         """
-        memory: list[Measure] = [name for name in self.measure if name in MEMORY]
-        others = [name for name in self.measure if name not in MEMORY]
+        memory: list[Measure] = [name for name in self.measure if name in MEMORY_INSTRUMENTS]
+        others = [name for name in self.measure if name not in MEMORY_INSTRUMENTS]
         parts = (self.parts or PartsTrace()) if "parts" in self.measure else None
         series = (self.memory_series or MemorySeries()) if "memory-series" in memory else None
         reads = (self.reads or ReadsTrace()) if "reads" in self.measure else None
         if self.memory_trials == "all":
-            return [Measured(self.measure, series, parts, reads)]
-        if not (memory or own) and any(limit.figure.startswith(RAM) for limit in limits.figures):
+            return [MeasureSet(self.measure, series, parts, reads)]
+        if not (memory or own) and any(
+            limit.figure.startswith(RAM_PREFIX) for limit in limits.figures
+        ):
             memory = ["memory"]
-        apart = [Measured(memory, series, None, None, RAM_MEMBERS)] if memory else []
-        return [Measured(others, None, parts, reads), *apart]
+        apart = [MeasureSet(memory, series, None, None, RAM_MEMBERS_MAX)] if memory else []
+        return [MeasureSet(others, None, parts, reads), *apart]
 
     def members(self, first: int | None = None) -> list[Member]:
         """The ensemble's first members, as many as ``first``; None: all."""
         return self.matrix.members()[:first]
 
 
-def shipped() -> dict[str, Path]:
+def list_shipped_studies() -> dict[str, Path]:
     """The study files that nandlab brings, by name."""
     return {p.stem: p for p in sorted(STUDIES.glob("*.toml"), key=lambda p: p.stem)}
 
 
-def find(study: str) -> Path:
+def find_study(study: str) -> Path:
     """A study file by path, or a shipped one by name."""
     path = Path(study)
     if path.suffix == ".toml" or path.is_file():
         return path
-    there = shipped()
+    there = list_shipped_studies()
     if study not in there:
-        near = nearest(study, list(there))
+        near = suggest_nearest(study, list(there))
         raise UsageError(
             f"{study}: no such file, nor a study of nandlab ({', '.join(there)}){near}"
         )
     return there[study]
 
 
-def read(path: Path, board: str | None = None) -> Study:
+def read_study_file(path: Path, board: str | None = None) -> Study:
     """A study file, on another board if one is named; UsageError lists every mistake in it."""
-    study = validate(read_toml(path), Study, str(path))
+    study = validate_data(read_toml(path), Study, str(path))
     if board is not None:
         study = study.model_copy(update={"board": board})
     study._folder = path.parent
-    plan(study, str(path))
+    plan_trials(study, str(path))
     return study
 
 
-def again(spec: Any, folder: Path, where: str) -> Study:
+def restore_study(spec: Any, folder: Path, where: str) -> Study:
     """A study as a run's head keeps it; ``folder``: see Study. UsageError if it is none today.
 
     One from before memory had trials of its own measured it in all; a head has all keys of its day.
     """
     if isinstance(spec, dict) and "memory_series" in spec:
         spec = {"memory_trials": "all", **spec}
-    study = validate(spec, Study, where)
+    study = validate_data(spec, Study, where)
     study._folder = folder
     return study
 
 
-def plan(
+def plan_trials(
     study: Study,
     where: str | None = None,
     board: BoardModel | RemoteModel | None = None,
@@ -200,14 +202,16 @@ def plan(
     board: what the trials are to run on; None: the catalog's board that the study names.
     lock: the packages of its trees; None: those that are locked in the catalog.
     """
-    with beside(study._folder):
-        return _planned(study, Lookup(where or study.name, study._folder, lock), board)
+    with use_project_beside(study._folder):
+        return _plan_trials(study, Lookup(where or study.name, study._folder, lock), board)
 
 
-def _planned(study: Study, c: Lookup, board: BoardModel | RemoteModel | None) -> list[TrialSpec]:
+def _plan_trials(
+    study: Study, c: Lookup, board: BoardModel | RemoteModel | None
+) -> list[TrialSpec]:
     board = board or c.load("boards", study.board, BoardModel, "board")
-    if study.paper and study.paper not in names("papers"):
-        there = ", ".join(names("papers"))
+    if study.paper and study.paper not in list_noun_names("papers"):
+        there = ", ".join(list_noun_names("papers"))
         c.refuse("paper", f"no {study.paper!r} in the catalog's papers ({there})")
     matrices = {"matrix": study.matrix}
     matrices |= {f"beside.{i}": b.within(study.matrix) for i, b in enumerate(study.beside)}
@@ -221,16 +225,18 @@ def _planned(study: Study, c: Lookup, board: BoardModel | RemoteModel | None) ->
     if asked_for > TRIALS_MAX:
         c.refuse("matrix", f"{asked_for} trials; a study has at most {TRIALS_MAX}: make it several")
         raise UsageError(c.wrong[-1])
-    told = _limits(c, study)
+    told = _parse_limits(c, study)
     measured = study.measured(told, own=isinstance(board, RemoteModel))
     trials = []
     for at, matrix in matrices.items():
-        trials += expand(c, matrix, board, measured, at)
-    c.refuse("measure", *dict.fromkeys(text for t in trials for text in traced.refused(t)))
-    c.wrong += [f"{c.where}: {text}" for t in trials for text in own.refused(t)]
-    _check_limits(c, told, trials)
+        trials += expand_matrix(c, matrix, board, measured, at)
+    c.refuse(
+        "measure", *dict.fromkeys(text for t in trials for text in traceable.check_traceable(t))
+    )
+    c.wrong += [f"{c.where}: {text}" for t in trials for text in ownboard.check_own_board(t)]
+    _note_limit_mistakes(c, told, trials)
     if not c.wrong:
-        c.wrong += [f"{c.where}: {text}" for text in curves.mistakes(study.curves, trials)]
+        c.wrong += [f"{c.where}: {text}" for text in curves.check_curves(study.curves, trials)]
     if c.wrong:
         raise UsageError(*dict.fromkeys(c.wrong))
     ids = Counter(t.id for t in trials)
@@ -239,17 +245,17 @@ def _planned(study: Study, c: Lookup, board: BoardModel | RemoteModel | None) ->
     return trials
 
 
-def _limits(c: Lookup, study: Study) -> Limits:
+def _parse_limits(c: Lookup, study: Study) -> Limits:
     """The study's limits, none if they are no limits; the lookup keeps why."""
     try:
-        return limits.of_study(study.model_dump(mode="json"))
+        return limits.parse_study_limits(study.model_dump(mode="json"))
     except UsageError as e:
         c.refuse("limits", *str(e).splitlines())
         return Limits()
 
 
-def _check_limits(c: Lookup, told: Limits, trials: list[TrialSpec]) -> None:
+def _note_limit_mistakes(c: Lookup, told: Limits, trials: list[TrialSpec]) -> None:
     """The lookup keeps the mistakes of the study's limits."""
     each = {id(t.workload): t.workload for t in trials}  # one name may stand for several lists
-    workloads = [(w.name, words.said(w)) for w in each.values()]
-    c.refuse("limits", *asked.mistakes(told.figures, workloads))
+    workloads = [(w.name, workloadwords.make_words_from_file(w)) for w in each.values()]
+    c.refuse("limits", *limitsyntax.check_limits(told.figures, workloads))

@@ -8,13 +8,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from nandlab.base.digest import digest
+from nandlab.base.digest import digest_value
 from nandlab.base.strings import Word
-from nandlab.catalog.noun import Scalar, Strict, identity
+from nandlab.catalog.noun import Scalar, StrictModel, dump_identity
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan.matrix import Member, StateChoice
 from nandlab.plan.medium import Medium
-from nandlab.plan.start import Start, TreeStart
+from nandlab.plan.start import ImageStart, TreeStart
 
 Measure = Literal["memory", "memory-series", "cpu", "space", "wear", "parts", "reads", "restart"]
 """memory: the RAM that the file system's modules hold when mounted, at the peak, at the end.
@@ -31,7 +31,7 @@ VALUE_SHOWN = 24
 """Letters of a parameter's value in a title."""
 
 
-class MemorySeries(Strict):
+class MemorySeries(StrictModel):
     """How often the series of RAM is sampled, and how many samples the board has room for."""
 
     interval_ms: int = Field(
@@ -53,7 +53,7 @@ class MemorySeries(Strict):
     )
 
 
-class PartsTrace(Strict):
+class PartsTrace(StrictModel):
     """How much of a load's trace the board has room for."""
 
     records: int = Field(
@@ -76,7 +76,7 @@ class TrialSpec(Medium):
 
     workload: WorkloadModel
     parameters: dict[Word, Scalar]
-    image: Start | TreeStart | None = None
+    image: ImageStart | TreeStart | None = None
     """What the chip holds before the first mount; None: it is erased."""
     state: StateChoice
     phase_offset_ms: float
@@ -124,8 +124,8 @@ class TrialSpec(Medium):
             "faults": self.faults.parameters(self.at_setup().seed),
             "image": self.image and self.image.sha256,
         }
-        key = identity(self, "mtd", *named) | named
-        return f"{self.filesystem.name}-{self.state.name}-{digest(key)[:10]}"
+        key = dump_identity(self, "mtd", *named) | named
+        return f"{self.filesystem.name}-{self.state.name}-{digest_value(key)[:10]}"
 
     def _asked(self) -> list[str]:
         """The workload's parameters that are not at their defaults, each cut to fit a line."""
@@ -162,7 +162,7 @@ class TrialSpec(Medium):
         return [*self._options(), *image, *chip, *load, *self._begin()]
 
 
-def labels(specs: Sequence[TrialSpec]) -> dict[str, str]:
+def make_labels(specs: Sequence[TrialSpec]) -> dict[str, str]:
     """A short title of each trial, by id: its file system and state, then what not all trials of
     this file system share.
     """

@@ -17,18 +17,18 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nandlab.base.digest import bytes_digest, digest, file_digest
+from nandlab.base.digest import digest_bytes, digest_file, digest_value
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import BoardLost
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan.medium import Medium
-from nandlab.powercut import kept, kernellog
-from nandlab.powercut.job import CUT, Points, chip_module, job
-from nandlab.powercut.kept import HEAD, PIECES
-from nandlab.powercut.loads import Loads
+from nandlab.powercut import campaignfolder, kernellog
+from nandlab.powercut.campaignfolder import HEAD, PIECES
+from nandlab.powercut.job import CUT_STEP, CutPoints, build_chip_module, make_cut_job
+from nandlab.powercut.loads import LoadSet
 
 FORMAT = 1
-KEPT = (PIECES, "*.jsonl")
+RESULT_FILES = (PIECES, "*.jsonl")
 """What a campaign found: pieces, samples, states."""
 LOADS_A_PIECE = 16
 STRIDE = 4
@@ -36,7 +36,7 @@ STRIDE = 4
 
 Both are for one seed: with more, a piece has fewer loads or operations, so that an interruption
 costs little and a board has done its piece before its deadline."""
-RECOVERY = 8
+RECOVERY_WEIGHT = 8
 """With the recovery cut too, a piece is smaller by so much: a point of UBIFS has some 200 more."""
 CRASH, HANG = "kernel crash", "hang"
 NO_ANSWER = "the board gave no answer"
@@ -48,26 +48,26 @@ class Campaign:
     """What is cut."""
 
     on: Medium
-    loads: Loads
-    points: Points
+    loads: LoadSet
+    points: CutPoints
 
     def identity(self, board: QemuBoard) -> str:
         """What decides its outcome, as a hash: the board, the medium, the loads and the points."""
-        module = chip_module(board)
-        built = board.programs(job(self.on, self.loads, self.points, module))
-        parts = {name: bytes_digest(data) for name, data in module.items()}
-        parts |= {name: file_digest(path) for name, path in built.items()}
-        return digest(
+        module = build_chip_module(board)
+        built = board.programs(make_cut_job(self.on, self.loads, self.points, module))
+        parts = {name: digest_bytes(data) for name, data in module.items()}
+        parts |= {name: digest_file(path) for name, path in built.items()}
+        return digest_value(
             [FORMAT, board.key, parts, self.on.recipe(), self.loads.text(), asdict(self.points)]
         )
 
-    def pieces(self) -> list[Points]:
+    def pieces(self) -> list[CutPoints]:
         """Its points in parts that a board does at once."""
         count = len(self.loads.loads)
         last = count - 1 if self.points.last_load is None else self.points.last_load
         first = self.points.first_load
         recovery, every = self.points.recovery, self.points.every
-        weight = self.points.seeds * (RECOVERY if recovery else 1)
+        weight = self.points.seeds * (RECOVERY_WEIGHT if recovery else 1)
         if first == last and (every == 1 or recovery) and self.points.last is None:
             at, stride = self.points.first, STRIDE * weight
             return [
@@ -82,7 +82,7 @@ class Campaign:
 
 
 @dataclass(frozen=True)
-class Done:
+class FinishedPiece:
     """A piece that is done."""
 
     loads: list[dict[str, Any]]
@@ -91,7 +91,7 @@ class Done:
     """Of the host, for emulator and all."""
 
 
-def _points_lost(lost: BoardLost, loads: Loads) -> tuple[int, int, dict[str, Any]]:
+def _find_lost_point(lost: BoardLost, loads: LoadSet) -> tuple[int, int, dict[str, Any]]:
     """The load and the operation at which the board was lost, and the finding."""
     told = [found for line in lost.console if (found := POINT.match(line.strip()))]
     titles = [load.title for load in loads.loads]
@@ -104,26 +104,33 @@ def _points_lost(lost: BoardLost, loads: Loads) -> tuple[int, int, dict[str, Any
         "count": 1,
         "first": point["at"],
         "what": lost.reason,
-        "console": kernellog.last_words(lost.console, point[0]),
+        "console": kernellog.find_crash_lines(lost.console, point[0]),
     }
     return titles.index(point["load"]), int(point["k"]), finding
 
 
-async def once(campaign: Campaign, points: Points, board: QemuBoard) -> list[dict[str, Any]]:
+async def run_piece(
+    campaign: Campaign, points: CutPoints, board: QemuBoard
+) -> list[dict[str, Any]]:
     """What cutcheck prints of a piece; points at which the kernel dies are skipped."""
     on, loads = campaign.on, campaign.loads
     try:
-        record = await board.run(job(on, loads, points, chip_module(board)))
+        record = await board.run(make_cut_job(on, loads, points, build_chip_module(board)))
     except BoardLost as lost:
-        return await _around(campaign, points, board, *_points_lost(lost, loads))
+        return await _run_around_crash(campaign, points, board, *_find_lost_point(lost, loads))
     failed = record.failed()
     if failed is not None:
         raise NandlabError(f"powercut: {on.where}: {failed.failure()}")
-    return [json.loads(line) for line in record[CUT].stdout.splitlines()]
+    return [json.loads(line) for line in record[CUT_STEP].stdout.splitlines()]
 
 
-async def _around(
-    campaign: Campaign, points: Points, board: QemuBoard, at: int, k: int, finding: dict[str, Any]
+async def _run_around_crash(
+    campaign: Campaign,
+    points: CutPoints,
+    board: QemuBoard,
+    at: int,
+    k: int,
+    finding: dict[str, Any],
 ) -> list[dict[str, Any]]:
     """The piece without the operation at which the kernel died."""
     last = points.last_load
@@ -136,16 +143,16 @@ async def _around(
     parts += [replace(points, first_load=at + 1, last_load=rest)] if at < rest else []
     found = [{"load": campaign.loads.loads[at].title, "points": 1, "findings": [finding]}]
     for part in parts:
-        found += await once(campaign, part, board)
+        found += await run_piece(campaign, part, board)
     return found
 
 
-def _children_cpu_s() -> float:
+def _measure_children_cpu_s() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def head_of(campaign: Campaign, board: QemuBoard) -> dict[str, Any]:
+def make_campaign_head(campaign: Campaign, board: QemuBoard) -> dict[str, Any]:
     """What a campaign's folder tells of it."""
     on = campaign.on
     return {
@@ -167,7 +174,7 @@ def head_of(campaign: Campaign, board: QemuBoard) -> dict[str, Any]:
     }
 
 
-def _written(path: Path, content: Any) -> None:
+def _write_json_whole(path: Path, content: Any) -> None:
     """Writes a file whole or not at all."""
     part = path.with_suffix(".part")
     with part.open("w") as file:
@@ -177,36 +184,36 @@ def _written(path: Path, content: Any) -> None:
     part.rename(path)
 
 
-def begun(out: Path, head: dict[str, Any]) -> None:
+def prepare_campaign_folder(out: Path, head: dict[str, Any]) -> None:
     """Makes the folder of a campaign, or goes on with it; UsageError if it is of another one."""
     if not (out / HEAD).exists() and out.exists() and any(out.iterdir()):
         raise UsageError(f"{out}: not empty, and no campaign's: give another --out")
-    _has(out, head)
+    _has_campaign_head(out, head)
     out.mkdir(parents=True, exist_ok=True)
 
 
-def _has(out: Path, head: dict[str, Any]) -> bool:
+def _has_campaign_head(out: Path, head: dict[str, Any]) -> bool:
     """Whether a folder has this head; UsageError if it has what was found in another campaign."""
-    had = kept.head(out) if (out / HEAD).exists() else {}
+    had = campaignfolder.read_campaign_head(out) if (out / HEAD).exists() else {}
     same = bool(had) and all(had[name] == head[name] for name in ("identity", "pieces"))
-    if had and not same and any(any(out.glob(files)) for files in KEPT):
+    if had and not same and any(any(out.glob(files)) for files in RESULT_FILES):
         raise UsageError(f"{out}: of another campaign: give another --out")
     return same
 
 
-def _keep(out: Path, head: dict[str, Any], number: int, done: Done) -> None:
+def _write_piece(out: Path, head: dict[str, Any], number: int, done: FinishedPiece) -> None:
     """Keeps a piece. The head comes with the first, so that what fails before claims no folder."""
-    if not _has(out, head):
-        _written(out / HEAD, head)
-    _written(_piece(out, number), asdict(done))
+    if not _has_campaign_head(out, head):
+        _write_json_whole(out / HEAD, head)
+    _write_json_whole(_piece_path(out, number), asdict(done))
 
 
-def _piece(out: Path, number: int) -> Path:
+def _piece_path(out: Path, number: int) -> Path:
     """The file of a piece that is done."""
     return out / f"{number:05}.json"
 
 
-async def run(
+async def run_campaign(
     campaign: Campaign,
     board: QemuBoard,
     out: Path,
@@ -214,22 +221,22 @@ async def run(
     told: Callable[[int, int, Sequence[dict[str, Any]]], None],
 ) -> None:
     """Does the pieces that the folder lacks, ``jobs`` at a time; told after each."""
-    head = head_of(campaign, board)
-    begun(out, head)
+    head = make_campaign_head(campaign, board)
+    prepare_campaign_folder(out, head)
     pieces, free = campaign.pieces(), asyncio.Semaphore(jobs)
-    ready = sum(_piece(out, i).exists() for i in range(len(pieces)))
-    told_s = _children_cpu_s()
+    ready = sum(_piece_path(out, i).exists() for i in range(len(pieces)))
+    told_s = _measure_children_cpu_s()
 
-    async def one(number: int, points: Points) -> None:
+    async def one(number: int, points: CutPoints) -> None:
         nonlocal ready, told_s
-        if _piece(out, number).exists():
+        if _piece_path(out, number).exists():
             return
         async with free:
-            loads = await once(campaign, points, board)
+            loads = await run_piece(campaign, points, board)
             # of pieces done at once, each board's time counts when it has ended
-            used_s = _children_cpu_s()
-            done, told_s = Done(loads, used_s - told_s), used_s
-            _keep(out, head, number, done)
+            used_s = _measure_children_cpu_s()
+            done, told_s = FinishedPiece(loads, used_s - told_s), used_s
+            _write_piece(out, head, number, done)
             ready += 1
             told(ready, len(pieces), loads)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nandlab.base.errors import UsageError
 from nandlab.powercut import loads as of_calls
-from nandlab.powercut.loads import Load, Loads
+from nandlab.powercut.loads import Load, LoadSet
 
 PROGRAM = "faultcheck"
 FULL = "full"
@@ -15,7 +15,7 @@ KINDS = ("program", "erase", "flips", "beyond", "disturb", FULL)
 """What fails; target/programs/faultcheck/faults.c tells what each is."""
 
 
-def of(loads: Loads) -> Loads:
+def make_fault_loads(loads: LoadSet) -> LoadSet:
     """Loads that end with a sync, so that what was not told to be lost must be there."""
     if loads.program != of_calls.PROGRAM:
         raise UsageError(f"--load {loads.name}: faults have no judge of SQL: cut the power instead")

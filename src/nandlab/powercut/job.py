@@ -12,17 +12,23 @@ from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET
 from nandlab.board import build
 from nandlab.board.job import Job, Step
-from nandlab.board.modules import depends
+from nandlab.board.modules import parse_dependencies
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.chip import MIB
-from nandlab.chip.simulated import chip_parameters
+from nandlab.chip.simnand import make_module_parameters
 from nandlab.plan.medium import Medium
-from nandlab.powercut.loads import Loads
-from nandlab.trial.medium import formats, modules, mount, rest, unmount
+from nandlab.powercut.loads import LoadSet
+from nandlab.trial.mediumsteps import (
+    make_format_steps,
+    make_modules_step,
+    make_mount_step,
+    make_rest_step,
+    make_unmount_step,
+)
 
 MODULE = "powercut"
 """Folder of target/modules whose module is the chip with a journal."""
-CUT = "cut"
+CUT_STEP = "cut"
 """The step that cuts."""
 DEADLINE_S = 10_000_000
 """Of the board's time, which flash operations move; the host's own limit holds before."""
@@ -38,7 +44,7 @@ UBIATTACH = re.compile(r"ubiattach +-m \d+ -d 0")
 
 
 @dataclass(frozen=True)
-class Points:
+class CutPoints:
     """Which points of which loads."""
 
     first_load: int = 0
@@ -79,7 +85,7 @@ class Points:
         return [*found, *(flag for flag, on in flags.items() if on), *self.plant]
 
 
-def bad_blocks(words: Sequence[str], blocks: int) -> tuple[int, ...]:
+def parse_bad_blocks(words: Sequence[str], blocks: int) -> tuple[int, ...]:
     """Block numbers from words: a number, or ``worst``, the first two that may be bad and the last
     two of the partition. UsageError for a block that cannot be bad."""
     found: set[int] = set()
@@ -98,7 +104,7 @@ def bad_blocks(words: Sequence[str], blocks: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def subject(on: Medium) -> list[str]:
+def make_cutcheck_options(on: Medium) -> list[str]:
     """The file system as cutcheck's options, from the commands of its catalog file."""
     commands = on.commands(*on.filesystem.mount_commands(on.options)).split(" && ")
     at = next(i for i, each in enumerate(commands) if each.startswith("mount "))
@@ -130,50 +136,56 @@ def subject(on: Medium) -> list[str]:
     return found
 
 
-def chip_module(board: QemuBoard) -> dict[str, bytes]:
+def build_chip_module(board: QemuBoard) -> dict[str, bytes]:
     """The chip with a journal, built for a board's kernel, as files of a job."""
     kit = board.machine.kit
     chip = {"simnand": TARGET / "modules" / "simnand"}
-    (module,) = build.modules(kit.tools, MODULE, kit.kernel, chip)
+    (module,) = build.build_modules(kit.tools, MODULE, kit.kernel, chip)
     return {module.name: module.read_bytes()}
 
 
-def journal_start(on: Medium) -> int:
+def find_journal_start(on: Medium) -> int:
     """Physical address of the journal: behind the chip's cells."""
     return on.virtual.store_start + -(-on.cells_bytes // MIB) * MIB
 
 
-def load_chip(on: Medium, module: dict[str, bytes], bad: Sequence[int] = ()) -> Step:
+def make_chip_load_step(on: Medium, module: dict[str, bytes], bad: Sequence[int] = ()) -> Step:
     """Loads the chip, erased but for the maker's marks of bad blocks, with its journal behind its
     cells."""
     ((name, content),) = module.items()
-    start, journal = on.virtual.store_start, journal_start(on)
+    start, journal = on.virtual.store_start, find_journal_start(on)
     room = (on.virtual.store_end - journal) // MIB
     if room < JOURNAL_MIB:
         raise UsageError(
             f"board {on.board.name} has {room} MiB beside this partition, and a journal takes "
             f"{JOURNAL_MIB}: take a smaller --partition-mib"
         )
-    parameters = chip_parameters(on.chip, on.partition_blocks, start)
+    parameters = make_module_parameters(on.chip, on.partition_blocks, start)
     parameters |= {str(key): value for key, value in on.filesystem.chip_parameters.items()}
     parameters |= {"journal_phys": journal, "journal_mib": JOURNAL_MIB}
     if bad:
         parameters["bad"] = ",".join(map(str, bad))
     words = " ".join(f"{key}={value}" for key, value in parameters.items())
-    needs = " && ".join(f"modprobe {each}" for each in depends(content))
+    needs = " && ".join(f"modprobe {each}" for each in parse_dependencies(content))
     return Step("load", f"{needs} && insmod ./{name} {words}")
 
 
-def job(on: Medium, loads: Loads, points: Points, module: dict[str, bytes]) -> Job:
+def make_cut_job(on: Medium, loads: LoadSet, points: CutPoints, module: dict[str, bytes]) -> Job:
     """Makes the file system, lets it come to rest, and cuts."""
-    words = [loads.program, *subject(on), *points.words(), "./loads"]
-    steps = [load_chip(on, module, points.bad), modules(on), *formats(on)]
-    steps += [mount(on), rest(on), unmount(on)]
-    steps.append(Step(CUT, shlex.join(words), DEADLINE_S))
+    words = [loads.program, *make_cutcheck_options(on), *points.words(), "./loads"]
+    steps = [
+        make_chip_load_step(on, module, points.bad),
+        make_modules_step(on),
+        *make_format_steps(on),
+    ]
+    steps += [make_mount_step(on), make_rest_step(on), make_unmount_step(on)]
+    steps.append(Step(CUT_STEP, shlex.join(words), DEADLINE_S))
     return Job(tuple(steps), {**module, "loads": loads.text().encode()})
 
 
-def alone(points: Points, load: int, operations: int, variant: str, seed: int) -> Points:
+def select_single_point(
+    points: CutPoints, load: int, operations: int, variant: str, seed: int
+) -> CutPoints:
     """The one point of these."""
     return replace(
         points,

@@ -38,7 +38,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Side:
+class OperationSide:
     """Before or after an operation."""
 
     pages: tuple[Page, ...]
@@ -52,8 +52,8 @@ class Operation:
     """A recorded one."""
 
     kind: int
-    before: Side
-    after: Side
+    before: OperationSide
+    after: OperationSide
 
     @property
     def erases(self) -> bool:
@@ -79,7 +79,7 @@ class Journal:
                 raise NandlabError(f"powercut: operation {index} of the journal is damaged")
             yield Operation(kind, before, after)
 
-    def _side(self, at: int, first: int, pages: int) -> tuple[Side, memoryview]:
+    def _side(self, at: int, first: int, pages: int) -> tuple[OperationSide, memoryview]:
         """A side, and the bytes of it that its checksum is of."""
         *_, flags, _, high, flips, start = SIDE.unpack_from(self.memory, at)
         if flips:
@@ -92,10 +92,10 @@ class Journal:
             found.append(Page(number, state, self.memory[end : end + size]))
             end += size
         content = memoryview(self.memory)[start : -(-end // ALIGNED) * ALIGNED]
-        return Side(tuple(found), high, flags), content
+        return OperationSide(tuple(found), high, flags), content
 
 
-def forbidden(operation: Operation, geometry: Geometry) -> list[str]:
+def list_broken_limits(operation: Operation, geometry: Geometry) -> list[str]:
     """Which figures of the geometry a program breaks: what ``ChipModel.forbids`` has words for.
 
     As simnand counts them as illegal (``legal.c``): the part's data sheet forbids such a program.

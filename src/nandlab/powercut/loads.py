@@ -19,7 +19,7 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_text
-from nandlab.powercut.followed import Followed
+from nandlab.powercut.loadcheck import CallChecker
 
 KINDS = {
     **{"create": 1, "mkdir": 1, "unlink": 1, "rmdir": 1, "fsync": 1, "fsyncdir": 1},
@@ -51,7 +51,7 @@ CALLS = (
 """The bounded set: create, append, overwrite, truncate, rename, rename over, link and so on."""
 FILES, FILE_BYTES_MAX, SYNC_EVERY = 40, 10_000, 5
 TRANSACTIONS = 60
-STAYING, STAYING_BYTES, UPDATED, UPDATES = 50, 5000, 8192, 150
+STAYING_FILES, STAYING_BYTES, UPDATED, UPDATES = 50, 5000, 8192, 150
 """Of ``collect``: files that stay and their bytes, bytes of an update, and how many."""
 SEED = 1
 PROGRAM = "cutcheck"
@@ -71,7 +71,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Loads:
+class LoadSet:
     """Loads that begin from the same base."""
 
     name: str
@@ -88,51 +88,51 @@ class Loads:
         return "\n".join(lines) + "\n"
 
 
-def given(name: str) -> Loads:
+def find_load_set(name: str) -> LoadSet:
     """The loads of a name, or of a file; UsageError names what is wrong with it."""
-    if name in SETS:
-        return SETS[name]()
+    if name in LOAD_SETS:
+        return LOAD_SETS[name]()
     if not Path(name).is_file():
-        raise UsageError(f"--load {name}: no such file, and none of {', '.join(SETS)}")
-    return read(name, text_of(name))
+        raise UsageError(f"--load {name}: no such file, and none of {', '.join(LOAD_SETS)}")
+    return parse_loads(name, read_load_text(name))
 
 
-def text_of(name: str) -> str:
+def read_load_text(name: str) -> str:
     """The text of a file of loads; UsageError if it is none."""
     return read_text(Path(name), LOADS_BYTES_MAX)
 
 
-def read(name: str, text: str) -> Loads:
+def parse_loads(name: str, text: str) -> LoadSet:
     """Loads from their text; UsageError names the line."""
     base: list[str] = []
     loads: dict[str, list[str]] = {}
-    before = there = Followed()
+    before = there = CallChecker()
     for number, line in enumerate(text.splitlines(), 1):
         words, where = line.split(), f"{name}:{number}"
         if not words or words[0].startswith("#"):
             continue
         call = " ".join(words)
-        refuse_long(where, call, LINE_BYTES_MAX)
+        refuse_long_line(where, call, LINE_BYTES_MAX)
         if not call.isprintable():
             raise UsageError(f"{where}: a character of it cannot be printed: take it out")
         if words[0] == "load":
-            title = title_of(where, " ".join(words[1:]), loads)
+            title = parse_load_title(where, " ".join(words[1:]), loads)
             loads[title], there = [], before.load()
             continue
-        _check(where, words)
-        names = _paths(words[0])
+        _refuse_bad_call(where, words)
+        names = _count_paths(words[0])
         there.take(where, words[0], words[1 : 1 + names], [int(w) for w in words[1 + names :]])
         (loads[title] if loads else base).append(call)
-    return Loads(name, tuple(base), made_of(name, loads))
+    return LoadSet(name, tuple(base), make_loads(name, loads))
 
 
-def refuse_long(where: str, line: str, most: int) -> None:
+def refuse_long_line(where: str, line: str, most: int) -> None:
     """UsageError for a line that the board's program would take for two."""
     if len(line.encode()) > most:
         raise UsageError(f"{where}: the line has more than {most:,} bytes: make it shorter")
 
 
-def title_of(where: str, title: str, before: Mapping[str, object]) -> str:
+def parse_load_title(where: str, title: str, before: Mapping[str, object]) -> str:
     """The title of the load that a line begins; before: the loads before it."""
     if not title:
         raise UsageError(f"{where}: a load has a title: load TITLE")
@@ -141,33 +141,33 @@ def title_of(where: str, title: str, before: Mapping[str, object]) -> str:
     return title
 
 
-def made_of(name: str, loads: Mapping[str, Sequence[str]]) -> tuple[Load, ...]:
+def make_loads(name: str, loads: Mapping[str, Sequence[str]]) -> tuple[Load, ...]:
     """The loads of a file, from their calls by title."""
     if not loads:
         raise UsageError(f"{name}: no load in it: begin one with a line 'load TITLE'")
     return tuple(Load(title, tuple(calls)) for title, calls in loads.items())
 
 
-def _check(where: str, words: list[str]) -> None:
+def _refuse_bad_call(where: str, words: list[str]) -> None:
     if words[0] not in KINDS:
         raise UsageError(f"{where}: no such call: {words[0]}; known are {', '.join(KINDS)}")
     root = words == ["fsyncdir"]
     if len(words) - 1 != KINDS[words[0]] and not root:
         raise UsageError(f"{where}: {words[0]} takes {KINDS[words[0]]} words")
-    numbers = words[1 + _paths(words[0]) :]
+    numbers = words[1 + _count_paths(words[0]) :]
     if not all(word.isascii() and word.isdigit() for word in numbers):
         raise UsageError(f"{where}: {' '.join(words)}: offsets and sizes are whole numbers")
 
 
-def _paths(kind: str) -> int:
+def _count_paths(kind: str) -> int:
     """How many words of a call are names."""
     return 2 if kind in ("rename", "link") else min(1, KINDS[kind])
 
 
-def _there_after(there: set[str], call: str) -> set[str] | None:
+def _find_names_after(there: set[str], call: str) -> set[str] | None:
     """The names that are there after a call; None: it cannot be made."""
     kind, *words = call.split()
-    names = words[: _paths(kind)]
+    names = words[: _count_paths(kind)]
     if kind in ("create", "mkdir"):
         return None if names[0] in there else there | {names[0]}
     if not names or names[0] not in there:
@@ -179,57 +179,57 @@ def _there_after(there: set[str], call: str) -> set[str] | None:
     return there - {names[0]} if kind in ("unlink", "rmdir") else there
 
 
-def _folder(path: str) -> str:
+def _parent_folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _keepers(call: str, there: set[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _list_keepers(call: str, there: set[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Ways to keep what a call did: a word for each, and the calls."""
     kind, *words = call.split()
-    names = words[: _paths(kind)]
+    names = words[: _count_paths(kind)]
     yield "none", ()
     yield "sync", ("sync",)
     kept = [name for name in names if name in there]
     if kept and kind not in ("mkdir", "rmdir"):
         yield "fsync", (f"fsync {kept[-1]}",)
-    folders = dict.fromkeys(f"fsyncdir {_folder(name)}".strip() for name in reversed(names))
+    folders = dict.fromkeys(f"fsyncdir {_parent_folder(name)}".strip() for name in reversed(names))
     yield "fsyncdir", tuple(folders)
 
 
-def _title(calls: tuple[str, ...], keeper: str) -> str:
+def _format_title(calls: tuple[str, ...], keeper: str) -> str:
     return ", ".join([*calls, keeper])
 
 
-def ace1() -> Loads:
+def make_ace1_loads() -> LoadSet:
     """Each call once, kept in each way."""
     start = {word for call in BASE for word in call.split()[1:2]}
     found: list[Load] = []
     for call in CALLS:
-        there = _there_after(start, call)
-        for keeper, kept in _keepers(call, there or set()):
-            found.append(Load(_title((call,), keeper), (call, *kept)))
-    return Loads("ace1", BASE, tuple(found))
+        there = _find_names_after(start, call)
+        for keeper, kept in _list_keepers(call, there or set()):
+            found.append(Load(_format_title((call,), keeper), (call, *kept)))
+    return LoadSet("ace1", BASE, tuple(found))
 
 
-def ace2() -> Loads:
+def make_ace2_loads() -> LoadSet:
     """Each pair of calls that can be made: the first kept in each way or not at all, the second in
     each way. What the second does unkept is within the loads that keep it."""
     start = {word for call in BASE for word in call.split()[1:2]}
     found: list[Load] = []
     for first in CALLS:
-        middle = _there_after(start, first) or set()
+        middle = _find_names_after(start, first) or set()
         for second in CALLS:
-            there = _there_after(middle, second)
+            there = _find_names_after(middle, second)
             if there is None:
                 continue
-            for kept, keeps in _keepers(first, middle):
-                for keeper, last in list(_keepers(second, there))[1:]:
-                    title = _title((_title((first,), kept), second), keeper)
+            for kept, keeps in _list_keepers(first, middle):
+                for keeper, last in list(_list_keepers(second, there))[1:]:
+                    title = _format_title((_format_title((first,), kept), second), keeper)
                     found.append(Load(title, (first, *keeps, second, *last)))
-    return Loads("ace2", BASE, tuple(found))
+    return LoadSet("ace2", BASE, tuple(found))
 
 
-def ace3(seed: int = SEED, count: int = TRIPLES) -> Loads:
+def make_ace3_loads(seed: int = SEED, count: int = TRIPLES) -> LoadSet:
     """A sample of three calls in a row, each kept in a way that is drawn, or not at all."""
     draw = random.Random(seed)
     start = {word for call in BASE for word in call.split()[1:2]}
@@ -238,17 +238,17 @@ def ace3(seed: int = SEED, count: int = TRIPLES) -> Loads:
         there, made = start, list[str]()
         keepers = list[str]()
         for _ in range(3):
-            can = [(c, after) for c in CALLS if (after := _there_after(there, c)) is not None]
+            can = [(c, after) for c in CALLS if (after := _find_names_after(there, c)) is not None]
             call, there = draw.choice(can)
-            keeper, kept = draw.choice(list(_keepers(call, there)))
+            keeper, kept = draw.choice(list(_list_keepers(call, there)))
             made += [call, *kept]
             keepers.append(f"{call} ({keeper})")
         title = ", ".join(keepers)
         found.setdefault(title, Load(title, tuple(made)))
-    return Loads("ace3", BASE, tuple(found.values()))
+    return LoadSet("ace3", BASE, tuple(found.values()))
 
 
-def open_files() -> Loads:
+def make_open_file_loads() -> LoadSet:
     """Changes of a file that stays open, by write and by mapping, kept in each way. The first is
     less than a page, so that it may be in a cache of the file system's own alone."""
     changes = ["write A/foo 100 200"]
@@ -257,13 +257,13 @@ def open_files() -> Loads:
     for call in changes:
         for keeper in ("sync", "fsync A/foo"):
             calls = ("open A/foo", call, keeper, "create A/later", "fsync A/later", "close A/foo")
-            found.append(Load(_title((call,), f"held open, {keeper}"), calls))
+            found.append(Load(_format_title((call,), f"held open, {keeper}"), calls))
         again = (call, "readonly", "create A/later", "fsync A/later")
-        found.append(Load(_title((call,), "readonly"), again))
-    return Loads("open-files", BASE, tuple(found))
+        found.append(Load(_format_title((call,), "readonly"), again))
+    return LoadSet("open-files", BASE, tuple(found))
 
 
-def holes() -> Loads:
+def make_hole_loads() -> LoadSet:
     """Files that are shortened and then written past their end, in one page and in others: what was
     cut off must not come back, and what is between is zeros.
 
@@ -276,23 +276,23 @@ def holes() -> Loads:
         for at in (20, 4095, 5000):
             for keeper in ("sync", "fsync A/new", "readonly"):
                 calls = (*first, f"write A/new {at} 4")
-                found.append(Load(_title(calls, keeper), (*tiny, *calls, keeper)))
+                found.append(Load(_format_title(calls, keeper), (*tiny, *calls, keeper)))
     for at in (2600, 4000, 5000, 9000):
         for keeper in ("sync", "fsync A/foo"):
             calls = ("truncate A/foo 2500", f"write A/foo {at} 100")
-            found.append(Load(_title(calls, keeper), (*calls, keeper)))
-    return Loads("holes", BASE, tuple(found))
+            found.append(Load(_format_title(calls, keeper), (*calls, keeper)))
+    return LoadSet("holes", BASE, tuple(found))
 
 
-def rewrite() -> Loads:
+def make_rewrite_loads() -> LoadSet:
     """Each call on a file whose pages, and those of its names, the load wrote itself before: what
     is damaged then is in its way."""
     before = ("write A/foo 0 8192", "write A/foo 8192 5000", "sync", "damage")
     made = (Load(call, (*before, call, "sync")) for call in CALLS)
-    return Loads("rewrite", BASE, tuple(made))
+    return LoadSet("rewrite", BASE, tuple(made))
 
 
-def small_files(seed: int = SEED) -> Loads:
+def make_small_file_loads(seed: int = SEED) -> LoadSet:
     """Many small files, made, appended to, replaced and deleted, each fifth change synced."""
     draw = random.Random(seed)
     sizes: dict[str, int] = {}
@@ -326,10 +326,10 @@ def small_files(seed: int = SEED) -> Loads:
         if i % SYNC_EVERY == 0:
             calls.append(f"fsync {name}")
     calls.append("sync")
-    return Loads("small-files", (), (Load("small files", tuple(calls)),))
+    return LoadSet("small-files", (), (Load("small files", tuple(calls)),))
 
 
-def collect(seed: int = SEED) -> Loads:
+def make_collector_loads(seed: int = SEED) -> LoadSet:
     """Updates of one file, and files replaced, on a partition that was written through before the
     cuts begin: its outdated pages lie among files that stay, so a collector moves these and erases.
 
@@ -339,29 +339,29 @@ def collect(seed: int = SEED) -> Loads:
     draw = random.Random(seed)
 
     def update() -> str:
-        return f"write hot {draw.randrange(STAYING) * UPDATED} {UPDATED}"
+        return f"write hot {draw.randrange(STAYING_FILES) * UPDATED} {UPDATED}"
 
     base = ["create hot"]
-    for i in range(STAYING):
+    for i in range(STAYING_FILES):
         base += [f"create s{i}", f"write s{i} 0 {STAYING_BYTES}"]
         base += [f"write hot {i * UPDATED} {UPDATED}", *["sync"] * (i % 4 == 3)]
-    for i in range(3 * STAYING):
+    for i in range(3 * STAYING_FILES):
         base += [update(), *["sync"] * (i % 8 == 7)]
     calls: list[str] = []
     for i in range(UPDATES):
         if i % 5 == 4:
             calls += [f"create t{i}", f"write t{i} 0 {STAYING_BYTES}", f"fsync t{i}"]
-            calls.append(f"rename t{i} s{draw.randrange(STAYING)}")
+            calls.append(f"rename t{i} s{draw.randrange(STAYING_FILES)}")
         else:
             calls.append(update())
         calls += ["fsync hot"] * (i % 3 == 2)
     calls.append("sync")
-    return Loads("collect", tuple(base), (Load("a collector at work", tuple(calls)),))
+    return LoadSet("collect", tuple(base), (Load("a collector at work", tuple(calls)),))
 
 
-SETS: dict[str, Callable[[], Loads]] = {
-    **{"ace1": ace1, "ace2": ace2, "ace3": ace3},
-    **{"holes": holes, "open-files": open_files, "rewrite": rewrite},
-    **{"small-files": small_files, "collect": collect},
+LOAD_SETS: dict[str, Callable[[], LoadSet]] = {
+    **{"ace1": make_ace1_loads, "ace2": make_ace2_loads, "ace3": make_ace3_loads},
+    **{"holes": make_hole_loads, "open-files": make_open_file_loads, "rewrite": make_rewrite_loads},
+    **{"small-files": make_small_file_loads, "collect": make_collector_loads},
 }
 """Loads by their name."""

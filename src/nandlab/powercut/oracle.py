@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from nandlab.base.errors import NandlabError
-from nandlab.powercut.loads import Load, Loads
+from nandlab.powercut.loads import Load, LoadSet
 
 MASK = (1 << 64) - 1
 FOLDER = None
@@ -23,13 +23,13 @@ SAME_WORD = (1 << 32) - 1
 """What load.c of the program has: words of a write that compresses are drawn as this one."""
 EXTENDED_BYTES = 8192
 """By which the board's check makes a file longer; lib/cuts/cuts.h of the program has it too."""
-CHANGES = ("write", "swrite", "mwrite", "truncate")
+CONTENT_CALLS = ("write", "swrite", "mwrite", "truncate")
 """Calls that change what a file has."""
-ALL = ("sync", "readonly")
+SYNC_CALLS = ("sync", "readonly")
 """Calls that keep all."""
 
 
-def _draw(state: int) -> int:
+def _draw_number(state: int) -> int:
     """SplitMix64's number after a state; target/programs/lib/payload.c has it too."""
     x = (state + 0x9E3779B97F4A7C15) & MASK
     x = ((x ^ x >> 30) * 0xBF58476D1CE4E5B9) & MASK
@@ -37,20 +37,20 @@ def _draw(state: int) -> int:
     return x ^ x >> 31
 
 
-def _word(call: int, at: int) -> bytes:
+def _make_word(call: int, at: int) -> bytes:
     drawn = call // 2 % 2 or at % 8 == 0
-    return _draw((at if drawn else SAME_WORD) + (call << 32)).to_bytes(8, "little")
+    return _draw_number((at if drawn else SAME_WORD) + (call << 32)).to_bytes(8, "little")
 
 
 @cache
-def bytes_of(call: int, at: int, count: int) -> bytes:
+def make_call_bytes(call: int, at: int, count: int) -> bytes:
     """What a call of a load writes at an offset."""
     first, last = at // 8, (at + count + 7) // 8
-    words = b"".join(_word(call, w) for w in range(first, last))
+    words = b"".join(_make_word(call, w) for w in range(first, last))
     return words[at - 8 * first :][:count].replace(b"\0", b"\1")
 
 
-def before_extension(tree: Tree, longer: Iterable[str]) -> tuple[Tree, list[str]]:
+def undo_extensions(tree: Tree, longer: Iterable[str]) -> tuple[Tree, list[str]]:
     """The tree with the files as they were before the check made these longer, and what is wrong
     with what they have now behind their old ends, where zeros should be."""
     before, told = dict(tree), list[str]()
@@ -72,7 +72,7 @@ def before_extension(tree: Tree, longer: Iterable[str]) -> tuple[Tree, list[str]
 
 
 @dataclass(frozen=True)
-class State:
+class TreeState:
     """Names and files after a call."""
 
     names: dict[str, int]
@@ -80,15 +80,15 @@ class State:
     files: dict[int, bytes | None]
 
 
-def _changed(content: bytes, kind: str, numbers: Sequence[int], call: int) -> bytes:
+def _change_content(content: bytes, kind: str, numbers: Sequence[int], call: int) -> bytes:
     if kind == "truncate":
         return content[: numbers[0]].ljust(numbers[0], b"\0")
     at, count = numbers
-    new = bytes_of(call, at, count)
+    new = make_call_bytes(call, at, count)
     return content[:at].ljust(at, b"\0") + new + content[at + count :]
 
 
-def _after(state: State, call: int, kind: str, words: list[str]) -> State:
+def _apply_call(state: TreeState, call: int, kind: str, words: list[str]) -> TreeState:
     names, files = dict(state.names), dict(state.files)
     if kind in ("create", "mkdir"):
         names[words[0]] = call
@@ -99,17 +99,17 @@ def _after(state: State, call: int, kind: str, words: list[str]) -> State:
             del names[words[0]]  # two names of one file stay, by POSIX
     elif kind in ("unlink", "rmdir"):
         del names[words[0]]
-    elif kind in CHANGES:
+    elif kind in CONTENT_CALLS:
         number = names[words[0]]
         numbers = [int(word) for word in words[1:]]
-        files[number] = _changed(files[number] or b"", kind, numbers, call)
-    return State(names, files)
+        files[number] = _change_content(files[number] or b"", kind, numbers, call)
+    return TreeState(names, files)
 
 
 class Oracle:
     """What may be there, for one load and its marks."""
 
-    def __init__(self, loads: Loads, load: Load, marks: str) -> None:
+    def __init__(self, loads: LoadSet, load: Load, marks: str) -> None:
         """marks: as the chip's journal tells them, lines of operations and mark."""
         self.calls = [each.split() for each in (*loads.base, "sync", *load.calls)]
         self.base = len(loads.base) + 1
@@ -124,9 +124,9 @@ class Oracle:
                     "loads"
                 )
             (self.returned if mark % 2 else self.begun)[mark // 2] = operations
-        state, self.states = State({}, {}), list[State]()
+        state, self.states = TreeState({}, {}), list[TreeState]()
         for i, (kind, *words) in enumerate(self.calls):
-            state = _after(state, i, kind, words)
+            state = _apply_call(state, i, kind, words)
             self.states.append(state)
 
     def wrong(self, found: Tree, operations: int, *, in_next: bool) -> list[str]:
@@ -156,7 +156,7 @@ class Oracle:
                 i
                 for i in range(last + 1)
                 if self.returned[i] <= operations
-                and (self.calls[i][0] in ALL or self.calls[i] in ways)
+                and (self.calls[i][0] in SYNC_CALLS or self.calls[i] in ways)
             ),
             default=-1,
         )
@@ -179,7 +179,7 @@ class Oracle:
         def keeps(i: int) -> bool:
             kind, *words = self.calls[i]
             of_it = kind in kinds and self.states[i].names.get(words[0]) == number
-            return self.returned[i] <= cut and (of_it or kind in ALL)
+            return self.returned[i] <= cut and (of_it or kind in SYNC_CALLS)
 
         return [i for i in range(last + 1) if keeps(i)]
 

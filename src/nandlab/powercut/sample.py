@@ -14,15 +14,15 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.board.qemu import QemuBoard
-from nandlab.powercut import second
-from nandlab.powercut.campaign import Campaign, once
-from nandlab.powercut.found import CLASSES, Found
-from nandlab.powercut.job import Points, alone
-from nandlab.powercut.retried import HELD, Again, Kept
-from nandlab.powercut.second import Verdicts
+from nandlab.powercut import hostcheck
+from nandlab.powercut.campaign import Campaign, run_piece
+from nandlab.powercut.campaignresult import CLASSES, CampaignResult
+from nandlab.powercut.hostcheck import PointVerdicts
+from nandlab.powercut.job import CutPoints, select_single_point
+from nandlab.powercut.samplefile import POINT_HELD, SampledPoint, SampleFile
 
 
-def drawn(found: Found, count: int, seed: int) -> list[tuple[str, int, str, str]]:
+def draw_sample(found: CampaignResult, count: int, seed: int) -> list[tuple[str, int, str, str]]:
     """Points of a campaign: load, operation, variant and letter."""
     every = [
         (title, k, variant, letter)
@@ -34,26 +34,31 @@ def drawn(found: Found, count: int, seed: int) -> list[tuple[str, int, str, str]
     return random.Random(seed).sample(every, min(count, len(every)))
 
 
-async def again(
-    campaign: Campaign, found: Found, board: QemuBoard, out: Path, count: int, seed: int = 1
-) -> AsyncIterator[Again]:
+async def retry_sample(
+    campaign: Campaign,
+    found: CampaignResult,
+    board: QemuBoard,
+    out: Path,
+    count: int,
+    seed: int = 1,
+) -> AsyncIterator[SampledPoint]:
     """Tries a sample of a campaign with one seed of each variant.
 
     out: the campaign's folder; what is tried is kept there in a file, and not tried again.
     """
     titles = [load.title for load in campaign.loads.loads]
     points = replace(campaign.points, recovery=False)
-    kept = Kept(out / f"sample-{seed}.jsonl")
-    for title, k, variant, letter in drawn(found, count, seed):
-        one = alone(points, titles.index(title), k, variant, points.seed)
+    kept = SampleFile(out / f"sample-{seed}.jsonl")
+    for title, k, variant, letter in draw_sample(found, count, seed):
+        one = select_single_point(points, titles.index(title), k, variant, points.seed)
         point = f"{k}:{variant}:{one.seed}"
         if (title, point) not in kept.every:
-            told = await second.tried(campaign, one, board)
+            told = await hostcheck.try_point(campaign, one, board)
             host = "; ".join(told.wrong) or "holds"
             same = told.recording in found.recordings[title]
-            verdict = await _verdict(campaign, one, board, told, CLASSES[letter])
+            verdict = await _judge_alone(campaign, one, board, told, CLASSES[letter])
             kept.add(
-                Again(
+                SampledPoint(
                     load=title,
                     point=point,
                     campaign=CLASSES[letter],
@@ -67,18 +72,18 @@ async def again(
         yield kept.every[title, point]
 
 
-async def _verdict(
-    campaign: Campaign, one: Points, board: QemuBoard, told: Verdicts, before: str
+async def _judge_alone(
+    campaign: Campaign, one: CutPoints, board: QemuBoard, told: PointVerdicts, before: str
 ) -> str:
     """What the board says of a point alone; before: what it said in the campaign.
 
     A chip that is left for the host is not cut again behind the check's sync. So where it holds and
     did not, the point is tried once more and leaves no chip.
     """
-    if not told.held or before == HELD:
+    if not told.held or before == POINT_HELD:
         return told.verdict
-    (load,) = await once(campaign, one, board)
-    return str(load["findings"][0]["class"]) if load["findings"] else HELD
+    (load,) = await run_piece(campaign, one, board)
+    return str(load["findings"][0]["class"]) if load["findings"] else POINT_HELD
 
 
 def refuse_several_seeds(campaign: Campaign) -> None:

@@ -15,9 +15,9 @@ from contextlib import closing
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
-from nandlab.powercut.loads import Load, Loads, made_of, refuse_long, title_of
+from nandlab.powercut.loads import Load, LoadSet, make_loads, parse_load_title, refuse_long_line
 
-SET = "sqlite"
+SET_NAME = "sqlite"
 PROGRAM = "sqlcut"
 DATABASE = "test.db"
 LINE_BYTES_MAX = 8190
@@ -35,7 +35,7 @@ CHECKPOINT_PAGES = 12
 NEVER = 1 << 62
 
 
-def loads(seed: int = 1) -> Loads:
+def make_sql_loads(seed: int = 1) -> LoadSet:
     """The same transactions in each mode: inserts, updates, deletes of a table with an index."""
     draw = random.Random(seed)
 
@@ -59,10 +59,10 @@ def loads(seed: int = 1) -> Loads:
         words = [f"PRAGMA {each}" for each in pragmas]
         words += [f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}"] if "wal" in title else []
         found.append(Load(title, (*words, *lines, "VACUUM")))
-    return Loads(SET, base, tuple(found), PROGRAM)
+    return LoadSet(SET_NAME, base, tuple(found), PROGRAM)
 
 
-def read(name: str, text: str) -> Loads:
+def parse_sql_loads(name: str, text: str) -> LoadSet:
     """Loads of SQL from a file's text, a line done at once; UsageError names the line that SQLite
     does not take."""
     base: dict[str, str] = {}
@@ -71,23 +71,23 @@ def read(name: str, text: str) -> Loads:
         where = f"{name}:{number}"
         if not line or line.startswith("#"):
             continue
-        refuse_long(where, line, LINE_BYTES_MAX)
+        refuse_long_line(where, line, LINE_BYTES_MAX)
         if line.startswith("load "):
-            title = title_of(where, line.removeprefix("load ").strip(), found)
+            title = parse_load_title(where, line.removeprefix("load ").strip(), found)
             found[title] = {}
         else:
             (found[title] if found else base)[where] = line
-    made = made_of(name, {title: tuple(lines.values()) for title, lines in found.items()})
+    made = make_loads(name, {title: tuple(lines.values()) for title, lines in found.items()})
     for lines in found.values():
-        _refuse_bad({**base, **lines})
-    return Loads(name, tuple(base.values()), made, PROGRAM)
+        _refuse_bad_lines({**base, **lines})
+    return LoadSet(name, tuple(base.values()), made, PROGRAM)
 
 
-def _refuse_bad(lines: Mapping[str, str]) -> None:
+def _refuse_bad_lines(lines: Mapping[str, str]) -> None:
     """UsageError for the first line that SQLite does not take, or that does not end what it begins;
     lines: by their places."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
-        db.set_authorizer(_of_one_database)
+        db.set_authorizer(_authorize_own_database)
         for where, line in lines.items():
             try:
                 db.executescript(line)
@@ -100,7 +100,7 @@ def _refuse_bad(lines: Mapping[str, str]) -> None:
                 )
 
 
-def _of_one_database(action: int, file: str | None, *_: object) -> int:
+def _authorize_own_database(action: int, file: str | None, *_: object) -> int:
     """No other database is attached, which nobody would judge; VACUUM attaches one without a
     name."""
     another = action == sqlite3.SQLITE_ATTACH and file != ""
@@ -110,17 +110,17 @@ def _of_one_database(action: int, file: str | None, *_: object) -> int:
 Content = list[tuple[str, list[tuple[object, ...]]]]
 
 
-def _content(db: sqlite3.Connection) -> Content:
+def _read_tables(db: sqlite3.Connection) -> Content:
     """All rows of all tables."""
     asked = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
     tables = [name for (name,) in db.execute(asked)]
     return [(name, db.execute(f'SELECT * FROM "{name}" ORDER BY 1').fetchall()) for name in tables]
 
 
-class Oracle:
+class SqlOracle:
     """What a database may hold, for one load and its marks: see oracle.Oracle."""
 
-    def __init__(self, loads: Loads, load: Load, marks: str) -> None:
+    def __init__(self, loads: LoadSet, load: Load, marks: str) -> None:
         calls = [*loads.base, *load.calls]
         self.base = len(loads.base)
         self.begun = [0] * self.base + [NEVER] * len(load.calls)
@@ -134,7 +134,7 @@ class Oracle:
     @staticmethod
     def _done(db: sqlite3.Connection, call: str) -> Content:
         db.executescript(call)
-        return _content(db)
+        return _read_tables(db)
 
     def wrong(
         self, found: Mapping[str, bytes | None], operations: int, *, in_next: bool
@@ -160,7 +160,7 @@ class Oracle:
                     (told,) = db.execute("PRAGMA integrity_check(1)").fetchone()
                     if told != "ok":
                         yield f"integrity_check: {told}"
-                    elif _content(db) not in may:
+                    elif _read_tables(db) not in may:
                         yield "the database is as after no line that it may be"
             except sqlite3.DatabaseError as e:
                 yield f"SQLite: {e}"

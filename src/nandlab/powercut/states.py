@@ -14,36 +14,36 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nandlab.base.errors import NandlabError
-from nandlab.board.cargo import cargo
+from nandlab.board.cargo import make_cargo
 from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.chip import MIB, Geometry
 from nandlab.chip import image
-from nandlab.chip.simulated import FOLDER, IMAGE
-from nandlab.powercut import counted, torn
+from nandlab.chip.simnand import DEBUG_FOLDER, IMAGE_FILE
+from nandlab.powercut import pointcounts, statedigest
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.counted import Counted
 from nandlab.powercut.job import (
-    CUT,
+    CUT_STEP,
     DEADLINE_S,
     JOURNAL_MIB,
-    Points,
-    chip_module,
-    job,
-    journal_start,
+    CutPoints,
+    build_chip_module,
+    find_journal_start,
+    make_cut_job,
 )
-from nandlab.powercut.journal import Journal, Operation, forbidden
+from nandlab.powercut.journal import Journal, Operation, list_broken_limits
+from nandlab.powercut.pointcounts import PointCounts
 
 NO_POINT = (1 << 32) - 1
 """A first operation that no load has: it is recorded, and nothing is tried."""
-RECORDED = "recorded"
+RECORDING_STEP = "recorded"
 
-Place = tuple[int, str, int]
+PointPlace = tuple[int, str, int]
 """A point: operations before it, variant, seed."""
 
 
 @dataclass(frozen=True)
-class Recorded:
+class LoadRecording:
     """A load as the chip's journal has it."""
 
     operations: tuple[Operation, ...]
@@ -55,87 +55,93 @@ class Recorded:
     """Digests of chips that the board brought to points."""
 
 
-def recording(campaign: Campaign, load: int, board: QemuBoard, at: Sequence[Place] = ()) -> Job:
+def make_recording_job(
+    campaign: Campaign, load: int, board: QemuBoard, at: Sequence[PointPlace] = ()
+) -> Job:
     """Records a load on a fresh board, and saves the chip as it was before, and at each of these
     points."""
     on = campaign.on
     none = replace(
         campaign.points, first_load=load, last_load=load, first=NO_POINT, variants=("before",)
     )
-    one = job(on, campaign.loads, none, chip_module(board))
+    one = make_cut_job(on, campaign.loads, none, build_chip_module(board))
     room = on.cells_bytes + JOURNAL_MIB * MIB + MIB
-    hold = cargo(on.virtual, room, back_bytes=on.image_bytes * (1 + len(at)))
-    hold = replace(hold, left=(journal_start(on), JOURNAL_MIB * MIB))
+    hold = make_cargo(on.virtual, room, back_bytes=on.image_bytes * (1 + len(at)))
+    hold = replace(hold, left=(find_journal_start(on), JOURNAL_MIB * MIB))
     goto = [f"goto {k} {variant} {seed}" for k, variant, seed in ((0, "before", 1), *at)]
-    saved = " && ".join(f"echo {each} > {FOLDER}/journal && cat {IMAGE}" for each in goto)
+    saved = " && ".join(
+        f"echo {each} > {DEBUG_FOLDER}/journal && cat {IMAGE_FILE}" for each in goto
+    )
     more = (
-        Step(RECORDED, f"cat {FOLDER}/journal"),
+        Step(RECORDING_STEP, f"cat {DEBUG_FOLDER}/journal"),
         Step("save", f"set -o pipefail; {{ {saved}; }} | {hold.put()}", DEADLINE_S),
     )
     return replace(one, steps=(*one.steps, *more), cargo=hold)
 
 
-def journal(record: JobRecord, geometry: Geometry) -> tuple[Operation, ...]:
+def decode_operations(record: JobRecord, geometry: Geometry) -> tuple[Operation, ...]:
     """The operations that a job of :func:`recording` recorded."""
-    state = dict(line.split() for line in record[RECORDED].stdout.splitlines())
+    state = dict(line.split() for line in record[RECORDING_STEP].stdout.splitlines())
     return tuple(Journal(record.left or b"", int(state["recorded"]), geometry).operations())
 
 
-async def recorded(
-    campaign: Campaign, load: int, board: QemuBoard, at: Sequence[Place] = ()
-) -> Recorded | None:
+async def record_load(
+    campaign: Campaign, load: int, board: QemuBoard, at: Sequence[PointPlace] = ()
+) -> LoadRecording | None:
     """Records a load; None: the file system does not take it.
 
     at: points to which the board brings the chip, and saves it.
     """
     on = campaign.on
-    record = await board.run(recording(campaign, load, board, at))
+    record = await board.run(make_recording_job(campaign, load, board, at))
     failed = record.failed()
     if failed is not None and failed.step != "save":
         raise NandlabError(f"powercut: {on.where}: {failed.failure()}")
-    (told,) = map(json.loads, record[CUT].stdout.splitlines())
+    (told,) = map(json.loads, record[CUT_STEP].stdout.splitlines())
     if "refused" in told:
         return None
     if failed is not None or record.cargo is None:
         raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
-    base, *images = _images(record.cargo)
-    return Recorded(journal(record, on.chip.geometry), base, told["recording"], tuple(images))
+    base, *images = _digest_images(record.cargo)
+    return LoadRecording(
+        decode_operations(record, on.chip.geometry), base, told["recording"], tuple(images)
+    )
 
 
-def _images(saved: bytes) -> Iterator[int]:
+def _digest_images(saved: bytes) -> Iterator[int]:
     while saved:
-        chip, saved = image.decode_first(saved)
-        yield torn.of_image(chip)
+        chip, saved = image.decode_leading_image(saved)
+        yield statedigest.digest_image(chip)
 
 
-def points(of: Recorded, asked: Points) -> Iterator[tuple[Place, int]]:
+def list_point_states(of: LoadRecording, asked: CutPoints) -> Iterator[tuple[PointPlace, int]]:
     """The points of a load that the board tries, each with its state."""
     chip, count = of.base, len(of.operations)
     last = count if asked.last is None else min(asked.last, count)
     for k in range(last + 1):
         if k >= asked.first and not (k - asked.first) % asked.every:
-            for variant, seed in _ways(asked):
+            for variant, seed in _list_variants(asked):
                 if variant == "before":
                     yield (k, variant, seed), chip
                 elif k < count:
-                    change = torn.torn(of.operations[k], variant, seed)
+                    change = statedigest.digest_torn_change(of.operations[k], variant, seed)
                     if change is not None:
                         yield (k, variant, seed), chip ^ change
         if k < count:
-            chip ^= torn.change(of.operations[k])
+            chip ^= statedigest.digest_change(of.operations[k])
 
 
-def _ways(asked: Points) -> Iterator[tuple[str, int]]:
+def _list_variants(asked: CutPoints) -> Iterator[tuple[str, int]]:
     for variant in asked.variants:
         for seed in range(asked.seed, asked.seed + (1 if variant == "before" else asked.seeds)):
             yield variant, seed
 
 
-def count(title: str, of: Recorded, campaign: Campaign) -> Counted:
+def count_points(title: str, of: LoadRecording, campaign: Campaign) -> PointCounts:
     """A load's points, and those of them that are no state of the part."""
-    broken = [forbidden(each, campaign.on.chip.geometry) for each in of.operations]
-    every = list(points(of, campaign.points))
-    return Counted(
+    broken = [list_broken_limits(each, campaign.on.chip.geometry) for each in of.operations]
+    every = list(list_point_states(of, campaign.points))
+    return PointCounts(
         load=title,
         recording=of.recording,
         points=len(every),
@@ -149,15 +155,15 @@ def count(title: str, of: Recorded, campaign: Campaign) -> Counted:
     )
 
 
-async def _counted(campaign: Campaign, load: int, board: QemuBoard) -> Counted | None:
+async def _record_and_count(campaign: Campaign, load: int, board: QemuBoard) -> PointCounts | None:
     """A load's points; None: the file system does not take it."""
-    of = await recorded(campaign, load, board)
+    of = await record_load(campaign, load, board)
     title = campaign.loads.loads[load].title
     # beside the loop, which serves the other boards meanwhile
-    return None if of is None else await asyncio.to_thread(count, title, of, campaign)
+    return None if of is None else await asyncio.to_thread(count_points, title, of, campaign)
 
 
-async def of_campaign(
+async def count_campaign_points(
     campaign: Campaign, board: QemuBoard, out: Path, refused: Container[str], jobs: int = 1
 ) -> AsyncIterator[int]:
     """Counts the loads that the campaign's folder lacks, ``jobs`` at a time; after each, how many
@@ -167,13 +173,13 @@ async def of_campaign(
     """
     asked, titles = campaign.points, [load.title for load in campaign.loads.loads]
     last = len(titles) - 1 if asked.last_load is None else asked.last_load
-    kept, free = counted.read(out), asyncio.Semaphore(jobs)
+    kept, free = pointcounts.read_point_counts(out), asyncio.Semaphore(jobs)
     done = {*kept, *(title for title in titles if title in refused)}
     left = [i for i in range(asked.first_load, last + 1) if titles[i] not in done]
 
-    async def one(index: int) -> Counted | None:
+    async def one(index: int) -> PointCounts | None:
         async with free:
-            return await _counted(campaign, index, board)
+            return await _record_and_count(campaign, index, board)
 
     tasks = [asyncio.ensure_future(one(index)) for index in left]
     try:
@@ -181,7 +187,7 @@ async def of_campaign(
             of = await task
             if of is not None:
                 kept[of.load] = of
-                counted.write(out, {t: kept[t] for t in titles if t in kept})
+                pointcounts.write_point_counts(out, {t: kept[t] for t in titles if t in kept})
             yield len(left) - n
     finally:
         for each in tasks:

@@ -18,19 +18,19 @@ from pathlib import Path
 from nandlab.base.errors import UsageError
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog.files import from_file, is_kept, load, names
+from nandlab.catalog.files import is_kept_noun, list_noun_names, load_current_noun, load_noun
 from nandlab.catalog.noun import Scalar
 from nandlab.catalog.step import FileStep
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan.matrix import StateChoice
 from nandlab.plan.medium import MOUNTPOINT, Medium
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.powercut import recorded
-from nandlab.powercut.loads import Loads
-from nandlab.strace.workload import CONFIG, Made
+from nandlab.powercut import recordings
+from nandlab.powercut.loads import LoadSet
+from nandlab.strace.workload import CONFIG_FILE, TraceWorkload
 from nandlab.trial import filesteps, steps
 
-SMALL: Mapping[str, Mapping[str, Scalar]] = {
+SMALL_PARAMETERS: Mapping[str, Mapping[str, Scalar]] = {
     "ffsmark": {"files": 30, "transactions": 40, "subdirectories": 3, "drop_cache": False},
     "logger": {"records": 60, "commit_every": 2, "file_bytes": 4096, "keep": 3},
     "config": {"files": 4, "rounds": 5},
@@ -41,29 +41,29 @@ HOST_S_MAX = 300
 STRACE = ("strace", "-f", "-ttt", "-T", "-y")
 
 
-def is_workload(name: str) -> bool:
+def names_workload(name: str) -> bool:
     """Whether a load's name begins with a workload's."""
-    return name.split(maxsplit=1)[0] in names("workloads") if name.split() else False
+    return name.split(maxsplit=1)[0] in list_noun_names("workloads") if name.split() else False
 
 
-def is_small(workload: WorkloadModel) -> bool:
+def has_few_calls(workload: WorkloadModel) -> bool:
     """Whether it is known to have few calls, or is a recording of the user's."""
-    return workload.name in SMALL or workload.config_file == CONFIG
+    return workload.name in SMALL_PARAMETERS or workload.config_file == CONFIG_FILE
 
 
-def made(name: str, on: Medium, board: QemuBoard) -> Loads:
+def record_workload(name: str, on: Medium, board: QemuBoard) -> LoadSet:
     """The load of a workload: its name, then parameters as NAME=VALUE, which stand before SMALL's.
 
     UsageError if it is none, or makes calls that cannot be cut.
     """
     called, *words = shlex.split(name)
-    workload = load("workloads", called, WorkloadModel)
-    if workload.config_file == CONFIG:
-        return recorded.loads(called, workload.config)
-    if is_kept("workloads", called):
+    workload = load_noun("workloads", called, WorkloadModel)
+    if workload.config_file == CONFIG_FILE:
+        return recordings.parse_recording(called, workload.config)
+    if is_kept_noun("workloads", called):
         # whoever sent the run wrote it, and its commands would run on this machine
-        workload = _of_the_project(called, name)
-    asked = {**SMALL.get(called, {}), **_parameters(workload, words, name)}
+        workload = _load_project_workload(called, name)
+    asked = {**SMALL_PARAMETERS.get(called, {}), **_parse_parameters(workload, words, name)}
     parameters = workload.chosen(asked, f"--load {name}")
     spec = TrialSpec(
         **dict(on),
@@ -72,14 +72,14 @@ def made(name: str, on: Medium, board: QemuBoard) -> Loads:
         state=StateChoice(name="fresh", valid=0, invalid=0),
         phase_offset_ms=0,
     )
-    text = _traced(name, _commands(spec), steps.config(spec), board)
-    return recorded.loads(name, text)
+    text = _trace_commands(name, _list_commands(spec), steps.make_config_file(spec), board)
+    return recordings.parse_recording(name, text)
 
 
-def _of_the_project(called: str, name: str) -> WorkloadModel:
+def _load_project_workload(called: str, name: str) -> WorkloadModel:
     """A workload by the user's own file; UsageError where there is none."""
     try:
-        return from_file("workloads", called, WorkloadModel)
+        return load_current_noun("workloads", called, WorkloadModel)
     except UsageError:
         raise UsageError(
             f"--load {name}: its commands run on this machine, so the run's own copy does not do: "
@@ -87,7 +87,7 @@ def _of_the_project(called: str, name: str) -> WorkloadModel:
         ) from None
 
 
-def _parameters(workload: WorkloadModel, words: list[str], where: str) -> dict[str, Scalar]:
+def _parse_parameters(workload: WorkloadModel, words: list[str], where: str) -> dict[str, Scalar]:
     """Values of NAME=VALUE words, each in the type of the workload's default."""
     found: dict[str, Scalar] = {}
     for word in words:
@@ -103,21 +103,23 @@ def _parameters(workload: WorkloadModel, words: list[str], where: str) -> dict[s
     return found
 
 
-def _commands(spec: TrialSpec) -> list[str]:
+def _list_commands(spec: TrialSpec) -> list[str]:
     """What the workload does to files, in the shell's words; mounts and rests are left out."""
     if not spec.workload.steps:
-        return [steps.filled(spec, spec.workload.command)]
+        return [steps.fill_template(spec, spec.workload.command)]
     found: list[str] = []
     for step in spec.workload.steps:
         if isinstance(step, FileStep):
-            found.append(filesteps.command(spec, step, steps.words(spec)))
+            found.append(filesteps.make_file_command(spec, step, steps.make_template_words(spec)))
             found += ["sync"] if step.sync else []
         elif step.do in ("unmount", "sync"):
             found.append("sync")
     return found
 
 
-def _traced(name: str, commands: list[str], files: Mapping[str, bytes], board: QemuBoard) -> str:
+def _trace_commands(
+    name: str, commands: list[str], files: Mapping[str, bytes], board: QemuBoard
+) -> str:
     """The recorded load of commands that are run here."""
     if shutil.which(STRACE[0]) is None:
         raise UsageError(f"--load {name}: a workload is recorded by strace, which is not here")
@@ -150,4 +152,4 @@ def _traced(name: str, commands: list[str], files: Mapping[str, bytes], board: Q
         if done.returncode:
             said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
             raise UsageError(f"--load {name}: it failed on this machine: {' '.join(said)}")
-        return Made(trace, str(there), "load").recorded.text
+        return TraceWorkload(trace, str(there), "load").recorded.text

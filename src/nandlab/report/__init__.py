@@ -9,7 +9,9 @@ from nandlab.analysis.battery import Battery
 from nandlab.results.folder import Results
 
 
-def write(run_folder: Results, out: Path | None = None, *, battery: Battery | None = None) -> Path:
+def write_run_report(
+    run_folder: Results, out: Path | None = None, *, battery: Battery | None = None
+) -> Path:
     """Writes ``index.html`` and the charts into ``out``; returns the page's path.
 
     out: None: RUN/report, or results/published/STUDY/report of a figures file.
@@ -18,4 +20,4 @@ def write(run_folder: Results, out: Path | None = None, *, battery: Battery | No
     """
     from nandlab.report import html
 
-    return html.write(run_folder, out, battery)
+    return html.write_report(run_folder, out, battery)

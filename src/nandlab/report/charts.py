@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from nandlab.base.ulimits import refuse_to_draw_within_less
+from nandlab.base.ulimits import refuse_drawing_below_limits
 
-Spec = dict[str, Any]
+VegaSpec = dict[str, Any]
 PNG_SCALE = 2.0
-INNER_LABELS = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
+ARIA_LABEL_PATTERN = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 """Vega's words for each mark: the page has one for the chart, in its title and its table."""
-GROUND = re.compile(r'<rect [^>]*fill="white"/>')
+WHITE_GROUND_PATTERN = re.compile(r'<rect [^>]*fill="white"/>')
 """What lies below a chart in a document."""
 
 
@@ -32,10 +32,10 @@ class Chart:
     caption: str
     """What is drawn, and what it does not say."""
     datasets: dict[str, list[dict[str, Any]]]
-    wide: Spec
-    narrow: Spec
+    wide: VegaSpec
+    narrow: VegaSpec
 
-    def spec(self, *, narrow: bool = False) -> Spec:
+    def spec(self, *, narrow: bool = False) -> VegaSpec:
         """The whole Vega-Lite spec, data included."""
         return {**(self.narrow if narrow else self.wide), "datasets": self.datasets}
 
@@ -46,7 +46,7 @@ class Chart:
     def inline(self, *, narrow: bool = False) -> str:
         """One form as a part of a page, in its colours."""
         svg = self._drawn(narrow=True) if narrow else self._wide
-        return GROUND.sub("", svg, count=1)
+        return WHITE_GROUND_PATTERN.sub("", svg, count=1)
 
     @cached_property
     def _wide(self) -> str:
@@ -56,22 +56,22 @@ class Chart:
     def _drawn(self, *, narrow: bool) -> str:
         import vl_convert  # large, and what only shows tables draws nothing
 
-        refuse_to_draw_within_less()
+        refuse_drawing_below_limits()
         svg = vl_convert.vegalite_to_svg(
             {**self.spec(narrow=narrow), "background": "white"}, allowed_base_urls=["data:"]
         )
         name = f"{self.name}-narrow" if narrow else self.name
-        return _own_ids(INNER_LABELS.sub("", str(svg)), name)
+        return _prefix_svg_ids(ARIA_LABEL_PATTERN.sub("", str(svg)), name)
 
 
-def _own_ids(svg: str, name: str) -> str:
+def _prefix_svg_ids(svg: str, name: str) -> str:
     """Numbers the ids under the chart's own name; Vega counts on from chart to chart."""
     found = dict.fromkeys(re.findall(r'id="((?:clip|gradient_)\d+)"', svg))
     own = {old: f"{name}-{i}" for i, old in enumerate(found)}
     return re.sub(r"(?:clip|gradient_)\d+\b", lambda m: own.get(m[0], m[0]), svg)
 
 
-def png(svg: str) -> bytes:
+def convert_svg_to_png(svg: str) -> bytes:
     """An SVG of :meth:`Chart.svg` as PNG at twice its size."""
     import vl_convert
 
@@ -79,7 +79,7 @@ def png(svg: str) -> bytes:
 
 
 @functools.cache
-def bundle() -> str:
+def make_vega_bundle() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script (0.9 MB); defines ``vegaEmbed``."""
     import vl_convert
 

@@ -9,14 +9,14 @@ from string import Template
 from typing import Any
 
 from nandlab.model.fragments import FileMap
-from nandlab.model.reads import PAGE
+from nandlab.model.reads import PAGE_BYTES
 from nandlab.report import layout
-from nandlab.report.charts import Chart, Spec
+from nandlab.report.charts import Chart, VegaSpec
 
-TEMPLATE = Path(__file__).parent / "templates" / "fragmap.html"
-EDGE = 100
+PAGE_TEMPLATE = Path(__file__).parent / "templates" / "fragmap.html"
+AXIS_ROOM = 100
 """Px beside the panels for the axis and its title."""
-CAPTION = (
+MAP_CAPTION = (
     "Above: each flash page that a read of a page of the file asks for; what was written in order "
     "rises, block by block. Below: N, the flash pages of a read in sequence."
 )
@@ -25,9 +25,9 @@ DOTS_WIDE, DOTS_HIGH = 400, 200
 """Dots beside and above each other that can be told apart."""
 
 
-def page(m: FileMap) -> str:
+def render_file_map_page(m: FileMap) -> str:
     """The page of a file's map."""
-    wide, narrow = (chart(m, width).svg() for width in (layout.WIDE, layout.NARROW))
+    wide, narrow = (render_file_map_chart(m, width).svg() for width in (layout.WIDE, layout.NARROW))
     about = f"{m.size:,} bytes in {len(m.rows):,} pages."
     if m.mean is not None and m.rewritten is not None:
         about += (
@@ -37,33 +37,37 @@ def page(m: FileMap) -> str:
     if m.unknown:
         about += f" {m.unknown} of the pages are unknown: a node could not be read."
     rows = (f"<tr><td>{n}</td><td>{count:,}</td></tr>" for n, count in m.distribution().items())
-    return Template(TEMPLATE.read_text()).substitute(
+    return Template(PAGE_TEMPLATE.read_text()).substitute(
         title=escape(f"{m.path}: where its pages lie"),
         about=escape(about),
-        caption=escape(CAPTION),
+        caption=escape(MAP_CAPTION),
         wide=wide,
         narrow=narrow,
         rows="".join(rows),
     )
 
 
-def chart(m: FileMap, width: int = layout.WIDE) -> Chart:
+def render_file_map_chart(m: FileMap, width: int = layout.WIDE) -> Chart:
     """A file's map as a chart, px wide."""
-    spec = _spec(width)
-    return Chart(f"fragmap-{width}", m.path, CAPTION, _points(m), spec, spec)
+    spec = _make_spec(width)
+    return Chart(f"fragmap-{width}", m.path, MAP_CAPTION, _list_dots(m), spec, spec)
 
 
-def _points(m: FileMap) -> dict[str, list[dict[str, Any]]]:
+def _list_dots(m: FileMap) -> dict[str, list[dict[str, Any]]]:
     """What is drawn: of dots that would lie on each other, one."""
     flash = {(r.page, page) for r in m.rows if r.known for page in r.flash}
     reads = {(r.page, n) for r in m.rows if (n := r.in_sequence) is not None}
     return {
-        "flash": [{"at": x * PAGE / MIB, "flash": y} for x, y in _apart(flash, DOTS_HIGH)],
-        "reads": [{"at": x * PAGE / MIB, "n": y} for x, y in _apart(reads, DOTS_HIGH)],
+        "flash": [
+            {"at": x * PAGE_BYTES / MIB, "flash": y} for x, y in _thin_out_dots(flash, DOTS_HIGH)
+        ],
+        "reads": [
+            {"at": x * PAGE_BYTES / MIB, "n": y} for x, y in _thin_out_dots(reads, DOTS_HIGH)
+        ],
     }
 
 
-def _apart(points: set[tuple[int, int]], high: int) -> list[tuple[int, int]]:
+def _thin_out_dots(points: set[tuple[int, int]], high: int) -> list[tuple[int, int]]:
     """One of all points that fall into the same cell of a grid over them."""
     if not points:
         return []
@@ -74,23 +78,23 @@ def _apart(points: set[tuple[int, int]], high: int) -> list[tuple[int, int]]:
     return sorted(cells.values())
 
 
-def _spec(width: float) -> Spec:
+def _make_spec(width: float) -> VegaSpec:
     x = {"field": "at", "type": "quantitative", "title": "Offset in the file, MiB"}
-    inner = width - EDGE
+    inner = width - AXIS_ROOM
     axis = {"titlePadding": 16}  # a browser's font may be wider than that of the layout
     flash = {"field": "flash", "type": "quantitative", "title": "Flash page", "axis": axis}
     reads = {"field": "n", "type": "quantitative", "title": "N"}
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "vconcat": [
-            _panel("flash", inner, 300, {"x": x, "y": flash | {"scale": {"zero": False}}}),
-            _panel("reads", inner, 120, {"x": x, "y": reads}),
+            _make_panel("flash", inner, 300, {"x": x, "y": flash | {"scale": {"zero": False}}}),
+            _make_panel("reads", inner, 120, {"x": x, "y": reads}),
         ],
-        "config": layout.CONFIG,
+        "config": layout.VEGA_CONFIG,
     }
 
 
-def _panel(name: str, width: float, height: float, encoding: dict[str, Any]) -> Spec:
+def _make_panel(name: str, width: float, height: float, encoding: dict[str, Any]) -> VegaSpec:
     mark = {"type": "circle", "size": 9, "opacity": 0.7, "color": "#2b6cb0"}
     return {
         "data": {"name": name},

@@ -17,20 +17,20 @@ from typing import Any
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.spread import Spread
-from nandlab.report.charts import Spec
+from nandlab.report.charts import VegaSpec
 
 WIDE, NARROW = 940, 340
 """Widths in px of the two forms; the page shows the narrow one where the wide does not fit."""
-STEP = 19
+ROW_PX = 19
 """Height of a row in px."""
-PADDING = 0.18
+BAND_PADDING = 0.18
 """Share of a row that lies between two bands."""
-GAP = 26
-EDGE = 20
+PANEL_GAP = 26
+RIGHT_EDGE = 20
 """Px at the right edge, for the half of an axis label that stands beyond its panel."""
-BETWEEN_LINES = 84
+PANEL_LINE_GAP = 84
 """Px between two lines of panels: the axis of the upper, the title of the lower."""
-LETTER = 6.3
+LETTER_PX = 6.3
 """Mean width in px of a letter at 11.5 px; layout only, nothing is cut by it."""
 VALUE_ROOM = 66
 """Room in px for the value written right of a range."""
@@ -38,12 +38,12 @@ VALUE_ROOM = 66
 POINTS_MAX = 50
 """The most points that a row of a panel has."""
 
-COLOURS = {"jffs2": "#2f7ebc", "ubifs": "#d9640e", "yaffs2": "#1b9a77"}
+FILESYSTEM_COLOURS = {"jffs2": "#2f7ebc", "ubifs": "#d9640e", "yaffs2": "#1b9a77"}
 """Steady from report to report; after Okabe and Ito, each 3:1 or more on white and on black."""
-NFTL = "#b8639c"
-OTHERS = ("#8a7a1f", "#6f74c9", "#7d7d7d", "#a5584a")
+NFTL_COLOUR = "#b8639c"
+OTHER_COLOURS = ("#8a7a1f", "#6f74c9", "#7d7d7d", "#a5584a")
 
-CONFIG: Spec = {
+VEGA_CONFIG: VegaSpec = {
     "font": "'Liberation Sans', Arial, Helvetica, sans-serif",
     "view": {"stroke": None},
     "axis": {
@@ -82,13 +82,13 @@ CONFIG: Spec = {
     },
     "text": {"color": "currentColor", "fontSize": 11.5},
 }
-Data = dict[str, list[dict[str, Any]]]
+ChartData = dict[str, list[dict[str, Any]]]
 """Datasets of a chart by name."""
-SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+VEGA_LITE_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
 @dataclass(frozen=True)
-class Row:
+class ChartRow:
     """A configuration's row: its key in the data, and how its marks look."""
 
     key: str
@@ -102,7 +102,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Panel:
+class FigurePanel:
     """One figure over all rows. ``figure`` gives a trial's value in the unit of ``axis``."""
 
     key: str
@@ -120,29 +120,29 @@ class Panel:
     """The least value at which the axis may end; by default it ends at the largest value."""
 
 
-def rows(setting: Setting) -> list[Row]:
-    shades = _shades(setting.states)
+def make_chart_rows(setting: Setting) -> list[ChartRow]:
+    shades = _choose_shades(setting.states)
     return [
-        Row(f"r{i}", e, colour_of(e.first.filesystem), shades[e.state])
+        ChartRow(f"r{i}", e, choose_colour(e.first.filesystem), shades[e.state])
         for i, e in enumerate(setting.ensembles)
     ]
 
 
-def colour_of(filesystem: str) -> str:
+def choose_colour(filesystem: str) -> str:
     """The file system's own colour; one not listed gets one by its name, always the same."""
     name = filesystem.lower()
     if "nftl" in name:
-        return NFTL
-    return COLOURS.get(name) or OTHERS[sum(name.encode()) % len(OTHERS)]
+        return NFTL_COLOUR
+    return FILESYSTEM_COLOURS.get(name) or OTHER_COLOURS[sum(name.encode()) % len(OTHER_COLOURS)]
 
 
-def _shades(states: Sequence[str]) -> dict[str, float]:
+def _choose_shades(states: Sequence[str]) -> dict[str, float]:
     last = max(1, len(states) - 1)
     return {s: 0.08 + 0.92 * i / last for i, s in enumerate(states)}
 
 
 @dataclass(frozen=True)
-class Axis:
+class RowAxis:
     """The rows from top to bottom in one width: header lines of the subjects, then their states."""
 
     domain: list[str]
@@ -156,9 +156,9 @@ class Axis:
     """Whether the panel shows the rows' names; those right of another do not."""
 
     @classmethod
-    def of(cls, rows: Sequence[Row], dataset: str, width: float) -> Axis:
+    def of(cls, rows: Sequence[ChartRow], dataset: str, width: float) -> RowAxis:
         """``width``: px that a header may fill before it goes on in a line of its own."""
-        chars = int(width / (LETTER * 1.08))
+        chars = int(width / (LETTER_PX * 1.08))
         domain: list[str] = []
         headers: list[dict[str, Any]] = []
         for i, row in enumerate(rows):
@@ -168,35 +168,35 @@ class Axis:
                     headers.append({"row": domain[-1], "text": line})
             domain.append(row.key)
         labels = {r.key: f"{r.ensemble.state}, n={len(r.ensemble.ok)}" for r in rows}
-        room = max(len(text) for text in labels.values()) * LETTER + 12
+        room = max(len(text) for text in labels.values()) * LETTER_PX + 12
         return cls(domain, headers, labels, room, dataset)
 
-    def at_column(self, column: int) -> Axis:
+    def at_column(self, column: int) -> RowAxis:
         """The same rows for the panel in this column of a line."""
         return replace(self, labelled=column == 0)
 
-    def height(self, step: float = STEP) -> float:
+    def height(self, step: float = ROW_PX) -> float:
         return step * len(self.domain)
 
-    def band(self, step: float = STEP) -> float:
+    def band(self, step: float = ROW_PX) -> float:
         """Height in px of a row's band, as Vega's band scale makes it from :data:`PADDING`."""
         lines = len(self.domain)
-        return step * lines / (lines + PADDING) * (1 - PADDING)
+        return step * lines / (lines + BAND_PADDING) * (1 - BAND_PADDING)
 
-    def y(self) -> Spec:
+    def y(self) -> VegaSpec:
         expression = f"({json.dumps(self.labels)})[datum.value] || ''"
         return {
             "field": "row",
             "type": "nominal",
-            "scale": {"type": "band", "domain": self.domain, "padding": PADDING},
+            "scale": {"type": "band", "domain": self.domain, "padding": BAND_PADDING},
             "axis": {"labelExpr": expression, "title": None, "grid": False}
             if self.labelled
             else None,
         }
 
-    def header_layers(self) -> list[Spec]:
+    def header_layers(self) -> list[VegaSpec]:
         """The subjects' names, from the left edge of the labels on over the panels."""
-        layer: Spec = {
+        layer: VegaSpec = {
             "data": {"name": self.dataset},
             "mark": {"type": "text", "align": "left", "fontWeight": 600},
             "encoding": {
@@ -208,47 +208,47 @@ class Axis:
         return [layer] if self.labelled else []
 
 
-def columns(count: int, width: float, room: float) -> tuple[int, float]:
+def compute_panel_columns(count: int, width: float, room: float) -> tuple[int, float]:
     """Panels side by side (one in the narrow form) and the width in px of each."""
     n = 1 if width == NARROW else min(count, 3)
-    return n, (width - room - GAP * (n - 1) - EDGE) / n
+    return n, (width - room - PANEL_GAP * (n - 1) - RIGHT_EDGE) / n
 
 
-def concat(views: Sequence[Spec], per_line: int) -> Spec:
+def concatenate_panels(views: Sequence[VegaSpec], per_line: int) -> VegaSpec:
     """Panels in lines of ``per_line``.
 
     Flush: a long header may run over the empty header rows of the panels right of its own, so
     the room for axes and titles is set here and not taken from what is drawn.
     """
     return {
-        "$schema": SCHEMA,
-        "config": CONFIG,
+        "$schema": VEGA_LITE_SCHEMA,
+        "config": VEGA_CONFIG,
         "concat": list(views),
         "columns": per_line,
         "bounds": "flush",
-        "spacing": {"column": GAP, "row": BETWEEN_LINES},
-        "padding": {"left": 5, "top": 5, "bottom": 5, "right": EDGE},
+        "spacing": {"column": PANEL_GAP, "row": PANEL_LINE_GAP},
+        "padding": {"left": 5, "top": 5, "bottom": 5, "right": RIGHT_EDGE},
         "background": "transparent",
     }
 
 
-def both_widths(
-    rows: Sequence[Row], build: Callable[[Axis, float], Spec]
-) -> tuple[Spec, Spec, Data]:
+def make_both_widths(
+    rows: Sequence[ChartRow], build: Callable[[RowAxis, float], VegaSpec]
+) -> tuple[VegaSpec, VegaSpec, ChartData]:
     """``build(axis, width)`` for both widths, and the two header datasets."""
-    wide = Axis.of(rows, "headers_wide", WIDE - 20)
-    narrow = Axis.of(rows, "headers_narrow", NARROW - 20)
+    wide = RowAxis.of(rows, "headers_wide", WIDE - 20)
+    narrow = RowAxis.of(rows, "headers_narrow", NARROW - 20)
     headers = {axis.dataset: axis.headers for axis in (wide, narrow)}
     return build(wide, WIDE), build(narrow, NARROW), headers
 
 
-def datasets(rows: Sequence[Row], panels: Sequence[Panel]) -> Data:
+def make_panel_datasets(rows: Sequence[ChartRow], panels: Sequence[FigurePanel]) -> ChartData:
     """``trials``: every value; ``summary``: median and range a row; ``absent``: rows without."""
-    data: Data = {"trials": [], "summary": [], "absent": []}
+    data: ChartData = {"trials": [], "summary": [], "absent": []}
     for panel in panels:
         for row in rows:
             base = {"panel": panel.key, **row.looks()}
-            whole = (panel.whole or partial(_over_trials, panel))(row.ensemble)
+            whole = (panel.whole or partial(_compute_figure_spread, panel))(row.ensemble)
             if whole is None:
                 why = "not measured" if row.ensemble.ok else "no trial ended well"
                 data["absent"].append({**base, "text": why})
@@ -265,20 +265,25 @@ def datasets(rows: Sequence[Row], panels: Sequence[Panel]) -> Data:
                     "rest": whole.median - part.median if part else whole.median,
                 }
             )
-            data["trials"] += _points(base, row.ensemble, panel)
+            data["trials"] += _list_trial_points(base, row.ensemble, panel)
     return data
 
 
-def _over_trials(panel: Panel, ensemble: Ensemble) -> Spread | None:
+def _compute_figure_spread(panel: FigurePanel, ensemble: Ensemble) -> Spread | None:
     return ensemble.spread(panel.figure)
 
 
-def _points(base: dict[str, Any], ensemble: Ensemble, panel: Panel) -> list[dict[str, Any]]:
+def _list_trial_points(
+    base: dict[str, Any], ensemble: Ensemble, panel: FigurePanel
+) -> list[dict[str, Any]]:
     values = [(t.id, v) for t in ensemble.ok if (v := panel.figure(t)) is not None]
-    return [{**base, "value": v, "tip": f"{name}: {panel.form(v)}"} for name, v in few(values)]
+    return [
+        {**base, "value": v, "tip": f"{name}: {panel.form(v)}"}
+        for name, v in thin_out_points(values)
+    ]
 
 
-def few(values: list[tuple[str, float]]) -> list[tuple[str, float]]:
+def thin_out_points(values: list[tuple[str, float]]) -> list[tuple[str, float]]:
     """POINTS_MAX of the values at the most, evenly spaced in their order, the extremes included."""
     if len(values) <= POINTS_MAX:
         return values
@@ -287,19 +292,19 @@ def few(values: list[tuple[str, float]]) -> list[tuple[str, float]]:
     return [ordered[round(i * step)] for i in range(POINTS_MAX)]
 
 
-COLOUR: Spec = {"field": "colour", "type": "nominal", "scale": None, "legend": None}
-SHADE: Spec = {"field": "shade", "type": "quantitative", "scale": None, "legend": None}
-TIP: Spec = {"field": "tip", "type": "nominal"}
-WORDS: Spec = {"type": "text", "align": "left"}
-NOTE: Spec = {**WORDS, "fontStyle": "italic", "opacity": 0.7}
+COLOUR_ENCODING: VegaSpec = {"field": "colour", "type": "nominal", "scale": None, "legend": None}
+SHADE_ENCODING: VegaSpec = {"field": "shade", "type": "quantitative", "scale": None, "legend": None}
+TIP_ENCODING: VegaSpec = {"field": "tip", "type": "nominal"}
+TEXT_MARK: VegaSpec = {"type": "text", "align": "left"}
+NOTE_MARK: VegaSpec = {**TEXT_MARK, "fontStyle": "italic", "opacity": 0.7}
 
 
-def panel_view(panel: Panel, axis: Axis, width: float, top: float) -> Spec:
+def make_panel_view(panel: FigurePanel, axis: RowAxis, width: float, top: float) -> VegaSpec:
     """Bar (with a part), range, median, every trial, and the median's value in words."""
     y = axis.y()
-    x = _x(panel, width, top)
+    x = _make_x_encoding(panel, width, top)
 
-    def layer(data: str, mark: str | Spec, **encoding: Spec) -> Spec:
+    def layer(data: str, mark: str | VegaSpec, **encoding: VegaSpec) -> VegaSpec:
         return {
             "data": {"name": data},
             "transform": [{"filter": f"datum.panel === '{panel.key}'"}],
@@ -312,27 +317,43 @@ def panel_view(panel: Panel, axis: Axis, width: float, top: float) -> Spec:
     )
     bars = [
         layer(
-            "summary", {"type": "bar", "opacity": 0.2}, x=zero, x2={"field": "rest"}, color=COLOUR
+            "summary",
+            {"type": "bar", "opacity": 0.2},
+            x=zero,
+            x2={"field": "rest"},
+            color=COLOUR_ENCODING,
         ),
         layer(
-            "summary", {"type": "bar", "opacity": 0.6}, x=rest, x2={"field": "mid"}, color=COLOUR
+            "summary",
+            {"type": "bar", "opacity": 0.6},
+            x=rest,
+            x2={"field": "mid"},
+            color=COLOUR_ENCODING,
         ),
     ]
     rule = {"type": "rule", "strokeWidth": 1.5}
     tick = {"type": "tick", "thickness": 2.5, "height": 13}
     point = {"type": "point", "size": 26, "strokeWidth": 1.1}
     marks = [
-        layer("summary", rule, x=low, x2={"field": "high"}, color=COLOUR),
-        layer("summary", tick, x=mid, color=COLOUR),
-        layer("trials", point, x=value, stroke=COLOUR, fill=COLOUR, fillOpacity=SHADE, tooltip=TIP),
-        layer("summary", {**WORDS, "dx": 8}, x=high, text={"field": "text"}),
-        layer("absent", NOTE, x={"value": 2}, text={"field": "text"}),
+        layer("summary", rule, x=low, x2={"field": "high"}, color=COLOUR_ENCODING),
+        layer("summary", tick, x=mid, color=COLOUR_ENCODING),
+        layer(
+            "trials",
+            point,
+            x=value,
+            stroke=COLOUR_ENCODING,
+            fill=COLOUR_ENCODING,
+            fillOpacity=SHADE_ENCODING,
+            tooltip=TIP_ENCODING,
+        ),
+        layer("summary", {**TEXT_MARK, "dx": 8}, x=high, text={"field": "text"}),
+        layer("absent", NOTE_MARK, x={"value": 2}, text={"field": "text"}),
     ]
     layers = [*axis.header_layers(), *(bars if panel.part else []), *marks]
     return {"title": panel.title, "width": width, "height": axis.height(), "layer": layers}
 
 
-def _x(panel: Panel, width: float, top: float) -> Spec:
+def _make_x_encoding(panel: FigurePanel, width: float, top: float) -> VegaSpec:
     """From 0, with room for the value right of the largest."""
     room = min(panel.room, width / 2)
     largest = max((top or 1) / (1 - room / width), panel.top or 0)
@@ -347,26 +368,28 @@ def _x(panel: Panel, width: float, top: float) -> Spec:
     }
 
 
-def panels_chart(rows: Sequence[Row], panels: Sequence[Panel]) -> tuple[Spec, Spec, Data]:
+def make_panels_specs(
+    rows: Sequence[ChartRow], panels: Sequence[FigurePanel]
+) -> tuple[VegaSpec, VegaSpec, ChartData]:
     """Panels over the same rows in both widths, and their data."""
-    data = datasets(rows, panels)
+    data = make_panel_datasets(rows, panels)
     tops = {
         p.key: max((d["high"] for d in data["summary"] if d["panel"] == p.key), default=0)
         for p in panels
     }
 
-    def build(axis: Axis, width: float) -> Spec:
-        per_line, each = columns(len(panels), width, axis.room)
+    def build(axis: RowAxis, width: float) -> VegaSpec:
+        per_line, each = compute_panel_columns(len(panels), width, axis.room)
         views = [
-            panel_view(p, axis.at_column(i % per_line), each, tops[p.key])
+            make_panel_view(p, axis.at_column(i % per_line), each, tops[p.key])
             for i, p in enumerate(panels)
         ]
-        return concat(views, per_line)
+        return concatenate_panels(views, per_line)
 
-    wide, narrow, headers = both_widths(rows, build)
+    wide, narrow, headers = make_both_widths(rows, build)
     return wide, narrow, {**data, **headers}
 
 
-def wrapped(text: str, width: float) -> list[str]:
+def wrap_title(text: str, width: float) -> list[str]:
     """Lines of a title that fit ``width`` px."""
-    return textwrap.wrap(text, max(12, int(width / (LETTER * 1.08))))
+    return textwrap.wrap(text, max(12, int(width / (LETTER_PX * 1.08))))

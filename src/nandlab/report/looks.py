@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab.report import layout
-from nandlab.report.layout import COLOURS, NFTL, OTHERS
+from nandlab.report.layout import FILESYSTEM_COLOURS, NFTL_COLOUR, OTHER_COLOURS
 
-PALETTE = (*COLOURS.values(), NFTL, *OTHERS)
-MARKS = (
+COLOUR_PALETTE = (*FILESYSTEM_COLOURS.values(), NFTL_COLOUR, *OTHER_COLOURS)
+MARK_SHAPES = (
     *(("circle", True), ("circle", False), ("square", True), ("triangle-up", True)),
     *(("diamond", True), ("square", False), ("triangle-up", False), ("diamond", False)),
 )
 """Shape of a point, and whether it is filled, in order."""
-DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3])
+LINE_DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3])
 """Dashes tell the configurations of one file system apart: they share its colour."""
-MODELLED = [4, 3]
+MODEL_DASH = [4, 3]
 """The dash of what a model gives."""
 
 
 @dataclass(frozen=True)
-class Look:
+class MarkLook:
     """How one line or mark is drawn."""
 
     colour: str
@@ -37,26 +37,28 @@ class Look:
         return {"colour": self.colour, "shape": self.shape, "fill": fill, "dash": self.dash}
 
 
-def of(named: Sequence[tuple[str, str]]) -> list[Look]:
+def choose_looks(named: Sequence[tuple[str, str]]) -> list[MarkLook]:
     """A look for each (file system, name); where all are of one file system, a colour for each."""
     alone = len({filesystem for filesystem, _ in named}) == 1
     seen: dict[str, int] = {}
     found = []
     for i, (filesystem, _) in enumerate(named):
-        colour = PALETTE[i % len(PALETTE)] if alone else layout.colour_of(filesystem)
+        colour = (
+            COLOUR_PALETTE[i % len(COLOUR_PALETTE)] if alone else layout.choose_colour(filesystem)
+        )
         n = seen.get(colour, 0)
         seen[colour] = n + 1
-        shape, filled = MARKS[n % len(MARKS)]
-        found.append(Look(colour, shape, filled, [1, 0]))
+        shape, filled = MARK_SHAPES[n % len(MARK_SHAPES)]
+        found.append(MarkLook(colour, shape, filled, [1, 0]))
     return found
 
 
-def dashes(named: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
+def choose_dashes(named: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
     """A dash for each (key, colour); the first of a colour has a solid line."""
     seen: dict[str, int] = {}
     found = {}
     for key, colour in named:
         n = seen.get(colour, 0)
-        found[key] = DASHES[n % len(DASHES)]
+        found[key] = LINE_DASHES[n % len(LINE_DASHES)]
         seen[colour] = n + 1
     return found

@@ -7,45 +7,46 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nandlab.analysis import overtime
+from nandlab.analysis import memoryseries
 from nandlab.analysis.groups import Ensemble, Setting
-from nandlab.analysis.overtime import Line, Moment
+from nandlab.analysis.memoryseries import MemoryMoment, MemorySeries
 from nandlab.base import units
 from nandlab.base.units import BYTE_UNITS, TIME_UNITS
-from nandlab.report import keys, layout, looks, tables
-from nandlab.report.charts import Chart, Spec
-from nandlab.report.layout import NARROW, WIDE, Data, Row
-from nandlab.report.specs import Drawn
+from nandlab.report import chartkeys, layout, looks, tables
+from nandlab.report.charts import Chart, VegaSpec
+from nandlab.report.figurecharts import ChartWithTable
+from nandlab.report.layout import NARROW, WIDE, ChartData, ChartRow
 from nandlab.results.record import Trial
 
 AXIS_ROOM = 66
 """Px left of the panels for the axis and its title."""
-FUNCTIONS_TOLD = 4
-PANELS: dict[str, tuple[str, Callable[[Trial], Line | None]]] = {
-    "held": ("All that is held", overtime.held),
-    "kept": ("Of that, what the kernel cannot take back", overtime.kept),
+FUNCTIONS_TOLD_MAX = 4
+MEMORY_PANELS: dict[str, tuple[str, Callable[[Trial], MemorySeries | None]]] = {
+    "held": ("All that is held", memoryseries.make_memory_series),
+    "kept": ("Of that, what the kernel cannot take back", memoryseries.make_unreclaimable_series),
 }
 """By name: a panel's title, and the series of a trial that it draws."""
-CAPTION = (
+MEMORY_CAPTION = (
     "Bytes that the file system's modules held, from the beginning of the load on. The line is the "
     "median of the trials, the band reaches from the least to the most; both end with the shortest "
-    f"of the trials. Drawn at {overtime.MOMENTS} moments: a peak between two is in the table only. "
+    f"of the trials. Drawn at {memoryseries.MOMENTS_MAX} moments: a peak between two is in the "
+    f"table only. "
     "What the kernel can take back are inodes and what goes with them, while no file of theirs is "
     "in use."
 )
 
 
 @dataclass(frozen=True)
-class _Curve:
+class _PanelCurve:
     """What a panel draws of a row."""
 
     panel: str
-    row: Row
-    moments: list[Moment]
+    row: ChartRow
+    moments: list[MemoryMoment]
 
 
 @dataclass(frozen=True)
-class _Axes:
+class _AxisUnits:
     """Size and name of the units of both axes."""
 
     time: tuple[float, str]
@@ -54,53 +55,55 @@ class _Axes:
     """Of both axes, in these units: the panels are compared with each other."""
 
 
-def drawn(setting: Setting) -> Drawn | None:
+def render_memory_chart(setting: Setting) -> ChartWithTable | None:
     """None when no trial has the series."""
-    curves = _curves(layout.rows(setting))
+    curves = _list_curves(layout.make_chart_rows(setting))
     if not curves:
         return None
     rows = [c.row for c in curves if c.panel == "held"]
-    dashes = looks.dashes([(r.key, r.colour) for r in rows])
-    axes = _axes(curves)
-    data: Data = {
-        "moments": [point for c in curves for point in _points(c, dashes[c.row.key], axes)],
-        "key_wide": keys.of_rows(rows, dashes, WIDE),
-        "key_narrow": keys.of_rows(rows, dashes, NARROW),
+    dashes = looks.choose_dashes([(r.key, r.colour) for r in rows])
+    axes = _choose_axis_units(curves)
+    data: ChartData = {
+        "moments": [point for c in curves for point in _list_points(c, dashes[c.row.key], axes)],
+        "key_wide": chartkeys.make_row_key_entries(rows, dashes, WIDE),
+        "key_narrow": chartkeys.make_row_key_entries(rows, dashes, NARROW),
     }
-    panels = [name for name in PANELS if any(c.panel == name for c in curves)]
+    panels = [name for name in MEMORY_PANELS if any(c.panel == name for c in curves)]
     wide, narrow = (
-        _spec(key, width, data, panels, axes)
+        _make_spec(key, width, data, panels, axes)
         for key, width in (("key_wide", WIDE), ("key_narrow", NARROW))
     )
-    chart = Chart(f"{setting.slug}-memory", "RAM over time", CAPTION, data, wide, narrow)
+    chart = Chart(f"{setting.slug}-memory", "RAM over time", MEMORY_CAPTION, data, wide, narrow)
     names = ("mounted", "peak", "kept_peak", "end", "reclaimable")
-    columns = [tables.figure(setting.figure(f"memory.{name}")) for name in names]
-    columns.append(("functions whose allocations held most", tables.text_cell(_functions)))
-    return Drawn(chart, tables.table(setting.ensembles, columns))
+    columns = [tables.make_figure_column(setting.figure(f"memory.{name}")) for name in names]
+    columns.append(
+        ("functions whose allocations held most", tables.make_text_cell(_format_largest_functions))
+    )
+    return ChartWithTable(chart, tables.make_ensemble_table(setting.ensembles, columns))
 
 
-def _curves(rows: Sequence[Row]) -> list[_Curve]:
+def _list_curves(rows: Sequence[ChartRow]) -> list[_PanelCurve]:
     found = (
-        _Curve(panel, row, overtime.curve(row.ensemble.ok, read))
-        for panel, (_, read) in PANELS.items()
+        _PanelCurve(panel, row, memoryseries.make_memory_curve(row.ensemble.ok, read))
+        for panel, (_, read) in MEMORY_PANELS.items()
         for row in rows
     )
     return [c for c in found if c.moments]
 
 
-def _axes(curves: Sequence[_Curve]) -> _Axes:
+def _choose_axis_units(curves: Sequence[_PanelCurve]) -> _AxisUnits:
     last = max(1.0, *(c.moments[-1].t_ns for c in curves))
     most = max(1.0, *(m.spread.max for c in curves for m in c.moments))
-    time, size = units.unit_for(last, TIME_UNITS), units.unit_for(most, BYTE_UNITS)
-    return _Axes(time, size, (last / time[0], most / size[0]))
+    time, size = units.choose_unit(last, TIME_UNITS), units.choose_unit(most, BYTE_UNITS)
+    return _AxisUnits(time, size, (last / time[0], most / size[0]))
 
 
-def _functions(e: Ensemble) -> str:
-    found = overtime.largest(e.ok, FUNCTIONS_TOLD)
-    return "; ".join(f"{name} {units.size(held)}" for name, held in found)
+def _format_largest_functions(e: Ensemble) -> str:
+    found = memoryseries.list_largest_allocators(e.ok, FUNCTIONS_TOLD_MAX)
+    return "; ".join(f"{name} {units.format_size(held)}" for name, held in found)
 
 
-def _points(curve: _Curve, dash: list[int], axes: _Axes) -> list[dict[str, Any]]:
+def _list_points(curve: _PanelCurve, dash: list[int], axes: _AxisUnits) -> list[dict[str, Any]]:
     (span, _), (size, _) = axes.time, axes.size
     base = {**curve.row.looks(), "panel": curve.panel, "dash": dash}
     return [
@@ -115,17 +118,21 @@ def _points(curve: _Curve, dash: list[int], axes: _Axes) -> list[dict[str, Any]]
     ]
 
 
-def _spec(key: str, width: float, data: Data, panels: Sequence[str], axes: _Axes) -> Spec:
-    inner = width - AXIS_ROOM - layout.EDGE
+def _make_spec(
+    key: str, width: float, data: ChartData, panels: Sequence[str], axes: _AxisUnits
+) -> VegaSpec:
+    inner = width - AXIS_ROOM - layout.RIGHT_EDGE
     height = 240 if width == WIDE else 200
-    views = [_panel(name, inner, height, axes) for name in panels]
-    spec = layout.concat([keys.view(key, inner, len(data[key])), *views], 1)
+    views = [_make_panel(name, inner, height, axes) for name in panels]
+    spec = layout.concatenate_panels(
+        [chartkeys.make_key_view(key, inner, len(data[key])), *views], 1
+    )
     return {**spec, "bounds": "full", "spacing": 18}
 
 
-def _panel(name: str, width: float, height: float, axes: _Axes) -> Spec:
-    title, _ = PANELS[name]
-    x: Spec = {
+def _make_panel(name: str, width: float, height: float, axes: _AxisUnits) -> VegaSpec:
+    title, _ = MEMORY_PANELS[name]
+    x: VegaSpec = {
         "field": "t",
         "type": "quantitative",
         "scale": {"domain": [0, axes.ends[0]], "nice": False},
@@ -134,19 +141,23 @@ def _panel(name: str, width: float, height: float, axes: _Axes) -> Spec:
             "tickCount": max(2, int(width / 90)),
         },
     }
-    y: Spec = {
+    y: VegaSpec = {
         "type": "quantitative",
         "scale": {"domain": [0, axes.ends[1] * 1.05], "nice": False},
         "axis": {"title": f"RAM, {axes.size[1]}", "tickCount": 6},
     }
-    shared: Spec = {"x": x, "detail": {"field": "row", "type": "nominal"}, "color": layout.COLOUR}
-    band: Spec = {
+    shared: VegaSpec = {
+        "x": x,
+        "detail": {"field": "row", "type": "nominal"},
+        "color": layout.COLOUR_ENCODING,
+    }
+    band: VegaSpec = {
         "mark": {"type": "area", "interpolate": "step-after", "fillOpacity": 0.2},
         "encoding": {**shared, "y": {**y, "field": "low"}, "y2": {"field": "high"}},
     }
-    line: Spec = {
+    line: VegaSpec = {
         "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.8},
-        "encoding": {**shared, "y": {**y, "field": "mid"}, "strokeDash": keys.DASH},
+        "encoding": {**shared, "y": {**y, "field": "mid"}, "strokeDash": chartkeys.DASH_ENCODING},
     }
     return {
         "title": title,

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab.analysis.groups import Setting
-from nandlab.analysis.spread import spread
+from nandlab.analysis.spread import compute_spread
 from nandlab.base import units
 from nandlab.report import layout, tables
-from nandlab.report.charts import Chart, Spec
-from nandlab.report.layout import Axis, Data, Row
-from nandlab.report.specs import Drawn
+from nandlab.report.charts import Chart, VegaSpec
+from nandlab.report.figurecharts import ChartWithTable
+from nandlab.report.layout import ChartData, ChartRow, RowAxis
 from nandlab.results.record import Trial
 
-PARTS = {
+PART_LOOKS = {
     "application": ("application", "#8fb3d9"),
     "file_system_in_calls": ("file system in calls", "#1f6fb2"),
     "collector_in_calls": ("collector in calls", "#c2410c"),
@@ -31,18 +31,18 @@ PARTS = {
     "idle": ("idle", "#b5b5b5"),
 }
 """Title and colour of each, in the order of the bars."""
-CAPTION = (
+TIME_PARTS_CAPTION = (
     "The time of the load, and of its phases, in parts that add up to it (docs/tracing.md). Chip "
     "is what was waited for, whoever asked; the table has the collector's share. The parts are "
     "those of the trial nearest the median; the number is the time that passed, tracing included."
 )
 LEGEND_COLUMNS = {layout.WIDE: 4, layout.NARROW: 2}
-OPERATIONS = ("reads", "programs", "erases")
-COLLECTORS = ("collector_in_calls", "collector_in_threads")
+CHIP_OPERATION_KEYS = ("reads", "programs", "erases")
+COLLECTOR_PARTS = ("collector_in_calls", "collector_in_threads")
 
 
 @dataclass(frozen=True)
-class _Of:
+class _PartsPanel:
     """A panel: its name, its title, and what the keys of its figures begin with."""
 
     name: str
@@ -53,33 +53,44 @@ class _Of:
         return trial.measured.get("parts", {}).get(f"{self.prefix}.{key}")
 
 
-def drawn(setting: Setting) -> Drawn | None:
+def render_time_parts_chart(setting: Setting) -> ChartWithTable | None:
     """None where no trial tells parts."""
-    rows = layout.rows(setting)
-    panels = [_Of("whole", "The whole load", "whole")]
-    panels += [_Of(p.name, p.title or p.name, f"phase.{p.name}") for p in setting.words.phases]
-    found = [(of, own) for of in panels if (own := _data(rows, of))]
+    rows = layout.make_chart_rows(setting)
+    panels = [_PartsPanel("whole", "The whole load", "whole")]
+    panels += [
+        _PartsPanel(p.name, p.title or p.name, f"phase.{p.name}") for p in setting.words.phases
+    ]
+    found = [(of, own) for of in panels if (own := _make_panel_data(rows, of))]
     if not found:
         return None
-    data: Data = {key: [row for _, d in found for row in d[key]] for key in ("parts", "whole")}
+    data: ChartData = {key: [row for _, d in found for row in d[key]] for key in ("parts", "whole")}
 
-    def build(axis: Axis, width: float) -> Spec:
+    def build(axis: RowAxis, width: float) -> VegaSpec:
         per_line = 1 if width == layout.NARROW else min(2, len(found))
-        each = (width - axis.room - layout.GAP * (per_line - 1) - layout.EDGE) / per_line
+        each = (
+            width - axis.room - layout.PANEL_GAP * (per_line - 1) - layout.RIGHT_EDGE
+        ) / per_line
         views = [
-            _panel(of, own, axis.at_column(i % per_line), each, width)
+            _make_panel(of, own, axis.at_column(i % per_line), each, width)
             for i, (of, own) in enumerate(found)
         ]
-        return layout.concat(views, per_line)
+        return layout.concatenate_panels(views, per_line)
 
-    wide, narrow, headers = layout.both_widths(rows, build)
+    wide, narrow, headers = layout.make_both_widths(rows, build)
     chart = Chart(
-        f"{setting.slug}-parts", "Time in parts", CAPTION, {**data, **headers}, wide, narrow
+        f"{setting.slug}-parts",
+        "Time in parts",
+        TIME_PARTS_CAPTION,
+        {**data, **headers},
+        wide,
+        narrow,
     )
-    return Drawn(chart, tables.table(setting.ensembles, _columns(setting)))
+    return ChartWithTable(
+        chart, tables.make_ensemble_table(setting.ensembles, _list_columns(setting))
+    )
 
 
-def _data(rows: Sequence[Row], of: _Of) -> Data | None:
+def _make_panel_data(rows: Sequence[ChartRow], of: _PartsPanel) -> ChartData | None:
     """A panel's bars in its own unit; None where nothing is known."""
     told = {
         row.key: [(t, ns) for t in row.ensemble.ok if (ns := of.told(t, "elapsed_ns")) is not None]
@@ -88,41 +99,43 @@ def _data(rows: Sequence[Row], of: _Of) -> Data | None:
     top = max((ns for row in told.values() for _, ns in row), default=0)
     if top <= 0:
         return None
-    size, unit = units.unit_for(top, units.TIME_UNITS)
-    data: Data = {"parts": [], "whole": []}
+    size, unit = units.choose_unit(top, units.TIME_UNITS)
+    data: ChartData = {"parts": [], "whole": []}
     for row in rows:
         if told[row.key]:
-            _add_row(
+            _add_row_data(
                 data, of, {"panel": of.name, "row": row.key, "unit": unit}, told[row.key], size
             )
     return data
 
 
-def _add_row(
-    data: Data,
-    of: _Of,
+def _add_row_data(
+    data: ChartData,
+    of: _PartsPanel,
     base: dict[str, Any],
     trials: Sequence[tuple[Trial, int | float]],
     size: float,
 ) -> None:
-    whole = spread(ns for _, ns in trials)
+    whole = compute_spread(ns for _, ns in trials)
     assert whole is not None
     nearest, elapsed = min(trials, key=lambda t: abs(t[1] - whole.median))
     at = 0.0
-    for key, (title, _) in PARTS.items():
+    for key, (title, _) in PART_LOOKS.items():
         ns = of.told(nearest, f"{key}_ns") or 0
         if ns:
-            tip = f"{title}: {units.time(ns)}, {ns / elapsed:.1%}"
+            tip = f"{title}: {units.format_time(ns)}, {ns / elapsed:.1%}"
             ends = {"from": at / size, "to": (at + ns) / size}
             data["parts"].append({**base, **ends, "part": title, "tip": tip})
         at += ns
-    data["whole"].append({**base, "high": elapsed / size, "text": units.time(elapsed)})
+    data["whole"].append({**base, "high": elapsed / size, "text": units.format_time(elapsed)})
 
 
-def _panel(of: _Of, data: Data, axis: Axis, width: float, page: float) -> Spec:
+def _make_panel(
+    of: _PartsPanel, data: ChartData, axis: RowAxis, width: float, page: float
+) -> VegaSpec:
     room = min(layout.VALUE_ROOM * 1.6, width / 2)
     top = max(d["high"] for d in data["whole"]) / (1 - room / width)
-    x: Spec = {
+    x: VegaSpec = {
         "type": "quantitative",
         "scale": {"domain": [0, top], "nice": False},
         "axis": {
@@ -131,16 +144,16 @@ def _panel(of: _Of, data: Data, axis: Axis, width: float, page: float) -> Spec:
             "format": ",.3~f",
         },
     }
-    titles, colours = zip(*PARTS.values(), strict=True)
+    titles, colours = zip(*PART_LOOKS.values(), strict=True)
     legend = {"title": None, "orient": "top", "columns": LEGEND_COLUMNS[round(page)]}
-    colour: Spec = {
+    colour: VegaSpec = {
         "field": "part",
         "type": "nominal",
         "scale": {"domain": list(titles), "range": list(colours)},
         "legend": {**legend, "columnPadding": 14},
     }
 
-    def layer(name: str, mark: str | Spec, **encoding: Spec) -> Spec:
+    def layer(name: str, mark: str | VegaSpec, **encoding: VegaSpec) -> VegaSpec:
         return {
             "data": {"name": name},
             "transform": [{"filter": f"datum.panel === '{of.name}'"}],
@@ -152,18 +165,21 @@ def _panel(of: _Of, data: Data, axis: Axis, width: float, page: float) -> Spec:
     text = {"x": {**x, "field": "high"}, "text": {"field": "text"}}
     layers = [
         *axis.header_layers(),
-        layer("parts", {"type": "bar", "opacity": 0.95}, **bar, tooltip=layout.TIP),
-        layer("whole", {**layout.WORDS, "dx": 8}, **text),
+        layer("parts", {"type": "bar", "opacity": 0.95}, **bar, tooltip=layout.TIP_ENCODING),
+        layer("whole", {**layout.TEXT_MARK, "dx": 8}, **text),
     ]
     return {"title": of.title, "width": width, "height": axis.height(), "layer": layers}
 
 
-def _columns(setting: Setting) -> list[tables.Column]:
+def _list_columns(setting: Setting) -> list[tables.TableColumn]:
     """Of the whole load: its time, each part, and what the collector asked of the chip."""
-    named = {"elapsed_ns": "together", **{f"{key}_ns": title for key, (title, _) in PARTS.items()}}
-    for who in COLLECTORS:
-        named[f"{who}.chip_ns"] = f"chip, for {PARTS[who][0]}"
-    for what in OPERATIONS:
-        named |= {f"{who}.{what}": f"{what} by {PARTS[who][0]}" for who in COLLECTORS}
+    named = {
+        "elapsed_ns": "together",
+        **{f"{key}_ns": title for key, (title, _) in PART_LOOKS.items()},
+    }
+    for who in COLLECTOR_PARTS:
+        named[f"{who}.chip_ns"] = f"chip, for {PART_LOOKS[who][0]}"
+    for what in CHIP_OPERATION_KEYS:
+        named |= {f"{who}.{what}": f"{what} by {PART_LOOKS[who][0]}" for who in COLLECTOR_PARTS}
     figures = {key: setting.figure(f"parts.whole.{key}") for key in named}
-    return [tables.figure(figures[key], title) for key, title in named.items()]
+    return [tables.make_figure_column(figures[key], title) for key, title in named.items()]

@@ -6,11 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from nandlab.powercut.found import Found, read
+from nandlab.powercut.campaignresult import CampaignResult, read_campaign_result
 from nandlab.report.charts import Chart
-from nandlab.results.cuts import FOLDER
+from nandlab.results.cutsummaries import CUTS_FOLDER
 
-OUTCOMES = {
+OUTCOME_LOOKS = {
     ".": ("held", "#7fc8a9"),
     "M": ("unmountable", "#111111"),
     "L": ("lost", "#c53030"),
@@ -31,22 +31,25 @@ ROWS_MAX = 60
 """More loads are not drawn: first those in which something did not hold."""
 
 
-def of_run(run: Path) -> list[Chart]:
+def render_run_campaigns(run: Path) -> list[Chart]:
     """A picture for each campaign beside a run."""
-    folders = sorted(path.parent for path in (run / FOLDER).glob("*/powercut.json"))
-    return [chart(read(folder), f"powercut-{i}") for i, folder in enumerate(folders, 1)]
+    folders = sorted(path.parent for path in (run / CUTS_FOLDER).glob("*/powercut.json"))
+    return [
+        render_campaign_chart(read_campaign_result(folder), f"powercut-{i}")
+        for i, folder in enumerate(folders, 1)
+    ]
 
 
-def chart(found: Found, name: str = "powercut") -> Chart:
+def render_campaign_chart(found: CampaignResult, name: str = "powercut") -> Chart:
     """Of one load, a row for each way to tear; of several, a row for each load, the worst of it."""
-    rows = _rows(found)
+    rows = _list_outcome_rows(found)
     cells = [
-        {"row": row, "operation": k, "outcome": OUTCOMES[letter][0]}
+        {"row": row, "operation": k, "outcome": OUTCOME_LOOKS[letter][0]}
         for row, letters in rows.items()
         for k, letter in enumerate(letters)
         if letter != " "
     ]
-    seen = [each for each in OUTCOMES.values() if any(c["outcome"] == each[0] for c in cells)]
+    seen = [each for each in OUTCOME_LOOKS.values() if any(c["outcome"] == each[0] for c in cells)]
     alone = len(found.outcomes) == 1
     encoding: dict[str, Any] = {
         "x": {
@@ -87,16 +90,18 @@ def chart(found: Found, name: str = "powercut") -> Chart:
     return Chart(name, title, caption, {"cells": cells}, spec, {**spec, "width": 300})
 
 
-def _rows(found: Found) -> dict[str, str]:
+def _list_outcome_rows(found: CampaignResult) -> dict[str, str]:
     """Letters by row."""
     if len(found.outcomes) == 1:
         return dict(next(iter(found.outcomes.values())))
-    worst = {title: _worst(list(mine.values())) for title, mine in found.outcomes.items()}
+    worst = {
+        title: _merge_worst_outcomes(list(mine.values())) for title, mine in found.outcomes.items()
+    }
     bad_first = sorted(worst, key=lambda title: not worst[title].strip(" ."))
     return {title: worst[title] for title in bad_first[:ROWS_MAX]}
 
 
-def _worst(variants: list[str]) -> str:
+def _merge_worst_outcomes(variants: list[str]) -> str:
     """For each operation a letter that is not "held", if any variant has one."""
     return "".join(
         next((c for c in column if c not in " ."), "." if "." in column else " ")

@@ -11,18 +11,18 @@ from nandlab.analysis import sweep
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.base import units
-from nandlab.report import layout, specs, tables
-from nandlab.report.charts import Chart, Spec
-from nandlab.report.specs import Drawn
+from nandlab.report import figurecharts, layout, tables
+from nandlab.report.charts import Chart, VegaSpec
+from nandlab.report.figurecharts import ChartWithTable
 
-CELL = 24
+CELL_PX = 24
 """Height of a cell in px."""
-WIDER = 28
+WIDE_CELL_PX = 28
 """Px left of the labels, for a reader's font that is wider than the one they were measured in."""
 
 
 @dataclass(frozen=True)
-class Surface:
+class FigureSurface:
     """One figure over the states."""
 
     key: str
@@ -34,10 +34,10 @@ class Surface:
     """Added to a value for its colour, on a logarithmic scale: 1 where a figure is often 0."""
 
     def form(self, value: float) -> str:
-        return _short(value / self.unit)
+        return _format_short(value / self.unit)
 
 
-def _short(value: float) -> str:
+def _format_short(value: float) -> str:
     """Four letters at most, for a cell."""
     if value >= 10_000:
         return f"{value / 1000:.0f}k"
@@ -46,38 +46,40 @@ def _short(value: float) -> str:
     return f"{value:.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
 
 
-def _surfaces(setting: Setting) -> list[Surface]:
+def _list_surfaces(setting: Setting) -> list[FigureSurface]:
     """The headline in one unit, then what the chip did."""
     headline = setting.headline
     medians = [s.median for e in setting.ensembles if (s := e.spread(headline)) is not None]
-    unit, name = units.unit_for(max(medians, default=0), headline.quantity.sizes)
-    title = specs.capital(setting.words.headline.noun) + (f", {name}" if name else "")
+    unit, name = units.choose_unit(max(medians, default=0), headline.quantity.sizes)
+    title = figurecharts.capitalize_first(setting.words.headline.noun) + (
+        f", {name}" if name else ""
+    )
     others = {
         "chip.erases": "Block erases",
         "chip.amplification": "Write amplification",
         "wear.spread": "Wear spread, erases",
     }
     more = [
-        Surface(k.replace(".", "-"), t, setting.figure(k), 1, int(k == "wear.spread"))
+        FigureSurface(k.replace(".", "-"), t, setting.figure(k), 1, int(k == "wear.spread"))
         for k, t in others.items()
     ]
-    return [Surface("headline", title, headline, unit), *more]
+    return [FigureSurface("headline", title, headline, unit), *more]
 
 
-def drawn(setting: Setting) -> Drawn | None:
+def render_surface_chart(setting: Setting) -> ChartWithTable | None:
     """A panel a figure; None if nothing was measured."""
-    surfaces = _surfaces(setting)
+    surfaces = _list_surfaces(setting)
     rows = [
-        (subject, of, f"{subject}, {sweep.in_words(of)}")
+        (subject, of, f"{subject}, {sweep.format_sweep_line(of)}")
         for subject in setting.subjects
-        for of in sweep.lines(setting, subject)
+        for of in sweep.group_by_sweep_line(setting, subject)
     ]
     cells = [
         item
         for surface in surfaces
         for subject, of, label in rows
-        for e in sweep.lines(setting, subject)[of]
-        for item in [_cell(surface, e, label)]
+        for e in sweep.group_by_sweep_line(setting, subject)[of]
+        for item in [_make_cell(surface, e, label)]
     ]
     if not any(c["value"] is not None for c in cells):
         return None
@@ -94,16 +96,19 @@ def drawn(setting: Setting) -> Drawn | None:
         "Response to the state of the flash",
         caption,
         {"cells": cells},
-        _spec(surfaces, labels, layout.WIDE),
-        _spec(surfaces, labels, layout.NARROW),
+        _make_spec(surfaces, labels, layout.WIDE),
+        _make_spec(surfaces, labels, layout.NARROW),
     )
     names = ("chip.erases", "wear.spread", "chip.amplification")
     figures = [setting.headline, *(setting.figure(name) for name in names)]
-    columns = [*(tables.figure(f) for f in figures), *tables.states(setting)]
-    return Drawn(chart, tables.table(setting.ensembles, columns))
+    columns = [
+        *(tables.make_figure_column(f) for f in figures),
+        *tables.make_state_columns(setting),
+    ]
+    return ChartWithTable(chart, tables.make_ensemble_table(setting.ensembles, columns))
 
 
-def _cell(surface: Surface, e: Ensemble, label: str) -> dict[str, Any]:
+def _make_cell(surface: FigureSurface, e: Ensemble, label: str) -> dict[str, Any]:
     found = e.spread(surface.figure)
     failed = len(e.trials) - len(e.ok)
     if found is None:
@@ -111,12 +116,12 @@ def _cell(surface: Surface, e: Ensemble, label: str) -> dict[str, Any]:
         told = "no trial ended well"
     else:
         text = surface.form(found.median) + ("*" if failed else "")
-        told = found.text(units.count)
+        told = found.text(units.format_count)
         told += f", {failed} of {len(e.trials)} trials failed" if failed else ""
     return {
         "panel": surface.key,
         "row": label,
-        "valid": f"{sweep.valid(e) * 100:g}",
+        "valid": f"{sweep.find_valid_share(e) * 100:g}",
         "value": None if found is None else found.median,
         "colour": None if found is None else max(found.median, 1e-9) + surface.shift,
         "text": text,
@@ -124,30 +129,32 @@ def _cell(surface: Surface, e: Ensemble, label: str) -> dict[str, Any]:
     }
 
 
-def _spec(surfaces: Sequence[Surface], labels: list[str], width: float) -> Spec:
+def _make_spec(surfaces: Sequence[FigureSurface], labels: list[str], width: float) -> VegaSpec:
     """Panels below one another; in the narrow form the labels stand above their cells."""
-    room = max(len(label) for label in labels) * layout.LETTER + 12
+    room = max(len(label) for label in labels) * layout.LETTER_PX + 12
     narrow = width == layout.NARROW
-    views = [_panel(s, labels, width - (150 if narrow else room) - 30, narrow) for s in surfaces]
+    views = [
+        _make_panel(s, labels, width - (150 if narrow else room) - 30, narrow) for s in surfaces
+    ]
     return {
-        "$schema": layout.SCHEMA,
-        "config": layout.CONFIG,
+        "$schema": layout.VEGA_LITE_SCHEMA,
+        "config": layout.VEGA_CONFIG,
         "vconcat": views,
         "spacing": 30,
-        "padding": {"left": 5 if narrow else WIDER, "top": 5, "right": 5, "bottom": 5},
+        "padding": {"left": 5 if narrow else WIDE_CELL_PX, "top": 5, "right": 5, "bottom": 5},
         "background": "transparent",
         "resolve": {"scale": {"color": "independent"}},
     }
 
 
-def _panel(surface: Surface, labels: list[str], width: float, narrow: bool) -> Spec:
-    y: Spec = {
+def _make_panel(surface: FigureSurface, labels: list[str], width: float, narrow: bool) -> VegaSpec:
+    y: VegaSpec = {
         "field": "row",
         "type": "nominal",
         "sort": labels,
         "axis": {"title": None, "labelLimit": 150 if narrow else 0, "grid": False},
     }
-    x: Spec = {
+    x: VegaSpec = {
         "field": "valid",
         "type": "ordinal",
         "sort": {"op": "min", "field": "order"},
@@ -158,7 +165,7 @@ def _panel(surface: Surface, labels: list[str], width: float, narrow: bool) -> S
     return {
         "title": surface.title,
         "width": width,
-        "height": CELL * len(labels),
+        "height": CELL_PX * len(labels),
         "data": {"name": "cells"},
         "transform": [
             {"filter": f"datum.panel === '{surface.key}'"},

@@ -20,7 +20,7 @@ RANGE_NOTE = (
 
 
 @dataclass(frozen=True)
-class Part:
+class CellPart:
     """Some words of a cell, and the id of the trial whose own figure they are."""
 
     text: str
@@ -28,11 +28,11 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Value:
+class CellValue:
     """What a cell says, and below it, smaller, how far the trials lie apart."""
 
-    middle: Part
-    extent: tuple[Part, ...] = ()
+    middle: CellPart
+    extent: tuple[CellPart, ...] = ()
 
     @property
     def text(self) -> str:
@@ -40,10 +40,10 @@ class Value:
         return f"{self.middle.text} ({extent})" if extent else self.middle.text
 
 
-Cell = Callable[[Ensemble], Value]
-Column = tuple[str, Cell]
-MISSING = Value(Part(units.MISSING))
-NOT_REACHED = Value(Part("not reached"))
+CellMaker = Callable[[Ensemble], CellValue]
+TableColumn = tuple[str, CellMaker]
+MISSING_VALUE = CellValue(CellPart(units.MISSING))
+NOT_REACHED_VALUE = CellValue(CellPart("not reached"))
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class TableRow:
     subject: str
     state: str
     count: str
-    cells: list[Value]
+    cells: list[CellValue]
     trials: list[str]
     """Ids of the trials behind the cells."""
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """A row an ensemble, a column a figure."""
 
     head: list[str]
@@ -66,98 +66,110 @@ class Table:
     """What the rows are told by: the heads of their subject and of their state."""
 
 
-def table(ensembles: Sequence[Ensemble], columns: Sequence[Column]) -> Table:
+def make_ensemble_table(
+    ensembles: Sequence[Ensemble], columns: Sequence[TableColumn]
+) -> ReportTable:
     """A row an ensemble: what it is, how many trials ended well, the columns, the trials.
 
     A column that nothing was measured for is left out.
     """
     told = [(title, [cell(e) for e in ensembles]) for title, cell in columns]
-    shown = [(title, cells) for title, cells in told if any(c is not MISSING for c in cells)]
+    shown = [(title, cells) for title, cells in told if any(c is not MISSING_VALUE for c in cells)]
     rows = [
-        TableRow(e.subject, e.state, count(e), [c[i] for _, c in shown], [t.id for t in e.trials])
+        TableRow(
+            e.subject,
+            e.state,
+            format_trial_count(e),
+            [c[i] for _, c in shown],
+            [t.id for t in e.trials],
+        )
         for i, e in enumerate(ensembles)
     ]
-    return Table([title for title, _ in shown], rows)
+    return ReportTable([title for title, _ in shown], rows)
 
 
-def count(e: Ensemble) -> str:
+def format_trial_count(e: Ensemble) -> str:
     """Trials that ended well, and of how many where that differs."""
     return f"{len(e.ok)}" if len(e.ok) == len(e.trials) else f"{len(e.ok)} of {len(e.trials)}"
 
 
-def figure(of: Figure, title: str = "") -> Column:
+def make_figure_column(of: Figure, title: str = "") -> TableColumn:
     """Median and range of a figure, each with its trial; or a dash."""
-    return title or of.title, partial(_value, of)
+    return title or of.title, partial(_make_figure_value, of)
 
 
-def _value(of: Figure, e: Ensemble) -> Value:
+def _make_figure_value(of: Figure, e: Ensemble) -> CellValue:
     found = e.spread(of)
     if found is None:
-        return MISSING
+        return MISSING_VALUE
     if found.more:  # a lower bound belongs to no single trial
-        return spread_value(found, of.form)
-    return linked({t.id: v for t in e.ok if (v := of(t)) is not None}, found, of.form)
+        return make_spread_value(found, of.form)
+    return make_linked_value({t.id: v for t in e.ok if (v := of(t)) is not None}, found, of.form)
 
 
-def linked(trials: Mapping[str, float], found: Spread, form: Callable[[float], str]) -> Value:
+def make_linked_value(
+    trials: Mapping[str, float], found: Spread, form: Callable[[float], str]
+) -> CellValue:
     """Median and range of the values of these trials, by id, each with the trial nearest it."""
     nearest = {at: min(trials, key=lambda i: abs(trials[i] - at)) for at in found.marks}
-    low, middle, high = (Part(form(at), nearest[at]) for at in found.marks)
+    low, middle, high = (CellPart(form(at), nearest[at]) for at in found.marks)
     if found.n == 1:
-        return Value(middle)
+        return CellValue(middle)
     if low.text == high.text:
-        return Value(middle, (Part(found.extent(form)),))
-    return Value(middle, (low, Part(" to "), high))
+        return CellValue(middle, (CellPart(found.extent(form)),))
+    return CellValue(middle, (low, CellPart(" to "), high))
 
 
-def spread_value(found: Spread | None, form: Callable[[float], str]) -> Value:
+def make_spread_value(found: Spread | None, form: Callable[[float], str]) -> CellValue:
     """Median and range, or a dash."""
     if found is None:
-        return MISSING
-    extent = (Part(found.extent(form)),) if found.n > 1 else ()
-    return Value(Part(found.middle(form)), extent)
+        return MISSING_VALUE
+    extent = (CellPart(found.extent(form)),) if found.n > 1 else ()
+    return CellValue(CellPart(found.middle(form)), extent)
 
 
-def text_cell(text: Callable[[Ensemble], str | None]) -> Cell:
+def make_text_cell(text: Callable[[Ensemble], str | None]) -> CellMaker:
     """Words, or a dash."""
-    return lambda e: Value(Part(text(e) or units.MISSING))
+    return lambda e: CellValue(CellPart(text(e) or units.MISSING))
 
 
-def against_fresh(setting: Setting, of: Figure, title: str) -> Column:
+def make_fresh_ratio_column(setting: Setting, of: Figure, title: str) -> TableColumn:
     """A figure over the same subject's on fresh flash."""
 
-    def value(e: Ensemble) -> Value:
+    def value(e: Ensemble) -> CellValue:
         fresh = [f for f in setting.ensembles if f.subject == e.subject and f.reference]
-        if not e.reference and not answers.reached(of, [e, *fresh]):
-            return NOT_REACHED
-        return spread_value(answers.ageing_ratio(setting, e.subject, e.state, of), units.ratio)
+        if not e.reference and not answers.is_figure_reached(of, [e, *fresh]):
+            return NOT_REACHED_VALUE
+        return make_spread_value(
+            answers.compute_ageing_ratio(setting, e.subject, e.state, of), units.format_ratio
+        )
 
     return title, value
 
 
-def worst_tail(setting: Setting) -> Column:
+def make_worst_p99_column(setting: Setting) -> TableColumn:
     """The kind of operation with the greatest p99."""
 
-    def value(e: Ensemble) -> Value:
-        tail = answers.worst_tail(setting, e)
+    def value(e: Ensemble) -> CellValue:
+        tail = answers.find_worst_tail(setting, e)
         if tail is None:
-            return MISSING
-        p99 = _value(setting.figure(f"latency.{tail.operation}.p99"), e)
+            return MISSING_VALUE
+        p99 = _make_figure_value(setting.figure(f"latency.{tail.operation}.p99"), e)
         return replace(p99, middle=replace(p99.middle, text=f"{tail.operation}: {p99.middle.text}"))
 
     return "worst p99", value
 
 
-def states(setting: Setting) -> list[Column]:
+def make_state_columns(setting: Setting) -> list[TableColumn]:
     """What the flash was asked to hold, and what it held."""
-    asked: list[Column] = [
-        (f"asked: {key}", text_cell(partial(_asked, key=key)))
+    asked: list[TableColumn] = [
+        (f"asked: {key}", make_text_cell(partial(_format_asked_share, key=key)))
         for key in ("valid", "invalid", "mix", "of")
     ]
     obtained = ("before", "valid", "invalid", "programmed")
-    return [*asked, *(figure(setting.figure(f"state.{key}")) for key in obtained)]
+    return [*asked, *(make_figure_column(setting.figure(f"state.{key}")) for key in obtained)]
 
 
-def _asked(e: Ensemble, key: str) -> str:
+def _format_asked_share(e: Ensemble, key: str) -> str:
     told = getattr(e.first.state, key)
-    return told if isinstance(told, str) else units.percent(told)
+    return told if isinstance(told, str) else units.format_percent(told)

@@ -14,55 +14,57 @@ from typing import Any
 from nandlab.analysis import wear
 from nandlab.analysis.groups import Setting
 from nandlab.base import units
-from nandlab.report import keys, layout, looks, tables
-from nandlab.report.charts import Chart, Spec
-from nandlab.report.layout import NARROW, WIDE, Data
-from nandlab.report.looks import Look
-from nandlab.report.specs import Drawn
-from nandlab.results.measures import Wear
+from nandlab.report import chartkeys, layout, looks, tables
+from nandlab.report.charts import Chart, VegaSpec
+from nandlab.report.figurecharts import ChartWithTable
+from nandlab.report.layout import NARROW, WIDE, ChartData
+from nandlab.report.looks import MarkLook
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import Wear
 
 AXIS_ROOM = 70
 """Px left of the panel for the axis and its title."""
-MEAN = [4, 3]
+MEAN_DASH = [4, 3]
 """The dash of the mean; the most erased block is a whole line."""
-COLUMNS = ("erases", "mean", "sd", "max", "min", "never_share", "gini")
-OWN = ("moves", "programs", "erases")
-SORTED = (
+EVENNESS_COLUMNS = ("erases", "mean", "sd", "max", "min", "never_share", "gini")
+UBI_COLUMNS = ("moves", "programs", "erases")
+SORTED_CAPTION = (
     "Erases of the blocks since the load's first step, the most erased first: at 25 %, a quarter "
     "of the blocks were erased so often or more. The flatter, the more even. Where nothing was "
     "erased the line lies at 0 and tells nothing of evenness."
 )
-TIME = (
+TIME_CAPTION = (
     "Erases of the most erased block (whole line) and of the mean block (dashed), at the end of "
     "each step since the load's first one."
 )
-ONE = " Each line is one trial, the one with the middle mean of its configuration."
+ONE_TRIAL_NOTE = " Each line is one trial, the one with the middle mean of its configuration."
 
-Chosen = list[tuple[str, str, Wear]]
+MiddleTrials = list[tuple[str, str, Wear]]
 """Name of the line, its file system, what it shows."""
 
 
-def drawn_sorted(setting: Setting) -> Drawn | None:
+def render_sorted_wear(setting: Setting) -> ChartWithTable | None:
     """None where no trial was measured."""
-    chosen = _chosen(setting)
+    chosen = _select_middle_trials(setting)
     points = [
         {"line": str(i), "x": share * 100, "y": erases, "order": k}
         for i, (_, _, w) in enumerate(chosen)
-        for k, (share, erases) in enumerate(wear.sorted_curve(wear.load_erases(w)))
+        for k, (share, erases) in enumerate(wear.make_sorted_curve(wear.count_load_erases(w)))
     ]
     titles = ("share of the blocks, %", "erases of a block")
-    return _drawn(setting, chosen, points, ("wear-sorted", "Erases, sorted", SORTED), titles)
+    return _render_wear_chart(
+        setting, chosen, points, ("wear-sorted", "Erases, sorted", SORTED_CAPTION), titles
+    )
 
 
-def drawn_over_time(setting: Setting) -> Drawn | None:
+def render_wear_over_time(setting: Setting) -> ChartWithTable | None:
     """None where no trial was measured, or nothing was erased."""
-    chosen = _chosen(setting)
-    courses = [wear.over_time(w) for _, _, w in chosen]
+    chosen = _select_middle_trials(setting)
+    courses = [wear.list_evenness_over_time(w) for _, _, w in chosen]
     if not any(e.erases for course in courses for _, e in course):
         return None
     longest = max(course[-1][0] - course[0][0] for course in courses)
-    unit, name = units.unit_for(longest, units.TIME_UNITS)
+    unit, name = units.choose_unit(longest, units.TIME_UNITS)
     points = [
         {"line": str(i), "of": what, "x": (t - course[0][0]) / unit, "y": value, "order": k}
         for i, course in enumerate(courses)
@@ -70,77 +72,83 @@ def drawn_over_time(setting: Setting) -> Drawn | None:
         for what, value in (("most", e.max), ("mean", e.mean))
     ]
     titles = (f"board time since the load's first step, {name}", "erases of a block")
-    return _drawn(setting, chosen, points, ("wear-time", "Wear over time", TIME), titles)
+    return _render_wear_chart(
+        setting, chosen, points, ("wear-time", "Wear over time", TIME_CAPTION), titles
+    )
 
 
-def _chosen(setting: Setting) -> Chosen:
-    found: Chosen = []
-    for row in layout.rows(setting):
-        measured = sorted((t for t in row.ensemble.ok if t.wear), key=_mean)
+def _select_middle_trials(setting: Setting) -> MiddleTrials:
+    found: MiddleTrials = []
+    for row in layout.make_chart_rows(setting):
+        measured = sorted((t for t in row.ensemble.ok if t.wear), key=_compute_mean_erases)
         if measured and (middle := measured[(len(measured) - 1) // 2].wear):
             found.append((row.ensemble.label, row.ensemble.first.filesystem, middle))
     return found
 
 
-def _mean(trial: Trial) -> float:
-    found = wear.of_load(trial)
+def _compute_mean_erases(trial: Trial) -> float:
+    found = wear.compute_load_evenness(trial)
     return found.mean if found else 0.0
 
 
-def _drawn(
+def _render_wear_chart(
     setting: Setting,
-    chosen: Chosen,
+    chosen: MiddleTrials,
     points: list[dict[str, Any]],
     about: tuple[str, str, str],
     axes: tuple[str, str],
-) -> Drawn | None:
+) -> ChartWithTable | None:
     if not chosen:
         return None
-    seen = looks.of([(filesystem, title) for title, filesystem, _ in chosen])
+    seen = looks.choose_looks([(filesystem, title) for title, filesystem, _ in chosen])
     names = [title for title, _, _ in chosen]
     bare = [{k: v for k, v in look.data.items() if k in ("colour", "dash")} for look in seen]
-    data: Data = {
-        "points": [{**p, **_dashed(p, seen[int(p["line"])])} for p in points],
-        "key_wide": _key(names, bare, WIDE),
-        "key_narrow": _key(names, bare, NARROW),
+    data: ChartData = {
+        "points": [{**p, **_make_dashed_point(p, seen[int(p["line"])])} for p in points],
+        "key_wide": _make_key(names, bare, WIDE),
+        "key_narrow": _make_key(names, bare, NARROW),
     }
     name, title, caption = about
-    wide, narrow = (_spec(f"key_{form}", w, data, axes) for form, w in FORMS)
-    chart = Chart(f"{setting.slug}-{name}", title, caption + ONE, data, wide, narrow)
-    return Drawn(chart, table(setting))
+    wide, narrow = (_make_spec(f"key_{form}", w, data, axes) for form, w in CHART_WIDTHS)
+    chart = Chart(f"{setting.slug}-{name}", title, caption + ONE_TRIAL_NOTE, data, wide, narrow)
+    return ChartWithTable(chart, render_evenness_table(setting))
 
 
-FORMS = (("wide", WIDE), ("narrow", NARROW))
+CHART_WIDTHS = (("wide", WIDE), ("narrow", NARROW))
 
 
-def table(setting: Setting) -> tables.Table:
+def render_evenness_table(setting: Setting) -> tables.ReportTable:
     """Evenness since the load's first step, then with the formatting, and UBI's own moves."""
-    figures = [f"wear.{c}" for c in COLUMNS if c != "mean"]
+    figures = [f"wear.{c}" for c in EVENNESS_COLUMNS if c != "mean"]
     figures[1:1] = ["wear.mean"]
-    figures += [f"wear.all.{c}" for c in COLUMNS]
+    figures += [f"wear.all.{c}" for c in EVENNESS_COLUMNS]
     if any("own.moves" in t.measured.get("wear", {}) for e in setting.ensembles for t in e.ok):
-        figures += [f"wear.own.{c}" for c in OWN]
-    return tables.table(setting.ensembles, [tables.figure(setting.figure(f)) for f in figures])
+        figures += [f"wear.own.{c}" for c in UBI_COLUMNS]
+    return tables.make_ensemble_table(
+        setting.ensembles, [tables.make_figure_column(setting.figure(f)) for f in figures]
+    )
 
 
-def _dashed(point: dict[str, Any], look: Look) -> dict[str, Any]:
-    return {"colour": look.colour, "dash": MEAN if point.get("of") == "mean" else look.dash}
+def _make_dashed_point(point: dict[str, Any], look: MarkLook) -> dict[str, Any]:
+    return {"colour": look.colour, "dash": MEAN_DASH if point.get("of") == "mean" else look.dash}
 
 
-def _key(names: Sequence[str], seen: Sequence[dict[str, Any]], width: float) -> list[Any]:
+def _make_key(names: Sequence[str], seen: Sequence[dict[str, Any]], width: float) -> list[Any]:
     pairs = zip(names, seen, strict=True)
-    lines = [line for name, look in pairs for line in _wrapped(name, look, width)]
-    return [keys.entry(i, text, **look) for i, (text, look) in enumerate(lines)]
+    lines = [line for name, look in pairs for line in _wrap_key_name(name, look, width)]
+    return [chartkeys.make_key_entry(i, text, **look) for i, (text, look) in enumerate(lines)]
 
 
-def _wrapped(name: str, look: dict[str, Any], width: float) -> list[tuple[str, dict[str, Any]]]:
+def _wrap_key_name(
+    name: str, look: dict[str, Any], width: float
+) -> list[tuple[str, dict[str, Any]]]:
     """A name's lines in the key, the first with its sample."""
-    texts = textwrap.wrap(name, keys.letters(width))
+    texts = textwrap.wrap(name, chartkeys.compute_key_letters(width))
     return [(text, look if i == 0 else {}) for i, text in enumerate(texts)]
 
 
-def _spec(key: str, width: float, data: Data, axes: tuple[str, str]) -> Spec:
-    inner = width - AXIS_ROOM - layout.EDGE
+def _make_spec(key: str, width: float, data: ChartData, axes: tuple[str, str]) -> VegaSpec:
+    inner = width - AXIS_ROOM - layout.RIGHT_EDGE
     top = max((p["y"] for p in data["points"]), default=0)
     x, y = (
         {"field": f, "type": "quantitative", "axis": {"title": t, "format": ",.3~f", **more}}
@@ -149,7 +157,7 @@ def _spec(key: str, width: float, data: Data, axes: tuple[str, str]) -> Spec:
             ("y", axes[1], {"tickCount": 6}),
         )
     )
-    panel: Spec = {
+    panel: VegaSpec = {
         "data": {"name": "points"},
         "width": inner,
         "height": 300 if width == WIDE else 240,
@@ -159,9 +167,9 @@ def _spec(key: str, width: float, data: Data, axes: tuple[str, str]) -> Spec:
             "y": {**y, "scale": {"domain": [0, max(1, top) * 1.04], "nice": False}},
             "detail": [{"field": "line"}, {"field": "of"}],
             "order": {"field": "order", "type": "quantitative"},
-            "color": layout.COLOUR,
-            "strokeDash": keys.DASH,
+            "color": layout.COLOUR_ENCODING,
+            "strokeDash": chartkeys.DASH_ENCODING,
         },
     }
-    views = [keys.view(key, inner, len(data[key])), panel]
-    return {**layout.concat(views, 1), "bounds": "full", "spacing": 14}
+    views = [chartkeys.make_key_view(key, inner, len(data[key])), panel]
+    return {**layout.concatenate_panels(views, 1), "bounds": "full", "spacing": 14}

@@ -19,16 +19,16 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from nandlab.base.digest import bytes_digest, digest
+from nandlab.base.digest import digest_bytes, digest_value
 from nandlab.base.errors import UsageError
-from nandlab.base.files import PART, write_whole
+from nandlab.base.files import PART, write_whole_file
 from nandlab.base.gate import JSON_BYTES_MAX, open_regular, read_bytes
-from nandlab.catalog.mistakes import mistakes
-from nandlab.results import cuts
+from nandlab.catalog.mistakes import list_mistakes
+from nandlab.results import cutsummaries
 from nandlab.results.naming import Naming, of_folder
 from nandlab.results.record import FORMAT, HASH_LETTERS, Run, Trial
-from nandlab.results.sealed import Damaged, opened, sealed
-from nandlab.results.sources import model_of
+from nandlab.results.seals import DamagedFile, seal_json, unseal_json
+from nandlab.results.sources import find_source_model
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -66,8 +66,8 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._sources: Seen = {}
-        self._cuts = cuts.read(path)
+        self._sources: SourceCache = {}
+        self._cuts = cutsummaries.read_cut_summaries(path)
 
     @classmethod
     def create(cls, path: Path, run: Run) -> RunFolder:
@@ -78,7 +78,7 @@ class RunFolder:
                 raise folder.another()
             return folder
         (path / "trials").mkdir(parents=True, exist_ok=True)
-        write_whole(path / "run.json", sealed(run.model_dump_json(indent=1)))
+        write_whole_file(path / "run.json", seal_json(run.model_dump_json(indent=1)))
         return folder
 
     def another(self) -> UsageError:
@@ -108,9 +108,9 @@ class RunFolder:
         try:
             if not path.exists():
                 raise UsageError(f"{self.path}: not a run of nandlab (no {path.name} in it)")
-            return _as(_read(path), Run)
-        except Damaged as e:
-            raise UsageError(_damage(path, e, cure)) from None
+            return _parse_model(_read_object(path), Run)
+        except DamagedFile as e:
+            raise UsageError(_format_damage(path, e, cure)) from None
 
     def naming(self) -> Naming:
         """See Results."""
@@ -136,19 +136,19 @@ class RunFolder:
         if path.exists():
             raise FileExistsError(f"{path}: a finished trial is never rewritten")
         for artefact in trial.artefacts:
-            if bytes_digest(trial.contents[artefact.sha256]) != artefact.sha256:
+            if digest_bytes(trial.contents[artefact.sha256]) != artefact.sha256:
                 raise UsageError(f"{trial.id}: the content of {artefact.name} has another digest")
         for what, source in trial.sources.items():
             kept = self.source_path(trial.provenance[what])
             if not kept.exists():
                 kept.parent.mkdir(exist_ok=True)
-                write_whole(kept, json.dumps(source, indent=1).encode())
+                write_whole_file(kept, json.dumps(source, indent=1).encode())
         for artefact in trial.artefacts:
             there = self.artefact_path(artefact.sha256)
             if not there.exists():
                 there.parent.mkdir(exist_ok=True)
-                write_whole(there, trial.contents[artefact.sha256])
-        write_whole(path, sealed(trial.model_dump_json()))
+                write_whole_file(there, trial.contents[artefact.sha256])
+        write_whole_file(path, seal_json(trial.model_dump_json()))
 
     def load(self, trial_id: str) -> Trial | None:
         """A finished trial, or None when it has not been run."""
@@ -157,7 +157,7 @@ class RunFolder:
             return None
         found = read_trial(path, self.path / "provenance", self._sources)
         if found.id != trial_id:
-            raise UsageError(_damage(path, f"it is of another trial, {found.id}"))
+            raise UsageError(_format_damage(path, f"it is of another trial, {found.id}"))
         return found.beside(self._cuts) if self._cuts else found
 
     def trials(self) -> Iterator[Trial]:
@@ -171,73 +171,75 @@ class RunFolder:
         return [t for t in self.head().trials if not self.trial_path(t).exists()]
 
 
-Seen = dict[tuple[str, str], dict[str, Any]]
+SourceCache = dict[tuple[str, str], dict[str, Any]]
 """Contents that trials ran with, by what they are called and their hash."""
-AGAIN = "remove it and run again"
+RERUN_CURE = "remove it and run again"
 """What to do about a damaged trial."""
 
 
-def read_trial(path: Path, provenance: Path, seen: Seen) -> Trial:
+def read_trial(path: Path, provenance: Path, seen: SourceCache) -> Trial:
     """Reads a trial's file and, from the provenance folder, what it ran with.
 
     seen: contents that many trials share. UsageError if it is no trial or a part lacks.
     """
     try:
-        trial = _as(_read(path), Trial)
-    except Damaged as e:
-        raise UsageError(_damage(path, e)) from None
+        trial = _parse_model(_read_object(path), Trial)
+    except DamagedFile as e:
+        raise UsageError(_format_damage(path, e)) from None
     for kept in trial.provenance.items():
         if kept not in seen:
-            seen[kept] = _source(provenance, *kept, path)
+            seen[kept] = _read_source(provenance, *kept, path)
     sources = {kept[0]: seen[kept] for kept in trial.provenance.items()}
     return trial.knowing(sources, trial.provenance)
 
 
-def source_name(source: dict[str, Any]) -> str:
+def hash_source(source: dict[str, Any]) -> str:
     """The name that something which trials ran with is kept under."""
-    return digest(source)[:HASH_LETTERS]
+    return digest_value(source)[:HASH_LETTERS]
 
 
-def _source(provenance: Path, what: str, sha256: str, trial: Path) -> dict[str, Any]:
+def _read_source(provenance: Path, what: str, sha256: str, trial: Path) -> dict[str, Any]:
     """What a trial ran with; UsageError if it is lost, of no such shape, or not what its name is
     the hash of.
     """
     path = provenance / f"{sha256}.json"
     try:
-        told = opened(read_bytes(path, JSON_BYTES_MAX))
-        if source_name(told) == sha256:
-            _as(told, model_of(what))
+        told = unseal_json(read_bytes(path, JSON_BYTES_MAX))
+        if hash_source(told) == sha256:
+            _parse_model(told, find_source_model(what))
             return told
         why = "it is not as it was written"
-    except (Damaged, UsageError) as e:
+    except (DamagedFile, UsageError) as e:
         why = str(e).removeprefix(f"{path}: ")
     raise UsageError(
         f"{path}: damaged: {why}: take it from a copy, or remove {trial} and it, and run again"
     )
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_object(path: Path) -> dict[str, Any]:
     """A result's object; Damaged tells what is wrong with its file."""
     try:
-        told = opened(read_bytes(path, JSON_BYTES_MAX))
+        told = unseal_json(read_bytes(path, JSON_BYTES_MAX))
     except UsageError as e:
-        raise Damaged(str(e).removeprefix(f"{path}: ")) from None
+        raise DamagedFile(str(e).removeprefix(f"{path}: ")) from None
     if told.get("format") != FORMAT:
         shown = str(told.get("format"))[:20]
-        raise Damaged(f"its format is {shown}, and this nandlab reads {FORMAT}")
+        raise DamagedFile(f"its format is {shown}, and this nandlab reads {FORMAT}")
     return told
 
 
-def _damage(path: Path, why: object, cure: str = AGAIN) -> str:
+def _format_damage(path: Path, why: object, cure: str = RERUN_CURE) -> str:
     """The refusal of a file, in a line."""
     text = " ".join(str(why).split())
     return f"{path}: damaged: {text}: {cure}"
 
 
-def _as(told: dict[str, Any], model: type[T]) -> T:
+def _parse_model(told: dict[str, Any], model: type[T]) -> T:
     """An object as a model; Damaged tells the first mistake, and how many there are."""
     try:
         return model.model_validate(told)
     except ValidationError as e:
-        first, *others = mistakes(e, model, told)
-        raise Damaged(first + (f", and {len(others)} more mistakes" if others else "")) from None
+        first, *others = list_mistakes(e, model, told)
+        raise DamagedFile(
+            first + (f", and {len(others)} more mistakes" if others else "")
+        ) from None

@@ -10,27 +10,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from nandlab.catalog.files import Kept, is_shipped
+from nandlab.catalog.files import KeptNouns, is_shipped_noun
 from nandlab.results.record import Run, Trial
 
-OWN: Final = {"chips": ("chips", "part", "chip"), "workloads": ("workloads", "name", "workload")}
+NOUN_PLACES: Final = {
+    "chips": ("chips", "part", "chip"),
+    "workloads": ("workloads", "name", "workload"),
+}
 """By kind: the list in a study's matrix, its key for a name, and what a trial calls the content."""
 
 
-def named(head: Run) -> set[tuple[str, str]]:
+def list_own_nouns(head: Run) -> set[tuple[str, str]]:
     """The chips and workloads of the run's study that nandlab does not bring: kind and name."""
     beside = head.spec.get("beside")
     places = [head.spec.get("matrix"), *(beside if isinstance(beside, list) else [])]
     return {
         (kind, name)
         for place in places
-        for kind, (key, called, _) in OWN.items()
-        for name in _names(place, key, called)
-        if not is_shipped(kind, name)
+        for kind, (key, called, _) in NOUN_PLACES.items()
+        for name in _list_names(place, key, called)
+        if not is_shipped_noun(kind, name)
     }
 
 
-def _names(place: Any, key: str, called: str) -> Iterator[str]:
+def _list_names(place: Any, key: str, called: str) -> Iterator[str]:
     """The names in one list of a matrix, as far as it is one."""
     told = place.get(key) if isinstance(place, dict) else None
     for each in told if isinstance(told, list) else []:
@@ -39,7 +42,9 @@ def _names(place: Any, key: str, called: str) -> Iterator[str]:
             yield name
 
 
-def kept(wanted: set[tuple[str, str]], contents: Iterator[Mapping[str, dict[str, Any]]]) -> Kept:
+def collect_nouns(
+    wanted: set[tuple[str, str]], contents: Iterator[Mapping[str, dict[str, Any]]]
+) -> KeptNouns:
     """The wanted nouns among what trials ran with.
 
     One that trials had in several forms (a workload of steps, by its parameters) is left out: only
@@ -48,7 +53,7 @@ def kept(wanted: set[tuple[str, str]], contents: Iterator[Mapping[str, dict[str,
     found: dict[tuple[str, str], dict[str, Any]] = {}
     several: set[tuple[str, str]] = set()
     for told in contents if wanted else ():
-        for kind, (_, _, what) in OWN.items():
+        for kind, (_, _, what) in NOUN_PLACES.items():
             content = told.get(what, {})
             key = kind, str(content.get("name"))
             if key in wanted and found.setdefault(key, content) != content:
@@ -56,6 +61,6 @@ def kept(wanted: set[tuple[str, str]], contents: Iterator[Mapping[str, dict[str,
     return {key: content for key, content in found.items() if key not in several}
 
 
-def of_trials(head: Run, trials: Iterator[Trial]) -> Kept:
+def collect_trial_nouns(head: Run, trials: Iterator[Trial]) -> KeptNouns:
     """Of a run by its trials, which are read only if its study names nouns of its own."""
-    return kept(named(head), (trial.sources for trial in trials))
+    return collect_nouns(list_own_nouns(head), (trial.sources for trial in trials))

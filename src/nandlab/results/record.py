@@ -17,7 +17,7 @@ from pydantic import (
     PrivateAttr,
 )
 
-from nandlab.base.digest import digest
+from nandlab.base.digest import digest_value
 from nandlab.base.strings import (
     Digest,
     Empty,
@@ -30,21 +30,21 @@ from nandlab.base.strings import (
     StudyName,
     Word,
 )
-from nandlab.results.cuts import Cuts
-from nandlab.results.measures import (
+from nandlab.results.cutsummaries import CutSummary
+from nandlab.results.recordparts import (
     Artefact,
-    Chip,
     Count,
     Doubt,
     EraseSpread,
-    Image,
+    FlashState,
     Latency,
-    Part,
     PerBlock,
     Phase,
+    RecordPart,
     Series,
-    State,
-    StepTaken,
+    StartImage,
+    StepResult,
+    TrialChip,
     Wear,
 )
 
@@ -84,7 +84,7 @@ WARNINGS: dict[str, str] = {
 """The closed list of doubts a trial can carry, each with what to do about it."""
 
 
-class Host(Part):
+class Host(RecordPart):
     """What depends on the host and is never compared."""
 
     seconds: float = Field(ge=0, description="host time of the trial, restore included")
@@ -96,14 +96,14 @@ class Host(Part):
     )
 
 
-class Origin(Part):
+class Origin(RecordPart):
     """The run that a trial was run in, if it is another than the one that holds it."""
 
     study: StudyName
     run: Word
 
 
-class Trial(Part):
+class Trial(RecordPart):
     """One workload on one configuration with one seed."""
 
     format: Literal[2] = FORMAT
@@ -124,9 +124,9 @@ class Trial(Part):
 
     filesystem: Word
     options: dict[Word, Line]
-    chip: Chip
-    state: State
-    image: Image | None = Field(
+    chip: TrialChip
+    state: FlashState
+    image: StartImage | None = Field(
         default=None, description="what the chip held before the first mount; null: nothing"
     )
     workload: Word
@@ -144,7 +144,7 @@ class Trial(Part):
         description="bytes of RAM that were available (MemAvailable) as the job began; null: not "
         "known",
     )
-    steps: list[StepTaken] = Field(default=[], description="those of the job that ran, in order")
+    steps: list[StepResult] = Field(default=[], description="those of the job that ran, in order")
     files: dict[Line, FreeText] = Field(default={}, description="that the job was given, by name")
     phases: list[Phase] = Field(default=[], description="of the workload, in order")
     operations: dict[Line, Count] = Field(default={}, description="in all, by kind")
@@ -188,7 +188,7 @@ class Trial(Part):
 
     _sources: dict[str, dict[str, Any]] = PrivateAttr(default_factory=dict)
     _contents: dict[str, Content] = PrivateAttr(default_factory=dict)
-    _cuts: tuple[Cuts, ...] = PrivateAttr(default=())
+    _cuts: tuple[CutSummary, ...] = PrivateAttr(default=())
 
     @property
     def ok(self) -> bool:
@@ -217,12 +217,12 @@ class Trial(Part):
         hashes: of the contents, by name, where they have been checked; None: they are worked out.
         """
         if hashes is None:
-            hashes = {what: digest(source)[:HASH_LETTERS] for what, source in sources.items()}
+            hashes = {what: digest_value(source)[:HASH_LETTERS] for what, source in sources.items()}
         copy = self.model_copy(update={"provenance": hashes})
         copy._sources = sources
         return copy
 
-    def beside(self, cuts: Iterable[Cuts]) -> Trial:
+    def beside(self, cuts: Iterable[CutSummary]) -> Trial:
         """The trial with the campaigns of power cuts beside its run that are of its medium."""
         copy = self.model_copy()
         medium = (self.filesystem, self.options, self.chip.part)
@@ -230,7 +230,7 @@ class Trial(Part):
         return copy
 
     @property
-    def cuts(self) -> tuple[Cuts, ...]:
+    def cuts(self) -> tuple[CutSummary, ...]:
         """Campaigns of power cuts on its file system, options and chip, beside its run."""
         return self._cuts
 
@@ -253,7 +253,7 @@ class Trial(Part):
     def phase(self, name: str) -> Phase | None:
         return next((p for p in self.phases if p.name == name), None)
 
-    def step(self, name: str) -> StepTaken | None:
+    def step(self, name: str) -> StepResult | None:
         return next((s for s in self.steps if s.name == name), None)
 
     def line(self, name: str) -> Series | None:
@@ -277,7 +277,7 @@ class Trial(Part):
         )
 
 
-class Run(Part):
+class Run(RecordPart):
     """The head of a run: enough to resume it, and to report it without its study file."""
 
     format: Literal[2] = FORMAT
@@ -313,4 +313,4 @@ class Run(Part):
     @property
     def board_id(self) -> str:
         """A name for the very board that the run had, down to each package, program and module."""
-        return digest(self.provenance)[:12]
+        return digest_value(self.provenance)[:12]

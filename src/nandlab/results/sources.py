@@ -12,36 +12,36 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from nandlab.base.strings import FreeText, FreeValue, Line, Word
-from nandlab.results.measures import Count
+from nandlab.results.recordparts import Count
 
-Width = Annotated[int, Field(ge=1, lt=1 << 32)]
+Divisor = Annotated[int, Field(ge=1, lt=1 << 32)]
 """What something is divided by."""
 
 
-class Kept(BaseModel):
+class KeptContent(BaseModel):
     """Part of such a content."""
 
     __pydantic_extra__: dict[Line, FreeValue] = Field(init=False)
     model_config = ConfigDict(extra="allow", frozen=True, strict=True, allow_inf_nan=False)
 
 
-class KeptBoard(Kept):
+class KeptBoard(KeptContent):
     """The identity of a board; the user's own has a name in place of a virtual board's model."""
 
     kind: Word | None = None
     board: dict[Word, FreeValue] | Line | None = None
 
 
-class KeptGeometry(Kept):
+class KeptGeometry(KeptContent):
     """Of a chip: bytes of a page and of its spare area, width of the bus, blocks."""
 
     writesize: Count | None = None
     oobsize: Count | None = None
-    bus_bits: Width | None = None
+    bus_bits: Divisor | None = None
     blocks: Count | None = None
 
 
-class KeptTiming(Kept):
+class KeptTiming(KeptContent):
     """Of a chip, ns; null: not known."""
 
     t_r_ns: Count
@@ -54,20 +54,20 @@ class KeptTiming(Kept):
     t_wc_ns: Count
 
 
-class KeptEndurance(Kept):
+class KeptEndurance(KeptContent):
     """What a data sheet promises of a block."""
 
     pe_cycles: Count | None = None
 
 
-class KeptEcc(Kept):
+class KeptEcc(KeptContent):
     """Bits that are corrected in so many bytes."""
 
     strength: Count = 1
-    step: Width = 512
+    step: Divisor = 512
 
 
-class KeptChip(Kept):
+class KeptChip(KeptContent):
     """A chip's entry."""
 
     geometry: KeptGeometry | None = None
@@ -85,33 +85,33 @@ class KeptChip(Kept):
         return self
 
 
-class KeptOption(Kept):
+class KeptOption(KeptContent):
     """An option of a file system."""
 
     default: Line | None = None
     values: dict[Line, dict[Word, FreeValue]] = {}
 
 
-class KeptFilesystem(Kept):
+class KeptFilesystem(KeptContent):
     """A file system's entry."""
 
     title: Line = ""
     options: dict[Word, KeptOption] = {}
 
 
-class KeptParameter(Kept):
+class KeptParameter(KeptContent):
     """A parameter of a workload."""
 
     default: FreeValue = None
 
 
-class KeptWorkload(Kept):
-    """A workload's entry; analysis/words.py reads its words."""
+class KeptWorkload(KeptContent):
+    """A workload's entry; analysis/workloadwords.py reads its words."""
 
     parameters: dict[Word, KeptParameter] = {}
 
 
-MODELS: dict[str, type[Kept]] = {
+MODELS: dict[str, type[KeptContent]] = {
     "board": KeptBoard,
     "chip": KeptChip,
     "filesystem": KeptFilesystem,
@@ -120,6 +120,6 @@ MODELS: dict[str, type[Kept]] = {
 """By name in a trial's provenance; whatever else is there is an object of any keys."""
 
 
-def model_of(what: str) -> type[Kept]:
+def find_source_model(what: str) -> type[KeptContent]:
     """The model of what a trial's provenance calls so."""
-    return MODELS.get(what, Kept)
+    return MODELS.get(what, KeptContent)

@@ -19,14 +19,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
-from nandlab.base.digest import bytes_digest
+from nandlab.base.digest import digest_bytes
 from nandlab.base.errors import UsageError
-from nandlab.base.files import PART, writing_whole
-from nandlab.results.folder import RunFolder, read_trial, source_name
+from nandlab.base.files import PART, open_whole_file
+from nandlab.results.folder import RunFolder, hash_source, read_trial
 from nandlab.results.record import Trial
-from nandlab.results.sealed import Damaged, opened
+from nandlab.results.seals import DamagedFile, unseal_json
 
-LEFT_S = 86400
+LEFTOVER_AGE_S = 86400
 """How old a part of a file is that nobody writes any more: no clock of a machine is so far off."""
 
 
@@ -39,7 +39,7 @@ class Store:
     def tidy(self) -> None:
         """Makes the folder, and removes what killed processes have left there half written."""
         (self.path / "trials").mkdir(parents=True, exist_ok=True)
-        oldest = time.time() - LEFT_S
+        oldest = time.time() - LEFTOVER_AGE_S
         for part in self.path.glob(f"*/{PART}*"):
             with contextlib.suppress(FileNotFoundError):
                 if part.stat().st_mtime < oldest:
@@ -53,10 +53,12 @@ class Store:
         if not trial.ok or not trial.key:
             return
         for sha256 in trial.provenance.values():
-            _link(folder.source_path(sha256), self.path / "provenance" / f"{sha256}.json")
+            _link_file(folder.source_path(sha256), self.path / "provenance" / f"{sha256}.json")
         for artefact in trial.artefacts:
-            _link(folder.artefact_path(artefact.sha256), self.path / "artefacts" / artefact.sha256)
-        _link(folder.trial_path(trial.id), self._place(trial.key))
+            _link_file(
+                folder.artefact_path(artefact.sha256), self.path / "artefacts" / artefact.sha256
+            )
+        _link_file(folder.trial_path(trial.id), self._place(trial.key))
 
     def get(self, key: str) -> Trial | None:
         """The trial of this key; None if there is none, or if it can no longer be read."""
@@ -69,15 +71,15 @@ class Store:
             kept = {n: (self.path / "artefacts" / n).read_bytes() for n in names}
         except (UsageError, OSError):
             return None
-        whole = all(bytes_digest(content) == name for name, content in kept.items())
+        whole = all(digest_bytes(content) == name for name, content in kept.items())
         return found.holding(kept) if whole and found.key == key and found.ok else None
 
     def drop_damaged(self) -> Iterator[tuple[Path, str]]:
         """Removes each file that is not as it was written; a run then makes its trial again."""
         kinds: dict[str, Callable[[bytes, str], bool]] = {
-            "trials/*.json": lambda content, name: bool(opened(content)),
-            "provenance/*.json": lambda content, name: source_name(opened(content)) == name,
-            "artefacts/*": lambda content, name: bytes_digest(content) == name,
+            "trials/*.json": lambda content, name: bool(unseal_json(content)),
+            "provenance/*.json": lambda content, name: hash_source(unseal_json(content)) == name,
+            "artefacts/*": lambda content, name: digest_bytes(content) == name,
         }
         for pattern, is_whole in kinds.items():
             for path in sorted(self.path.glob(pattern)):
@@ -85,14 +87,14 @@ class Store:
                     continue
                 try:
                     why = "" if is_whole(path.read_bytes(), path.stem) else "its name is of another"
-                except Damaged as e:
+                except DamagedFile as e:
                     why = str(e)
                 if why:
                     path.unlink()
                     yield path, why
 
 
-def _link(source: Path, target: Path) -> None:
+def _link_file(source: Path, target: Path) -> None:
     """Links the file under another name; copies it where the two are on different disks.
 
     What has the name already stays if it is the same, and is replaced if it was damaged.
@@ -106,5 +108,5 @@ def _link(source: Path, target: Path) -> None:
         part.replace(target)
     except OSError:
         part.unlink(missing_ok=True)
-        with writing_whole(target) as out:
+        with open_whole_file(target) as out:
             out.write(source.read_bytes())

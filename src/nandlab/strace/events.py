@@ -19,7 +19,7 @@ from typing import Any
 
 HEAD = struct.Struct("<cI")
 """Of a record: its kind and the bytes of its content."""
-WHOLE, BEGUN, ENDED, GONE, REPLACED = b"C", b"B", b"E", b"X", b"S"
+CALL_RECORD, BEGIN_RECORD, END_RECORD, EXIT_RECORD, SUPERSEDE_RECORD = b"C", b"B", b"E", b"X", b"S"
 """A call of one line; the first and the second line of one; an exit; a superseded thread."""
 
 
@@ -51,21 +51,21 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Enter:
+class EnterEvent:
     """A call begins; it has what it will return."""
 
     call: Call
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class LeaveEvent:
     """A call returns."""
 
     call: Call
 
 
 @dataclass(frozen=True, slots=True)
-class Exit:
+class ExitEvent:
     """A process or thread is gone."""
 
     pid: int
@@ -73,24 +73,24 @@ class Exit:
 
 
 @dataclass(frozen=True, slots=True)
-class Superseded:
+class SupersedeEvent:
     """A thread became a program, and took the number of its process."""
 
     pid: int
     by: int
 
 
-Event = Enter | Leave | Exit | Superseded
+TraceEvent = EnterEvent | LeaveEvent | ExitEvent | SupersedeEvent
 
 
 FIELDS = tuple(each.name for each in fields(Call))
 
 
-def _values(call: Call) -> tuple[Any, ...]:
+def _list_values(call: Call) -> tuple[Any, ...]:
     return tuple(getattr(call, name) for name in FIELDS)
 
 
-class Events:
+class EventFile:
     """The events of one trace: written once, and read as often as they are asked for."""
 
     def __init__(self) -> None:
@@ -104,26 +104,26 @@ class Events:
 
     def call(self, call: Call) -> None:
         """A call of one line."""
-        self._add(WHOLE, _values(call))
+        self._add(CALL_RECORD, _list_values(call))
 
     def begin(self, call: Call) -> None:
         """The first line of a call that has two."""
         self._open[call.line] = len(self._ends)
         self._ends.append(0)
-        self._add(BEGUN, _values(call))
+        self._add(BEGIN_RECORD, _list_values(call))
 
     def end(self, call: Call) -> None:
         """The second line, with all that the call has."""
         self._ends[self._open.pop(call.line)] = self._size
-        self._add(ENDED, _values(call))
+        self._add(END_RECORD, _list_values(call))
 
     def exit(self, pid: int, start: int) -> None:
         """The end of a process or thread."""
-        self._add(GONE, (pid, start))
+        self._add(EXIT_RECORD, (pid, start))
 
     def supersede(self, pid: int, by: int) -> None:
         """A thread's call of execve."""
-        self._add(REPLACED, (pid, by))
+        self._add(SUPERSEDE_RECORD, (pid, by))
 
     def _add(self, kind: bytes, values: tuple[Any, ...]) -> None:
         content = marshal.dumps(values)
@@ -131,26 +131,26 @@ class Events:
         self._file.write(content)
         self._size += HEAD.size + len(content)
 
-    def __iter__(self) -> Iterator[Event]:
+    def __iter__(self) -> Iterator[TraceEvent]:
         self._file.flush()
         with Path(f"/proc/self/fd/{self._file.fileno()}").open("rb") as file:
             ends = iter(self._ends)
             while head := file.read(HEAD.size):
                 kind, size = HEAD.unpack(head)
                 values = marshal.loads(file.read(size))
-                if kind == WHOLE:
+                if kind == CALL_RECORD:
                     call = Call(*values)
-                    yield Enter(call)
-                    yield Leave(call)
-                elif kind == BEGUN:
+                    yield EnterEvent(call)
+                    yield LeaveEvent(call)
+                elif kind == BEGIN_RECORD:
                     place = next(ends)
-                    yield Enter(self._call_at(place) if place else Call(*values))
-                elif kind == ENDED:
-                    yield Leave(Call(*values))
-                elif kind == GONE:
-                    yield Exit(*values)
+                    yield EnterEvent(self._call_at(place) if place else Call(*values))
+                elif kind == END_RECORD:
+                    yield LeaveEvent(Call(*values))
+                elif kind == EXIT_RECORD:
+                    yield ExitEvent(*values)
                 else:
-                    yield Superseded(*values)
+                    yield SupersedeEvent(*values)
 
     def _call_at(self, place: int) -> Call:
         """The call whose end lies there."""

@@ -16,17 +16,17 @@ from typing import NoReturn
 
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import TEXT_BYTES_MAX, read_lines
-from nandlab.strace.events import Call, Events
-from nandlab.strace.words import arguments
+from nandlab.strace.events import Call, EventFile
+from nandlab.strace.words import parse_arguments
 
 LINE = re.compile(
     r"(?:(\d{1,10})(?:<[^>]*>)?|\[pid +(\d{1,10})(?:<[^>]*>)?\]) +"
     r"(\d{9,12}\.\d{3,9}) (?:\[[^\]]*\] )*(.*)"
 )
 """A process, a time since 1970, and what it did."""
-ALONE = re.compile(r"\d{9,12}\.\d{3,9} (.*)")
+UNNUMBERED_LINE = re.compile(r"\d{9,12}\.\d{3,9} (.*)")
 """The same without a process."""
-DOING = re.compile(
+EVENT_PATTERN = re.compile(
     r"(?:(?:\d+|\[pid +\d+\]) +)?(?:[\d:.]+ +)?"
     r"(?:[a-z_]\w*\(.*|\+\+\+ .* \+\+\+|--- .* ---|<\.\.\. .*)"
 )
@@ -45,8 +45,8 @@ RESULT = re.compile(
 )
 ATTACHED = re.compile(r"strace: Process \d+ (attached|detached).*")
 NS_PER_S = 1_000_000_000
-SHOWN = 60
-HOW = "take it with: strace -f -ttt -T -y -o FILE COMMAND"
+LETTERS_SHOWN = 60
+STRACE_HINT = "take it with: strace -f -ttt -T -y -o FILE COMMAND"
 
 
 @dataclass
@@ -54,7 +54,7 @@ class Trace:
     """What a trace's lines say, in their order."""
 
     path: Path
-    events: Events = field(default_factory=Events)
+    events: EventFile = field(default_factory=EventFile)
     lines: int = 0
     calls: int = 0
     signals: int = 0
@@ -68,16 +68,16 @@ class Trace:
     """ns since 1970: of the first and the last line."""
 
 
-def read(path: Path, skipped: frozenset[str]) -> Trace:
+def read_trace(path: Path, skipped: frozenset[str]) -> Trace:
     """A file as a trace; calls that are named in ``skipped`` are only counted."""
-    reader = _Reader(Trace(path), skipped)
-    for text in _texts(path):
+    reader = _TraceReader(Trace(path), skipped)
+    for text in _read_texts(path):
         reader.take(text)
     reader.finish()
     return reader.trace
 
 
-def _texts(path: Path) -> Iterator[str]:
+def _read_texts(path: Path) -> Iterator[str]:
     """The lines; each character is a byte. UsageError if the file is no text, or was cut."""
     number, line = 0, b"\n"
     for number, line in enumerate(read_lines(path, TEXT_BYTES_MAX), 1):
@@ -88,7 +88,7 @@ def _texts(path: Path) -> Iterator[str]:
         if line.endswith(b"\n"):
             yield line[:-1].decode("latin-1")
     if not number:
-        raise UsageError(f"{path}: it is empty; {HOW}")
+        raise UsageError(f"{path}: it is empty; {STRACE_HINT}")
     if not line.endswith(b"\n"):
         raise UsageError(
             f"{path}:{number}: the trace is cut short: its last line has no end; "
@@ -96,18 +96,18 @@ def _texts(path: Path) -> Iterator[str]:
         )
 
 
-def _number(told: str) -> int:
+def _parse_result(told: str) -> int:
     """What a call returned, as strace writes it: a mask, as umask's, is octal."""
     octal = told.startswith("0") and told.isdigit()
     return int(told, 8) if octal else int(told, 0)
 
 
-def _ns(time: str) -> int:
+def _parse_ns(time: str) -> int:
     seconds, _, part = time.partition(".")
     return int(seconds) * NS_PER_S + int(part.ljust(9, "0")[:9])
 
 
-class _Reader:
+class _TraceReader:
     """Takes a trace's lines one by one."""
 
     def __init__(self, trace: Trace, skipped: frozenset[str]) -> None:
@@ -126,7 +126,7 @@ class _Reader:
         if found is None:
             self._other(text)
             return
-        pid, now, rest = int(found[1] or found[2]), _ns(found[3]), found[4]
+        pid, now, rest = int(found[1] or found[2]), _parse_ns(found[3]), found[4]
         self.trace.processes.add(pid)
         self.trace.begin = self.trace.begin or now
         self.trace.end = max(now, self.trace.end)
@@ -144,14 +144,14 @@ class _Reader:
             return
         if not text.strip():
             return
-        if (alone := ALONE.fullmatch(text)) and DOING.fullmatch(alone[1]):
+        if (alone := UNNUMBERED_LINE.fullmatch(text)) and EVENT_PATTERN.fullmatch(alone[1]):
             self._refuse(
-                f"it names no process: the trace was taken without -f, or without -o; {HOW}"
+                f"it names no process: the trace was taken without -f, or without -o; {STRACE_HINT}"
             )
-        if DOING.fullmatch(text):
-            self._refuse(f"it has no time in seconds since 1970, as -ttt gives it; {HOW}")
-        shown = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
-        self._refuse(f"no line of strace: {shown!a}; {HOW}")
+        if EVENT_PATTERN.fullmatch(text):
+            self._refuse(f"it has no time in seconds since 1970, as -ttt gives it; {STRACE_HINT}")
+        shown = text if len(text) <= LETTERS_SHOWN else f"{text[:LETTERS_SHOWN]}..."
+        self._refuse(f"no line of strace: {shown!a}; {STRACE_HINT}")
 
     def _event(self, pid: int, now: int, rest: str) -> None:
         if rest.startswith("--- ") and rest.endswith(" ---"):
@@ -167,7 +167,7 @@ class _Reader:
             self._pending.pop(pid, None)
             self.trace.events.exit(pid, now)
         else:
-            self._refuse(f"no call, signal or exit: {rest[:SHOWN]!a}")
+            self._refuse(f"no call, signal or exit: {rest[:LETTERS_SHOWN]!a}")
 
     def _call(self, call: Call, rest: str) -> None:
         if call.pid in self._pending:
@@ -213,7 +213,7 @@ class _Reader:
 
     def _end(self, call: Call, text: str) -> None:
         """Takes a call's arguments and what it returned."""
-        split = arguments(text)
+        split = parse_arguments(text)
         told = RESULT.fullmatch(text, split[1]) if split else None
         if split is None or told is None:
             self._refuse(
@@ -225,10 +225,10 @@ class _Reader:
                 f"{call.name} has the number {wrong}, which no system call takes: not of strace",
                 call.line,
             )
-        call.result = None if told[1] == "?" else _number(told[1])
+        call.result = None if told[1] == "?" else _parse_result(told[1])
         call.error, call.path = told[3] or "", told[2] or ""
         if told[4] and told[4] != "unavailable":
-            call.end = call.start + _ns(told[4])
+            call.end = call.start + _parse_ns(told[4])
             self.trace.timed = True
 
     def finish(self) -> None:
@@ -241,4 +241,4 @@ class _Reader:
                 call.line,
             )
         if not self.trace.calls:
-            raise UsageError(f"{self.trace.path}: it has no call; {HOW}")
+            raise UsageError(f"{self.trace.path}: it has no call; {STRACE_HINT}")

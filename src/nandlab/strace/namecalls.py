@@ -7,11 +7,11 @@ import re
 from functools import partial
 
 from nandlab.strace.events import Call
-from nandlab.strace.filecalls import SIZE, fstat, mode, of_kind
-from nandlab.strace.follow import Follower, Handlers, number
-from nandlab.strace.names import Node, Parts
-from nandlab.strace.processes import Opened
-from nandlab.strace.words import quoted, string
+from nandlab.strace.filecalls import SIZE_PATTERN, format_mode, parse_kind, replay_fstat
+from nandlab.strace.follower import CallHandlers, TraceFollower, parse_number
+from nandlab.strace.names import NameNode, PathParts
+from nandlab.strace.processes import OpenFile
+from nandlab.strace.words import parse_string, quote_word
 
 FLAGS = (
     *("O_RDONLY", "O_WRONLY", "O_RDWR", "O_CREAT", "O_EXCL", "O_TRUNC", "O_APPEND", "O_SYNC"),
@@ -25,7 +25,7 @@ OPENAT2 = {
 }
 
 
-def _flags(f: Follower, call: Call, text: str) -> list[str]:
+def _parse_flags(f: TraceFollower, call: Call, text: str) -> list[str]:
     given = text.split("|")
     found = [flag for flag in given if flag in FLAGS]
     for flag in sorted({*given} - {*found}):
@@ -33,7 +33,7 @@ def _flags(f: Follower, call: Call, text: str) -> list[str]:
     return found
 
 
-def open_(f: Follower, call: Call) -> tuple[Opened, bool] | None:
+def replay_open(f: TraceFollower, call: Call) -> tuple[OpenFile, bool] | None:
     """open, openat, openat2 and creat: the open file that its descriptor will stand for."""
     folder, index = (None, 0) if call.name in ("open", "creat") else (0, 1)
     text, bits = call.arg(index + 1), call.arg(index + 2)
@@ -45,35 +45,35 @@ def open_(f: Follower, call: Call) -> tuple[Opened, bool] | None:
     where = f.where(call, folder, index)
     path = f.path(call, folder, index)
     if path is None:
-        return None if call.error else (Opened(where), "O_CLOEXEC" in text)
+        return None if call.error else (OpenFile(where), "O_CLOEXEC" in text)
     if "O_TMPFILE" in text:
         f.leave_out(call, "opens with O_TMPFILE, and what is done with their files")
-        return None if call.error else (Opened(where), "O_CLOEXEC" in text)
+        return None if call.error else (OpenFile(where), "O_CLOEXEC" in text)
     if call.error:
-        _failed_open(f, call, path, text, bits)
+        _replay_failed_open(f, call, path, text, bits)
         return None
-    opened = Opened(where, node=_found(f, path, text))
+    opened = OpenFile(where, node=_find_opened_node(f, path, text))
     if opened.node is None:
         f.leave_out(call, "opens of files that another program made")
         return opened, "O_CLOEXEC" in text
     opened.number = f.take_number()
     opened.appends = "O_APPEND" in text
-    f.emit(call, "open", opened.number, *_how(f, call, path, text, bits))
+    f.emit(call, "open", opened.number, *_format_open(f, call, path, text, bits))
     return opened, "O_CLOEXEC" in text
 
 
-def _how(f: Follower, call: Call, path: Parts, text: str, bits: str) -> list[str]:
-    flags = _flags(f, call, text)
+def _format_open(f: TraceFollower, call: Call, path: PathParts, text: str, bits: str) -> list[str]:
+    flags = _parse_flags(f, call, text)
     if {"O_WRONLY", "O_RDWR", "O_CREAT"} & set(flags):
         f.wrote_at(path)
     return [
         f.word(path),
         "|".join(flags) or "O_RDONLY",
-        *([mode(bits)] if "O_CREAT" in text else []),
+        *([format_mode(bits)] if "O_CREAT" in text else []),
     ]
 
 
-def _found(f: Follower, path: Parts, text: str) -> Node | None:
+def _find_opened_node(f: TraceFollower, path: PathParts, text: str) -> NameNode | None:
     """What an open that succeeded has found or made."""
     kind = "dir" if "O_DIRECTORY" in text else ""
     if "O_CREAT" in text and path:
@@ -85,7 +85,9 @@ def _found(f: Follower, path: Parts, text: str) -> Node | None:
     return node
 
 
-def _failed_open(f: Follower, call: Call, path: Parts, text: str, bits: str) -> None:
+def _replay_failed_open(
+    f: TraceFollower, call: Call, path: PathParts, text: str, bits: str
+) -> None:
     if f.failed(call):
         return
     if call.error == "ENOENT" and "O_CREAT" not in text:
@@ -97,12 +99,14 @@ def _failed_open(f: Follower, call: Call, path: Parts, text: str, bits: str) -> 
     elif call.error == "ENOTDIR":
         f.names.existing(path if "O_DIRECTORY" in text else path[:-1], "file")
     number = f.take_number()
-    f.emit(call, "open", number, *_how(f, call, path, text, bits), returned=f"-{call.error}")
+    f.emit(
+        call, "open", number, *_format_open(f, call, path, text, bits), returned=f"-{call.error}"
+    )
     f.give_number(number)
 
 
-def _look(
-    f: Follower, call: Call, verb: str, folder: int | None, index: int, told: int | None = None
+def _replay_lookup(
+    f: TraceFollower, call: Call, verb: str, folder: int | None, index: int, told: int | None = None
 ) -> None:
     """A call that looks a name up: stat, access, readlink. ``told``: where it tells of it."""
     path = f.path(call, folder, index)
@@ -113,25 +117,27 @@ def _look(
     elif call.error == "ENOTDIR":
         f.names.existing(path[:-1], "file")
     elif call.error != "ENAMETOOLONG":
-        _shown(f, call, verb, path, "" if told is None else call.arg(told))
+        _note_lookup(f, call, verb, path, "" if told is None else call.arg(told))
     f.emit(call, verb, f.word(path), returned=f"-{call.error}" if call.error else "")
 
 
-def _shown(f: Follower, call: Call, verb: str, path: Parts, told: str) -> None:
+def _note_lookup(f: TraceFollower, call: Call, verb: str, path: PathParts, told: str) -> None:
     """A name that is there; what a stat or a readlink tells of it."""
-    kind = "link" if verb == "readlink" and not call.error else of_kind(told)
+    kind = "link" if verb == "readlink" and not call.error else parse_kind(told)
     node = f.names.existing(path, kind, follow=verb not in ("lstat", "readlink"))
     if node is None:
         f.leave_out(call, "look-ups of files that another program made")
         return
-    if node.kind in ("", "file") and (size := SIZE.search(told)):
+    if node.kind in ("", "file") and (size := SIZE_PATTERN.search(told)):
         node.size.told(int(size[1]))
     if kind == "link" and verb == "readlink":
-        target = string(told)
-        node.target = node.target or (None if target is None else _target(f, path, target))
+        target = parse_string(told)
+        node.target = node.target or (
+            None if target is None else _translate_target(f, path, target)
+        )
 
 
-def _target(f: Follower, path: Parts, target: bytes) -> bytes:
+def _translate_target(f: TraceFollower, path: PathParts, target: bytes) -> bytes:
     """Where a symbolic link leads: a path from the root below the folder becomes one from it."""
     parts = f.inside(tuple(p for p in target.split(b"/") if p)) if target[:1] == b"/" else None
     if parts is None:
@@ -139,17 +145,17 @@ def _target(f: Follower, path: Parts, target: bytes) -> bytes:
     return b"/".join([*([b".."] * (len(path) - 1)), *parts]) or b"."
 
 
-def _stat_at(f: Follower, call: Call, flags: int, told: int) -> None:
+def _replay_stat_at(f: TraceFollower, call: Call, flags: int, told: int) -> None:
     """newfstatat and statx: of a descriptor, a link, or what a link leads to."""
     given = call.arg(flags)
     if call.arg(1) in ('""', "NULL"):
-        fstat(f, call, call.arg(told))
+        replay_fstat(f, call, call.arg(told))
         return
     verb = "lstat" if "AT_SYMLINK_NOFOLLOW" in given else "stat"
-    _look(f, call, verb, 0, 1, told)
+    _replay_lookup(f, call, verb, 0, 1, told)
 
 
-def _mkdir(f: Follower, call: Call, folder: int | None, index: int) -> None:
+def _replay_mkdir(f: TraceFollower, call: Call, folder: int | None, index: int) -> None:
     path = f.path(call, folder, index)
     if path is None or f.failed(call):
         return
@@ -157,31 +163,37 @@ def _mkdir(f: Follower, call: Call, folder: int | None, index: int) -> None:
         f.names.existing(path, "", follow=False)
     elif not call.error:
         f.names.make(path, "dir")
-    _name(f, call, "mkdir", path, f.word(path), mode(call.arg(index + 1)))
+    _add_name_operation(f, call, "mkdir", path, f.word(path), format_mode(call.arg(index + 1)))
 
 
-def _name(f: Follower, call: Call, verb: str, path: Parts, *words: str | int) -> None:
+def _add_name_operation(
+    f: TraceFollower, call: Call, verb: str, path: PathParts, *words: str | int
+) -> None:
     """A call that changes a name, or that failed to."""
     f.emit(call, verb, *words, returned=f"-{call.error}" if call.error else "")
     f.wrote_at(path)
 
 
-def _unlink(f: Follower, call: Call, folder: int | None, index: int, verb: str = "unlink") -> None:
+def _replay_unlink(
+    f: TraceFollower, call: Call, folder: int | None, index: int, verb: str = "unlink"
+) -> None:
     path = f.path(call, folder, index)
     if path is None or f.failed(call):
         return
     if "AT_REMOVEDIR" in call.arg(index + 1):
         verb = "rmdir"
-    known = _emptied(f, call, path) if verb == "rmdir" else _unlinked(f, call, path)
+    known = (
+        _can_replay_rmdir(f, call, path) if verb == "rmdir" else _can_replay_unlink(f, call, path)
+    )
     if not known:
         f.leave_out(call, f"{verb} of what another program made")
         return
     if not call.error:
         f.names.remove(path)
-    _name(f, call, verb, path, f.word(path))
+    _add_name_operation(f, call, verb, path, f.word(path))
 
 
-def _unlinked(f: Follower, call: Call, path: Parts) -> bool:
+def _can_replay_unlink(f: TraceFollower, call: Call, path: PathParts) -> bool:
     """Whether an unlink can be replayed."""
     if call.error == "ENOENT":
         f.names.absent(path)
@@ -194,7 +206,7 @@ def _unlinked(f: Follower, call: Call, path: Parts) -> bool:
     return True
 
 
-def _emptied(f: Follower, call: Call, path: Parts) -> bool:
+def _can_replay_rmdir(f: TraceFollower, call: Call, path: PathParts) -> bool:
     """Whether an rmdir can be replayed."""
     if call.error == "ENOENT":
         f.names.absent(path)
@@ -209,9 +221,9 @@ def _emptied(f: Follower, call: Call, path: Parts) -> bool:
     return True
 
 
-def _rename(f: Follower, call: Call, old: int, new: int, folders: bool) -> None:
+def _replay_rename(f: TraceFollower, call: Call, old: int, new: int, folders: bool) -> None:
     old_at, new_at = (old - 1, new - 1) if folders else (None, None)
-    paths = _both(f, call, old_at, old, new_at, new)
+    paths = _find_two_paths(f, call, old_at, old, new_at, new)
     if paths is None or f.failed(call):
         return
     flags = call.arg(new + 1) if call.name == "renameat2" else ""
@@ -221,14 +233,14 @@ def _rename(f: Follower, call: Call, old: int, new: int, folders: bool) -> None:
         f.names.absent(paths[0])
     elif call.error:
         f.names.existing(paths[0], follow=False)
-        _in_the_way(f, call, paths[1])
+        _note_rename_target(f, call, paths[1])
     elif not f.names.rename(*paths, exchange=verb == "exchange"):
         f.leave_out(call, "rename of what another program made")
         return
-    _name(f, call, verb, paths[1], *map(f.word, paths))
+    _add_name_operation(f, call, verb, paths[1], *map(f.word, paths))
 
 
-def _in_the_way(f: Follower, call: Call, path: Parts) -> None:
+def _note_rename_target(f: TraceFollower, call: Call, path: PathParts) -> None:
     """What a rename found where it was to go."""
     if call.error in ("ENOTEMPTY", "EEXIST", "EISDIR"):
         kind = "dir" if call.error != "EEXIST" else ""
@@ -237,9 +249,9 @@ def _in_the_way(f: Follower, call: Call, path: Parts) -> None:
             f.names.existing((*path, b".something"), "file")
 
 
-def _both(
-    f: Follower, call: Call, old_at: int | None, old: int, new_at: int | None, new: int
-) -> tuple[Parts, Parts] | None:
+def _find_two_paths(
+    f: TraceFollower, call: Call, old_at: int | None, old: int, new_at: int | None, new: int
+) -> tuple[PathParts, PathParts] | None:
     """The two paths of a rename or link; one that is elsewhere gets a name of its own below."""
     paths = f.path(call, old_at, old), f.path(call, new_at, new)
     if paths == (None, None) or (None in paths and call.error):
@@ -249,9 +261,9 @@ def _both(
     return paths[0] or f.outside(), paths[1] or f.outside()
 
 
-def _link(f: Follower, call: Call, folders: bool) -> None:
+def _replay_link(f: TraceFollower, call: Call, folders: bool) -> None:
     spots = (0, 1, 2, 3) if folders else (None, 0, None, 1)
-    paths = _both(f, call, *spots)
+    paths = _find_two_paths(f, call, *spots)
     if paths is None or f.failed(call):
         return
     if call.error == "ENOENT":
@@ -262,37 +274,37 @@ def _link(f: Follower, call: Call, folders: bool) -> None:
     elif not f.names.link(*paths):
         f.leave_out(call, "link of what another program made")
         return
-    _name(f, call, "link", paths[1], *map(f.word, paths))
+    _add_name_operation(f, call, "link", paths[1], *map(f.word, paths))
 
 
-def _symlink(f: Follower, call: Call, folder: int | None, index: int) -> None:
-    path, target = f.path(call, folder, index), string(call.arg(0))
+def _replay_symlink(f: TraceFollower, call: Call, folder: int | None, index: int) -> None:
+    path, target = f.path(call, folder, index), parse_string(call.arg(0))
     if path is None or target is None or f.failed(call):
         return
-    target = _target(f, path, target)
+    target = _translate_target(f, path, target)
     if call.error == "EEXIST":
         f.names.existing(path, follow=False)
     elif not call.error and (made := f.names.make(path, "link")) is not None:
         made.target = target
-    _name(f, call, "symlink", path, quoted(target), f.word(path))
+    _add_name_operation(f, call, "symlink", path, quote_word(target), f.word(path))
 
 
-def _truncate(f: Follower, call: Call) -> None:
+def _replay_truncate(f: TraceFollower, call: Call) -> None:
     path = f.path(call, None, 0)
     if path is None or f.failed(call):
         return
-    size = number(call.arg(1)) or 0
+    size = parse_number(call.arg(1)) or 0
     if call.error == "ENOENT":
         f.names.absent(path)
     elif not call.error and (node := f.names.existing(path, "file")) is not None:
         node.size.cut(size)
-    _name(f, call, "truncate", path, f.word(path), size)
+    _add_name_operation(f, call, "truncate", path, f.word(path), size)
 
 
-def _change(f: Follower, call: Call, verb: str, folder: int | None, index: int) -> None:
+def _replay_change(f: TraceFollower, call: Call, verb: str, folder: int | None, index: int) -> None:
     """chmod, chown and utimensat."""
     if call.arg(index) in ('""', "NULL"):
-        _change_open(f, call, verb, index)
+        _replay_fd_change(f, call, verb, index)
         return
     path = f.path(call, folder, index)
     if path is None or f.failed(call):
@@ -303,68 +315,68 @@ def _change(f: Follower, call: Call, verb: str, folder: int | None, index: int) 
         f.names.existing(path)
     link = "AT_SYMLINK_NOFOLLOW" in " ".join(call.args[index + 1 :])
     verb = f"l{verb}" if link and verb in ("chown", "utimes") else verb
-    _name(f, call, verb, path, f.word(path), *_changes(call, verb, index))
+    _add_name_operation(f, call, verb, path, f.word(path), *_list_change_words(call, verb, index))
 
 
-def _changes(call: Call, verb: str, index: int) -> list[str | int]:
+def _list_change_words(call: Call, verb: str, index: int) -> list[str | int]:
     if verb == "chmod":
-        return [mode(call.arg(index + 1))]
+        return [format_mode(call.arg(index + 1))]
     if verb in ("chown", "lchown"):
-        given = (number(call.arg(index + i)) for i in (1, 2))
+        given = (parse_number(call.arg(index + i)) for i in (1, 2))
         return [-1 if n is None else n for n in given]
     return []
 
 
-def _change_open(f: Follower, call: Call, verb: str, index: int) -> None:
+def _replay_fd_change(f: TraceFollower, call: Call, verb: str, index: int) -> None:
     """The same on a descriptor: futimens, fchownat with AT_EMPTY_PATH."""
     opened = f.replayed(call)
     if opened is not None:
-        f.emit(call, f"f{verb}", opened.number, *_changes(call, verb, index))
+        f.emit(call, f"f{verb}", opened.number, *_list_change_words(call, verb, index))
 
 
-def _statfs(f: Follower, call: Call) -> None:
+def _replay_statfs(f: TraceFollower, call: Call) -> None:
     if f.path(call, None, 0) is not None and not f.failed(call) and not call.error:
         f.emit(call, "statfs")
 
 
-HANDLERS: Handlers = {
-    "stat": partial(_look, verb="stat", folder=None, index=0, told=1),
-    "stat64": partial(_look, verb="stat", folder=None, index=0, told=1),
-    "lstat": partial(_look, verb="lstat", folder=None, index=0, told=1),
-    "lstat64": partial(_look, verb="lstat", folder=None, index=0, told=1),
-    "newfstatat": partial(_stat_at, flags=3, told=2),
-    "fstatat64": partial(_stat_at, flags=3, told=2),
-    "statx": partial(_stat_at, flags=2, told=4),
-    "access": partial(_look, verb="access", folder=None, index=0),
-    "faccessat": partial(_look, verb="access", folder=0, index=1),
-    "faccessat2": partial(_look, verb="access", folder=0, index=1),
-    "readlink": partial(_look, verb="readlink", folder=None, index=0, told=1),
-    "readlinkat": partial(_look, verb="readlink", folder=0, index=1, told=2),
-    "mkdir": partial(_mkdir, folder=None, index=0),
-    "mkdirat": partial(_mkdir, folder=0, index=1),
-    "unlink": partial(_unlink, folder=None, index=0),
-    "unlinkat": partial(_unlink, folder=0, index=1),
-    "rmdir": partial(_unlink, folder=None, index=0, verb="rmdir"),
-    "rename": partial(_rename, old=0, new=1, folders=False),
-    "renameat": partial(_rename, old=1, new=3, folders=True),
-    "renameat2": partial(_rename, old=1, new=3, folders=True),
-    "link": partial(_link, folders=False),
-    "linkat": partial(_link, folders=True),
-    "symlink": partial(_symlink, folder=None, index=1),
-    "symlinkat": partial(_symlink, folder=1, index=2),
-    "truncate": _truncate,
-    "truncate64": _truncate,
-    "statfs": _statfs,
-    "statfs64": _statfs,
-    "chmod": partial(_change, verb="chmod", folder=None, index=0),
-    "fchmodat": partial(_change, verb="chmod", folder=0, index=1),
-    "chown": partial(_change, verb="chown", folder=None, index=0),
-    "chown32": partial(_change, verb="chown", folder=None, index=0),
-    "lchown": partial(_change, verb="lchown", folder=None, index=0),
-    "lchown32": partial(_change, verb="lchown", folder=None, index=0),
-    "fchownat": partial(_change, verb="chown", folder=0, index=1),
-    "utimensat": partial(_change, verb="utimes", folder=0, index=1),
-    "utimensat_time64": partial(_change, verb="utimes", folder=0, index=1),
-    "utimes": partial(_change, verb="utimes", folder=None, index=0),
-    "utime": partial(_change, verb="utimes", folder=None, index=0),
+NAME_HANDLERS: CallHandlers = {
+    "stat": partial(_replay_lookup, verb="stat", folder=None, index=0, told=1),
+    "stat64": partial(_replay_lookup, verb="stat", folder=None, index=0, told=1),
+    "lstat": partial(_replay_lookup, verb="lstat", folder=None, index=0, told=1),
+    "lstat64": partial(_replay_lookup, verb="lstat", folder=None, index=0, told=1),
+    "newfstatat": partial(_replay_stat_at, flags=3, told=2),
+    "fstatat64": partial(_replay_stat_at, flags=3, told=2),
+    "statx": partial(_replay_stat_at, flags=2, told=4),
+    "access": partial(_replay_lookup, verb="access", folder=None, index=0),
+    "faccessat": partial(_replay_lookup, verb="access", folder=0, index=1),
+    "faccessat2": partial(_replay_lookup, verb="access", folder=0, index=1),
+    "readlink": partial(_replay_lookup, verb="readlink", folder=None, index=0, told=1),
+    "readlinkat": partial(_replay_lookup, verb="readlink", folder=0, index=1, told=2),
+    "mkdir": partial(_replay_mkdir, folder=None, index=0),
+    "mkdirat": partial(_replay_mkdir, folder=0, index=1),
+    "unlink": partial(_replay_unlink, folder=None, index=0),
+    "unlinkat": partial(_replay_unlink, folder=0, index=1),
+    "rmdir": partial(_replay_unlink, folder=None, index=0, verb="rmdir"),
+    "rename": partial(_replay_rename, old=0, new=1, folders=False),
+    "renameat": partial(_replay_rename, old=1, new=3, folders=True),
+    "renameat2": partial(_replay_rename, old=1, new=3, folders=True),
+    "link": partial(_replay_link, folders=False),
+    "linkat": partial(_replay_link, folders=True),
+    "symlink": partial(_replay_symlink, folder=None, index=1),
+    "symlinkat": partial(_replay_symlink, folder=1, index=2),
+    "truncate": _replay_truncate,
+    "truncate64": _replay_truncate,
+    "statfs": _replay_statfs,
+    "statfs64": _replay_statfs,
+    "chmod": partial(_replay_change, verb="chmod", folder=None, index=0),
+    "fchmodat": partial(_replay_change, verb="chmod", folder=0, index=1),
+    "chown": partial(_replay_change, verb="chown", folder=None, index=0),
+    "chown32": partial(_replay_change, verb="chown", folder=None, index=0),
+    "lchown": partial(_replay_change, verb="lchown", folder=None, index=0),
+    "lchown32": partial(_replay_change, verb="lchown", folder=None, index=0),
+    "fchownat": partial(_replay_change, verb="chown", folder=0, index=1),
+    "utimensat": partial(_replay_change, verb="utimes", folder=0, index=1),
+    "utimensat_time64": partial(_replay_change, verb="utimes", folder=0, index=1),
+    "utimes": partial(_replay_change, verb="utimes", folder=None, index=0),
+    "utime": partial(_replay_change, verb="utimes", folder=None, index=0),
 }

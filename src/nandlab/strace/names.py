@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-Parts = tuple[bytes, ...]
+PathParts = tuple[bytes, ...]
 """A path from the replayed folder; empty: the folder itself."""
 LINKS_MAX = 40
 
 
 @dataclass
-class Size:
+class FileSize:
     """Bytes of a file, and what the trace shows of how many it had before."""
 
     now: int | None = None
@@ -68,12 +68,12 @@ class Size:
 
 
 @dataclass(eq=False)
-class Node:
+class NameNode:
     """A file, folder or symbolic link."""
 
     name: bytes
-    parent: Node | None
-    origin: Parts | None = None
+    parent: NameNode | None
+    origin: PathParts | None = None
     """Its path before the trace; None: a call of the trace made it."""
     kind: str = ""
     """file, dir or link; empty: not known, a file."""
@@ -81,12 +81,12 @@ class Node:
     """False: it may have been there before, as the call that opened it creates too."""
     mode: int | None = None
     target: bytes | None = None
-    size: Size = field(default_factory=Size)
-    children: dict[bytes, Node | None] = field(default_factory=dict)
+    size: FileSize = field(default_factory=FileSize)
+    children: dict[bytes, NameNode | None] = field(default_factory=dict)
     """None: there is no such name."""
 
     @property
-    def path(self) -> Parts | None:
+    def path(self) -> PathParts | None:
         """Where it is now; None: it has no name any more."""
         found: list[bytes] = []
         node = self
@@ -99,20 +99,22 @@ class Node:
         return self.origin is None or self.kind != ""
 
 
-class Names:
+class NameTree:
     """The tree of names below the replayed folder."""
 
     def __init__(self) -> None:
-        self.root = Node(b"", None, (), "dir")
-        self._before: list[Node] = []
+        self.root = NameNode(b"", None, (), "dir")
+        self._before: list[NameNode] = []
 
-    def before(self) -> Iterator[Node]:
+    def before(self) -> Iterator[NameNode]:
         """What was there before, folders first."""
         return (n for n in self._before if n.sure or n.size.first)
 
-    def find(self, path: Parts, *, follow: bool = True, links: int = LINKS_MAX) -> Node | None:
+    def find(
+        self, path: PathParts, *, follow: bool = True, links: int = LINKS_MAX
+    ) -> NameNode | None:
         """What has a path by what is known; None: nothing, or not known."""
-        node: Node | None = self.root
+        node: NameNode | None = self.root
         for i, name in enumerate(path):
             node = node.children.get(name) if node else None
             if node is None:
@@ -123,17 +125,17 @@ class Names:
         return node
 
     def _through(
-        self, link: Node, above: Parts, rest: Parts, follow: bool, links: int
-    ) -> Node | None:
+        self, link: NameNode, above: PathParts, rest: PathParts, follow: bool, links: int
+    ) -> NameNode | None:
         target = link.target or b""
         if not links or target.startswith(b"/"):
             return None
-        joined = normal((*above, *target.split(b"/")))
+        joined = normalise_path((*above, *target.split(b"/")))
         return (
             None if joined is None else self.find((*joined, *rest), follow=follow, links=links - 1)
         )
 
-    def existing(self, path: Parts, kind: str = "", *, follow: bool = True) -> Node | None:
+    def existing(self, path: PathParts, kind: str = "", *, follow: bool = True) -> NameNode | None:
         """What has a path, which a call found: if it is new to us, it was there before.
 
         None: it cannot have been, so another program made it, or the trace lacks a call.
@@ -145,48 +147,48 @@ class Names:
                 return None
         return self.find(path, follow=follow)
 
-    def _kept(self, path: Parts, kind: str, *, follow: bool) -> Node | None:
+    def _kept(self, path: PathParts, kind: str, *, follow: bool) -> NameNode | None:
         """The same for a path whose folder is there."""
         node = self.find(path, follow=follow)
         if node is None:
             above = self.find(path[:-1])
             if above is None or above.origin is None or path[-1] in above.children:
                 return None
-            node = Node(path[-1], above, (*above.origin, path[-1]), kind)
+            node = NameNode(path[-1], above, (*above.origin, path[-1]), kind)
             above.children[path[-1]] = node
             self._before.append(node)
         if kind and not node.is_known():
             node.kind = kind
         return node
 
-    def absent(self, path: Parts) -> None:
+    def absent(self, path: PathParts) -> None:
         """A call found no such name."""
         above = self.find(path[:-1]) if path else None
         if above is not None and path[-1] not in above.children:
             above.children[path[-1]] = None
 
-    def make(self, path: Parts, kind: str, node: Node | None = None) -> Node | None:
+    def make(self, path: PathParts, kind: str, node: NameNode | None = None) -> NameNode | None:
         """A name that a call made; None: the folder that it is in is not known to be there."""
         above = self.existing(path[:-1], "dir") if path else None
         if above is None:
             return None
-        made = node or Node(path[-1], above, None, kind, size=Size(now=0))
+        made = node or NameNode(path[-1], above, None, kind, size=FileSize(now=0))
         made.parent, made.name = above, path[-1]
         above.children[path[-1]] = made
         return made
 
-    def maybe(self, path: Parts) -> Node | None:
+    def maybe(self, path: PathParts) -> NameNode | None:
         """A file that an open would have made if it was not there; which of both is not known."""
         found = self.find(path)
         above = self.existing(path[:-1], "dir") if path and found is None else None
         if above is None or above.origin is None or path[-1] in above.children:
             return found or self.make(path, "file")
-        node = Node(path[-1], above, (*above.origin, path[-1]), "file", sure=False)
+        node = NameNode(path[-1], above, (*above.origin, path[-1]), "file", sure=False)
         above.children[path[-1]] = node
         self._before.append(node)
         return node
 
-    def remove(self, path: Parts) -> None:
+    def remove(self, path: PathParts) -> None:
         node = self.find(path, follow=False)
         above = self.find(path[:-1]) if path else None
         if above is not None:
@@ -194,7 +196,7 @@ class Names:
         if node is not None and node.parent is above:
             node.parent = None
 
-    def rename(self, old: Parts, new: Parts, *, exchange: bool = False) -> bool:
+    def rename(self, old: PathParts, new: PathParts, *, exchange: bool = False) -> bool:
         """False: what is renamed is not known to be there."""
         node = self.existing(old, follow=False)
         other = self.existing(new, follow=False) if exchange else None
@@ -208,7 +210,7 @@ class Names:
             self.make(old, other.kind, other)
         return self.make(new, node.kind, node) is not None
 
-    def link(self, old: Parts, new: Parts) -> bool:
+    def link(self, old: PathParts, new: PathParts) -> bool:
         """A second name; the file keeps the place of its first."""
         node = self.existing(old, follow=False)
         above = self.existing(new[:-1], "dir") if new else None
@@ -218,7 +220,7 @@ class Names:
         return True
 
 
-def normal(parts: Parts) -> Parts | None:
+def normalise_path(parts: PathParts) -> PathParts | None:
     """A path without . and ..; None: it leads out of where it begins."""
     found: list[bytes] = []
     for part in parts:

@@ -6,29 +6,29 @@ from __future__ import annotations
 import re
 
 from nandlab.strace.events import Call
-from nandlab.strace.follow import Follower, Handlers, number, whole
-from nandlab.strace.namecalls import open_
-from nandlab.strace.processes import Opened
-from nandlab.strace.words import string
+from nandlab.strace.follower import CallHandlers, TraceFollower, parse_number, resolve_path
+from nandlab.strace.namecalls import replay_open
+from nandlab.strace.processes import OpenFile
+from nandlab.strace.words import parse_string
 
 PAIR = re.compile(r"\[(\d{1,9})(?:<.*?>)?, (\d{1,9})")
-Made = tuple[Opened, bool] | None
+MadeDescriptor = tuple[OpenFile, bool] | None
 
 
-def _close(f: Follower, call: Call) -> None:
-    fd = _fd(call, 0)
+def _follow_close(f: TraceFollower, call: Call) -> None:
+    fd = _parse_fd(call, 0)
     if fd is not None and not call.error:
         opened = f.processes.file(call.pid, fd)
         f.elsewhere += opened is not None and not opened.number
         f.processes.close(call.pid, fd)
 
 
-def _fd(call: Call, index: int) -> int | None:
-    return number(call.arg(index))
+def _parse_fd(call: Call, index: int) -> int | None:
+    return parse_number(call.arg(index))
 
 
-def _close_range(f: Follower, call: Call) -> None:
-    first, last = _fd(call, 0), _fd(call, 1)
+def _follow_close_range(f: TraceFollower, call: Call) -> None:
+    first, last = _parse_fd(call, 0), _parse_fd(call, 1)
     if call.error or first is None or "CLOEXEC" in call.arg(2):
         return
     most = first - 1 if last is None else last
@@ -37,16 +37,16 @@ def _close_range(f: Follower, call: Call) -> None:
             f.processes.close(call.pid, fd)
 
 
-def _dup(f: Follower, call: Call) -> Made:
+def _follow_dup(f: TraceFollower, call: Call) -> MadeDescriptor:
     if call.error:
         return None
     # a duplicate of what is not known takes the place of what was there
-    return f.opened(call, 0) or Opened(None), "O_CLOEXEC" in call.arg(2)
+    return f.opened(call, 0) or OpenFile(None), "O_CLOEXEC" in call.arg(2)
 
 
-def _fcntl(f: Follower, call: Call) -> Made:
+def _follow_fcntl(f: TraceFollower, call: Call) -> MadeDescriptor:
     """Duplicates, the flag of close-on-exec, O_APPEND; locks are told."""
-    what, fd = call.arg(1), _fd(call, 0)
+    what, fd = call.arg(1), _parse_fd(call, 0)
     if call.error:
         return None
     if what in ("F_DUPFD", "F_DUPFD_CLOEXEC"):
@@ -65,42 +65,42 @@ def _fcntl(f: Follower, call: Call) -> Made:
     return None
 
 
-def _no_file(f: Follower, call: Call) -> Made:
+def _make_fileless_descriptor(f: TraceFollower, call: Call) -> MadeDescriptor:
     """Sockets and the like."""
     del f
-    return None if call.error else (Opened(None), "CLOEXEC" in " ".join(call.args))
+    return None if call.error else (OpenFile(None), "CLOEXEC" in " ".join(call.args))
 
 
-def _pair(f: Follower, call: Call) -> None:
+def _follow_pair(f: TraceFollower, call: Call) -> None:
     """pipe and socketpair: both of their descriptors are told in brackets."""
     found = PAIR.search(" ".join([*call.args[:1], *call.args[3:]]))
     if found is not None and not call.error:
         closes = "CLOEXEC" in " ".join(call.args)
         for fd in map(int, found.groups()):
-            f.processes.put(call.pid, fd, Opened(None), closes=closes)
+            f.processes.put(call.pid, fd, OpenFile(None), closes=closes)
 
 
-def _clone(f: Follower, call: Call) -> None:
+def _follow_clone(f: TraceFollower, call: Call) -> None:
     if call.result is not None and call.result > 0:
         f.processes.begin(call.result, call.pid, " ".join(call.args))
 
 
-def _unshare(f: Follower, call: Call) -> None:
+def _follow_unshare(f: TraceFollower, call: Call) -> None:
     if not call.error and "CLONE_FILES" in call.arg(0):
         f.processes.unshare(call.pid)
 
 
-def _execve(f: Follower, call: Call) -> None:
+def _follow_execve(f: TraceFollower, call: Call) -> None:
     if not call.error:
         f.processes.execve(call.pid)
 
 
-def _chdir(f: Follower, call: Call) -> None:
+def _follow_chdir(f: TraceFollower, call: Call) -> None:
     if not call.error:
         f.processes.get(call.pid).place.cwd = f.where(call, None, 0)
 
 
-def _fchdir(f: Follower, call: Call) -> None:
+def _follow_fchdir(f: TraceFollower, call: Call) -> None:
     opened = None if call.error else f.opened(call, 0)
     if opened is not None:
         now = opened.node.path if opened.node is not None else None
@@ -108,36 +108,36 @@ def _fchdir(f: Follower, call: Call) -> None:
         f.processes.get(call.pid).place.cwd = where
 
 
-def _chroot(f: Follower, call: Call) -> None:
+def _follow_chroot(f: TraceFollower, call: Call) -> None:
     """Paths mean others from now on: nothing that follows could be right."""
-    path = string(call.arg(0))
-    if not call.error and path is not None and whole(path) != ():
+    path = parse_string(call.arg(0))
+    if not call.error and path is not None and resolve_path(path) != ():
         f.leave_out(call, "chroot, after which paths are of another root")
 
 
-HANDLERS: Handlers = {
-    "close": _close,
-    "close_range": _close_range,
-    "pipe": _pair,
-    "pipe2": _pair,
-    "socketpair": _pair,
-    "clone": _clone,
-    "clone3": _clone,
-    "fork": _clone,
-    "vfork": _clone,
-    "unshare": _unshare,
-    "execve": _execve,
-    "execveat": _execve,
-    "chdir": _chdir,
-    "fchdir": _fchdir,
-    "chroot": _chroot,
+PROCESS_HANDLERS: CallHandlers = {
+    "close": _follow_close,
+    "close_range": _follow_close_range,
+    "pipe": _follow_pair,
+    "pipe2": _follow_pair,
+    "socketpair": _follow_pair,
+    "clone": _follow_clone,
+    "clone3": _follow_clone,
+    "fork": _follow_clone,
+    "vfork": _follow_clone,
+    "unshare": _follow_unshare,
+    "execve": _follow_execve,
+    "execveat": _follow_execve,
+    "chdir": _follow_chdir,
+    "fchdir": _follow_fchdir,
+    "chroot": _follow_chroot,
     "getcwd": lambda f, call: None,
 }
 
-MAKERS: Handlers = {
-    **dict.fromkeys(("open", "openat", "openat2", "creat"), open_),
-    **dict.fromkeys(("dup", "dup2", "dup3"), _dup),
-    **dict.fromkeys(("fcntl", "fcntl64"), _fcntl),
+DESCRIPTOR_MAKERS: CallHandlers = {
+    **dict.fromkeys(("open", "openat", "openat2", "creat"), replay_open),
+    **dict.fromkeys(("dup", "dup2", "dup3"), _follow_dup),
+    **dict.fromkeys(("fcntl", "fcntl64"), _follow_fcntl),
     **dict.fromkeys(
         (
             *("socket", "accept", "accept4", "epoll_create", "epoll_create1", "eventfd"),
@@ -145,12 +145,12 @@ MAKERS: Handlers = {
             *("inotify_init1", "memfd_create", "pidfd_open", "perf_event_open", "userfaultfd"),
             *("fanotify_init", "io_uring_setup", "bpf"),
         ),
-        _no_file,
+        _make_fileless_descriptor,
     ),
 }
 """Calls that make a descriptor."""
 
-NO_FILES = frozenset(
+FILELESS_CALLS = frozenset(
     (
         *("futex", "brk", "mprotect", "munmap", "madvise", "mremap", "mincore", "mlock", "munlock"),
         *("rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend", "rt_sigtimedwait"),

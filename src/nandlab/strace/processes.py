@@ -6,22 +6,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from nandlab.strace.names import Node, Parts
+from nandlab.strace.names import NameNode, PathParts
 
-Whole = tuple[bytes, ...]
+RootPath = tuple[bytes, ...]
 """A path from the root of the device; where that is not known, its first part is ``.``."""
-UNKNOWN: Whole = (b".",)
+UNKNOWN_ROOT: RootPath = (b".",)
 
 
 @dataclass(eq=False)
-class Opened:
+class OpenFile:
     """An open file description: what descriptors of one or more processes stand for."""
 
-    where: Whole | None
+    where: RootPath | None
     """Its path when it was opened; None: it is no file of a name, such as a pipe."""
     number: int = 0
     """In the recorded load; 0: it is not replayed."""
-    node: Node | None = None
+    node: NameNode | None = None
     at: int = 0
     """Its position, bytes."""
     appends: bool = False
@@ -31,49 +31,49 @@ class Opened:
     """Of a file that was open before the trace: the calls on it, by name."""
 
     @property
-    def folder(self) -> Parts | None:
+    def folder(self) -> PathParts | None:
         """Where it is now, below the replayed folder."""
         return self.node.path if self.node else None
 
 
 @dataclass(eq=False)
-class Table:
+class DescriptorTable:
     """Descriptors, which processes may share."""
 
-    files: dict[int, tuple[Opened, bool]] = field(default_factory=dict)
+    files: dict[int, tuple[OpenFile, bool]] = field(default_factory=dict)
     """An open file, and whether an execve closes it."""
     users: int = 1
 
 
 @dataclass(eq=False)
-class Place:
+class CurrentFolder:
     """A current folder, which processes may share; None: the trace has not told it."""
 
-    cwd: Whole | None = None
+    cwd: RootPath | None = None
 
 
 @dataclass(eq=False)
-class Process:
-    table: Table
-    place: Place
+class TraceProcess:
+    table: DescriptorTable
+    place: CurrentFolder
 
 
-class Processes:
+class ProcessTable:
     """All processes. ``closed`` is called with each open file that no descriptor stands for."""
 
-    def __init__(self, closed: Callable[[Opened], None]) -> None:
+    def __init__(self, closed: Callable[[OpenFile], None]) -> None:
         self._closed = closed
-        self._all: dict[int, Process] = {}
-        self._first: Process | None = None
+        self._all: dict[int, TraceProcess] = {}
+        self._first: TraceProcess | None = None
         self.found = 0
         """Processes whose begin the trace does not have."""
 
-    def get(self, pid: int) -> Process:
+    def get(self, pid: int) -> TraceProcess:
         """A process. Those that no call has begun are taken for threads of one."""
         if pid not in self._all:
             self.found += 1
             if self._first is None:
-                self._first = Process(Table(users=0), Place())
+                self._first = TraceProcess(DescriptorTable(users=0), CurrentFolder())
             self._first.table.users += 1
             self._all[pid] = self._first
         return self._all[pid]
@@ -85,11 +85,11 @@ class Processes:
             of.table.users += 1
             table = of.table
         else:
-            table = Table(dict(of.table.files))
+            table = DescriptorTable(dict(of.table.files))
             for opened, _ in table.files.values():
                 opened.refs += 1
-        place = of.place if "CLONE_FS" in flags else Place(of.place.cwd)
-        self._all[pid] = Process(table, place)
+        place = of.place if "CLONE_FS" in flags else CurrentFolder(of.place.cwd)
+        self._all[pid] = TraceProcess(table, place)
 
     def end(self, pid: int) -> None:
         process = self._all.pop(pid, None)
@@ -108,16 +108,16 @@ class Processes:
         if by in self._all:
             self._all[pid] = self._all.pop(by)
 
-    def unshare(self, pid: int) -> Process:
+    def unshare(self, pid: int) -> TraceProcess:
         """The process, with a table that is its own from now on."""
         process = self.get(pid)
         if process.table.users <= 1:
             return process
         process.table.users -= 1
-        table = Table(dict(process.table.files))
+        table = DescriptorTable(dict(process.table.files))
         for opened, _ in table.files.values():
             opened.refs += 1
-        self._all[pid] = Process(table, Place(process.place.cwd))
+        self._all[pid] = TraceProcess(table, CurrentFolder(process.place.cwd))
         return self._all[pid]
 
     def descriptors(self, pid: int) -> list[int]:
@@ -130,7 +130,7 @@ class Processes:
             if closes:
                 self._close(process.table, fd)
 
-    def put(self, pid: int, fd: int, opened: Opened, *, closes: bool) -> None:
+    def put(self, pid: int, fd: int, opened: OpenFile, *, closes: bool) -> None:
         """A descriptor comes to stand for an open file."""
         table = self.get(pid).table
         opened.refs += 1
@@ -141,7 +141,7 @@ class Processes:
     def close(self, pid: int, fd: int) -> None:
         self._close(self.get(pid).table, fd)
 
-    def _close(self, table: Table, fd: int) -> None:
+    def _close(self, table: DescriptorTable, fd: int) -> None:
         found = table.files.pop(fd, None)
         if found is None:
             return
@@ -149,7 +149,7 @@ class Processes:
         if not found[0].refs:
             self._closed(found[0])
 
-    def file(self, pid: int, fd: int) -> Opened | None:
+    def file(self, pid: int, fd: int) -> OpenFile | None:
         """The open file of a descriptor; None: it is of before the trace."""
         found = self.get(pid).table.files.get(fd)
         return found[0] if found else None

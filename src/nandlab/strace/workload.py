@@ -8,19 +8,19 @@ import re
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
-from nandlab.strace import below
-from nandlab.strace.filecalls import HANDLERS as FILES
-from nandlab.strace.filecalls import MAPS_WRITTEN
-from nandlab.strace.follow import TEXT_BYTES_MAX, Follower, Handlers
-from nandlab.strace.lines import Trace, read
-from nandlab.strace.namecalls import HANDLERS as NAMES
-from nandlab.strace.processcalls import HANDLERS as PROCESSES
-from nandlab.strace.processcalls import MAKERS, NO_FILES
-from nandlab.strace.processes import Whole
-from nandlab.strace.recorded import KINDS, record, seconds
+from nandlab.strace import replayfolder
+from nandlab.strace.filecalls import FILE_HANDLERS as FILES
+from nandlab.strace.filecalls import WRITTEN_MAPS_REASON
+from nandlab.strace.follower import TEXT_BYTES_MAX, CallHandlers, TraceFollower
+from nandlab.strace.lines import Trace, read_trace
+from nandlab.strace.namecalls import NAME_HANDLERS as NAMES
+from nandlab.strace.processcalls import DESCRIPTOR_MAKERS, FILELESS_CALLS
+from nandlab.strace.processcalls import PROCESS_HANDLERS as PROCESSES
+from nandlab.strace.processes import RootPath
+from nandlab.strace.recordedload import VERBS_OF_KIND, format_seconds, record_load
 
-HANDLERS: Handlers = {**FILES, **NAMES, **PROCESSES}
-NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
+HANDLERS: CallHandlers = {**FILES, **NAMES, **PROCESSES}
+NAME_PATTERN = re.compile(r"[A-Za-z0-9][\w.+-]*")
 DURABLE = ("write_sync", "fsync", "sync")
 WRITES = (
     *("write", "write_sync", "fsync", "sync", "flush", "rename", "link", "unlink", "mkdir"),
@@ -32,9 +32,9 @@ WRITE_CALLS = (
     *("close", "close_range", "dup2", "dup3"),
 )
 """A trace of a program that opens files to write to them has one of these, if it has all calls."""
-CONFIG = "recorded.txt"
+CONFIG_FILE = "recorded.txt"
 COMMAND = (
-    f"replay {CONFIG} {{mountpoint}} --think {{think}} --payload {{payload}} "
+    f"replay {CONFIG_FILE} {{mountpoint}} --think {{think}} --payload {{payload}} "
     "--compressibility {compressibility} --cache {cache} --seed {seed}"
 )
 TITLES = {
@@ -47,31 +47,31 @@ TITLES = {
 }
 
 
-def follow(trace: Trace, folder: Whole) -> Follower:
+def follow_trace(trace: Trace, folder: RootPath) -> TraceFollower:
     """A trace's calls below a folder."""
-    followed = Follower(trace, folder, HANDLERS, MAKERS)
+    followed = TraceFollower(trace, folder, HANDLERS, DESCRIPTOR_MAKERS)
     followed.run()
     return followed
 
 
-class Made:
+class TraceWorkload:
     """A trace as a workload."""
 
     def __init__(self, path: Path, folder: str | None, name: str) -> None:
         """UsageError if the trace cannot be read, or has nothing to replay."""
-        self.trace = read(path, NO_FILES)
+        self.trace = read_trace(path, FILELESS_CALLS)
         self.name = name
         if folder is None:
-            where = below.chosen(self.trace, follow(self.trace, ()))
+            where = replayfolder.choose_folder(self.trace, follow_trace(self.trace, ()))
         else:
-            where = below.given(folder)
-        self.followed = follow(self.trace, where)
-        self.recorded = record(self.followed)
+            where = replayfolder.parse_folder(folder)
+        self.followed = follow_trace(self.trace, where)
+        self.recorded = record_load(self.followed)
         self._refuse_nothing(path)
 
     @property
     def folder(self) -> str:
-        return below.told(self.followed.below)
+        return replayfolder.format_folder(self.followed.below)
 
     def _refuse_nothing(self, path: Path) -> None:
         if not self.followed.replayed_calls:
@@ -131,9 +131,10 @@ class Made:
             f"Made by: nandlab workload from-strace {t.path.name!a} --below {self.folder}",
             "",
             f"The trace: {t.lines:,} lines, {t.calls:,} calls, {t.signals:,} signals, "
-            f"{len(t.processes)} processes, {seconds(t.end - t.begin)}.",
-            f"Replayed: {self.followed.replayed_calls:,} calls in {seconds(r.span_ns)}, of which "
-            f"{seconds(r.think_ns)} lie between calls: {counts}.",
+            f"{len(t.processes)} processes, {format_seconds(t.end - t.begin)}.",
+            f"Replayed: {self.followed.replayed_calls:,} calls in {format_seconds(r.span_ns)}, "
+            f"of which "
+            f"{format_seconds(r.think_ns)} lie between calls: {counts}.",
             f"Bytes: {r.read:,} read, {r.written:,} written.",
             f"Made before: {r.prepared:,} files, folders and links, {r.prepared_bytes:,} bytes.",
             f"Left out as they are elsewhere: {self.followed.elsewhere:,} calls; as they are about "
@@ -148,7 +149,7 @@ class Made:
         told = f"; not as recorded: {', '.join(lost)}" if lost else ""
         return (
             f"Recorded by strace: {self.followed.replayed_calls:,} calls below {self.folder} "
-            f"in {seconds(self.recorded.span_ns)}{told}"
+            f"in {format_seconds(self.recorded.span_ns)}{told}"
         )
 
     def _written(self) -> str:
@@ -165,14 +166,16 @@ class Made:
                 else []
             ),
         ]
-        operations = [_operation(kind) for kind in KINDS if self.recorded.kinds[kind]]
+        operations = [
+            _format_operation(kind) for kind in VERBS_OF_KIND if self.recorded.kinds[kind]
+        ]
         return "\n".join(
             [
-                f"name = {_toml(self.name)}",
-                f"summary = {_toml(self.summary())}",
+                f"name = {_quote_toml(self.name)}",
+                f"summary = {_quote_toml(self.summary())}",
                 'programs = ["replay"]',
-                f"command = {_toml(COMMAND)}",
-                f'config_file = "{CONFIG}"',
+                f"command = {_quote_toml(COMMAND)}",
+                f'config_file = "{CONFIG_FILE}"',
                 "phases = [",
                 '    { name = "prepare", title = "prepare", timed = false },',
                 '    { name = "replay", title = "replay" },',
@@ -182,7 +185,7 @@ class Made:
                 "]",
                 self._written(),
                 f"before = {{ bytes = {self.recorded.prepared_bytes} }}",
-                *([NEEDS_MAPS] if self.recorded.left.get(MAPS_WRITTEN) else []),
+                *([NEEDS_MAPS] if self.recorded.left.get(WRITTEN_MAPS_REASON) else []),
                 "",
                 HEADLINE,
                 *figures,
@@ -220,18 +223,18 @@ PARAMETERS = (
 )
 
 
-def _operation(kind: str) -> str:
-    title = f", title = {_toml(TITLES[kind])}" if kind in TITLES else ""
+def _format_operation(kind: str) -> str:
+    title = f", title = {_quote_toml(TITLES[kind])}" if kind in TITLES else ""
     writes = ", writes = true" if kind in WRITES else ""
     durable = ", durable = true" if kind in DURABLE else ""
     return f'    {{ name = "{kind}"{title}{writes}{durable} }},'
 
 
-def _toml(text: str) -> str:
+def _quote_toml(text: str) -> str:
     return json.dumps(text)
 
 
-def name_of(path: Path) -> str:
+def make_workload_name(path: Path) -> str:
     """A workload's name of a trace's file name."""
     stem = path.name.partition(".")[0]
     found = re.sub(r"[^A-Za-z0-9_+-]+", "-", stem).strip("-_+")

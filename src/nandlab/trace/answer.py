@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nandlab.base import units
-from nandlab.trace.summary import NO_FILE, in_words
+from nandlab.trace.summary import NO_FILE, format_cause
 
 NO_FUNCTION = ("the file system has none", "the kernel has none that can be probed")
 """Why an event has nothing to show: no function of its own does what it stands for."""
 
 
-def sentences(s: Mapping[str, Any]) -> Iterator[str]:
+def format_sentences(s: Mapping[str, Any]) -> Iterator[str]:
     """The answer of a summary: each sentence stands by itself."""
     whole = s["trace_ns"]
     if not whole:
@@ -25,11 +25,14 @@ def sentences(s: Mapping[str, Any]) -> Iterator[str]:
         for kind in ("reads", "programs", "erases")
     )
     chip = (
-        f"the chip worked for {units.time(flash['ns'])} of it ({_share(flash['ns'], whole)}): {did}"
+        f"the chip worked for {units.format_time(flash['ns'])} of it "
+        f"({_format_share(flash['ns'], whole)}): {did}"
     )
     traced = any(row["event"].startswith("FLASH") for row in s["requests"])
-    yield f"It took {units.time(whole)}; " + (f"{chip}." if traced else "no flash was traced.")
-    yield from _for_whom(s)
+    yield f"It took {units.format_time(whole)}; " + (
+        f"{chip}." if traced else "no flash was traced."
+    )
+    yield from _format_for_whom(s)
     write = s["amplification"]["write"]
     if write["factor"] is not None:
         yield (
@@ -38,19 +41,22 @@ def sentences(s: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _for_whom(s: Mapping[str, Any]) -> Iterator[str]:
+def _format_for_whom(s: Mapping[str, Any]) -> Iterator[str]:
     """Which cause, and which file, had most of the chip's time."""
     whole = s["flash"]["ns"]
     causes = max(s["flash_by_cause"], key=lambda row: row["ns"], default=None)
     if not whole or causes is None:
         return
-    told = f"Of the chip's time {_share(causes['ns'], whole)} was for {in_words(causes['cause'])}"
+    told = (
+        f"Of the chip's time {_format_share(causes['ns'], whole)} was for "
+        f"{format_cause(causes['cause'])}"
+    )
     files = [row for row in s["flash_by_file"] if row["path"] != NO_FILE and row["ns"]]
     file = max(files, key=lambda row: row["ns"], default=None)
-    yield f"{told}, {_share(file['ns'], whole)} for {file['path']}." if file else f"{told}."
+    yield f"{told}, {_format_share(file['ns'], whole)} for {file['path']}." if file else f"{told}."
 
 
-def not_traced(listed: Sequence[str]) -> list[str]:
+def format_untraced(listed: Sequence[str]) -> list[str]:
     """What a trace cannot show, a line each; events for which there is no function share one."""
     plain, without = [], []
     for line in listed:
@@ -64,5 +70,5 @@ def not_traced(listed: Sequence[str]) -> list[str]:
     return plain
 
 
-def _share(part: float, whole: float) -> str:
-    return units.percent(part / whole)
+def _format_share(part: float, whole: float) -> str:
+    return units.format_percent(part / whole)

@@ -15,11 +15,11 @@ from pydantic import Field
 
 from nandlab.base.gate import read_json
 from nandlab.base.strings import FreeText, FreeValue, Line, Word
-from nandlab.catalog.files import validate
-from nandlab.catalog.noun import Strict
+from nandlab.catalog.files import validate_data
+from nandlab.catalog.noun import StrictModel
 
 
-class Flash(Strict):
+class Flash(StrictModel):
     """The chip's operations and their time. Those on spare bytes alone count in the time only."""
 
     ns: int
@@ -34,7 +34,7 @@ class Cause(Flash):
     cause: Line
 
 
-class Phase(Strict):
+class Phase(StrictModel):
     """A phase with the sync that ends it, as the program itself tells it."""
 
     name: Line
@@ -44,7 +44,7 @@ class Phase(Strict):
     erases: int
 
 
-class Brief(Strict):
+class Brief(StrictModel):
     """A trace's figures, and what it is of."""
 
     format: Literal[1] = 1
@@ -83,11 +83,11 @@ class Brief(Strict):
     )
 
 
-def read(path: Path) -> Brief:
+def read_brief(path: Path) -> Brief:
     """A brief that was kept; UsageError if it is none."""
-    return validate(read_json(path), Brief, str(path))
+    return validate_data(read_json(path), Brief, str(path))
 
 
-def text(brief: Brief) -> str:
+def format_brief(brief: Brief) -> str:
     """As it is kept in a file."""
     return json.dumps(brief.model_dump(), indent=1) + "\n"

@@ -28,7 +28,7 @@ from nandlab.traced.setup import RECORD_BYTES
 STEP = "copies"
 SCRIPT = "copies.sh"
 DEADLINE_S = 3600
-KERNELS = ("/proc", "/sys", "/dev")
+KERNEL_FOLDERS = ("/proc", "/sys", "/dev")
 """Folders whose files are the kernel's."""
 FOLDERS = (
     *("/", "/bin", "/etc", "/job", "/lib", "/lib64", "/mnt", "/root", "/sbin", "/tmp"),
@@ -60,7 +60,7 @@ class Copy:
         return self.path.startswith(f"{MOUNTPOINT}/")
 
 
-def taken(words: Sequence[str], board: BoardModel, records: int) -> tuple[Copy, ...]:
+def read_copies(words: Sequence[str], board: BoardModel, records: int) -> tuple[Copy, ...]:
     """The copies that ``FILE:PATH`` words ask for; UsageError lists all that cannot be.
 
     records: of the trace, which the board's RAM holds beside the files.
@@ -68,13 +68,13 @@ def taken(words: Sequence[str], board: BoardModel, records: int) -> tuple[Copy, 
     found, wrong = [], []
     for word in words:
         try:
-            found.append(_copy(word, board))
+            found.append(_read_copy(word, board))
         except UsageError as e:
             wrong.append(f"--copy {word if word.isprintable() else ascii(word)}: {e}")
     paths = [copy.path for copy in found]
     wrong += [f"--copy: {p} is given twice" for p in sorted(set(paths)) if paths.count(p) > 1]
     for copy in found:
-        if why := _cannot_run(copy, board, paths):
+        if why := _explain_cannot_run(copy, board, paths):
             wrong.append(f"--copy {copy.source}:{copy.path}: {why}")
     room = board.usable_mib * MIB - records * RECORD_BYTES
     size = sum(len(copy.content) for copy in found if not copy.on_flash)
@@ -89,11 +89,11 @@ def taken(words: Sequence[str], board: BoardModel, records: int) -> tuple[Copy, 
     return tuple(found)
 
 
-def _copy(word: str, board: BoardModel) -> Copy:
+def _read_copy(word: str, board: BoardModel) -> Copy:
     name, colon, path = word.rpartition(":")
     if not colon or not name:
         raise UsageError("expected FILE:PATH, such as app:/usr/bin/app")
-    if wrong := _misplaced(path):
+    if wrong := _explain_misplaced(path):
         raise UsageError(wrong)
     source = Path(name)
     if source.is_dir():
@@ -112,26 +112,26 @@ def _copy(word: str, board: BoardModel) -> Copy:
         raise UsageError(f"{name}: {getattr(e, 'strerror', None) or e}") from None
 
 
-def _misplaced(path: str) -> str | None:
+def _explain_misplaced(path: str) -> str | None:
     """Why no file can be put at a path of the board; None: one can."""
     if not path.startswith("/"):
         return f"{path!r} is no path from the board's root: begin it with /"
     if re.search(r"[\x00-\x1f\x7f]", path):
         return "a path has no control characters"
-    if path in FOLDERS or path.endswith("/") or path in KERNELS:
+    if path in FOLDERS or path.endswith("/") or path in KERNEL_FOLDERS:
         return f"{path} is a folder: name the file too, such as {path.rstrip('/')}/NAME"
     if posixpath.normpath(path) != path:
         return f"write {path} as {posixpath.normpath(path)}"
-    under = next((k for k in (*KERNELS, "/job") if path.startswith(f"{k}/")), None)
+    under = next((k for k in (*KERNEL_FOLDERS, "/job") if path.startswith(f"{k}/")), None)
     return f"{under} is the system's: take another folder" if under else None
 
 
-def _cannot_run(copy: Copy, board: BoardModel, paths: Sequence[str]) -> str | None:
+def _explain_cannot_run(copy: Copy, board: BoardModel, paths: Sequence[str]) -> str | None:
     """Why the board cannot run a program; None: it may, or the file is none."""
     if not copy.mode & 0o111 or not copy.content.startswith(b"\x7fELF"):
         return None
     try:
-        machine, loader = _elf(copy.content)
+        machine, loader = _parse_elf(copy.content)
     except (struct.error, IndexError):
         return "its ELF header is damaged"
     arch = board.of_arch
@@ -144,7 +144,7 @@ def _cannot_run(copy: Copy, board: BoardModel, paths: Sequence[str]) -> str | No
     return None
 
 
-def _elf(content: bytes) -> tuple[int, str]:
+def _parse_elf(content: bytes) -> tuple[int, str]:
     """The machine that an ELF file is for, and its loader; empty: it needs none."""
     end = "<" if content[5] == 1 else ">"
     (machine,) = struct.unpack_from(f"{end}H", content, 18)
@@ -160,12 +160,12 @@ def _elf(content: bytes) -> tuple[int, str]:
     return machine, ""
 
 
-def step() -> Step:
+def make_copy_step() -> Step:
     """Puts the copies where they belong; needs :func:`script` as SCRIPT."""
     return Step(STEP, f"sh ./{SCRIPT}", DEADLINE_S)
 
 
-def script(copies: Sequence[Copy], get: Callable[[int], str]) -> bytes:
+def make_copy_script(copies: Sequence[Copy], get: Callable[[int], str]) -> bytes:
     """The step's script; get: the board's command that writes a copy's content to stdout."""
     lines = ["set -e"]
     for i, copy in enumerate(copies):

@@ -13,10 +13,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from nandlab.base.digest import file_digest
+from nandlab.base.digest import digest_file
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_json
-from nandlab.catalog.files import validate
+from nandlab.catalog.files import validate_data
 from nandlab.trace.shapes import TraceMeta, TraceSummary
 from nandlab.trace.summary import FORMAT
 
@@ -41,7 +41,7 @@ class TraceFolder:
         found = read_json(path)
         if isinstance(found, dict) and found.get("format") != FORMAT:
             raise UsageError(f"{path}: of another version; this reads {FORMAT}")
-        return validate(found, model, str(path)).model_dump()
+        return validate_data(found, model, str(path)).model_dump()
 
     @property
     def image(self) -> Path:
@@ -49,7 +49,7 @@ class TraceFolder:
         path = self.path / CHIP_IMAGE
         if not path.is_file():
             raise UsageError(f"{self.path}: no {CHIP_IMAGE} in it: trace again with --image")
-        told = file_digest(path)
+        told = digest_file(path)
         if (self.meta["chip_image"] or told) != told:
             raise UsageError(f"{path}: not the image of this trace: trace again with --image")
         return path

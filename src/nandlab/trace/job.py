@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board.cargo import Cargo, cargo
-from nandlab.board.job import Job, JobRecord, Step, printable
-from nandlab.board.programs import named
+from nandlab.board.cargo import Cargo, make_cargo
+from nandlab.board.job import Job, JobRecord, Step, escape_output
+from nandlab.board.programs import find_named_programs
 from nandlab.catalog.filesystem import CAUSES
-from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
-from nandlab.chip import simulated
-from nandlab.chip.simulated import COUNTERS
+from nandlab.chip import imagefile as chipfile
+from nandlab.chip import simnand
+from nandlab.chip.simnand import COUNTERS_FILE
 from nandlab.image import tree
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
@@ -26,14 +26,25 @@ from nandlab.trace import copies
 from nandlab.trace.copies import Copy
 from nandlab.traced import cost, records
 from nandlab.traced.records import Names, Recording
-from nandlab.traced.setup import FOLDER, records_max, room, start_lines
-from nandlab.trial.medium import mount, rest, unmount
-from nandlab.trial.steps import config, fill, fill_files, filled, setup
+from nandlab.traced.setup import (
+    FOLDER,
+    compute_records_file_bytes,
+    compute_records_max,
+    make_start_lines,
+)
+from nandlab.trial.mediumsteps import make_mount_step, make_rest_step, make_unmount_step
+from nandlab.trial.steps import (
+    fill_template,
+    make_config_file,
+    make_fill_files,
+    make_fill_step,
+    make_mounted_steps,
+)
 
 DEADLINE_S = 24 * 3600
-ENDED = "mark command ended"
-SETTLED = "settle-after"
-BEFORE, RECORDS = "chip-before", "records"
+END_MARK = "mark command ended"
+SETTLE_STEP = "settle-after"
+COUNTERS_STEP, RECORDS_STEP = "chip-before", "records"
 CHIP_COUNTS = (
     *("reads", "programs", "erases", "oob_reads", "oob_programs", "subpage_programs"),
     *(
@@ -47,13 +58,13 @@ CHIP_COUNTS = (
     ),
 )
 """The chip's counters that a trace is compared with."""
-ENERGY = "energy_nj"
+ENERGY_COUNTER = "energy_nj"
 """A counter that simnand has only if it was loaded with energies, which nandlab does not do: what
 a chip draws is worked out after a run, by nandlab.analysis.energy."""
 
 
 @dataclass(frozen=True)
-class Request:
+class TraceRequest:
     """What is to be traced."""
 
     spec: TrialSpec
@@ -78,7 +89,7 @@ class Request:
                 f"{self.spec.workload.name} is a list of steps, and a trace is of one command: "
                 "give the line of the step that you mean"
             )
-        board, most = self.spec.virtual, records_max(self.spec.virtual)
+        board, most = self.spec.virtual, compute_records_max(self.spec.virtual)
         if not 1 <= self.records <= most:
             raise UsageError(
                 f"--records {self.records}: must be 1 to {most} on board {board.name}, whose "
@@ -87,151 +98,156 @@ class Request:
             )
 
 
-def job(request: Request) -> Job:
+def make_trace_job(request: TraceRequest) -> Job:
     """The steps that set up, trace, and hand over."""
     spec = request.spec
-    hold = _hold(request, room(request.records))
-    steps = list(_until_begin(request, hold))
+    hold = _make_cargo(request, compute_records_file_bytes(request.records))
+    steps = list(_make_steps_until_begin(request, hold))
     if request.with_mount:
-        steps.append(mount(spec, "mount-traced"))
+        steps.append(make_mount_step(spec, "mount-traced"))
     steps += [
-        _command(request),
-        Step("ended", f"echo {ENDED} > {FOLDER}/control", always=True),
+        _make_command_step(request),
+        Step("ended", f"echo {END_MARK} > {FOLDER}/control", always=True),
     ]
     if request.with_mount:
-        steps.append(unmount(spec, "unmount-traced"))
+        steps.append(make_unmount_step(spec, "unmount-traced"))
     # what the command left to background threads belongs to it too; and once that is done,
     # nothing happens between the tracers' last record and the reading of the chip's counters
-    steps.append(replace(rest(spec), name=SETTLED, always=True))
+    steps.append(replace(make_rest_step(spec), name=SETTLE_STEP, always=True))
     return Job(
-        (*steps, *_handed_over(hold)),
-        _files(request, hold),
+        (*steps, *_make_end_steps(hold)),
+        _make_files(request, hold),
         _offset_ns(request),
         hold,
         spec.workload.home,
     )
 
 
-def image_job(request: Request) -> Job:
+def make_image_job(request: TraceRequest) -> Job:
     """The traced job, but that the chip is handed over where the trace would begin.
 
     So the traced job is the same with and without an image. Every step keeps its place and its
     length: the board's init holds them all, and other lengths would move the clock by some ns. The
     board repeats, so the chip is the same; :func:`image` checks that by each step's ns and output.
     """
-    traced = job(request)
-    hold = _hold(request, request.spec.image_bytes)
-    begun = [step.name for step in traced.steps].index(BEFORE) + 1
-    instead = {RECORDS: f"cat {simulated.IMAGE} | {hold.put()}"}
-    steps = [_as_long(step, instead.get(step.name, "true")) for step in traced.steps[begun:]]
+    traced = make_trace_job(request)
+    hold = _make_cargo(request, request.spec.image_bytes)
+    begun = [step.name for step in traced.steps].index(COUNTERS_STEP) + 1
+    instead = {RECORDS_STEP: f"cat {simnand.IMAGE_FILE} | {hold.put()}"}
+    steps = [_pad_step(step, instead.get(step.name, "true")) for step in traced.steps[begun:]]
     return replace(traced, steps=(*traced.steps[:begun], *steps), cargo=hold)
 
 
-def _as_long(step: Step, command: str) -> Step:
+def _pad_step(step: Step, command: str) -> Step:
     """The step with another command, blanks after it so that it is as long; programs stay."""
     assert len(command) <= len(step.command), f"{step.name} is too short for {command}"
     return replace(step, command=command.ljust(len(step.command)))
 
 
-def image(record: JobRecord, traced: JobRecord) -> bytes:
+def find_chip_image(record: JobRecord, traced: JobRecord) -> bytes:
     """The chip as it was when the trace began; NandlabError if it is not known to be that."""
-    step, before = record.get(RECORDS), record.get(BEFORE)
+    step, before = record.get(RECORDS_STEP), record.get(COUNTERS_STEP)
     if step is None or before is None or not step.ok or record.cargo is None:
         failed = record.failed()
         raise NandlabError(f"no image: {failed.failure() if failed else 'none was brought'}")
-    if _to_begin(record) != _to_begin(traced):
+    if _list_steps_until_begin(record) != _list_steps_until_begin(traced):
         raise NandlabError("no image: the board did not repeat what came before the trace")
     try:
-        chipimage.decode(record.cargo)
+        chipimage.decode_image(record.cargo)
     except NandlabError as e:
         why = f"{e}; if a collector still worked, end --before with 'sync; settle'"
         raise NandlabError(f"no {why}") from None
     return record.cargo
 
 
-def _to_begin(record: JobRecord) -> list[tuple[str, int, str]]:
+def _list_steps_until_begin(record: JobRecord) -> list[tuple[str, int, str]]:
     """Name, ns and output of each step until the trace began."""
     told = [(step.step, step.ns, step.stdout) for step in record.steps]
-    return told[: [name for name, *_ in told].index(BEFORE) + 1]
+    return told[: [name for name, *_ in told].index(COUNTERS_STEP) + 1]
 
 
-def _until_begin(request: Request, hold: Cargo) -> Iterator[Step]:
+def _make_steps_until_begin(request: TraceRequest, hold: Cargo) -> Iterator[Step]:
     spec = request.spec
-    settle = rest(spec)
-    yield from setup(spec, hold.get() if spec.image is not None else None)
+    settle = make_rest_step(spec)
+    yield from make_mounted_steps(spec, hold.get() if spec.image is not None else None)
     if spec.aged:
-        yield fill(spec)
+        yield make_fill_step(spec)
     if request.copies:
-        yield copies.step()
+        yield copies.make_copy_step()
     if request.before:
         command = f"cd {MOUNTPOINT} && sh /job/before.sh"
         yield Step(
-            "before", command, DEADLINE_S, programs=named(request.before, spec.workload.home)
+            "before",
+            command,
+            DEADLINE_S,
+            programs=find_named_programs(request.before, spec.workload.home),
         )
     if request.with_mount:
-        yield unmount(spec, "unmount-before")
+        yield make_unmount_step(spec, "unmount-before")
     if not request.at_once:
         yield Step("rest", f"sync; {settle.command}", settle.deadline_s)
     yield Step("tracers", "sh ./tracers.sh")
-    yield Step(BEFORE, f"cat {COUNTERS}")
+    yield Step(COUNTERS_STEP, f"cat {COUNTERS_FILE}")
 
 
-def _files(request: Request, hold: Cargo) -> dict[str, bytes]:
-    files = {"tracers.sh": _start(request).encode()}
+def _make_files(request: TraceRequest, hold: Cargo) -> dict[str, bytes]:
+    files = {"tracers.sh": _make_start_script(request).encode()}
     if request.copies:
         first = len(hold.contents) - len(request.copies)
-        files[copies.SCRIPT] = copies.script(request.copies, lambda i: hold.get(first + i))
+        files[copies.SCRIPT] = copies.make_copy_script(
+            request.copies, lambda i: hold.get(first + i)
+        )
     if request.spec.aged:
-        files |= fill_files(request.spec)
+        files |= make_fill_files(request.spec)
     if request.before:
         files["before.sh"] = request.before.encode()
     if request.command is not None:
         files["command.sh"] = request.command.encode()
     else:
-        files |= config(request.spec)
+        files |= make_config_file(request.spec)
     return files
 
 
-def _offset_ns(request: Request) -> int:
+def _offset_ns(request: TraceRequest) -> int:
     return round(request.spec.phase_offset_ms * 1_000_000)
 
 
-def _hold(request: Request, back_bytes: int) -> Cargo:
+def _make_cargo(request: TraceRequest, back_bytes: int) -> Cargo:
     """What the board is given, the chip's image before the copies, and room for what it brings."""
     spec = request.spec
     contents = [copy.content for copy in request.copies]
     if spec.image is not None:
-        _, begun = chipfile.read(spec.image.head().path)
-        contents.insert(0, chipimage.encode(begun))
-    return cargo(spec.virtual, spec.cells_bytes, *contents, back_bytes=back_bytes)
+        _, begun = chipfile.read_image(spec.image.head().path)
+        contents.insert(0, chipimage.encode_image(begun))
+    return make_cargo(spec.virtual, spec.cells_bytes, *contents, back_bytes=back_bytes)
 
 
-def _command(request: Request) -> Step:
+def _make_command_step(request: TraceRequest) -> Step:
     spec = request.spec
     if request.command is not None:
         command = f"cd {MOUNTPOINT} && exec sh /job/command.sh"
-        listed = named(request.command, spec.workload.home)
+        listed = find_named_programs(request.command, spec.workload.home)
         return Step("command", command, DEADLINE_S, programs=listed)
-    command, listed = filled(spec, spec.workload.command), tuple(spec.workload.programs)
+    command, listed = fill_template(spec, spec.workload.command), tuple(spec.workload.programs)
     return Step("command", command, DEADLINE_S, programs=listed)
 
 
-def _start(request: Request) -> str:
+def _make_start_script(request: TraceRequest) -> str:
     """A script that loads the tracers and starts them, and says what it could not do."""
     where = None if request.with_mount else MOUNTPOINT
     fs, functions = request.spec.filesystem, request.functions
-    lines = start_lines(fs, where, request.tracers, functions, request.records)
+    lines = make_start_lines(fs, where, request.tracers, functions, request.records)
     return "\n".join([*lines, "true\n"])
 
 
-def _handed_over(hold: Cargo) -> Iterator[Step]:
+def _make_end_steps(hold: Cargo) -> Iterator[Step]:
     yield Step("pause", f"echo pause > {FOLDER}/control", always=True)
-    yield Step("chip-after", f"cat {COUNTERS}", always=True)
+    yield Step("chip-after", f"cat {COUNTERS_FILE}", always=True)
     yield Step("status", f"cat {FOLDER}/status", always=True)
     yield Step("stop", f"echo stop > {FOLDER}/control", always=True)
     yield Step("names", f"cat {FOLDER}/names", always=True)
     brought = f"set -o pipefail; cat {FOLDER}/records | {hold.put()}"
-    yield Step(RECORDS, brought, DEADLINE_S, always=True)
+    yield Step(RECORDS_STEP, brought, DEADLINE_S, always=True)
     mounted = f"grep -q ' {MOUNTPOINT} ' /proc/mounts"
     command = f"! {mounted} || treelist {MOUNTPOINT}"
     yield Step("paths", command, DEADLINE_S, always=True, programs=("treelist",))
@@ -239,7 +255,7 @@ def _handed_over(hold: Cargo) -> Iterator[Step]:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TraceOutcome:
     """What a job gave: the trace, and what is needed to read it."""
 
     recording: Recording
@@ -255,7 +271,7 @@ class Outcome:
     """What the chip counted while the trace went on; energy_nj may be null."""
 
 
-def outcome(request: Request, record: JobRecord) -> Outcome:
+def decode_outcome(request: TraceRequest, record: JobRecord) -> TraceOutcome:
     """Decodes what came back; NandlabError if nothing was traced."""
     if record.get("command") is None:
         failed = record.failed()
@@ -263,47 +279,49 @@ def outcome(request: Request, record: JobRecord) -> Outcome:
         asked = failed.step in ("tracers", copies.STEP) and failed.rc == UsageError.exit_code
         raise (UsageError if asked else NandlabError)(f"nothing was traced: {failed.failure()}")
     status = record["status"].stdout
-    recording = records.decode(_brought(record), "the board's trace")
-    before, after = (_numbers(record[s].stdout) for s in (BEFORE, "chip-after"))
-    return Outcome(
+    recording = records.decode_records(_find_records(record), "the board's trace")
+    before, after = (_parse_numbers(record[s].stdout) for s in (COUNTERS_STEP, "chip-after"))
+    return TraceOutcome(
         recording,
-        records.names(printable(record["names"].stdout)),
+        records.parse_names(escape_output(record["names"].stdout)),
         dict(line.split(" ", 1) for line in status.splitlines() if line.count(" ") == 1),
-        absent(request, status),
-        cost.probe_kinds(status),
-        paths(record["paths"].stdout),
+        list_untraced(request, status),
+        cost.parse_probe_kinds(status),
+        parse_paths(record["paths"].stdout),
         {
             **{key: after[key] - before[key] for key in CHIP_COUNTS},
-            ENERGY: after[ENERGY] - before[ENERGY] if ENERGY in before else None,
+            ENERGY_COUNTER: after[ENERGY_COUNTER] - before[ENERGY_COUNTER]
+            if ENERGY_COUNTER in before
+            else None,
         },
     )
 
 
-def _brought(record: JobRecord) -> bytes:
-    step = record[RECORDS]
+def _find_records(record: JobRecord) -> bytes:
+    step = record[RECORDS_STEP]
     if not step.ok or record.cargo is None:
         said = "the board brought no records" if step.ok else step.failure()
         raise NandlabError(f"the trace is lost: {said}")
     return record.cargo
 
 
-def _numbers(text: str) -> dict[str, int]:
+def _parse_numbers(text: str) -> dict[str, int]:
     split = (line.split() for line in text.splitlines())
     return {words[0]: int(words[1]) for words in split if len(words) == 2}
 
 
-def paths(text: str) -> dict[int, str]:
+def parse_paths(text: str) -> dict[int, str]:
     """Inode -> path below the mount, from treelist's output; the first of several names.
 
     A line that was cut is left out. Bytes that cannot be printed become \\xNN.
     """
     found: dict[int, str] = {}
-    for entry in tree.listed(text.rpartition("\n")[0].encode()):
-        found.setdefault(entry.inode, "/" + tree.shown(entry.path))
+    for entry in tree.parse_treelist(text.rpartition("\n")[0].encode()):
+        found.setdefault(entry.inode, "/" + tree.format_name(entry.path))
     return found
 
 
-def absent(request: Request, status: str) -> list[str]:
+def list_untraced(request: TraceRequest, status: str) -> list[str]:
     """What the trace cannot show on this kernel, for lack of a function to probe."""
     lines = status.splitlines()
     gone = [line.split(" ", 2) for line in lines if line.startswith("absent ")]
@@ -318,12 +336,12 @@ def absent(request: Request, status: str) -> list[str]:
     return missing
 
 
-def is_workload(command: list[str], workloads: list[str]) -> bool:
+def is_workload_name(command: list[str], workloads: list[str]) -> bool:
     """Whether a command is the name of a workload of the catalog, and nothing else."""
     return len(command) == 1 and command[0] in workloads
 
 
-def shell_line(command: list[str]) -> str:
+def format_shell_line(command: list[str]) -> str:
     """One word is a line for the shell as it is; several are a program and its arguments.
 
     UsageError if there is no program in them.

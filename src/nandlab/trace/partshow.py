@@ -8,9 +8,9 @@ from typing import Any
 from rich.table import Table
 
 from nandlab.base.console import Console
-from nandlab.base.printable import printable
-from nandlab.trace.show import ms, percent
-from nandlab.traced.parts import SWITCHES
+from nandlab.base.printable import make_printable
+from nandlab.trace.show import format_ms, format_percent
+from nandlab.traced.timeparts import SWITCHES
 
 WORDS = {
     "application": "application",
@@ -28,43 +28,43 @@ WORDS = {
 }
 ORDER = tuple(WORDS)
 OPERATIONS = ("reads", "programs", "erases")
-TOGETHER = (
+TOGETHER_NOTE = (
     "Application and idle are one part, for the trace does not tell when a program sleeps; and a "
     "call that waits has the time, whatever it waits for, unless another thread is seen to work. "
     f"Both are told by a trace with --functions {SWITCHES[0]}."
 )
 
-LOST = (
+LOST_NOTE = (
     "Records were overwritten: the whole trace begins here where the first one that was kept ends, "
     "and what goes on there without a record of its beginning may count for another part. Trace "
     "again with more --records."
 )
 
 
-def parts(phase: dict[str, Any]) -> list[tuple[str, int]]:
+def sort_parts(phase: dict[str, Any]) -> list[tuple[str, int]]:
     """Each part's name and time, in one order."""
     return sorted(phase["parts_ns"].items(), key=lambda part: ORDER.index(part[0]))
 
 
-def notes(found: dict[str, Any]) -> list[str]:
+def list_notes(found: dict[str, Any]) -> list[str]:
     """What the parts do not tell, and why."""
-    told = [] if found["switches"] else [TOGETHER]
-    return [*told, LOST] if found["lost"] else told
+    told = [] if found["switches"] else [TOGETHER_NOTE]
+    return [*told, LOST_NOTE] if found["lost"] else told
 
 
 def print_parts(found: dict[str, Any], console: Console) -> None:
     """Prints for each phase its parts, for whom they were, and who asked the chip for what."""
     for phase in found["phases"]:
-        title = printable(f"{phase['name']}: {ms(phase['elapsed_ns'])} ms")
+        title = make_printable(f"{phase['name']}: {format_ms(phase['elapsed_ns'])} ms")
         console.print(title, style="bold", markup=False)
-        console.print(_parts(phase))
-        console.print(_for_whom(phase))
-        console.print(_operations(phase))
-    for note in notes(found):
+        console.print(_render_parts_table(phase))
+        console.print(_render_for_whom_table(phase))
+        console.print(_render_operations_table(phase))
+    for note in list_notes(found):
         console.print(note, style="dim", markup=False)
 
 
-def _table(title: str, first: str, *columns: str) -> Table:
+def _render_table(title: str, first: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column(first)
     for column in columns:
@@ -72,25 +72,27 @@ def _table(title: str, first: str, *columns: str) -> Table:
     return table
 
 
-def _parts(phase: dict[str, Any]) -> Table:
-    table = _table("Time in parts", "part", "ms", "share")
-    for name, ns in parts(phase):
-        table.add_row(WORDS[name], ms(ns), percent(ns, phase["elapsed_ns"]))
-    table.add_row("together", ms(sum(phase["parts_ns"].values())), "")
+def _render_parts_table(phase: dict[str, Any]) -> Table:
+    table = _render_table("Time in parts", "part", "ms", "share")
+    for name, ns in sort_parts(phase):
+        table.add_row(WORDS[name], format_ms(ns), format_percent(ns, phase["elapsed_ns"]))
+    table.add_row("together", format_ms(sum(phase["parts_ns"].values())), "")
     return table
 
 
-def _for_whom(phase: dict[str, Any]) -> Table:
-    table = _table("For whom, ms", "", "own code", "MTD", "chip", "together", "share")
+def _render_for_whom_table(phase: dict[str, Any]) -> Table:
+    table = _render_table("For whom, ms", "", "own code", "MTD", "chip", "together", "share")
     for name, cells in phase["for_ns"].items():
         whole = sum(cells.values())
-        share = percent(whole, phase["elapsed_ns"])
-        table.add_row(WORDS[name], *(ms(ns) for ns in cells.values()), ms(whole), share)
+        share = format_percent(whole, phase["elapsed_ns"])
+        table.add_row(
+            WORDS[name], *(format_ms(ns) for ns in cells.values()), format_ms(whole), share
+        )
     return table
 
 
-def _operations(phase: dict[str, Any]) -> Table:
-    table = _table("Operations of the chip", "by", *OPERATIONS)
+def _render_operations_table(phase: dict[str, Any]) -> Table:
+    table = _render_table("Operations of the chip", "by", *OPERATIONS)
     for by, counts in phase["operations"].items():
         table.add_row(WORDS[by], *(f"{counts[name]:,}" for name in OPERATIONS))
     return table

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from nandlab.base.strings import Empty, FreeText, Line, Sha256, Word
 from nandlab.catalog.chip import Geometry
-from nandlab.catalog.noun import Strict
+from nandlab.catalog.noun import StrictModel
 from nandlab.chip.sidecar import BLOCKS_MAX
 from nandlab.plan.matrix import StateChoice
 from nandlab.traced.tree import LAYERS
@@ -18,7 +18,7 @@ Number = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
 """A whole number of 64 bits, as the tables of a trace have."""
 
 
-class Flash(Strict):
+class Flash(StrictModel):
     """The chip's operations and their time; oob_: those on spare bytes alone, not in the others."""
 
     reads: Number
@@ -33,7 +33,7 @@ class Flash(Strict):
     ns: Number
 
 
-class Call(Strict):
+class Call(StrictModel):
     """All calls of a kind, or all work of a task outside of any."""
 
     name: Line
@@ -51,7 +51,7 @@ class Call(Strict):
         return self
 
 
-class Function(Strict):
+class Function(StrictModel):
     """A kernel function that was traced."""
 
     name: Line
@@ -61,7 +61,7 @@ class Function(Strict):
     ns_max: Number
 
 
-class Request(Strict):
+class Request(StrictModel):
     """All events of a kind."""
 
     event: Line
@@ -71,7 +71,7 @@ class Request(Strict):
     size_is: Literal["pages", "bytes"]
 
 
-class Amplification(Strict):
+class Amplification(StrictModel):
     """Bytes at each layer; null: that layer was not traced."""
 
     program_bytes: Number
@@ -82,14 +82,14 @@ class Amplification(Strict):
     factor: float | None = Field(description="the chip's bytes by the program's; null: it had none")
 
 
-class BothWays(Strict):
+class BothWays(StrictModel):
     """Reading and writing."""
 
     read: Amplification
     write: Amplification
 
 
-class Cache(Strict):
+class Cache(StrictModel):
     """The page cache, in pages."""
 
     hits: Number
@@ -116,7 +116,7 @@ class ByFile(Flash):
     causes_ns: dict[Line, Number]
 
 
-class CostKind(Strict):
+class CostKind(StrictModel):
     """What events of a kind cost, in instructions."""
 
     kind: Line
@@ -125,7 +125,7 @@ class CostKind(Strict):
     instructions: Number
 
 
-class Cost(Strict):
+class Cost(StrictModel):
     """What the tracing cost."""
 
     kernel: Line
@@ -137,7 +137,7 @@ class Cost(Strict):
     source: FreeText
 
 
-class TraceSummary(Strict):
+class TraceSummary(StrictModel):
     """summary.json: what a trace comes to."""
 
     format: Literal[3]
@@ -159,7 +159,7 @@ class TraceSummary(Strict):
     warnings: list[FreeText]
 
 
-class BeganFrom(Strict):
+class BeganFrom(StrictModel):
     """A chip image."""
 
     name: Line
@@ -191,7 +191,7 @@ class Identity(BaseModel):
         return self
 
 
-class TraceMeta(Strict):
+class TraceMeta(StrictModel):
     """meta.json: what was run on what."""
 
     format: Literal[3]
@@ -226,7 +226,7 @@ class TraceMeta(Strict):
     )
 
 
-class PartsPhase(Strict):
+class PartsPhase(StrictModel):
     """A stretch of the trace."""
 
     name: Line
@@ -239,7 +239,7 @@ class PartsPhase(Strict):
     )
 
 
-class TraceParts(Strict):
+class TraceParts(StrictModel):
     """The time in parts, whole and by phase."""
 
     format: Literal[1]

@@ -8,22 +8,22 @@ from typing import Any
 
 from rich.table import Table
 
-from nandlab.base.console import Console, escape
-from nandlab.base.printable import printable
+from nandlab.base.console import Console, escape_markup
+from nandlab.base.printable import make_printable
 from nandlab.trace import answer
 from nandlab.trace.folder import TraceFolder
-from nandlab.trace.summary import in_words
+from nandlab.trace.summary import format_cause
 from nandlab.traced.tree import LAYERS
 
 FILES_SHOWN = 15
-MS = 1e6
+NS_PER_MS = 1e6
 
 
-def ms(ns: int) -> str:
-    return f"{ns / MS:,.3f}"
+def format_ms(ns: int) -> str:
+    return f"{ns / NS_PER_MS:,.3f}"
 
 
-def percent(part: float, whole: float) -> str:
+def format_percent(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
@@ -32,28 +32,35 @@ def print_summary(trace: TraceFolder, console: Console) -> None:
     s, meta = trace.summary, trace.meta
     where = f"{meta['filesystem']} on {meta['chip']}, {meta['state']['name']}"
     console.print(
-        printable(f"{meta['command']}  ({where})"),
+        make_printable(f"{meta['command']}  ({where})"),
         style="bold",
         markup=False,
         highlight=False,
     )
     console.print(
-        f"{s['events']:,} events in {ms(s['trace_ns'])} ms; "
+        f"{s['events']:,} events in {format_ms(s['trace_ns'])} ms; "
         f"{s['lost']:,} lost, {s['missed']:,} missed"
     )
     for warning in s["warnings"]:
-        console.print(printable(f"warning: {warning}"), style="yellow", markup=False)
-    for line in answer.sentences(s):
-        console.print(printable(line), markup=False, highlight=False)
-    for table in (calls(s), functions(s), layers(s), flash(s), files(s), cost(s)):
+        console.print(make_printable(f"warning: {warning}"), style="yellow", markup=False)
+    for line in answer.format_sentences(s):
+        console.print(make_printable(line), markup=False, highlight=False)
+    for table in (
+        render_calls_table(s),
+        render_functions_table(s),
+        render_layers_table(s),
+        render_flash_table(s),
+        render_files_table(s),
+        render_cost_table(s),
+    ):
         console.print(table)
-    console.print(printable(cost_line(s["cost"])), markup=False)
-    console.print(cache_line(s["cache"]))
-    for absent in answer.not_traced(s["not_traced"]):
-        console.print(printable(f"not traced: {absent}"), style="dim", markup=False)
+    console.print(make_printable(format_cost(s["cost"])), markup=False)
+    console.print(format_cache(s["cache"]))
+    for absent in answer.format_untraced(s["not_traced"]):
+        console.print(make_printable(f"not traced: {absent}"), style="dim", markup=False)
 
 
-def _table(title: str, first: str, *columns: str) -> Table:
+def _render_table(title: str, first: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column(first)
     for column in columns:
@@ -61,65 +68,80 @@ def _table(title: str, first: str, *columns: str) -> Table:
     return table
 
 
-def calls(s: dict[str, Any]) -> Table:
+def render_calls_table(s: dict[str, Any]) -> Table:
     """Where the time of each system call went."""
-    table = _table("Time of calls, ms", "call", "count", "time", "longest", *LAYERS[:-1])
+    table = _render_table("Time of calls, ms", "call", "count", "time", "longest", *LAYERS[:-1])
     for row in s["calls"]:
         name = row["name"] if row["kind"] == "system call" else f"task {row['name']}"
-        times = [ms(row["layers_ns"][layer]) for layer in LAYERS[:-1]]
-        table.add_row(escape(name), f"{row['count']:,}", ms(row["ns"]), ms(row["ns_max"]), *times)
+        times = [format_ms(row["layers_ns"][layer]) for layer in LAYERS[:-1]]
+        table.add_row(
+            escape_markup(name),
+            f"{row['count']:,}",
+            format_ms(row["ns"]),
+            format_ms(row["ns_max"]),
+            *times,
+        )
     return table
 
 
-def functions(s: dict[str, Any]) -> Table:
+def render_functions_table(s: dict[str, Any]) -> Table:
     """Kernel functions: how often, how long with all inside and without."""
     head = ("function", "count", "time", "own", "longest")
-    table = _table("Time of functions, ms", *head)
+    table = _render_table("Time of functions, ms", *head)
     for row in s["functions"]:
-        times = [ms(row[k]) for k in ("ns", "ns_self", "ns_max")]
-        table.add_row(escape(row["name"]), f"{row['count']:,}", *times)
+        times = [format_ms(row[k]) for k in ("ns", "ns_self", "ns_max")]
+        table.add_row(escape_markup(row["name"]), f"{row['count']:,}", *times)
     return table
 
 
-def layers(s: dict[str, Any]) -> Table:
+def render_layers_table(s: dict[str, Any]) -> Table:
     """What each layer was asked, in bytes."""
-    table = _table(
+    table = _render_table(
         "Bytes down the layers", "", "program", "file system", "MTD", "chip", "pages", "x"
     )
     for name, row in s["amplification"].items():
         keys = ("program_bytes", "file_system_bytes", "mtd_bytes", "chip_bytes", "chip_pages")
         cells = ["-" if row[k] is None else f"{row[k]:,}" for k in keys]
         table.add_row(
-            escape(name), *cells, "-" if row["factor"] is None else f"{row['factor']:.2f}"
+            escape_markup(name), *cells, "-" if row["factor"] is None else f"{row['factor']:.2f}"
         )
     return table
 
 
-def flash(s: dict[str, Any]) -> Table:
+def render_flash_table(s: dict[str, Any]) -> Table:
     """Time of the flash by cause."""
-    table = _table("Flash time by cause", "cause", "ms", "share", "reads", "programs", "erases")
+    table = _render_table(
+        "Flash time by cause", "cause", "ms", "share", "reads", "programs", "erases"
+    )
     for row in s["flash_by_cause"]:
         counts = [
             f"{row['reads'] + row['oob_reads']:,}",
             f"{row['programs'] + row['oob_programs']:,}",
             f"{row['erases']:,}",
         ]
-        share = percent(row["ns"], s["flash"]["ns"])
-        table.add_row(escape(in_words(row["cause"])), ms(row["ns"]), share, *counts)
+        share = format_percent(row["ns"], s["flash"]["ns"])
+        table.add_row(
+            escape_markup(format_cause(row["cause"])), format_ms(row["ns"]), share, *counts
+        )
     return table
 
 
-def files(s: dict[str, Any]) -> Table:
+def render_files_table(s: dict[str, Any]) -> Table:
     """Time of the flash by file, the greatest first."""
-    table = _table("Flash time by file", "file", "ms", "share", "mostly")
-    for row in file_rows(s):
+    table = _render_table("Flash time by file", "file", "ms", "share", "mostly")
+    for row in list_file_rows(s):
         most = max(row["causes_ns"], key=row["causes_ns"].get, default="")
-        share = percent(row["ns"], s["flash"]["ns"])
-        table.add_row(escape(row["path"]), ms(row["ns"]), share, escape(in_words(most)))
+        share = format_percent(row["ns"], s["flash"]["ns"])
+        table.add_row(
+            escape_markup(row["path"]),
+            format_ms(row["ns"]),
+            share,
+            escape_markup(format_cause(most)),
+        )
     return table
 
 
-def file_rows(s: dict[str, Any]) -> list[dict[str, Any]]:
+def list_file_rows(s: dict[str, Any]) -> list[dict[str, Any]]:
     """The files with most flash time, then one row for all that are gone and one for the rest."""
     there = [row for row in s["flash_by_file"] if not row["gone"]]
     gone = [row for row in s["flash_by_file"] if row["gone"]]
@@ -135,32 +157,35 @@ def file_rows(s: dict[str, Any]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -int(row["ns"]))
 
 
-def cost(s: dict[str, Any]) -> Table:
+def render_cost_table(s: dict[str, Any]) -> Table:
     """What the tracing itself cost, by kind of event."""
-    table = _table("Instructions of the tracers", "event", "count", "each", "together")
+    table = _render_table("Instructions of the tracers", "event", "count", "each", "together")
     for row in s["cost"]["kinds"]:
         figures = (f"{row[k]:,}" for k in ("count", "instructions_each", "instructions"))
-        table.add_row(escape(row["kind"]), *figures)
+        table.add_row(escape_markup(row["kind"]), *figures)
     return table
 
 
-def cost_line(found: dict[str, Any]) -> str:
+def format_cost(found: dict[str, Any]) -> str:
     """The cost of tracing in a sentence."""
     text = f"tracing cost {found['instructions']:,} instructions"
     if found["share"] is not None:
-        text += f", {ms(found['ns'])} ms: {100 * found['share']:.2f} % of the trace's time"
+        text += f", {format_ms(found['ns'])} ms: {100 * found['share']:.2f} % of the trace's time"
     if found["unpriced"]:
         what = ", ".join(f"{count:,} {event}" for event, count in found["unpriced"].items())
         text += f"; not counting {what}, whose cost was not measured on Linux {found['kernel']}"
     return text
 
 
-def cache_line(cache: dict[str, Any]) -> str:
+def format_cache(cache: dict[str, Any]) -> str:
     """The page cache in a sentence."""
     asked = cache["hits"] + cache["misses"]
     if not asked:
         return "page cache: no read of a file was traced"
-    text = f"page cache: {cache['hits']:,} of {asked:,} pages hit ({percent(cache['hits'], asked)})"
+    text = (
+        f"page cache: {cache['hits']:,} of {asked:,} pages hit "
+        f"({format_percent(cache['hits'], asked)})"
+    )
     if cache["ahead"]:
         text += f"; {cache['ahead']:,} pages read ahead, {cache['wasted']:,} of them for nothing"
     return text

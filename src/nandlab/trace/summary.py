@@ -13,14 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nandlab.trace import cache
-from nandlab.traced.records import Flag, Names, Recording, Type
+from nandlab.trace import pagecache
+from nandlab.traced.records import EventFlag, EventType, Names, Recording
 from nandlab.traced.tree import LAYERS, NONE, Tree
 
 FORMAT = 3
-OPERATIONS = {Type.FLASH_READ: "reads", Type.FLASH_PROGRAM: "programs", Type.FLASH_ERASE: "erases"}
+OPERATIONS = {
+    EventType.FLASH_READ: "reads",
+    EventType.FLASH_PROGRAM: "programs",
+    EventType.FLASH_ERASE: "erases",
+}
 """What takes the chip's time."""
-READERS = (Type.VFS_READ, Type.VFS_SPLICE)
+READ_EVENTS = (EventType.VFS_READ, EventType.VFS_SPLICE)
 CAUSE_WORDS = {
     "look_up": "look-up of a name",
     "create": "creation of a file",
@@ -40,46 +44,50 @@ PAGE_BYTES = 4096
 NO_FILE = "(no file)"
 
 
-def summarize(
+def summarize_trace(
     recording: Recording, names: Names, tree: Tree, paths: Mapping[int, str]
 ) -> dict[str, Any]:
     """All of a trace in one JSON object; ``paths`` of inodes, as they were at its end."""
     r = recording.records
     ends = r["start_ns"] + r["latency_ns"]
-    chip = np.isin(r["type"], [*OPERATIONS, Type.FLASH_HIT])
+    chip = np.isin(r["type"], [*OPERATIONS, EventType.FLASH_HIT])
     return {
         "format": FORMAT,
         "events": len(r),
         "lost": recording.lost,
         "missed": recording.missed,
         "trace_ns": int(ends.max() - r["start_ns"].min()) if len(r) else 0,
-        "calls": _calls(recording, names, tree),
-        "functions": _functions(r, names, tree),
-        "requests": _requests(r),
-        "amplification": amplification(recording, tree),
-        "cache": _cache(recording, tree),
-        "flash": flash(r),
-        "flash_by_cause": _by_cause(r[chip], tree.cause[chip], tree),
-        "flash_by_file": _by_file(r[chip], tree.inode[chip], tree.cause[chip], tree, paths),
+        "calls": _summarize_calls(recording, names, tree),
+        "functions": _summarize_functions(r, names, tree),
+        "requests": _summarize_requests(r),
+        "amplification": compute_amplification(recording, tree),
+        "cache": _summarize_cache(recording, tree),
+        "flash": summarize_flash(r),
+        "flash_by_cause": _summarize_by_cause(r[chip], tree.cause[chip], tree),
+        "flash_by_file": _summarize_by_file(
+            r[chip], tree.inode[chip], tree.cause[chip], tree, paths
+        ),
     }
 
 
-def _calls(recording: Recording, names: Names, tree: Tree) -> list[dict[str, Any]]:
+def _summarize_calls(recording: Recording, names: Names, tree: Tree) -> list[dict[str, Any]]:
     """Each kind of system call, then each task's work outside of any, the longest first."""
     r = recording.records
     kind = np.where(tree.call == NONE, 0, r["type"][tree.call])
     rows = []
     for found in np.unique(kind[tree.call != NONE]):
         among = kind == found
-        rows.append(_call(Type(int(found)).name, "system call", recording, tree, among))
-    outside = (tree.call == NONE) & (r["type"] != Type.MARK)
+        rows.append(
+            _summarize_call(EventType(int(found)).name, "system call", recording, tree, among)
+        )
+    outside = (tree.call == NONE) & (r["type"] != EventType.MARK)
     for task in np.unique(r["task"][outside]):
         among = outside & (r["task"] == task)
-        rows.append(_call(names.task(int(task)), "task", recording, tree, among))
-    return sorted((row for row in rows if row["ns"]), key=_longest)
+        rows.append(_summarize_call(names.task(int(task)), "task", recording, tree, among))
+    return sorted((row for row in rows if row["ns"]), key=_order_longest_first)
 
 
-def _call(
+def _summarize_call(
     name: str, kind: str, recording: Recording, tree: Tree, among: NDArray[np.bool_]
 ) -> dict[str, Any]:
     r = recording.records
@@ -93,13 +101,13 @@ def _call(
         "ns": int(r["latency_ns"][outer].sum()),
         "ns_max": int(r["latency_ns"][outer].max(initial=0)),
         "layers_ns": {k: int(v) for k, v in zip(LAYERS, layers, strict=True)},
-        "flash": flash(r[among]),
+        "flash": summarize_flash(r[among]),
     }
 
 
-def _functions(r: NDArray[Any], names: Names, tree: Tree) -> list[dict[str, Any]]:
+def _summarize_functions(r: NDArray[Any], names: Names, tree: Tree) -> list[dict[str, Any]]:
     """Of each traced kernel function: its calls, their time with all inside, and without it."""
-    calls = r["type"] == Type.FUNC
+    calls = r["type"] == EventType.FUNC
     rows = []
     for number in np.unique(r["object"][calls]):
         of_it = calls & (r["object"] == number)
@@ -113,49 +121,59 @@ def _functions(r: NDArray[Any], names: Names, tree: Tree) -> list[dict[str, Any]
                 "ns_max": int(took.max()),
             }
         )
-    return sorted(rows, key=_longest)
+    return sorted(rows, key=_order_longest_first)
 
 
-def _requests(r: NDArray[Any]) -> list[dict[str, Any]]:
+def _summarize_requests(r: NDArray[Any]) -> list[dict[str, Any]]:
     """Of each kind of event: how many, their time with all inside, bytes or pages."""
     rows = []
     for number in np.unique(r["type"]):
-        kind = Type(int(number))
+        kind = EventType(int(number))
         of_kind = r[r["type"] == number]
-        sized = kind not in (Type.MARK, Type.FUNC, Type.FLASH_ERASE, Type.VFS_FSYNC)
+        sized = kind not in (
+            EventType.MARK,
+            EventType.FUNC,
+            EventType.FLASH_ERASE,
+            EventType.VFS_FSYNC,
+        )
         rows.append(
             {
                 "event": kind.name,
                 "count": len(of_kind),
                 "ns": int(of_kind["latency_ns"].sum()),
                 "size": int(of_kind["size"].sum(dtype=np.int64)) if sized else None,
-                "size_is": "pages" if Type.PC_HIT <= kind <= Type.FS_READAHEAD else "bytes",
+                "size_is": "pages"
+                if EventType.PC_HIT <= kind <= EventType.FS_READAHEAD
+                else "bytes",
             }
         )
     return rows
 
 
-def _done(records: NDArray[Any]) -> int:
+def _sum_returned_bytes(records: NDArray[Any]) -> int:
     """Bytes that calls moved: the sum of what they returned, without errors."""
     return int(np.maximum(records["result"], 0).sum(dtype=np.int64))
 
 
-def amplification(recording: Recording, tree: Tree) -> dict[str, dict[str, Any]]:
+def compute_amplification(recording: Recording, tree: Tree) -> dict[str, dict[str, Any]]:
     """Bytes at each layer, from programs down to the chip; factor: the chip's / the programs'."""
     of = recording.of
-    chip_reads, chip_programs = _data(of(Type.FLASH_READ)), _data(of(Type.FLASH_PROGRAM))
-    mtd = np.isin(recording.records["type"], [Type.MTD_READ, Type.MTD_WRITE]).any()
+    chip_reads, chip_programs = (
+        _select_data_operations(of(EventType.FLASH_READ)),
+        _select_data_operations(of(EventType.FLASH_PROGRAM)),
+    )
+    mtd = np.isin(recording.records["type"], [EventType.MTD_READ, EventType.MTD_WRITE]).any()
     read: dict[str, Any] = {
-        "program_bytes": _done(of(*READERS)),
-        "file_system_bytes": _pages_asked(recording.records, tree),
-        "mtd_bytes": int(of(Type.MTD_READ)["size"].sum(dtype=np.int64)) if mtd else None,
+        "program_bytes": _sum_returned_bytes(of(*READ_EVENTS)),
+        "file_system_bytes": _sum_requested_bytes(recording.records, tree),
+        "mtd_bytes": int(of(EventType.MTD_READ)["size"].sum(dtype=np.int64)) if mtd else None,
         "chip_bytes": int(chip_reads["size"].sum(dtype=np.int64)),
         "chip_pages": len(chip_reads),
     }
     write: dict[str, Any] = {
-        "program_bytes": _done(of(Type.VFS_WRITE)),
-        "file_system_bytes": int(of(Type.FS_WRITE_END)["size"].sum(dtype=np.int64)),
-        "mtd_bytes": int(of(Type.MTD_WRITE)["size"].sum(dtype=np.int64)) if mtd else None,
+        "program_bytes": _sum_returned_bytes(of(EventType.VFS_WRITE)),
+        "file_system_bytes": int(of(EventType.FS_WRITE_END)["size"].sum(dtype=np.int64)),
+        "mtd_bytes": int(of(EventType.MTD_WRITE)["size"].sum(dtype=np.int64)) if mtd else None,
         "chip_bytes": int(chip_programs["size"].sum(dtype=np.int64)),
         "chip_pages": len(chip_programs),
     }
@@ -165,25 +183,25 @@ def amplification(recording: Recording, tree: Tree) -> dict[str, dict[str, Any]]
     return {"read": read, "write": write}
 
 
-def _pages_asked(r: NDArray[Any], tree: Tree) -> int:
+def _sum_requested_bytes(r: NDArray[Any], tree: Tree) -> int:
     """Bytes that the file system was asked to read into the page cache.
 
     A file system that reads ahead by windows may do so by calls for single pages, or without.
     """
-    page = r["type"] == Type.FS_READ_PAGE
-    window = r["type"] == Type.FS_READAHEAD
+    page = r["type"] == EventType.FS_READ_PAGE
+    window = r["type"] == EventType.FS_READAHEAD
     window[tree.parent[page & (tree.parent != NONE)]] = False
     pages = int(r["size"][window].sum(dtype=np.int64))
     return int(r["size"][page].sum(dtype=np.int64)) + pages * PAGE_BYTES
 
 
-def _data(records: NDArray[Any]) -> NDArray[Any]:
-    found: NDArray[Any] = records[(records["flags"] & Flag.OOB) == 0]
+def _select_data_operations(records: NDArray[Any]) -> NDArray[Any]:
+    found: NDArray[Any] = records[(records["flags"] & EventFlag.OOB) == 0]
     return found
 
 
-def _cache(recording: Recording, tree: Tree) -> dict[str, Any]:
-    found = cache.of(recording, tree)
+def _summarize_cache(recording: Recording, tree: Tree) -> dict[str, Any]:
+    found = pagecache.count_page_cache(recording, tree)
     rate = found.hit_rate
     return {
         **asdict(found),
@@ -192,22 +210,22 @@ def _cache(recording: Recording, tree: Tree) -> dict[str, Any]:
     }
 
 
-def flash(r: NDArray[Any]) -> dict[str, int]:
+def summarize_flash(r: NDArray[Any]) -> dict[str, int]:
     """The chip's operations among some records, and their time."""
     found: dict[str, int] = {}
-    spare = (r["flags"] & Flag.OOB) != 0
+    spare = (r["flags"] & EventFlag.OOB) != 0
     for kind, name in OPERATIONS.items():
         of_kind = r["type"] == kind
         found[name] = int(np.count_nonzero(of_kind & ~spare))
-        if kind != Type.FLASH_ERASE:
+        if kind != EventType.FLASH_ERASE:
             found[f"oob_{name}"] = int(np.count_nonzero(of_kind & spare))
         found[f"{name}_ns"] = int(r["latency_ns"][of_kind].sum())
-    found["buffer_hits"] = int(np.count_nonzero(r["type"] == Type.FLASH_HIT))
+    found["buffer_hits"] = int(np.count_nonzero(r["type"] == EventType.FLASH_HIT))
     found["ns"] = sum(found[f"{name}_ns"] for name in OPERATIONS.values())
     return found
 
 
-def _grouped(keys: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+def _group_places(keys: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
     """Each key, and the places that have it."""
     order = np.argsort(keys, kind="stable")
     found, first = np.unique(keys[order], return_index=True)
@@ -216,12 +234,16 @@ def _grouped(keys: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]
             yield key, places
 
 
-def _by_cause(r: NDArray[Any], cause: NDArray[np.int64], tree: Tree) -> list[dict[str, Any]]:
-    rows = [{"cause": tree.causes[key], **flash(r[at])} for key, at in _grouped(cause)]
-    return sorted(rows, key=_longest)
+def _summarize_by_cause(
+    r: NDArray[Any], cause: NDArray[np.int64], tree: Tree
+) -> list[dict[str, Any]]:
+    rows = [
+        {"cause": tree.causes[key], **summarize_flash(r[at])} for key, at in _group_places(cause)
+    ]
+    return sorted(rows, key=_order_longest_first)
 
 
-def _by_file(
+def _summarize_by_file(
     r: NDArray[Any],
     inode: NDArray[np.int64],
     cause: NDArray[np.int64],
@@ -230,24 +252,24 @@ def _by_file(
 ) -> list[dict[str, Any]]:
     """By the file that the operation was done for, with its time by cause."""
     rows = []
-    for key, at in _grouped(inode):
+    for key, at in _group_places(inode):
         ns = np.bincount(cause[at], r["latency_ns"][at].astype(float), len(tree.causes))
         rows.append(
             {
                 "path": paths.get(key, f"inode {key}, gone at the end") if key else NO_FILE,
                 "inode": key or None,
                 "gone": bool(key) and key not in paths,
-                **flash(r[at]),
+                **summarize_flash(r[at]),
                 "causes_ns": {c: int(n) for c, n in zip(tree.causes, ns, strict=True) if n},
             }
         )
-    return sorted(rows, key=_longest)
+    return sorted(rows, key=_order_longest_first)
 
 
-def in_words(cause: str) -> str:
+def format_cause(cause: str) -> str:
     """A cause as people say it: a system call by its name."""
     return CAUSE_WORDS.get(cause, cause.removeprefix("vfs_").replace("_", " "))
 
 
-def _longest(row: Mapping[str, Any]) -> int:
+def _order_longest_first(row: Mapping[str, Any]) -> int:
     return -int(row["ns"])

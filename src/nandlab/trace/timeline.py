@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TracePacket, TrackEvent
 from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 
-from nandlab.traced.records import Names, Recording, Type
+from nandlab.traced.records import EventType, Names, Recording
 from nandlab.traced.tree import NONE, Tree
 
 SEQUENCE = 1
@@ -35,17 +35,17 @@ BEGIN, END, INSTANT = (
     TrackEvent.TYPE_SLICE_END,
     TrackEvent.TYPE_INSTANT,
 )
-MARK, HIT = int(Type.MARK), int(Type.FLASH_HIT)
+MARK, HIT = int(EventType.MARK), int(EventType.FLASH_HIT)
 
 _GROUP_OF = np.full(256, NO_GROUP)
-_GROUP_OF[Type.VFS_OPEN : Type.PC_HIT] = 0
-_GROUP_OF[Type.PC_HIT : Type.FS_READAHEAD] = 1
-_GROUP_OF[Type.FS_READAHEAD : Type.FLASH_READ] = 2
-_GROUP_OF[Type.MTD_READ : Type.FUNC] = 4
-_GROUP_OF[Type.FLASH_READ : Type.MTD_READ] = FLASH
+_GROUP_OF[EventType.VFS_OPEN : EventType.PC_HIT] = 0
+_GROUP_OF[EventType.PC_HIT : EventType.FS_READAHEAD] = 1
+_GROUP_OF[EventType.FS_READAHEAD : EventType.FLASH_READ] = 2
+_GROUP_OF[EventType.MTD_READ : EventType.FUNC] = 4
+_GROUP_OF[EventType.FLASH_READ : EventType.MTD_READ] = FLASH
 
 
-def write(
+def write_timeline(
     recording: Recording, names: Names, tree: Tree, paths: Mapping[int, str], to: Path
 ) -> int:
     """Writes the file; returns how many slices and instants it has."""
@@ -54,7 +54,7 @@ def write(
         return writer.all(recording, tree)
 
 
-def _signed(column: NDArray[Any]) -> NDArray[Any]:
+def _make_signed(column: NDArray[Any]) -> NDArray[Any]:
     """As Perfetto's integers can hold it: a column of 64 bits loses its highest bit."""
     return column & np.uint64(2**63 - 1) if column.dtype.itemsize == 8 else column
 
@@ -84,7 +84,7 @@ class _Writer:
         labels, groups = self._labels(r, tree), self._groups(r, tree)
         columns = (r[k].tolist() for k in ("pid", "task", "type", "start_ns", "latency_ns"))
         rows = list(zip(*columns, tree.parent.tolist(), strict=True))
-        notes = list(zip(*(_signed(r[k]).tolist() for k in NOTES), strict=True))
+        notes = list(zip(*(_make_signed(r[k]).tolist() for k in NOTES), strict=True))
         opened: dict[int, list[tuple[int, int]]] = {}
         for i, (pid, task, kind, start, latency, around) in enumerate(rows):
             parent = around
@@ -163,7 +163,7 @@ class _Writer:
     def _groups(self, records: Any, tree: Tree) -> list[int]:
         """The group of each record; functions are the file system's or its collector's."""
         groups = _GROUP_OF[records["type"]]
-        function = records["type"] == Type.FUNC
+        function = records["type"] == EventType.FUNC
         groups[function & (tree.layer == 1)] = 2
         collects = [
             n for n, f in self.names.functions.items() if f in tree.functions_of(COLLECTING)
@@ -173,26 +173,26 @@ class _Writer:
         return found
 
     def _labels(self, records: Any, tree: Tree) -> list[str]:
-        kinds = {t.value: t.name.lower() for t in Type}
+        kinds = {t.value: t.name.lower() for t in EventType}
         labels = []
         fields = (records[k].tolist() for k in ("type", "object", "text", "extra"))
         for kind, number, text, extra in zip(*fields, strict=True):
             label = kinds[kind]
-            if kind == Type.MARK:
+            if kind == EventType.MARK:
                 label = text.decode(errors="replace")
-            elif kind == Type.FUNC:
+            elif kind == EventType.FUNC:
                 label = self.names.functions.get(number, label)
-            elif kind == Type.FLASH_ERASE:
+            elif kind == EventType.FLASH_ERASE:
                 label = f"erase block {extra}"
-            elif Type.FLASH_READ <= kind <= Type.FLASH_HIT:
+            elif EventType.FLASH_READ <= kind <= EventType.FLASH_HIT:
                 label = f"{label.removeprefix('flash_')} page {number}"
-            elif kind < Type.PC_HIT and number in self.paths:
+            elif kind < EventType.PC_HIT and number in self.paths:
                 label = f"{label} {self.paths[number]}"
             labels.append(label)
         return labels
 
 
-def read(path: Path) -> Trace:
+def read_timeline(path: Path) -> Trace:
     """Reads the file back with Perfetto's own classes."""
     trace = Trace()
     trace.ParseFromString(path.read_bytes())

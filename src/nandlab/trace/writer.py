@@ -12,21 +12,21 @@ from typing import Any
 import numpy as np
 
 from nandlab import __version__
-from nandlab.base.digest import bytes_digest
+from nandlab.base.digest import digest_bytes
 from nandlab.base.errors import UsageError
-from nandlab.base.scratch import scratch
+from nandlab.base.scratch import make_scratch_folder
 from nandlab.board.job import Board, JobRecord
 from nandlab.trace import summary, timeline
 from nandlab.trace.folder import CHIP_IMAGE, FORMAT
-from nandlab.trace.job import SETTLED, Outcome, Request
+from nandlab.trace.job import SETTLE_STEP, TraceOutcome, TraceRequest
 from nandlab.traced import cost, tables
 from nandlab.traced import tree as trees
 from nandlab.traced.records import Recording
 from nandlab.traced.tree import NONE, Tree
-from nandlab.trial import measured
-from nandlab.trial.outcome import kernel_log
+from nandlab.trial import workloadresult
+from nandlab.trial.outcome import filter_kernel_log
 
-COUNTED = {
+COUNTED_BY_CHIP = {
     "reads": (("reads", "oob_reads"), ("reads", "oob_reads", "buffer_hits")),
     "programs": (("programs",), ("programs",)),
     "programs of spare bytes": (("oob_programs",), ("oob_programs",)),
@@ -44,11 +44,11 @@ def refuse_existing(path: Path) -> None:
         raise UsageError(f"{path}: is there already; name another folder with -o, or remove it")
 
 
-def write(
+def write_trace_folder(
     path: Path,
-    request: Request,
+    request: TraceRequest,
     record: JobRecord,
-    outcome: Outcome,
+    outcome: TraceOutcome,
     board: Board,
     image: bytes = b"",
 ) -> None:
@@ -58,49 +58,51 @@ def write(
     """
     refuse_existing(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with scratch(str(path.parent)) as folder:
+    with make_scratch_folder(str(path.parent)) as folder:
         work = folder / "trace"
         work.mkdir()
-        _fill(work, request, record, outcome, board, image)
+        _fill_folder(work, request, record, outcome, board, image)
         work.rename(path)
 
 
-def _fill(
+def _fill_folder(
     work: Path,
-    request: Request,
+    request: TraceRequest,
     record: JobRecord,
-    outcome: Outcome,
+    outcome: TraceOutcome,
     board: Board,
     image: bytes,
 ) -> None:
     identity = board.identity
     symbols: Mapping[str, Sequence[str]] = request.spec.filesystem.symbols  # type: ignore[assignment]
-    tree = trees.of(outcome.recording, outcome.names, symbols)
-    more, words = _columns(outcome.recording, tree, outcome.paths)
+    tree = trees.make_tree(outcome.recording, outcome.names, symbols)
+    more, words = _make_columns(outcome.recording, tree, outcome.paths)
     to = (work / "events.parquet", work / "events.csv")
-    tables.write(outcome.recording, outcome.names, *to, more=more, words=words)
-    timeline.write(outcome.recording, outcome.names, tree, outcome.paths, work / "trace.pftrace")
-    told = summary.summarize(outcome.recording, outcome.names, tree, outcome.paths)
-    log = kernel_log(request.spec, record)
+    tables.write_tables(outcome.recording, outcome.names, *to, more=more, words=words)
+    timeline.write_timeline(
+        outcome.recording, outcome.names, tree, outcome.paths, work / "trace.pftrace"
+    )
+    told = summary.summarize_trace(outcome.recording, outcome.names, tree, outcome.paths)
+    log = filter_kernel_log(request.spec, record)
     told |= {
         "lost": int(outcome.status["lost"]),
         "missed": int(outcome.status["missed"]),
         "chip": outcome.chip,
         "not_traced": outcome.absent,
-        "cost": cost.of(told["requests"], outcome.probes, identity, told["trace_ns"]),
+        "cost": cost.price_trace(told["requests"], outcome.probes, identity, told["trace_ns"]),
     }
-    told["warnings"] = warnings(request, record, told, log)
+    told["warnings"] = list_warnings(request, record, told, log)
     if board.moved:
         told["warnings"].append(f"not the locked board: {'; '.join(board.moved)}")
     (work / "summary.json").write_text(json.dumps(told, indent=1) + "\n")
-    meta = _meta(request, record, outcome, identity) | {"kernel_log": log}
+    meta = _make_meta(request, record, outcome, identity) | {"kernel_log": log}
     if image:
         (work / CHIP_IMAGE).write_bytes(image)
-        meta["chip_image"] = bytes_digest(image)
+        meta["chip_image"] = digest_bytes(image)
     (work / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
 
 
-def _columns(recording: Recording, tree: Tree, paths: Mapping[int, str]) -> tuple[Any, Any]:
+def _make_columns(recording: Recording, tree: Tree, paths: Mapping[int, str]) -> tuple[Any, Any]:
     """What the tables have beside the records' own fields."""
     seq = recording.records["seq"]
     parent = np.where(tree.parent == NONE, 0, seq[tree.parent]) if len(seq) else seq
@@ -110,8 +112,8 @@ def _columns(recording: Recording, tree: Tree, paths: Mapping[int, str]) -> tupl
     return more, {"cause": tree.causes, "path": path}
 
 
-def warnings(
-    request: Request, record: JobRecord, told: Mapping[str, Any], log: Sequence[str]
+def list_warnings(
+    request: TraceRequest, record: JobRecord, told: Mapping[str, Any], log: Sequence[str]
 ) -> list[str]:
     """Why the trace may not be the whole truth, each in a sentence with what to do."""
     found = []
@@ -125,13 +127,13 @@ def warnings(
             f"{told['missed']} events were seen by no probe: tracer_status in meta.json says whose"
         )
     if "flash" in request.tracers and not told["lost"]:
-        for name, (ours, chip_s) in COUNTED.items():
+        for name, (ours, chip_s) in COUNTED_BY_CHIP.items():
             traced = sum(told["flash"][k] for k in ours)
             counted = sum(told["chip"][k] for k in chip_s)
             if traced != counted:
                 found.append(f"flash {name}: {traced} in the trace, but the chip counted {counted}")
-    rested = record.get(SETTLED)
-    if rested is not None and rested.ok and not measured.settled(rested.stdout):
+    rested = record.get(SETTLE_STEP)
+    if rested is not None and rested.ok and not workloadresult.parse_settle_result(rested.stdout):
         limit_s = request.spec.filesystem.settle.limit_s
         found.append(
             f"the flash was still at work {limit_s} s after the command: the trace ends there, and "
@@ -149,8 +151,8 @@ def warnings(
     return found
 
 
-def _meta(
-    request: Request, record: JobRecord, outcome: Outcome, identity: dict[str, Any]
+def _make_meta(
+    request: TraceRequest, record: JobRecord, outcome: TraceOutcome, identity: dict[str, Any]
 ) -> dict[str, Any]:
     spec, command = request.spec, record["command"]
     return {

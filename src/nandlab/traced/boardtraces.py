@@ -21,7 +21,7 @@ from nandlab.base.gate import TEXT_BYTES_MAX, read_text
 STEP_S = 1 / 32768
 """Stamps of the kernel's tracers come in steps of a 32 kHz clock."""
 SECONDS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
-WHOLE = re.compile(r"-?[0-9]{1,18}")
+WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
 FILE_BYTES_MOST = 1 << 32
 """No file on such a chip is longer: a larger offset is damage."""
 SHOWN = 40
@@ -74,7 +74,7 @@ T = TypeVar("T", SystemCall, FunctionCall, FlashStart)
 
 
 @dataclass(frozen=True)
-class Form(Generic[T]):
+class TraceForm(Generic[T]):
     """A kind of file."""
 
     folder: str
@@ -85,7 +85,7 @@ class Form(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Run(Generic[T]):
+class TraceRun(Generic[T]):
     """One file, one run of the load."""
 
     name: str
@@ -97,24 +97,24 @@ class BoardTraces:
     """All that a folder has of one load; the runs of each kind in the order of their names."""
 
     name: str
-    calls: tuple[Run[SystemCall], ...]
-    functions: tuple[Run[FunctionCall], ...]
-    flash: tuple[Run[FlashStart], ...]
+    calls: tuple[TraceRun[SystemCall], ...]
+    functions: tuple[TraceRun[FunctionCall], ...]
+    flash: tuple[TraceRun[FlashStart], ...]
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     if not SECONDS.fullmatch(text):
         raise _WrongRowError(f"{text[:SHOWN]!r} is no time in seconds")
     return float(text)
 
 
-def _whole(text: str, least: int = 0) -> int:
-    if not WHOLE.fullmatch(text) or int(text) < least:
+def _parse_whole(text: str, least: int = 0) -> int:
+    if not WHOLE_NUMBER.fullmatch(text) or int(text) < least:
         raise _WrongRowError(f"{text[:SHOWN]!r} is no whole number from {least}")
     return int(text)
 
 
-def _fields(fields: Sequence[str], count: int) -> Sequence[str]:
+def _check_field_count(fields: Sequence[str], count: int) -> Sequence[str]:
     if len(fields) != count:
         raise _WrongRowError(f"{len(fields)} columns where {count} were expected")
     if not all(fields):
@@ -126,43 +126,43 @@ CALL_COLUMNS = {"open": 8, "read": 7, "write": 7, "close": 5}
 """System call -> columns of its line: an open has three flags, a close neither offset nor size."""
 
 
-def _system_call(fields: Sequence[str]) -> SystemCall:
-    call = _fields(fields, max(len(fields), min(CALL_COLUMNS.values())))[1]
+def _parse_system_call(fields: Sequence[str]) -> SystemCall:
+    call = _check_field_count(fields, max(len(fields), min(CALL_COLUMNS.values())))[1]
     if call not in CALL_COLUMNS:
         raise _WrongRowError(f"{call[:SHOWN]!r} is none of {', '.join(CALL_COLUMNS)}")
-    start, _, descriptor, *numbers, file, elapsed = _fields(fields, CALL_COLUMNS[call])
-    _whole(descriptor, -1)
-    told = [_whole(number) for number in numbers]
+    start, _, descriptor, *numbers, file, elapsed = _check_field_count(fields, CALL_COLUMNS[call])
+    _parse_whole(descriptor, -1)
+    told = [_parse_whole(number) for number in numbers]
     moved = told if call in {"read", "write"} else (0, 0)
     if sum(moved) > FILE_BYTES_MOST:
         raise _WrongRowError(f"byte {sum(moved)} of a file is beyond any chip")
-    return SystemCall(_seconds(start), call, file, _seconds(elapsed), *moved)
+    return SystemCall(_parse_seconds(start), call, file, _parse_seconds(elapsed), *moved)
 
 
-def _function_call(fields: Sequence[str]) -> FunctionCall:
-    start, end, duration, function, pid = _fields(fields, 5)
-    _seconds(duration)
-    _whole(pid)
-    found = FunctionCall(_seconds(start), _seconds(end), function)
+def _parse_function_call(fields: Sequence[str]) -> FunctionCall:
+    start, end, duration, function, pid = _check_field_count(fields, 5)
+    _parse_seconds(duration)
+    _parse_whole(pid)
+    found = FunctionCall(_parse_seconds(start), _parse_seconds(end), function)
     if found.end_s < found.start_s:
         raise _WrongRowError("the call ends before it starts")
     return found
 
 
-def _flash_start(fields: Sequence[str]) -> FlashStart:
-    start, kind, number, task = _fields(fields, 4)
+def _parse_flash_start(fields: Sequence[str]) -> FlashStart:
+    start, kind, number, task = _check_field_count(fields, 4)
     if kind not in {"R", "W", "E"}:
         raise _WrongRowError(f"{kind[:SHOWN]!r} is none of R, W, E")
-    return FlashStart(_seconds(start), kind, _whole(number), task)
+    return FlashStart(_parse_seconds(start), kind, _parse_whole(number), task)
 
 
-SYSCALLS = Form("syscalls", "epoch_s;call;fd;offset;size;file;elapsed_s", _system_call)
-FFS_TRACER = Form("ffs_tracer", "start_s;end_s;duration_s;function;pid", _function_call)
-FLASHMON = Form("flashmon", "time_s;R|W|E;page;task", _flash_start)
+SYSCALLS = TraceForm("syscalls", "epoch_s;call;fd;offset;size;file;elapsed_s", _parse_system_call)
+FFS_TRACER = TraceForm("ffs_tracer", "start_s;end_s;duration_s;function;pid", _parse_function_call)
+FLASHMON = TraceForm("flashmon", "time_s;R|W|E;page;task", _parse_flash_start)
 FOLDERS = tuple(form.folder for form in (SYSCALLS, FFS_TRACER, FLASHMON))
 
 
-def read(path: Path, form: Form[T]) -> Run[T]:
+def read_trace_file(path: Path, form: TraceForm[T]) -> TraceRun[T]:
     """One file. UsageError, with its line, if it has other columns, a text that is no number, or
     times that go backwards; and if it has no row."""
     text = read_text(path, TEXT_BYTES_MAX)
@@ -180,43 +180,49 @@ def read(path: Path, form: Form[T]) -> Run[T]:
         rows.append(row)
     if not rows:
         raise UsageError(f"{path}: no row: take it out of the folder, or trace the run again")
-    return Run(path.name, tuple(rows))
+    return TraceRun(path.name, tuple(rows))
 
 
-def _by_number(path: Path) -> list[tuple[int, str]]:
+def _sort_by_number(path: Path) -> list[tuple[int, str]]:
     """So that a run 10 comes after 9."""
-    return [(int(word), "") if word.isdecimal() else (0, word) for word in _words(path.name)]
+    return [(int(word), "") if word.isdecimal() else (0, word) for word in _split_name(path.name)]
 
 
-def _words(name: str) -> list[str]:
+def _split_name(name: str) -> list[str]:
     return re.findall(r"[0-9]{1,18}|[^0-9]+", name, re.ASCII)
 
 
-def _runs(folder: Path, form: Form[T]) -> tuple[Run[T], ...]:
+def _read_runs(folder: Path, form: TraceForm[T]) -> tuple[TraceRun[T], ...]:
     within = folder / form.folder
     if not within.is_dir():
         raise UsageError(
             f"{folder}: no folder {form.folder}: a board's traces are in {', '.join(FOLDERS)}"
         )
-    files = sorted((f for f in within.glob("*.csv") if f.is_file()), key=_by_number)
+    files = sorted((f for f in within.glob("*.csv") if f.is_file()), key=_sort_by_number)
     if not files:
         raise UsageError(f"{within}: no CSV file: one for each run, of rows {form.columns}")
-    return tuple(read(file, form) for file in files)
+    return tuple(read_trace_file(file, form) for file in files)
 
 
-def _is_load(folder: Path) -> bool:
+def _is_load_folder(folder: Path) -> bool:
     return any((folder / name).is_dir() for name in FOLDERS)
 
 
-def loads(folder: Path) -> list[BoardTraces]:
+def read_load_traces(folder: Path) -> list[BoardTraces]:
     """Each load's traces: of a load's own folder, or of all such folders in it; UsageError if there
     are none, or if one lacks a kind."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder: give one with {', '.join(FOLDERS)} in it")
-    found = [folder] if _is_load(folder) else sorted(f for f in folder.iterdir() if _is_load(f))
+    found = (
+        [folder]
+        if _is_load_folder(folder)
+        else sorted(f for f in folder.iterdir() if _is_load_folder(f))
+    )
     if not found:
         raise UsageError(f"{folder}: no board's traces: those are in {', '.join(FOLDERS)}")
     return [
-        BoardTraces(f.name, _runs(f, SYSCALLS), _runs(f, FFS_TRACER), _runs(f, FLASHMON))
+        BoardTraces(
+            f.name, _read_runs(f, SYSCALLS), _read_runs(f, FFS_TRACER), _read_runs(f, FLASHMON)
+        )
         for f in found
     ]

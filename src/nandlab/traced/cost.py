@@ -16,15 +16,15 @@ from pydantic import Field, model_validator
 from nandlab.base.gate import read_toml
 from nandlab.base.paths import CATALOG
 from nandlab.base.strings import Line, Lines, Word
-from nandlab.catalog.files import validate
-from nandlab.catalog.noun import Strict
-from nandlab.traced.records import Type
+from nandlab.catalog.files import validate_data
+from nandlab.catalog.noun import StrictModel
+from nandlab.traced.records import EventType
 
-SOURCE = CATALOG / "tracer-costs.toml"
+COSTS_FILE = CATALOG / "tracer-costs.toml"
 Probe = Literal["detour", "kretprobe", "kprobe", "hook"]
 
 
-class Kind(Strict):
+class EventKind(StrictModel):
     """Events of the same cost."""
 
     what: Line = Field(description="what the events are, in words for people")
@@ -32,28 +32,30 @@ class Kind(Strict):
     by: Lines = Field(description="the known work that it was measured on")
 
     @model_validator(mode="after")
-    def _events_are_there(self) -> Kind:
-        unknown = set(self.events) - {t.name for t in Type}
+    def _events_are_there(self) -> EventKind:
+        unknown = set(self.events) - {t.name for t in EventType}
         if unknown:
             raise ValueError(f"no such events: {sorted(unknown)}")
         return self
 
 
-class Price(Strict):
+class EventPrice(StrictModel):
     """What an event of a kind costs on a kernel."""
 
     instructions: int
     probe: Probe = Field(description="the probe that it was seen by; another costs more or less")
 
 
-class Costs(Strict):
+class TracingCosts(StrictModel):
     """The catalog's file."""
 
-    kinds: dict[Word, Kind]
-    kernels: dict[Word, dict[Word, Price]] = Field(description="by the kernel's series, by kind")
+    kinds: dict[Word, EventKind]
+    kernels: dict[Word, dict[Word, EventPrice]] = Field(
+        description="by the kernel's series, by kind"
+    )
 
     @model_validator(mode="after")
-    def _a_kernel_has_all_kinds(self) -> Costs:
+    def _a_kernel_has_all_kinds(self) -> TracingCosts:
         for kernel, prices in self.kernels.items():
             if set(prices) != set(self.kinds):
                 raise ValueError(f"kernels {kernel}: {sorted(set(prices) ^ set(self.kinds))}")
@@ -69,7 +71,7 @@ class Costs(Strict):
         return found.instructions if found and probe in (found.probe, None) else None
 
 
-def of(
+def price_trace(
     requests: Iterable[Mapping[str, Any]],
     probes: Mapping[str, str],
     board: Mapping[str, Any],
@@ -79,8 +81,8 @@ def of(
 
     board: the identity of the board that was traced. Marks are left out: they are the user's own.
     """
-    costs = read()
-    kernel = series(str(board["kernel"]))
+    costs = read_costs()
+    kernel = find_kernel_series(str(board["kernel"]))
     counts: Counter[tuple[str, int]] = Counter()
     unpriced: Counter[str] = Counter()
     for row in requests:
@@ -88,7 +90,7 @@ def of(
         kind, price = costs.kind_of(event), costs.price(kernel, event, probes.get(event))
         if kind is not None and price is not None:
             counts[kind, price] += count
-        elif event != Type.MARK.name:
+        elif event != EventType.MARK.name:
             unpriced[event] += count
     rows = [
         {
@@ -100,7 +102,7 @@ def of(
         for (kind, price), count in sorted(counts.items(), key=lambda c: -c[1] * c[0][1])
     ]
     instructions = sum(count * price for (_, price), count in counts.items())
-    ns_each = instruction_ns(board)
+    ns_each = find_instruction_ns(board)
     ns = None if ns_each is None else instructions * ns_each
     return {
         "kernel": kernel,
@@ -109,28 +111,28 @@ def of(
         "ns": ns,
         "share": round(ns / trace_ns, 6) if ns is not None and trace_ns else None,
         "unpriced": dict(unpriced),
-        "source": str(SOURCE.relative_to(CATALOG.parent)),
+        "source": str(COSTS_FILE.relative_to(CATALOG.parent)),
     }
 
 
-def instruction_ns(board: Mapping[str, Any]) -> int | None:
+def find_instruction_ns(board: Mapping[str, Any]) -> int | None:
     """Board time of an instruction, ns; None: the board's clock does not count instructions."""
     if board.get("accel") != "tcg":
         return None
     return 1 << int(board["board"]["icount_shift"])
 
 
-def read() -> Costs:
+def read_costs() -> TracingCosts:
     """The file, checked."""
-    return validate(read_toml(SOURCE), Costs, str(SOURCE))
+    return validate_data(read_toml(COSTS_FILE), TracingCosts, str(COSTS_FILE))
 
 
-def series(kernel: str) -> str:
+def find_kernel_series(kernel: str) -> str:
     """``6.1.0-44-amd64`` is of the series ``6.1``."""
     return ".".join(kernel.split(".")[:2])
 
 
-def probe_kinds(status: str) -> dict[str, str]:
+def parse_probe_kinds(status: str) -> dict[str, str]:
     """How each event is seen, from /proc/tracers/status; one without a probe there is hooked."""
     split = (line.split() for line in status.splitlines())
     return {words[1]: words[3] for words in split if len(words) == 6 and words[0] == "probe"}

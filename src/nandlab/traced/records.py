@@ -32,7 +32,7 @@ the work on it."""
 Array = NDArray[Any]
 
 
-def _layout(fields: str) -> np.dtype[np.void]:
+def _parse_layout(fields: str) -> np.dtype[np.void]:
     """A dtype of 64 bytes from lines of ``name format offset``."""
     split = [line.split() for line in fields.strip().splitlines()]
     names, formats, offsets = zip(*split, strict=True)
@@ -46,7 +46,7 @@ def _layout(fields: str) -> np.dtype[np.void]:
     )
 
 
-RECORD = _layout("""
+RECORD = _parse_layout("""
     seq        <u8  0
     start_ns   <u8  8
     latency_ns <u8 16
@@ -65,7 +65,7 @@ RECORD = _layout("""
     text       S24 40
 """)
 """``text`` is a mark's text; it overlaps ``object`` to ``extra``."""
-HEADER = _layout("""
+HEADER = _parse_layout("""
     magic        <u4  0
     version      <u2  4
     record_bytes <u2  6
@@ -77,7 +77,7 @@ HEADER = _layout("""
 """)
 
 
-class Type(IntEnum):
+class EventType(IntEnum):
     """What happened; records.h says what the fields of each mean."""
 
     MARK = 1
@@ -122,7 +122,7 @@ class Type(IntEnum):
     FUNC = 96
 
 
-class Flag(IntFlag):
+class EventFlag(IntFlag):
     """What else is true of an event."""
 
     OOB = 1
@@ -132,8 +132,8 @@ class Flag(IntFlag):
     AROUND = 16
 
 
-KNOWN = np.zeros(256, bool)
-KNOWN[[t.value for t in Type]] = True
+IS_KNOWN_TYPE = np.zeros(256, bool)
+IS_KNOWN_TYPE[[t.value for t in EventType]] = True
 
 
 @dataclass(frozen=True)
@@ -147,29 +147,29 @@ class Recording:
     missed: int
     written: int
 
-    def of(self, *types: Type) -> Array:
+    def of(self, *types: EventType) -> Array:
         """The records of some types."""
         found: Array = self.records[np.isin(self.records["type"], [t.value for t in types])]
         return found
 
 
-def read(path: Path) -> Recording:
+def read_records(path: Path) -> Recording:
     """The records of a file, mapped rather than read."""
     with open_regular(path) as file:
         if not os.fstat(file.fileno()).st_size:
             raise NandlabError(f"{path}: empty, not a trace")
-        return _decode(np.memmap(file, np.uint8, "r"), str(path))
+        return _decode_array(np.memmap(file, np.uint8, "r"), str(path))
 
 
-def decode(data: bytes, where: str = "trace") -> Recording:
+def decode_records(data: bytes, where: str = "trace") -> Recording:
     """Decodes what the file ``records`` gave, read once or several times in a row.
 
     NandlabError says what is wrong with it, and at which record.
     """
-    return _decode(np.frombuffer(data, np.uint8), where)
+    return _decode_array(np.frombuffer(data, np.uint8), where)
 
 
-def _decode(data: Array, where: str) -> Recording:
+def _decode_array(data: Array, where: str) -> Recording:
     if len(data) < RECORD_BYTES:
         raise NandlabError(f"{where}: {len(data)} bytes are no trace: it begins with a header")
     beyond = len(data) % RECORD_BYTES
@@ -184,7 +184,7 @@ def _decode(data: Array, where: str) -> Recording:
     for place in heads:
         at = int(place)
         _check_header(data.view(HEADER)[at], f"{where}: header at record {at}")
-    known = KNOWN.copy()
+    known = IS_KNOWN_TYPE.copy()
     known[HEADER_TYPE] = True
     strange = np.flatnonzero(~known[types])
     if len(strange):
@@ -193,7 +193,7 @@ def _decode(data: Array, where: str) -> Recording:
     last = data.view(HEADER)[heads[-1]]
     figures = {k: int(last[k]) for k in ("lost", "missed", "written")}
     records = np.delete(every, heads) if len(heads) > 1 else every[1:]
-    return in_order(records, where=where, **figures)
+    return sort_records(records, where=where, **figures)
 
 
 def _check_header(head: Any, where: str) -> None:
@@ -205,7 +205,7 @@ def _check_header(head: Any, where: str) -> None:
         raise NandlabError(f"{where}: of format {head['version']}; this reads {VERSION}")
 
 
-def in_order(
+def sort_records(
     records: Array, lost: int = 0, missed: int = 0, written: int = 0, where: str = "trace"
 ) -> Recording:
     """Puts records, given as they were written, into the order in which their events began."""
@@ -219,10 +219,10 @@ def in_order(
     # as rows of words: five times as fast as record by record
     words = np.ascontiguousarray(records).view(np.uint64).reshape(-1, RECORD_BYTES // 8)
     taken = words[order].view(RECORD).reshape(-1)
-    return Recording(taken, _closing(taken, order), lost, missed, written)
+    return Recording(taken, _find_end_order(taken, order), lost, missed, written)
 
 
-def _closing(records: Array, order: NDArray[np.int64]) -> NDArray[np.int64]:
+def _find_end_order(records: Array, order: NDArray[np.int64]) -> NDArray[np.int64]:
     """One CPU's records come in the order of their ends; several CPUs' are sorted by the clock."""
     if not len(records) or records["cpu"].min() == records["cpu"].max():
         return order
@@ -283,7 +283,7 @@ _DEVICE = re.compile(rf"mtd {_INDEX} {' '.join([_NUMBER] * 5)} (.*)")
 _FUNCTION = re.compile(rf"function {_INDEX} (\S+)")
 
 
-def names(text: str) -> Names:
+def parse_names(text: str) -> Names:
     """The file ``names``, decoded; NandlabError names a line that it does not know."""
     found = Names()
     for line in text.split("\n"):

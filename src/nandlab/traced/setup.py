@@ -18,11 +18,11 @@ FOLDER = "/proc/tracers"
 MODULES = {"vfs": "vfsmon", "flash": "flashmon", "func": "funcmon"}
 """Word of the command line -> module and file."""
 RECORD_BYTES = 64
-BESIDE_MIB = 16
+RAM_LEFT_MIB = 16
 """RAM that is left to programs and the page cache beside the records, MiB."""
 
 
-def _vfsmon(fs: FilesystemModel, mountpoint: str | None) -> list[str]:
+def _make_vfsmon_commands(fs: FilesystemModel, mountpoint: str | None) -> list[str]:
     file = f"{FOLDER}/vfsmon"
     chosen = [
         f"echo op {operation} {' '.join(names)} > {file}"
@@ -34,7 +34,7 @@ def _vfsmon(fs: FilesystemModel, mountpoint: str | None) -> list[str]:
     return [*chosen, f"echo {where} > {file}"]
 
 
-def _funcmon(fs: FilesystemModel, functions: Iterable[str]) -> list[str]:
+def _make_funcmon_commands(fs: FilesystemModel, functions: Iterable[str]) -> list[str]:
     file = f"{FOLDER}/funcmon"
     # The first candidate that exists; if none does, the kernel log and status say so.
     causes = [
@@ -45,7 +45,7 @@ def _funcmon(fs: FilesystemModel, functions: Iterable[str]) -> list[str]:
     return [*causes, *(f"echo add {name} > {file}" for name in functions)]
 
 
-def tracer_commands(
+def make_tracer_commands(
     fs: FilesystemModel,
     mountpoint: str | None,
     tracers: Iterable[str] = tuple(MODULES),
@@ -60,13 +60,13 @@ def tracer_commands(
         raise UsageError(f"tracers: {what}; there are: {', '.join(MODULES)}")
     lines = [f"modprobe tracers records={records}", *(f"modprobe {MODULES[t]}" for t in wanted)]
     if "vfs" in wanted:
-        lines += _vfsmon(fs, mountpoint)
+        lines += _make_vfsmon_commands(fs, mountpoint)
     if "func" in wanted:
-        lines += _funcmon(fs, functions)
+        lines += _make_funcmon_commands(fs, functions)
     return [*lines, f"echo start > {FOLDER}/control"]
 
 
-def start_lines(
+def make_start_lines(
     fs: FilesystemModel,
     mountpoint: str | None,
     tracers: Iterable[str] = tuple(MODULES),
@@ -75,7 +75,7 @@ def start_lines(
 ) -> list[str]:
     """tracer_commands with the calls of MTD; then they say what they could not do, and fail."""
     wanted, asked = list(tracers), list(functions)
-    lines = tracer_commands(fs, mountpoint, wanted, asked, records)
+    lines = make_tracer_commands(fs, mountpoint, wanted, asked, records)
     # the calls of MTD are a layer of their own
     calls = [f"echo calls on > {FOLDER}/flashmon"] if "flash" in wanted else []
     lines = [*lines[:-1], *calls, lines[-1]]
@@ -90,14 +90,14 @@ def start_lines(
     return lines
 
 
-def records_max(board: BoardModel) -> int:
+def compute_records_max(board: BoardModel) -> int:
     """The most records that a trace may ask for. The tracers take a power of two at once; with more
     the kernel's OOM killer would run before the trace begins."""
-    fit = max(0, board.usable_mib - BESIDE_MIB) * MIB // RECORD_BYTES
+    fit = max(0, board.usable_mib - RAM_LEFT_MIB) * MIB // RECORD_BYTES
     return 1 << (fit.bit_length() - 1) if fit else 0
 
 
-def room(records: int) -> int:
+def compute_records_file_bytes(records: int) -> int:
     """The most bytes that the file of so many records takes: rounded up, and a header."""
     capacity = 1 << (records - 1).bit_length()
     return (capacity + 1) * RECORD_BYTES

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import open_regular
-from nandlab.traced.records import Names, Recording, Type
+from nandlab.traced.records import EventType, Names, Recording
 
 NUMBERS = (
     *("seq", "start_ns", "latency_ns", "cpu", "pid", "device", "object", "offset", "size"),
@@ -33,7 +33,7 @@ FORMATS = {
 }
 
 
-def write(
+def write_tables(
     recording: Recording,
     names: Names,
     *paths: Path,
@@ -47,7 +47,7 @@ def write(
     ``path`` is empty where it is not given.
     """
     records, more, words = recording.records, more or {}, words or {}
-    events = {t.value: t.name for t in Type}
+    events = {t.value: t.name for t in EventType}
     texts = {
         "event": ("type", [events.get(n, "") for n in range(1 + max(events))]),
         "task": ("task", [names.task(n) for n in range(1 + max(names.tasks, default=0))]),
@@ -55,7 +55,7 @@ def write(
     }
     # duckdb reads the arrays where they are
     columns = {name: records[name] for name in (*NUMBERS, "type", "task")} | dict(more)
-    listed, number = _texts(records, names)
+    listed, number = _list_texts(records, names)
     if listed:
         texts["text"] = ("text_number", ["", *listed])
         columns["text_number"] = number
@@ -77,14 +77,17 @@ def write(
         con.execute(f"CREATE TABLE whole AS {select}")
         select = "FROM whole"
     for path in paths:
-        con.execute(f"COPY ({select}) TO '{_quoted(path)}' ({FORMATS[path.suffix]})")
+        con.execute(f"COPY ({select}) TO '{_quote_path(path)}' ({FORMATS[path.suffix]})")
     con.close()
 
 
-def _texts(records: NDArray[Any], names: Names) -> tuple[list[str], NDArray[np.int32]]:
+def _list_texts(records: NDArray[Any], names: Names) -> tuple[list[str], NDArray[np.int32]]:
     """The texts of marks and names of functions, and for each record its own's number from 1."""
     types = np.ascontiguousarray(records["type"])
-    marks, functions = np.flatnonzero(types == Type.MARK), np.flatnonzero(types == Type.FUNC)
+    marks, functions = (
+        np.flatnonzero(types == EventType.MARK),
+        np.flatnonzero(types == EventType.FUNC),
+    )
     known = names.functions
     number = np.zeros(len(records), np.int32)
     number[marks] = 1 + np.arange(len(marks))
@@ -96,15 +99,15 @@ def _texts(records: NDArray[Any], names: Names) -> tuple[list[str], NDArray[np.i
     return listed, number
 
 
-def query(path: Path, sql: str) -> list[tuple[Any, ...]]:
+def query_rows(path: Path, sql: str) -> list[tuple[Any, ...]]:
     """Rows of a statement over the table ``events`` that is in a Parquet file."""
-    with _asked(path, sql) as answer:
+    with _run_statement(path, sql) as answer:
         return answer.fetchall()
 
 
-def arrays(path: Path, sql: str) -> dict[str, NDArray[Any]]:
+def query_arrays(path: Path, sql: str) -> dict[str, NDArray[Any]]:
     """As query, but each column as an array; UsageError if a value is null: traces have none."""
-    with _asked(path, sql) as answer:
+    with _run_statement(path, sql) as answer:
         columns = dict(answer.fetchnumpy())
     for name, values in columns.items():
         if np.ma.is_masked(values):
@@ -113,12 +116,12 @@ def arrays(path: Path, sql: str) -> dict[str, NDArray[Any]]:
 
 
 @contextmanager
-def _asked(path: Path, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
+def _run_statement(path: Path, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """A statement's answer; UsageError if the file is no such table, or damaged."""
     open_regular(path).close()
     with duckdb.connect() as con:
         try:
-            con.execute(f"CREATE VIEW events AS FROM read_parquet('{_quoted(path)}')")
+            con.execute(f"CREATE VIEW events AS FROM read_parquet('{_quote_path(path)}')")
             for name, kind, *_ in con.execute("DESCRIBE events").fetchall():
                 if ("VARCHAR" if name in WORDS else "INT") not in kind:
                     raise UsageError(f"{path}: no table of a trace: column {name} is {kind}")
@@ -128,5 +131,5 @@ def _asked(path: Path, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
             raise UsageError(f"{path}: damaged, or no table of a trace: {why}") from None
 
 
-def _quoted(path: Path) -> str:
+def _quote_path(path: Path) -> str:
     return str(path).replace("'", "''")

@@ -14,21 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nandlab.catalog.filesystem import CAUSES
-from nandlab.traced.records import Names, Recording, Type
+from nandlab.traced.records import EventType, Names, Recording
 
 Ints = NDArray[np.int64]
 NONE = -1
 
-VFS, FILE_SYSTEM, MTD, CHIP, OTHER = range(5)
+VFS, FILE_SYSTEM, MTD, CHIP, OTHER_LAYER = range(5)
 LAYERS = ("VFS", "file system", "MTD", "chip", "other")
 """Whose code an interval runs; an instant has the layer of the interval around it."""
 
 WEAK_CAUSE = "write_buffer"
 """A cause only if there is no other: whatever flushed the buffer is the better one."""
 WRITE_BACK = "write_back"
-BEFORE_OPEN = {Type.FS_LOOK_UP: "look_up", Type.FS_CREATE: "create"}
+BEFORE_OPEN = {EventType.FS_LOOK_UP: "look_up", EventType.FS_CREATE: "create"}
 """What a file system does for a call before the call is seen."""
-OUTSIDE = "outside"
+OUTSIDE_CALLS = "outside"
 """The cause of an operation that lies in no traced call."""
 
 
@@ -58,31 +58,31 @@ class Tree:
         return {name for cause in causes for name in self.symbols.get(cause, ())}
 
 
-def of(recording: Recording, names: Names, symbols: Mapping[str, Sequence[str]]) -> Tree:
+def make_tree(recording: Recording, names: Names, symbols: Mapping[str, Sequence[str]]) -> Tree:
     """The tree of a recording. ``symbols`` are those of the file system's catalog file."""
     records = recording.records
-    parent = _parents(records["pid"], recording.closed)
-    layer = _layers(records, names, symbols, parent)
+    parent = _find_parents(records["pid"], recording.closed)
+    layer = _find_layers(records, names, symbols, parent)
     latency = records["latency_ns"].astype(np.int64)
     inside = np.bincount(
         parent[parent != NONE], latency[parent != NONE].astype(float), minlength=len(parent)
     )
-    causes, own = _own_causes(records, names, symbols)
-    is_vfs = (records["type"] >= Type.VFS_OPEN) & (records["type"] < Type.PC_HIT)
+    causes, own = _find_own_causes(records, names, symbols)
+    is_vfs = (records["type"] >= EventType.VFS_OPEN) & (records["type"] < EventType.PC_HIT)
     return Tree(
         parent,
-        _outermost(parent, np.ones(len(parent), bool)),
-        _outermost(parent, is_vfs),
+        _find_outermost(parent, np.ones(len(parent), bool)),
+        _find_outermost(parent, is_vfs),
         layer,
         latency - inside.astype(np.int64),
-        _causes(records, parent, own, causes),
+        _find_causes(records, parent, own, causes),
         causes,
-        _inodes(records, parent),
+        _find_inodes(records, parent),
         symbols,
     )
 
 
-def _parents(pid: NDArray[Any], closed: Ints) -> Ints:
+def _find_parents(pid: NDArray[Any], closed: Ints) -> Ints:
     """For each event the last earlier one of its task that ended after it.
 
     All events search at once, from the event just before. One whose candidate ended too early takes
@@ -105,7 +105,7 @@ def _parents(pid: NDArray[Any], closed: Ints) -> Ints:
     return parent
 
 
-def _outermost(parent: Ints, wanted: NDArray[np.bool_]) -> Ints:
+def _find_outermost(parent: Ints, wanted: NDArray[np.bool_]) -> Ints:
     """For each event the outermost wanted one among itself and those around it, or -1."""
     found = np.where(wanted, np.arange(len(parent)), NONE)
     at = parent.copy()
@@ -118,7 +118,7 @@ def _outermost(parent: Ints, wanted: NDArray[np.bool_]) -> Ints:
     return found
 
 
-def _innermost(parent: Ints, own: Ints, none: int) -> Ints:
+def _find_innermost(parent: Ints, own: Ints, none: int) -> Ints:
     """For each event the value of the innermost event with one, among itself and those around."""
     found = own.copy()
     at = parent.copy()
@@ -131,43 +131,43 @@ def _innermost(parent: Ints, own: Ints, none: int) -> Ints:
     return found
 
 
-_LAYER_OF = np.full(256, OTHER)
-_LAYER_OF[Type.VFS_OPEN : Type.FS_READAHEAD] = VFS
-_LAYER_OF[Type.FS_READAHEAD : Type.FLASH_READ] = FILE_SYSTEM
-_LAYER_OF[Type.FLASH_READ : Type.MTD_READ] = CHIP
-_LAYER_OF[Type.MTD_READ : Type.FUNC] = MTD
+_LAYER_OF = np.full(256, OTHER_LAYER)
+_LAYER_OF[EventType.VFS_OPEN : EventType.FS_READAHEAD] = VFS
+_LAYER_OF[EventType.FS_READAHEAD : EventType.FLASH_READ] = FILE_SYSTEM
+_LAYER_OF[EventType.FLASH_READ : EventType.MTD_READ] = CHIP
+_LAYER_OF[EventType.MTD_READ : EventType.FUNC] = MTD
 
 
-def _layers(
+def _find_layers(
     records: NDArray[Any], names: Names, symbols: Mapping[str, Sequence[str]], parent: Ints
 ) -> Ints:
     """By type; a function that the catalog does not know has the layer that it lies in."""
     layer = _LAYER_OF[records["type"]]
     known = {name for listed in symbols.values() for name in listed}
     numbers = [n for n, name in names.functions.items() if name in known]
-    function = records["type"] == Type.FUNC
+    function = records["type"] == EventType.FUNC
     layer[function & np.isin(records["object"], numbers)] = FILE_SYSTEM
-    unset = np.where(layer == OTHER, NONE, layer)
-    found = _innermost(parent, unset, NONE)
-    return np.where(found == NONE, OTHER, found)
+    unset = np.where(layer == OTHER_LAYER, NONE, layer)
+    found = _find_innermost(parent, unset, NONE)
+    return np.where(found == NONE, OTHER_LAYER, found)
 
 
-def _own_causes(
+def _find_own_causes(
     records: NDArray[Any], names: Names, symbols: Mapping[str, Sequence[str]]
 ) -> tuple[list[str], Ints]:
     """All causes, "" first, and for each record the index of the cause that it is itself."""
-    listed = ["", OUTSIDE]
+    listed = ["", OUTSIDE_CALLS]
     by_type = np.zeros(256, np.int64)
-    for kind in Type:
-        if Type.VFS_OPEN <= kind < Type.PC_HIT:
-            name = WRITE_BACK if kind is Type.VFS_WRITEBACK else kind.name.lower()
+    for kind in EventType:
+        if EventType.VFS_OPEN <= kind < EventType.PC_HIT:
+            name = WRITE_BACK if kind is EventType.VFS_WRITEBACK else kind.name.lower()
             by_type[kind] = len(listed)
             listed.append(name)
     for kind, name in BEFORE_OPEN.items():
         by_type[kind] = len(listed)
         listed.append(name)
     own = by_type[records["type"]]
-    function = records["type"] == Type.FUNC
+    function = records["type"] == EventType.FUNC
     for number, name in names.functions.items():
         cause = next((c for c in CAUSES if name in symbols.get(c, ())), None)
         if cause is None:
@@ -178,16 +178,16 @@ def _own_causes(
     return listed, own
 
 
-def _causes(records: NDArray[Any], parent: Ints, own: Ints, causes: list[str]) -> Ints:
+def _find_causes(records: NDArray[Any], parent: Ints, own: Ints, causes: list[str]) -> Ints:
     """The innermost cause around each flash operation; the weak one only if there is no other."""
     weak = causes.index(WEAK_CAUSE) if WEAK_CAUSE in causes else NONE
-    strong = _innermost(parent, np.where(own == weak, 0, own), 0)
-    found = np.where(strong == 0, _innermost(parent, own, 0), strong)
-    flash = (records["type"] >= Type.FLASH_READ) & (records["type"] < Type.FUNC)
-    return np.where(flash, np.where(found == 0, causes.index(OUTSIDE), found), 0)
+    strong = _find_innermost(parent, np.where(own == weak, 0, own), 0)
+    found = np.where(strong == 0, _find_innermost(parent, own, 0), strong)
+    flash = (records["type"] >= EventType.FLASH_READ) & (records["type"] < EventType.FUNC)
+    return np.where(flash, np.where(found == 0, causes.index(OUTSIDE_CALLS), found), 0)
 
 
-def _inodes(records: NDArray[Any], parent: Ints) -> Ints:
-    of_file = (records["type"] >= Type.VFS_OPEN) & (records["type"] < Type.FLASH_READ)
+def _find_inodes(records: NDArray[Any], parent: Ints) -> Ints:
+    of_file = (records["type"] >= EventType.VFS_OPEN) & (records["type"] < EventType.FLASH_READ)
     own = np.where(of_file, records["object"].astype(np.int64), 0)
-    return _innermost(parent, own, 0)
+    return _find_innermost(parent, own, 0)

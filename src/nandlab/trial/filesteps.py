@@ -7,87 +7,95 @@ from collections.abc import Callable, Mapping
 from shlex import quote
 
 from nandlab.catalog import stepvalues
-from nandlab.catalog.step import AWAY, DRAWN, FileStep, StepWords, Walk
+from nandlab.catalog.step import (
+    DISTRIBUTION_FIELDS,
+    UNMOUNTING_STEPS,
+    FileStep,
+    WalkStep,
+    WorkloadStep,
+)
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
 
-Values = Mapping[str, str]
+TemplateValues = Mapping[str, str]
 """What a step's templates give, by field."""
-Command = Callable[[TrialSpec, Values], str]
+CommandMaker = Callable[[TrialSpec, TemplateValues], str]
 
-USUAL = {"payload": "random", "compressibility": "0"}
+FILETREE_DEFAULTS = {"payload": "random", "compressibility": "0"}
 """What filetree writes if it is not told."""
-SYNC_AFTER = "sync-after-"
+SYNC_PREFIX = "sync-after-"
 """What the name of a step's own sync begins with; no step of a workload has a hyphen."""
-COLD_AFTER = ("mount", "drop", *AWAY)
+COLD_AFTER = ("mount", "drop", *UNMOUNTING_STEPS)
 """Steps after which the kernel has nothing of the files cached."""
 
 
-def command(spec: TrialSpec, step: FileStep, words: Mapping[str, str]) -> str:
+def make_file_command(spec: TrialSpec, step: FileStep, words: Mapping[str, str]) -> str:
     """The board's command for a step; words: those of templates, by name."""
-    values = stepvalues.filled(step, words)
-    by = BY_BUSYBOX if isinstance(step, Walk) and step.by == "busybox" else BY_FILETREE
+    values = stepvalues.fill_templates(step, words)
+    by = BY_BUSYBOX if isinstance(step, WalkStep) and step.by == "busybox" else BY_FILETREE
     return by[step.do](spec, values)
 
 
-def _path(below: str) -> str:
+def _quote_path(below: str) -> str:
     """A path below the mountpoint, as the shell takes it."""
     return quote(f"{MOUNTPOINT}/{below}" if below else MOUNTPOINT)
 
 
-def _inside(spec: TrialSpec) -> str:
+def _make_find_command(spec: TrialSpec) -> str:
     """busybox's find for what is in the mountpoint, but for what the file system keeps there."""
     own = "".join(f" ! -name {quote(name)}" for name in spec.filesystem.own_entries)
     return f"find {MOUNTPOINT} -mindepth 1 -maxdepth 1{own}"
 
 
-def _make(spec: TrialSpec, v: Values) -> str:
-    data = {k: v[k] for k in ("payload", "compressibility") if v[k] != USUAL[k]}
-    asked = {k: v[k] for k in ("depth", *DRAWN, "seed")} | data
+def _make_tree_command(spec: TrialSpec, v: TemplateValues) -> str:
+    data = {k: v[k] for k in ("payload", "compressibility") if v[k] != FILETREE_DEFAULTS[k]}
+    asked = {k: v[k] for k in ("depth", *DISTRIBUTION_FIELDS, "seed")} | data
     options = " ".join(f"--{name} {quote(value)}" for name, value in asked.items())
-    return f"filetree make {_path(v['folder'])} {options}"
+    return f"filetree make {_quote_path(v['folder'])} {options}"
 
 
-def _read(spec: TrialSpec, v: Values) -> str:
+def _make_read_command(spec: TrialSpec, v: TemplateValues) -> str:
     listed = f" --list {quote(v['list'])}" if v["list"] else ""
-    return f"filetree read {_path(v['folder'])}{listed}"
+    return f"filetree read {_quote_path(v['folder'])}{listed}"
 
 
-def _fill(spec: TrialSpec, v: Values) -> str:
+def _make_fill_command(spec: TrialSpec, v: TemplateValues) -> str:
     share = f" --share {quote(v['share'])}" if float(v["share"]) < 1 else ""
-    return f"filetree fill {_path(v['file'])}{share}"
+    return f"filetree fill {_quote_path(v['file'])}{share}"
 
 
-def _delete(spec: TrialSpec, v: Values) -> str:
-    return f"filetree delete {_path(v['folder'])}{'' if v['folder'] else ' --keep-top'}"
+def _make_delete_command(spec: TrialSpec, v: TemplateValues) -> str:
+    return f"filetree delete {_quote_path(v['folder'])}{'' if v['folder'] else ' --keep-top'}"
 
 
-def _rm(spec: TrialSpec, v: Values) -> str:
+def _make_rm_command(spec: TrialSpec, v: TemplateValues) -> str:
     if v["folder"]:
-        return f"rm -rf {_path(v['folder'])}"
-    return f"{_inside(spec)} -exec rm -rf {{}} +"
+        return f"rm -rf {_quote_path(v['folder'])}"
+    return f"{_make_find_command(spec)} -exec rm -rf {{}} +"
 
 
-BY_FILETREE: Mapping[str, Command] = {
+BY_FILETREE: Mapping[str, CommandMaker] = {
     "run": lambda spec, v: v["command"],
-    "tree": _make,
-    "list": lambda spec, v: f"filetree list {_path(v['folder'])}",
-    "find": lambda spec, v: f"filetree find {_path(v['folder'])} {quote(v['target'])}",
-    "read": _read,
-    "delete": _delete,
-    "fill": _fill,
-    "remove": lambda spec, v: f"rm {_path(v['file'])}",
+    "tree": _make_tree_command,
+    "list": lambda spec, v: f"filetree list {_quote_path(v['folder'])}",
+    "find": lambda spec, v: f"filetree find {_quote_path(v['folder'])} {quote(v['target'])}",
+    "read": _make_read_command,
+    "delete": _make_delete_command,
+    "fill": _make_fill_command,
+    "remove": lambda spec, v: f"rm {_quote_path(v['file'])}",
 }
-BY_BUSYBOX: Mapping[str, Command] = {
-    "list": lambda spec, v: f"ls -R {_path(v['folder'])} > /dev/null",
-    "find": lambda spec, v: f"find {_path(v['folder'])} -name {quote(v['target'])} > /dev/null",
-    "read": lambda spec, v: f"find {_path(v['folder'])} -type f -exec cat {{}} + > /dev/null",
-    "delete": _rm,
+BY_BUSYBOX: Mapping[str, CommandMaker] = {
+    "list": lambda spec, v: f"ls -R {_quote_path(v['folder'])} > /dev/null",
+    "find": lambda spec, v: (
+        f"find {_quote_path(v['folder'])} -name {quote(v['target'])} > /dev/null"
+    ),
+    "read": lambda spec, v: f"find {_quote_path(v['folder'])} -type f -exec cat {{}} + > /dev/null",
+    "delete": _make_rm_command,
 }
 """The paper's commands."""
 
 
-def caches(spec: TrialSpec) -> dict[str, str]:
+def find_cache_states(spec: TrialSpec) -> dict[str, str]:
     """For each step that works on files whether it finds the kernel's cache cold or warm.
 
     It is cold if no step has worked on files since the last mount or drop.
@@ -96,12 +104,12 @@ def caches(spec: TrialSpec) -> dict[str, str]:
     for step in spec.workload.steps:
         if step.of_files:
             found[step.phase] = "warm" if warm else "cold"
-        mounted = step.do == "mount" or (mounted and step.do not in AWAY)
-        warm = step.do not in COLD_AFTER and (warm or _warms(spec, step, mounted=mounted))
+        mounted = step.do == "mount" or (mounted and step.do not in UNMOUNTING_STEPS)
+        warm = step.do not in COLD_AFTER and (warm or _warms_cache(spec, step, mounted=mounted))
     return found
 
 
-def _warms(spec: TrialSpec, step: StepWords, *, mounted: bool) -> bool:
+def _warms_cache(spec: TrialSpec, step: WorkloadStep, *, mounted: bool) -> bool:
     """Whether files have been worked on in a step. A state is made in a mount of its own, if the
     file system is not mounted."""
     return step.of_files or (step.do == "fill" and spec.aged and mounted)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nandlab.analysis.compare import compare_trials
-from nandlab.base.digest import file_digest
+from nandlab.base.digest import digest_file
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.gate import CHIP_BYTES_MAX, read_bytes
 from nandlab.results.folder import RunFolder
@@ -22,7 +22,7 @@ class Contradiction(NandlabError):
     """Two folders have one trial, and it is not the same."""
 
 
-def merge(out: Path, folders: Sequence[RunFolder]) -> RunFolder:
+def merge_runs(out: Path, folders: Sequence[RunFolder]) -> RunFolder:
     """Brings the finished trials of ``folders`` into the run's folder ``out``, made if need be.
 
     Raises UsageError where a folder is of another run or is damaged, Contradiction with the first
@@ -42,17 +42,17 @@ def merge(out: Path, folders: Sequence[RunFolder]) -> RunFolder:
         for trial in folder.trials():
             first = found.setdefault(trial.id, folder)
             if first is not folder:
-                _same(first, folder, trial)
-            _whole(folder, trial)
+                _require_same(first, folder, trial)
+            _refuse_damaged_artefacts(folder, trial)
     into = RunFolder.create(out, head)
     with into.held():
         for trial_id in into.missing():
             if trial_id in found:
-                _copy(found[trial_id], into, trial_id)
+                _copy_trial(found[trial_id], into, trial_id)
     return into
 
 
-def _same(first: RunFolder, folder: RunFolder, trial: Trial) -> None:
+def _require_same(first: RunFolder, folder: RunFolder, trial: Trial) -> None:
     for difference in compare_trials(first.load(trial.id), trial, trial.id):
         raise Contradiction(
             f"{first.path} and {folder.path} have one trial with two results; the first "
@@ -60,18 +60,18 @@ def _same(first: RunFolder, folder: RunFolder, trial: Trial) -> None:
         )
 
 
-def _whole(folder: RunFolder, trial: Trial) -> None:
+def _refuse_damaged_artefacts(folder: RunFolder, trial: Trial) -> None:
     """UsageError if a file that the trial left is not beside it, byte for byte."""
     for artefact in trial.artefacts:
         path = folder.artefact_path(artefact.sha256)
-        if not path.is_file() or file_digest(path) != artefact.sha256:
+        if not path.is_file() or digest_file(path) != artefact.sha256:
             what = "is damaged" if path.is_file() else "is missing"
             raise UsageError(
                 f"{path}: {artefact.name} of {trial.id} {what}: copy the whole folder of the run"
             )
 
 
-def _copy(folder: RunFolder, into: RunFolder, trial_id: str) -> None:
+def _copy_trial(folder: RunFolder, into: RunFolder, trial_id: str) -> None:
     trial = folder.load(trial_id)
     assert trial is not None, "it was read a moment ago"
     places = {kept.sha256: folder.artefact_path(kept.sha256) for kept in trial.artefacts}

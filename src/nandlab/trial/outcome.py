@@ -9,17 +9,26 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from nandlab.base.digest import bytes_digest
-from nandlab.board.job import Job, JobRecord, StepRecord, printable
-from nandlab.chip import simulated
-from nandlab.measure.every import wanted
-from nandlab.measure.instrument import NotKnown, Unreadable
-from nandlab.measure.wear import kept as wear_kept
+from nandlab.base.digest import digest_bytes
+from nandlab.board.job import Job, JobRecord, StepRecord, escape_output
+from nandlab.chip import simnand
+from nandlab.measure.instrument import FiguresUnknown, UnreadableOutput
+from nandlab.measure.instruments import list_instruments
+from nandlab.measure.wear import collect_wear as wear_kept
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.measures import Artefact, Counts, Doubt, Phase, Shares, State, StepTaken, Usage
-from nandlab.trial import liststeps, measured
-from nandlab.trial.measured import Measured
-from nandlab.trial.steps import of_fill, rests, state_fills
+from nandlab.results.recordparts import (
+    Artefact,
+    ChipUsage,
+    Doubt,
+    FlashState,
+    OperationCounts,
+    PageShares,
+    Phase,
+    StepResult,
+)
+from nandlab.trial import listfigures, workloadresult
+from nandlab.trial.steps import list_fill_steps, list_rest_limits, list_state_fills
+from nandlab.trial.workloadresult import WorkloadResult
 
 OFF_TARGET = "fill-off-target"
 """The fill's own warning, from before its end."""
@@ -36,23 +45,26 @@ EXPECTED_IN_LOG = ("taints kernel.", "tainting kernel")
 """Ends of the lines that the kernel logs for modules built outside its tree, such as ours."""
 
 
-def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
+def make_outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
     """The outcome of a trial's steps, as fields of its result."""
     commands = {s.name: s.command for s in job.steps if not (s.beside or s.always)}
-    log, chip = kernel_log(spec, record), _chip(spec, record)
-    hits, usage = _hits(spec, record), _since(spec, record, simulated.usage_between)
+    log, chip = filter_kernel_log(spec, record), _count_chip_operations(spec, record)
+    hits, usage = (
+        _count_register_hits(spec, record),
+        _compare_steps(spec, record, simnand.measure_usage_between),
+    )
     found: dict[str, Any] = {
         "status": "ok",
         "kernel_log": log,
         "available": record.available,
         "steps": [
-            StepTaken(
+            StepResult(
                 name=s.step,
                 ns=s.ns,
                 chip=chip[s.step],
-                blocks_erased=simulated.erased(s.counts),
+                blocks_erased=simnand.parse_erased_blocks(s.counts),
                 register_hits=hits[s.step],
-                usage=Usage(**told) if (told := usage[s.step]) else None,
+                usage=ChipUsage(**told) if (told := usage[s.step]) else None,
                 command=commands[s.step],
             )
             for s in record.steps
@@ -63,74 +75,76 @@ def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
     if log:
         text = f"{len(log)} lines, the first: {log[0]}"
         found["warnings"].append(Doubt(code="kernel_log", text=text))
-    if missed := max((simulated.missed(s.counts) for s in record.steps), default=0):
+    if missed := max((simnand.parse_missed_operations(s.counts) for s in record.steps), default=0):
         text = f"probes missed {missed} events"
         found["warnings"].append(Doubt(code="counts_missed", text=text))
     failed = record.failed()
     if failed is not None:
-        status = "not_measured" if _own_fault(spec, failed) else "trial_failed"
+        status = "not_measured" if _is_own_fault(spec, failed) else "trial_failed"
         said = REFUSED_BY_SIMNAND.search("\n".join(log)) if failed.step == "load" else None
         why = f"; the kernel: {said[1]}" if said else ""
         return found | {"status": status, "error": failed.failure() + why}
     try:
-        return found | _figures(spec, record, found["warnings"])
-    except Unreadable as e:
+        return found | _collect_figures(spec, record, found["warnings"])
+    except UnreadableOutput as e:
         return found | {"status": "not_measured", "error": str(e)}
 
 
-def _own_fault(spec: TrialSpec, failed: StepRecord) -> bool:
+def _is_own_fault(spec: TrialSpec, failed: StepRecord) -> bool:
     """Whether a step of the workload failed by itself: it is no program, or it crashed."""
     steps = {"workload", *(s.phase for s in spec.workload.steps if s.of_files)}
     crashed = failed.signal in CRASHES or failed.rc - 128 in CRASHES
     return failed.step in steps and (failed.rc in (126, 127) or crashed)
 
 
-def _figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[str, Any]:
+def _collect_figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[str, Any]:
     """What was measured, as fields of a result; adds to doubts. Unreadable if output is invalid."""
-    limits_s = rests(spec)
+    limits_s = list_rest_limits(spec)
     for name in (s.step for s in record.steps if s.step in limits_s):
-        if not _said(name, measured.settled, record):
+        if not _parse_step_output(name, workloadresult.parse_settle_result, record):
             text = f"{name}: the chip was still busy after {limits_s[name]} s"
             doubts.append(Doubt(code="not_settled", text=text))
-    obtained = _obtained(spec, record, doubts)
+    obtained = _find_obtained_shares(spec, record, doubts)
     of_load: list[Doubt] = []
     if spec.workload.steps:
-        told_by = partial(_told, spec, record, doubts=of_load)
-        figures = liststeps.figures(spec, record, _chip(spec, record), told_by)
+        told_by = partial(_parse_workload_output, spec, record, doubts=of_load)
+        figures = listfigures.collect_list_figures(
+            spec, record, _count_chip_operations(spec, record), told_by
+        )
     else:
-        told = _told(spec, record, "workload", of_load)
-        figures, obtained = told.fields(), _begun_on(obtained, told.obtained)
-    doubts += [*(_off_target(spec, obtained) if obtained and spec.aged else []), *of_load]
-    doubts += _unmatched(spec, figures)
-    figures["artefacts"] = _artefacts(spec, record)
-    figures["state"] = State(**spec.state.model_dump(), obtained=obtained)
-    figures["measured"] = _measured(spec, record, doubts, figures["phases"])
-    more = [line for i in wanted(spec) for line in i.series(spec, record)]
+        told = _parse_workload_output(spec, record, "workload", of_load)
+        figures, obtained = told.fields(), _choose_shares(obtained, told.obtained)
+    doubts += [*(_check_target(spec, obtained) if obtained and spec.aged else []), *of_load]
+    doubts += _find_unmatched_words(spec, figures)
+    figures["artefacts"] = _list_artefacts(spec, record)
+    figures["state"] = FlashState(**spec.state.model_dump(), obtained=obtained)
+    figures["measured"] = _collect_measurements(spec, record, doubts, figures["phases"])
+    more = [line for i in list_instruments(spec) for line in i.series(spec, record)]
     figures["series"] = [*figures.get("series", []), *more]
     if wear := wear_kept(spec, record):
         figures["wear"] = wear
     return figures
 
 
-def _measured(
+def _collect_measurements(
     spec: TrialSpec, record: JobRecord, doubts: list[Doubt], phases: list[Phase]
 ) -> dict[str, dict[str, int | float]]:
     """What the instruments measured, by their names; adds to doubts."""
     found = {}
-    for instrument in wanted(spec):
+    for instrument in list_instruments(spec):
         try:
             found[instrument.name] = (
                 instrument.read_with(spec, record, phases)
                 if instrument.read_with
                 else instrument.read(spec, record)
             )
-        except NotKnown as e:
+        except FiguresUnknown as e:
             doubts.append(e.doubt)
         doubts += [*instrument.doubts(record), *instrument.doubts_of(spec, record)]
     return found
 
 
-def _unmatched(spec: TrialSpec, figures: dict[str, Any]) -> list[Doubt]:
+def _find_unmatched_words(spec: TrialSpec, figures: dict[str, Any]) -> list[Doubt]:
     """A doubt where the workload's file has words for other names than its program prints."""
     workload = spec.workload
     pairs = {
@@ -153,47 +167,51 @@ def _unmatched(spec: TrialSpec, figures: dict[str, Any]) -> list[Doubt]:
 T = TypeVar("T")
 
 
-def _said(step: str, read: Callable[[str], T], record: JobRecord) -> T:
+def _parse_step_output(step: str, read: Callable[[str], T], record: JobRecord) -> T:
     """What ``read`` finds in the output of one of our own steps; Unreadable names the step."""
     try:
         return read(record[step].stdout)
-    except Unreadable as e:
-        raise Unreadable(f"step {step}: {e}") from None
+    except UnreadableOutput as e:
+        raise UnreadableOutput(f"step {step}: {e}") from None
 
 
-def _told(spec: TrialSpec, record: JobRecord, step: str, doubts: list[Doubt]) -> Measured:
+def _parse_workload_output(
+    spec: TrialSpec, record: JobRecord, step: str, doubts: list[Doubt]
+) -> WorkloadResult:
     """The result that the workload's program printed; its warnings become doubts."""
     try:
-        told = measured.read(record[step].stdout)
-    except Unreadable as e:
+        told = workloadresult.parse_workload_result(record[step].stdout)
+    except UnreadableOutput as e:
         who = spec.workload.name if step == "workload" else f"{spec.workload.name}, step {step},"
-        raise Unreadable(f"{who} printed no result that nandlab understands: {e}") from None
-    doubts += _doubts(told.warnings)
+        raise UnreadableOutput(f"{who} printed no result that nandlab understands: {e}") from None
+    doubts += _make_doubts(told.warnings)
     return told
 
 
-def _obtained(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> Shares | None:
+def _find_obtained_shares(
+    spec: TrialSpec, record: JobRecord, doubts: list[Doubt]
+) -> PageShares | None:
     """The shares that the chip held after the fill; None if no step filled it."""
-    name = next((n for n in state_fills(spec) if spec.aged and record.get(n)), None)
+    name = next((n for n in list_state_fills(spec) if spec.aged and record.get(n)), None)
     if name is None:
         return None
-    told = _said(name, measured.read, record)
-    last = next(s for n in reversed(of_fill(name)) if (s := record.get(n)))
-    programmed = simulated.programmed(last.counts)
-    doubts += _doubts([w for w in told.warnings if not w.startswith(OFF_TARGET)])
+    told = _parse_step_output(name, workloadresult.parse_workload_result, record)
+    last = next(s for n in reversed(list_fill_steps(name)) if (s := record.get(n)))
+    programmed = simnand.parse_programmed_share(last.counts)
+    doubts += _make_doubts([w for w in told.warnings if not w.startswith(OFF_TARGET)])
     if told.obtained is None or programmed is None:
         return told.obtained
-    return _when_the_load_begins(told.obtained, programmed)
+    return _update_shares(told.obtained, programmed)
 
 
-def _begun_on(filled: Shares | None, seen: Shares | None) -> Shares | None:
+def _choose_shares(filled: PageShares | None, seen: PageShares | None) -> PageShares | None:
     """The shares after the fill, as the workload found the chip if it looked at it."""
     if filled is None or seen is None or seen.programmed is None:
         return filled or seen
-    return _when_the_load_begins(filled, seen.programmed)
+    return _update_shares(filled, seen.programmed)
 
 
-def _when_the_load_begins(filled: Shares, programmed: float) -> Shares:
+def _update_shares(filled: PageShares, programmed: float) -> PageShares:
     """The shares at a later moment: what was erased since then was invalid data."""
     if filled.invalid is None or filled.programmed is None:
         return filled.model_copy(update={"programmed": programmed})
@@ -202,7 +220,7 @@ def _when_the_load_begins(filled: Shares, programmed: float) -> Shares:
     return filled.model_copy(update={"invalid": invalid, "programmed": programmed})
 
 
-def _off_target(spec: TrialSpec, obtained: Shares) -> list[Doubt]:
+def _check_target(spec: TrialSpec, obtained: PageShares) -> list[Doubt]:
     """A doubt for each share that is more than two points off the one asked for.
 
     Shares of the free bytes are not held against pages.
@@ -223,31 +241,31 @@ def _off_target(spec: TrialSpec, obtained: Shares) -> list[Doubt]:
     ]
 
 
-def _artefacts(spec: TrialSpec, record: JobRecord) -> list[Artefact]:
+def _list_artefacts(spec: TrialSpec, record: JobRecord) -> list[Artefact]:
     """What the trial left besides figures: the chip's image, if a step saved it."""
     names = [step.phase for step in spec.workload.steps if step.do == "save"]
-    names += [i.name for i in wanted(spec) if i.saves_chip]
+    names += [i.name for i in list_instruments(spec) if i.saves_chip]
     if not names or record.cargo is None:
         return []
-    sha256, size = bytes_digest(record.cargo), len(record.cargo)
+    sha256, size = digest_bytes(record.cargo), len(record.cargo)
     return [Artefact(name=names[0], kind="chip image", sha256=sha256, bytes=size)]
 
 
-def _chip(spec: TrialSpec, record: JobRecord) -> dict[str, Counts | None]:
+def _count_chip_operations(spec: TrialSpec, record: JobRecord) -> dict[str, OperationCounts | None]:
     """What the chip did up to the end of each step, since the end of the step before.
 
     None if it is not known: after a step that loads the chip anew, its counters start anew.
     """
-    did = _since(spec, record, simulated.between)
-    return {step: Counts(**counted) if counted else None for step, counted in did.items()}
+    did = _compare_steps(spec, record, simnand.count_between)
+    return {step: OperationCounts(**counted) if counted else None for step, counted in did.items()}
 
 
-def _hits(spec: TrialSpec, record: JobRecord) -> dict[str, int | None]:
+def _count_register_hits(spec: TrialSpec, record: JobRecord) -> dict[str, int | None]:
     """The same of the reads that the chip's page register answered."""
-    return _since(spec, record, simulated.hits_between)
+    return _compare_steps(spec, record, simnand.count_hits_between)
 
 
-def _since(
+def _compare_steps(
     spec: TrialSpec, record: JobRecord, between: Callable[[str, str], T | None]
 ) -> dict[str, T | None]:
     """For each step what the chip did since the end of the step before."""
@@ -259,7 +277,7 @@ def _since(
     return found
 
 
-def _doubts(warnings: list[str]) -> list[Doubt]:
+def _make_doubts(warnings: list[str]) -> list[Doubt]:
     """The workload's own warnings, each ``code: sentence``, as doubts."""
     split = [text.partition(": ") for text in warnings]
     return [
@@ -268,7 +286,7 @@ def _doubts(warnings: list[str]) -> list[Doubt]:
     ]
 
 
-def kernel_log(spec: TrialSpec, record: JobRecord) -> list[str]:
+def filter_kernel_log(spec: TrialSpec, record: JobRecord) -> list[str]:
     """The kernel's warnings and errors since the job began, but for those known to be harmless."""
     log = record.get("kernel-log")
     if log is None:
@@ -276,7 +294,7 @@ def kernel_log(spec: TrialSpec, record: JobRecord) -> list[str]:
     harmless = re.compile("|".join(spec.filesystem.harmless_log) or r"(?!)")
     since_s = record.steps[0].start_ns / 1e9
     found = []
-    for line in printable(log.stdout).splitlines():
+    for line in escape_output(log.stdout).splitlines():
         level, _, rest = line.removeprefix("<").partition(">")
         stamp, _, said = rest.removeprefix("[").partition("]")
         try:

@@ -10,18 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nandlab.board.cargo import Cargo, cargo
+from nandlab.board.cargo import Cargo, make_cargo
 from nandlab.board.job import Job, Setup, Step
-from nandlab.catalog.step import AWAY, FileStep, Remount, Rest, StepWords
-from nandlab.chip import file as chipfile
+from nandlab.catalog.step import UNMOUNTING_STEPS, FileStep, RemountStep, RestStep, WorkloadStep
 from nandlab.chip import image as chipimage
-from nandlab.chip import simulated
-from nandlab.measure.every import wanted
+from nandlab.chip import imagefile as chipfile
+from nandlab.chip import simnand
 from nandlab.measure.instrument import Moment
+from nandlab.measure.instruments import list_instruments
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import filesteps
-from nandlab.trial.medium import formats, load, modules, mount, put_away, rest, unmount
+from nandlab.trial.mediumsteps import (
+    make_format_steps,
+    make_load_step,
+    make_modules_step,
+    make_mount_step,
+    make_put_away_step,
+    make_rest_step,
+    make_unmount_step,
+)
 
 NS_PER_MS = 1_000_000
 MS_PER_S = 1000
@@ -32,98 +40,105 @@ WORK_DEADLINE_S = 24 * 3600
 REST_BEFORE, UNMOUNT_AFTER = "rest-before-", "unmount-after-"
 """What the names of the steps around a fill begin with; no step of a workload has a hyphen."""
 UNMOUNT = "unmount-at-end"
-CHIP_SAVED = "chip-saved"
+SAVE_CHIP_STEP = "chip-saved"
 """The step that brings the chip back for an instrument."""
-BROUGHT = "brought-back"
+BRING_BACK_STEP = "brought-back"
 """The step that brings back what an instrument asks for."""
 STATE_BEFORE = "fill-to-state"
 """The step that makes the state where a workload has another step called fill."""
 
 
-def job(spec: TrialSpec) -> Job:
+def make_job(spec: TrialSpec) -> Job:
     """The job that runs a trial."""
-    hold = _cargo(spec)
-    before = _setup(spec.at_setup(), hold.get() if hold and spec.image is not None else None)
-    last = [put_away(spec)] if spec.own else []
-    steps = [*before, *_load(spec, hold), *last, Step("kernel-log", "dmesg -r", always=True)]
+    hold = _make_cargo(spec)
+    before = _make_setup_steps(
+        spec.at_setup(), hold.get() if hold and spec.image is not None else None
+    )
+    last = [make_put_away_step(spec)] if spec.own else []
+    steps = [
+        *before,
+        *_make_load_steps(spec, hold),
+        *last,
+        Step("kernel-log", "dmesg -r", always=True),
+    ]
     offset = round(spec.phase_offset_ms * NS_PER_MS)
-    files, home = _files(spec), spec.workload.home
+    files, home = _make_files(spec), spec.workload.home
     if spec.setup_seed is None:
         return Job(tuple(steps), files, offset, hold, home)
-    shared = frozenset(files.keys() - config(spec).keys())
-    if _at_once(spec):
+    shared = frozenset(files.keys() - make_config_file(spec).keys())
+    if _begins_at_once(spec):
         setup = Setup(len(before), shared, AT_ONCE_MS)
         return Job(tuple(steps), files, offset, hold, home, setup)
     return Job(tuple(steps), files, 0, hold, home, Setup(len(before), shared, MS_PER_S, offset))
 
 
-def _at_once(spec: TrialSpec) -> bool:
+def _begins_at_once(spec: TrialSpec) -> bool:
     """Whether the load begins right after the ageing: a wait in between would change the state."""
     return spec.aged and not spec.workload.steps
 
 
-def without_image(spec: TrialSpec) -> Job:
+def make_job_without_image(spec: TrialSpec) -> Job:
     """The job of the trial as it would be without a chip image; reads no image."""
-    return job(spec.model_copy(update={"image": None}))
+    return make_job(spec.model_copy(update={"image": None}))
 
 
-def _cargo(spec: TrialSpec) -> Cargo | None:
+def _make_cargo(spec: TrialSpec) -> Cargo | None:
     """The chip images that are carried to the board and from it; None: neither."""
     contents: list[bytes] = []
     if spec.image is not None:
-        _, image = chipfile.read(spec.image.head().path)
-        contents.append(chipimage.encode(image))
-    back_bytes = spec.image_bytes if _saves(spec) or _saved_beside(spec) else 0
-    back_bytes = max([back_bytes, *(i.room(spec) for i in wanted(spec))])
+        _, image = chipfile.read_image(spec.image.head().path)
+        contents.append(chipimage.encode_image(image))
+    back_bytes = spec.image_bytes if _saves_chip(spec) or _saves_chip_for_instrument(spec) else 0
+    back_bytes = max([back_bytes, *(i.room(spec) for i in list_instruments(spec))])
     if not contents and not back_bytes:
         return None
-    return cargo(spec.virtual, spec.cells_bytes, *contents, back_bytes=back_bytes)
+    return make_cargo(spec.virtual, spec.cells_bytes, *contents, back_bytes=back_bytes)
 
 
-def _saves(spec: TrialSpec) -> bool:
+def _saves_chip(spec: TrialSpec) -> bool:
     """Whether the workload saves the chip itself."""
     return any(step.do == "save" for step in spec.workload.steps)
 
 
-def _saved_beside(spec: TrialSpec) -> bool:
+def _saves_chip_for_instrument(spec: TrialSpec) -> bool:
     """Whether the chip is saved for an instrument when all is over."""
-    return not _saves(spec) and any(i.saves_chip for i in wanted(spec))
+    return not _saves_chip(spec) and any(i.saves_chip for i in list_instruments(spec))
 
 
-def _files(spec: TrialSpec) -> dict[str, bytes]:
-    return {**config(spec), **(fill_files(spec.at_setup()) if spec.aged else {})}
+def _make_files(spec: TrialSpec) -> dict[str, bytes]:
+    return {**make_config_file(spec), **(make_fill_files(spec.at_setup()) if spec.aged else {})}
 
 
-def config(spec: TrialSpec) -> dict[str, bytes]:
+def make_config_file(spec: TrialSpec) -> dict[str, bytes]:
     """The workload's configuration file, by its name; empty if it has none."""
     name = spec.workload.config_file
-    return {name: filled(spec, spec.workload.config).encode()} if name else {}
+    return {name: fill_template(spec, spec.workload.config).encode()} if name else {}
 
 
-def made(spec: TrialSpec, image: str | None = None) -> list[Step]:
+def make_filesystem_steps(spec: TrialSpec, image: str | None = None) -> list[Step]:
     """The steps from a board without a chip to a file system that is made.
 
     image: the board's command that writes the chip's image to stdout, if the trial begins from one;
     nothing is formatted then.
     """
     return [
-        load(spec, image),
-        *_beside(spec, "loaded"),
-        modules(spec),
-        *(formats(spec) if image is None else []),
-        *_beside(spec, "formatted"),
+        make_load_step(spec, image),
+        *_make_moment_steps(spec, "loaded"),
+        make_modules_step(spec),
+        *(make_format_steps(spec) if image is None else []),
+        *_make_moment_steps(spec, "formatted"),
     ]
 
 
-def setup(spec: TrialSpec, image: str | None = None) -> list[Step]:
+def make_mounted_steps(spec: TrialSpec, image: str | None = None) -> list[Step]:
     """The steps from a board without a chip to a file system that is mounted and at rest.
 
     image: as :func:`made` has it.
     """
-    return [*made(spec, image), mount(spec), rest(spec)]
+    return [*make_filesystem_steps(spec, image), make_mount_step(spec), make_rest_step(spec)]
 
 
-def _setup(spec: TrialSpec, image: str | None) -> list[Step]:
+def _make_setup_steps(spec: TrialSpec, image: str | None) -> list[Step]:
     """The steps from a board without a chip to where the load begins, on the state asked for.
 
     image: as :func:`made` has it.
@@ -131,148 +146,167 @@ def _setup(spec: TrialSpec, image: str | None) -> list[Step]:
     if spec.workload.steps:
         makes_state = any(_makes_state(step) for step in spec.workload.steps)
         apart = spec.aged and not makes_state
-        return [*made(spec, image), *(_filled_apart(spec, *state_fills(spec)) if apart else ())]
-    steps = [*setup(spec, image), *_beside(spec, "mounted")]
-    return [*steps, fill(spec)] if spec.aged else steps
+        return [
+            *make_filesystem_steps(spec, image),
+            *(_make_separate_fill(spec, *list_state_fills(spec)) if apart else ()),
+        ]
+    steps = [*make_mounted_steps(spec, image), *_make_moment_steps(spec, "mounted")]
+    return [*steps, make_fill_step(spec)] if spec.aged else steps
 
 
-def _load(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
+def _make_load_steps(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
     """The steps of the load, to a file system that is unmounted after it."""
     if spec.workload.steps:
-        yield from _listed(spec, hold)
+        yield from _make_list_steps(spec, hold)
         return
-    yield from _beside(spec, "ready")
+    yield from _make_moment_steps(spec, "ready")
     yield Step(
         "workload",
-        filled(spec, spec.workload.command),
+        fill_template(spec, spec.workload.command),
         deadline_s=WORK_DEADLINE_S,
         programs=tuple(spec.workload.programs),
     )
-    yield from (*_beside(spec, "worked"), unmount(spec), *_gone(spec, hold))
+    yield from (
+        *_make_moment_steps(spec, "worked"),
+        make_unmount_step(spec),
+        *_make_unmounted_steps(spec, hold),
+    )
 
 
-def _listed(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
+def _make_list_steps(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
     """The steps of a workload that is a list, with those of the instruments."""
     steps = spec.workload.steps
     mounts = [i for i, step in enumerate(steps) if step.do == "mount"]
-    ends = _last_unmount(steps)
+    ends = _find_last_unmount(steps)
     for i, step in enumerate(steps):
         if i == ends:
-            yield from _beside(spec, "worked")
-        yield from _step(spec, step, hold, mounted=_mounted(steps[:i]))
-        yield from _after(spec, step.phase)
+            yield from _make_moment_steps(spec, "worked")
+        yield from _make_board_steps(spec, step, hold, mounted=_is_mounted_after(steps[:i]))
+        yield from _make_after_steps(spec, step.phase)
         if mounts and i == mounts[0]:
-            yield from (*_beside(spec, "mounted"), *_beside(spec, "ready"))
+            yield from (*_make_moment_steps(spec, "mounted"), *_make_moment_steps(spec, "ready"))
         if i == ends:
-            yield from _gone(spec, hold)
+            yield from _make_unmounted_steps(spec, hold)
     if ends is None and mounts:
-        yield from (*_beside(spec, "worked"), unmount(spec, UNMOUNT), *_gone(spec, hold))
+        yield from (
+            *_make_moment_steps(spec, "worked"),
+            make_unmount_step(spec, UNMOUNT),
+            *_make_unmounted_steps(spec, hold),
+        )
 
 
-def _gone(spec: TrialSpec, hold: Cargo | None) -> list[Step]:
+def _make_unmounted_steps(spec: TrialSpec, hold: Cargo | None) -> list[Step]:
     """What follows the last unmount for the instruments' sake."""
-    steps = _beside(spec, "unmounted")
-    if hold is not None and _saved_beside(spec):
-        steps.append(Step(CHIP_SAVED, simulated.save(hold.put()), WORK_DEADLINE_S, beside=True))
-    for brings in (i.brings for i in wanted(spec) if i.brings and hold is not None):
+    steps = _make_moment_steps(spec, "unmounted")
+    if hold is not None and _saves_chip_for_instrument(spec):
+        steps.append(
+            Step(
+                SAVE_CHIP_STEP, simnand.make_save_command(hold.put()), WORK_DEADLINE_S, beside=True
+            )
+        )
+    for brings in (i.brings for i in list_instruments(spec) if i.brings and hold is not None):
         brought = f"set -o pipefail; {brings} | {hold.put() if hold else ''}"
-        steps.append(Step(BROUGHT, brought, WORK_DEADLINE_S, beside=True))
-    return [*steps, *_beside(spec, "over")]
+        steps.append(Step(BRING_BACK_STEP, brought, WORK_DEADLINE_S, beside=True))
+    return [*steps, *_make_moment_steps(spec, "over")]
 
 
-def _mounted(steps: Sequence[StepWords]) -> bool:
+def _is_mounted_after(steps: Sequence[WorkloadStep]) -> bool:
     """Whether the file system is mounted after these steps."""
-    moves = ("mount", *AWAY)
+    moves = ("mount", *UNMOUNTING_STEPS)
     return next((s.do == "mount" for s in reversed(steps) if s.do in moves), False)
 
 
-def _last_unmount(steps: Sequence[StepWords]) -> int | None:
+def _find_last_unmount(steps: Sequence[WorkloadStep]) -> int | None:
     """Index of the step that takes the file system away for good; None: no step does."""
-    if _mounted(steps):
+    if _is_mounted_after(steps):
         return None
-    return next((i for i in reversed(range(len(steps))) if steps[i].do in AWAY), None)
+    return next((i for i in reversed(range(len(steps))) if steps[i].do in UNMOUNTING_STEPS), None)
 
 
-def _step(spec: TrialSpec, step: StepWords, hold: Cargo | None, *, mounted: bool) -> Iterator[Step]:
+def _make_board_steps(
+    spec: TrialSpec, step: WorkloadStep, hold: Cargo | None, *, mounted: bool
+) -> Iterator[Step]:
     """The board's steps for a step of a list; an unmounted file system is mounted for a fill."""
     name = step.phase
     if _makes_state(step):
         if mounted:
-            yield fill(spec, name) if spec.aged else Step(name, "true")
+            yield make_fill_step(spec, name) if spec.aged else Step(name, "true")
         else:
-            yield from _filled_apart(spec, name)
+            yield from _make_separate_fill(spec, name)
         return
     yield Step(
         name,
-        _command(spec, step, hold),
-        deadline_s=max(WORK_DEADLINE_S, rest(spec).deadline_s),
+        _make_command(spec, step, hold),
+        deadline_s=max(WORK_DEADLINE_S, make_rest_step(spec).deadline_s),
         always=step.always,
         may_fail=step.may_fail,
         programs=tuple(spec.workload.programs) if step.do == "run" else None,
     )
     if isinstance(step, FileStep) and step.sync:
-        yield Step(f"{filesteps.SYNC_AFTER}{name}", "sync", WORK_DEADLINE_S)
+        yield Step(f"{filesteps.SYNC_PREFIX}{name}", "sync", WORK_DEADLINE_S)
 
 
-def _command(spec: TrialSpec, step: StepWords, hold: Cargo | None) -> str:
+def _make_command(spec: TrialSpec, step: WorkloadStep, hold: Cargo | None) -> str:
     """The board's command for a step of a list, but for the making of a state."""
     if isinstance(step, FileStep):
-        return filesteps.command(spec, step, words(spec))
-    if isinstance(step, Remount):
+        return filesteps.make_file_command(spec, step, make_template_words(spec))
+    if isinstance(step, RemountStep):
         return f"mount -o remount,{step.options} {MOUNTPOINT}"
-    if isinstance(step, Rest):
-        return rest(spec, limit_s=step.limit_s).command
+    if isinstance(step, RestStep):
+        return make_rest_step(spec, limit_s=step.limit_s).command
     commands = {
-        "mount": mount(spec).command,
-        "unmount": unmount(spec).command,
+        "mount": make_mount_step(spec).command,
+        "unmount": make_unmount_step(spec).command,
         "drop": "echo 3 > /proc/sys/vm/drop_caches",
         "sync": "sync",
-        "save": simulated.save(hold.put()) if hold else "false",
-        "cut": simulated.cut(load(spec.at_setup()), unmount(spec)),
+        "save": simnand.make_save_command(hold.put()) if hold else "false",
+        "cut": simnand.make_power_cut_command(
+            make_load_step(spec.at_setup()), make_unmount_step(spec)
+        ),
     }
     return commands[step.do]
 
 
-def _filled_apart(spec: TrialSpec, name: str) -> Iterator[Step]:
+def _make_separate_fill(spec: TrialSpec, name: str) -> Iterator[Step]:
     """Mounts a file system, fills it, and unmounts it again; on fresh flash all but the filling.
 
     So what a first mount does, such as JFFS2's marking of all blocks, is done in every state.
     """
     yield from (
-        mount(spec, f"mount-to-{name}"),
-        rest(spec, f"{REST_BEFORE}{name}"),
-        fill(spec, name) if spec.aged else Step(name, "true"),
-        unmount(spec, f"{UNMOUNT_AFTER}{name}"),
+        make_mount_step(spec, f"mount-to-{name}"),
+        make_rest_step(spec, f"{REST_BEFORE}{name}"),
+        make_fill_step(spec, name) if spec.aged else Step(name, "true"),
+        make_unmount_step(spec, f"{UNMOUNT_AFTER}{name}"),
     )
 
 
-def _beside(spec: TrialSpec, moment: Moment) -> list[Step]:
+def _make_moment_steps(spec: TrialSpec, moment: Moment) -> list[Step]:
     """The steps of the instruments at a moment of the trial."""
-    found = (instrument.steps(spec).get(moment) for instrument in wanted(spec))
+    found = (instrument.steps(spec).get(moment) for instrument in list_instruments(spec))
     return [step for step in found if step is not None]
 
 
-def _after(spec: TrialSpec, name: str) -> list[Step]:
+def _make_after_steps(spec: TrialSpec, name: str) -> list[Step]:
     """The steps of the instruments after a step of a list."""
-    found = (instrument.after(spec, name) for instrument in wanted(spec))
+    found = (instrument.after(spec, name) for instrument in list_instruments(spec))
     return [step for step in found if step is not None]
 
 
-def rests(spec: TrialSpec) -> dict[str, int]:
+def list_rest_limits(spec: TrialSpec) -> dict[str, int]:
     """The names that steps may have which wait until the chip is at rest, and for how many seconds
     at the most."""
     steps, usual = spec.workload.steps, spec.filesystem.settle.limit_s
-    names = ["settle", *(f"{REST_BEFORE}{name}" for name in state_fills(spec))]
-    own = {step.phase: step.limit_s or usual for step in steps if isinstance(step, Rest)}
+    names = ["settle", *(f"{REST_BEFORE}{name}" for name in list_state_fills(spec))]
+    own = {step.phase: step.limit_s or usual for step in steps if isinstance(step, RestStep)}
     return {**dict.fromkeys(names, usual), **own}
 
 
-def _makes_state(step: StepWords) -> bool:
+def _makes_state(step: WorkloadStep) -> bool:
     """Whether it makes the state that the study asks for."""
     return step.do == "fill" and not step.of_files
 
 
-def state_fills(spec: TrialSpec) -> list[str]:
+def list_state_fills(spec: TrialSpec) -> list[str]:
     """The names of the steps that make the state that the study asks for."""
     steps = spec.workload.steps
     names = [step.phase for step in steps if _makes_state(step)]
@@ -280,17 +314,17 @@ def state_fills(spec: TrialSpec) -> list[str]:
     return names or [STATE_BEFORE if taken else "fill"]
 
 
-def of_fill(name: str) -> tuple[str, ...]:
+def list_fill_steps(name: str) -> tuple[str, ...]:
     """A fill and the step that may follow it before the load, in order."""
     return (name, f"{UNMOUNT_AFTER}{name}")
 
 
-def fill(spec: TrialSpec, name: str = "fill") -> Step:
+def make_fill_step(spec: TrialSpec, name: str = "fill") -> Step:
     """Brings the flash to the state that is asked for; needs :func:`fill_files`."""
     return Step(name, "ffsmark --json fill.cfg", WORK_DEADLINE_S)
 
 
-def fill_files(spec: TrialSpec) -> dict[str, bytes]:
+def make_fill_files(spec: TrialSpec) -> dict[str, bytes]:
     """FFSMark's commands that bring the flash to the state asked for, with next to no files."""
     state = spec.state
     text = (
@@ -302,12 +336,12 @@ def fill_files(spec: TrialSpec) -> dict[str, bytes]:
     return {"fill.cfg": text.encode()}
 
 
-def filled(spec: TrialSpec, template: str) -> str:
+def fill_template(spec: TrialSpec, template: str) -> str:
     """A template of the workload's catalog file, with its placeholders filled in."""
-    return template.format(**words(spec))
+    return template.format(**make_template_words(spec))
 
 
-def words(spec: TrialSpec) -> dict[str, str]:
+def make_template_words(spec: TrialSpec) -> dict[str, str]:
     """What stands for each placeholder of the workload's templates."""
     known, used = spec.workload.parameters, spec.workload.words()
     values = {k: known[k].word(v) for k, v in spec.parameters.items() if k in used}

@@ -13,8 +13,8 @@
  * archive's size nor the time that unpacking takes decides when a member
  * begins.
  *
- * The host's side is src/nandlab/board/staged.py. Needs ferry, cpio, and on a
- * board whose clock repeats the module doorbell. Costs the archive's room in
+ * The host's side is src/nandlab/board/stagedjob.py. Needs ferry, cpio, and on
+ * a board whose clock repeats the module doorbell. Costs the archive's room in
  * RAM, twice while it is unpacked.
  */
 #include <errno.h>

@@ -15,9 +15,9 @@ from fuzz import texts, values
 from fuzz.command import command
 from fuzz.target import Files, Target
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.kit import boardfile
-from nandlab.kit.kit import wanted
+from nandlab.kit.kit import list_board_sets
 
 KINDS = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE)
 
@@ -25,11 +25,11 @@ KINDS = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE, ta
 @cache
 def sound() -> tuple[str, dict[str, bytes]]:
     """The head of a board file, as JSON, and its packages by their digests."""
-    model = load("boards", "apf27", BoardModel)
+    model = load_noun("boards", "apf27", BoardModel)
     board = model.model_dump(mode="json", exclude={"controller", "power"}) | {"name": "mine"}
     lock: dict[str, dict[str, str]] = {}
     packages: dict[str, bytes] = {}
-    for each in wanted(model):
+    for each in list_board_sets(model):
         content = f"a package of {each.name}".encode()
         sha256 = hashlib.sha256(content).hexdigest()
         packages[sha256] = content

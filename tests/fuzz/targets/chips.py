@@ -15,10 +15,10 @@ from flashsamples import BLOCKS, FILESYSTEM, chip, damaged, file_damaged
 from fuzz.target import Files, Target
 from nandlab.base.errors import NandlabError
 from nandlab.chip import image as chipimage
-from nandlab.model.fragments import file_map
-from nandlab.onflash.every import DECODERS
-from nandlab.onflash.layout import Kind
-from nandlab.onflash.opened import Asked, opened, read
+from nandlab.model.fragments import map_file
+from nandlab.onflash.decoders import DECODERS
+from nandlab.onflash.flashfile import FlashFileOptions, open_partition, read_layout
+from nandlab.onflash.layout import ByteKind
 
 MIB = 1 << 20
 
@@ -30,13 +30,13 @@ def draw(chance: Random) -> Files:
     if chance.random() < 0.2:
         cells = file_damaged(layout, seed)
     else:
-        cells = chipimage.encode(damaged(layout, seed))
+        cells = chipimage.encode_image(damaged(layout, seed))
     asked = [name if chance.random() < 0.7 else None, mib if chance.random() < 0.9 else None]
     return {"chip.image": cells, "asked.json": json.dumps(asked).encode()}
 
 
 def take(folder: Path) -> None:
-    asked = Asked(*json.loads((folder / "asked.json").read_text()))
+    asked = FlashFileOptions(*json.loads((folder / "asked.json").read_text()))
     try:
         summed(folder / "chip.image", asked)
     except NandlabError:
@@ -45,17 +45,17 @@ def take(folder: Path) -> None:
     mapped(folder / "chip.image", asked)
 
 
-def summed(path: Path, asked: Asked) -> None:
-    layout, _ = read(path, asked)
-    partition, _ = opened(path, asked.partition_mib)
+def summed(path: Path, asked: FlashFileOptions) -> None:
+    layout, _ = read_layout(path, asked)
+    partition, _ = open_partition(path, asked.partition_mib)
     assert sum(layout.sums().values()) == partition.bytes
-    assert layout.sums()[Kind.BAD] == len(partition.bad) * partition.erasesize
+    assert layout.sums()[ByteKind.BAD] == len(partition.bad) * partition.erasesize
 
 
-def mapped(path: Path, asked: Asked) -> None:
-    layout, dropped = read(path, asked, tolerant=True)
+def mapped(path: Path, asked: FlashFileOptions) -> None:
+    layout, dropped = read_layout(path, asked, tolerant=True)
     for owner in layout.sizes:
-        file_map(layout, owner, dropped)
+        map_file(layout, owner, dropped)
 
 
 TARGET = Target(draw, take, cases=20)

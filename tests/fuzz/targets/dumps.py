@@ -18,8 +18,8 @@ from jffs2texts import text_of
 
 from fuzz.target import Files, Target
 from nandlab.base.errors import UsageError
-from nandlab.model.fragments import file_map
-from nandlab.onflash.opened import Asked, read
+from nandlab.model.fragments import map_file
+from nandlab.onflash.flashfile import FlashFileOptions, read_layout
 from nandlab.onflash.shape import Shape
 
 
@@ -85,9 +85,9 @@ def take(folder: Path) -> None:
         if told["kind"] is not None:
             known_pages(path, shape, truth(told["kind"]), told["mib"])
             return
-        layout, dropped = read(path, Asked(None, None, shape), tolerant=True)
+        layout, dropped = read_layout(path, FlashFileOptions(None, None, shape), tolerant=True)
         for owner in layout.sizes:
-            file_map(layout, owner, dropped)
+            map_file(layout, owner, dropped)
     except UsageError as e:
         assert "\n" not in str(e)
         raise

@@ -14,11 +14,11 @@ import hostile
 from fuzz import values, xz
 from fuzz.command import command
 from fuzz.target import Files, Target
-from nandlab.analysis.expected import expected
-from nandlab.base import packed
+from nandlab.analysis.baselines import read_baseline
+from nandlab.base import xzpack
 from nandlab.base.gate import read_packed_json
-from nandlab.results.folder import source_name
-from nandlab.trial import reproduce
+from nandlab.results.folder import hash_source
+from nandlab.trial import reproduction
 
 SHIPPED = Path(__file__).parents[3] / "docs" / "studies" / "quickstart.figures.json.xz"
 TRIALS = 2
@@ -37,8 +37,8 @@ def sound() -> str:
     told = read_packed_json(SHIPPED)
     told["trials"] = told["trials"][:TRIALS]
     sources = hostile.whole_sources()
-    told["trials"][0]["provenance"] = {what: source_name(s) for what, s in sources.items()}
-    told["sources"] = {source_name(s): s for s in sources.values()}
+    told["trials"][0]["provenance"] = {what: hash_source(s) for what, s in sources.items()}
+    told["sources"] = {hash_source(s): s for s in sources.values()}
     return json.dumps(told)
 
 
@@ -65,19 +65,19 @@ def _figures(chance: Random) -> bytes:
         if chance.random() < 0.9:
             told = _renamed(told, source)
     content = values.as_json(told, chance)
-    return packed.pack(content) if chance.random() < PACKED_SHARE else content
+    return xzpack.pack_xz(content) if chance.random() < PACKED_SHARE else content
 
 
 def _renamed(told: Any, old: str) -> Any:
     """The figures with a source under the name that its content has now."""
-    new = source_name(told["sources"][old])
+    new = hash_source(told["sources"][old])
     return json.loads(json.dumps(told).replace(old, new)) if new != old else told
 
 
 def take(folder: Path) -> None:
     words = json.loads((folder / "words.json").read_text())
     if words == AGAIN:
-        reproduce.again(expected(folder / "f.json"))
+        reproduction.plan_reproduction(read_baseline(folder / "f.json"))
     else:
         command(*words)
 

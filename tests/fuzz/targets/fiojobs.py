@@ -10,10 +10,10 @@ from random import Random
 from fuzz import texts
 from fuzz.command import command
 from fuzz.target import Files, Target
-from nandlab.fio.options import ALIASES, NOTES, ONLY, OPTIONS, WHY_NOT
+from nandlab.fio.options import ALIASES, FIXED_OPTIONS, IGNORED_OPTIONS, OPTIONS, REFUSAL_REASONS
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "fio" / "device.fio"
-NAMES = sorted({*OPTIONS, *ALIASES, *NOTES, *ONLY, *WHY_NOT})
+NAMES = sorted({*OPTIONS, *ALIASES, *IGNORED_OPTIONS, *FIXED_OPTIONS, *REFUSAL_REASONS})
 VALUES = (
     *(
         b"4k",

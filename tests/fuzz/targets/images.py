@@ -15,8 +15,8 @@ from jffs2made import made
 from fuzz import texts, values
 from fuzz.command import command
 from fuzz.target import Files, Target
-from nandlab.chip import file as chipfile
-from nandlab.chip.image import Block, ChipImage, Geometry
+from nandlab.chip import imagefile as chipfile
+from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
 from nandlab.onflash.shape import Shape
 
 SHAPE, BLOCKS = Shape(2048, 131072, 64), 2
@@ -29,12 +29,12 @@ def sound() -> tuple[bytes, str]:
     """A JFFS2 on the first blocks of the chip apf27: its cells and its sidecar."""
     dump, size = made(SHAPE, BLOCKS, kib=12).dump(ecc=False), SHAPE.block_bytes
     blocks = [
-        Block(i, 1, 0, 0, [], [0x81] * PAGES, dump[i * size : (i + 1) * size])
+        ChipBlock(i, 1, 0, 0, [], [0x81] * PAGES, dump[i * size : (i + 1) * size])
         for i in range(BLOCKS)
     ]
-    image = ChipImage(Geometry(2048, 64, 131072, 2048), 9, 9, 9, blocks)
-    counts = chipfile.Counts(files=3, hard_links=0, folders=1, symbolic_links=0, bytes=12288)
-    told = chipfile.Made(
+    image = ChipImage(ChipGeometry(2048, 64, 131072, 2048), 9, 9, 9, blocks)
+    counts = chipfile.TreeCounts(files=3, hard_links=0, folders=1, symbolic_links=0, bytes=12288)
+    told = chipfile.ImageDescription(
         filesystem="jffs2",
         options={},
         part="apf27",
@@ -45,8 +45,8 @@ def sound() -> tuple[bytes, str]:
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "i.nand"
-        chipfile.write(path, image, told)
-        return path.read_bytes(), chipfile.sidecar_of(path).read_text()
+        chipfile.write_image(path, image, told)
+        return path.read_bytes(), chipfile.find_sidecar(path).read_text()
 
 
 def draw(chance: Random) -> Files:

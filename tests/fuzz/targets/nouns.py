@@ -14,7 +14,7 @@ from fuzz import toml, values
 from fuzz.command import command
 from fuzz.target import Files, Target
 from nandlab.base.paths import CATALOG
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.noun import Noun
 from nandlab.catalog.paper import PaperModel
 from nandlab.catalog.profile import EnergyProfile
@@ -69,7 +69,7 @@ def draw(chance: Random) -> Files:
 def take(folder: Path) -> None:
     kind = json.loads((folder / "kind.json").read_text())
     if kind in LOADED:
-        load(kind, "mine", LOADED[kind])
+        load_noun(kind, "mine", LOADED[kind])
     else:
         command("plan", "s.toml")
 

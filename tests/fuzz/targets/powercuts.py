@@ -10,8 +10,8 @@ from random import Random
 from fuzz import texts, values
 from fuzz.target import Files, Target
 from nandlab.base.errors import UsageError
-from nandlab.powercut import found
-from nandlab.results import cuts
+from nandlab.powercut import campaignresult
+from nandlab.results import cutsummaries
 
 HEAD = {
     **{"format": 1, "identity": "x", "filesystem": "jffs2", "changed": {"summaries": "on"}},
@@ -63,16 +63,16 @@ def draw(chance: Random) -> Files:
 
 def take(folder: Path) -> None:
     cuts_refused(folder / "run")
-    result = found.read(folder / "c")
-    list(found.lines(result))
+    result = campaignresult.read_campaign_result(folder / "c")
+    list(campaignresult.format_campaign_result(result))
     for one in result.classes.values():
         result.again(one)
-    found.summary(folder)
+    campaignresult.summarize_campaigns(folder)
 
 
 def cuts_refused(run: Path) -> None:
     try:
-        cuts.read(run)
+        cutsummaries.read_cut_summaries(run)
     except UsageError:
         return
 

@@ -14,10 +14,10 @@ from tracemade import ERASE, GC, Made, ev, page_read, program
 
 from fuzz import texts
 from fuzz.target import Files, Target
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.traced import records, tables, tree
-from nandlab.traced.records import HEADER, RECORD, Type
+from nandlab.traced.records import HEADER, RECORD, EventType
 
 NUMBERS = (0, 1, 2, 255, 65535, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**63 - 1, 2**63, 2**64 - 1)
 DEVICES = "mtd 0 0 32768 2048 131072 64 nand0\n"
@@ -27,9 +27,11 @@ DEVICES = "mtd 0 0 32768 2048 131072 64 nand0\n"
 def sound() -> bytes:
     made = Made()
     for pid in (7, 8, 9):
-        write = ev(Type.VFS_WRITE, 90, program(), GC(20, program(), ERASE(5)), object=17)
-        read = ev(Type.VFS_READ, 50, ev(Type.PC_MISS, size=1), page_read(), object=17)
-        made.task(pid, ev(Type.MARK, text=b"begin"), write, read, ev(Type.FLASH_ERASE, 500))
+        write = ev(EventType.VFS_WRITE, 90, program(), GC(20, program(), ERASE(5)), object=17)
+        read = ev(EventType.VFS_READ, 50, ev(EventType.PC_MISS, size=1), page_read(), object=17)
+        made.task(
+            pid, ev(EventType.MARK, text=b"begin"), write, read, ev(EventType.FLASH_ERASE, 500)
+        )
     return made.file()
 
 
@@ -43,7 +45,7 @@ def draw(chance: Random) -> Files:
         rows[at][field] = min(most, chance.choice((*NUMBERS, chance.getrandbits(64))))
     if chance.random() < 0.3:
         at = chance.randrange(len(rows))
-        rows[at]["type"] = chance.choice([t.value for t in Type] + [records.HEADER_TYPE, 0])
+        rows[at]["type"] = chance.choice([t.value for t in EventType] + [records.HEADER_TYPE, 0])
     if chance.random() < 0.2:
         head = data.view(HEADER)[0]
         head[chance.choice(HEADER.names or ())] = chance.choice((0, 1, 64, 255))
@@ -57,16 +59,18 @@ def draw(chance: Random) -> Files:
 
 
 def take(folder: Path) -> None:
-    recording = records.decode((folder / "records").read_bytes())
-    names = records.names((folder / "names").read_text(errors="backslashreplace"))
+    recording = records.decode_records((folder / "records").read_bytes())
+    names = records.parse_names((folder / "names").read_text(errors="backslashreplace"))
     names.kernel_threads()
-    symbols: Mapping[str, Sequence[str]] = load(  # type: ignore[assignment]
+    symbols: Mapping[str, Sequence[str]] = load_noun(  # type: ignore[assignment]
         "filesystems", "jffs2", FilesystemModel
     ).symbols
-    found = tree.of(recording, names, symbols)
+    found = tree.make_tree(recording, names, symbols)
     more = {"parent": found.parent, "cause": found.cause}
     words = {"cause": found.causes}
-    tables.write(recording, names, folder / "e.parquet", folder / "e.csv", more=more, words=words)
+    tables.write_tables(
+        recording, names, folder / "e.parquet", folder / "e.csv", more=more, words=words
+    )
 
 
 TARGET = Target(draw, take, cases=20)

@@ -15,9 +15,9 @@ import samples
 from fuzz import texts, values
 from fuzz.command import command
 from fuzz.target import Files, Target
-from nandlab.base.digest import bytes_digest, digest
+from nandlab.base.digest import digest_bytes, digest_value
 from nandlab.results.record import HASH_LETTERS
-from nandlab.results.sealed import Damaged, opened, sealed
+from nandlab.results.seals import DamagedFile, seal_json, unseal_json
 
 WORDS = (
     *(["show", "run"], ["show", "run", "--json"], ["show", "run", "--format", "csv"]),
@@ -46,7 +46,7 @@ def draw(chance: Random) -> Files:
     files = dict(sound())
     for _ in range(chance.randint(1, 2)):
         name = chance.choice(sorted(files) if chance.random() < 0.7 else ["run.json"])
-        with contextlib.suppress(Damaged):  # by the change before
+        with contextlib.suppress(DamagedFile):  # by the change before
             _change(files, name, chance)
     whole = {f"run/{name}": content for name, content in files.items()}
     words = chance.choice(WORDS)
@@ -57,12 +57,12 @@ def draw(chance: Random) -> Files:
 
 def _change(files: Files, name: str, chance: Random) -> None:
     """Changes a file, and makes its seal or its name right again."""
-    told = values.changed(opened(files[name]), chance)
+    told = values.changed(unseal_json(files[name]), chance)
     text = values.as_json(told, chance)
     if chance.random() < 0.05:
         files[name] = texts.bytes_changed(files[name], chance)
     elif name.startswith("provenance/") and chance.random() < 0.9:
-        _rename(files, name, f"provenance/{digest(told)[:HASH_LETTERS]}.json", text)
+        _rename(files, name, f"provenance/{digest_value(told)[:HASH_LETTERS]}.json", text)
     elif name.startswith("provenance/") or chance.random() < 0.1:
         files[name] = text
     else:
@@ -75,19 +75,19 @@ def _rename(files: Files, old: str, new: str, content: bytes) -> None:
     files[new] = content
     for name in [n for n in files if n.startswith("trials/")]:
         text = files[name].replace(Path(old).stem.encode(), Path(new).stem.encode())
-        files[name] = sealed(json.dumps(opened(_bare(text)), separators=(",", ":")))
+        files[name] = seal_json(json.dumps(unseal_json(_bare(text)), separators=(",", ":")))
 
 
 def _sealed(text: bytes) -> bytes:
-    """As results/sealed.py does it, of bytes that may be no text."""
+    """As results/seals.py does it, of bytes that may be no text."""
     body = text.rstrip().removesuffix(b"}")
-    return body + b',\n"sha256":"%s"}\n' % bytes_digest(body).encode()
+    return body + b',\n"sha256":"%s"}\n' % digest_bytes(body).encode()
 
 
 def _bare(content: bytes) -> bytes:
     """A sealed file without its seal."""
     if (seal := content.rfind(b',\n"sha256"')) < 0:
-        raise Damaged("it has no seal")
+        raise DamagedFile("it has no seal")
     return content[:seal] + b"}"
 
 

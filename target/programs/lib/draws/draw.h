@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Numbers drawn from a distribution: how many files, how many folders, how
- * large. docs/filetree.md has the grammar, nandlab/catalog/draws.py has it in
- * Python: both accept and refuse the same texts.
+ * large. docs/filetree.md has the grammar, nandlab/catalog/distributions.py has
+ * it in Python: both accept and refuse the same texts.
  *
  * A draw is a whole number, the nearest to what the distribution gives, cut at
  * 0 and DRAW_MOST. norm, uniform, lognormal and table take one number of the

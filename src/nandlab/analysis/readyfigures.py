@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Figures of two moments that a product meets and a benchmark leaves out: the start, until the chip
+is quiet, and the power cut.
+
+``ready.quiet``: from the mount's begin until the chip does nothing by itself any more. A mount may
+return long before: JFFS2's thread then reads and checks what is there. ``ready.durable``: until
+the first record that is synced after a mount is on flash. ``power.lost``: points of the campaigns
+beside the run at which what was synced was not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from nandlab.catalog.filesystem import Settle
+from nandlab.results.cutsummaries import tally
+from nandlab.results.record import Trial
+
+LOST_FIGURE = "power.lost"
+"""The figure that a limit on power cuts is on."""
+
+
+class MomentFigure(NamedTuple):
+    """A figure of this family."""
+
+    title: str
+    quantity: str
+    read: Callable[[Trial], float | None]
+    better: str = "less"
+
+
+def find_ready_figure(rest: str) -> MomentFigure | None:
+    """Of ``ready.REST``; None: there is none."""
+    return {
+        "quiet": MomentFigure("until quiet", "time", compute_quiet_ns),
+        "reads": MomentFigure("reads until quiet", "count", count_reads_until_quiet),
+        "durable": MomentFigure("first synced record after a start", "time", durable_ns),
+        "cpu": MomentFigure("processor until quiet, at most", "time", compute_processor_ns),
+    }.get(rest)
+
+
+def find_power_figure(rest: str) -> MomentFigure | None:
+    """Of ``power.REST``; None: there is none."""
+    return {
+        "lost": MomentFigure("power cuts that lost synced data", "count", count_lost_points),
+        "points": MomentFigure("power cuts tried", "count", count_tried_points, ""),
+    }.get(rest)
+
+
+def count_tried_points(trial: Trial) -> int | None:
+    """Points that were tried; None: no power was cut."""
+    tried = tally(trial.cuts)
+    return tried.points if tried else None
+
+
+def count_lost_points(trial: Trial) -> int | None:
+    """Points that did not hold and nothing excuses; None: no campaign came to its end, and none
+    lost anything."""
+    tried = tally(trial.cuts)
+    return sum(tried.failed.values()) if tried and tried.known else None
+
+
+def compute_quiet_ns(trial: Trial) -> int | None:
+    """From the mount's begin until nothing happens by itself; the quiet time that settle waits for
+    to be sure is no part of it."""
+    mount, after = trial.step("mount"), _compute_settle_ns(trial)
+    return None if mount is None or after is None else mount.ns + after
+
+
+def count_reads_until_quiet(trial: Trial) -> int | None:
+    """Page reads from the mount's begin until the chip is quiet."""
+    steps = trial.step("mount"), trial.step("settle")
+    counts = [step.chip for step in steps if step is not None and step.chip is not None]
+    return sum(c.reads for c in counts) if len(counts) == len(steps) else None
+
+
+def compute_processor_ns(trial: Trial) -> int | None:
+    """What of ready.quiet the processor can have worked: all but what was added to the clock for
+    the chip. It may have idled in it too."""
+    found = compute_quiet_ns(trial)
+    steps = trial.step("mount"), trial.step("settle")
+    used = [step.usage.warped_ns for step in steps if step is not None and step.usage is not None]
+    known = [ns for ns in used if ns is not None]
+    return max(0, found - sum(known)) if found is not None and len(known) == len(steps) else None
+
+
+def durable_ns(trial: Trial) -> float | None:
+    """From a mount's begin, with what the load left, until a record is synced; the instrument
+    restart measures it."""
+    return trial.measured.get("restart", {}).get("durable_ns")
+
+
+def _compute_settle_ns(trial: Trial) -> int | None:
+    """Of settle, without the quiet time at its end."""
+    settle = trial.step("settle")
+    try:
+        wanted = Settle.model_validate(trial.about("filesystem").get("settle"))
+    except ValidationError:
+        return None
+    return None if settle is None else max(0, settle.ns - wanted.quiet_ms * 1_000_000)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A user's own board is used by one at a time: a folder on it, with who has it and since when."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shlex
+import socket
+from datetime import UTC, datetime
+
+from nandlab.base.errors import UsageError
+from nandlab.board.guard import PartitionSpec, find_erasable_partition
+from nandlab.board.tables import PRINT_TABLES, Mtd, Tables, parse_tables
+from nandlab.board.transport import Transport
+
+LOCK_FOLDER = "/tmp/nandlab.lock"
+TAKEN_STATUS = 9
+"""The exit status of a lock that is another's."""
+
+
+def format_owner() -> str:
+    """Who this process is, and when, in a line."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return f"{getpass.getuser()}@{socket.gethostname()}, process {os.getpid()}, since {now}"
+
+
+async def take_board(on: Transport, who: str, lock: str = LOCK_FOLDER) -> None:
+    """Takes the board; UsageError names who has it, and how to take it from them."""
+    at = shlex.quote(lock)
+    mine = f"mkdir {at} 2>/dev/null && echo {shlex.quote(who)} >{at}/owner"
+    reply = await on.call(f"{mine} || {{ cat {at}/owner; exit {TAKEN_STATUS}; }}")
+    if reply.rc:
+        raise UsageError(
+            f"{on.where}: the board is taken by {reply.text or 'somebody'}: wait; or if nobody "
+            "runs there any more, nandlab board unlock FILE"
+        )
+
+
+async def renew_lock(on: Transport, who: str, lock: str = LOCK_FOLDER) -> None:
+    """Takes the board again if a boot has lost the lock; UsageError if it is another's now."""
+    at = shlex.quote(lock)
+    if (await on.call(f'[ "$(cat {at}/owner 2>/dev/null)" = {shlex.quote(who)} ]')).rc:
+        await take_board(on, who, lock)
+
+
+async def release_board(on: Transport, who: str, lock: str = LOCK_FOLDER) -> None:
+    """Gives the board back, if it still is this owner's."""
+    at = shlex.quote(lock)
+    await on.call(f'[ "$(cat {at}/owner)" = {shlex.quote(who)} ] && rm -r {at}')
+
+
+async def break_lock(on: Transport, lock: str = LOCK_FOLDER) -> str | None:
+    """Takes the board from whoever has it; who that was, None: nobody."""
+    at = shlex.quote(lock)
+    reply = await on.call(f"[ -d {at} ] && {{ cat {at}/owner; rm -r {at}; }}")
+    return None if reply.rc else reply.text or "somebody"
+
+
+async def read_tables(on: Transport) -> Tables:
+    """The board's tables; Doubt if they did not come whole."""
+    reply = await on.call(PRINT_TABLES)
+    return parse_tables(reply.out.decode(errors="surrogateescape"))
+
+
+async def ask_erasable_partition(on: Transport, wanted: PartitionSpec, erase: str | None) -> Mtd:
+    """Asks the board for its tables: the partition that may be erased; Doubt if none may."""
+    return find_erasable_partition(wanted, erase, await read_tables(on))

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The simulated chip: how a board loads it, and what it reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nandlab.board.job import Step
+from nandlab.catalog.chip import ChipModel, Latency
+
+DEBUG_FOLDER = "/sys/kernel/debug/simnand"
+COUNTERS_FILE = f"{DEBUG_FOLDER}/counters"
+IMAGE_FILE = f"{DEBUG_FOLDER}/image"
+SAVED_IMAGE = "/tmp/kept-chip"
+COUNTS = ("reads", "programs", "erases")
+HITS = "buffer_hits"
+"""The chip's own word for reads that its page register answered."""
+USAGE = ("busy_ns", "warped_ns", "bytes_read", "bytes_written")
+"""Of the chip's time and its bus, as a result names them too."""
+CHIP_FIFO = "/tmp/chip"
+
+LOAD_DEADLINE_S = 3600
+
+
+def make_module_parameters(
+    chip: ChipModel, partition_blocks: int, chip_store_phys: int, latency: Latency = "typical"
+) -> dict[str, str | int]:
+    """The chip module's parameters, by name; UsageError if the chip lacks a latency asked for."""
+    g, t, ecc = chip.geometry, chip.timing, chip.ecc
+    return {
+        "id": ",".join(f"{byte:#04x}" for byte in chip.id),
+        "writesize": g.writesize,
+        "oobsize": g.oobsize,
+        "erasesize": g.erasesize,
+        "blocks": g.blocks,
+        "bus_bits": g.bus_bits,
+        "nop": g.nop,
+        "in_order": int(g.in_order),
+        **t.array_ns(latency),
+        "t_rc_ns": t.t_rc_ns,
+        "t_wc_ns": t.t_wc_ns,
+        "ecc_strength": ecc.strength,
+        "ecc_step": ecc.step,
+        "partition_blocks": partition_blocks,
+        "array_phys": chip_store_phys,
+        **chip.optional_parameters(),
+    }
+
+
+def make_chip_load_step(parameters: dict[str, str | int], image: str | None = None) -> Step:
+    """Loads the chip module.
+
+    image: the board's command that writes the chip's image to its output; none: an erased chip.
+    """
+    words = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
+    if image is None:
+        return Step("load", words)
+    # The image may be larger than the board's RAM: the module reads it as it comes.
+    ferried = f"mkfifo {CHIP_FIFO} && ({image} > {CHIP_FIFO} &)"
+    return Step("load", f"{ferried} && {words} image={CHIP_FIFO}", LOAD_DEADLINE_S)
+
+
+def parse_counts(printed: str) -> dict[str, int]:
+    """Page reads, page programs and block erases so far, from what the chip prints of itself."""
+    return _parse_rows(printed, COUNTS)
+
+
+def _parse_rows(printed: str, keys: Sequence[str]) -> dict[str, int]:
+    rows = (line.split() for line in printed.splitlines())
+    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[0] in keys}
+
+
+def count_between(before: str, after: str) -> dict[str, int] | None:
+    """What the chip did between two moments, from what it printed of itself at each.
+
+    before: empty where it was not there yet. None: not known, for there was none at the end, or
+    another that counts anew.
+    """
+    had, has = parse_counts(before), parse_counts(after)
+    did = {key: has[key] - had.get(key, 0) for key in COUNTS if key in has}
+    return did if len(did) == len(COUNTS) and min(did.values()) >= 0 else None
+
+
+def parse_erased_blocks(printed: str) -> int | None:
+    """Blocks of the partition that are erased, from what the chip prints of itself."""
+    return _parse_rows(printed, ("blocks_erased",)).get("blocks_erased")
+
+
+def parse_missed_operations(printed: str) -> int:
+    """Operations that a real chip's counts lack at the least; a simulated one misses none."""
+    return _parse_rows(printed, ("missed",)).get("missed", 0)
+
+
+def count_hits_between(before: str, after: str) -> int | None:
+    """Reads that the page register answered between two moments; None as :func:`between`."""
+    had, has = (_parse_rows(printed, (HITS,)).get(HITS) for printed in (before, after))
+    did = None if has is None else has - (had or 0)
+    return None if did is None or did < 0 else did
+
+
+def measure_usage_between(before: str, after: str) -> dict[str, int] | None:
+    """Time and bytes of the chip between two moments; None as :func:`between`."""
+    had, has = (_parse_rows(printed, (*USAGE, HITS)) for printed in (before, after))
+    did = {key: value - had.get(key, 0) for key, value in has.items()}
+    if not did or min(did.values()) < 0:
+        return None
+    return {"register_hits" if key == HITS else key: value for key, value in did.items()}
+
+
+def parse_programmed_share(printed: str) -> float | None:
+    """Share of the partition's pages that are programmed, from what the chip prints of itself."""
+    rows = _parse_rows(printed, ("pages_programmed", "partition_pages"))
+    return rows["pages_programmed"] / rows["partition_pages"] if len(rows) == 2 else None
+
+
+def make_power_cut_command(load: Step, unmount: Step) -> str:
+    """The command that takes the power away, and brings back the chip as it was at that moment.
+
+    The file system is gone then. What its unmount writes goes to a chip that is thrown away: no
+    kernel is safe on one that does not answer.
+    """
+    off = (
+        f"echo off > {DEBUG_FOLDER}/power && cat {IMAGE_FILE} > {SAVED_IMAGE} && echo on > "
+        f"{DEBUG_FOLDER}/power"
+    )
+    gone = f"{unmount.command} && rmmod simnand"
+    return f"{off} && {gone} && {load.command} image={SAVED_IMAGE} && rm {SAVED_IMAGE}"
+
+
+def make_save_command(put: str) -> str:
+    """The command that gives the chip's image to the host; put: what takes it."""
+    return f"set -o pipefail; cat {IMAGE_FILE} | {put}"

@@ -1,0 +1,421 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ``nandlab powercut`` and ``nandlab faults`` share: on which media, how a campaign ends."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from nandlab.base.errors import UsageError
+from nandlab.base.printer import print_lines, print_note
+from nandlab.cli.arguments import make_name_completer, parse_pairs, split_list
+from nandlab.cli.preparation import announce_preparation
+from nandlab.cli.run import CORES, JobsOption
+
+if TYPE_CHECKING:
+    from nandlab.board.qemu import QemuBoard
+    from nandlab.plan.medium import Medium
+    from nandlab.powercut.campaign import Campaign
+    from nandlab.powercut.campaignresult import CampaignResult
+    from nandlab.powercut.job import CutPoints
+    from nandlab.powercut.loads import LoadSet
+    from nandlab.powercut.requests import Request
+
+DEFAULT_MIB = 8
+DEFAULT_BOARD = "apf27"
+RUN_HEAD = "run.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignOptions:
+    """The options that both commands have."""
+
+    study: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[STUDY]",
+            help="a study file, the name of a shipped study, or a run's folder",
+            autocompletion=make_name_completer("studies"),
+        ),
+    ] = None
+    fs: Annotated[
+        str | None,
+        typer.Option(
+            "--fs",
+            help="a file system of the catalog, such as ubifs",
+            autocompletion=make_name_completer("filesystems"),
+        ),
+    ] = None
+    load: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="ace1, ace2, ace3, holes, open-files, rewrite, small-files, collect, sqlite "
+            "(power cuts only), a workload such as 'config rounds=9', or a file of loads "
+            "(docs/power-cuts.md); may be repeated; default: ace1 for power cuts, rewrite for "
+            "faults, or a study's own workloads"
+        ),
+    ] = None
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="OPTION=VALUE", help="an option of the file system; may be repeated"
+        ),
+    ] = None
+    chip: Annotated[
+        str, typer.Option(help="a chip of the catalog", autocompletion=make_name_completer("chips"))
+    ] = "apf27"
+    partition_mib: Annotated[
+        float | None,
+        typer.Option(min=0, help="MiB of the partition; default: 8, or as a study has it"),
+    ] = None
+    board: Annotated[
+        str | None,
+        typer.Option(
+            help="a board of the catalog; default: apf27, or a study's",
+            autocompletion=make_name_completer("boards"),
+        ),
+    ] = None
+    seeds: Annotated[
+        int, typer.Option(min=1, help="seeds of each way to tear, or of where bits flip")
+    ] = 1
+    seed: Annotated[int, typer.Option(min=1, help="the first of these seeds")] = 1
+    points: Annotated[int, typer.Option(min=1, metavar="N", help="at each N-th operation only")] = 1
+    bad_blocks: Annotated[
+        str,
+        typer.Option(
+            metavar="BLOCKS",
+            help="blocks of the partition that the maker marked bad, such as 1,2,63; worst: the "
+            "first two that may be, and the last two",
+        ),
+    ] = ""
+    title: Annotated[str | None, typer.Option(help="only the load of this title")] = None
+    point: Annotated[
+        str | None, typer.Option(metavar="K:WHAT:SEED", help="only this point, on a fresh board")
+    ] = None
+    jobs: JobsOption = CORES
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="the folder; default: powercut/ beside the run or study"),
+    ] = None
+
+    def request(self, usual: str) -> Request:
+        """The media and loads that they name; usual: the load where none is named."""
+        return request(
+            self.study,
+            fs=self.fs,
+            loads=self.load or ([] if self.study else [usual]),
+            settings=self.set_ or [],
+            chip=self.chip,
+            partition_mib=self.partition_mib,
+            board=self.board,
+        )
+
+    def how(
+        self,
+        points: CutPoints,
+        wanted: Request,
+        *,
+        sample: int = 0,
+        states: bool = False,
+        faulty: bool = False,
+    ) -> CampaignSettings:
+        """Campaigns of these points, with the options that both commands have."""
+        from nandlab.powercut.job import parse_bad_blocks
+
+        fewest = min(on.partition_blocks for on in wanted.media)
+        words = split_list(self.bad_blocks) if self.bad_blocks else ()
+        bad = parse_bad_blocks(words, fewest)
+        more = replace(points, seed=self.seed, seeds=self.seeds, every=self.points, bad=bad)
+        return CampaignSettings(more, self.title, self.jobs, sample, states, faulty)
+
+    def run(self, hows: Sequence[CampaignSettings], wanted: Request, *, alone: bool) -> None:
+        """The point that is named, or all campaigns, each in ``hows``' ways; exit status 1 if
+        anything does not hold. alone: --out is the campaign's own folder."""
+        if self.point is not None:
+            from nandlab.cli.singlepoint import try_point
+
+            self._refuse_beside_a_point(hows[0])
+            try_point(hows[0], wanted, self.point)
+            return
+        place = find_campaigns_folder(self.study, self.out)
+        hows[0].refuse_bad_loads(wanted)
+        board = open_media_board(wanted.media)
+        # all are made first: what cannot be is refused before any is begun
+        made = [(h, h.campaign(on, name, board)) for on, name in wanted.pairs() for h in hows]
+        held = [how.run(campaign, board, place, alone=alone) for how, campaign in made]
+        if not all(held):
+            raise typer.Exit(1)
+
+    def _refuse_beside_a_point(self, how: CampaignSettings) -> None:
+        """UsageError for an option that only a campaign has."""
+        given = {"--out": self.out is not None, "--sample": how.sample, "--states": how.states}
+        for option in (name for name, is_given in given.items() if is_given):
+            raise UsageError(
+                f"{option} with --point: a point is tried alone and leaves no folder: leave out "
+                "one of both"
+            )
+
+
+def add_campaign_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes the options of :class:`Common`, and has them as its first argument."""
+    own = inspect.signature(command, eval_str=True).parameters
+    shared = [
+        inspect.Parameter(
+            each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hint
+        )
+        for each, hint in zip(
+            fields(CampaignOptions),
+            get_type_hints(CampaignOptions, include_extras=True).values(),
+            strict=True,
+        )
+    ]
+
+    @wraps(command)
+    def taking(**given: Any) -> None:
+        common = CampaignOptions(**{each.name: given.pop(each.name) for each in shared})
+        with keep_run_nouns(common.study):
+            command(common, **given)
+
+    every = [*shared, *list(own.values())[1:]]
+    taking.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+    taking.__annotations__ = {each.name: each.annotation for each in every}
+    return taking
+
+
+def parse_choices(text: str, option: str, known: Sequence[str]) -> tuple[str, ...]:
+    """The words of an option, each of them known and given once; else UsageError."""
+    words = split_list(text)
+    if not words or set(words) - set(known):
+        raise UsageError(f"{option} {text}: known are {', '.join(known)}")
+    if len(set(words)) < len(words):
+        raise UsageError(f"{option} {text}: give each once")
+    return words
+
+
+def request(
+    study: str | None,
+    *,
+    fs: str | None,
+    loads: Sequence[str],
+    settings: Sequence[str],
+    chip: str,
+    partition_mib: float | None,
+    board: str | None,
+) -> Request:
+    """The media and loads that a command line names; UsageError where it names too much."""
+    from nandlab.powercut.requests import Request, select_study_campaigns
+
+    if (study is None) == (fs is None):
+        raise UsageError("give a STUDY, or --fs with a file system: one of both")
+    if study is not None:
+        read = _read_study(study, board)
+        if settings:
+            raise UsageError("--set: a study says which options its file systems have")
+        found = select_study_campaigns(read, loads, partition_mib)
+        print_note(f"{len(found.media)} media, loads: {', '.join(found.loads)}")
+        return found
+    on = make_medium(fs or "", settings, chip, partition_mib or DEFAULT_MIB, board or DEFAULT_BOARD)
+    return Request([on], loads)
+
+
+def _read_study(name: str, board: str | None) -> Any:
+    """A study by name or file, or that of a run's folder."""
+    from nandlab.plan.study import find_study, read_study_file, restore_study
+    from nandlab.results.folder import RunFolder
+    from nandlab.trial.runplan import find_study_folder
+
+    if not (Path(name) / RUN_HEAD).exists():
+        return read_study_file(find_study(name), board)
+    head = RunFolder(Path(name)).head()
+    study = restore_study(head.spec, find_study_folder(head, Path(name)), name)
+    return study.model_copy(update={"board": board or study.board})
+
+
+@contextmanager
+def keep_run_nouns(study: str | None) -> Iterator[None]:
+    """A run's own chips and workloads are known here; they need no catalog beside it."""
+    from nandlab.catalog.files import use_kept_nouns
+    from nandlab.results.folder import RunFolder
+    from nandlab.results.nouns import collect_trial_nouns
+
+    if study is None or not (Path(study) / RUN_HEAD).exists():
+        yield
+        return
+    folder = RunFolder(Path(study))
+    with use_kept_nouns(collect_trial_nouns(folder.head(), folder.trials())):
+        yield
+
+
+def find_campaigns_folder(study: str | None, out: Path | None) -> Path:
+    """Where campaigns are, each in a folder of its own: beside the run, or where --out says."""
+    from nandlab.base.paths import RESULTS
+    from nandlab.results.cutsummaries import CUTS_FOLDER
+
+    if study is not None and (Path(study) / RUN_HEAD).exists():
+        return Path(study) / CUTS_FOLDER
+    if out is not None:
+        return out / CUTS_FOLDER if (out / RUN_HEAD).exists() else out
+    if study is None:
+        raise UsageError("where to? give --out DIR")
+    return RESULTS / Path(study).stem / CUTS_FOLDER
+
+
+def make_medium(
+    fs: str, settings: Sequence[str], part: str, partition_mib: float, board: str
+) -> Medium:
+    """A file system on a partition of a chip in a board, by their names."""
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.chip import ChipModel
+    from nandlab.catalog.files import load_noun
+    from nandlab.catalog.filesystem import FilesystemModel
+    from nandlab.cli.image import count_partition_blocks
+    from nandlab.image.making import refuse_unfit_medium
+    from nandlab.plan.medium import Medium
+
+    system, chip = (
+        load_noun("filesystems", fs, FilesystemModel),
+        load_noun("chips", part, ChipModel),
+    )
+    on = Medium(
+        board=load_noun("boards", board, BoardModel),
+        chip=chip,
+        partition_blocks=count_partition_blocks(chip, partition_mib),
+        filesystem=system,
+        options=system.chosen(parse_pairs(settings, "--set"), "--set"),
+    )
+    if system.read_only:
+        raise UsageError(f"--fs {fs}: it is only read, so there is nothing to cut")
+    refuse_unfit_medium(on)
+    return on
+
+
+def open_media_board(media: Sequence[Medium]) -> QemuBoard:
+    """The board of these media; UsageError for all that its kernel does not support."""
+    from nandlab.board.qemu import open_board
+    from nandlab.trial.runner import refuse_unsupported_kernel
+
+    with announce_preparation(media[0].virtual):
+        board = open_board(media[0].virtual)
+    refuse_unsupported_kernel(media, board.kernel_config, "--board")
+    return board
+
+
+@dataclass(frozen=True)
+class CampaignSettings:
+    """How campaigns are run, and what is told of them."""
+
+    points: CutPoints
+    title: str | None
+    jobs: int
+    sample: int = 0
+    states: bool = False
+    """Whether the distinct states among the points are counted."""
+    faulty: bool = False
+    """Whether the chip fails, instead of its power."""
+
+    def refuse_bad_loads(self, wanted: Request) -> None:
+        """UsageError for loads that cannot be, as far as that is known without a board."""
+        from nandlab.powercut.requests import find_loads_without_board
+
+        for loads in filter(None, map(find_loads_without_board, wanted.loads)):
+            self._of(loads)
+
+    def _of(self, loads: LoadSet) -> tuple[LoadSet, CutPoints]:
+        """Loads as they are played, and which points of them are tried."""
+        from nandlab.powercut import faults
+        from nandlab.powercut.requests import select_load_points
+
+        loads = faults.make_fault_loads(loads) if self.faulty else loads
+        return loads, select_load_points(self.points, loads, self.title)
+
+    def campaign(self, on: Medium, name: str, board: QemuBoard) -> Campaign:
+        """The campaign of a load on a medium."""
+        from nandlab.powercut.campaign import Campaign
+        from nandlab.powercut.requests import resolve_loads
+
+        return Campaign(on, *self._of(resolve_loads(name, on, board)))
+
+    def run(self, one: Campaign, board: QemuBoard, out: Path, *, alone: bool) -> bool:
+        """Runs a campaign, in ``out`` or, not alone, in a folder there; whether all held."""
+        from nandlab.powercut import campaignresult
+
+        result = asyncio.run(self.cut(one, board, out, _print_piece, alone=alone))
+        print_lines(*campaignresult.format_campaign_result(result))
+        return not result.faults and not result.nothing
+
+    async def cut(
+        self,
+        one: Campaign,
+        board: QemuBoard,
+        out: Path,
+        told: Callable[[int, int, Sequence[dict[str, Any]]], None],
+        *,
+        alone: bool = False,
+    ) -> CampaignResult:
+        """The same without a word but by ``told``; what was found."""
+        from nandlab.powercut import campaign as cutting
+        from nandlab.powercut import campaignresult
+        from nandlab.powercut.requests import name_campaign_folder
+        from nandlab.powercut.sample import refuse_several_seeds
+        from nandlab.report import powercuts
+        from nandlab.results import cutsummaries
+
+        if self.sample:
+            refuse_several_seeds(one)
+        folder = out if alone else out / name_campaign_folder(one)
+        await cutting.run_campaign(one, board, folder, self.jobs, told)
+        if self.sample:
+            await _retry_sample(
+                one, campaignresult.read_campaign_result(folder), board, folder, self.sample
+            )
+        if self.states:
+            await _count_states(
+                one, board, folder, campaignresult.read_campaign_result(folder), self.jobs
+            )
+        result = campaignresult.read_campaign_result(folder)
+        (folder / "outcomes.svg").write_text(powercuts.render_campaign_chart(result).svg())
+        if not alone:
+            cutsummaries.write_cut_summaries(
+                folder.parent, campaignresult.summarize_campaigns(folder.parent)
+            )
+        return result
+
+
+def _print_piece(done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:
+    bad = sum(each["count"] for load in loads for each in load.get("findings", []))
+    points = sum(load.get("points", 0) for load in loads)
+    print_note(f"{done}/{of}: {points} points, {bad} did not hold")
+
+
+async def _retry_sample(
+    campaign: Campaign, result: CampaignResult, board: QemuBoard, out: Path, count: int
+) -> None:
+    """Tries points alone and by the host, and tells how many say the same."""
+    from nandlab.powercut.sample import retry_sample
+
+    every = [each async for each in retry_sample(campaign, result, board, out, count)]
+    alone = sum(each.campaign == each.alone for each in every)
+    host = [each.host_agrees for each in every]
+    same = sum(each.same_recording for each in every)
+    print_lines(f"sample: {alone}/{len(every)} points say the same alone on a fresh board")
+    print_lines(f"recordings: the same there for {same} of them")
+    unread = f", of {host.count(None)} it cannot say" if None in host else ""
+    print_lines(f"host: agrees on {host.count(True)} of them{unread}")
+
+
+async def _count_states(
+    campaign: Campaign, board: QemuBoard, out: Path, result: CampaignResult, jobs: int
+) -> None:
+    """Counts the states of the loads that the folder lacks."""
+    from nandlab.powercut.states import count_campaign_points
+
+    async for left in count_campaign_points(campaign, board, out, result.refused, jobs):
+        print_note(f"states: {left} loads are left")

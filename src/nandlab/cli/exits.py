@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a command ends: each error is a line on standard error and an exit status, at one place.
+
+The line says what, where, and what to do. The status is 2 where the request cannot be met, 1 where
+the disk is full or a trial failed, 130 after Ctrl-C, 141 where nobody reads the output any more.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from types import FrameType
+from typing import NoReturn
+
+from typer._click.exceptions import ClickException
+
+from nandlab.base.errors import NandlabError
+from nandlab.base.paths import find_cache_folder
+from nandlab.base.printer import (
+    drop_stream,
+    flush_stdout,
+    guard_streams,
+    ignore_stderr_errors,
+    print_note,
+)
+from nandlab.base.ulimits import has_address_limit
+
+INTERRUPTED = 128 + signal.SIGINT
+OUTPUT_UNREAD = 128 + signal.SIGPIPE
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Errors of a full disk."""
+PLACE = "give another place, or the right to use this one"
+CURES = {
+    errno.ENOTDIR: "a file is where a folder is needed: give another path, or remove that file",
+    errno.EISDIR: "a folder is where a file is needed: give another path, or remove that folder",
+    errno.EEXIST: "a file is where a folder is needed: give another path, or remove that file",
+    errno.ENOENT: "give a path that exists",
+    errno.EACCES: PLACE,
+    errno.EPERM: PLACE,
+    errno.EROFS: PLACE,
+    errno.ENAMETOOLONG: "give a shorter name",
+    errno.ELOOP: "its links lead to each other: give another path",
+    errno.EMFILE: "too many files are open: raise ulimit -n",
+}
+"""What to do about an error of the operating system."""
+LITTLE_MEMORY = "memory ran out: raise ulimit -v if it is set, or give the machine more"
+
+
+def run_command_line(command: Callable[[], int | None]) -> NoReturn:
+    """Runs the command line; whatever it raises ends it with its line and its exit status."""
+    signal.signal(signal.SIGTERM, _exit_on_signal)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as a job in the background has it
+        signal.signal(signal.SIGINT, _exit_on_signal)
+    guard_streams()
+    try:
+        try:
+            status = command()
+        finally:
+            flush_stdout()
+        sys.exit(status or 0)
+    except NandlabError as e:
+        exit_with_message(*e.lines, status=e.exit_code)
+    except ClickException as e:
+        _exit_on_parse_error(e)
+    except SystemExit as e:
+        if e.code == INTERRUPTED:
+            _note_interruption()
+        raise
+    except KeyboardInterrupt:
+        _note_interruption()
+        sys.exit(INTERRUPTED)
+    except (MemoryError, ImportError) as e:
+        if isinstance(e, ImportError) and not has_address_limit():
+            raise
+        exit_with_message(LITTLE_MEMORY, status=2)
+    except BrokenPipeError:
+        drop_stream()
+        sys.exit(OUTPUT_UNREAD)
+    except OSError as e:
+        if e.filename is None:
+            drop_stream()
+        exit_with_message(format_os_error(e), status=1 if e.errno in DISK_FULL else 2)
+
+
+def exit_with_message(first: str, *more: str, status: int) -> NoReturn:
+    """Ends with this message and status; nobody may be there to read it."""
+    print_note(f"nandlab: {first}", *more)
+    sys.exit(status)
+
+
+def _exit_on_parse_error(error: ClickException) -> NoReturn:
+    """Ends where the parser of the command line refuses it: it draws a box, by our console."""
+    from typer import rich_utils
+
+    from nandlab.base.console import Console
+
+    vars(rich_utils)["Console"] = Console
+    with ignore_stderr_errors():
+        rich_utils.rich_format_error(error)
+    sys.exit(error.exit_code)
+
+
+def format_os_error(error: OSError) -> str:
+    """An error of the operating system: where, what, and what to do."""
+    output = error.errno in (*DISK_FULL, errno.EIO, errno.EBADF)
+    nowhere = "standard output" if output else "the operating system"
+    where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else nowhere
+    said = error.strerror or str(error) or type(error).__name__
+    if error.errno in DISK_FULL:
+        cure = f"make room; nothing is left half written (the cache is {find_cache_folder()}, "
+        return f"{where}: {said}: {cure}NANDLAB_CACHE moves it)"
+    cure = CURES.get(error.errno or 0, "")
+    return f"{where}: {said}" + (f": {cure}" if cure else "")
+
+
+def _note_interruption() -> None:
+    resumes = "; run again to go on" if sys.argv[1:2] in (["run"], ["check"]) else ""
+    print_note(f"nandlab: interrupted{resumes}")
+
+
+def _exit_on_signal(number: int, frame: FrameType | None) -> None:
+    """Ends the command, so that what is half done is removed; another signal does not disturb that.
+
+    Tasks that had not begun, or that nobody waits for any more, are no news then.
+    """
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    warnings.filterwarnings("ignore", message="coroutine .* was never awaited")
+    logging.getLogger("asyncio").disabled = True
+    sys.exit(128 + number)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From one matrix to its trials: each workload, file system, chip, state and member crossed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.catalog.remote import RemoteModel
+from nandlab.plan import readonly, states
+from nandlab.plan.fit import check_room, check_workload_needs
+from nandlab.plan.lookup import Lookup, MatrixChip, MatrixSystem
+from nandlab.plan.matrix import Matrix
+from nandlab.plan.start import check_image_start, check_tree_start
+from nandlab.plan.trialspec import Measure, MemorySeries, PartsTrace, ReadsTrace, TrialSpec
+
+
+@dataclass(frozen=True)
+class MeasureSet:
+    """What else is measured in trials of a study."""
+
+    measure: list[Measure]
+    memory_series: MemorySeries | None
+    parts: PartsTrace | None
+    reads: ReadsTrace | None
+    apart: int | None = None
+    """How many members have a trial of their own for it; None: all trials measure it."""
+
+    def takes(self, system: FilesystemModel) -> bool:
+        """Whether it is measured on a file system: RAM of one of whose modules it can be told."""
+        return self.apart is None or bool(system.memory_of)
+
+
+def expand_matrix(
+    c: Lookup, m: Matrix, board: BoardModel | RemoteModel | None, each: list[MeasureSet], at: str
+) -> list[TrialSpec]:
+    """The trials of one matrix, which is at this place; the lookup keeps its mistakes."""
+    workloads = [c.workload(w, f"{at}.workloads.{i}") for i, w in enumerate(m.workloads)]
+    systems = [c.system(f, f"{at}.filesystems.{i}") for i, f in enumerate(m.filesystems)]
+    places = [c.chip(ch, board, f"{at}.chips.{i}") for i, ch in enumerate(m.chips)]
+    pairs = _pair_systems(c, m, systems, places, board, at)
+    for i, loaded in enumerate(filter(None, workloads)):
+        where = f"{at}.workloads.{i}"
+        for place in filter(None, places):
+            wrong = check_room(*loaded, place.chip, place.blocks)
+            c.refuse(where, *([wrong] if wrong else []))
+        for system, place in pairs:
+            c.refuse(where, *check_workload_needs(*loaded, system.model, place.chip, place.blocks))
+            c.refuse(where, *readonly.check_workload_writes(loaded[0], system.model))
+    for i, state in enumerate(m.states):
+        models = [system.model for system, _ in pairs]
+        c.refuse(f"{at}.states.{i}", *readonly.check_state_fill(state, models))
+        c.refuse(f"{at}.states.{i}", *states.check_state_name(state, filter(None, systems)))
+    if c.wrong or board is None:
+        return []
+    return [
+        TrialSpec(
+            board=board,
+            workload=workload,
+            parameters=parameters,
+            filesystem=system.model,
+            options=system.options,
+            image=system.start,
+            chip=place.chip,
+            partition_blocks=place.blocks,
+            latency=place.choice.latency,
+            faults=place.choice.faults,
+            state=state,
+            seed=seed,
+            phase_offset_ms=offset,
+            setup_seed=m.setup_seed,
+            measure=measured.measure,
+            memory_series=measured.memory_series,
+            parts=measured.parts,
+            reads=measured.reads,
+        )
+        for workload, parameters in filter(None, workloads)
+        for system, place in pairs
+        for state, measured in product(m.states, each)
+        if measured.takes(system.model)
+        for seed, offset in m.members()[: measured.apart]
+    ]
+
+
+def _pair_systems(
+    c: Lookup,
+    m: Matrix,
+    systems: list[MatrixSystem | None],
+    places: list[MatrixChip | None],
+    board: BoardModel | RemoteModel | None,
+    at: str,
+) -> list[tuple[MatrixSystem, MatrixChip]]:
+    """Each file system on each of its chips; the lookup keeps the pairs that do not fit."""
+    pairs = []
+    for i, (choice, system) in enumerate(zip(m.filesystems, systems, strict=True)):
+        where = f"{at}.filesystems.{i}"
+        here = ", ".join(ch.part for ch in m.chips)
+        absent = set(choice.on) - {ch.part for ch in m.chips}
+        c.refuse(
+            where, *(f"on: no {p!r} among the matrix's chips ({here})" for p in sorted(absent))
+        )
+        for place in places:
+            if system is None or place is None or not choice.takes(place.chip):
+                continue
+            chip, blocks, bad_blocks = place.chip, place.blocks, place.choice.faults.bad_blocks
+            unfit = system.model.unfit(system.options, chip.figures(blocks))
+            c.refuse(where, *(f"{choice.name} cannot live on {chip.name}: {u}" for u in unfit))
+            if system.image:
+                virtual = board if isinstance(board, BoardModel) else None
+                wrong = check_image_start(system.image.head, chip, blocks, bad_blocks, virtual)
+                c.refuse(where, *(f"image: {w}" for w in wrong))
+            if system.tree:
+                wrong = check_tree_start(
+                    system.tree, system.model, system.options, chip, blocks, bad_blocks
+                )
+                c.refuse(where, *(f"tree: {w}" for w in wrong))
+            pairs.append((system, place))
+    return pairs

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether a trial's load can be traced for an instrument, as far as a plan can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nandlab.base.errors import UsageError
+from nandlab.board.cargo import make_cargo
+from nandlab.plan.trialspec import PartsTrace, TrialSpec
+from nandlab.traced.setup import compute_records_file_bytes, compute_records_max
+
+
+def check_traceable(spec: TrialSpec) -> Iterator[str]:
+    """Why a trial's parts, or its reads, cannot be had, each in a sentence; nothing: they can."""
+    if spec.own:
+        return
+    if spec.parts is not None:
+        yield from _check_room(spec, "parts", spec.parts, 0)
+        yield from _check_parts(spec)
+    if spec.reads is not None:
+        yield from _check_room(spec, "reads", spec.reads, spec.image_bytes)
+        yield from _check_reads(spec)
+
+
+def _check_room(spec: TrialSpec, what: str, asked: PartsTrace, beside: int) -> Iterator[str]:
+    """beside: bytes that come back with the records."""
+    records, most = asked.records, compute_records_max(spec.virtual)
+    if records > most:
+        yield (
+            f"{what}: records = {records}: must be 1 to {most} on board {spec.board.name}, whose "
+            "RAM holds them; take apf27-trace or apf27-trace-8m, or fewer records"
+        )
+    try:
+        make_cargo(
+            spec.virtual, spec.cells_bytes, back_bytes=compute_records_file_bytes(records) + beside
+        )
+    except UsageError as e:
+        yield f"{what}: {e}"
+    steps, name = spec.workload.steps, spec.workload.name
+    if any(s.do == "save" for s in steps):
+        yield f"{what}: {name} saves the chip, and a trial brings one thing back"
+    if any(s.do == "cut" for s in steps):
+        yield f"{what}: {name} cuts the power, and the tracers would be on a chip that is gone"
+
+
+def _check_parts(spec: TrialSpec) -> Iterator[str]:
+    mounts = sum(s.do == "mount" for s in spec.workload.steps)
+    if mounts > 1 and any("rmmod" in line for line in spec.filesystem.unmount):
+        yield (
+            f"parts: {spec.workload.name} mounts {spec.filesystem.title} again, which unloads a "
+            "module that is traced: its collector would not be seen after that"
+        )
+
+
+def _check_reads(spec: TrialSpec) -> Iterator[str]:
+    assert spec.reads is not None
+    steps, name = spec.workload.steps, spec.workload.name
+    fs = spec.filesystem
+    if fs.unmodelled_reads:
+        yield f"reads: {fs.title}: how it reads is not modelled: {fs.unmodelled_reads}"
+    if not any(s.do == "drop" for s in steps):
+        yield f"reads: {name} has no step drop, after which its files are read from the flash"
+    there = {s.phase for s in steps}
+    for calibration, named in spec.reads.calibrate.items():
+        for step in (s for s in named if s not in there):
+            known = ", ".join(sorted(there))
+            yield f"reads: calibrate: {calibration}: {name} has no step {step}; it has {known}"

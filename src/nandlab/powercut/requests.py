@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What campaigns a request means: the media and loads of a study, or one of each by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nandlab.base.digest import digest_value
+from nandlab.base.errors import UsageError
+from nandlab.board.qemu import QemuBoard
+from nandlab.plan.medium import Medium
+from nandlab.plan.study import Study, plan_trials
+from nandlab.powercut import loads, sql, workloads
+from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.job import CutPoints
+from nandlab.powercut.loads import LoadSet
+
+UNFIT_CHARACTERS = re.compile(r"[^a-z0-9.=]+")
+
+
+@dataclass(frozen=True)
+class Request:
+    """Media, and loads by their names; each load is cut on each medium."""
+
+    media: Sequence[Medium]
+    loads: Sequence[str]
+
+    def pairs(self) -> Iterator[tuple[Medium, str]]:
+        """A load on each medium, then the next load: who is interrupted has something of each."""
+        return ((on, name) for name in self.loads for on in self.media)
+
+
+def select_study_campaigns(
+    study: Study, named: Sequence[str], partition_mib: float | None = None
+) -> Request:
+    """The media of a study that can be written to, and the loads that are named; without a name
+    those of its workloads whose calls can be cut.
+
+    UsageError if nothing is left.
+    """
+    specs = [spec for spec in plan_trials(study) if not spec.filesystem.read_only]
+    fields = [name for name in Medium.model_fields if name not in ("faults", "seed", "latency")]
+    media = [Medium(**{name: getattr(spec, name) for name in fields}) for spec in specs]
+    if partition_mib is not None:
+        media = [
+            m.model_copy(update={"partition_blocks": m.chip.partition_blocks(partition_mib)})
+            for m in media
+        ]
+    every = {digest_value([m.board.name, m.chip.name, m.recipe()]): m for m in media}
+    own = [spec.workload.name for spec in specs if workloads.has_few_calls(spec.workload)]
+    names = list(dict.fromkeys(named or own))
+    if not every or not names:
+        known = ", ".join([*loads.LOAD_SETS, sql.SET_NAME, *workloads.SMALL_PARAMETERS])
+        raise UsageError(
+            f"{study.name}: it has no file system that is written to, or no workload whose calls "
+            f"can be cut: give --load ({known})"
+        )
+    return Request(list(every.values()), names)
+
+
+def resolve_loads(name: str, on: Medium, board: QemuBoard) -> LoadSet:
+    """The loads of a name: a set of ours, a workload of the catalog, or a file."""
+    return find_loads_without_board(name) or workloads.record_workload(name, on, board)
+
+
+def find_loads_without_board(name: str) -> LoadSet | None:
+    """The loads of a name that are there without a board; None: a workload, whose programs must
+    run first."""
+    if workloads.names_workload(name):
+        return None
+    if name == sql.SET_NAME:
+        return sql.make_sql_loads()
+    if name.endswith(".sql") and Path(name).is_file():
+        return sql.parse_sql_loads(name, loads.read_load_text(name))
+    return loads.find_load_set(name)
+
+
+def select_load_points(points: CutPoints, of: LoadSet, title: str | None) -> CutPoints:
+    """The points of one load; None: of all. UsageError if there is no such load."""
+    if title is None:
+        return points
+    titles = [each.title for each in of.loads]
+    if title not in titles:
+        raise UsageError(f"--title {title}: {of.name} has no such load")
+    return replace(points, first_load=titles.index(title), last_load=titles.index(title))
+
+
+def name_campaign_folder(campaign: Campaign) -> str:
+    """The name of a campaign's folder among others: words, and what tells it apart."""
+    on = campaign.on
+    options = [f"{k}={v}" for k, v in on.filesystem.changed(on.options).items()]
+    words = [on.filesystem.name, *options, campaign.loads.name.rpartition("/")[2]]
+    told = UNFIT_CHARACTERS.sub("-", "-".join(words).lower()).strip("-")[:60]
+    rest = [
+        on.board.name,
+        on.recipe(),
+        on.chip.name,
+        campaign.loads.text(),
+        campaign.points.words(),
+    ]
+    return f"{told}-{digest_value(rest)[:8]}"

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The state of the chip at each point, as a digest of what it holds, worked out from the journal.
+
+A second writing of ``target/modules/powercut/torn.c``; images that the board saves have the same
+digests (``tests/powercut/test_cut_states.py``). A state is all that a reader can find out: cells,
+spare area included, which pages no ECC corrects, and of unstable cells where they are, how often
+they still read right, and as what they read then. Counts such as wear are no part of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nandlab.chip.image import ChipImage
+from nandlab.onflash.cells import GARBLED_PAGE
+from nandlab.powercut.journal import Operation, Page
+
+TEAR_BITS = 9
+"""The stream of random numbers (prng.h of simnand)."""
+HOW, BITS, READS, _, WHERE = range(5)
+STABLE_READS = 8
+FEW_BITS, FEW_BYTES, FEW_STRIDE = 8, 512, 1021
+ONLY_PROGRAMS = ("prefix", "few")
+"""Variants that an erase has not."""
+DIGEST_BYTES = 8
+WORD = (1 << 64) - 1
+
+Words = NDArray[np.uint64]
+Bytes = NDArray[np.uint8]
+
+
+def _mix(x: Words) -> Words:
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return x ^ x >> np.uint64(31)
+
+
+def _draw_numbers(seed: int, what: int, places: Words) -> Words:
+    start = _mix(np.array([(seed ^ TEAR_BITS << 56) & WORD], np.uint64))
+    return _mix(_mix(start ^ np.uint64(what)) ^ places)
+
+
+def _draw_below(seed: int, what: int, page: int, below: int) -> int:
+    (random,) = _draw_numbers(seed, what, np.array([page], np.uint64))
+    return (int(random) >> 32) * below >> 32
+
+
+def _draw_bits(seed: int, places: Words, chance: int) -> Bytes:
+    """A byte for each place, its bits 1 with a probability of chance / 256."""
+    drawn = _draw_numbers(seed, BITS, places).astype("<u8").view(np.uint8).reshape(-1, 8)
+    return np.packbits(drawn < chance, axis=1, bitorder="little").reshape(-1)
+
+
+def _erased_bytes(size: int) -> bytes:
+    return b"\xff" * size
+
+
+def _digest_cells(page: int, cells: bytes, *, garbled: bool) -> int:
+    """Of a page; 0: it reads as erased."""
+    if not garbled and cells == _erased_bytes(len(cells)):
+        return 0
+    head = struct.pack("<II", page, garbled)
+    return int.from_bytes(hashlib.blake2b(head + cells, digest_size=DIGEST_BYTES).digest())
+
+
+def _digest_page(page: Page) -> int:
+    return _digest_cells(page.number, page.cells, garbled=bool(page.state & GARBLED_PAGE))
+
+
+def _digest_flips(page: int, bits: Iterable[int]) -> int:
+    """What wrong bits of a page add; 0: it has none."""
+    told = sorted(bits)
+    packed = struct.pack(f"<{1 + len(told)}I", page, *told)
+    return int.from_bytes(hashlib.blake2b(packed, digest_size=DIGEST_BYTES).digest()) * bool(told)
+
+
+def digest_pages(pages: Iterable[Page]) -> int:
+    """Of some pages together; so of all of a chip's, the chip's."""
+    found = 0
+    for page in pages:
+        found ^= _digest_page(page)
+    return found
+
+
+def digest_image(chip: ChipImage) -> int:
+    """Of a chip that was saved."""
+    g = chip.geometry
+    size = g.writesize + g.oobsize
+    found = digest_pages(
+        Page(b.index * g.pages_per_block + i, state, b.cells[i * size : (i + 1) * size])
+        for b in chip.blocks
+        for i, state in enumerate(b.states)
+    )
+    for b in chip.blocks:
+        for page in {page for page, _ in b.flips}:
+            found ^= _digest_flips(page, (bit for at, bit in b.flips if at == page))
+    return found
+
+
+def digest_change(operation: Operation) -> int:
+    """What the operation, not torn, changes in the chip's digest: to be XORed."""
+    return digest_pages(operation.before.pages) ^ digest_pages(operation.after.pages)
+
+
+def digest_torn_change(operation: Operation, variant: str, seed: int) -> int | None:
+    """What the operation, torn so, changes in the chip's digest; None: it has no such variant."""
+    if operation.erases and variant in ONLY_PROGRAMS:
+        return None
+    if variant == "before":
+        return 0
+    if not operation.erases and not operation.after.pages[0].state:
+        return 0  # a program that left its page erased
+    tear = _digest_torn_erase if operation.erases else _digest_torn_program
+    changed = digest_pages(operation.before.pages) ^ tear(operation, variant, seed)
+    return changed ^ _digest_unstable_cells(operation, seed) if variant == "unstable" else changed
+
+
+def _digest_torn_program(operation: Operation, variant: str, seed: int) -> int:
+    (before,), (after,) = operation.before.pages, operation.after.pages
+    size, row = len(after.cells), after.number
+    had = np.frombuffer(before.cells or _erased_bytes(size), np.uint8)
+    wanted = np.frombuffer(after.cells, np.uint8)
+    done = np.full(size, 0xFF, np.uint8)
+    if variant == "prefix":
+        done[_draw_below(seed, HOW, row, size) :] = 0
+    elif variant == "subset":
+        chance = 1 + _draw_below(seed, HOW, row, 255)
+        at = np.arange(size, dtype=np.uint64) | np.uint64(row << 32)
+        done = _draw_bits(seed, at, chance)
+    cells = had & (wanted | ~done)
+    left = bool((cells & ~wanted).any())
+    if left and not (had & ~cells).any():
+        return _digest_page(before)
+    found = _digest_cells(row, cells.tobytes(), garbled=bool(after.state & GARBLED_PAGE) or left)
+    return found ^ _digest_missing_bits(had, wanted, row, seed) if variant == "few" else found
+
+
+def _digest_missing_bits(had: Bytes, wanted: Bytes, row: int, seed: int) -> int:
+    """Of a stretch of the page the bits that are not cleared yet."""
+    bits = 8 * FEW_BYTES
+    first = bits * _draw_below(seed, WHERE, row, len(wanted) // FEW_BYTES)
+    start, few = _draw_below(seed, BITS, row, bits), 1 + _draw_below(seed, HOW, row, FEW_BITS)
+    clears = np.unpackbits(had & ~wanted, bitorder="little")
+    order = first + (start + np.arange(bits) * FEW_STRIDE) % bits
+    return _digest_flips(row, order[clears[order] == 1][:few].tolist())
+
+
+def _digest_torn_erase(operation: Operation, variant: str, seed: int) -> int:
+    if variant != "subset":
+        return 0
+    chance, found = 1 + _draw_below(seed, HOW, operation.before.pages[0].number, 255), 0
+    for page in operation.before.pages:
+        if not page.state:
+            continue
+        at = np.arange(len(page.cells), dtype=np.uint64) | np.uint64(page.number << 32)
+        cells = np.frombuffer(page.cells, np.uint8) | _draw_bits(seed, at, chance)
+        found ^= _digest_cells(page.number, cells.tobytes(), garbled=True)
+    return found
+
+
+def _digest_unstable_cells(operation: Operation, seed: int) -> int:
+    """What makes it another state than a chip that reads the same as yet."""
+    pages = operation.before.pages
+    most = STABLE_READS * (len(pages) if operation.erases else 1)
+    first = pages[0].number
+    reads = 1 + _draw_below(seed, READS, first, most)
+    told = struct.pack("<IIIQ", first, len(pages), reads, seed)
+    return int.from_bytes(hashlib.blake2b(told, digest_size=DIGEST_BYTES).digest())

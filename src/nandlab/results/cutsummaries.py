@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A summary of each campaign of power cuts in a folder, such as that beside a run's trials.
+
+``nandlab powercut`` writes it after each campaign, from the campaign's own folder, which has all of
+it. A trial knows the campaigns of its file system, options and chip.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from nandlab.base.errors import UsageError
+from nandlab.base.files import write_whole_file
+from nandlab.base.gate import read_json
+from nandlab.base.strings import Line, Word
+
+CUTS_FOLDER = "powercut"
+SUMMARY_FILE = "summary.json"
+UNSTABLE_SUFFIX = " (unstable cells)"
+"""What follows the class of a point at which cells were unstable."""
+TWO_NAMES_CLASS = "two names after a rename"
+"""A class that breaks no promise: Linux's rename(2) has both names for a while."""
+
+
+class CutSummary(BaseModel):
+    """A campaign in numbers."""
+
+    model_config = ConfigDict(frozen=True)
+
+    filesystem: Word
+    options: dict[Word, Line]
+    chip: Word
+    """Its part."""
+    kernel: Line
+    load: Line
+    faulty: bool
+    """Whether the chip failed, instead of its power."""
+    variants: list[Line] = []
+    """Ways to tear an operation, or faults."""
+    seeds: list[int] = []
+    pieces: int = 0
+    done: int = 0
+    """Pieces of the campaign that are done."""
+    operations: int
+    """Flash operations of the loads."""
+    cut: int
+    """Those at which the power was cut."""
+    points: int
+    distinct: int | None = None
+    """States of the chip that these points are; None: not counted."""
+    unphysical: int | None = None
+    """Points within programs that the part's data sheet forbids; None: not counted."""
+    excused: dict[Line, int]
+    """Points that did not hold by class: of unstable cells, or pages that cannot be read."""
+    lost: dict[Line, int]
+    """Points that did not hold by class, and nothing excuses."""
+
+    first: dict[Line, Line] = {}
+    """Where a class was first seen: its load and its point."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Campaigns of power cuts on one medium in numbers: how much was tried, what did not hold."""
+
+    loads: tuple[Line, ...]
+    operations: int
+    """Flash operations of the loads."""
+    cut: int
+    """Those at which the power was cut."""
+    points: int
+    failed: dict[Line, int]
+    """Points that did not hold by class, and nothing excuses."""
+    unstable: dict[Line, int]
+    """The same of points that only a chip with unstable cells shows."""
+    two_names: int
+    """Points with both names of a rename, which breaks no promise."""
+    unfinished: int
+    """Campaigns that did not come to their end."""
+    known: bool
+    """Whether it is known how many failed: a campaign came to its end, or one failed."""
+
+    @property
+    def text(self) -> str:
+        """How many of the points failed, those of unstable cells beside them."""
+        more = f", {sum(self.unstable.values()):,} unstable" if self.unstable else ""
+        return f"{sum(self.failed.values()):,} of {self.points:,} fail{more}"
+
+    def tried(self, whole: int | None = None) -> str:
+        """How many points there were, at how many of how many flash operations.
+
+        whole: those of the load that the campaign's is a short form of; None: not told.
+        """
+        sample = whole is not None and whole > self.operations
+        more = [f"a sample: a trial's load makes {whole:,}"] if sample else []
+        more += [f"{self.unfinished} unfinished"] if self.unfinished else []
+        loads = "; ".join([", ".join(self.loads), *more])
+        at = f"{self.cut:,} of {self.operations:,} flash operations"
+        return f"{self.points:,} points at {at} ({loads})"
+
+    @property
+    def outcome(self) -> str:
+        """How many points did not hold, each class with its own."""
+        failed, unstable = sum(self.failed.values()), sum(self.unstable.values())
+        found = [f"{failed:,} did not hold: {counted(self.failed)}"] if failed else []
+        if unstable:
+            classes = counted(self.unstable)
+            found.append(f"{unstable:,} with unstable cells did not hold: {classes}")
+        if self.two_names:
+            found.append(f"{self.two_names:,} had both names of a rename, which is allowed")
+        return "; ".join(found) or "each held"
+
+
+def counted(classes: Mapping[str, int]) -> str:
+    """Each class with its points."""
+    return ", ".join(f"{name} {n:,}" for name, n in sorted(classes.items()))
+
+
+def tally(cuts: Iterable[CutSummary]) -> Tally | None:
+    """The campaigns of power cuts that tried anything; None: there is none."""
+    tried = [c for c in cuts if not c.faulty and (c.operations or c.lost or c.excused)]
+    if not tried:
+        return None
+    failed, unstable = Counter[str](), Counter[str]()
+    for each in tried:
+        failed.update(each.lost)
+        unstable.update({n.removesuffix(UNSTABLE_SUFFIX): m for n, m in each.excused.items()})
+    two_names = failed.pop(TWO_NAMES_CLASS, 0)
+    ended = [c.done == c.pieces for c in tried]
+    return Tally(
+        tuple(dict.fromkeys(c.load for c in tried)),
+        sum(c.operations for c in tried),
+        sum(c.cut for c in tried),
+        sum(c.points for c in tried),
+        dict(failed),
+        dict(unstable),
+        two_names,
+        ended.count(False),
+        any(ended) or bool(failed),
+    )
+
+
+SUMMARY_LIST = TypeAdapter(list[CutSummary])
+
+
+def read_cut_summaries(run: Path) -> list[CutSummary]:
+    """The campaigns beside a run; UsageError if their summary is damaged."""
+    path = run / CUTS_FOLDER / SUMMARY_FILE
+    if not path.exists():
+        return []
+    try:
+        return SUMMARY_LIST.validate_python(read_json(path))
+    except ValidationError:
+        raise UsageError(
+            f"{path}: damaged: remove it, and run nandlab powercut {run} again"
+        ) from None
+
+
+def write_cut_summaries(folder: Path, cuts: list[CutSummary]) -> None:
+    """Keeps the summary of the campaigns in a folder."""
+    write_whole_file(folder / SUMMARY_FILE, SUMMARY_LIST.dump_json(cuts, indent=1))

@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs a plan: every trial that has no result yet, several at once, each result saved as it ends.
+
+If it is interrupted, it leaves only complete results and no running board. Run again, it does what
+is missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from nandlab.base.checkout import find_commit
+from nandlab.base.digest import digest_bytes, digest_known_file, digest_value
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.paths import RESULTS
+from nandlab.board.hosttools import STEADY
+from nandlab.board.job import Board
+from nandlab.catalog.noun import dump_identity
+from nandlab.kit.kit import find_image_makers
+from nandlab.kit.needs import FetchedPackages
+from nandlab.plan.matrix import Member
+from nandlab.plan.medium import Medium
+from nandlab.plan.start import TreeStart
+from nandlab.plan.study import Study, restore_study
+from nandlab.plan.trialspec import TrialSpec
+from nandlab.results.folder import RunFolder
+from nandlab.results.record import Origin, Run, Trial
+from nandlab.results.store import Store
+from nandlab.trial import execution, steps
+
+
+class Watcher(Protocol):
+    """Is told of a run's progress."""
+
+    def run_begins(
+        self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
+    ) -> None:
+        """``todo`` will be run, ``jobs`` at a time.
+
+        ``done``: host seconds of each trial with a result from before, by configuration.
+        """
+
+    def trial_begins(self, spec: TrialSpec) -> None: ...
+
+    def step_begins(self, spec: TrialSpec, step: str) -> None: ...
+
+    def trial_ends(self, spec: TrialSpec, result: Trial) -> None: ...
+
+
+def make_head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
+    """The head of a study's run on a board; equal study, artefacts and steps give equal ids."""
+    images = sorted({s.image.sha256 for s in specs if s.image})
+    packages = _collect_packages(specs, board)
+    moved = [*board.moved, *packages.moved]
+    parts = [
+        dump_identity(study),
+        board.identity,
+        *moved,
+        *images,
+        *(_describe_job(s, board) for s in specs),
+    ]
+    return Run(
+        id=digest_value(parts)[:12],
+        study=study.name,
+        question=study.question,
+        deterministic=board.deterministic,
+        trials=[s.id for s in specs],
+        spec=study.model_dump(mode="json"),
+        provenance=board.identity,
+        packages={name: dict(files) for name, files in packages.lock.items()},
+        commit=find_commit(),
+    )
+
+
+def _collect_packages(specs: Sequence[TrialSpec], board: Board) -> FetchedPackages:
+    """The packages of these trials beside the board's: of their programs and of their trees."""
+    each = [execution.list_trial_packages(spec, board) for spec in specs]
+    lock = {name: files for brought in each for name, files in brought.lock.items()}
+    return FetchedPackages(lock, tuple(dict.fromkeys(line for b in each for line in b.moved)))
+
+
+KEY = 2
+"""Version of what a trial's key is made of. Raise it when equal jobs get other results, or a key
+means something else: no finished trial is then taken from the store."""
+
+
+def _describe_job(spec: TrialSpec, board: Board) -> dict[str, object]:
+    """All that a trial gives the board but its image: its job's folder and programs."""
+    job = steps.make_job_without_image(spec)
+    folder = {**job.files, **job.texts()}
+    return {
+        "folder": {name: digest_bytes(content) for name, content in folder.items()},
+        "programs": {name: digest_known_file(path) for name, path in board.programs(job).items()},
+        "setup": job.setup and {**asdict(job.setup), "files": sorted(job.setup.files)},
+    }
+
+
+def _describe_image(spec: TrialSpec) -> object:
+    """What decides the chip's first content; None: it is erased."""
+    if not isinstance(spec.image, TreeStart):
+        return spec.image and spec.image.sha256
+    by = find_image_makers(spec.virtual, spec.filesystem.image.package)
+    return [spec.image.sha256, spec.recipe(), dict(by), digest_known_file(STEADY)]
+
+
+def hash_trial(spec: TrialSpec, board: Board) -> str:
+    """The hash of all that the result depends on; names and titles are no part of it."""
+    return digest_value(
+        {
+            "key": KEY,
+            "board": board.identity,
+            "job": _describe_job(spec, board),
+            "image": _describe_image(spec),
+            "harmless_log": spec.filesystem.harmless_log,
+        }
+    )
+
+
+def refuse_unsupported_kernel(
+    specs: Sequence[Medium], config: Mapping[str, str], where: str
+) -> None:
+    """UsageError lists every option and file system that this kernel does not support."""
+    wrong = []
+    for spec in specs:
+        for need, who in spec.filesystem.kernel_needs(spec.options):
+            state = _check_need(need, config)
+            if state:
+                wrong.append(f"{where}: {who} cannot be: the kernel of {spec.board.name} {state}")
+    if wrong:
+        raise UsageError(*dict.fromkeys(wrong))
+
+
+def _list_durations(folder: RunFolder, specs: Sequence[TrialSpec]) -> dict[str, list[float]]:
+    """Host seconds of the finished trials among ``specs``, by configuration."""
+    took: dict[str, list[float]] = {}
+    for spec in specs:
+        result = folder.load(spec.id)
+        if result is not None:
+            seconds = result.host.seconds if result.host else 0.0
+            took.setdefault(spec.configuration(), []).append(seconds)
+    return took
+
+
+def _check_need(need: str, config: Mapping[str, str]) -> str | None:
+    """Why a kernel does not meet a need, written as in filesystem.Value.kernel; None: it does."""
+    symbol, since, version = need.removeprefix("!").partition(">=")
+    if since:
+        has = config.get(symbol, "0.0")
+        old = [int(n) for n in has.split(".")] < [int(n) for n in version.split(".")]
+        return f"is Linux {has}, and it takes {version} or newer" if old else None
+    if (config.get(symbol) in ("y", "m")) == need.startswith("!"):
+        return f"has {symbol}" if need.startswith("!") else f"lacks {symbol}"
+    return None
+
+
+def open_run_folder(run: Run, out: Path | None) -> RunFolder:
+    """The run's folder, made if need be; ``out`` overrides results/<study>/<run id>."""
+    return RunFolder.create(out or RESULTS / run.study / run.id, run)
+
+
+def refuse_another_study(study: Study, out: Path) -> None:
+    """UsageError if a folder has a run of another study, which needs no board to be told."""
+    folder = RunFolder(out)
+    if (out / "run.json").exists() and not _is_run_of(study, folder.head()):
+        raise folder.another()
+
+
+def _is_run_of(study: Study, run: Run) -> bool:
+    """Whether a run is of this study; a field that its nandlab lacked is at its default."""
+    try:
+        return dump_identity(restore_study(run.spec, Path(), "spec")) == dump_identity(study)
+    except UsageError:
+        return False
+
+
+def order_trials(specs: Sequence[TrialSpec], members: Sequence[Member]) -> list[TrialSpec]:
+    """The trials of these members, one member after the other: a run cut short has whole ones.
+
+    Those that share a setup come one after the other: its state need not be kept for longer.
+    """
+    place = {member: i for i, member in enumerate(members)}
+    wanted = [s for s in specs if s.member in place]
+    return sorted(wanted, key=lambda s: place[s.member] if s.setup_seed is None else 0)
+
+
+class Engine(Protocol):
+    """Runs trials somewhere: on this machine, or on many."""
+
+    @property
+    def jobs(self) -> int:
+        """How many trials it is expected to run at once, for the time that is left."""
+
+    async def run(
+        self,
+        todo: Sequence[TrialSpec],
+        study: str,
+        watcher: Watcher,
+        ended: Callable[[TrialSpec, Trial], None],
+        taken: Callable[[TrialSpec], bool],
+    ) -> None:
+        """Runs each trial, and calls ``ended`` with its result, once.
+
+        study: the name of the study that the results tell. The watcher is told of what begins.
+        taken: asked before a trial begins; true if it need not be run any more.
+        Raises NandlabError where trials cannot be run; those that have ended are kept.
+        """
+
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """The engine of one machine: a board of its own for each trial, ``jobs`` at a time."""
+
+    board: Board
+    jobs: int
+
+    async def run(
+        self,
+        todo: Sequence[TrialSpec],
+        study: str,
+        watcher: Watcher,
+        ended: Callable[[TrialSpec, Trial], None],
+        taken: Callable[[TrialSpec], bool],
+    ) -> None:
+        """See Engine."""
+        free = asyncio.Semaphore(self.jobs)
+
+        async def in_turn(spec: TrialSpec) -> None:
+            async with free:
+                if taken(spec):
+                    return
+                watcher.trial_begins(spec)
+                ended(
+                    spec, await execution.run_trial(spec, self.board, study, partial(begins, spec))
+                )
+
+        def begins(spec: TrialSpec, step: str) -> None:
+            watcher.step_begins(spec, step)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for spec in todo:
+                    group.create_task(in_turn(spec))
+        except ExceptionGroup as group:  # before Python 3.11.4 except* would wrap what it raises
+            ours, others = group.split((NandlabError, OSError))
+            if ours is None or others is not None:
+                raise
+            raise ours.exceptions[0] from None
+
+
+async def run_trials(
+    folder: RunFolder,
+    specs: Sequence[TrialSpec],
+    board: Board,
+    engine: Engine,
+    watcher: Watcher,
+    store: Store | None = None,
+) -> None:
+    """Runs the trials of ``specs`` that the folder lacks, in order; each is saved as it ends.
+
+    board: what the engine runs them on. store: finished trials are taken from it and put into it;
+    other runs may do so at the same time. None: every missing trial is run.
+    """
+    if not board.deterministic:
+        store = None
+    if store is not None:
+        store.tidy()
+        take_from_store(folder, specs, board, store)
+    missing = set(folder.missing())
+    todo = [s for s in specs if s.id in missing]
+    watcher.run_begins(todo, _list_durations(folder, specs), engine.jobs)
+    head = folder.head()
+
+    def ended(spec: TrialSpec, result: Trial) -> None:
+        found = result.key or hash_trial(spec, board)
+        result = result.model_copy(update={"key": found, "run": head.id})
+        folder.save(result)
+        if store is not None:
+            store.put(folder, result)
+        watcher.trial_ends(spec, result)
+
+    def taken(spec: TrialSpec) -> bool:
+        found = store and _find_in_store(head, spec, board, store)
+        if not found:
+            return False
+        folder.save(found)
+        watcher.trial_begins(spec)
+        watcher.trial_ends(spec, found)
+        return True
+
+    await engine.run(todo, head.study, watcher, ended, taken)
+
+
+class Images(Protocol):
+    """Sees to the images that trials begin from."""
+
+    def ready(self, specs: Sequence[TrialSpec]) -> list[TrialSpec]:
+        """The trials with their images, which are made if need be."""
+
+
+def add_images(
+    folder: RunFolder,
+    specs: Sequence[TrialSpec],
+    board: Board,
+    images: Images,
+    store: Store | None = None,
+) -> list[TrialSpec]:
+    """The trials; those that the folder lacks, and the store too, with the images they begin from.
+
+    store: as of execute.
+    """
+    if store is not None and board.deterministic:
+        take_from_store(folder, specs, board, store)
+    missing = set(folder.missing())
+    todo = images.ready([s for s in specs if s.id in missing])
+    ready = {s.id: s for s in todo}
+    return [ready.get(s.id, s) for s in specs]
+
+
+def take_from_store(
+    folder: RunFolder, specs: Sequence[TrialSpec], board: Board, store: Store
+) -> None:
+    """Copies trials that the folder lacks from the store."""
+    missing, run = set(folder.missing()), folder.head()
+    for spec in (s for s in specs if s.id in missing):
+        found = _find_in_store(run, spec, board, store)
+        if found is not None:
+            folder.save(found)
+
+
+def _find_in_store(run: Run, spec: TrialSpec, board: Board, store: Store) -> Trial | None:
+    """A run's trial as the store has it, with the sources of today's catalog; None: it has not.
+
+    Options and parameters are those of today too: the catalog may have gained some since, whose
+    defaults ask the board for nothing.
+    """
+    found = store.get(hash_trial(spec, board))
+    if found is None:
+        return None
+    origin = found.origin or Origin(study=found.study, run=found.run)
+    doubts = execution.add_lock_doubt(
+        found.warnings, board, execution.list_trial_packages(spec, board)
+    )
+    words = {"id": spec.id, "study": run.study, "run": run.id, "origin": origin}
+    words |= {"warnings": doubts, "options": spec.options, "parameters": spec.parameters}
+    sources = {**found.sources, **execution.collect_sources(spec, board)}
+    return found.model_copy(update=words).knowing(sources)

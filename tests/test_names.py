@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Names say what a thing is or does: CONTRIBUTING.md's chapter, as far as a program can hold it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCES = Path(__file__).resolve().parents[1] / "src" / "nandlab"
+BANNED = {
+    *{"asked", "found", "given", "had", "held", "judged", "kept", "known", "made", "read", "said"},
+    *{"taken", "told", "wanted"},
+    *{"at", "beside", "both", "each", "every", "more", "of", "on", "one", "other", "others", "own"},
+    *{"rest", "there", "those", "what", "whole", "yours"},
+}
+"""Participles and pronouns, which say nothing at another place."""
+
+
+def module_names(source: str) -> Iterator[str]:
+    """The functions, classes and values of a module but for those of commands."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if not any("command" in ast.unparse(d) for d in node.decorator_list):
+                yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                yield from (n.id for n in ast.walk(target) if isinstance(n, ast.Name))
+
+
+def banned(path: Path) -> list[str]:
+    """The names of a file that say nothing, its own among them."""
+    names = [path.stem, *module_names(path.read_text())]
+    return [name for name in names if name.lower().strip("_") in BANNED]
+
+
+def test_no_module_and_nothing_in_it_has_a_banned_name() -> None:
+    found = {str(p.relative_to(SOURCES)): banned(p) for p in SOURCES.rglob("*.py")}
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("def told(): ...", ["told"]),
+        ("async def _of(x): ...", ["_of"]),
+        ("A, ON = 1, 2", ["ON"]),
+        ("REST: int = 3", ["REST"]),
+        ("@app.command()\ndef read(): ...", []),
+        ("def report(): told = 1", []),
+    ],
+)
+def test_a_banned_name_is_seen(source: str, names: list[str], tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text(source)
+    assert banned(tmp_path / "module.py") == names

@@ -18,9 +18,9 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
-from nandlab.analysis import workloadwords
-from nandlab.analysis.compare import compare_trials
-from nandlab.analysis.figures import find_figure
+from nandlab.analysis.differences.compare import compare_trials
+from nandlab.analysis.figures import workloadwords
+from nandlab.analysis.figures.figures import find_figure
 from nandlab.base import units
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET

@@ -28,7 +28,8 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from nandlab.analysis import reprice, totals
+from nandlab.analysis.differences import reprice
+from nandlab.analysis.figures import totals
 from nandlab.base.paths import ROOT
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial

@@ -23,9 +23,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from nandlab.analysis.baselines import make_bare_trial
-from nandlab.analysis.compare import index_by_name, list_differences
-from nandlab.analysis.figurechanges import compare_configurations
+from nandlab.analysis.differences.baselines import make_bare_trial
+from nandlab.analysis.differences.compare import index_by_name, list_differences
+from nandlab.analysis.differences.figurechanges import compare_configurations
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import Board
 from nandlab.board.opening import open_board
@@ -33,7 +33,7 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.report import figurechanges
+from nandlab.report.tables import figurechanges
 from nandlab.results.figuresfile import FIGURE_FIELDS, select_figures
 from nandlab.results.record import Trial
 from nandlab.trial import execution

@@ -117,7 +117,7 @@ def test_all_of_ours_that_a_test_imports_is_seen() -> None:
     assert reached is not None
     assert "tests/report/test_show.py" in reached
     assert whole().reached("tests/report/test_show.py") == ["tests/report/test_show.py"]
-    assert "tests/test_layers.py" in (whole().reached("src/nandlab/report/charts.py") or ())
+    assert "tests/test_layers.py" in (whole().reached("src/nandlab/report/charts/charts.py") or ())
 
 
 def test_what_is_not_committed_is_of_the_change(tmp_path: Path) -> None:

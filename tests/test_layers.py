@@ -15,11 +15,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "src" / "nandlab"
-TABLE_ROW = re.compile(r"^\| (\d+) \| `(\w+)/` \|", re.MULTILINE)
-FLOORS = {
-    room: int(floor) for floor, room in TABLE_ROW.findall((ROOT / "CONTRIBUTING.md").read_text())
-}
+TABLE_ROW = re.compile(r"^\| (\d+) \| `(\w+)/` \|(.*)\|$", re.MULTILINE)
+TABLE = TABLE_ROW.findall((ROOT / "CONTRIBUTING.md").read_text())
+FLOORS = {room: int(floor) for floor, room, _ in TABLE}
 """Room -> its floor, by the table."""
+FOLDERS = {room: folders for _, room, what in TABLE if (folders := re.findall(r"`(\w+)/`", what))}
+"""Room -> its folders in their order, by the table."""
+FILES_MAX = 24
+"""Files of a folder; a room of more has folders."""
 ROOMS = sorted(p.parent.name for p in SOURCES.glob("*/__init__.py"))
 LOOSE = {"__init__.py", "__main__.py"}
 LINES_MAX = 60
@@ -50,18 +53,48 @@ def imports(source: Path) -> Iterator[str]:
 def test_every_room_is_in_the_table_and_every_file_in_a_room() -> None:
     assert sorted(FLOORS) == ROOMS
     assert {p.name for p in SOURCES.glob("*.py")} == LOOSE
-    assert list(SOURCES.glob("*/*/*.py")) == []
+    inner = {(p.parent.parent.name, p.parent.name) for p in SOURCES.glob("*/*/__init__.py")}
+    assert inner == {(room, folder) for room, folders in FOLDERS.items() for folder in folders}
+    assert {(p.parent.parent.name, p.parent.name) for p in SOURCES.glob("*/*/*.py")} == inner
+    assert list(SOURCES.glob("*/*/*/*.py")) == []
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_uses_only_rooms_below_it(room: str) -> None:
     wrong = [
         f"{source.relative_to(SOURCES)} imports {other}"
-        for source in sorted((SOURCES / room).glob("*.py"))
+        for source in sorted((SOURCES / room).rglob("*.py"))
         for other in imports(source)
         if other not in (room, "__version__") and FLOORS[other] >= FLOORS[room]
     ]
     assert wrong == []
+
+
+def imported_folders(source: Path, room: str) -> Iterator[str]:
+    """The folders of its own room that a file imports from."""
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"nandlab.{room}."):
+            yield str(node.module).split(".")[2]
+
+
+@pytest.mark.parametrize("room", sorted(FOLDERS))
+def test_a_folder_of_a_room_uses_only_those_before_it(room: str) -> None:
+    order = FOLDERS[room]
+    wrong = [
+        f"{source.relative_to(SOURCES)} imports {folder}"
+        for i, own in enumerate(order)
+        for source in sorted((SOURCES / room / own).glob("*.py"))
+        for folder in imported_folders(source, room)
+        if folder not in order[: i + 1]
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("room", sorted(set(ROOMS) - {"board", "catalog", "cli"}))
+def test_a_newcomer_sees_what_is_in_a_folder(room: str) -> None:
+    """The catalog has a file for each noun, the command line one for each verb."""
+    folders = [SOURCES / room, *(SOURCES / room / folder for folder in FOLDERS.get(room, []))]
+    assert {p.name: n for p in folders if (n := len(list(p.glob("*.py")))) > FILES_MAX} == {}
 
 
 def test_tests_lie_where_what_they_test_lies() -> None:
@@ -74,7 +107,7 @@ def test_analysis_and_report_import_no_board() -> None:
         [sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True
     )
     imported: list[str] = json.loads(done.stdout)
-    assert "nandlab.report.tracepage" in imported
+    assert "nandlab.report.page.tracepage" in imported
     assert [name for name in imported if name.startswith(LATER)] == []
 
 

@@ -10,10 +10,11 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis import answers, figures, groups, lifetime
-from nandlab.analysis.ranking import Finding
-from nandlab.analysis.views import find_setting_view
-from nandlab.analysis.workloadwords import make_words_for_trials as words_of
+from nandlab.analysis.figures import figures, groups
+from nandlab.analysis.figures.ranking import Finding
+from nandlab.analysis.figures.workloadwords import make_words_for_trials as words_of
+from nandlab.analysis.verdicts import answers, lifetime
+from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.base import units
 from nandlab.base.errors import UsageError
 from nandlab.results.record import Trial

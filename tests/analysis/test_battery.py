@@ -12,8 +12,9 @@ import samples
 from fitting import fits
 from test_energy import BY_HAND, CHIP, POWER, S, trial
 
-from nandlab.analysis import battery, groups
-from nandlab.analysis.battery import Battery, DayEnergy
+from nandlab.analysis.figures import groups
+from nandlab.analysis.verdicts import battery
+from nandlab.analysis.verdicts.battery import Battery, DayEnergy
 
 MIB = 1 << 20
 TOTAL = sum(BY_HAND.values())

@@ -10,10 +10,11 @@ import samples
 from test_leans import pair as counted
 from test_product import judged, pair
 
-from nandlab.analysis import chiptime, modelbias, verdictchanges, verdictmaker
-from nandlab.analysis.limits import Limits
-from nandlab.analysis.verdict import Verdict
-from nandlab.analysis.verdictchanges import SAME_ANSWER, PossibleChange
+from nandlab.analysis.figures import chiptime
+from nandlab.analysis.verdicts import modelbias, verdictchanges, verdictmaker
+from nandlab.analysis.verdicts.limits import Limits
+from nandlab.analysis.verdicts.verdict import Verdict
+from nandlab.analysis.verdicts.verdictchanges import SAME_ANSWER, PossibleChange
 from nandlab.results.record import Trial
 
 

@@ -11,9 +11,10 @@ import pytest
 import samples
 
 from nandlab import report
-from nandlab.analysis import claimparts, claims, workloadwords
-from nandlab.analysis.chiptime import split_phase_time
-from nandlab.analysis.spread import compute_spread
+from nandlab.analysis.figures import workloadwords
+from nandlab.analysis.figures.chiptime import split_phase_time
+from nandlab.analysis.figures.spread import compute_spread
+from nandlab.analysis.verdicts import claimparts, claims
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.paper import ClaimPart, PaperModel, Selector
 from nandlab.catalog.workload import WorkloadModel

@@ -10,7 +10,7 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis.compare import (
+from nandlab.analysis.differences.compare import (
     ABSENT,
     Difference,
     compare_runs,

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import conditions, verdict, verdictmaker
-from nandlab.analysis.limits import Limits
-from nandlab.analysis.verdict import Verdict
-from nandlab.report import verdicttext
+from nandlab.analysis.verdicts import conditions, verdict, verdictmaker
+from nandlab.analysis.verdicts.limits import Limits
+from nandlab.analysis.verdicts.verdict import Verdict
+from nandlab.report.tables import verdicttext
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import FlashState
 

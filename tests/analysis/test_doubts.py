@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import answers, doubts, groups, limitsyntax, verdictmaker
-from nandlab.analysis.limits import Limits
-from nandlab.analysis.ranking import Finding
-from nandlab.analysis.verdict import Verdict
-from nandlab.analysis.views import find_setting_view
+from nandlab.analysis.figures import doubts, groups
+from nandlab.analysis.figures.ranking import Finding
+from nandlab.analysis.verdicts import answers, limitsyntax, verdictmaker
+from nandlab.analysis.verdicts.limits import Limits
+from nandlab.analysis.verdicts.verdict import Verdict
+from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.results.record import WARNINGS, Trial
 from nandlab.results.recordparts import Doubt, FlashState
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis.endurance import (
+from nandlab.analysis.figures.endurance import (
     ERASES_BY_COURSE,
     BlockEndurance,
     BlockWear,

@@ -10,19 +10,11 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis import (
-    energy,
-    energyfigures,
-    figures,
-    groups,
-    limits,
-    limitsyntax,
-    powerdraw,
-    timeparts,
-)
-from nandlab.analysis.energy import CONSUMER_TITLES, CONSUMERS_OF_SUM
-from nandlab.analysis.limits import Limits
-from nandlab.analysis.timeparts import TrialSpan
+from nandlab.analysis.figures import energy, energyfigures, figures, groups, powerdraw, timeparts
+from nandlab.analysis.figures.energy import CONSUMER_TITLES, CONSUMERS_OF_SUM
+from nandlab.analysis.figures.timeparts import TrialSpan
+from nandlab.analysis.verdicts import limits, limitsyntax
+from nandlab.analysis.verdicts.limits import Limits
 from nandlab.base.errors import UsageError
 from nandlab.catalog import files as catalog
 from nandlab.catalog.profile import EnergyProfile

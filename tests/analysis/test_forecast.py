@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import forecast, groups
-from nandlab.analysis.forecast import ForecastScore, WriteForecast
-from nandlab.analysis.views import find_setting_view
-from nandlab.analysis.wearsteadiness import WearSteadiness
+from nandlab.analysis.figures import groups
+from nandlab.analysis.verdicts import forecast
+from nandlab.analysis.verdicts.forecast import ForecastScore, WriteForecast
+from nandlab.analysis.verdicts.views import find_setting_view
+from nandlab.analysis.verdicts.wearsteadiness import WearSteadiness
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import PageShares, PerBlock, Series
 

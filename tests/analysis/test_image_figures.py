@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 import samples
 
-from nandlab.analysis import figures, workloadwords
+from nandlab.analysis.figures import figures, workloadwords
 from nandlab.base.errors import UsageError
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import StartImage

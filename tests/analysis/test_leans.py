@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import groups, modelbias
-from nandlab.analysis.ranking import Finding
-from nandlab.analysis.views import find_setting_view
+from nandlab.analysis.figures import groups
+from nandlab.analysis.figures.ranking import Finding
+from nandlab.analysis.verdicts import modelbias
+from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.catalog.board import BoardModel, Controller
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import list_noun_names, load_noun

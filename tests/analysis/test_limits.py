@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import groups, limits, limitsyntax
-from nandlab.analysis.groups import Setting
-from nandlab.analysis.limits import Judgement, Limits
+from nandlab.analysis.figures import groups
+from nandlab.analysis.figures.groups import Setting
+from nandlab.analysis.verdicts import limits, limitsyntax
+from nandlab.analysis.verdicts.limits import Judgement, Limits
 from nandlab.base.errors import UsageError
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Latency, OperationCounts

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis import curvemodels, curvevalues
-from nandlab.analysis.curveplaces import CurvePlace
-from nandlab.analysis.curves import Curve
-from nandlab.analysis.curvevalues import CurvePlot, PlotLine
+from nandlab.analysis.curves import curvemodels, curvevalues
+from nandlab.analysis.curves.curves import Curve
+from nandlab.analysis.curves.curvevalues import CurvePlot, PlotLine
+from nandlab.analysis.figures.curveplaces import CurvePlace
 from nandlab.results.record import Trial
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import curvesamples as made
 
-from nandlab.analysis import groups, pointanswers, views
+from nandlab.analysis.figures import groups
+from nandlab.analysis.verdicts import pointanswers, views
 from nandlab.results.record import Trial
 
 

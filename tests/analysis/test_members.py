@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import samples
 
-from nandlab.analysis import answers, figurechanges, groups, limitsyntax, members, verdictmaker
-from nandlab.analysis.limits import Limits, judge_ensemble
+from nandlab.analysis.differences import figurechanges
+from nandlab.analysis.figures import groups, members
+from nandlab.analysis.verdicts import answers, limitsyntax, verdictmaker
+from nandlab.analysis.verdicts.limits import Limits, judge_ensemble
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Doubt, Series, StepResult
 

@@ -7,7 +7,7 @@ import gc
 
 import samples
 
-from nandlab.analysis import memo
+from nandlab.analysis.figures import memo
 from nandlab.results.record import Trial
 
 

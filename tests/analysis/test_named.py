@@ -6,15 +6,15 @@ from __future__ import annotations
 import pytest
 import samples
 
-from nandlab.analysis import workloadwords
-from nandlab.analysis.figurenames import (
+from nandlab.analysis.figures import workloadwords
+from nandlab.analysis.figures.figurenames import (
     is_derived_figure,
     list_figure_names,
     list_setting_figure_names,
     match_figure_names,
 )
-from nandlab.analysis.figures import FIGURE_FAMILIES
-from nandlab.analysis.groups import group_trials
+from nandlab.analysis.figures.figures import FIGURE_FAMILIES
+from nandlab.analysis.figures.groups import group_trials
 from nandlab.base.errors import UsageError
 
 SETTINGS = group_trials(samples.study())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import samples
 
-from nandlab.analysis import memoryseries
+from nandlab.analysis.curves import memoryseries
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Series
 

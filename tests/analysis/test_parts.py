@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import claimparts, claims, workloadwords
-from nandlab.analysis.figures import find_figure
-from nandlab.analysis.spread import Spread
+from nandlab.analysis.figures import workloadwords
+from nandlab.analysis.figures.figures import find_figure
+from nandlab.analysis.figures.spread import Spread
+from nandlab.analysis.verdicts import claimparts, claims
 from nandlab.base.errors import UsageError
 from nandlab.catalog.paper import Claim, ClaimPart, PaperModel, Selector
 from nandlab.results.record import Trial

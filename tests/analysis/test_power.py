@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import promises, totals, verdictmaker
-from nandlab.analysis.criteria import VerdictCell
-from nandlab.analysis.limits import Limits, parse_command_limits, parse_study_limits
-from nandlab.analysis.limitsyntax import NO_LOSS_LIMIT
-from nandlab.analysis.verdict import Verdict
+from nandlab.analysis.figures import totals
+from nandlab.analysis.verdicts import promises, verdictmaker
+from nandlab.analysis.verdicts.criteria import VerdictCell
+from nandlab.analysis.verdicts.limits import Limits, parse_command_limits, parse_study_limits
+from nandlab.analysis.verdicts.limitsyntax import NO_LOSS_LIMIT
+from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.base.errors import UsageError
-from nandlab.report import verdicttext
-from nandlab.report.sheets import render_markdown_sheets
+from nandlab.report.tables import verdicttext
+from nandlab.report.tables.sheets import render_markdown_sheets
 from nandlab.results.cutsummaries import CutSummary
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import OperationCounts

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_limits import LOGGER, OPTIONS, logged
 
-from nandlab.analysis import verdictmaker
-from nandlab.analysis.criteria import VerdictCell
-from nandlab.analysis.verdict import Verdict
+from nandlab.analysis.verdicts import verdictmaker
+from nandlab.analysis.verdicts.criteria import VerdictCell
+from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.results import cutsummaries
 from nandlab.results.cutsummaries import CutSummary
 from nandlab.results.record import Trial

@@ -8,8 +8,8 @@ from typing import Any
 
 import samples
 
-from nandlab.analysis import setupdiff
-from nandlab.analysis.figurechanges import make_run_comparison
+from nandlab.analysis.differences import setupdiff
+from nandlab.analysis.differences.figurechanges import make_run_comparison
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun

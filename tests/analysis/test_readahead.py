@@ -9,9 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis.readahead import ADVICES, CACHE_PAGE_BYTES, OpenFile
-from nandlab.analysis.readpoints import ModelledReads, replay_requests
-from nandlab.analysis.readrules import READ_AHEAD_RULES, find_read_ahead_rule, find_rule_of_kernel
+from nandlab.analysis.curves.readahead import ADVICES, CACHE_PAGE_BYTES, OpenFile
+from nandlab.analysis.curves.readpoints import ModelledReads, replay_requests
+from nandlab.analysis.curves.readrules import (
+    READ_AHEAD_RULES,
+    find_read_ahead_rule,
+    find_rule_of_kernel,
+)
 from nandlab.base.errors import UsageError
 
 PAGES = 1280

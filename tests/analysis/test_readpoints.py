@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from nandlab.analysis import readpoints
-from nandlab.analysis.readahead import CACHE_PAGE_BYTES
+from nandlab.analysis.curves import readpoints
+from nandlab.analysis.curves.readahead import CACHE_PAGE_BYTES
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET
 

@@ -13,15 +13,15 @@ from fitting import fits
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis import reprice
-from nandlab.analysis.groups import Ensemble, group_trials
-from nandlab.analysis.reprice import PartLatencies
+from nandlab.analysis.differences import reprice
+from nandlab.analysis.differences.reprice import PartLatencies
+from nandlab.analysis.figures.groups import Ensemble, group_trials
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import ROOT
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.cli.main import main
-from nandlab.report import repricereport
+from nandlab.report.page import repricereport
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import ChipUsage, OperationCounts, Phase, StepResult
 

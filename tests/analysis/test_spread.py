@@ -6,7 +6,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis.spread import Spread, compute_open_spread, compute_spread, divide_spreads
+from nandlab.analysis.figures.spread import (
+    Spread,
+    compute_open_spread,
+    compute_spread,
+    divide_spreads,
+)
 
 VALUES = st.lists(st.floats(min_value=0, max_value=1e15), min_size=1, max_size=12)
 POSITIVE = st.lists(st.floats(min_value=1e-3, max_value=1e12), min_size=1, max_size=8)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import groups
-from nandlab.analysis.ranking import Finding
-from nandlab.analysis.views import find_setting_view
+from nandlab.analysis.figures import groups
+from nandlab.analysis.figures.ranking import Finding
+from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Doubt, Latency
 

@@ -11,11 +11,16 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis import forecast, groups, wearsteadiness
-from nandlab.analysis.forecast import WriteForecast
-from nandlab.analysis.life import LifeTotals
-from nandlab.analysis.views import find_setting_view
-from nandlab.analysis.wearsteadiness import RATE_TOLERANCE, STEADY_ERASES_MIN, WearSteadiness
+from nandlab.analysis.figures import groups
+from nandlab.analysis.figures.life import LifeTotals
+from nandlab.analysis.verdicts import forecast, wearsteadiness
+from nandlab.analysis.verdicts.forecast import WriteForecast
+from nandlab.analysis.verdicts.views import find_setting_view
+from nandlab.analysis.verdicts.wearsteadiness import (
+    RATE_TOLERANCE,
+    STEADY_ERASES_MIN,
+    WearSteadiness,
+)
 from nandlab.base.paths import TARGET
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import OperationCounts, PerBlock, TrialChip

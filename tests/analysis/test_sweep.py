@@ -8,9 +8,10 @@ from pathlib import Path
 import samples
 
 from nandlab import report
-from nandlab.analysis import groups, sweep, verdictmaker
-from nandlab.analysis.limits import Limits
-from nandlab.analysis.views import find_setting_view
+from nandlab.analysis.figures import groups
+from nandlab.analysis.verdicts import sweep, verdictmaker
+from nandlab.analysis.verdicts.limits import Limits
+from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import FlashState
 

@@ -14,20 +14,20 @@ from fitting import fits
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis import (
+from nandlab.analysis.figures import groups
+from nandlab.analysis.verdicts import (
     forecast,
-    groups,
     limits,
     limitsyntax,
     verdict,
     verdictmaker,
     wearsteadiness,
 )
-from nandlab.analysis.criteria import VerdictCell
-from nandlab.analysis.forecast import WriteForecast
-from nandlab.analysis.gaps import VerdictGap, merge_gaps
-from nandlab.analysis.limits import Limits
-from nandlab.analysis.verdict import Verdict
+from nandlab.analysis.verdicts.criteria import VerdictCell
+from nandlab.analysis.verdicts.forecast import WriteForecast
+from nandlab.analysis.verdicts.gaps import VerdictGap, merge_gaps
+from nandlab.analysis.verdicts.limits import Limits
+from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.base import units
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis import wear
+from nandlab.analysis.figures import wear
 from nandlab.results.recordparts import Wear, WearReading
 
 ERASES = st.lists(st.integers(0, 10_000), min_size=1, max_size=300)

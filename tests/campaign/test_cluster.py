@@ -12,7 +12,7 @@ from distributed import Client, LocalCluster, get_worker
 from distributed.comm.core import CommClosedError
 from test_run import fake, read
 
-from nandlab.analysis.compare import compare_runs
+from nandlab.analysis.differences.compare import compare_runs
 from nandlab.base.errors import UsageError
 from nandlab.board.fake import FakeBoard
 from nandlab.campaign import batch, cluster, worker

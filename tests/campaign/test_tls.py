@@ -15,7 +15,7 @@ from distributed import Scheduler, Security, Worker
 from test_cluster import lacking, plain, specs  # noqa: F401 - specs is a fixture
 from test_run import fake, read
 
-from nandlab.analysis.compare import compare_runs
+from nandlab.analysis.differences.compare import compare_runs
 from nandlab.base.errors import UsageError
 from nandlab.campaign import address, cluster, connection
 from nandlab.cli.progress import SilentWatcher

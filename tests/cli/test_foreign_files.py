@@ -46,7 +46,7 @@ MADE = {
 FORKS = """
 import json, os, resource, sys
 import nandlab.cli.main
-import nandlab.report.terminal, nandlab.trial.reproduction, nandlab.trace.folder
+import nandlab.report.page.terminal, nandlab.trial.reproduction, nandlab.trace.folder
 nandlab.cli.main.make_parser()
 for line in sys.stdin:
     asked = json.loads(line)

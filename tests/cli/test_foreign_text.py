@@ -25,7 +25,7 @@ from refusing import ended
 from nandlab.base.errors import UsageError
 from nandlab.base.printable import make_lines_printable
 from nandlab.catalog.files import validate_data
-from nandlab.report.sheets import FORMULA_STARTS, NUMBER_PATTERN
+from nandlab.report.tables.sheets import FORMULA_STARTS, NUMBER_PATTERN
 from nandlab.results.figuresfile import FiguresFile
 from nandlab.results.folder import hash_source
 from nandlab.results.record import Run, Trial

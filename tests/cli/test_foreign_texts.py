@@ -17,7 +17,7 @@ import hostile
 import pytest
 from refusing import ended, refused
 
-from nandlab.analysis.baselines import read_baseline
+from nandlab.analysis.differences.baselines import read_baseline
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_packed_json
 from nandlab.base.paths import CATALOG

@@ -21,7 +21,13 @@ def test_the_command_line_alone_loads_nothing_heavy() -> None:
 
 
 def test_a_published_study_is_shown_without_what_only_boards_and_reports_need() -> None:
-    code = "from nandlab.trial.publishedrun import open_results\nimport nandlab.report.terminal"
+    code = (
+        "from nandlab.trial.publishedrun import open_results\nimport nandlab.report.page.terminal"
+    )
     found = loaded(code)
     assert found & HEAVY == {"pydantic"}
-    assert {"nandlab.board.qemu", "nandlab.trial.runner", "nandlab.report.html"} & found == set()
+    assert {
+        "nandlab.board.qemu",
+        "nandlab.trial.runner",
+        "nandlab.report.page.html",
+    } & found == set()

@@ -16,13 +16,13 @@ import samples
 from fitting import fits, validator
 from typer.testing import CliRunner
 
-from nandlab.analysis.compare import compare_runs
+from nandlab.analysis.differences.compare import compare_runs
 from nandlab.base.paths import CATALOG, ROOT, STUDIES
 from nandlab.cli import outputs, progress
 from nandlab.cli.main import app
 from nandlab.cli.schemas import SCHEMAS
 from nandlab.plan import study
-from nandlab.report import exports, figurechanges
+from nandlab.report.tables import exports, figurechanges
 
 KINDS = {
     "boards": "board",

@@ -15,7 +15,7 @@ from fitting import fits
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis.readahead import CACHE_PAGE_BYTES
+from nandlab.analysis.curves.readahead import CACHE_PAGE_BYTES
 from nandlab.model import boardscore, boardwords, pagecache
 from nandlab.model.boardscore import TABLE_US
 from nandlab.model.pagecache import CacheChoice

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import straces
 
-from nandlab.analysis.gaps import VerdictGap
-from nandlab.analysis.wearsteadiness import STEADY_ERASES_MIN
+from nandlab.analysis.verdicts.gaps import VerdictGap
+from nandlab.analysis.verdicts.wearsteadiness import STEADY_ERASES_MIN
 from nandlab.catalog.demands import WrittenData
 from nandlab.plan import outlook, study
 from nandlab.plan.study import Study

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.analysis import limits
+from nandlab.analysis.verdicts import limits
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import STUDIES
 from nandlab.plan import study

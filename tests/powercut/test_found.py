@@ -18,7 +18,7 @@ from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.powercut import campaign, campaignresult, loads, samplefile
 from nandlab.powercut.job import CutPoints
-from nandlab.report import powercuts
+from nandlab.report.charts import powercuts
 
 HEAD = {
     **{

@@ -10,11 +10,11 @@ import pytest
 import samples
 
 from nandlab import report
-from nandlab.analysis import figures, workloadwords
+from nandlab.analysis.figures import figures, workloadwords
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.paper import PaperModel, RedrawnFigure
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.report.papercomparison import PaperComparison, make_paper_comparison
+from nandlab.report.page.papercomparison import PaperComparison, make_paper_comparison
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Phase
 

@@ -13,11 +13,13 @@ import pytest
 import samples
 
 from nandlab import report
-from nandlab.analysis import curvemodels, curvevalues, groups
-from nandlab.analysis.curveplaces import CurvePlace
-from nandlab.analysis.curves import parse_study_curves
+from nandlab.analysis.curves import curvemodels, curvevalues
+from nandlab.analysis.curves.curves import parse_study_curves
+from nandlab.analysis.figures import groups
+from nandlab.analysis.figures.curveplaces import CurvePlace
 from nandlab.base.console import Console
-from nandlab.report import curvecharts, curvetables, pointcharts, terminal
+from nandlab.report.charts import curvecharts, curvetables, pointcharts
+from nandlab.report.page import terminal
 from nandlab.results.folder import RunFolder
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import energy, groups
-from nandlab.analysis.energy import CONSUMER_TITLES
-from nandlab.report import energychart
-from nandlab.report.charts import convert_svg_to_png
+from nandlab.analysis.figures import energy, groups
+from nandlab.analysis.figures.energy import CONSUMER_TITLES
+from nandlab.report.charts import energychart
+from nandlab.report.charts.charts import convert_svg_to_png
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import ChipUsage, OperationCounts, Phase
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import samples
 
-from nandlab.analysis import groups
-from nandlab.analysis.groups import Setting
-from nandlab.report import memorycurves, viewreports
+from nandlab.analysis.figures import groups
+from nandlab.analysis.figures.groups import Setting
+from nandlab.report.charts import memorycurves
+from nandlab.report.page import viewreports
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Series
 

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.report import pngmap
+from nandlab.report.charts import pngmap
 
 
 def read_png(data: bytes) -> tuple[list[tuple[int, ...]], list[list[int]]]:

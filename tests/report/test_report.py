@@ -23,10 +23,11 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from nandlab import report
-from nandlab.analysis import groups, life, totals
+from nandlab.analysis.figures import groups, life, totals
 from nandlab.base import units
-from nandlab.report import html, layout, viewreports
-from nandlab.report.charts import Chart
+from nandlab.report.charts import layout
+from nandlab.report.charts.charts import Chart
+from nandlab.report.page import html, viewreports
 from nandlab.results.record import Trial
 from nandlab.results.seals import unseal_json as unsealed
 

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis.figurechanges import STATUS_ROW, ConfigurationChange, FigureChange
-from nandlab.analysis.spread import compute_spread
+from nandlab.analysis.differences.figurechanges import STATUS_ROW, ConfigurationChange, FigureChange
+from nandlab.analysis.figures.spread import compute_spread
 from nandlab.base.printable import make_lines_printable, make_printable
 from nandlab.base.printer import format_json
 from nandlab.base.units import QUANTITIES
-from nandlab.report import figurechanges, sheets
-from nandlab.report.sheets import FORMULA_STARTS, NUMBER_PATTERN, Sheet, render_json_list
+from nandlab.report.tables import figurechanges, sheets
+from nandlab.report.tables.sheets import FORMULA_STARTS, NUMBER_PATTERN, Sheet, render_json_list
 
 SAID = st.text(max_size=20) | st.sampled_from(["=1+1", "-a", "+", "@"])
 TABLES = st.integers(1, 4).flatmap(

@@ -11,8 +11,9 @@ import pytest
 import samples
 
 from nandlab.base.console import Console
-from nandlab.report import exports, html
-from nandlab.report import terminal as show
+from nandlab.report.page import html
+from nandlab.report.page import terminal as show
+from nandlab.report.tables import exports
 from nandlab.results.record import Trial
 
 

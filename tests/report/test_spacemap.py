@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from nandlab.onflash.layout import ByteKind, Extent, Layout
-from nandlab.report.spacemap import render_space_map
+from nandlab.report.charts.spacemap import render_space_map
 
 ERASE, PAGE = 4096, 512
 EXTENTS = [

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import samples
 
-from nandlab.analysis import groups
+from nandlab.analysis.figures import groups
 from nandlab.base.console import Console
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.words import OperationWords, PhaseWords
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.report import figurecharts, html, latencychart, steptable
-from nandlab.report import terminal as show
+from nandlab.report.charts import figurecharts, latencychart
+from nandlab.report.page import html
+from nandlab.report.page import terminal as show
+from nandlab.report.tables import steptable
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Latency, OperationCounts, Phase
 

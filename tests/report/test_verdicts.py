@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import samples
 
-from nandlab.analysis import verdictmaker
-from nandlab.analysis.limits import Limits, parse_command_limits
-from nandlab.analysis.verdict import Verdict
-from nandlab.report import verdictchart, verdicttext
-from nandlab.report.sheets import render_markdown_sheets
+from nandlab.analysis.verdicts import verdictmaker
+from nandlab.analysis.verdicts.limits import Limits, parse_command_limits
+from nandlab.analysis.verdicts.verdict import Verdict
+from nandlab.report.charts import verdictchart
+from nandlab.report.tables import verdicttext
+from nandlab.report.tables.sheets import render_markdown_sheets
 
 
 def judged(*limits: str) -> Verdict:

@@ -13,7 +13,7 @@ import lock
 import pytest
 from native import native
 
-from nandlab.analysis import groups
+from nandlab.analysis.figures import groups
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.trial import execution

@@ -15,7 +15,8 @@ import straces
 from native import native
 from replays import EVERY
 
-from nandlab.analysis import forecast, groups, limits
+from nandlab.analysis.figures import groups
+from nandlab.analysis.verdicts import forecast, limits
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.strace.workload import TraceWorkload

@@ -14,8 +14,8 @@ from typing import Any
 import lock
 import pytest
 
-from nandlab.analysis import groups
-from nandlab.analysis.durability import is_durable
+from nandlab.analysis.figures import groups
+from nandlab.analysis.figures.durability import is_durable
 from nandlab.base.paths import TARGET
 from nandlab.board.build import build_program
 from nandlab.board.qemu import QemuBoard

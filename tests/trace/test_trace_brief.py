@@ -21,7 +21,7 @@ from nandlab.board.fake import FakeResult
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.paper import PaperModel, TraceComparison
 from nandlab.cli.main import app
-from nandlab.report import papercauses
+from nandlab.report.page import papercauses
 from nandlab.trace import brief, briefmaker
 from nandlab.trace.brief import Brief, Cause, Flash
 from nandlab.trace.folder import TraceFolder

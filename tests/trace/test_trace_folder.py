@@ -34,8 +34,8 @@ from nandlab.chip import image as chipimage
 from nandlab.chip.image import ChipImage
 from nandlab.cli import trace as cli_trace
 from nandlab.cli.main import app
-from nandlab.report import tracepage as page
-from nandlab.report.tracepage import FLASH_EVENTS
+from nandlab.report.page import tracepage as page
+from nandlab.report.page.tracepage import FLASH_EVENTS
 from nandlab.trace import job, show, timeline
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import TraceRequest

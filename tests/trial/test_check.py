@@ -16,10 +16,10 @@ from fitting import fits
 from test_run import TEXT
 from veryboard import RICH, Place, VeryBoard, leaves, placed, refused, ubifs_is_full, very_board
 
-from nandlab.analysis.baselinecheck import compare_with_baseline
-from nandlab.analysis.baselines import FiguresBaseline
+from nandlab.analysis.differences.baselinecheck import compare_with_baseline
+from nandlab.analysis.differences.baselines import FiguresBaseline
 from nandlab.board.fake import FakeResult
-from nandlab.report.figurechanges import RECORD_COLUMNS
+from nandlab.report.tables.figurechanges import RECORD_COLUMNS
 from nandlab.results.folder import RunFolder
 
 SAME = "No figure moved: all trials (4) are the same, to the nanosecond.\n"

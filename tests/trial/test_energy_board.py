@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 from chipsteps import modprobe, run
 
-from nandlab.analysis import timeparts
-from nandlab.analysis.timeparts import ProcessorTimeParts, TrialSpan
+from nandlab.analysis.figures import timeparts
+from nandlab.analysis.figures.timeparts import ProcessorTimeParts, TrialSpan
 from nandlab.board.job import JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from test_run import TEXT, fake
 
-from nandlab.analysis.compare import compare_runs
+from nandlab.analysis.differences.compare import compare_runs
 from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study
 from nandlab.results.folder import RunFolder

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.analysis import forecast, wearsteadiness
-from nandlab.analysis.forecast import WriteForecast
-from nandlab.analysis.wearsteadiness import WearSteadiness
+from nandlab.analysis.verdicts import forecast, wearsteadiness
+from nandlab.analysis.verdicts.forecast import WriteForecast
+from nandlab.analysis.verdicts.wearsteadiness import WearSteadiness
 from nandlab.board.qemu import QemuBoard
 from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study

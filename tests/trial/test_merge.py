@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_run import TEXT, fake
 
-from nandlab.analysis.compare import compare_runs
+from nandlab.analysis.differences.compare import compare_runs
 from nandlab.base.errors import UsageError
 from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study

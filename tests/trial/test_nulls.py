@@ -14,7 +14,8 @@ from test_measured import LIFE, LOAD, OWN, paths, put, told
 
 from nandlab import report
 from nandlab.base.console import Console
-from nandlab.report import exports, terminal
+from nandlab.report.page import terminal
+from nandlab.report.tables import exports
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import PerBlock

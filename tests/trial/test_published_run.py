@@ -14,9 +14,9 @@ import pytest
 from test_check import erases_once_more
 from veryboard import Place, made_older, placed, refused, ubifs_is_full, very_board
 
-from nandlab.analysis import wearsteadiness
-from nandlab.analysis.figurenames import list_figure_names
-from nandlab.analysis.workloadwords import make_words_for_trials
+from nandlab.analysis.figures.figurenames import list_figure_names
+from nandlab.analysis.figures.workloadwords import make_words_for_trials
+from nandlab.analysis.verdicts import wearsteadiness
 from nandlab.results.figuresfile import list_shipped_figures
 from nandlab.trial.publishedrun import MISSING_NOTE, OLD_FILE_NOTE, PublishedRun
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from test_run import TEXT, execute, fake
 
-from nandlab.analysis import figures, workloadwords
+from nandlab.analysis.figures import figures, workloadwords
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import ROOT
 from nandlab.board.fake import FakeResult

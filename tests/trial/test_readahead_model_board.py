@@ -15,9 +15,9 @@ import pytest
 from chipsteps import numbers, run
 from yaffs2steps import LOAD, SIM, load, mount
 
-from nandlab.analysis import readpoints
-from nandlab.analysis.readahead import CACHE_PAGE_BYTES, OpenFile, ReadAccess
-from nandlab.analysis.readrules import find_rule_of_kernel
+from nandlab.analysis.curves import readpoints
+from nandlab.analysis.curves.readahead import CACHE_PAGE_BYTES, OpenFile, ReadAccess
+from nandlab.analysis.curves.readrules import find_rule_of_kernel
 from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel

@@ -26,8 +26,8 @@ from veryboard import (
     very_board,
 )
 
-from nandlab.analysis.baselines import FiguresBaseline
-from nandlab.analysis.compare import compare_runs
+from nandlab.analysis.differences.baselines import FiguresBaseline
+from nandlab.analysis.differences.compare import compare_runs
 from nandlab.base import gate
 from nandlab.base.digest import digest_value
 from nandlab.catalog.board import BoardModel

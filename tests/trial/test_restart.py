@@ -9,8 +9,8 @@ import tomllib
 import pytest
 from test_run import TEXT, fake
 
-from nandlab.analysis import figures
-from nandlab.analysis.workloadwords import make_words_from_file
+from nandlab.analysis.figures import figures
+from nandlab.analysis.figures.workloadwords import make_words_from_file
 from nandlab.board.fake import FakeResult
 from nandlab.measure.restart import DONE, NAME, STEP
 from nandlab.plan import study

@@ -12,8 +12,8 @@ import pytest
 from test_run import execute, fake, read
 from typer.testing import CliRunner
 
-from nandlab.analysis import figures
-from nandlab.analysis.workloadwords import make_words_from_file
+from nandlab.analysis.figures import figures
+from nandlab.analysis.figures.workloadwords import make_words_from_file
 from nandlab.board.fake import FakeResult
 from nandlab.chip import image as chipimage
 from nandlab.cli import main

@@ -11,7 +11,7 @@ import lock
 import pytest
 from busyhost import busy
 
-from nandlab.analysis.compare import compare_runs
+from nandlab.analysis.differences.compare import compare_runs
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.cli.progress import SilentWatcher

@@ -16,7 +16,7 @@ from test_run import TEXT, fake
 from veryboard import placed, refused, very_board
 
 from nandlab import report
-from nandlab.analysis.compare import compare_runs, list_source_runs_of_trials
+from nandlab.analysis.differences.compare import compare_runs, list_source_runs_of_trials
 from nandlab.board.fake import FakeBoard, FakeResult
 from nandlab.board.job import Job
 from nandlab.cli.progress import SilentWatcher

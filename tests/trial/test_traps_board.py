@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import answers, groups, limits, members, verdictmaker
+from nandlab.analysis.figures import groups, members
+from nandlab.analysis.verdicts import answers, limits, verdictmaker
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.plan.study import Study

@@ -8,7 +8,7 @@ import asyncio
 import pytest
 from smalltrial import WRITABLE, planned, skip_where_refused
 
-from nandlab.analysis import wear
+from nandlab.analysis.figures import wear
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.chip import simnand

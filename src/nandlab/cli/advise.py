@@ -13,9 +13,9 @@ from nandlab.base.printer import print_json, print_lines
 from nandlab.cli.arguments import EveryOption, RunArgument
 
 if TYPE_CHECKING:
-    from nandlab.analysis.battery import Battery
-    from nandlab.analysis.groups import Setting
-    from nandlab.analysis.limits import Limits
+    from nandlab.analysis.figures.groups import Setting
+    from nandlab.analysis.verdicts.battery import Battery
+    from nandlab.analysis.verdicts.limits import Limits
 
 
 LimitOption = Annotated[
@@ -66,11 +66,12 @@ def advise(
     """
     from pydantic import TypeAdapter
 
-    from nandlab.analysis import battery, groups, limitsyntax, promises, verdictmaker
-    from nandlab.analysis.limits import parse_command_limits, parse_study_limits
-    from nandlab.analysis.verdict import Verdict
+    from nandlab.analysis.figures import groups
+    from nandlab.analysis.verdicts import battery, limitsyntax, promises, verdictmaker
+    from nandlab.analysis.verdicts.limits import parse_command_limits, parse_study_limits
+    from nandlab.analysis.verdicts.verdict import Verdict
     from nandlab.base import amounts
-    from nandlab.report import verdicttext
+    from nandlab.report.tables import verdicttext
     from nandlab.trial.publishedrun import open_results
 
     folder = open_results(run)
@@ -112,7 +113,7 @@ def _refuse_half_pair(limits: Limits, battery_wh: float | None) -> None:
 
 def _make_lasting_record(setting: Setting, asked: Battery) -> dict[str, Any]:
     """Days on a battery as JSON has them."""
-    from nandlab.analysis import battery
+    from nandlab.analysis.verdicts import battery
 
     days = [asdict(told) for told in battery.list_battery_lives(setting, asked)]
     return {"setting": setting.title, "battery": asdict(asked), "lasting": days}

@@ -43,8 +43,8 @@ def complete_figure_names(context: typer.Context, incomplete: str) -> list[str]:
     """For the shell's completion: figures of the run, or of the baseline, that the line names."""
     from itertools import islice
 
-    from nandlab.analysis.figurenames import list_setting_figure_names
-    from nandlab.analysis.groups import group_trials
+    from nandlab.analysis.figures.figurenames import list_setting_figure_names
+    from nandlab.analysis.figures.groups import group_trials
     from nandlab.base.errors import NandlabError
     from nandlab.trial.publishedrun import open_results
 

@@ -365,7 +365,7 @@ class CampaignSettings:
         from nandlab.powercut import campaignresult
         from nandlab.powercut.requests import name_campaign_folder
         from nandlab.powercut.sample import refuse_several_seeds
-        from nandlab.report import powercuts
+        from nandlab.report.charts import powercuts
         from nandlab.results import cutsummaries
 
         if self.sample:

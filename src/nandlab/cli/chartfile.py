@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nandlab.base.errors import UsageError
 
 if TYPE_CHECKING:
-    from nandlab.report.charts import Chart
+    from nandlab.report.charts.charts import Chart
 
 CHART_SUFFIXES = (".svg", ".png")
 
@@ -22,7 +22,7 @@ def refuse_other_suffixes(option: str, to: Path | None) -> None:
 
 def write_chart(to: Path, chart: Chart) -> None:
     """Writes the chart in the form that the file's name asks for."""
-    from nandlab.report import charts
+    from nandlab.report.charts import charts
 
     svg = chart.svg()
     write_chart_file(to, svg.encode() if to.suffix == ".svg" else charts.convert_svg_to_png(svg))

@@ -23,7 +23,7 @@ from nandlab.cli.run import (
 )
 
 if TYPE_CHECKING:
-    from nandlab.analysis.baselines import Baseline
+    from nandlab.analysis.differences.baselines import Baseline
     from nandlab.results.folder import RunFolder
 
 Format = Literal["text", "markdown", "csv", "json", "junit"]
@@ -80,10 +80,10 @@ def check(  # noqa: PLR0913 - the command line's own options
     That is told. The study and the board's model must be the same. A module that was built anew
     from other source takes other times, by some ns; --figure 'chip.*' looks at the flash alone.
     """
-    from nandlab.analysis.baselinecheck import compare_with_baseline as checked
-    from nandlab.analysis.baselinecheck import list_baseline_differences
-    from nandlab.analysis.baselines import read_baseline
-    from nandlab.report import figurechanges
+    from nandlab.analysis.differences.baselinecheck import compare_with_baseline as checked
+    from nandlab.analysis.differences.baselinecheck import list_baseline_differences
+    from nandlab.analysis.differences.baselines import read_baseline
+    from nandlab.report.tables import figurechanges
     from nandlab.results.folder import RunFolder
 
     if (study is None) == (run is None):
@@ -105,7 +105,7 @@ def check(  # noqa: PLR0913 - the command line's own options
 
 def _run_study(study: str, board: str | None, how: RunSettings, baseline: Baseline) -> RunFolder:
     """The run of the study, with every trial of the baseline."""
-    from nandlab.analysis.baselinecheck import refuse_other_run
+    from nandlab.analysis.differences.baselinecheck import refuse_other_run
     from nandlab.plan.study import find_study, read_study_file
     from nandlab.results.record import Run
 

@@ -12,7 +12,7 @@ from nandlab.base.printer import print_lines, print_note, print_text
 from nandlab.cli.arguments import FormatOption, make_name_completer
 
 if TYPE_CHECKING:
-    from nandlab.analysis.figurechanges import RunComparison
+    from nandlab.analysis.differences.figurechanges import RunComparison
     from nandlab.results.folder import Results
 
 
@@ -40,7 +40,7 @@ def compare(
     If one run is of a board of your own and the other is not, no two times are the same. The table
     then has every figure that both have: real, simulated, ratio, and the exit status is 0.
     """
-    from nandlab.analysis.figurechanges import make_run_comparison
+    from nandlab.analysis.differences.figurechanges import make_run_comparison
     from nandlab.base.errors import UsageError
     from nandlab.trial.publishedrun import open_results
 
@@ -65,7 +65,7 @@ def compare(
 
 def _print_comparison(compared: RunComparison, form: str, *, brief: bool) -> None:
     """What was not alike, what moved, and in text all that differs."""
-    from nandlab.report import figurechanges
+    from nandlab.report.tables import figurechanges
 
     found, held, changed = compared.differences, compared.held, compared.changed
     if brief:
@@ -81,9 +81,9 @@ def _print_comparison(compared: RunComparison, form: str, *, brief: bool) -> Non
 
 def _print_likeness(real: Results, simulated: Results, form: str) -> None:
     """Tells how like a run on a board of the user's own one on a virtual board is."""
-    from nandlab.analysis.likeness import compare_board_results
+    from nandlab.analysis.differences.likeness import compare_board_results
     from nandlab.base.errors import UsageError
-    from nandlab.report import likeness
+    from nandlab.report.tables import likeness
 
     if not (found := compare_board_results(list(real.trials()), list(simulated.trials()))):
         raise UsageError(

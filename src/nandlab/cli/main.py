@@ -128,8 +128,8 @@ def report(
 
     refuse_drawing_below_limits()  # before libraries that abort too
     from nandlab import report as reporter
-    from nandlab.analysis.battery import make_battery
-    from nandlab.analysis.limits import parse_study_limits
+    from nandlab.analysis.verdicts.battery import make_battery
+    from nandlab.analysis.verdicts.limits import parse_study_limits
     from nandlab.base import amounts
     from nandlab.cli.preparation import print_heartbeats
     from nandlab.trial.publishedrun import open_results

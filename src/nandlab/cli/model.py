@@ -139,7 +139,7 @@ def _warn_of_pages(layout: Layout) -> None:
 
 
 def _draw_map(to: Path, m: FileMap) -> None:
-    from nandlab.report import fragmap
+    from nandlab.report.charts import fragmap
 
     if to.suffix in CHART_SUFFIXES:
         write_chart(to, fragmap.render_file_map_chart(m))
@@ -349,7 +349,7 @@ def _find_kernel_series(board: str) -> str:
 
 def _find_costs(chip: str, board: str, layout: Layout) -> tuple[float, float]:
     """ns of a page read and of an instruction."""
-    from nandlab.analysis.reprice import PartLatencies
+    from nandlab.analysis.differences.reprice import PartLatencies
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.chip import ChipModel
     from nandlab.catalog.files import load_noun
@@ -385,7 +385,7 @@ def score(
     """
     from nandlab.model import score as scorer
     from nandlab.model import times, walk
-    from nandlab.report import readtimes
+    from nandlab.report.charts import readtimes
     from nandlab.trace.folder import TraceFolder
     from nandlab.trace.reads import make_traced_reads
 

@@ -11,12 +11,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
-from nandlab.analysis.battery import Battery, BatteryLife
-from nandlab.analysis.verdict import Verdict
+from nandlab.analysis.verdicts.battery import Battery, BatteryLife
+from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.base.strings import FreeText, Line, PackageSets
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.noun import StrictModel
-from nandlab.report.terminal import TRIAL_FIELDS
+from nandlab.report.page.terminal import TRIAL_FIELDS
 from nandlab.results.record import Trial
 
 Number = int | float

@@ -17,9 +17,9 @@ from nandlab.cli.arguments import RunArgument, make_name_completer, parse_pairs
 from nandlab.cli.chartfile import refuse_other_suffixes, write_chart
 
 if TYPE_CHECKING:
-    from nandlab.analysis.groups import Setting
-    from nandlab.analysis.reprice import PartLatencies
-    from nandlab.report.repricereport import PredictionTable
+    from nandlab.analysis.differences.reprice import PartLatencies
+    from nandlab.analysis.figures.groups import Setting
+    from nandlab.report.page.repricereport import PredictionTable
     from nandlab.results.folder import Results
     from nandlab.results.record import Trial
 
@@ -56,7 +56,7 @@ def reprice(
     pages. docs/reprice.md tells how far such figures were off when the parts were run.
     """
     from nandlab.catalog.files import use_kept_nouns
-    from nandlab.report import repricereport
+    from nandlab.report.page import repricereport
     from nandlab.results.nouns import collect_trial_nouns
     from nandlab.trial.publishedrun import open_results
 
@@ -93,7 +93,7 @@ def reprice(
 
 
 def _group_trials(folder: Results) -> list[Setting]:
-    from nandlab.analysis.groups import group_trials
+    from nandlab.analysis.figures.groups import group_trials
 
     found = group_trials(folder.trials())
     if not any(t.ok for setting in found for t in setting.trials):
@@ -111,7 +111,7 @@ def _find_targets(
     setting: Setting, to: Sequence[str], values: Mapping[str, int]
 ) -> list[PartLatencies]:
     """What to foretell for; UsageError for a named part that no trial here could stand for."""
-    from nandlab.analysis.reprice import make_part_with_timings
+    from nandlab.analysis.differences.reprice import make_part_with_timings
 
     first = next((t for t in setting.trials if t.ok), None)
     if first is None:
@@ -122,7 +122,7 @@ def _find_targets(
 
 
 def _find_part(name: str, trial: Trial) -> PartLatencies:
-    from nandlab.analysis.reprice import PartLatencies, compare_geometry
+    from nandlab.analysis.differences.reprice import PartLatencies, compare_geometry
     from nandlab.catalog.chip import ChipModel
     from nandlab.catalog.files import load_noun
 
@@ -146,7 +146,7 @@ def _list_alike_parts(trial: Trial) -> Iterator[PartLatencies]:
 
 
 def _reprice_ensembles(setting: Setting, parts: Sequence[PartLatencies]) -> PredictionTable:
-    from nandlab.analysis.reprice import list_time_predictions
+    from nandlab.analysis.differences.reprice import list_time_predictions
 
     return {
         part.name: [list_time_predictions(e, part) for e in setting.ensembles] for part in parts

@@ -15,7 +15,7 @@ from nandlab.cli.arguments import Style, make_name_completer
 from nandlab.cli.preparation import announce_preparation
 
 if TYPE_CHECKING:
-    from nandlab.analysis.baselines import Baseline
+    from nandlab.analysis.differences.baselines import Baseline
     from nandlab.results.folder import RunFolder
 
 
@@ -68,7 +68,7 @@ def reproduce(
     Chips and workloads of the study's own are taken from RUN. For images, file systems or programs
     of its own, call this in the folder of the study.
     """
-    from nandlab.analysis.baselines import read_baseline
+    from nandlab.analysis.differences.baselines import read_baseline
     from nandlab.board.opening import open_board
     from nandlab.cli.progress import make_watcher
     from nandlab.image.startimages import StartImageMaker, fetch_tree_packages
@@ -103,8 +103,8 @@ def _print_differences(
     before: Baseline, folder: RunFolder, ids: list[str], *, same_board: bool
 ) -> None:
     """Prints what differs, if anything does; the exit status is then 1."""
-    from nandlab.analysis.figurechanges import compare_configurations
-    from nandlab.report import figurechanges
+    from nandlab.analysis.differences.figurechanges import compare_configurations
+    from nandlab.report.tables import figurechanges
 
     trials = [trial for i in ids if (trial := folder.load(i)) is not None]
     unlike = {trial.id: found for trial in trials if (found := before.differences(trial))}

@@ -38,8 +38,9 @@ def show(
     how many trials ended well.
     """
     from nandlab.base.scratch import buffer_text
-    from nandlab.report import exports, terminal
-    from nandlab.report.sheets import render_json_list
+    from nandlab.report.page import terminal
+    from nandlab.report.tables import exports
+    from nandlab.report.tables.sheets import render_json_list
     from nandlab.trial.publishedrun import open_results
 
     folder, form = open_results(run), "json" if as_json else form

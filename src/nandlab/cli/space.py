@@ -70,7 +70,7 @@ def space(  # noqa: PLR0913, PLR0917 - the command line's own options
 
 
 def _write_map(to: Path, layout: Layout, name: str) -> None:
-    from nandlab.report.spacemap import render_space_map
+    from nandlab.report.charts.spacemap import render_space_map
 
     try:
         to.write_text(render_space_map(layout, name))

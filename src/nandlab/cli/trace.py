@@ -309,7 +309,7 @@ def show(folder: FolderArgument) -> None:
 @trace_app.command()
 def report(folder: FolderArgument) -> None:
     """Write a trace's report, one HTML file: timeline, layers, map of accesses."""
-    from nandlab.report import tracepage
+    from nandlab.report.page import tracepage
     from nandlab.trace.folder import TraceFolder
 
     print_lines(tracepage.write_trace_page(TraceFolder(folder)))

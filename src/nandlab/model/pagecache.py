@@ -2,7 +2,8 @@
 """From a program's system calls to the calls of the file system that follow: Linux's page cache.
 
 A page of 4096 bytes is read from the file system once, and then is in the cache. Reading ahead is
-:mod:`nandlab.analysis.readahead`'s. What system calls do not tell is chosen: a :class:`Cache`.
+:mod:`nandlab.analysis.curves.readahead`'s. What system calls do not tell is chosen:
+a :class:`Cache`.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nandlab.analysis.readahead import CACHE_PAGE_BYTES, OpenFile
-from nandlab.analysis.readrules import find_read_ahead_rule
+from nandlab.analysis.curves.readahead import CACHE_PAGE_BYTES, OpenFile
+from nandlab.analysis.curves.readrules import find_read_ahead_rule
 from nandlab.traced.boardtraces import SystemCall
 
 READ_AHEAD_RULE = find_read_ahead_rule("2.6.37-32bit")

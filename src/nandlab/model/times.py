@@ -16,7 +16,7 @@ from functools import cache
 
 from pydantic import Field
 
-from nandlab.analysis.reprice import PartLatencies
+from nandlab.analysis.differences.reprice import PartLatencies
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
 from nandlab.base.paths import CATALOG

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from nandlab.analysis import figures
+from nandlab.analysis.figures import figures
 from nandlab.base.errors import UsageError
 from nandlab.base.nearest import suggest_nearest
 from nandlab.catalog.board import BoardModel

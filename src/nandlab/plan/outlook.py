@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from nandlab.analysis import limits as limits_of
-from nandlab.analysis import wearsteadiness
-from nandlab.analysis.gaps import VerdictGap
-from nandlab.analysis.limits import Limits
-from nandlab.analysis.members import MEMORY_INSTRUMENTS, RAM_PREFIX
+from nandlab.analysis.figures.members import MEMORY_INSTRUMENTS, RAM_PREFIX
+from nandlab.analysis.verdicts import limits as limits_of
+from nandlab.analysis.verdicts import wearsteadiness
+from nandlab.analysis.verdicts.gaps import VerdictGap
+from nandlab.analysis.verdicts.limits import Limits
 from nandlab.base.errors import NandlabError
 from nandlab.catalog.chip import MIB
 from nandlab.plan.study import Study

@@ -18,10 +18,11 @@ from pydantic import (
     model_validator,
 )
 
-from nandlab.analysis import limits, limitsyntax, workloadwords
-from nandlab.analysis.curves import Curve
-from nandlab.analysis.limits import Limits
-from nandlab.analysis.members import MEMORY_INSTRUMENTS, RAM_MEMBERS_MAX, RAM_PREFIX
+from nandlab.analysis.curves.curves import Curve
+from nandlab.analysis.figures import workloadwords
+from nandlab.analysis.figures.members import MEMORY_INSTRUMENTS, RAM_MEMBERS_MAX, RAM_PREFIX
+from nandlab.analysis.verdicts import limits, limitsyntax
+from nandlab.analysis.verdicts.limits import Limits
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
 from nandlab.base.nearest import suggest_nearest

@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from nandlab.analysis.limits import parse_study_limits as limits_of
-from nandlab.analysis.readyfigures import LOST_FIGURE
+from nandlab.analysis.figures.readyfigures import LOST_FIGURE
+from nandlab.analysis.verdicts.limits import parse_study_limits as limits_of
 from nandlab.plan.study import Study, plan_trials
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.powercut import requests, sql, workloads

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nandlab.analysis.battery import Battery
+from nandlab.analysis.verdicts.battery import Battery
 from nandlab.results.folder import Results
+
+TEMPLATES_FOLDER = Path(__file__).parent / "templates"
 
 
 def write_run_report(
@@ -18,6 +20,6 @@ def write_run_report(
 
     battery: how long it lasts is told too.
     """
-    from nandlab.report import html
+    from nandlab.report.page import html
 
     return html.write_report(run_folder, out, battery)

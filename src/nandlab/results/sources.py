@@ -106,7 +106,7 @@ class KeptParameter(KeptContent):
 
 
 class KeptWorkload(KeptContent):
-    """A workload's entry; analysis/workloadwords.py reads its words."""
+    """A workload's entry; analysis/figures/workloadwords.py reads its words."""
 
     parameters: dict[Word, KeptParameter] = {}
 

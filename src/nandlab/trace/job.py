@@ -60,7 +60,7 @@ CHIP_COUNTS = (
 """The chip's counters that a trace is compared with."""
 ENERGY_COUNTER = "energy_nj"
 """A counter that simnand has only if it was loaded with energies, which nandlab does not do: what
-a chip draws is worked out after a run, by nandlab.analysis.energy."""
+a chip draws is worked out after a run, by nandlab.analysis.figures.energy."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nandlab.analysis.compare import compare_trials
+from nandlab.analysis.differences.compare import compare_trials
 from nandlab.base.digest import digest_file
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.gate import CHIP_BYTES_MAX, read_bytes

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nandlab.analysis import setupdiff
-from nandlab.analysis.baselines import Baseline
-from nandlab.analysis.compare import Difference
+from nandlab.analysis.differences import setupdiff
+from nandlab.analysis.differences.baselines import Baseline
+from nandlab.analysis.differences.compare import Difference
 from nandlab.base.checkout import DIRTY, find_commit
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole_file

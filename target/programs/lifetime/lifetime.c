@@ -35,7 +35,7 @@
 #define MAX_ROUNDS 1000000ull
 #define TENTHS	   10
 
-/* As nandlab.analysis.wearsteadiness has them, which says why. */
+/* As nandlab.analysis.verdicts.wearsteadiness has them, which says why. */
 #define FEW	       3
 #define RATE_TOLERANCE 10 /* percent */
 

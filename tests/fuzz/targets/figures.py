@@ -14,7 +14,7 @@ import hostile
 from fuzz import values, xz
 from fuzz.command import command
 from fuzz.target import Files, Target
-from nandlab.analysis.baselines import read_baseline
+from nandlab.analysis.differences.baselines import read_baseline
 from nandlab.base import xzpack
 from nandlab.base.gate import read_packed_json
 from nandlab.results.folder import hash_source

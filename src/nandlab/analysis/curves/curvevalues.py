@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The values of a study's curves: lines of points, each with its spread over the members.
+
+A point is an ensemble: the members of one configuration, or of one phase of it. Two configurations
+are never one point: where a study's ``lines`` do not set them apart, what differs between them
+does, and the line's name says so. Trials that did not end well have no values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+from nandlab.analysis.curves import curvemodels, fits
+from nandlab.analysis.curves.curves import Curve, Gain
+from nandlab.analysis.curves.fits import LineFit
+from nandlab.analysis.figures import curveplaces, figures, workloadwords
+from nandlab.analysis.figures.curveplaces import AttributeValue, CurvePlace
+from nandlab.analysis.figures.members import join_memory_trials
+from nandlab.analysis.figures.spread import Spread, compute_spread
+from nandlab.base.units import QUANTITIES, Quantity
+from nandlab.results.record import Trial
+
+PlaceReader = Callable[[CurvePlace], float | None]
+VALUE_LETTERS_MAX = 40
+"""Letters of an attribute's value in a line's name."""
+
+
+@dataclass(frozen=True)
+class PlotAxis:
+    """What one direction of the chart shows."""
+
+    title: str
+    quantity: Quantity
+
+
+class MemberValue(NamedTuple):
+    """A member's value at a point."""
+
+    place: CurvePlace
+    """For a gain, that which it is compared with."""
+    y: float
+    x: float | None
+    """Where x is a figure."""
+    parts: tuple[float, ...]
+    """For a gain, what is compared: of, over."""
+    trials: tuple[str, ...]
+    """Ids of the trials that it is from."""
+
+
+@dataclass(frozen=True)
+class PlotPoint:
+    """An ensemble's values at one place of x."""
+
+    x: AttributeValue
+    """The attribute's value; of a figure its median."""
+    label: str
+    members: tuple[MemberValue, ...]
+
+    @property
+    def y(self) -> Spread:
+        return _require_spread(compute_spread(m.y for m in self.members))
+
+    @property
+    def over_x(self) -> Spread | None:
+        """The spread of x; None where x is an attribute."""
+        return compute_spread(m.x for m in self.members)
+
+    @property
+    def parts(self) -> list[Spread]:
+        """The spreads of what a gain compares; empty: there is no gain."""
+        columns = zip(*(m.parts for m in self.members), strict=True)
+        return [_require_spread(compute_spread(values)) for values in columns]
+
+    @property
+    def trials(self) -> list[str]:
+        return list(dict.fromkeys(i for m in self.members for i in m.trials))
+
+
+@dataclass(frozen=True)
+class PlotLine:
+    """The points of one combination."""
+
+    key: tuple[str, ...]
+    """The combination; a modelled line has that of the measured one."""
+    title: str
+    filesystem: str
+    points: tuple[PlotPoint, ...]
+    modelled: bool = False
+    """Whether a model gives the values: then they were not measured."""
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least x and the greatest, where x is a number."""
+        at = [float(p.x) for p in self.points]
+        return min(at), max(at)
+
+    @property
+    def fits(self) -> list[LineFit]:
+        """Each member's least-squares line, the steepest last; none where x is words."""
+        if not all(isinstance(p.x, float) for p in self.points):
+            return []
+        of: dict[tuple[int, float], list[tuple[float, float]]] = {}
+        for p in self.points:
+            for m in p.members:
+                at = float(p.x) if m.x is None else m.x
+                of.setdefault(m.place.member, []).append((at, m.y))
+        found = [f for points in of.values() if (f := fits.fit_line(points))]
+        return sorted(found, key=lambda f: f.slope)
+
+
+@dataclass(frozen=True)
+class CurvePlot:
+    """A curve with its values."""
+
+    curve: Curve
+    x: PlotAxis
+    y: PlotAxis
+    of: PlotAxis
+    """The study's y; with a gain, what is saved."""
+    lines: tuple[PlotLine, ...]
+
+    @property
+    def numeric(self) -> bool:
+        """Whether every x is a number; else they are words, in the order of the plan."""
+        return all(isinstance(p.x, float) for line in self.lines for p in line.points)
+
+    @property
+    def places(self) -> list[AttributeValue]:
+        """Every x once, in order."""
+        found = dict.fromkeys(p.x for line in self.lines for p in line.points)
+        return sorted(found) if self.numeric else list(found)
+
+
+ATTRIBUTE_TITLES = {"chip.partition_mib": "partition, MiB"}
+"""Attributes of a trial whose names are no words."""
+
+
+def make_curve_plots(curves: Sequence[Curve], trials: Sequence[Trial]) -> list[CurvePlot]:
+    """Every curve with the values that the trials have; a curve without any has no lines."""
+    ended = [t for t in join_memory_trials(trials) if t.ok]
+    return [_make_curve_plot(curve, ended) for curve in curves]
+
+
+def _make_curve_plot(curve: Curve, trials: Sequence[Trial]) -> CurvePlot:
+    places = [p for t in trials for p in curveplaces.list_curve_places(t, phases=curve.of_phases)]
+    places = [p for p in places if _is_selected_place(curve, p)]
+    members = list(_list_member_values(curve, places, partial(compute_place_figure, curve.y)))
+    keys = _choose_line_attributes(curve, members)
+    measured = _make_lines(curve, keys, members)
+    model = curvemodels.CURVE_MODELS.get(curve.modelled)
+    if model is not None:
+        given = list(_list_member_values(curve, places, partial(model, curve.y)))
+        measured += _name_modelled_lines(curve.modelled, _make_lines(curve, keys, given), measured)
+    x, of = _make_axis(curve.x, trials), _make_axis(curve.y, trials)
+    y = PlotAxis(f"{of.title} saved", QUANTITIES["share"]) if curve.gain else of
+    return CurvePlot(curve, x, y, of, tuple(measured))
+
+
+def _name_modelled_lines(
+    name: str, given: Sequence[PlotLine], measured: Sequence[PlotLine]
+) -> list[PlotLine]:
+    """What a model gives, by the names of what was measured; lines of the same values are one."""
+    titles = {line.key: line.title for line in measured}
+    by_values: dict[Hashable, list[PlotLine]] = {}
+    for line in given:
+        by_values.setdefault(tuple((p.x, p.y) for p in line.points), []).append(line)
+    found = []
+    for same in by_values.values():
+        first, alone = same[0], len(same) == 1
+        title = f"{titles.get(first.key, first.title)}, modelled: {name}"
+        found.append(replace(first, title=title, modelled=True))
+        if not alone:
+            found[-1] = replace(found[-1], key=(), title=f"modelled: {name}")
+    return found
+
+
+def compute_place_figure(name: str, at: CurvePlace) -> float | None:
+    """A figure of a place by name; None: it has none."""
+    family, _, rest = name.partition(".")
+    if family == "point":
+        figure = curveplaces.PHASE_FIGURES.get(rest)
+        return None if figure is None or at.phase is None else figure.read(at.trial, at.phase)
+    of = workloadwords.make_words_for_trials([at.trial])
+    return (
+        None
+        if figures.explain_undeclared_figure(name, of)
+        else figures.find_figure(name, of)(at.trial)
+    )
+
+
+def _is_selected_place(curve: Curve, at: CurvePlace) -> bool:
+    told = at.identity
+    for name, wanted in curve.where.items():
+        one_of = wanted if isinstance(wanted, list) else [wanted]
+        if name not in told or not any(curveplaces.are_values_alike(told[name], w) for w in one_of):
+            return False
+    return curve.scatter or curve.x in told
+
+
+def _list_member_values(
+    curve: Curve, places: Sequence[CurvePlace], read: PlaceReader
+) -> Iterable[MemberValue]:
+    if curve.gain:
+        yield from _list_gain_values(curve.gain, places, read)
+        return
+    for at in places:
+        y = read(at)
+        x = compute_place_figure(curve.x, at) if curve.scatter else None
+        if y is not None and (x is not None or not curve.scatter):
+            yield MemberValue(at, y, x, (), (at.trial.id,))
+
+
+def _list_gain_values(
+    gain: Gain, places: Sequence[CurvePlace], read: PlaceReader
+) -> Iterable[MemberValue]:
+    """1 - of / over for each pair that differs in nothing else, of one seed and phase offset."""
+    saved = {
+        _make_partner_key(gain, p): p for p in places if _has_attribute_value(p, gain.by, gain.of)
+    }
+    for over in places:
+        of = (
+            saved.get(_make_partner_key(gain, over))
+            if _has_attribute_value(over, gain.by, gain.over)
+            else None
+        )
+        if of is None:
+            continue
+        least, whole = read(of), read(over)
+        if least is not None and whole:
+            trials = (of.trial.id, over.trial.id)
+            yield MemberValue(over, 1 - least / whole, None, (least, whole), trials)
+
+
+def _has_attribute_value(at: CurvePlace, name: str, wanted: AttributeValue) -> bool:
+    told = at.identity
+    return name in told and curveplaces.are_values_alike(told[name], wanted)
+
+
+def _make_partner_key(gain: Gain, at: CurvePlace) -> Hashable:
+    """What two partners share. Phases that differ in an attribute have names of their own."""
+    leave = {gain.by, *(["phase"] if gain.by.startswith("at.") else [])}
+    return at.member, tuple(sorted((k, str(v)) for k, v in at.identity.items() if k not in leave))
+
+
+def _choose_line_attributes(curve: Curve, members: Sequence[MemberValue]) -> list[str]:
+    """The attributes that lines are told by: the study's, and more while a point would mix."""
+    keys = list(curve.lines)
+    aside = {curve.x, curve.gain.by if curve.gain else ""}
+    while not curve.scatter:
+        mixed = _find_varying_attributes(curve, keys, members) - {*keys, *aside}
+        if not mixed:
+            break
+        order = [k for m in members for k in m.place.identity if k in mixed]
+        keys.append(min(dict.fromkeys(order), key=lambda k: _count_lines([*keys, k], members)))
+    return keys
+
+
+def _find_varying_attributes(
+    curve: Curve, keys: Sequence[str], members: Sequence[MemberValue]
+) -> set[str]:
+    """The attributes in which the members of some point differ."""
+    points: dict[Hashable, list[dict[str, AttributeValue]]] = {}
+    for m in members:
+        told = m.place.identity
+        points.setdefault(
+            (_make_line_key(keys, m), curveplaces.parse_number_or_word(told[curve.x])), []
+        ).append(told)
+    return {
+        k
+        for alike in points.values()
+        for k in dict.fromkeys(k for told in alike for k in told)
+        if len({str(told.get(k)) for told in alike}) > 1
+    }
+
+
+def _count_lines(keys: Sequence[str], members: Sequence[MemberValue]) -> int:
+    """How many lines these attributes make."""
+    return len({_make_line_key(keys, m) for m in members})
+
+
+def _make_line_key(keys: Sequence[str], member: MemberValue) -> tuple[str, ...]:
+    told = member.place.identity
+    return tuple(str(told.get(k, "")) for k in keys)
+
+
+def _make_lines(
+    curve: Curve, keys: Sequence[str], members: Sequence[MemberValue]
+) -> list[PlotLine]:
+    by_key: dict[tuple[str, ...], list[MemberValue]] = {}
+    for m in members:
+        by_key.setdefault(_make_line_key(keys, m), []).append(m)
+    several = len(by_key) > 1
+    shown = [
+        k for i, k in enumerate(keys) if not several or len({key[i] for key in by_key}) > 1
+    ] or ["filesystem"]
+    return [
+        PlotLine(
+            key,
+            ", ".join(filter(None, (format_attribute(k, found[0].place) for k in shown))),
+            found[0].place.trial.filesystem,
+            _make_points(curve, found),
+        )
+        for key, found in by_key.items()
+    ]
+
+
+def _make_points(curve: Curve, members: Sequence[MemberValue]) -> tuple[PlotPoint, ...]:
+    by_x: dict[Hashable, list[MemberValue]] = {}
+    for m in members:
+        by_x.setdefault(_make_point_key(curve, m), []).append(m)
+    numbers = all(
+        isinstance(curveplaces.parse_number_or_word(m.place.identity.get(curve.x, 0)), float)
+        for m in members
+    )
+    found = []
+    for alike in by_x.values():
+        x = compute_spread(m.x for m in alike)
+        told = alike[0].place.identity.get(curve.x, "")
+        at: AttributeValue = (
+            float(x.median)
+            if x
+            else curveplaces.parse_number_or_word(told)
+            if numbers
+            else str(told)
+        )
+        label = str(alike[0].place.identity.get(curve.label, ""))
+        found.append(PlotPoint(at, label, tuple(alike)))
+    return tuple(sorted(found, key=lambda p: float(p.x)) if numbers else found)
+
+
+def _make_point_key(curve: Curve, m: MemberValue) -> Hashable:
+    """What the members of one point share: x, or where x is a figure their configuration."""
+    if not curve.scatter:
+        return curveplaces.parse_number_or_word(m.place.identity[curve.x])
+    return m.place.trial.configuration(), m.place.phase and m.place.phase.name
+
+
+def format_attribute(name: str, at: CurvePlace) -> str:
+    """An attribute's value as a line's name has it: ``JFFS2``, ``random``, ``size 4.00 KiB``."""
+    told = at.identity.get(name)
+    if told is None:
+        return ""
+    if name == "filesystem":
+        return at.trial.filesystem_title
+    family, _, rest = name.partition(".")
+    if family == "at":
+        said = workloadwords.find_declared_words(at.trial).at.get(rest)
+        if isinstance(told, str):
+            return told
+        return f"{rest} {QUANTITIES[said.unit].form(told) if said else told}"
+    text = str(told)
+    text = text if len(text) <= VALUE_LETTERS_MAX else f"{text[: VALUE_LETTERS_MAX - 1]}…"
+    return f"{rest}={text}" if family in ("option", "parameter") else text
+
+
+def _make_axis(name: str, trials: Sequence[Trial]) -> PlotAxis:
+    family, _, rest = name.partition(".")
+    if family == "point":
+        figure = curveplaces.PHASE_FIGURES[rest]
+        return PlotAxis(figure.title, figure.quantity)
+    if family == "at":
+        for t in trials:
+            if said := workloadwords.find_declared_words(t).at.get(rest):
+                return PlotAxis(said.title, QUANTITIES[said.unit])
+    if family in ("option", "parameter", "at"):
+        return PlotAxis(rest.replace("_", " "), QUANTITIES["count"])
+    known = (workloadwords.make_words_for_trials([t]) for t in trials)
+    of = next((w for w in known if figures.explain_undeclared_figure(name, w) is None), None)
+    if of is None:
+        return PlotAxis(ATTRIBUTE_TITLES.get(name, name.replace("_", " ")), QUANTITIES["count"])
+    found = figures.find_figure(name, of)
+    return PlotAxis(found.title, found.quantity)
+
+
+def _require_spread(found: Spread | None) -> Spread:
+    assert found is not None, "a point has a member"
+    return found

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What differs between two runs, field by field, to the nanosecond.
+
+Trials are matched by id. Two things are left out. One is what depends on the host: ``host`` of a
+trial, and any ``host`` in the provenance. The other is the commit of nandlab that began a run: most
+commits move no figure, and what does is in the board's parts and the trials' steps. Of the catalog
+only what a trial used is compared (used.py). Two runs of one study on one board that repeats give
+an empty list, though the catalog have gained options between them.
+
+Of a run that only its figures file is left of, the figures are compared, and the hash of all else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from nandlab.analysis.differences import catalogusage
+from nandlab.base.digest import digest_value
+from nandlab.results.figuresfile import FailedTrial, select_figures
+from nandlab.results.folder import RunFolder
+from nandlab.results.record import Origin, Run, Trial
+
+OTHER_PARTS_NOTE: Final = (
+    "all figures that the file names are equal, but other parts of the trial differ: counts per "
+    "block, series, texts, warnings, the kernel's log, the steps' commands"
+)
+HOST_FIELD: Final = "host"
+ORIGIN_FIELDS: Final = {"run", "origin", "key"}
+"""Fields that say where a trial was run, or that follow from its other fields."""
+COMPARED_FIELDS: Final = tuple(
+    name for name in Trial.model_fields if name not in {*ORIGIN_FIELDS, HOST_FIELD}
+)
+"""Fields of a trial that are compared."""
+LATER_STEP_FIELDS: Final = {"steps": {"__all__": {"register_hits", "usage"}}}
+"""Counts that older results lack; a hit more or less would move a time by tR."""
+LATER_PHASE_DEFAULTS: Final[dict[str, object]] = {"usage": None, "at": {}}
+"""What older results' phases lack, as it is where a workload does not tell it."""
+
+
+class _Absent:
+    """Stands for a value that one side has and the other lacks; not the same as null."""
+
+    def __repr__(self) -> str:
+        return "(absent)"
+
+
+ABSENT: Final = _Absent()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One value that is not the same: dotted path from the run, and the value of each side."""
+
+    path: str
+    a: object
+    b: object
+    note: str = ""
+    """What a reader must know of it, in words; empty: nothing."""
+
+    def __str__(self) -> str:
+        a, b = self.values()
+        return f"{self.path}: {a} / {b}" + (f" ({self.note})" if self.note else "")
+
+    def values(self) -> tuple[str, str]:
+        """Each side's value in words."""
+        return repr(self.a), repr(self.b)
+
+
+def compare_runs(run_a: RunFolder, run_b: RunFolder) -> list[Difference]:
+    """Everything that differs: the runs' heads, then their trials in the order of a's plan.
+
+    A trial that only one run has finished is one difference, ``trials.<id>``.
+    """
+    head_a, head_b = run_a.head(), run_b.head()
+    found = list(compare_heads(head_a, head_b))
+    for trial_id in dict.fromkeys([*head_a.trials, *head_b.trials]):
+        found += compare_trials(run_a.load(trial_id), run_b.load(trial_id), trial_id)
+    return found
+
+
+def compare_heads(a: Run, b: Run) -> Iterator[Difference]:
+    """The differences of two runs' heads, but for their trials and the commits that began them."""
+    drop = {"trials", "commit"}
+    found = list_differences(a.model_dump(exclude=drop), b.model_dump(exclude=drop), "run")
+    return (d for d in found if not (d.path.startswith("run.spec.") and _is_newer_empty_key(d)))
+
+
+def _is_newer_empty_key(found: Difference) -> bool:
+    """Whether one side lacks a key of a study that is empty on the other: it is newer than that."""
+    sides = found.a, found.b
+    return ABSENT in sides and any(s is not ABSENT and not s for s in sides)
+
+
+def compare_trials(a: Trial | None, b: Trial | None, trial_id: str) -> Iterable[Difference]:
+    """The differences of two trials of one id; None is a trial that has not been run."""
+    path = f"trials.{trial_id}"
+    if a is None and b is None:
+        return []
+    if a is None or b is None:
+        return [Difference(path, _summarize_trial(a), _summarize_trial(b))]
+    if are_trials_alike(a, b):
+        return []
+    told, other = dump_compared_fields(a, b), dump_compared_fields(b, a)
+    if a.provenance != b.provenance or a.options != b.options:
+        told, other = (
+            t | {"provenance": catalogusage.select_used_sources(of)}
+            for t, of in ((told, a), (other, b))
+        )
+    return list_differences(told, other, path)
+
+
+def compare_figures(a: Trial, b: Trial, digests: tuple[str, str]) -> list[Difference]:
+    """The differences of the figures of two trials of one id, and else of the digests of all that
+    each gave. Of one that failed only how it ended is known.
+    """
+    path = f"trials.{a.id}"
+    if not a.ok or not b.ok:
+        return list(list_differences(describe_ending(a), describe_ending(b), path))
+    named = [{k: index_by_name(v) for k, v in select_figures(side).items()} for side in (a, b)]
+    found = list(list_differences(named[0], named[1], path))
+    if not found and digests[0] != digests[1]:
+        return [Difference(f"{path}.sha256", *digests, OTHER_PARTS_NOTE)]
+    return found
+
+
+def describe_ending(trial: Trial | FailedTrial) -> dict[str, str | None]:
+    """How a trial ended; the rest of a failed one may end where the host noticed."""
+    return {"status": trial.status, "error": trial.error}
+
+
+def compute_trial_digest(trial: Trial) -> str:
+    """SHA-256 of all that a trial was asked and gave."""
+    return digest_value(dump_compared_fields(trial))
+
+
+def are_trials_alike(a: Trial, b: Trial) -> bool:
+    """Whether two trials are the same in all that is compared: most are, and this is quick.
+
+    Only a parameter may be of any type, so only there may 1 be told from True.
+    """
+    same = all(getattr(a, name) == getattr(b, name) for name in COMPARED_FIELDS)
+    return same and repr(a.parameters) == repr(b.parameters)
+
+
+def dump_compared_fields(trial: Trial, other: Trial | None = None) -> dict[str, Any]:
+    """All that a trial was asked and gave, without the catalog's entries, which have words too.
+
+    other: what it is to be held against; options that this one lacks may be left out. None: for a
+    hash, which later catalogs must give too: all options that do nothing are left out.
+    """
+    left_out: dict[str, Any] = dict.fromkeys(ORIGIN_FIELDS | {HOST_FIELD, "provenance"}, True)
+    told = trial.model_dump(exclude=left_out | LATER_STEP_FIELDS)
+    told["phases"] = [
+        {
+            k: v
+            for k, v in p.items()
+            if k not in LATER_PHASE_DEFAULTS or v != LATER_PHASE_DEFAULTS[k]
+        }
+        for p in told["phases"]
+    ]
+    # that a mirror had not the locked packages is no figure; which it had is in the board's lock
+    told["warnings"] = [w for w in told["warnings"] if w["code"] != "not_locked"]
+    told["options"] = catalogusage.select_effective_options(trial, other)
+    return {key: index_by_name(value) for key, value in told.items()}
+
+
+def index_by_name(value: Any) -> Any:
+    """A list of things that each have a name of their own as a map; any other value as it is."""
+    if not isinstance(value, list) or not all(isinstance(v, dict) and "name" in v for v in value):
+        return value
+    named = {v["name"]: v for v in value}
+    return named if len(named) == len(value) else value
+
+
+def list_differences(a: object, b: object, path: str) -> Iterator[Difference]:
+    """Depth first through dictionaries and lists; 1 and True differ, 1 and 1.0 do not."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in dict.fromkeys([*a, *b]):
+            if key != HOST_FIELD:
+                yield from list_differences(a.get(key, ABSENT), b.get(key, ABSENT), f"{path}.{key}")
+    elif isinstance(a, list) and isinstance(b, list):
+        if a == b and {*map(type, a)} == {*map(type, b)} == {int}:
+            return  # thousands of blocks
+        for i in range(max(len(a), len(b))):
+            left, right = (side[i] if i < len(side) else ABSENT for side in (a, b))
+            yield from list_differences(left, right, f"{path}.{i}")
+    elif a != b or isinstance(a, bool) != isinstance(b, bool):
+        yield Difference(path, a, b)
+
+
+def _summarize_trial(trial: Trial | None) -> object:
+    return ABSENT if trial is None else trial.status
+
+
+def list_source_runs_of_trials(trials: Iterable[Trial]) -> list[str]:
+    """A line for each other run that a run's trials were taken from: how many, and from which."""
+    return list_source_runs(t.origin for t in trials)
+
+
+def list_source_runs(origins: Iterable[Origin | None]) -> list[str]:
+    """The same of the trials' origins."""
+    each = Counter((origin.study, origin.run) for origin in origins if origin)
+    return [
+        f"{n} of its trials were run in {study}, run {run}"
+        for (study, run), n in sorted(each.items())
+    ]

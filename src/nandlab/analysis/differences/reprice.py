@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run's times on another part of the same geometry, foretold from the operations it counted.
+
+``T' = T + sum of n x (latency there - latency here)``: each read, program and erase of a phase, its
+command and address cycles, and its bytes over the bus. So it holds as far as the file system would
+do the same operations on the other part, in the same phases. It would not quite: a collector in
+the background does more in the same time where the chip is faster. docs/reprice.md has the errors
+that were seen, and each file system's catalog file the largest of its totals. What is foretold is
+no result, and is never ranked with one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import median
+from typing import Any
+
+from nandlab.analysis.figures import totals
+from nandlab.analysis.figures.groups import Ensemble
+from nandlab.analysis.figures.spread import Spread, compute_spread
+from nandlab.analysis.figures.timeparts import LOAD_STEP
+from nandlab.base.errors import UsageError
+from nandlab.catalog.chip import ChipModel, Geometry, Timing
+from nandlab.catalog.files import load_noun
+from nandlab.catalog.filesystem import FilesystemModel, RepricingAccuracy
+from nandlab.results.record import Trial
+from nandlab.results.recordparts import ChipUsage, OperationCounts, StepResult
+
+SHARED_GEOMETRY_FIELDS = tuple(name for name in Geometry.model_fields if name != "bus_bits")
+"""Of the geometry, what must be the same: else the file system would write other pages."""
+READ_COMMAND_CYCLES, PROGRAM_COMMAND_CYCLES, ERASE_COMMAND_CYCLES = 7, 9, 7
+"""Cycles at tWC of an operation, without its data: commands, addresses, and before a program or
+erase the command that reads the status. See docs/simnand.md, Time."""
+STATUS_CYCLES = 2
+"""Cycles at tRC of a program or erase: its status, and the write-protect pin's before it."""
+
+
+@dataclass(frozen=True)
+class PartLatencies:
+    """A part's latencies as they are simulated, ns, and the width of its bus."""
+
+    name: str
+    t_r: int
+    t_prog: int
+    t_bers: int
+    t_rc: int
+    t_wc: int
+    bus_bits: int
+
+    @classmethod
+    def of(cls, name: str, geometry: Geometry, timing: Timing, latency: str) -> PartLatencies:
+        """latency: typical or maximum; UsageError names the maxima that are not known."""
+        which = "maximum" if latency == "maximum" else "typical"
+        try:
+            array = timing.array_ns(which)  # type: ignore[arg-type]
+        except UsageError as e:
+            raise UsageError(f"chip {name}: {e}") from None
+        three = array["t_r_ns"], array["t_prog_ns"], array["t_bers_ns"]
+        return cls(name, *three, timing.t_rc_ns, timing.t_wc_ns, geometry.bus_bits)
+
+    def ns(self, counts: OperationCounts, bytes_read: float, bytes_written: float) -> float:
+        """What the chip takes for these operations and for these bytes over its bus."""
+        cycles_out, cycles_in = (8 * n / self.bus_bits for n in (bytes_read, bytes_written))
+        reads = counts.reads * (self.t_r + READ_COMMAND_CYCLES * self.t_wc)
+        once = STATUS_CYCLES * self.t_rc
+        programs = counts.programs * (self.t_prog + PROGRAM_COMMAND_CYCLES * self.t_wc + once)
+        erases = counts.erases * (self.t_bers + ERASE_COMMAND_CYCLES * self.t_wc + once)
+        return reads + programs + erases + cycles_out * self.t_rc + cycles_in * self.t_wc
+
+
+def find_chip_geometry(trial: Trial) -> tuple[Geometry, Timing]:
+    """The trial's chip as the run keeps it; UsageError if it is not there."""
+    told: dict[str, Any] = trial.about("chip")
+    if "timing" not in told or "geometry" not in told:
+        raise UsageError(f"{trial.id}: the run does not keep its chip's timing; run it again")
+    return Geometry.model_validate(told["geometry"]), Timing.model_validate(told["timing"])
+
+
+def find_own_part(trial: Trial) -> PartLatencies:
+    """The part that the trial was run on."""
+    shape, timing = find_chip_geometry(trial)
+    return PartLatencies.of(trial.chip.part, shape, timing, trial.chip.latency)
+
+
+def compare_geometry(trial: Trial, part: ChipModel) -> str:
+    """How a part's geometry differs from the trial's chip's; empty: it does not."""
+    here, there = find_chip_geometry(trial)[0], part.geometry
+    return ", ".join(
+        f"{key} {getattr(there, key)} and not {getattr(here, key)}"
+        for key in SHARED_GEOMETRY_FIELDS
+        if getattr(here, key) != getattr(there, key)
+    )
+
+
+def make_part_with_timings(trial: Trial, values: Mapping[str, int]) -> PartLatencies:
+    """The trial's own part with these keys of ``[timing]`` at other values, ns.
+
+    UsageError names a key that no timing has. ``t_r_ns`` and the like are what is simulated,
+    typical or maximum.
+    """
+    here = find_own_part(trial)
+    known = {f"{key}_ns": key for key in ("t_r", "t_prog", "t_bers", "t_rc", "t_wc")}
+    if wrong := [key for key in values if key not in known]:
+        raise UsageError(f"{', '.join(wrong)}: no such latency; known are {', '.join(known)}")
+    new = {known[key]: value for key, value in values.items()}
+    words = ", ".join(f"{key}={value}" for key, value in values.items())
+    told = {k: getattr(here, k) for k in ("t_r", "t_prog", "t_bers", "t_rc", "t_wc", "bus_bits")}
+    return PartLatencies(f"{here.name} with {words}", **(told | new))
+
+
+def predict_phase_ns(trial: Trial, phase: str, part: PartLatencies) -> float | None:
+    """The phase's time on another part, its sync included, ns; None: its counts are not known."""
+    found, measured = trial.phase(phase), totals.compute_phase_ns(trial, phase)
+    if found is None or found.chip is None or measured is None:
+        return None
+    moved = _estimate_bus_bytes(trial, phase, found.chip, found.usage)
+    return measured + part.ns(found.chip, *moved) - find_own_part(trial).ns(found.chip, *moved)
+
+
+def _estimate_bus_bytes(
+    trial: Trial, phase: str, counts: OperationCounts, usage: ChipUsage | None
+) -> tuple[float, float]:
+    """Bytes out of the chip and into it, of a phase with these operations.
+
+    Where the phase does not tell them, each operation moved what it did on average in the phase's
+    step: a program of a part of a page moves less than a page, and a page that the chip's
+    register had is moved without a read. Where the step does not tell either: whole pages.
+    """
+    step, shape = _find_step_of_phase(trial, phase), find_chip_geometry(trial)[0]
+    page = shape.writesize + shape.oobsize
+    of, moved = (step.chip, step.usage) if step and step.chip and step.usage else (None, None)
+    each_out = _divide_or_default(moved.bytes_read, of.reads, page) if of and moved else page
+    each_in = _divide_or_default(moved.bytes_written, of.programs, page) if of and moved else page
+    out, into = (usage.bytes_read, usage.bytes_written) if usage else (None, None)
+    return (
+        counts.reads * each_out if out is None else out,
+        counts.programs * each_in if into is None else into,
+    )
+
+
+def _find_step_of_phase(trial: Trial, phase: str) -> StepResult | None:
+    """The step that the phase is part of: the load's one, or that of a list with its name."""
+    named = (s for s in trial.steps if phase == s.name or phase.startswith(f"{s.name}_"))
+    return trial.step(LOAD_STEP) or next(named, None)
+
+
+def _divide_or_default(amount: int | None, number: int, unknown: float) -> float:
+    return amount / number if amount is not None and number else unknown
+
+
+def predict_total_ns(trial: Trial, part: PartLatencies) -> float | None:
+    """All phases that count, on another part."""
+    return _sum_known(
+        [predict_phase_ns(trial, name, part) for name in totals.list_timed_phases(trial)]
+    )
+
+
+def compute_measured_ns(trial: Trial) -> float | None:
+    """The same as it was measured."""
+    return _sum_known(
+        [totals.compute_phase_ns(trial, name) for name in totals.list_timed_phases(trial)]
+    )
+
+
+def _sum_known(parts: Sequence[float | None]) -> float | None:
+    known = [p for p in parts if p is not None]
+    return sum(known) if known and len(known) == len(parts) else None
+
+
+FIGURE_OFF_MAX = 0.03
+"""The most that totals may have been off where parts were run, for a figure; else a range alone."""
+
+
+@dataclass(frozen=True)
+class TimePrediction:
+    """A time of an ensemble, measured here and foretold for another part, ns."""
+
+    phase: str
+    """A phase's name; empty: all that count."""
+    measured: Spread
+    predicted: Spread
+    """The median of each is that of the seeds, each seed's being that of its moments."""
+    off: float | None
+    """By which share a total of the file system was off, at most, where parts were run; None:
+    nobody ran them."""
+
+    @property
+    def figure(self) -> bool:
+        """Whether a figure is foretold, and not only where it will lie."""
+        return self.off is None or self.off <= FIGURE_OFF_MAX
+
+    @property
+    def ranged(self) -> bool:
+        """Whether there is a range at least."""
+        return self.figure or self.measured.n > 1
+
+    @property
+    def ratio(self) -> float | None:
+        """The medians' quotient; None where nothing was measured, or no figure is foretold."""
+        return self._quotient if self.figure else None
+
+    @property
+    def _quotient(self) -> float | None:
+        here = self.measured.median
+        return self.predicted.median / here if here else None
+
+    @property
+    def doubt(self) -> str:
+        """Why the difference may be none; empty: it is more than chance and than known errors."""
+        if self.measured.n < 2:
+            return "one trial: no range is known"
+        if not self.measured.told_apart(self.predicted):
+            return "within the members' range"
+        small = self._quotient is not None and abs(self._quotient - 1) < (self.off or 0)
+        return "smaller than the errors seen" if small else ""
+
+
+def load_prediction_errors(filesystem: str) -> RepricingAccuracy | None:
+    """How far totals of a file system were off where parts were run; None: nobody ran them."""
+    try:
+        return load_noun("filesystems", filesystem, FilesystemModel).repriced
+    except UsageError:
+        return None  # a run of another time's catalog
+
+
+def is_evened_by_moments(ensemble: Ensemble) -> bool:
+    """Whether each seed began at so many moments that what hangs on the moment evens out."""
+    seen = load_prediction_errors(ensemble.first.filesystem)
+    if seen is None or seen.evened is None or not ensemble.ok:
+        return False
+    return min(len(of) for of in _group_by_moment(ensemble).values()) >= seen.evened.moments
+
+
+def find_prediction_error(ensemble: Ensemble) -> float | None:
+    """By which share totals were off, at most, of ensembles like this; None: nobody ran them."""
+    seen = load_prediction_errors(ensemble.first.filesystem)
+    if seen is None:
+        return None
+    return seen.evened.off if seen.evened and is_evened_by_moments(ensemble) else seen.off
+
+
+def _group_by_moment(ensemble: Ensemble) -> dict[int, dict[float, Trial]]:
+    """By seed, the trials that ended well by the moment at which they began."""
+    found: dict[int, dict[float, Trial]] = {}
+    for trial in ensemble.ok:
+        found.setdefault(trial.seed, {})[trial.phase_offset_ms] = trial
+    return found
+
+
+def _compute_seed_spread(
+    ensemble: Ensemble, figure: Callable[[Trial], float | None]
+) -> Spread | None:
+    """All members' range, and the median of the seeds' medians."""
+    found = compute_spread(figure(t) for t in ensemble.ok)
+    if found is None:
+        return None
+    each = (compute_spread(map(figure, of.values())) for of in _group_by_moment(ensemble).values())
+    return replace(found, median=median(one.median for one in each if one))
+
+
+def _select_measured_ns(trial: Trial, phase: str) -> float | None:
+    return totals.compute_phase_ns(trial, phase) if phase else compute_measured_ns(trial)
+
+
+def _select_predicted_ns(trial: Trial, phase: str, part: PartLatencies) -> float | None:
+    return predict_phase_ns(trial, phase, part) if phase else predict_total_ns(trial, part)
+
+
+def list_time_predictions(ensemble: Ensemble, part: PartLatencies) -> list[TimePrediction]:
+    """Each phase that counts, then their sum; a time that is not known is left out."""
+    if not ensemble.ok:
+        return []
+    found, seen = [], find_prediction_error(ensemble)
+    for name in [*totals.list_timed_phases(ensemble.first), ""]:
+        here = _compute_seed_spread(ensemble, partial(_select_measured_ns, phase=name))
+        there = _compute_seed_spread(ensemble, partial(_select_predicted_ns, phase=name, part=part))
+        if here is not None and there is not None:
+            found.append(TimePrediction(name, here, there, seen))
+    return found

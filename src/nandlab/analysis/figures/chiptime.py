@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where a phase's time went, by the chip's counts and its latencies.
+
+Each counted operation costs its array time and, for pages, the bus cycles of a whole page with its
+OOB; what is left is the processor's. A page that was read or programmed in part took fewer cycles,
+so the chip's part is an upper bound, by less than a page's transfer each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from nandlab.analysis.figures import totals
+from nandlab.results.record import Trial
+from nandlab.results.recordparts import OperationCounts
+
+
+@dataclass(frozen=True)
+class OperationCosts:
+    """What the simulated chip takes for an operation on a whole page or block, ns."""
+
+    read: float
+    program: float
+    erase: float
+    t_r: float
+    """The array's part of a read."""
+
+    def of(self, counts: OperationCounts) -> float:
+        """The flash time of these operations."""
+        return (
+            counts.reads * self.read + counts.programs * self.program + counts.erases * self.erase
+        )
+
+
+def compute_operation_costs(trial: Trial) -> OperationCosts | None:
+    """By the chip's file as the run keeps it; None where it is not in the trial."""
+    chip: dict[str, Any] = trial.about("chip")
+    if "timing" not in chip:
+        return None
+    g, t = chip["geometry"], chip["timing"]
+    longest = "_max_ns" if trial.chip.latency == "maximum" else "_ns"
+    cycles = (g["writesize"] + g["oobsize"]) * 8 // g["bus_bits"]
+    t_r = t["t_r" + longest]
+    return OperationCosts(
+        t_r + cycles * t["t_rc_ns"],
+        t["t_prog" + longest] + cycles * t["t_wc_ns"],
+        t["t_bers" + longest],
+        t_r,
+    )
+
+
+@dataclass(frozen=True)
+class PhaseTimeSplit:
+    """A phase with its sync, in ns of the board's clock."""
+
+    total_ns: float
+    reads_ns: float
+    programs_ns: float
+    erases_ns: float
+
+    @property
+    def rest_ns(self) -> float:
+        """Processor and waiting; never below 0, though the chip's part is an upper bound."""
+        chip = self.reads_ns + self.programs_ns + self.erases_ns
+        return max(0.0, self.total_ns - chip)
+
+
+def split_phase_time(trial: Trial, phase: str) -> PhaseTimeSplit | None:
+    """None where the phase, its counts or the chip's latencies are not in the trial."""
+    total, found = totals.compute_phase_ns(trial, phase), trial.phase(phase)
+    counts, each = found.chip if found else None, compute_operation_costs(trial)
+    if total is None or counts is None or each is None:
+        return None
+    return PhaseTimeSplit(
+        total,
+        counts.reads * each.read,
+        counts.programs * each.program,
+        counts.erases * each.erase,
+    )

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The figures ``energy.``: what each name is of, and how it is read from a trial.
+
+    energy.OF[.max]                     the load; OF: total, cpu, waiting, idle, ram, chip,
+                                        chip.read, chip.program, chip.erase, chip.standby
+    energy.phase.NAME[.OF][.max]        a phase with its sync; without OF its total
+    energy.per.KIND[.OF][.max]          the phases that an operation is made in, for each made; of
+                                        phases that tell no idle time the load
+    energy.per_mib.read|written[.OF]    the load, for each MiB that the workload moved
+    energy.profile[.NAME]               by powers measured on such a board under such a load: all
+                                        phases that count, or one
+
+``.max`` takes the chip's maximum currents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from nandlab.analysis.figures import energy, powerdraw, timeparts, workloadwords
+from nandlab.analysis.figures.energy import CONSUMER_TITLES, CONSUMERS_OF_SUM, EnergyUse
+from nandlab.analysis.figures.workloadwords import Words
+from nandlab.base.errors import UsageError
+from nandlab.catalog.chip import MIB
+from nandlab.catalog.profile import EnergyProfile
+from nandlab.results.record import Trial
+from nandlab.results.recordparts import Phase
+
+FigureReader = Callable[[Trial], float | None]
+ENERGY_TITLES = {"total": "energy", "chip": "energy: chip"} | {
+    c: f"energy: {title}" for c, title in CONSUMER_TITLES.items()
+}
+NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class EnergyFigure:
+    """What a name stands for."""
+
+    title: str
+    read: FigureReader
+    short: str = ""
+
+
+def find_energy_figure(rest: str, of: Words) -> EnergyFigure | None:
+    """The figure energy.REST; None: there is none. UsageError: not of this workload."""
+    most, name = rest.endswith(".max"), rest.removesuffix(".max")
+    aside = ", maximum currents" if most else ""
+    if name in CONSUMERS_OF_SUM:
+        short = "energy" if name == "total" and not most else ""
+        return EnergyFigure(
+            ENERGY_TITLES[name] + aside, partial(_compute_load_joules, what=name, most=most), short
+        )
+    kind, _, tail = name.partition(".")
+    who, _, what = tail.partition(".")
+    _refuse_undeclared(kind, who, of)
+    if kind == "profile" and not (most or what):
+        return EnergyFigure(
+            "energy by the measured profile", partial(compute_joules_by_profile, phase=who)
+        )
+    what = what or "total"
+    return (
+        _make_partial_figure(kind, who, what, most, of, ENERGY_TITLES[what] + aside)
+        if what in CONSUMERS_OF_SUM
+        else None
+    )
+
+
+def _make_partial_figure(
+    kind: str, who: str, what: str, most: bool, of: Words, part: str
+) -> EnergyFigure | None:
+    """A figure of a phase, of an operation, or of what was moved."""
+    if kind == "phase":
+        return EnergyFigure(
+            f"{of.phase(who).title}: {part}", partial(_compute_phase_joules, who, what, most)
+        )
+    if kind == "per":
+        title = f"{part} for each {of.operation(who).title or who}"
+        return EnergyFigure(
+            title,
+            partial(_compute_joules_per_operation, who, what, most),
+            f"J/{who}" if what == "total" else "",
+        )
+    if kind == "per_mib" and who in ("read", "written"):
+        return EnergyFigure(
+            f"{part} for each MiB {who}", partial(_compute_joules_per_mib, who, what, most)
+        )
+    return None
+
+
+def _refuse_undeclared(kind: str, who: str, of: Words) -> None:
+    """UsageError where the workload has no such phase or operation."""
+    phases, operations = [p.name for p in of.phases], [o.name for o in of.operations]
+    there = {"phase": phases, "profile": ["", *phases], "per": operations}.get(kind)
+    if there is not None and who not in there:
+        noun = "operation" if kind == "per" else "phase"
+        known = ", ".join(filter(None, there)) or "none"
+        raise UsageError(f"energy.{kind}.{who}: no {noun} is called {who}; there are: {known}")
+
+
+def _sum_consumers(found: EnergyUse | None, what: str) -> float | None:
+    return None if found is None else found.of(what)
+
+
+def _compute_load_joules(trial: Trial, what: str, most: bool) -> float | None:
+    return _sum_consumers(energy.compute_load_energy(trial, most=most), what)
+
+
+def _compute_phase_joules(name: str, what: str, most: bool, trial: Trial) -> float | None:
+    return _sum_consumers(energy.compute_phases_energy(trial, [name], most=most), what)
+
+
+def _compute_joules_per_operation(kind: str, what: str, most: bool, trial: Trial) -> float | None:
+    """J for each operation of a kind, by all that was done where it was made.
+
+    By the whole load only where no phase tells its idle time: that of other phases is not its own.
+    """
+    where = [p for p in trial.phases if p.operations.get(kind)]
+    if where and any(_has_idle_time(p) for p in trial.phases):
+        found = energy.compute_phases_energy(trial, [p.name for p in where], most=most)
+        number = sum(p.operations[kind] for p in where)
+    else:
+        found, number = energy.compute_load_energy(trial, most=most), trial.operations.get(kind, 0)
+    joules = _sum_consumers(found, what)
+    return None if joules is None or not number else joules / number
+
+
+def _has_idle_time(phase: Phase) -> bool:
+    return phase.usage is not None and phase.usage.idle_ns is not None
+
+
+def _compute_joules_per_mib(way: str, what: str, most: bool, trial: Trial) -> float | None:
+    moved, joules = trial.bytes.get(way), _compute_load_joules(trial, what, most)
+    return None if joules is None or not moved else joules / (moved / MIB)
+
+
+def compute_joules_by_profile(trial: Trial, phase: str = "") -> float | None:
+    """J by the powers measured under such a load; None where none were, or a phase has no row."""
+    profile = powerdraw.find_energy_profile(trial)
+    names = [phase] if phase else [p.name for p in _list_timed_phases(trial)]
+    if profile is None or not names:
+        return None
+    each = [_compute_phase_joules_by_profile(trial, profile, name) for name in names]
+    known = [j for j in each if j is not None]
+    return sum(known) if len(known) == len(each) else None
+
+
+def _compute_phase_joules_by_profile(
+    trial: Trial, profile: EnergyProfile, name: str
+) -> float | None:
+    phase = trial.phase(name)
+    span, ahead, load = (
+        timeparts.make_phase_span(phase),
+        _is_read_ahead_on(trial),
+        profile.load_of(trial.workload),
+    )
+    if phase is None or span is None or ahead is None or load is None:
+        return None
+    pattern = phase.at.get("pattern")
+    row = profile.row(load, trial.filesystem, ahead, None if pattern is None else str(pattern))
+    return None if row is None else row.watts * span.ns / NS_PER_S
+
+
+def _is_read_ahead_on(trial: Trial) -> bool | None:
+    """Whether read-ahead was on, as the mount read it back; None where the trial does not say."""
+    kib = trial.measured.get("read_ahead", {}).get("kib")
+    return None if kib is None else kib > 0
+
+
+def _list_timed_phases(trial: Trial) -> list[Phase]:
+    of = workloadwords.make_words_for_trials([trial])
+    return [p for p in trial.phases if of.phase(p.name).timed]

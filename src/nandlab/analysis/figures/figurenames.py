@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The names of the figures that trials have, and those that a reader means."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from nandlab.analysis.figures import energy, life
+from nandlab.analysis.figures.durability import DURABLE_GROUP, WRITES_GROUP
+from nandlab.analysis.figures.figures import (
+    BYTE_RATE_DIRECTIONS,
+    CHIP_OPERATION_TITLES,
+    EVENNESS_FIGURES,
+    IMAGE_FIGURES,
+    UBI_WEAR_FIGURES,
+    WEAR_SPREAD_FIGURES,
+    find_figure,
+)
+from nandlab.analysis.figures.groups import Setting
+from nandlab.analysis.figures.workloadwords import PERCENTILES, Words
+from nandlab.base.errors import UsageError
+from nandlab.results.record import Trial
+
+NEAREST_NAMES_MAX = 3
+"""How many names are told for one that no figure has."""
+LIKENESS_MIN = 0.5
+"""How like an unknown name a figure's must be to be told, 0..1 as difflib counts it."""
+DERIVED_PREFIXES = (
+    *("energy.", f"latency.{WRITES_GROUP}.", f"latency.{DURABLE_GROUP}.", "chip.amplification"),
+    *("ready.", "power."),
+)
+"""Figures whose names begin so follow from others, which have names of their own, or from the
+campaigns beside a run, which are no part of a trial."""
+
+
+def list_figure_names(trials: Sequence[Trial], of: Words) -> list[str]:
+    """Every name that a trial has a value for; figures of the chip first, as causes of others."""
+    ended = [t for t in trials if t.ok]
+    every = dict.fromkeys(
+        [
+            *_list_chip_figure_names(of),
+            *_list_time_figure_names(of),
+            *_list_other_figure_names(ended, of),
+        ]
+    )
+    return [name for name in every if _is_measured(name, of, ended)]
+
+
+def _is_measured(name: str, of: Words, trials: Sequence[Trial]) -> bool:
+    """Whether a trial has a value; a part's own name may be such that no figure's name has it."""
+    with suppress(UsageError):
+        figure = find_figure(name, of)
+        return any(figure(trial) is not None for trial in trials)
+    return False
+
+
+def list_setting_figure_names(settings: Sequence[Setting]) -> list[str]:
+    """The names of all figures of some settings, each once."""
+    return list(
+        dict.fromkeys(name for s in settings for name in list_figure_names(s.trials, s.words))
+    )
+
+
+def match_figure_names(asked: str, there: Sequence[str]) -> list[str]:
+    """The names among ``there`` that a reader means, who may leave out the begin or use ``*``.
+
+    ``commit.p99`` is ``latency.commit.p99`` where no other ends so; ``chip.*`` is all of the chip.
+    UsageError tells the nearest names if it is none of them, or the end of several.
+    """
+    ends = [name for name in there if name.endswith(f".{asked}")]
+    if asked in there or len(ends) == 1:
+        return [asked] if asked in there else ends
+    found = [name for name in there if fnmatch.fnmatchcase(name, asked)]
+    if not found:
+        nearest = (ends or _find_nearest_names(asked, there))[:NEAREST_NAMES_MAX]
+        told = f"nearest: {', '.join(nearest)}" if nearest else "docs/workloads.md has their names"
+        raise UsageError(f"no trial here has a figure {asked!r}; {told}")
+    return found
+
+
+def is_derived_figure(name: str) -> bool:
+    """Whether a figure follows from others, such as a rate from a time: it never moves alone."""
+    return name.startswith(DERIVED_PREFIXES) or name.endswith("per_s")
+
+
+def _find_nearest_names(asked: str, known: Sequence[str]) -> list[str]:
+    """The names most like this one, taken whole or without their family."""
+    like: dict[str, float] = {}
+    for name in known:
+        forms = {name, name.partition(".")[2]} - {""}
+        like[name] = max(difflib.SequenceMatcher(None, asked, form).ratio() for form in forms)
+    near = sorted((n for n in known if like[n] >= LIKENESS_MIN), key=lambda n: -like[n])
+    return near
+
+
+def _list_chip_figure_names(of: Words) -> Iterator[str]:
+    """What the chip did: in all, by phase, and per block."""
+    yield from (f"chip.{what}" for what in (*CHIP_OPERATION_TITLES, "amplification"))
+    yield from (f"phase.{p.name}.{what}" for p in of.phases for what in CHIP_OPERATION_TITLES)
+    yield from (f"blocks.{what}" for what in CHIP_OPERATION_TITLES)
+    yield from (f"wear.{what}" for what in (*WEAR_SPREAD_FIGURES, *EVENNESS_FIGURES))
+    yield from (f"wear.all.{what}" for what in EVENNESS_FIGURES)
+    yield from (f"wear.own.{what}" for what in UBI_WEAR_FIGURES)
+
+
+def _list_time_figure_names(of: Words) -> Iterator[str]:
+    """Times, rates and latencies of the load."""
+    yield "time"
+    for phase in of.phases:
+        yield from (f"phase.{phase.name}{what}" for what in ("", ".sync", ".per_s"))
+        yield from (f"phase.{phase.name}.{what}" for what in BYTE_RATE_DIRECTIONS)
+    for kind in (*(o.name for o in of.operations), WRITES_GROUP, DURABLE_GROUP):
+        yield from (f"latency.{kind}.{percentile}" for percentile in PERCENTILES)
+    yield from (
+        f"bytes.{way}{per_s}" for way in BYTE_RATE_DIRECTIONS.values() for per_s in ("", ".per_s")
+    )
+
+
+def _list_other_figure_names(trials: Sequence[Trial], of: Words) -> Iterator[str]:
+    """The workload's own, the steps', the instruments', and those of image, state and life."""
+    yield from (f"own.{name}" for name in of.figures)
+    for step in dict.fromkeys(step.name for t in trials for step in t.steps):
+        yield from (
+            f"step.{step}{what}" for what in ("", *(f".{o}" for o in CHIP_OPERATION_TITLES))
+        )
+    measured = ((i, key) for t in trials for i, told in t.measured.items() for key in told)
+    yield from (f"{instrument}.{key}" for instrument, key in dict.fromkeys(measured))
+    yield from (f"image.{what}" for what in IMAGE_FIGURES)
+    yield from (f"state.{what}" for what in ("before", "valid", "invalid", "programmed"))
+    yield from (f"life.{what}" for what in life.LIFE_FIGURES)
+    yield from (
+        "ready.quiet",
+        "ready.reads",
+        "ready.cpu",
+        "ready.durable",
+        "power.lost",
+        "power.points",
+    )
+    yield from (f"energy.{what}" for what in energy.CONSUMERS_OF_SUM)
+    yield from (f"energy.phase.{phase.name}" for phase in of.phases)
+    yield from (f"energy.per.{operation.name}" for operation in of.operations)

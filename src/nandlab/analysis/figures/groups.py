@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Trials in groups: a setting holds the configurations that may be compared.
+
+Setting: one workload with its parameters on one chip with its faults. Subject: a file system with
+its options. Ensemble: a subject in one flash state, all its seeds and phase offsets.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from nandlab.analysis.figures import members, workloadwords
+from nandlab.analysis.figures.figures import Figure, find_figure
+from nandlab.analysis.figures.spread import Spread, compute_open_spread, compute_spread
+from nandlab.analysis.figures.workloadwords import Words
+from nandlab.results.record import Trial
+from nandlab.results.recordparts import FlashState, TrialChip
+
+PARAMETER_LETTERS_MAX = 48
+"""Letters of a parameter in a title."""
+
+
+class StateKey(NamedTuple):
+    """A flash state as the study asks for it."""
+
+    name: str
+    valid: float
+    invalid: float
+    mix: float
+    of: str = "chip"
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """The trials of one configuration, failed ones included."""
+
+    subject: str
+    """File system and the options in which it differs from others of its kind in this setting."""
+    state: str
+    reference: bool
+    """Whether the state asked for neither valid nor invalid data."""
+    trials: tuple[Trial, ...]
+
+    @property
+    def first(self) -> Trial:
+        return self.trials[0]
+
+    @cached_property
+    def ok(self) -> tuple[Trial, ...]:
+        """Those that ended well; of those that are one trial the first."""
+        return tuple(members.list_distinct_trials(t for t in self.trials if t.ok))
+
+    @property
+    def failed(self) -> int:
+        """How many did not end well."""
+        return sum(not t.ok for t in self.trials)
+
+    @property
+    def alike(self) -> int:
+        """How many are one trial with an earlier one, and tell nothing."""
+        return len(self.trials) - self.failed - len(self.ok)
+
+    def spread(self, figure: Figure) -> Spread | None:
+        """Spread of a figure over the trials that ended well."""
+        if figure not in self._spreads:
+            self._spreads[figure] = self._spread(figure)
+        return self._spreads[figure]
+
+    def _spread(self, figure: Figure) -> Spread | None:
+        if figure.open_ended:
+            return compute_open_spread((figure(t), t.open_ended) for t in self.ok)
+        return compute_spread(figure(t) for t in self.ok)
+
+    @cached_property
+    def _spreads(self) -> dict[Figure, Spread | None]:
+        """Those that were asked for, by figure: tables and sentences ask for the same ones."""
+        return {}
+
+    @property
+    def label(self) -> str:
+        return f"{self.subject}, {self.state}"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One workload on one chip, and every ensemble measured there."""
+
+    slug: str
+    title: str
+    workload: str
+    chip: TrialChip
+    words: Words
+    ensembles: tuple[Ensemble, ...]
+
+    def figure(self, name: str) -> Figure:
+        """A figure of the registry, in the words of this workload."""
+        if name not in self._figures:
+            self._figures[name] = find_figure(name, self.words)
+        return self._figures[name]
+
+    @cached_property
+    def _figures(self) -> dict[str, Figure]:
+        """Those that were asked for, by name."""
+        return {}
+
+    @property
+    def headline(self) -> Figure:
+        """What subjects are ranked and advised by."""
+        return self.figure(self.words.headline.figure)
+
+    @cached_property
+    def trials(self) -> tuple[Trial, ...]:
+        return tuple(t for e in self.ensembles for t in e.trials)
+
+    def measured(self, instrument: str) -> bool:
+        """Whether an instrument measured anything here."""
+        return any(instrument in t.measured for t in self.trials)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(e.state for e in self.ensembles))
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(e.subject for e in self.ensembles))
+
+    def find(self, subject: str, state: str) -> Ensemble | None:
+        found = (e for e in self.ensembles if (e.subject, e.state) == (subject, state))
+        return next(found, None)
+
+
+def group_trials(trials: Iterable[Trial]) -> list[Setting]:
+    """Settings and their subjects in the order of the plan, states by how much they hold.
+
+    A member whose RAM was measured in a trial apart is one trial.
+    """
+    by_setting: dict[tuple[str, ...], list[Trial]] = {}
+    for trial in members.join_memory_trials(trials):
+        by_setting.setdefault(_make_setting_key(trial), []).append(trial)
+    titles = _make_setting_titles([own[0] for own in by_setting.values()])
+    slugs: dict[str, int] = {}
+    settings = []
+    for title, own in zip(titles, by_setting.values(), strict=True):
+        first = own[0]
+        slug = "".join(c if c.isalnum() else "-" for c in first.workload.lower())
+        slugs[slug] = slugs.get(slug, 0) + 1
+        slug = slug if slugs[slug] == 1 else f"{slug}-{slugs[slug]}"
+        settings.append(
+            Setting(
+                slug,
+                title,
+                first.workload,
+                first.chip,
+                workloadwords.make_words_for_trials(own),
+                _make_ensembles(own),
+            )
+        )
+    return settings
+
+
+def _make_setting_key(trial: Trial) -> tuple[str, ...]:
+    chip = trial.chip
+    geometry = f"{chip.partition_mib:g} {chip.blocks} {chip.pages_per_block} {chip.writesize}"
+    faults = json.dumps(chip.faults, sort_keys=True)
+    return (
+        trial.workload,
+        json.dumps(trial.parameters, sort_keys=True),
+        chip.part,
+        geometry,
+        chip.latency,
+        faults,
+    )
+
+
+def _make_setting_titles(firsts: list[Trial]) -> list[str]:
+    """Workload, chip, its faults; and the parameters that vary among settings of one workload."""
+    short = [_make_setting_title(t, firsts, shorten_parameter) for t in firsts]
+    return [
+        title if short.count(title) == 1 else _make_setting_title(trial, firsts, str)
+        for title, trial in zip(short, firsts, strict=True)
+    ]
+
+
+def _make_setting_title(trial: Trial, firsts: list[Trial], form: Callable[[str], str]) -> str:
+    alike = [t.parameters for t in firsts if t.workload == trial.workload]
+    varying = [form(text) for text in _list_varying_items(trial.parameters, alike)]
+    note = f" ({', '.join(varying)})" if varying else ""
+    return f"{trial.workload}{note} on {', '.join(_describe_chip(trial.chip))}"
+
+
+def shorten_parameter(text: str) -> str:
+    """A parameter as a title has it: a list of points is long."""
+    return text if len(text) <= PARAMETER_LETTERS_MAX else f"{text[: PARAMETER_LETTERS_MAX - 1]}…"
+
+
+def _describe_chip(chip: TrialChip) -> list[str]:
+    slow = ["maximum latencies"] if chip.latency == "maximum" else []
+    return [chip.part, f"{chip.partition_mib:g} MiB", *slow, *_describe_faults(chip.faults)]
+
+
+def _describe_faults(faults: dict[str, int]) -> list[str]:
+    """``endurance 50 ± 20 %`` first, every other one as ``key=value``."""
+    endurance, around = faults.get("endurance"), faults.get("endurance_spread")
+    joint = {"endurance", "endurance_spread"} if endurance else set()
+    others = [f"{k}={v}" for k, v in sorted(faults.items()) if k not in joint]
+    if not endurance:
+        return others
+    return [f"endurance {endurance} ± {around} %" if around else f"endurance {endurance}", *others]
+
+
+def _list_varying_items(
+    own: dict[str, object], alike: list[dict[str, object]] | list[dict[str, str]]
+) -> list[str]:
+    """``key=value`` for each key of own that another one lacks or has with another value."""
+    return [f"{k}={v}" for k, v in sorted(own.items()) if any(o.get(k) != v for o in alike)]
+
+
+def _make_ensembles(trials: list[Trial]) -> tuple[Ensemble, ...]:
+    alike = _collect_option_sets(trials)
+    held: dict[tuple[str, StateKey], list[Trial]] = {}
+    for trial in trials:
+        subject = _make_subject_name(trial, alike[trial.filesystem])
+        held.setdefault((subject, _make_state_key(trial.state)), []).append(trial)
+    subjects = list(dict.fromkeys(subject for subject, _ in held))
+    names = _name_states([key for _, key in held])
+
+    def place(member: tuple[str, StateKey]) -> tuple[int, float, str]:
+        subject, state = member
+        return subjects.index(subject), state.valid + state.invalid, names[state]
+
+    return tuple(
+        Ensemble(subject, names[state], _holds_nothing(state), tuple(held[subject, state]))
+        for subject, state in sorted(held, key=place)
+    )
+
+
+def _collect_option_sets(trials: list[Trial]) -> dict[str, list[dict[str, str]]]:
+    """By file system, the options that trials have, each set of them once."""
+    found: dict[str, dict[frozenset[tuple[str, str]], dict[str, str]]] = {}
+    for trial in trials:
+        options = frozenset(trial.options.items())
+        found.setdefault(trial.filesystem, {}).setdefault(options, trial.options)
+    return {name: [*sets.values()] for name, sets in found.items()}
+
+
+def _make_subject_name(trial: Trial, alike: list[dict[str, str]]) -> str:
+    """``UBIFS compr=none``: only options that vary for this file system are named.
+
+    An image is always named: ``UBIFS from rootfs.nand``.
+    alike: the options of its file system's trials.
+    """
+    begun = f"from {trial.image.name}" if trial.image else ""
+    words = [
+        trial.filesystem_title,
+        begun,
+        ", ".join(_list_varying_items(dict(trial.options), alike)),
+    ]
+    return " ".join(filter(None, words))
+
+
+def _make_state_key(state: FlashState) -> StateKey:
+    return StateKey(state.name, state.valid, state.invalid, state.mix, state.of)
+
+
+def _name_states(keys: list[StateKey]) -> dict[StateKey, str]:
+    """The state's own name, and its shares where one name stands for several states."""
+    distinct = set(keys)
+    named = [k.name for k in distinct]
+    return {k: k.name if named.count(k.name) == 1 else _format_state_shares(k) for k in distinct}
+
+
+def _format_state_shares(k: StateKey) -> str:
+    free = " of the free bytes" if k.of == "free" else ""
+    return f"{k.name} ({k.valid:g}/{k.invalid:g}/{k.mix:g}{free})"
+
+
+def _holds_nothing(state: StateKey) -> bool:
+    return state.valid == 0 and state.invalid == 0

@@ -1,0 +1,475 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a run answers about phases in flash states, in words, and what limits any answer.
+
+No sentence says more than the ranges carry: ``ranking`` puts an order into words. Trials that
+failed or are missing are no part of any figure, and are named before every other sentence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from nandlab.analysis.figures import doubts, life, members, ranking
+from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures.groups import Ensemble, Setting
+from nandlab.analysis.figures.ranking import Finding, RankedEntry, RankingWords
+from nandlab.analysis.figures.spread import Spread, divide_spreads
+from nandlab.analysis.figures.totals import count_chip_operations
+from nandlab.analysis.verdicts import modelbias, stalls, wearsteadiness
+from nandlab.base import units
+from nandlab.results.record import MEMBERS_MIN, WARNINGS, Run, Trial
+
+NOT_REACHED_LEAD = "Not reached"
+"""How a sentence begins that says only that loads were too short."""
+ASSUMED_SOURCE_LEAD = "Assumed:"
+"""How the catalog begins the source of a figure that no data sheet gives."""
+
+
+@dataclass(frozen=True)
+class StateAnswer:
+    """The findings for one flash state of a setting."""
+
+    state: str
+    findings: tuple[Finding, ...]
+
+
+def make_headline_ranking(setting: Setting) -> RankingWords:
+    """The ranking by this workload's headline figure, in its own words."""
+    words, figure = setting.words.headline, setting.headline
+    return RankingWords(
+        "Time" if figure.quantity.name == "time" else words.noun.capitalize(),
+        f"{words.noun}s",
+        words.best,
+        "{v}",
+        words.more,
+        figure.form,
+        greatest=figure.better == "more",
+    )
+
+
+_ERASES_RANKING = RankingWords(
+    "Wear",
+    "erase counts",
+    "wears the flash least",
+    "{v} block erases",
+    "needs {r} times as many",
+    units.format_count,
+)
+_EVENNESS_RANKING = RankingWords(
+    "Evenness",
+    "wear spreads",
+    "wears the blocks most evenly",
+    "their erase counts differ by {v} at most",
+    "spreads {r} times as far",
+    units.format_count,
+)
+
+
+def list_state_answers(setting: Setting) -> list[StateAnswer]:
+    """For each flash state: the order of its subjects, and how far it is from the fresh state."""
+    aged = list_aged_states(setting)
+    found = []
+    for state in setting.states:
+        here = [e for e in setting.ensembles if e.state == state]
+        grown = list_ageing_findings(setting, state) if state in aged else []
+        found.append(StateAnswer(state, (*_list_state_findings(setting, here), *grown)))
+    return found
+
+
+def _count_small_configurations(trials: Sequence[Trial]) -> int:
+    """Configurations with less trials than a board that does not repeat asks for."""
+    return sum(n < MEMBERS_MIN for n in members.count_members(trials).values())
+
+
+def _format_unrepeated_times_caveat(run: Run, trials: Sequence[Trial]) -> str:
+    """What is to be known of times that do not repeat."""
+    if not run.own_board:
+        return (
+            "The board's clock was not deterministic in this run: its times carry noise "
+            f"and do not repeat. {WARNINGS['not_deterministic']}"
+        )
+    line = "On a board of your own no time repeats: each is told with the range of its trials."
+    n = min(members.count_members(trials).values(), default=0)
+    if n < MEMBERS_MIN:
+        return line
+    # each trial is above the median or below it, as a coin falls
+    chance = 1 - 2 ** (1 - n)
+    return f"{line} Of {n} trials it holds the true median with {chance:.0%} confidence."
+
+
+def list_grave_caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[str]:
+    """What limits any answer: trials that are in no figure, and times that do not repeat."""
+    lines = _list_absent_trials(run, trials, missing)
+    trials = members.join_memory_trials(trials)
+    if not run.deterministic:
+        lines.append(_format_unrepeated_times_caveat(run, trials))
+        if few := _count_small_configurations(trials):
+            has = _choose_verb(few, "configuration has", "configurations have")
+            lines.append(f"{few} {has} less than {MEMBERS_MIN} trials: their spread is in doubt.")
+    return lines
+
+
+def list_caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[str]:
+    """What limits the answer, the gravest first; empty when nothing does."""
+    lines = list_grave_caveats(run, trials, missing)
+    trials = members.join_memory_trials(trials)
+    lines += members.list_duplicate_trial_notes(trials)
+    single = count_single_trial_configurations(trials)
+    if single:
+        has = _choose_verb(single, "configuration has", "configurations have")
+        lines.append(
+            f"{single} {has} a single trial: how far the figures spread is unknown, so there is no "
+            "order to state. Give the study more seeds."
+        )
+    codes = Counter(code for t in trials for code in {w.code for w in t.warnings})
+    codes.pop("not_deterministic", None)
+    for code, n in sorted(codes.items()):
+        advice = doubts.format_doubt_advice(code, trials)
+        carry = _choose_verb(n, "carries", "carry")
+        lines.append(
+            f"{_format_trial_count(n)} of {len(trials)} {carry} the doubt {code}. {advice}"
+        )
+    alive = sum(t.open_ended for t in trials if t.ok and not life.ended_when_steady(t))
+    if alive:
+        lines.append(
+            f"{_format_trial_count(alive)} still lived when the rounds ended: what was written "
+            f"until then is "
+            "less than the whole life. Give the workload more rounds, or the chip less endurance."
+        )
+    wrote = [
+        t
+        for t in trials
+        if t.ok and not life.has_life(t) and count_chip_operations(t, "programs") != 0
+    ]
+    late = [t for t in wrote if wearsteadiness.find_worst_unsteadiness([t])]
+    if short := wearsteadiness.find_worst_unsteadiness(late):
+        loads = _choose_verb(len(late), "load", "loads")
+        lines.append(
+            f"The {loads} of {_format_trial_count(len(late))} ended before wear was steady: "
+            f"wear, evenness and "
+            f"lifetime are not reached, times hold. For the one that lacks most, {short.advice}."
+        )
+    uncounted = sum(1 for t in trials if t.ok and not _has_chip_counts(t))
+    if uncounted:
+        has = _choose_verb(uncounted, "has", "have")
+        lines.append(f"{_format_trial_count(uncounted)} {has} no counts of chip operations.")
+    return lines
+
+
+def format_available_ram(trials: Sequence[Trial]) -> str | None:
+    """The RAM that was available as trials began: one size, or a range; None: not known."""
+    known = sorted(t.available for t in trials if t.available is not None)
+    if not known:
+        return None
+    sizes = dict.fromkeys(units.format_size(n) for n in (known[0], known[-1]))
+    return f"{' to '.join(sizes)} of RAM available as a trial begins"
+
+
+def _has_chip_counts(trial: Trial) -> bool:
+    """Whether anything says what the chip did."""
+    counts = [*(p.chip for p in trial.phases), *(s.chip for s in trial.steps)]
+    return any(c is not None for c in counts) or trial.line("erases") is not None
+
+
+def list_assumed_chip_figures(setting: Setting) -> list[tuple[str, str]]:
+    """Figures of the setting's chip that are not from a data sheet: dotted key, and the source.
+
+    The catalog marks them; each trial holds the catalog file that it was run with.
+    """
+    sources: dict[str, str] = setting.ensembles[0].first.about("chip").get("sources", {})
+    return [
+        (figure, text.removeprefix(ASSUMED_SOURCE_LEAD).strip())
+        for figure, text in sources.items()
+        if text.startswith(ASSUMED_SOURCE_LEAD)
+    ]
+
+
+def count_single_trial_configurations(trials: Sequence[Trial]) -> int:
+    """Configurations of which exactly one trial ended well."""
+    return sum(n == 1 for n in members.count_members(members.join_memory_trials(trials)).values())
+
+
+def _list_absent_trials(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[str]:
+    failed = sum(t.status == "trial_failed" for t in trials)
+    lost = sum(t.status == "board_lost" for t in trials)
+    unmeasured = sum(t.status == "not_measured" for t in trials)
+    parts = [
+        text
+        for n, text in (
+            (failed, f"{failed} failed"),
+            (lost, f"{lost} lost the board"),
+            (unmeasured, f"{unmeasured} could not be measured, by the workload's own fault"),
+            (
+                len(missing),
+                f"{len(missing)} {_choose_verb(len(missing), 'has', 'have')} not been run",
+            ),
+        )
+        if n
+    ]
+    absent = failed + lost + unmeasured + len(missing)
+    if not absent:
+        return []
+    are = _choose_verb(absent, "is", "are")
+    return [
+        f"{absent} of {_format_trial_count(len(run.trials))} {are} not in the figures: "
+        f"{', '.join(parts)}. "
+        "What they would have shown is unknown."
+    ]
+
+
+def list_incomplete_configurations(setting: Setting) -> list[str]:
+    """Configurations of which a finished trial did not end well."""
+    lines = []
+    for e in setting.ensembles:
+        bad = e.failed
+        if bad and not e.ok:
+            lines.append(f"{e.label} has no trial that ended well and is not ranked.")
+        elif bad:
+            lines.append(
+                f"{e.label} stands on {len(e.trials) - bad} of "
+                f"{_format_trial_count(len(e.trials))}."
+            )
+    return lines
+
+
+def _list_state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Finding]:
+    """Headline, wear, evenness, tail and stalls of the subjects in one state."""
+    topics = (
+        (
+            make_headline_ranking(setting),
+            setting.headline,
+            f"No {setting.words.headline.noun} was measured.",
+        ),
+        (_ERASES_RANKING, setting.figure("chip.erases"), "No erases were counted."),
+        (_EVENNESS_RANKING, setting.figure("wear.spread"), "No wear per block was recorded."),
+    )
+    told = [
+        doubts.add_doubts_to_finding(
+            rank_ensembles(ensembles, words, figure, nothing), ((e, figure) for e in ensembles)
+        )
+        for words, figure, nothing in topics
+    ]
+    tails = [(e, tail) for e in ensembles if (tail := find_worst_tail(setting, e)) is not None]
+    used = [(e, setting.figure(f"latency.{tail.operation}.p99")) for e, tail in tails]
+    slowest = doubts.add_doubts_to_finding(_make_tail_finding(setting, ensembles), used)
+    told += [slowest, *stalls.list_stall_findings(setting, ensembles)]
+    return [*told, *modelbias.list_model_bias_findings(setting, ensembles)]
+
+
+def rank_ensembles(
+    ensembles: Sequence[Ensemble], words: RankingWords, figure: Figure, nothing: str
+) -> Finding:
+    """An order; of figures of wear only among those whose load was long enough."""
+    known = [
+        (e, RankedEntry(e.subject, s)) for e in ensembles if (s := e.spread(figure)) is not None
+    ]
+    if not known:
+        return ranking.make_undecided_finding(words.topic, nothing)
+    late = [e for e, _ in known if not is_figure_reached(figure, [e])]
+    entries = [entry for e, entry in known if e not in late]
+    if not late:
+        return ranking.rank_entries(entries, words)
+    told = format_not_reached(late)
+    if len(entries) > 1:
+        told = f"{ranking.rank_entries(entries, words).text} {told}"
+    return ranking.make_undecided_finding(words.topic, told)
+
+
+def is_figure_reached(figure: Figure, ensembles: Sequence[Ensemble]) -> bool:
+    """Whether the figure tells more than when the loads ended: not of wear, or wear was steady."""
+    if not wearsteadiness.is_wear_figure(figure.name):
+        return True
+    return all(wearsteadiness.find_worst_unsteadiness(e.ok) is None for e in ensembles)
+
+
+def format_not_reached(ensembles: Sequence[Ensemble]) -> str:
+    """``Not reached by JFFS2 and UBIFS: the load is too short (...); write at least 1 GiB.``"""
+    short = wearsteadiness.find_worst_unsteadiness(t for e in ensembles for t in e.ok)
+    names = ranking.join_names(list(dict.fromkeys(e.subject for e in ensembles)))
+    return f"{NOT_REACHED_LEAD} by {names}: {short.advice}." if short else ""
+
+
+class TailLatency(NamedTuple):
+    """A kind of operation and the spread of its p99, in ns."""
+
+    operation: str
+    p99: Spread
+
+
+def find_worst_tail(setting: Setting, ensemble: Ensemble) -> TailLatency | None:
+    """The kind of operation with the greatest median p99, of those in phases that count."""
+    tails: list[TailLatency] = []
+    for operation in setting.words.counting:
+        found = ensemble.spread(setting.figure(f"latency.{operation.name}.p99"))
+        if found is not None:
+            tails.append(TailLatency(operation.name, found))
+    return max(tails, key=lambda t: t.p99.median) if tails else None
+
+
+def _make_tail_finding(setting: Setting, ensembles: list[Ensemble]) -> Finding:
+    """The subject whose worst kind of operation has the greatest p99."""
+    known = [
+        (e.subject, tail) for e in ensembles if (tail := find_worst_tail(setting, e)) is not None
+    ]
+    if not known:
+        return ranking.make_undecided_finding("Tail latency", "No latencies were recorded.")
+    known.sort(key=lambda k: -k[1].p99.median)
+    (subject, most), rest = known[0], known[1:]
+    value = f"{most.operation}, p99 {units.format_time(most.p99.median)}"
+    if not rest:
+        return ranking.make_undecided_finding(
+            "Tail latency", f"Only {subject} was measured; its slowest: {value}."
+        )
+    if all(tail.p99.n == 1 for _, tail in known):
+        return ranking.make_undecided_finding(
+            "Tail latency", f"One trial each: too few to state an order ({subject} {value})."
+        )
+    alike = [name for name, tail in rest if not most.p99.told_apart(tail.p99)]
+    if alike:
+        names = ranking.join_names([subject, *alike])
+        text = f"Which has the worst cannot be told of {names}; by its median {subject} ({value})."
+        return ranking.make_undecided_finding("Tail latency", text)
+    name, tail = rest[0]
+    then = f"{tail.operation}, {units.format_time(tail.p99.median)}"
+    text = f"{subject} has the worst: {value}; then {name}: {then}."
+    return Finding("Tail latency", text, firm=True)
+
+
+def compute_ageing_ratio(
+    setting: Setting, subject: str, state: str, figure: Figure
+) -> Spread | None:
+    """A figure in a state / the same figure in the state that asked for no data (fresh)."""
+    fresh = next((e for e in setting.ensembles if e.subject == subject and e.reference), None)
+    aged = setting.find(subject, state)
+    if (
+        fresh is None
+        or aged is None
+        or aged.reference
+        or not is_figure_reached(figure, [fresh, aged])
+    ):
+        return None
+    return divide_spreads(aged.spread(figure), fresh.spread(figure))
+
+
+def list_aged_states(setting: Setting) -> list[str]:
+    """The states that have a fresh state to be set against, in order."""
+    if not any(e.reference for e in setting.ensembles):
+        return []
+    return [
+        s
+        for s in setting.states
+        if any(e.state == s and not e.reference for e in setting.ensembles)
+    ]
+
+
+def list_ageing_findings(setting: Setting, state: str) -> list[Finding]:
+    """By how much headline and erases grow from fresh; the subject that suffers most first."""
+    words = setting.words.headline
+    topics = (
+        (
+            _name_ageing_topic(setting),
+            f"its {words.noun} is {{r}} times that of fresh flash",
+            setting.headline,
+        ),
+        (
+            "Ageing, wear",
+            "it needs {r} times the block erases of fresh flash",
+            setting.figure("chip.erases"),
+        ),
+    )
+    found = []
+    for topic, lead, figure in topics:
+        late = _list_short_load_ensembles(setting, state, figure)
+        ratios = [(s, compute_ageing_ratio(setting, s, state, figure)) for s in setting.subjects]
+        known = [RankedEntry(s, r) for s, r in ratios if r is not None]
+        from_zero = [
+            f
+            for s in setting.subjects
+            if (f := _format_growth_from_zero(setting, s, state, figure))
+        ]
+        used = [(e, figure) for e in setting.ensembles if e.reference or e.state == state]
+        if known and not from_zero:
+            more = figure.better == "more"
+            told = _make_ageing_finding(topic, lead, known, falls=more)
+            found.append(doubts.add_doubts_to_finding(told, used))
+        elif known or from_zero:
+            grown = [f"{name} {_format_ratio_to_fresh(r)} times" for name, r in known]
+            each = "; ".join([*from_zero, *grown])
+            text = f"Which suffers most cannot be told, for some begin at 0: {each}."
+            found.append(
+                doubts.add_doubts_to_finding(ranking.make_undecided_finding(topic, text), used)
+            )
+        elif late:
+            found.append(ranking.make_undecided_finding(topic, format_not_reached(late)))
+    return found
+
+
+def _list_short_load_ensembles(setting: Setting, state: str, figure: Figure) -> list[Ensemble]:
+    """The ensembles whose loads were too short to compare the state with fresh flash."""
+    both = [e for e in setting.ensembles if e.reference or e.state == state]
+    return [e for e in both if not is_figure_reached(figure, [e])]
+
+
+def _format_growth_from_zero(
+    setting: Setting, subject: str, state: str, figure: Figure
+) -> str | None:
+    """A figure that is 0 on fresh flash and not in this state has no ratio, but it has grown."""
+    fresh = next((e for e in setting.ensembles if e.subject == subject and e.reference), None)
+    aged = setting.find(subject, state)
+    both = [e for e in (fresh, aged) if e is not None]
+    before, after = (e.spread(figure) if e else None for e in (fresh, aged))
+    if not is_figure_reached(figure, both):
+        return None
+    if before is None or after is None or before.min > 0 or after.max <= 0:
+        return None
+    return f"{subject} from {before.brief(figure.form)} to {after.brief(figure.form)}"
+
+
+def _name_ageing_topic(setting: Setting) -> str:
+    words = setting.words.headline
+    return f"Ageing, {'time' if setting.headline.quantity.name == 'time' else words.noun}"
+
+
+def _make_ageing_finding(
+    topic: str, lead: str, known: list[RankedEntry], *, falls: bool
+) -> Finding:
+    """Who suffers most: whose figure grows most, or falls most where more is better."""
+    known = sorted(known, key=lambda e: e.spread.median if falls else -e.spread.median)
+    (name, most), rest = known[0], known[1:]
+    first = lead.format(r=_format_ratio_to_fresh(most))
+    if not rest:
+        return ranking.make_undecided_finding(topic, f"{name}: {first}.")
+    others = "; ".join(
+        f"{n} {_format_ratio_to_fresh(r)}" for n, r in ranking.select_told_entries(rest)
+    )
+    if all(r.median >= 1 if falls else r.median <= 1 for _, r in known):
+        moves = "falls" if falls else "grows"
+        return ranking.make_undecided_finding(
+            topic, f"None {moves} by its median: {name} {_format_ratio_to_fresh(most)}; {others}."
+        )
+    if any(not most.told_apart(r) for _, r in rest):
+        return ranking.make_undecided_finding(
+            topic, f"Which suffers most cannot be told: {name}, {first}; {others}."
+        )
+    return Finding(topic, f"{name} suffers most: {first}; {others}.", firm=True)
+
+
+def _format_ratio_to_fresh(ratio: Spread) -> str:
+    """``1.95 (1.90 to 2.00)``."""
+    extent = (
+        f" ({units.format_ratio(ratio.min)} to {units.format_ratio(ratio.max)})"
+        if ratio.n > 1
+        else ""
+    )
+    return f"{units.format_ratio(ratio.median)}{extent}"
+
+
+def _format_trial_count(n: int) -> str:
+    return f"{n} trial" if n == 1 else f"{n} trials"
+
+
+def _choose_verb(n: int, one: str, many: str) -> str:
+    return one if n == 1 else many

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The numbers of a paper's parts: figures and quotients, member by member.
+
+Both sides of a quotient did the same work at the same phase offset, so it is taken of each member
+and then has a spread. Where a part names many phases (``each``), it is taken of each phase, and
+either gives a number for each or one of them all. A part along something has its number of each
+member's line through many configurations (analysis/curves/fits.py).
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from nandlab.analysis.curves import fits
+from nandlab.analysis.curves.curves import is_attribute
+from nandlab.analysis.curves.fits import MemberKey
+from nandlab.analysis.figures.figures import Figure, find_figure
+from nandlab.analysis.figures.spread import Spread, compute_spread
+from nandlab.analysis.figures.workloadwords import Words
+from nandlab.base import units
+from nandlab.catalog.paper import ClaimPart, FigureTrend, PaperModel, Selector
+from nandlab.results.record import Trial
+
+COMBINE_FUNCTIONS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "mean": statistics.fmean,
+    "most": max,
+    "least": min,
+}
+
+
+def select_ended_trials(paper: PaperModel, of: Selector, trials: Iterable[Trial]) -> list[Trial]:
+    """The trials of the selector that ended well."""
+    return [t for t in trials if t.ok and is_trial_selected(paper, of, t)]
+
+
+def is_trial_selected(paper: PaperModel, of: Selector, trial: Trial) -> bool:
+    """Whether the selector names the trial."""
+    parameters = {**paper.parameters, **of.parameters}
+    return (
+        trial.chip.part == (of.chip or paper.part)
+        and (trial.filesystem, trial.state.name) == (of.filesystem, of.state)
+        and of.partition_mib in (None, trial.chip.partition_mib)
+        and of.image in ("", trial.image.name if trial.image else "")
+        and _has_options(trial, of.options)
+        and all(trial.parameters.get(k) == v for k, v in parameters.items())
+    )
+
+
+def _has_options(trial: Trial, named: Mapping[str, str]) -> bool:
+    """Whether the named options are as named, and the others at the catalog's defaults."""
+    described = trial.about("filesystem").get("options", {})
+    wanted = {k: o.get("default") for k, o in described.items()} | dict(named)
+    return all(trial.options.get(k) == v for k, v in wanted.items())
+
+
+def compute_claim_part_numbers(
+    paper: PaperModel, part: ClaimPart, trials: Sequence[Trial], of: Words
+) -> list[tuple[ClaimPart, Spread | None]]:
+    """The part's numbers: itself with its spread, or one for each phase that it names.
+
+    A saving is 1 less the quotient. None where nothing was measured.
+    """
+    if part.along:
+        of_lines, over_lines = _collect_both_lines(paper, part, part.along, trials, of)
+        return [(part, fits.compute_numbers_spread(part.along, of_lines, over_lines))]
+    if not part.each:
+        return [(part, compute_spread(_compute_member_numbers(paper, part, trials, of).values()))]
+    single = [_make_phase_part(part, name, of) for name in _list_part_phases(paper, part, trials)]
+    if part.taken == "one by one" and single:
+        return [
+            (p, compute_spread(_compute_member_numbers(paper, p, trials, of).values()))
+            for p in single
+        ]
+    values = [_compute_member_numbers(paper, p, trials, of) for p in single]
+    members = set(values[0]).intersection(*values) if values else set()
+    combined = COMBINE_FUNCTIONS.get(part.taken, max)
+    return [(part, compute_spread(combined([v[m] for v in values]) for m in members))]
+
+
+def choose_number_format(part: ClaimPart, of: Words) -> units.Form:
+    """How the part's numbers are written."""
+    if part.along:
+        by = part.along.by
+        return fits.choose_number_format(
+            part.along, None if is_attribute(by) else find_figure(by, of)
+        )
+    if part.saving:
+        return units.format_percent
+    figure = part.figure.replace("{}", "any").replace("{rest}", "any")
+    return units.format_ratio if part.quotient else find_figure(figure, of).form
+
+
+def format_lines_behind_part(
+    paper: PaperModel, part: ClaimPart, trials: Sequence[Trial], of: Words
+) -> str:
+    """What stands behind the part's number: of a part along something its lines; else empty."""
+    if not part.along:
+        return ""
+    form_of_y = find_figure(part.figure, of).form
+    both = _collect_both_lines(paper, part, part.along, trials, of)
+    lines = "; over ".join(filter(None, (fits.format_middle_line(s, form_of_y) for s in both)))
+    return lines and f"{lines}, over {fits.format_place_title(part.along.by, of)}"
+
+
+def _collect_both_lines(
+    paper: PaperModel, part: ClaimPart, along: FigureTrend, trials: Sequence[Trial], of: Words
+) -> tuple[dict[MemberKey, fits.ValueByPlace], dict[MemberKey, fits.ValueByPlace]]:
+    """Each member's lines of ``of`` and of ``over``, which may be none."""
+    figure = find_figure(part.figure, of)
+    of_lines = fits.collect_member_points(
+        along.by, select_ended_trials(paper, part.of, trials), figure, of
+    )
+    if part.over is None:
+        return of_lines, {}
+    return of_lines, fits.collect_member_points(
+        along.by, select_ended_trials(paper, part.over, trials), figure, of
+    )
+
+
+def _list_part_phases(paper: PaperModel, part: ClaimPart, trials: Sequence[Trial]) -> list[str]:
+    """The phases of the part's trials that its pattern names, in order."""
+    there = (p.name for t in select_ended_trials(paper, part.of, trials) for p in t.phases)
+    return [name for name in dict.fromkeys(there) if fnmatchcase(name, part.each)]
+
+
+def _make_phase_part(part: ClaimPart, name: str, of: Words) -> ClaimPart:
+    rest = name.removeprefix(part.each.removesuffix("*"))
+
+    def filled(figure: str) -> str:
+        return figure.replace("{}", name).replace("{rest}", rest)
+
+    named = {"figure": filled(part.figure), "label": f"{part.label}, {of.phase(name).title}"}
+    against = part.against
+    if against:
+        against = against.model_copy(update={"figure": filled(against.figure)})
+    over = filled(part.over_figure) if part.over_figure else None
+    return part.model_copy(update={**named, "over_figure": over, "against": against, "each": ""})
+
+
+def _compute_member_numbers(
+    paper: PaperModel, part: ClaimPart, trials: Sequence[Trial], of: Words
+) -> dict[MemberKey, float]:
+    """The part's number of each member that has both sides."""
+    found = _compute_member_quotients(paper, part, trials, of)
+    if part.against:
+        other = {
+            "figure": part.against.figure or part.figure,
+            "of": part.against.of or part.of,
+            "over": part.against.over or part.over,
+        }
+        below = _compute_member_quotients(paper, part.model_copy(update=other), trials, of)
+        found = {m: v / below[m] for m, v in found.items() if below.get(m)}
+    made = {m: v * part.factor for m, v in found.items()}
+    return {m: 1 - v for m, v in made.items()} if part.saving else made
+
+
+def _compute_member_quotients(
+    paper: PaperModel, part: ClaimPart, trials: Sequence[Trial], of: Words
+) -> dict[MemberKey, float]:
+    above = _compute_by_member(
+        select_ended_trials(paper, part.of, trials), find_figure(part.figure, of)
+    )
+    if not part.quotient:
+        return above
+    divisor = find_figure(part.over_figure or part.figure, of)
+    below = _compute_by_member(select_ended_trials(paper, part.over or part.of, trials), divisor)
+    return {m: v / below[m] for m, v in above.items() if below.get(m)}
+
+
+def _compute_by_member(trials: Iterable[Trial], figure: Figure) -> dict[MemberKey, float]:
+    found = {(t.seed, t.phase_offset_ms): figure(t) for t in trials}
+    return {member: v for member, v in found.items() if v is not None}

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A paper's claims beside a run: ours with its spread, a verdict by rules, and what the counts say.
+
+Quotients are taken member by member: both sides did the same work at the same phase offset. The
+rules: *reproduced* when every quotient of every member lies on the side of 1 that the paper says
+and our median is near enough to each of its numbers (or our range holds it); *same direction* when
+only the sides agree; *different* when a quotient is on the other side in every member, or 1 in
+all, or when nothing but a number was claimed and ours is not near it; *not decided* when members
+disagree about the side; *not measured* when trials are missing; *not comparable* when no number of
+the paper's can be set beside ours. A part along something (a line over many configurations) has a
+side too: analysis/curves/fits.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from nandlab.analysis.curves import fits
+from nandlab.analysis.figures import workloadwords
+from nandlab.analysis.figures.chiptime import PhaseTimeSplit, split_phase_time
+from nandlab.analysis.figures.figures import find_figure
+from nandlab.analysis.figures.members import join_memory_trials
+from nandlab.analysis.figures.spread import Spread, compute_spread
+from nandlab.analysis.figures.workloadwords import Words
+from nandlab.analysis.verdicts import sweep
+from nandlab.analysis.verdicts.claimparts import (
+    choose_number_format,
+    is_trial_selected,
+    select_ended_trials,
+)
+from nandlab.analysis.verdicts.claimparts import compute_claim_part_numbers as numbers_of
+from nandlab.analysis.verdicts.claimparts import format_lines_behind_part as behind
+from nandlab.base import units
+from nandlab.catalog.paper import Claim, ClaimBasis, ClaimPart, PaperModel, Selector
+from nandlab.results.record import Trial
+
+LEAST_SAVED_SHARE = 0.01
+"""A saving of less is none."""
+SAVING_DIRECTIONS = {
+    "below 1": "above 0",
+    "above 1": "below 0",
+    "not above 1": "not below 0",
+    "none": "",
+}
+"""Sides of 1 of a quotient, as those of what is saved."""
+ClaimVerdict = Literal[
+    "reproduced", "same direction", "different", "not decided", "not measured", "not comparable"
+]
+
+
+@dataclass(frozen=True)
+class ClaimNumber:
+    """A part of a claim as this run has it."""
+
+    label: str
+    ours: Spread | None
+    paper: str
+    form: units.Form
+    behind: str = ""
+    """What stands behind it, such as the lines that it is of; empty: nothing."""
+
+    def text(self) -> str:
+        value = units.MISSING if self.ours is None else self.ours.text(self.form)
+        return f"{self.label}: {value}" + (f"; {self.behind}" if self.behind else "")
+
+
+@dataclass(frozen=True)
+class AlternativeReading:
+    """A claim's numbers with one of its bases read the other way."""
+
+    basis: ClaimBasis
+    numbers: tuple[ClaimNumber, ...]
+    verdict: ClaimVerdict
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim beside this run."""
+
+    claim: Claim
+    numbers: tuple[ClaimNumber, ...]
+    verdict: ClaimVerdict
+    others: tuple[AlternativeReading, ...]
+    counted: tuple[str, ...]
+    """What the chip's counts say of each configuration: where the time went."""
+    trials: tuple[str, ...]
+
+
+def list_claim_results(
+    paper: PaperModel, trials: Iterable[Trial], words_of: Callable[[str], Words]
+) -> list[ClaimResult]:
+    """Every claim of the paper, in its order; words_of: the words of a workload, by its name."""
+    every = join_memory_trials(trials)
+    return [_make_claim_result(paper, c, every, words_of(paper.load_of(c))) for c in paper.claims]
+
+
+def _make_claim_result(
+    paper: PaperModel, claim: Claim, every: Sequence[Trial], of: Words
+) -> ClaimResult:
+    trials = [t for t in every if t.workload == paper.load_of(claim)]
+    numbers, found = _compute_numbers(paper, claim.parts, trials, of)
+    others = (_judge_by_other_basis(paper, b, claim, trials, of) for b in _list_bases(paper, claim))
+    groups = _group_counted_trials(paper, claim, trials, of)
+    return ClaimResult(
+        claim,
+        numbers,
+        found,
+        tuple(others),
+        (
+            *(
+                _format_chip_counts(s, members, where, claim.phase)
+                for s, members, where in groups
+                if members
+            ),
+            *(line for s, _, _ in groups for line in _list_failed_trials(paper, s, trials)),
+        ),
+        tuple(t.id for t in trials if any(is_trial_selected(paper, s, t) for s, _, _ in groups)),
+    )
+
+
+def _group_counted_trials(
+    paper: PaperModel, claim: Claim, trials: Sequence[Trial], of: Words
+) -> list[tuple[Selector, list[Trial], str]]:
+    """Whose counts are told: each side, of a line its last place, and which that is, in words."""
+    sides = {
+        s.model_dump_json(): (s, p.along)
+        for p in claim.parts
+        for s in (p.over, p.of)
+        if s is not None
+    }
+    found = []
+    for s, along in [*sides.values(), *((s, None) for s in claim.counted)]:
+        members, where = select_ended_trials(paper, s, trials), ""
+        if along and (end := fits.find_last_place(along.by, members, of)):
+            where, members = (
+                f", {fits.format_place_title(along.by, of)} {units.format_three_figures(end[0])}",
+                end[1],
+            )
+        found.append((s, members, where))
+    return found
+
+
+def _compute_numbers(
+    paper: PaperModel, parts: Sequence[ClaimPart], trials: Sequence[Trial], of: Words
+) -> tuple[tuple[ClaimNumber, ...], ClaimVerdict]:
+    found = [pair for part in parts for pair in numbers_of(paper, part, trials, of)]
+    told = (
+        ClaimNumber(
+            p.label,
+            s,
+            _format_paper_number(p, choose_number_format(p, of)),
+            choose_number_format(p, of),
+            _explain_number(paper, p, trials, of),
+        )
+        for p, s in found
+    )
+    return tuple(told), judge_claim(found)
+
+
+def _explain_number(paper: PaperModel, part: ClaimPart, trials: Sequence[Trial], of: Words) -> str:
+    why_not = part.incomparable and f"not comparable: {part.incomparable}"
+    return "; ".join(filter(None, (behind(paper, part, trials, of), why_not)))
+
+
+def _list_bases(paper: PaperModel, claim: Claim) -> list[ClaimBasis]:
+    return [b for b in paper.bases if b.id in claim.rests_on]
+
+
+def _judge_by_other_basis(
+    paper: PaperModel, basis: ClaimBasis, claim: Claim, trials: Sequence[Trial], of: Words
+) -> AlternativeReading:
+    other = paper.model_copy(update={"parameters": paper.parameters | basis.parameters})
+    parts = [_apply_basis_to_part(basis, part) for part in claim.parts]
+    return AlternativeReading(basis, *_compute_numbers(other, parts, trials, of))
+
+
+def _apply_basis_to_part(basis: ClaimBasis, part: ClaimPart) -> ClaimPart:
+    against = part.against and part.against.model_copy(
+        update={
+            "figure": basis.moved(part.against.figure),
+            "of": part.against.of and _apply_basis_to_selector(basis, part.against.of),
+            "over": part.against.over and _apply_basis_to_selector(basis, part.against.over),
+        }
+    )
+    return part.model_copy(
+        update={
+            "figure": basis.moved(part.figure),
+            "each": basis.moved(part.each),
+            "over_figure": part.over_figure and basis.moved(part.over_figure),
+            "of": _apply_basis_to_selector(basis, part.of),
+            "over": part.over and _apply_basis_to_selector(basis, part.over),
+            "against": against,
+        }
+    )
+
+
+def _apply_basis_to_selector(basis: ClaimBasis, of: Selector) -> Selector:
+    return of.model_copy(
+        update={
+            "state": basis.states.get(of.state, of.state),
+            "parameters": {**of.parameters, **basis.parameters},
+            "options": {**of.options, **basis.options.get(of.filesystem, {})},
+        }
+    )
+
+
+def _format_paper_number(part: ClaimPart, own: units.Form) -> str:
+    """The paper's number; own: how the part's are written."""
+    if part.along and part.paper is None:
+        return f"no number, {part.along.says}"
+    if part.paper is None:
+        way = SAVING_DIRECTIONS[part.direction] if part.saving else part.direction
+        return f"no number, {'far ' if part.far else ''}{way}"
+    bound = {"about": "", "over": "over ", "under": "under "}[part.bound]
+    written = units.format_three_figures if part.quotient and not part.saving else own
+    return f"{bound}{written(part.paper)}"
+
+
+def judge_claim(parts: Sequence[tuple[ClaimPart, Spread | None]]) -> ClaimVerdict:
+    """The verdict, by the rules at the top."""
+    compared = [(p, s) for p, s in parts if not p.incomparable]
+    if parts and not compared:
+        return "not comparable"
+    known = [(p, s) for p, s in compared if s is not None]
+    if len(known) < len(compared):
+        return "not measured"
+    sides = [_find_side_of_one(p, s) for p, s in known if p.sided]
+    if "wrong" in sides:
+        return "different"
+    if "both" in sides:
+        return "not decided"
+    if all(_is_near_paper(p, s) for p, s in known):
+        return "reproduced"
+    return "same direction" if sides else "different"
+
+
+def _find_side_of_one(part: ClaimPart, ours: Spread) -> Literal["right", "wrong", "both"]:
+    """On which side of 1 all members lie; a saving is 1 less its quotient."""
+    if part.along:
+        return fits.find_agreeing_side(part.along, part.nearness, ours)
+    low, high = (1 - ours.max, 1 - ours.min) if part.saving else (ours.min, ours.max)
+    least = LEAST_SAVED_SHARE if part.saving else 0.0
+    if part.direction == "above 1":
+        right, wrong = low > 1 + least, high <= 1 + least
+    elif part.direction == "below 1":
+        right, wrong = high < 1 - least, low >= 1 - least
+    else:
+        right, wrong = high <= 1, low > 1
+    return "right" if right else "wrong" if wrong else "both"
+
+
+def _is_near_paper(part: ClaimPart, ours: Spread) -> bool:
+    if part.paper is None:
+        away = max(ours.median, 1 / ours.median) if ours.median else 0.0
+        return not part.far or away >= part.nearness
+    if part.bound == "over":
+        return ours.median >= part.paper
+    if part.bound == "under":
+        return ours.median <= part.paper
+    if part.saving:
+        near = abs(ours.median - part.paper) <= part.nearness
+    else:
+        near = part.paper / part.nearness <= ours.median <= part.paper * part.nearness
+    return near or ours.min <= part.paper <= ours.max
+
+
+def format_configuration(of: Selector, trial: Trial) -> str:
+    """``UBIFS compression=none, fresh``; trial: any that the selector means."""
+    if of.label:
+        return of.label
+    options = " ".join(f"{k}={v}" for k, v in of.options.items())
+    return f"{trial.filesystem_title} {options}".strip() + f", {of.state}"
+
+
+CHIP_COST_FIGURES = (
+    ("chip.reads", "page reads"),
+    ("chip.programs", "page programs"),
+    ("chip.erases", "erases"),
+    ("chip.amplification", "page bytes programmed a byte written"),
+)
+"""What all phases cost the chip."""
+
+
+def _format_chip_counts(of: Selector, trials: Sequence[Trial], where: str, phase: str) -> str:
+    """Where a phase's time went by the chip's counts, and what all phases cost it.
+
+    phase: empty is the headline's; where: what more tells the trials, in words.
+    """
+    said = workloadwords.make_words_for_trials(trials)
+    phase = phase or said.headline.figure.removeprefix("phase.")
+    parts = [a for t in trials if (a := split_phase_time(t, phase)) is not None]
+    costs = []
+    for figure, what in ((find_figure(name, said), what) for name, what in CHIP_COST_FIGURES):
+        found = compute_spread(figure(t) for t in trials)
+        if found is not None and found.max:
+            costs.append(f"{figure.form(found.median)} {what}")
+    split = _format_time_split(said.phase(phase).title, parts)
+    told = f"{split}all phases {', '.join(costs) or 'not counted'}"
+    return f"{format_configuration(of, trials[0])}{where}{_format_chip_contents(trials)}: {told}."
+
+
+def _list_failed_trials(paper: PaperModel, of: Selector, trials: Sequence[Trial]) -> list[str]:
+    """Trials that are in no number, and why."""
+    named = [t for t in trials if is_trial_selected(paper, of, t)]
+    bad = [t for t in named if not t.ok]
+    if not bad:
+        return []
+    why = sweep.shorten_error(bad[0].error)
+    return [
+        f"{format_configuration(of, bad[0])}: {len(bad)} of {len(named)} trials did not end "
+        f"well: {why}."
+    ]
+
+
+def _format_chip_contents(trials: Sequence[Trial]) -> str:
+    """What the chip truly held, where the state asked for any data."""
+    first = trials[0].state
+    shares = [t.state.obtained for t in trials if t.state.obtained]
+    if not first.valid + first.invalid or not shares:
+        return ""
+    live = compute_spread(s.valid for s in shares)
+    dead = compute_spread(s.invalid for s in shares)
+    if live is None and dead is None:  # of the free bytes: whose pages they are was not counted
+        held = compute_spread(s.programmed for s in shares)
+        return (
+            f" ({units.format_percent(held.median)} of the pages were programmed)" if held else ""
+        )
+    return (
+        f" (the chip held {units.format_percent(live.median if live else None)} live and "
+        f"{units.format_percent(dead.median if dead else None)} dead)"
+    )
+
+
+def _format_time_split(title: str, parts: Sequence[PhaseTimeSplit]) -> str:
+    if not parts:
+        return ""
+
+    def middle(key: str) -> str:
+        found = compute_spread(getattr(p, key) for p in parts)
+        return units.MISSING if found is None else units.format_time(found.median)
+
+    return (
+        f"{title} {middle('total_ns')}, of which reading pages {middle('reads_ns')}, "
+        f"programming {middle('programs_ns')}, erasing {middle('erases_ns')}, processor and "
+        f"the rest {middle('rest_ns')}; "
+    )

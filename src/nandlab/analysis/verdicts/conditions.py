@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Under which conditions a verdict holds: options of the file systems, what the states were asked
+to hold, and what a product meets and no trial had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nandlab.analysis.figures.groups import Setting
+from nandlab.analysis.verdicts import promises
+from nandlab.analysis.verdicts.criteria import VerdictScope
+from nandlab.results.record import Trial
+
+ALWAYS = ("compression",)
+"""Options that are told where they are the default too: they decide most."""
+UNLIKE = "unlike"
+"""The figure of a recorded load's calls that returned otherwise than in its recording."""
+DEFAULT, KERNELS = "default", " (the kernel's)"
+"""The value of an option that leaves it to the kernel, and what is told of it."""
+AGED = ("aged flash", "states")
+BAD = ("bad and worn-out blocks", "faults of a chip")
+
+
+def options(trial: Trial, name: str) -> str:
+    """The options of a trial's file system that its name does not tell: those of :data:`ALWAYS`,
+    and those that are not the default."""
+    known = trial.about("filesystem").get("options")
+    entries = known if isinstance(known, dict) else {}
+    return ", ".join(
+        f"{text}{KERNELS if value == DEFAULT else ''}"
+        for key, value in sorted(trial.options.items())
+        if (text := f"{key}={value}") not in name
+        and (key in ALWAYS or _default(entries.get(key)) != value)
+    )
+
+
+def _default(entry: object) -> object:
+    return entry.get("default") if isinstance(entry, dict) else None
+
+
+def holding(scope: VerdictScope) -> dict[str, None]:
+    """How many calls a recorded load has, and what each state with data in it was asked to hold,
+    each once."""
+    states = (
+        f"{e.state}: {_holds(e.first)}"
+        for s in scope.settings
+        for e in s.ensembles
+        if not e.reference
+    )
+    return dict.fromkeys([*filter(None, map(_recording, scope.settings)), *states])
+
+
+def _recording(setting: Setting) -> str:
+    """How many calls were replayed, and how many returned otherwise at most; empty: of a load that
+    is no recording."""
+    replayed = [t for t in setting.trials if t.ok and UNLIKE in t.figures]
+    if not replayed:
+        return ""
+    calls = sum(replayed[0].operations.values())
+    unlike = max(int(t.figures[UNLIKE]) for t in replayed)
+    return f"{setting.workload}: one recording of {calls:,} calls, {unlike:,} returned otherwise"
+
+
+def _holds(trial: Trial) -> str:
+    """What a state was asked to hold when the load begins."""
+    state = trial.state
+    of = "free bytes" if state.of == "free" else "pages"
+    return f"{100 * state.valid:g} % of the {of} valid, {100 * state.invalid:g} % invalid"
+
+
+def untested(scope: VerdictScope) -> Iterator[tuple[str, str]]:
+    """What a product meets and no trial of a load that writes had, with the study's key."""
+    trials = [t for s in scope.settings if not promises.is_read_only_load(s) for t in s.trials]
+    if not trials:
+        return
+    if not any(t.state.valid or t.state.invalid or t.image for t in trials):
+        yield AGED
+    if not any(t.own_board or t.chip.faults for t in trials):
+        yield BAD

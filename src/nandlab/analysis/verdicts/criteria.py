@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a verdict's columns are, and what each file system's trials say to them.
+
+A criterion is a limit that was asked for, or one of the usual: time, tail latency, wear, RAM,
+space, mount, until the chip is quiet, power cuts. Its cell is of all flash states and loads: where
+a limit is asked for the value of the trial that comes nearest to it, else the worst median. A limit
+must hold in every trial, so one trial beyond it breaks it. What is not known is open, never met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+from nandlab.analysis.figures import doubts, readyfigures
+from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures.groups import Ensemble, Setting
+from nandlab.analysis.figures.ranking import join_names
+from nandlab.analysis.figures.readyfigures import LOST_FIGURE
+from nandlab.analysis.verdicts import answers, gaps, promises
+from nandlab.analysis.verdicts.limits import (
+    Judgement,
+    Limits,
+    compute_certain_years,
+    judge_ensemble,
+)
+from nandlab.analysis.verdicts.limitsyntax import NO_LOSS_LIMIT, Limit
+from nandlab.base import units
+from nandlab.base.strings import FreeText, Line
+from nandlab.results.cutsummaries import tally
+from nandlab.results.naming import Naming
+
+CellState = Literal["met", "broken", "open", "not asked"]
+LIFETIME_CRITERION = "lifetime"
+UNTRIED_TEXT = "not tried"
+"""What stands where nobody cut the power."""
+WORST_TAIL_CRITERION = "latency.worst.p99"
+"""The name of the criterion that is the worst p99 of any kind of operation."""
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A column: what is told, and what is asked of it."""
+
+    name: Line
+    """A figure's name, or lifetime."""
+    title: FreeText
+    limit: FreeText = ""
+    """Sign and value; empty: nothing is asked."""
+    unit: Line = ""
+    """Of the values of its cells."""
+
+
+@dataclass(frozen=True)
+class VerdictCell:
+    """What one file system's trials say to a criterion."""
+
+    text: FreeText
+    """A number with its unit, or in a word why there is none."""
+    state: CellState = "not asked"
+    value: float | None = None
+    where: FreeText = ""
+    """The flash state, and of several loads the load, that it is of."""
+    why: FreeText = ""
+    """Where it is broken or open: in full words; of power cuts what was tried, and what held."""
+    do: FreeText = ""
+    """Where it is open: the one edit or command that closes it."""
+    used: float | None = None
+    """Of a limit: the value over it, or it over the value of one that is a least; above 1 it is
+    broken; null: it has no measure, or the value is not known."""
+
+
+@dataclass(frozen=True)
+class CriterionColumn:
+    """A criterion, and how its cells are filled: by a file system's name, with its options."""
+
+    criterion: Criterion
+    cell: Callable[[str], VerdictCell]
+
+
+@dataclass(frozen=True)
+class VerdictScope:
+    """What is judged together: a setting, or the loads of a product."""
+
+    settings: tuple[Setting, ...]
+    limits: Limits
+    naming: Naming
+    """How commands name the run."""
+    shares: tuple[float, ...] = ()
+    """Of a day's bytes, for each setting that is a load of a product; empty: each has all."""
+
+    def share(self, setting: Setting) -> float:
+        """What a setting has of a day's bytes."""
+        every = self.shares or [1.0] * len(self.settings)
+        return next(n for s, n in zip(self.settings, every, strict=True) if s is setting)
+
+    def of(self, name: str, settings: Sequence[Setting] = ()) -> list[tuple[Setting, Ensemble]]:
+        """The ensembles of a subject that have a trial which ended well."""
+        pairs = ((s, e) for s in settings or self.settings for e in s.ensembles)
+        return [(s, e) for s, e in pairs if e.subject == name and e.ok]
+
+    def where(self, setting: Setting, ensemble: Ensemble) -> str:
+        """A flash state in words; of several loads, with the load."""
+        alone = len(self.settings) == 1
+        return ensemble.state if alone else f"{setting.workload}, {ensemble.state}"
+
+    def title(self, setting: Setting, title: str) -> str:
+        """A criterion's title; of several loads, with the load."""
+        return title if len(self.settings) == 1 else f"{setting.workload}: {title}"
+
+
+def list_criterion_columns(scope: VerdictScope) -> list[CriterionColumn]:
+    """The criteria of a verdict, in order; the usual ones only where anything of them is known."""
+    limited = [c for limit in scope.limits.figures for c in _list_limit_columns(scope, limit)]
+    named = {c.criterion.name for c in limited}
+    found = [
+        c
+        for s in scope.settings
+        for c in _list_headline_columns(scope, s)
+        if c.criterion.name not in named
+    ]
+    tails = [] if any(n.startswith("latency.") for n in named) else [*_list_tail_columns(scope)]
+    usual = [c for c in _list_usual_columns(scope) if c.criterion.name not in named]
+    cuts = [] if LOST_FIGURE in named else [*_list_power_cut_columns(scope)]
+    return [*found, *limited, *tails, *cuts, *_list_wear_columns(scope), *usual]
+
+
+def _list_limit_columns(scope: VerdictScope, limit: Limit) -> Iterator[CriterionColumn]:
+    """A limit, for each load that has its figure; RAM, mount and cuts are told once for all."""
+    if limit.figure == LOST_FIGURE:
+        yield from _list_power_cut_columns(scope, limit)
+        return
+    for setting in scope.settings:
+        figure = limit.here(setting.words)
+        if figure is not None:
+            title = scope.title(setting, limit.title(figure))
+            criterion = Criterion(figure.name, title, limit.bound_text, figure.quantity.base)
+            yield CriterionColumn(
+                criterion, partial(_judge_limit_cell, scope, setting, limit, figure)
+            )
+
+
+def _judge_limit_cell(
+    scope: VerdictScope, setting: Setting, limit: Limit, figure: Figure, name: str
+) -> VerdictCell:
+    """A limit's cell."""
+    found = []
+    for s, e in scope.of(name, [setting]):
+        (judgement,) = judge_ensemble(s, e, Limits((limit,)))
+        found.append((e, judgement))
+    if not found:
+        return VerdictCell(units.MISSING, "open", why="no trial ended well")
+    bad = [(e, j) for e, j in found if j.outcome in ("broken", "in doubt")]
+    unknown = [(e, j) for e, j in found if j.outcome == "unknown"]
+    cell = _find_nearest_to_limit(scope, setting, limit, figure, name)
+    if bad:
+        return replace(cell, state="broken", why=in_words(bad))
+    if unknown:
+        do = gaps.suggest_instrument(figure.name) or unknown[0][1].text.partition(": ")[2]
+        return replace(cell, state="open", why=in_words(unknown), do=do)
+    if doubted := [
+        d for e, _ in found for d in gaps.list_doubt_gaps(e, doubts.find_figure_kind(figure))
+    ]:
+        return replace(cell, state="open", why=doubted[0].why, do=doubted[0].do)
+    return cell
+
+
+def in_words(judgements: Sequence[tuple[Ensemble, Judgement]]) -> str:
+    """Judgements in words; one with the same text in several states is told once."""
+    by_text: dict[str, list[str]] = {}
+    for e, j in judgements:
+        by_text.setdefault(j.text, []).append(e.state)
+    return "; ".join(f"{join_names(states)}: {text}" for text, states in by_text.items())
+
+
+def _find_nearest_to_limit(
+    scope: VerdictScope, setting: Setting, limit: Limit, figure: Figure, name: str
+) -> VerdictCell:
+    """The value of any trial in any state that comes nearest to the limit, as if it were met."""
+    spreads = [(e, s) for _, e in scope.of(name, [setting]) if (s := e.spread(figure))]
+    if not spreads:
+        return VerdictCell(units.MISSING)
+    ends = [(s.max if limit.at_most else s.min, scope.where(setting, e)) for e, s in spreads]
+    value, where = (max if limit.at_most else min)(ends)
+    bound = limit.bound(figure)
+    over, under = (value, bound) if limit.at_most else (bound, value)
+    return VerdictCell(
+        figure.form(value), "met", value, where, used=over / under if under else None
+    )
+
+
+def _list_headline_columns(scope: VerdictScope, setting: Setting) -> Iterator[CriterionColumn]:
+    """The headline of a load."""
+    figure = setting.headline
+    title = scope.title(setting, figure.short or figure.title)
+    criterion = Criterion(figure.name, title, unit=figure.quantity.base)
+    if any(e.spread(figure) for e in setting.ensembles):
+        yield CriterionColumn(criterion, partial(_make_headline_cell, scope, setting))
+
+
+def _make_headline_cell(scope: VerdictScope, setting: Setting, name: str) -> VerdictCell:
+    """Where nothing else decides, a doubt of the headline leaves it open."""
+    cell = _make_worst_median_cell(scope, [setting], setting.headline.name, name)
+    if not scope.limits.none or cell.value is None:
+        return cell
+    kind = doubts.find_figure_kind(setting.headline)
+    doubted = [d for _, e in scope.of(name, [setting]) for d in gaps.list_doubt_gaps(e, kind)]
+    return replace(cell, state="open", why=doubted[0].why, do=doubted[0].do) if doubted else cell
+
+
+def _list_tail_columns(scope: VerdictScope) -> Iterator[CriterionColumn]:
+    """The worst p99 of any kind of operation of each load."""
+    for setting in scope.settings:
+        known = any(answers.find_worst_tail(setting, e) for e in setting.ensembles)
+        if known and not setting.headline.name.startswith("latency."):
+            criterion = Criterion(
+                WORST_TAIL_CRITERION, scope.title(setting, "worst p99"), unit="ns"
+            )
+            yield CriterionColumn(criterion, partial(_make_tail_cell, scope, setting))
+
+
+def _make_tail_cell(scope: VerdictScope, setting: Setting, name: str) -> VerdictCell:
+    found = [
+        (tail.p99.median, tail.operation, e)
+        for _, e in scope.of(name, [setting])
+        if (tail := answers.find_worst_tail(setting, e)) is not None
+    ]
+    if not found:
+        return VerdictCell(units.MISSING)
+    value, operation, e = max(found, key=lambda f: f[0])
+    return VerdictCell(
+        units.format_time(value), value=value, where=f"{scope.where(setting, e)}, {operation}"
+    )
+
+
+def _list_wear_columns(scope: VerdictScope) -> Iterator[CriterionColumn]:
+    """How long the chip lasts, where that is asked; else how many blocks the load erased."""
+    limits = scope.limits
+    if limits.years is not None and limits.daily is not None:
+        asked = f">= {units.format_three_figures(limits.years)}"
+        yield CriterionColumn(
+            Criterion(LIFETIME_CRITERION, "years", asked), partial(_make_lifetime_cell, scope)
+        )
+        return
+    for s in scope.settings:
+        if any(e.spread(s.figure("chip.erases")) for e in s.ensembles):
+            criterion = Criterion("chip.erases", scope.title(s, "block erases"))
+            yield CriterionColumn(criterion, partial(_make_erases_cell, scope, s))
+
+
+def _make_erases_cell(scope: VerdictScope, setting: Setting, name: str) -> VerdictCell:
+    """Erases tell of wear only where the load was long enough."""
+    ensembles = [e for _, e in scope.of(name, [setting])]
+    late = [
+        e for e in ensembles if not answers.is_figure_reached(setting.figure("chip.erases"), [e])
+    ]
+    if not late:
+        return _make_worst_median_cell(scope, [setting], "chip.erases", name)
+    why, do = gaps.suggest_longer_load([t for e in late for t in e.ok], setting.words)
+    return VerdictCell("too short", "open", why=why, do=do)
+
+
+def _make_lifetime_cell(scope: VerdictScope, name: str) -> VerdictCell:
+    """Each load wears the chip by its own bytes of a day, and what they wear adds up."""
+    limits = scope.limits
+    years, daily = limits.years or 0.0, limits.daily or 0
+    found = [
+        (s, e, j)
+        for s, e in scope.of(name)
+        for j in judge_ensemble(s, e, Limits(years=years, daily=round(daily * scope.share(s))))
+    ]
+    if not found:
+        return VerdictCell(units.MISSING, "open", why="no trial ended well")
+    least, most = _together(scope, name, daily)
+    text = units.MISSING if least is None else units.format_three_figures(least)
+    why = in_words([(e, j) for _, e, j in found])
+    used = years / least if least else None
+    if most is not None and most < years:
+        return VerdictCell(text, "broken", least, why=why, used=used)
+    doubted = [d for _, e, _ in found for d in gaps.list_doubt_gaps(e, "counts")]
+    if least is not None and least >= years:
+        if doubted:
+            return VerdictCell(text, "open", least, why=doubted[0].why, do=doubted[0].do, used=used)
+        return VerdictCell(text, "met", least, used=used)
+    unknown = [(s, e) for s, e, j in found if j.outcome == "unknown"]
+    open_ = unknown or [(s, e) for s, e, j in found if j.outcome == "in doubt"] or [found[0][:2]]
+    do = gaps.suggest_lifetime_edit([t for _, e in open_ for t in e.ok], open_[0][0].words)
+    return VerdictCell(text, "open", least, why=why, do=do, used=used)
+
+
+def _together(scope: VerdictScope, name: str, daily: int) -> tuple[float | None, float | None]:
+    """The years that all loads together leave for certain, and those that they leave at most.
+
+    None: for certain where a load does not know, at most where none knows.
+    """
+    certain, possible = [], []
+    for setting in scope.settings:
+        at = daily * scope.share(setting)
+        lasts = [compute_certain_years(e, at) for _, e in scope.of(name, [setting])] if at else []
+        known = [both for both in lasts if both is not None]
+        certain.append(min(known)[0] if known and len(known) == len(lasts) else None)
+        possible += [max(most for _, most in known)] if certain[-1] is not None else []
+    every = [c for c in certain if c is not None]
+    least = _side_by_side(every) if len(every) == len(certain) else None
+    return least, _side_by_side(possible)
+
+
+def _side_by_side(years: Sequence[float]) -> float | None:
+    """How long a chip lasts under loads of which each alone would leave it so many years."""
+    return 1 / sum(1 / each for each in years) if years and all(years) else None
+
+
+USUAL_CRITERIA = (
+    ("memory.peak", "RAM"),
+    ("space.free", "free space"),
+    ("step.mount", "mount"),
+    ("ready.quiet", "quiet after"),
+    ("ready.reads", "reads to quiet"),
+    ("ready.cpu", "CPU to quiet"),
+    ("ready.durable", "first synced"),
+)
+"""Figures that any product has, and what they are called."""
+
+
+def _list_usual_columns(scope: VerdictScope) -> Iterator[CriterionColumn]:
+    """What is known of the usual criteria, over all loads."""
+    for figure_name, title in USUAL_CRITERIA:
+        figure = scope.settings[0].figure(figure_name)
+        if any(e.spread(figure) for s in scope.settings for e in s.ensembles):
+            criterion = Criterion(figure_name, title, unit=figure.quantity.base)
+            yield CriterionColumn(
+                criterion, partial(_make_worst_median_cell, scope, scope.settings, figure_name)
+            )
+
+
+def list_unmeasured_criteria(scope: VerdictScope) -> list[tuple[str, str]]:
+    """Usual criteria of which nothing is known, and what measures them."""
+    shown = {c.criterion.name for c in list_criterion_columns(scope)}
+    wanted = [
+        (n, title) for n, title in USUAL_CRITERIA if gaps.suggest_instrument(n) and n not in shown
+    ]
+    return [(title, gaps.suggest_instrument(n)) for n, title in wanted]
+
+
+def _make_worst_median_cell(
+    scope: VerdictScope, settings: Sequence[Setting], figure: str, name: str
+) -> VerdictCell:
+    """The worst median over states and loads."""
+    found = []
+    for s, e in scope.of(name, settings):
+        spread = e.spread(s.figure(figure))
+        if spread is not None:
+            found.append((spread.median, scope.where(s, e)))
+    if not found:
+        return VerdictCell(units.MISSING)
+    of = settings[0].figure(figure)
+    value, where = (min if of.better == "more" else max)(found)
+    return VerdictCell(of.form(value), value=value, where=where)
+
+
+def _list_power_cut_columns(
+    scope: VerdictScope, limit: Limit | None = None
+) -> Iterator[CriterionColumn]:
+    """Power cuts, unless the loads write nothing; limit: as it was asked for."""
+    if all(map(promises.is_read_only_load, scope.settings)):
+        return
+    criterion = Criterion(LOST_FIGURE, "power cuts", limit.bound_text if limit else "")
+    yield CriterionColumn(criterion, partial(_make_power_cut_cell, scope, limit))
+
+
+def _make_power_cut_cell(scope: VerdictScope, limit: Limit | None, name: str) -> VerdictCell:
+    """Whether it kept what it promises; the limit of itself wherever something is promised.
+
+    Points with unstable cells are no part of the limit, and stand beside the number.
+    """
+    trials = [t for s in scope.settings for e in s.ensembles if e.subject == name for t in e.trials]
+    if not trials:
+        return VerdictCell(units.MISSING)
+    trial, promise = trials[0], promises.find_trial_promise(trials[0], scope.naming)
+    tried = tally(trial.cuts)
+    lost = readyfigures.count_lost_points(trial)
+    text = tried.text if tried and tried.known else UNTRIED_TEXT
+    why = promise.kept or "not tried"
+    if scope.limits.may_lose:
+        return VerdictCell(text, value=lost, why=promise.kept)
+    if promise.keeps == "nothing":
+        state: CellState = "open" if limit is None else "broken"
+        return VerdictCell("no promise", state, why="nothing is promised", do=gaps.MAY_LOSE_EDIT)
+    if lost is None:
+        return VerdictCell(text, "open", why=why, do=gaps.suggest_power_cuts(trial, scope.naming))
+    asked = limit or NO_LOSS_LIMIT
+    met = asked.met(lost, asked.bound(scope.settings[0].figure(LOST_FIGURE)))
+    return VerdictCell(text, "met" if met else "broken", lost, why=why)

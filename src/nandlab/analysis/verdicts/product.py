@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The product that a run is for: the settings that are its loads, and its limits.
+
+How long the chip lasts is judged on all loads together: each wears it by its own bytes of a day, as
+it did in its own trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nandlab.analysis.figures.groups import Setting
+from nandlab.analysis.verdicts.limits import Limits
+from nandlab.base import amounts, units
+
+
+@dataclass(frozen=True)
+class ProductLoad:
+    """One load of the product, as it was run."""
+
+    setting: Setting
+    share: float
+    """Of the bytes of a day."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """What the answer is under."""
+
+    title: str
+    loads: tuple[ProductLoad, ...]
+    """Those of which there are trials."""
+    lacks: int
+    """How many loads there are no trials of."""
+    limits: Limits
+
+
+def find_run_product(
+    spec: Mapping[str, Any], settings: Sequence[Setting], limits: Limits
+) -> Product | None:
+    """The product of a run; None if its study has none, or no load of it was measured."""
+    told = spec.get("product")
+    loads = tuple(_list_product_loads(told, settings)) if told else ()
+    if not told or not loads:
+        return None
+    return Product(
+        _make_product_title(told, loads, limits), loads, len(told["loads"]) - len(loads), limits
+    )
+
+
+def _list_product_loads(
+    told: Mapping[str, Any], settings: Sequence[Setting]
+) -> Iterable[ProductLoad]:
+    """The loads of which there are trials, each with its setting."""
+    daily = [amounts.parse_size(load["daily_write"], "") for load in told["loads"]]
+    for asked, written in zip(told["loads"], daily, strict=True):
+        chosen = {k: v for k, v in asked.items() if k not in ("name", "daily_write")}
+        for s in settings:
+            here = s.workload == asked["name"] and _has_parameters(chosen, s)
+            if here and _is_chip(told["chip"], s):
+                yield ProductLoad(s, written / sum(daily))
+
+
+def _has_parameters(chosen: Mapping[str, Any], setting: Setting) -> bool:
+    """Whether a workload ran with the parameters that were chosen, and the defaults of others."""
+    first = setting.trials[0]
+    declared = first.about("workload").get("parameters", {})
+    wanted = {**{k: p.get("default") for k, p in declared.items()}, **chosen}
+    return all(first.parameters.get(k) == v for k, v in wanted.items())
+
+
+def _is_chip(told: Mapping[str, Any], setting: Setting) -> bool:
+    chip = setting.chip
+    return (
+        told["part"] == chip.part
+        and told.get("partition_mib") in (None, chip.partition_mib)
+        and told.get("latency", chip.latency) == chip.latency
+    )
+
+
+def _make_product_title(
+    told: Mapping[str, Any], loads: Sequence[ProductLoad], limits: Limits
+) -> str:
+    chip = loads[0].setting.chip
+    ram = f", {told['ram_mib']} MiB of RAM" if told.get("ram_mib") else ""
+    return (
+        f"{chip.part}, {chip.partition_mib:g} MiB{ram}, {units.format_size(limits.daily)} a day "
+        f"for "
+        f"{units.format_three_figures(limits.years or 0)} years"
+    )

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a verdict is: a table of file systems by criteria, one sentence, what is open, and the
+answer in a line. Terminal, Markdown, JSON and report print this one value; ``judging`` makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from nandlab.analysis.verdicts import gaps
+from nandlab.analysis.verdicts.criteria import UNTRIED_TEXT, Criterion, VerdictCell
+from nandlab.analysis.verdicts.gaps import VerdictGap
+from nandlab.analysis.verdicts.promises import Promise
+from nandlab.analysis.verdicts.verdictchanges import PossibleChange
+from nandlab.base.strings import FreeText
+
+VerdictCall = Literal["take", "fits", "next", "open", "avoid"]
+"""fits: it meets every limit; next: no limit was given, and it ran and broke no promise."""
+CALL_ORDER: tuple[VerdictCall, ...] = ("take", "fits", "next", "open", "avoid")
+MEANINGS: dict[VerdictCall, str] = {
+    "take": "the first that meets all",
+    "fits": "meets every limit too",
+    "next": "ran and broke no promise, but comes behind the one to take, by the headline",
+    "open": "something that decides is not known",
+    "avoid": "failed, or breaks a limit or a promise",
+}
+FIT: tuple[VerdictCall, ...] = ("take", "fits", "next")
+"""The calls of which the first is to be taken."""
+
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """A file system with its options, judged."""
+
+    name: FreeText
+    filesystem: FreeText
+    """Its name in the catalog."""
+    call: VerdictCall
+    cells: tuple[VerdictCell, ...]
+    """One for each criterion."""
+    against: tuple[FreeText, ...]
+    """Trials that did not end well, and limits and promises that it breaks."""
+    power: Promise
+    """What it promises after a power cut, and what it kept."""
+    options: FreeText = ""
+    """Those that decide its figures and that its name does not tell, such as compression=none."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer for one setting, or for a product on all its loads."""
+
+    title: FreeText
+    short: FreeText
+    """What tells it from the run's other verdicts; empty: there is no other."""
+    criteria: tuple[Criterion, ...]
+    rows: tuple[VerdictRow, ...]
+    """Who meets all comes first."""
+    sentence: FreeText
+    gaps: tuple[VerdictGap, ...]
+    """Each once."""
+    answer: FreeText
+    """In a line."""
+    settings: tuple[FreeText, ...] = ()
+    """Titles of the settings that it is of."""
+    states: tuple[FreeText, ...] = ()
+    holding: tuple[FreeText, ...] = ()
+    """What each state with data in it was asked to hold; how many calls a recorded load has."""
+    untested: tuple[tuple[FreeText, FreeText], ...] = ()
+    """What a product meets and no trial had, such as aged flash; and the study's key that has it
+    run."""
+    unmeasured: tuple[tuple[FreeText, FreeText], ...] = ()
+    """Usual criteria of which nothing is known, and the edit that has them measured."""
+    changes: tuple[PossibleChange, ...] = ()
+    """What would change the answer, and what would not."""
+    lead: FreeText = ""
+    """What the sentence begins with: what to take and why."""
+    notes: tuple[FreeText, ...] = ()
+    """Of a sweep over states: where each file system falls off."""
+
+    @property
+    def taken(self) -> str:
+        """Who is to be taken; empty: nobody yet."""
+        return next((row.name for row in self.rows if row.call == "take"), "")
+
+    @property
+    def rest(self) -> str:
+        """The sentence without its lead."""
+        return self.sentence.removeprefix(self.lead).lstrip()
+
+    def row(self, name: str) -> VerdictRow:
+        """The row of a file system with its options."""
+        return next(row for row in self.rows if row.name == name)
+
+
+def format_promise_aside(row: VerdictRow) -> str:
+    """What must stand beside a name that is to be taken."""
+    asides = {
+        "nothing": " (it promises nothing after a power cut)",
+        "unknown": " (what it keeps after a power cut is not told)",
+    }
+    return asides.get(row.power.keeps, "")
+
+
+VERDICTS_TOLD_MAX = 4
+"""Verdicts of which the last line has each."""
+
+
+def list_run_gaps(verdicts: Sequence[Verdict]) -> list[VerdictGap]:
+    """What is open in all verdicts of a run, each once."""
+    return gaps.merge_gaps([gap for v in verdicts for gap in v.gaps])
+
+
+def list_unmeasured_in_all(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
+    """What none of the verdicts has measured, and the edits that have it measured."""
+    return _in_all([v.unmeasured for v in verdicts if v.rows])
+
+
+def untested(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
+    """What a product meets and no trial of the run had, and the study's keys."""
+    return _in_all([v.untested for v in verdicts if v.rows])
+
+
+def _in_all(lists: Sequence[Sequence[tuple[str, str]]]) -> list[tuple[str, str]]:
+    """What every list has, in order."""
+    return [pair for pair in lists[0] if all(pair in one for one in lists)] if lists else []
+
+
+def format_run_answer(verdicts: Sequence[Verdict]) -> str:
+    """All verdicts of a run in a line."""
+    if not verdicts:
+        return "No trial of this run ended with figures to judge by."
+    if len(verdicts) == 1:
+        return verdicts[0].answer
+    if len(verdicts) > VERDICTS_TOLD_MAX:
+        return _format_take_counts(verdicts)
+    each = [f"{v.short}: {_format_brief_answer(v)}" for v in verdicts]
+    taken = [r for v in verdicts for r in v.rows if r.call == "take"]
+    none_tried = bool(taken) and all(map(is_power_cut_untried, taken))
+    return " ".join([*each, *(["Power cuts not tried."] if none_tried else [])])
+
+
+def conditions(verdict: Verdict) -> list[str]:
+    """Under what a verdict holds: options, each set of them with whom it is of; then the states."""
+    by_options: dict[str, list[str]] = {}
+    for row in verdict.rows:
+        by_options.setdefault(row.options, []).append(row.name)
+    options = [f"{', '.join(names)}: {text}" for text, names in by_options.items() if text]
+    return [*options, *verdict.holding]
+
+
+def is_power_cut_untried(row: VerdictRow) -> bool:
+    """Whether nobody cut its power."""
+    return any(cell.text == UNTRIED_TEXT for cell in row.cells)
+
+
+def _format_brief_answer(verdict: Verdict) -> str:
+    """Of several verdicts: what to take and what to avoid."""
+    if not verdict.rows:
+        return verdict.answer
+    taken = [f"take {r.name}{format_promise_aside(r)}" for r in verdict.rows if r.call == "take"]
+    avoided = [r.name for r in verdict.rows if r.call == "avoid"]
+    open_ = any(r.call == "open" for r in verdict.rows)
+    lead = taken or ["nothing to take yet" if open_ else "none is fit"]
+    return "; ".join([*lead, *([f"avoid {', '.join(avoided)}"] if avoided else [])]) + "."
+
+
+def _format_take_counts(verdicts: Sequence[Verdict]) -> str:
+    """How often each is to be taken, of many settings."""
+    taken = [next((r.name for r in v.rows if r.call == "take"), "nothing yet") for v in verdicts]
+    each = {name: taken.count(name) for name in dict.fromkeys(taken)}
+    counts = ", ".join(f"{name} in {n}" for name, n in sorted(each.items(), key=lambda i: -i[1]))
+    return f"Of {len(verdicts)} settings, take {counts}."

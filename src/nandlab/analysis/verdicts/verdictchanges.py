@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What would change a verdict: slower flash, a measured controller, another partition, less RAM, a
+tighter limit. What trials or counts can tell is told; what they cannot is told with the edit.
+
+Times of phases are foretold from counts (reprice.py, leans.py). A percentile is not: of it there is
+only a bound, for if all operations stay the same none takes longer than by the factor of the chip
+operation that grows most. A limit that holds times that factor holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from nandlab.analysis.differences import reprice
+from nandlab.analysis.figures import chiptime
+from nandlab.analysis.figures.groups import Ensemble, Setting
+from nandlab.analysis.figures.spread import Spread, compute_spread
+from nandlab.analysis.verdicts import modelbias
+from nandlab.analysis.verdicts.criteria import Criterion, VerdictCell, VerdictScope
+from nandlab.base import units
+from nandlab.base.errors import UsageError
+from nandlab.base.strings import FreeText
+from nandlab.results.record import Trial
+
+SAME_ANSWER = "the same"
+NOT_RUN_ANSWER = "not run"
+LATENCY_PREFIX = "latency."
+LONGEST_LATENCIES = "the data sheet's longest latencies"
+MEASURED_CONTROLLER = "a measured controller"
+EDIT_BY_CHANGE = {
+    LONGEST_LATENCIES: 'latency = "maximum" of the chip',
+    MEASURED_CONTROLLER: "a chip's file with the board's own cycles: docs/own/chip.md",
+}
+GROWS = {
+    LONGEST_LATENCIES: "read, program or erase of the chip",
+    MEASURED_CONTROLLER: "page read or program",
+}
+"""The operations whose greatest factor bounds that of any latency; a whole load grows by less."""
+
+
+@dataclass(frozen=True)
+class PossibleChange:
+    """Something that could be otherwise."""
+
+    what: FreeText
+    then: FreeText
+    """What the answer would be."""
+    turns: bool | None
+    """Whether that is another answer; null: not known."""
+    do: FreeText = ""
+    """Where it is not known: the edit that tells."""
+
+
+@dataclass(frozen=True)
+class FittingRow:
+    """A row that fits: its name, its cells, and the state in which its headline is worst."""
+
+    name: str
+    cells: tuple[VerdictCell, ...]
+    state: str
+
+
+def list_verdict_changes(
+    scope: VerdictScope, shown: Sequence[Criterion], fitting: Sequence[FittingRow]
+) -> list[PossibleChange]:
+    """Of a verdict that has something to take; fitting: the rows that fit, in order."""
+    if not fitting:
+        return []
+    first = scope.settings[0].trials[0]
+    found = [*_find_tighter_limit(shown, fitting)]
+    if not first.own_board:
+        found += [*_list_slower_flash_changes(scope, shown, fitting)]
+    return [*found, *_list_less_ram_change(first)]
+
+
+def _find_tighter_limit(
+    shown: Sequence[Criterion], fitting: Sequence[FittingRow]
+) -> Iterator[PossibleChange]:
+    """Who would be taken if the nearest limit were as tight as the first one's own value."""
+    first, *others = fitting
+    limited = [(c.used, i) for i, c in enumerate(first.cells) if c.used and c.state == "met"]
+    if not limited:
+        return
+    used, i = max(limited)
+    inside = [o.name for o in others if (u := o.cells[i].used) is not None and u < used]
+    sign = shown[i].limit[0]  # beyond its own value, whatever the limit's own sign
+    what = f"{shown[i].title} {sign} {first.cells[i].text} asked"
+    yield PossibleChange(
+        what, f"take {inside[0]}" if inside else "none that was run is fit", turns=True
+    )
+
+
+def _list_slower_flash_changes(
+    scope: VerdictScope, shown: Sequence[Criterion], fitting: Sequence[FittingRow]
+) -> Iterator[PossibleChange]:
+    """Worst-case latencies of the data sheet, and a controller as it was measured on a board."""
+    trials = [e.first for s in scope.settings for e in s.ensembles if e.ok]
+    limited = any(c.name.startswith(LATENCY_PREFIX) and c.limit for c in shown)
+    for what, factor, there in (
+        (LONGEST_LATENCIES, _longest, _predict_at_longest_latencies),
+        (MEASURED_CONTROLLER, _compute_controller_factor, _predict_with_controller),
+    ):
+        factors = [f for t in trials if (f := factor(t)) is not None]
+        if len(factors) < len(trials):
+            continue
+        if max(factors) < modelbias.LITTLE_FACTOR:
+            continue
+        if limited:
+            yield _make_scaled_limits_change(what, max(factors), shown, fitting)
+        elif scope.limits.none:
+            yield _reorder_by_time(what, scope.settings[0], fitting, there)
+
+
+def _make_scaled_limits_change(
+    what: str, factor: float, shown: Sequence[Criterion], fitting: Sequence[FittingRow]
+) -> PossibleChange:
+    """Whether the limits on latencies hold times a factor."""
+    first = fitting[0]
+    near = [
+        criterion.title
+        for criterion, cell in zip(shown, first.cells, strict=True)
+        if criterion.name.startswith(LATENCY_PREFIX)
+        and cell.used is not None
+        and cell.used * factor >= 1
+    ]
+    if not near:
+        bound = f"no {GROWS[what]} takes more than {units.format_ratio(factor)} times as long"
+        return PossibleChange(what, f"{SAME_ANSWER}: {bound}, and so no latency", turns=False)
+    then = f"{', '.join(near)} may be broken: percentiles are not foretold"
+    edit = (
+        'latency = "maximum" in chip' if "latencies" in what else "a chip with the board's cycles"
+    )
+    return PossibleChange(what, then, None, edit)
+
+
+TimeElsewhere = Callable[[Setting, Ensemble], Spread | None]
+
+
+def _reorder_by_time(
+    what: str, setting: Setting, fitting: Sequence[FittingRow], there: TimeElsewhere
+) -> PossibleChange:
+    """Who would be first by the headline, where that is the time of a phase."""
+    if not setting.headline.name.startswith("phase."):
+        return PossibleChange(what, "percentiles are not foretold", None, EDIT_BY_CHANGE[what])
+    times: list[tuple[float, str, Spread]] = []
+    for row in fitting:
+        e = setting.find(row.name, row.state)
+        found = there(setting, e) if e else None
+        if found is not None:
+            times.append((found.median, row.name, found))
+    if len(times) < len(fitting):
+        return PossibleChange(what, "not known: no counts", None)
+    times.sort(key=lambda t: t[0])
+    name, first = times[0][1], fitting[0].name
+    if name == first:
+        return PossibleChange(what, SAME_ANSWER, turns=False)
+    own = next(found for _, n, found in times if n == first)
+    if not times[0][2].told_apart(own):
+        return PossibleChange(what, f"{name} could not be told from {first}", turns=True)
+    return PossibleChange(what, f"take {name}", turns=True)
+
+
+def _longest(trial: Trial) -> float | None:
+    """How much the longest latency of the data sheet is over the one that was simulated."""
+    with suppress(UsageError):
+        here, there = _make_simulated_and_longest_parts(trial)
+        pairs = ((here.t_r, there.t_r), (here.t_prog, there.t_prog), (here.t_bers, there.t_bers))
+        return max(after / before for before, after in pairs if before)
+    return None
+
+
+def _make_simulated_and_longest_parts(
+    trial: Trial,
+) -> tuple[reprice.PartLatencies, reprice.PartLatencies]:
+    shape, timing = reprice.find_chip_geometry(trial)
+    return reprice.find_own_part(trial), reprice.PartLatencies.of(
+        trial.chip.part, shape, timing, "maximum"
+    )
+
+
+def _predict_at_longest_latencies(setting: Setting, e: Ensemble) -> Spread | None:
+    phase = setting.headline.name.split(".")[1]
+    return compute_spread(
+        reprice.predict_phase_ns(t, phase, _make_simulated_and_longest_parts(t)[1]) for t in e.ok
+    )
+
+
+def _compute_controller_factor(trial: Trial) -> float | None:
+    """How much longer a page read or program takes with the measured controller, the greater."""
+    costs, own = modelbias.compute_page_costs(trial), chiptime.compute_operation_costs(trial)
+    if costs is None or own is None:
+        return None
+    return max((costs.here + costs.read) / costs.here, 1 + costs.program / own.program)
+
+
+def _predict_with_controller(setting: Setting, e: Ensemble) -> Spread | None:
+    found = modelbias.list_controller_effects(setting, [e])
+    return found[0].then if found else None
+
+
+def _list_less_ram_change(first: Trial) -> Iterator[PossibleChange]:
+    """A board has one size of RAM."""
+    if first.available is not None and not first.own_board:
+        half = first.available // 2 >> 20
+        yield PossibleChange(
+            "less RAM", NOT_RUN_ANSWER, None, f"available_mib = {half} in the file of the board"
+        )
+
+
+def list_partition_changes(
+    settings: Sequence[Setting], taken: Sequence[str]
+) -> list[list[PossibleChange]]:
+    """For each setting: what is taken on other partitions of its part, under the same load."""
+    return [
+        _list_changes_of_setting(s, settings, taken, own)
+        for s, own in zip(settings, taken, strict=True)
+    ]
+
+
+def _list_changes_of_setting(
+    setting: Setting, settings: Sequence[Setting], taken: Sequence[str], own: str
+) -> list[PossibleChange]:
+    found = []
+    for s, name in zip(settings, taken, strict=True):
+        alike = (s.workload, s.chip.part) == (setting.workload, setting.chip.part)
+        alike = alike and s.trials[0].parameters == setting.trials[0].parameters
+        if alike and s.chip.partition_mib != setting.chip.partition_mib and name:
+            turns = name != own
+            then = f"take {name}" if turns else SAME_ANSWER
+            found.append(PossibleChange(f"{s.chip.partition_mib:g} MiB of the part", then, turns))
+    other = 2 * setting.chip.partition_mib
+    edit = f'chips = [{{ part = "{setting.chip.part}", partition_mib = {other:g} }}]'
+    return found or [PossibleChange("another partition size", NOT_RUN_ANSWER, None, edit)]

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A verdict in words: a sentence with its reasons, and the answer in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nandlab.analysis.figures.groups import Setting
+from nandlab.analysis.figures.readyfigures import LOST_FIGURE
+from nandlab.analysis.figures.spread import Spread
+from nandlab.analysis.verdicts.criteria import Criterion, VerdictScope
+from nandlab.analysis.verdicts.gaps import VerdictGap
+from nandlab.analysis.verdicts.verdict import (
+    CALL_ORDER,
+    FIT,
+    VerdictCall,
+    VerdictRow,
+    format_promise_aside,
+    is_power_cut_untried,
+)
+from nandlab.base import units
+from nandlab.results.cutsummaries import counted, tally
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A row before it is known who comes first."""
+
+    row: VerdictRow
+    gaps: tuple[VerdictGap, ...]
+    missing: int
+    """States and loads of which it has no trial."""
+    headline: Spread | None
+    """In the state where its median is worst, of the first load."""
+    state: str = ""
+
+    @property
+    def room(self) -> float | None:
+        """What is left of the nearest limit that is met, as a share of it."""
+        known = [1 - c.used for c in self.row.cells if c.used is not None and c.state == "met"]
+        return min(known, default=None)
+
+
+def is_deciding_cell(scope: VerdictScope, criterion: Criterion, row: VerdictRow) -> bool:
+    """Whether an open cell leaves the whole open: of what was asked, else of the headline. A power
+    cut that nobody tried does not, where none was asked for, but that nothing is promised does."""
+    if criterion.name == LOST_FIGURE and not criterion.limit:
+        return row.power.keeps == "nothing"
+    headlines = [s.headline.name for s in scope.settings]
+    return bool(criterion.limit) or (scope.limits.none and criterion.name in headlines)
+
+
+def sentences(
+    scope: VerdictScope, shown: Sequence[Criterion], every: Sequence[Candidate]
+) -> list[str]:
+    """What to take and why, who else fits, why one that is faster is not taken, what failed with
+    unstable cells, what to avoid, and how much of a load power cuts have tried."""
+    first = every[0]
+    avoided = [
+        f"Avoid {j.row.name}: {'; '.join(j.row.against)}." for j in every if j.row.call == "avoid"
+    ]
+    rest = [text for text in (_unstable(every), *avoided, _sample(every)) if text]
+    if first.row.call == "avoid":
+        return ["None that was measured is fit.", *rest]
+    if first.row.call == "open":
+        what = ", ".join(
+            dict.fromkeys(gap.what for gap in _list_blocking_gaps(scope, shown, first))
+        )
+        lead = f"Not enough to say yet: {first.row.name} is the first to look into; open: {what}."
+        return [lead, *rest]
+    lead = (
+        f"Take {first.row.name}{format_promise_aside(first.row)}: "
+        f"{_explain_first_choice(scope, shown, first)}."
+    )
+    others = _format_other_fits(scope, first, [j for j in every[1:] if j.row.call in FIT])
+    ahead = [_ahead(scope, shown, first, j) for j in every if j.row.call == "open"]
+    return [text for text in (lead, others, *ahead, *rest) if text]
+
+
+def _ahead(
+    scope: VerdictScope, shown: Sequence[Criterion], first: Candidate, one: Candidate
+) -> str:
+    """Why an open row is not taken that is better by the headline; empty: it is not better."""
+    if not (first.headline and one.headline and _are_told_apart(first, one)):
+        return ""
+    less = one.headline.median < first.headline.median
+    if less == (scope.settings[0].headline.better == "more"):
+        return ""
+    if one.row.power.keeps == "nothing" and not scope.limits.may_lose:
+        why = "promises nothing after a power cut"
+    else:
+        what = dict.fromkeys(gap.what for gap in _list_blocking_gaps(scope, shown, one))
+        why = f"is open: {', '.join(what)}"
+    return f"{one.row.name} {_times(scope, first, one)}, but {why}."
+
+
+def _times(scope: VerdictScope, first: Candidate, one: Candidate) -> str:
+    """By what factor a row's headline is another than that of the first."""
+    if not (one.headline and first.headline and first.headline.median):
+        return ""
+    ratio = units.format_ratio(one.headline.median / first.headline.median)
+    return scope.settings[0].words.headline.more.format(r=ratio, v="")
+
+
+def _unstable(every: Sequence[Candidate]) -> str:
+    """What failed only with unstable cells, which no limit counts, of those that are not avoided;
+    empty: nothing."""
+    counts = [
+        f"{j.row.name} {sum(found.unstable.values()):,} of {found.points:,} ({classes})"
+        for j in every
+        if j.row.call != "avoid" and (found := tally(j.row.power.cuts)) and found.unstable
+        for classes in [counted(found.unstable)]
+    ]
+    return f"Power cuts that fail with unstable cells: {'; '.join(counts)}." if counts else ""
+
+
+def _sample(every: Sequence[Candidate]) -> str:
+    """That campaigns cut less than a trial's own load makes; empty: none does."""
+    found = [
+        (tried, promise.whole)
+        for promise in (j.row.power for j in every)
+        if (tried := tally(promise.cuts)) and promise.whole and promise.whole > tried.operations
+    ]
+    if not found:
+        return ""
+    points, cut, recorded = (
+        _range([getattr(tried, name) for tried, _ in found])
+        for name in ("points", "cut", "operations")
+    )
+    every_one = all(tried.cut == tried.operations for tried, _ in found)
+    at = f"each of the {recorded}" if every_one else f"{cut} of the {recorded}"
+    return (
+        f"Power cuts are a sample: {points} points at {at} flash operations of short loads; a "
+        f"trial's load makes {_range([whole for _, whole in found])}."
+    )
+
+
+def _range(values: Sequence[int]) -> str:
+    return " to ".join(dict.fromkeys(f"{n:,}" for n in (min(values), max(values))))
+
+
+def _list_blocking_gaps(
+    scope: VerdictScope, shown: Sequence[Criterion], one: Candidate
+) -> list[VerdictGap]:
+    """The gaps that leave a row open."""
+    passing = {
+        c.title
+        for c, cell in zip(shown, one.row.cells, strict=True)
+        if cell.state == "open" and not is_deciding_cell(scope, c, one.row)
+    }
+    return [gap for gap in one.gaps if gap.what not in passing]
+
+
+def _explain_first_choice(scope: VerdictScope, shown: Sequence[Criterion], first: Candidate) -> str:
+    """Why the first is the first."""
+    near = [
+        (1 - cell.used, c, cell)
+        for c, cell in zip(shown, first.row.cells, strict=True)
+        if cell.used is not None and cell.state == "met"
+    ]
+    met = [
+        c for c, cell in zip(shown, first.row.cells, strict=True) if c.limit and cell.state == "met"
+    ]
+    if near:
+        room, criterion, cell = min(near, key=lambda n: n[0])
+        return (
+            f"it meets {'every limit' if len(met) > 1 else 'the limit'}; the nearest is "
+            f"{criterion.title} {criterion.limit}: {cell.text}, {units.format_percent(room)} of "
+            f"it is left"
+        )
+    every = "it meets every limit; " if met else ""
+    return f"{every}{_by_headline(scope.settings[0], first)}"
+
+
+def _by_headline(setting: Setting, one: Candidate) -> str:
+    """The headline in words, where it is worst."""
+    words, found = setting.words.headline, one.headline
+    if found is None:
+        return f"no {words.noun} was measured"
+    form = words.told or f"{words.noun} {{v}}"
+    return f"{form.format(v=setting.headline.form(found.median))} at worst ({one.state})"
+
+
+def _format_other_fits(scope: VerdictScope, first: Candidate, rest: Sequence[Candidate]) -> str:
+    """Who else fits: under limits by name alone, else by how much worse each is."""
+    if not rest:
+        return ""
+    if first.room is not None:
+        every = "both" if len(rest) == 1 else "all"
+        return f"{_format_names(rest)} {'meets' if len(rest) == 1 else 'meet'} them {every}."
+    alike = [j for j in rest if not _are_told_apart(first, j)]
+    if alike:
+        return f"The trials do not tell {_format_names(alike)} from it."
+    factors = [
+        f"{j.row.name}{format_promise_aside(j.row)} {by}"
+        for j in rest
+        if (by := _times(scope, first, j))
+    ]
+    return f"{', '.join(factors)}." if factors else ""
+
+
+def _format_names(rest: Sequence[Candidate]) -> str:
+    names = [f"{j.row.name}{format_promise_aside(j.row)}" for j in rest]
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def _are_told_apart(a: Candidate, b: Candidate) -> bool:
+    return a.headline is not None and b.headline is not None and a.headline.told_apart(b.headline)
+
+
+def format_verdict_answer(rows: Sequence[VerdictRow]) -> str:
+    """The verdict in a line."""
+    by_call = {call: [r.name for r in rows if r.call == call] for call in CALL_ORDER}
+    taken = [r for r in rows if r.call == "take"]
+    none_tried = any(map(is_power_cut_untried, taken))
+    lead = [
+        f"take {r.name}{format_promise_aside(r)}{' (power cuts not tried)' if none_tried else ''}"
+        for r in taken
+    ] or ["nothing to take yet" if by_call["open"] else "none is fit"]
+    titles: tuple[tuple[VerdictCall, str], ...]
+    titles = (
+        *(("fits", "fits too: "), ("next", "next: ")),
+        *(("open", "open: "), ("avoid", "avoid ")),
+    )
+    rest = [f"{title}{', '.join(by_call[call])}" for call, title in titles if by_call[call]]
+    text = "; ".join([*lead, *rest])
+    return f"{text[:1].upper()}{text[1:]}."

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How lines and marks are told apart: the colour is the file system, then shape and fill."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nandlab.report.charts import layout
+from nandlab.report.charts.layout import FILESYSTEM_COLOURS, NFTL_COLOUR, OTHER_COLOURS
+
+COLOUR_PALETTE = (*FILESYSTEM_COLOURS.values(), NFTL_COLOUR, *OTHER_COLOURS)
+MARK_SHAPES = (
+    *(("circle", True), ("circle", False), ("square", True), ("triangle-up", True)),
+    *(("diamond", True), ("square", False), ("triangle-up", False), ("diamond", False)),
+)
+"""Shape of a point, and whether it is filled, in order."""
+LINE_DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3])
+"""Dashes tell the configurations of one file system apart: they share its colour."""
+MODEL_DASH = [4, 3]
+"""The dash of what a model gives."""
+
+
+@dataclass(frozen=True)
+class MarkLook:
+    """How one line or mark is drawn."""
+
+    colour: str
+    shape: str
+    filled: bool
+    dash: list[int]
+
+    @property
+    def data(self) -> dict[str, Any]:
+        fill = self.colour if self.filled else "transparent"
+        return {"colour": self.colour, "shape": self.shape, "fill": fill, "dash": self.dash}
+
+
+def choose_looks(named: Sequence[tuple[str, str]]) -> list[MarkLook]:
+    """A look for each (file system, name); where all are of one file system, a colour for each."""
+    alone = len({filesystem for filesystem, _ in named}) == 1
+    seen: dict[str, int] = {}
+    found = []
+    for i, (filesystem, _) in enumerate(named):
+        colour = (
+            COLOUR_PALETTE[i % len(COLOUR_PALETTE)] if alone else layout.choose_colour(filesystem)
+        )
+        n = seen.get(colour, 0)
+        seen[colour] = n + 1
+        shape, filled = MARK_SHAPES[n % len(MARK_SHAPES)]
+        found.append(MarkLook(colour, shape, filled, [1, 0]))
+    return found
+
+
+def choose_dashes(named: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
+    """A dash for each (key, colour); the first of a colour has a solid line."""
+    seen: dict[str, int] = {}
+    found = {}
+    for key, colour in named:
+        n = seen.get(colour, 0)
+        found[key] = LINE_DASHES[n % len(LINE_DASHES)]
+        seen[colour] = n + 1
+    return found

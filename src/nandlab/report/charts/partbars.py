@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The chart of time in parts: a stacked bar a configuration, of the load and of each phase.
+
+The parts of a bar are those of one trial, the one whose time is nearest the median: medians of
+parts do not sum to the median of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nandlab.analysis.figures.groups import Setting
+from nandlab.analysis.figures.spread import compute_spread
+from nandlab.base import units
+from nandlab.report.charts import layout
+from nandlab.report.charts.charts import Chart, VegaSpec
+from nandlab.report.charts.figurecharts import ChartWithTable
+from nandlab.report.charts.layout import ChartData, ChartRow, RowAxis
+from nandlab.report.tables import tables
+from nandlab.results.record import Trial
+
+PART_LOOKS = {
+    "application": ("application", "#8fb3d9"),
+    "file_system_in_calls": ("file system in calls", "#1f6fb2"),
+    "collector_in_calls": ("collector in calls", "#c2410c"),
+    "collector_in_threads": ("collector in threads", "#f0a35e"),
+    "other_threads": ("other threads", "#8a63b5"),
+    "mtd": ("MTD", "#a3922b"),
+    "chip": ("chip", "#1b9a77"),
+    "idle": ("idle", "#b5b5b5"),
+}
+"""Title and colour of each, in the order of the bars."""
+TIME_PARTS_CAPTION = (
+    "The time of the load, and of its phases, in parts that add up to it (docs/tracing.md). Chip "
+    "is what was waited for, whoever asked; the table has the collector's share. The parts are "
+    "those of the trial nearest the median; the number is the time that passed, tracing included."
+)
+LEGEND_COLUMNS = {layout.WIDE: 4, layout.NARROW: 2}
+CHIP_OPERATION_KEYS = ("reads", "programs", "erases")
+COLLECTOR_PARTS = ("collector_in_calls", "collector_in_threads")
+
+
+@dataclass(frozen=True)
+class _PartsPanel:
+    """A panel: its name, its title, and what the keys of its figures begin with."""
+
+    name: str
+    title: str
+    prefix: str
+
+    def told(self, trial: Trial, key: str) -> int | float | None:
+        return trial.measured.get("parts", {}).get(f"{self.prefix}.{key}")
+
+
+def render_time_parts_chart(setting: Setting) -> ChartWithTable | None:
+    """None where no trial tells parts."""
+    rows = layout.make_chart_rows(setting)
+    panels = [_PartsPanel("whole", "The whole load", "whole")]
+    panels += [
+        _PartsPanel(p.name, p.title or p.name, f"phase.{p.name}") for p in setting.words.phases
+    ]
+    found = [(of, own) for of in panels if (own := _make_panel_data(rows, of))]
+    if not found:
+        return None
+    data: ChartData = {key: [row for _, d in found for row in d[key]] for key in ("parts", "whole")}
+
+    def build(axis: RowAxis, width: float) -> VegaSpec:
+        per_line = 1 if width == layout.NARROW else min(2, len(found))
+        each = (
+            width - axis.room - layout.PANEL_GAP * (per_line - 1) - layout.RIGHT_EDGE
+        ) / per_line
+        views = [
+            _make_panel(of, own, axis.at_column(i % per_line), each, width)
+            for i, (of, own) in enumerate(found)
+        ]
+        return layout.concatenate_panels(views, per_line)
+
+    wide, narrow, headers = layout.make_both_widths(rows, build)
+    chart = Chart(
+        f"{setting.slug}-parts",
+        "Time in parts",
+        TIME_PARTS_CAPTION,
+        {**data, **headers},
+        wide,
+        narrow,
+    )
+    return ChartWithTable(
+        chart, tables.make_ensemble_table(setting.ensembles, _list_columns(setting))
+    )
+
+
+def _make_panel_data(rows: Sequence[ChartRow], of: _PartsPanel) -> ChartData | None:
+    """A panel's bars in its own unit; None where nothing is known."""
+    told = {
+        row.key: [(t, ns) for t in row.ensemble.ok if (ns := of.told(t, "elapsed_ns")) is not None]
+        for row in rows
+    }
+    top = max((ns for row in told.values() for _, ns in row), default=0)
+    if top <= 0:
+        return None
+    size, unit = units.choose_unit(top, units.TIME_UNITS)
+    data: ChartData = {"parts": [], "whole": []}
+    for row in rows:
+        if told[row.key]:
+            _add_row_data(
+                data, of, {"panel": of.name, "row": row.key, "unit": unit}, told[row.key], size
+            )
+    return data
+
+
+def _add_row_data(
+    data: ChartData,
+    of: _PartsPanel,
+    base: dict[str, Any],
+    trials: Sequence[tuple[Trial, int | float]],
+    size: float,
+) -> None:
+    whole = compute_spread(ns for _, ns in trials)
+    assert whole is not None
+    nearest, elapsed = min(trials, key=lambda t: abs(t[1] - whole.median))
+    at = 0.0
+    for key, (title, _) in PART_LOOKS.items():
+        ns = of.told(nearest, f"{key}_ns") or 0
+        if ns:
+            tip = f"{title}: {units.format_time(ns)}, {ns / elapsed:.1%}"
+            ends = {"from": at / size, "to": (at + ns) / size}
+            data["parts"].append({**base, **ends, "part": title, "tip": tip})
+        at += ns
+    data["whole"].append({**base, "high": elapsed / size, "text": units.format_time(elapsed)})
+
+
+def _make_panel(
+    of: _PartsPanel, data: ChartData, axis: RowAxis, width: float, page: float
+) -> VegaSpec:
+    room = min(layout.VALUE_ROOM * 1.6, width / 2)
+    top = max(d["high"] for d in data["whole"]) / (1 - room / width)
+    x: VegaSpec = {
+        "type": "quantitative",
+        "scale": {"domain": [0, top], "nice": False},
+        "axis": {
+            "title": data["whole"][0]["unit"],
+            "tickCount": max(2, int(width / 90)),
+            "format": ",.3~f",
+        },
+    }
+    titles, colours = zip(*PART_LOOKS.values(), strict=True)
+    legend = {"title": None, "orient": "top", "columns": LEGEND_COLUMNS[round(page)]}
+    colour: VegaSpec = {
+        "field": "part",
+        "type": "nominal",
+        "scale": {"domain": list(titles), "range": list(colours)},
+        "legend": {**legend, "columnPadding": 14},
+    }
+
+    def layer(name: str, mark: str | VegaSpec, **encoding: VegaSpec) -> VegaSpec:
+        return {
+            "data": {"name": name},
+            "transform": [{"filter": f"datum.panel === '{of.name}'"}],
+            "mark": mark,
+            "encoding": {"y": axis.y(), **encoding},
+        }
+
+    bar = {"x": {**x, "field": "from"}, "x2": {"field": "to"}, "color": colour}
+    text = {"x": {**x, "field": "high"}, "text": {"field": "text"}}
+    layers = [
+        *axis.header_layers(),
+        layer("parts", {"type": "bar", "opacity": 0.95}, **bar, tooltip=layout.TIP_ENCODING),
+        layer("whole", {**layout.TEXT_MARK, "dx": 8}, **text),
+    ]
+    return {"title": of.title, "width": width, "height": axis.height(), "layer": layers}
+
+
+def _list_columns(setting: Setting) -> list[tables.TableColumn]:
+    """Of the whole load: its time, each part, and what the collector asked of the chip."""
+    named = {
+        "elapsed_ns": "together",
+        **{f"{key}_ns": title for key, (title, _) in PART_LOOKS.items()},
+    }
+    for who in COLLECTOR_PARTS:
+        named[f"{who}.chip_ns"] = f"chip, for {PART_LOOKS[who][0]}"
+    for what in CHIP_OPERATION_KEYS:
+        named |= {f"{who}.{what}": f"{what} by {PART_LOOKS[who][0]}" for who in COLLECTOR_PARTS}
+    figures = {key: setting.figure(f"parts.whole.{key}") for key in named}
+    return [tables.make_figure_column(figures[key], title) for key, title in named.items()]

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run beside the paper that its study repeats: every claim, and the paper's figures redrawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nandlab.analysis.figures import workloadwords
+from nandlab.analysis.figures.figures import find_figure
+from nandlab.analysis.figures.groups import Ensemble
+from nandlab.analysis.figures.workloadwords import Words
+from nandlab.analysis.verdicts import claims
+from nandlab.analysis.verdicts.claimparts import select_ended_trials
+from nandlab.catalog.files import load_noun
+from nandlab.catalog.paper import Bar, PaperModel, RedrawnFigure, TraceComparison, replace_phases
+from nandlab.catalog.workload import WorkloadModel
+from nandlab.report.charts import figurecharts, layout
+from nandlab.report.charts.charts import Chart
+from nandlab.report.charts.layout import ChartRow
+from nandlab.report.page.papercauses import CauseTable, make_cause_table
+from nandlab.report.tables import tables
+from nandlab.results.record import Run, Trial
+
+LINE_RULES_NOTE = (
+    "Of a line over many configurations, each member's by least squares: it is linear from R² = "
+    "0.99 on; it grows, or does not depend, where it rises over its range by more than a tenth of "
+    "the mean, or by a tenth at most to either side. A line says so from three configurations on."
+)
+VERDICT_ORDER: tuple[claims.ClaimVerdict, ...] = (
+    "reproduced",
+    "same direction",
+    "different",
+    "not decided",
+    "not measured",
+    "not comparable",
+)
+
+
+@dataclass(frozen=True)
+class PaperComparison:
+    """All that the page shows of a paper."""
+
+    paper: PaperModel
+    rows: list[claims.ClaimResult]
+    tally: str
+    """How many claims had which verdict, in words."""
+    elsewhere: str
+    """How many claims are of workloads that the run has not, in a sentence; empty: none."""
+    figures: list[tuple[RedrawnFigure, figurecharts.ChartWithTable | None]]
+    """Redrawn as bars; None: the study's curves redraw it."""
+    causes: list[tuple[TraceComparison, CauseTable]]
+    along: str = ""
+    """The rules of parts along something; empty: no claim has one."""
+
+
+def make_paper_comparison(run: Run, trials: Sequence[Trial]) -> PaperComparison | None:
+    """None when the study names no paper."""
+    name = run.spec.get("paper")
+    if not name:
+        return None
+    paper = load_noun("papers", name, PaperModel)
+    rows = claims.list_claim_results(
+        _select_claims_of_run(paper, trials), trials, _load_workload_words
+    )
+    counts = Counter(r.verdict for r in rows)
+    tally = ", ".join(f"{counts[v]} {v}" for v in VERDICT_ORDER if counts[v])
+    if all(n.ours is None or n.ours.n == 1 for r in rows for n in r.numbers):
+        tally += "; each from one member, which decides nothing: run more"
+    curves = {c["name"] for c in run.spec.get("curves") or []}
+    figures = []
+    for drawn in paper.drawn:
+        found = _redraw_paper_figure(paper, drawn, trials)
+        there = [name for name in drawn.curves if name in curves]
+        if found is not None or there:
+            figures.append((drawn.model_copy(update={"curves": there}), found))
+    causes = [(shown, make_cause_table(paper.name, shown)) for shown in paper.causes]
+    lost = len(paper.claims) - len(rows)
+    elsewhere = f"Further {lost} are of other studies of this paper." if lost else ""
+    along = LINE_RULES_NOTE if any(p.along for r in rows for p in r.claim.parts) else ""
+    return PaperComparison(paper, rows, tally, elsewhere, figures, causes, along)
+
+
+def _select_claims_of_run(paper: PaperModel, trials: Sequence[Trial]) -> PaperModel:
+    """The paper with the claims of the run's workloads; all, where it has none of them."""
+    there = {t.workload for t in trials}
+    of_run = [c for c in paper.claims if paper.load_of(c) in there]
+    return paper.model_copy(update={"claims": of_run or paper.claims})
+
+
+def _load_workload_words(workload: str) -> Words:
+    return workloadwords.make_words_from_file(load_noun("workloads", workload, WorkloadModel))
+
+
+def _redraw_paper_figure(
+    paper: PaperModel, drawn: RedrawnFigure, trials: Sequence[Trial]
+) -> figurecharts.ChartWithTable | None:
+    """The figure over the configurations that were measured; None when none was."""
+    workload = drawn.workload or paper.workload
+    own = [t for t in trials if t.workload == workload]
+    ensembles = [
+        Ensemble(bar.label, bar.of.state, bar.of.state == "fresh", tuple(members))
+        for bar in drawn.bars
+        if (
+            members := [_rename_bar_phases(bar, t) for t in select_ended_trials(paper, bar.of, own)]
+        )
+    ]
+    if not ensembles:
+        return None
+    states = list(dict.fromkeys(e.state for e in ensembles))
+    rows = [
+        ChartRow(
+            f"r{i}",
+            e,
+            layout.choose_colour(e.first.filesystem),
+            1.0 if e.state != states[0] else 0.08,
+        )
+        for i, e in enumerate(ensembles)
+    ]
+    of = _load_workload_words(workload)
+    figures = {p.title: find_figure(p.figure, of) for p in drawn.panels}
+    panels = [figurecharts.make_figure_panel(rows, f, title=title) for title, f in figures.items()]
+    wide, narrow, data = layout.make_panels_specs(rows, panels)
+    caption = f"{drawn.title}, from this run. {figurecharts.RANGE_NOTE}"
+    chart = Chart(f"paper-{drawn.id}", drawn.title, caption, data, wide, narrow)
+    columns = [tables.make_figure_column(f, title) for title, f in figures.items()]
+    return figurecharts.ChartWithTable(chart, tables.make_ensemble_table(ensembles, columns))
+
+
+def _rename_bar_phases(bar: Bar, trial: Trial) -> Trial:
+    """The trial with the bar's phases in place of those that the panels name."""
+    if not bar.phases:
+        return trial
+    own = {p.name: p for p in trial.phases}
+    pairs = ((name, own.get(replace_phases(name, bar.phases))) for name in own)
+    named = [p.model_copy(update={"name": name}) for name, p in pairs if p is not None]
+    return trial.model_copy(update={"phases": named})

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Times foretold for other parts: as text, as JSON, and as a chart of time over part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from nandlab.analysis.differences import reprice
+from nandlab.analysis.differences.reprice import TimePrediction, load_prediction_errors
+from nandlab.analysis.figures.groups import Ensemble, Setting
+from nandlab.analysis.figures.spread import Spread
+from nandlab.base import units
+from nandlab.report.charts import layout, looks
+from nandlab.report.charts.charts import Chart, VegaSpec
+from nandlab.report.tables.sheets import align_columns
+
+PredictionTable = Mapping[str, Sequence[Sequence[TimePrediction]]]
+"""Part -> for each ensemble of the setting what is foretold: nothing if no trial ended well."""
+PREDICTION_NOTE = (
+    "Predicted from the operations that were counted; nothing was run on another part."
+)
+BY_PHASES_NOTE = (
+    "Work that runs in the background moves between phases: the sum is surer than a phase."
+)
+NO_PERCENTILES_NOTE = "Percentiles are not foretold: what one call did on the flash is not counted."
+TABLE_HEAD = ("", "measured", "predicted", "ratio", "")
+CHART_NOTE = "Full points were measured. The line through a point is the range of the members."
+MARK_NAMES = ("min", "median", "max")
+POINT_SHAPES = tuple(dict.fromkeys(shape for shape, _ in looks.MARK_SHAPES))
+"""They tell the configurations of one file system apart: fill tells what was measured."""
+NO_TRIAL_CELLS = (units.MISSING, units.MISSING, units.MISSING, "no trial ended well")
+
+
+def render_prediction_tables(
+    setting: Setting, table: PredictionTable, *, phases: bool
+) -> Iterator[str]:
+    """A table for each ensemble; phases: each phase too, not only their sum."""
+    yield f"{setting.title}, measured on {setting.chip.part}"
+    for i, ensemble in enumerate(setting.ensembles):
+        rows: list[tuple[str, ...]] = [TABLE_HEAD]
+        for part, found in table.items():
+            rows += [] if found[i] else [(part, *NO_TRIAL_CELLS)]
+            shown = [one for one in found[i] if phases or not one.phase]
+            rows += [_make_row(part, setting, one, phases=phases) for one in shown]
+        yield ""
+        yield ensemble.label
+        yield format_prediction_doubt(ensemble)
+        yield from align_columns(rows, (0, len(TABLE_HEAD) - 1))
+
+
+def format_prediction_doubt(ensemble: Ensemble) -> str:
+    """How far what is foretold for a configuration may be off, in a line."""
+    seen = load_prediction_errors(ensemble.first.filesystem)
+    if seen is None:
+        return "How far it is off is not known: nobody ran what was foretold for this file system."
+    off = _format_percent(seen.off)
+    told = f"Where parts were run, a total was up to {off} off: {seen.why}; {seen.source}."
+    if seen.evened is None:
+        return told
+    moments, less = seen.evened.moments, _format_percent(seen.evened.off)
+    if reprice.is_evened_by_moments(ensemble):
+        return f"{told} The medians of {moments} moments of a seed, as here, were up to {less} off."
+    return (
+        f"{told} So a range alone is told. Begin each seed at {moments} moments for a figure: "
+        f'ensemble = "crossed", and {moments} phase_offsets_ms. Then it was up to {less} off.'
+    )
+
+
+def _format_error_in_short(ensemble: Ensemble) -> str:
+    """The same on a chart."""
+    seen = reprice.find_prediction_error(ensemble)
+    off = f"totals were up to {_format_percent(seen)} off" if seen else "not known how far off"
+    return f"{ensemble.first.filesystem_title}: {off}"
+
+
+def _format_percent(share: float) -> str:
+    return f"{100 * share:.2g} %"
+
+
+def _make_row(part: str, setting: Setting, one: TimePrediction, *, phases: bool) -> tuple[str, ...]:
+    phase = setting.words.phase(one.phase).title if one.phase else "all"
+    predicted = one.predicted.brief(units.format_time) if one.figure else units.MISSING
+    if one.ranged and not one.figure:
+        predicted = one.predicted.extent(units.format_time)
+    measured, ratio = one.measured.brief(units.format_time), units.format_ratio(one.ratio)
+    return (f"{part}: {phase}" if phases else part, measured, predicted, ratio, one.doubt)
+
+
+def list_prediction_records(setting: Setting, table: PredictionTable) -> Iterator[dict[str, Any]]:
+    """An object for each part, ensemble and phase; times in ns, ``phase`` null for their sum."""
+    for part, found in table.items():
+        for ensemble, of in zip(setting.ensembles, found, strict=True):
+            for one in of:
+                yield {
+                    "predicted": True,
+                    "setting": setting.title,
+                    "configuration": ensemble.label,
+                    "part": part,
+                    "phase": one.phase or None,
+                    "measured_ns": dict(zip(MARK_NAMES, one.measured.marks, strict=True)),
+                    "predicted_ns": _make_predicted_marks(one),
+                    "trials": one.measured.n,
+                    "ratio": one.ratio,
+                    "doubt": one.doubt or None,
+                    "off_max_seen": one.off,
+                }
+
+
+def _make_predicted_marks(one: TimePrediction) -> dict[str, float | None] | None:
+    """Its marks, without a median where a range alone is told; None: not even that is."""
+    marks = dict[str, float | None](zip(MARK_NAMES, one.predicted.marks, strict=True))
+    return (marks if one.figure else marks | {"median": None}) if one.ranged else None
+
+
+def render_prediction_chart(setting: Setting, table: PredictionTable, name: str) -> Chart:
+    """Time over part: full what was measured on its own part, hollow what is foretold."""
+    seen = looks.choose_looks([(e.first.filesystem, e.label) for e in setting.ensembles])
+    points = []
+    for i, (ensemble, look) in enumerate(zip(setting.ensembles, seen, strict=True)):
+        before = sum(other.colour == look.colour for other in seen[:i])
+        shape = POINT_SHAPES[before % len(POINT_SHAPES)]
+        told = {"label": ensemble.label, "colour": look.colour, "shape": shape}
+        totals = {part: _find_total(found[i]) for part, found in table.items()}
+        there = {part: total for part, total in totals.items() if total is not None}
+        for total in list(there.values())[:1]:
+            points.append(told | _make_point(f"{setting.chip.part} (measured)", total.measured))
+        points += [
+            told | _make_point(part, total.predicted, figure=total.figure)
+            for part, total in there.items()
+            if total.ranged
+        ]
+    doubts = dict.fromkeys(f"{e.subject}: {format_prediction_doubt(e)}" for e in setting.ensembles)
+    title, caption = (
+        f"Time over part: {setting.title}",
+        " ".join([PREDICTION_NOTE, CHART_NOTE, *doubts]),
+    )
+    offs = [*dict.fromkeys(_format_error_in_short(e) for e in setting.ensembles)]
+    wide, narrow = (_make_spec(width, points, offs) for width in (layout.WIDE, layout.NARROW))
+    return Chart(name, title, caption, {"points": points}, wide, narrow)
+
+
+def _find_total(found: Sequence[TimePrediction]) -> TimePrediction | None:
+    return next((one for one in found if not one.phase), None)
+
+
+def _make_point(part: str, found: Spread, *, figure: bool = True) -> dict[str, Any]:
+    """figure: else the line alone is drawn."""
+    low, mid, high = (v / 1e9 for v in found.marks)
+    return {"part": part, "low": low, "mid": mid if figure else None, "high": high}
+
+
+def _make_spec(width: float, points: Sequence[Mapping[str, Any]], offs: Sequence[str]) -> VegaSpec:
+    labels = {p["label"]: p for p in points}
+    parts = [*dict.fromkeys(p["part"] for p in points)]
+    legend = {"title": None, "orient": "top", "columns": 1 if width == layout.NARROW else 3}
+
+    def by_label(of: str) -> dict[str, Any]:
+        scale = {"domain": list(labels), "range": [p[of] for p in labels.values()]}
+        return {"field": "label", "type": "nominal", "scale": scale, "legend": legend}
+
+    scale = {"type": "log", "nice": False, "padding": 12}
+    title = ["Time, s", "full: measured; hollow: predicted", *offs]
+    x = {"type": "quantitative", "scale": scale, "title": title}
+    lines_of = {"labelExpr": "split(datum.label, / with |, /)", "labelLimit": 185}
+    y = {"field": "part", "type": "nominal", "sort": parts, "title": None, "axis": lines_of}
+    where = {
+        "y": y,
+        "yOffset": {"field": "label", "sort": list(labels)},
+        "color": by_label("colour"),
+    }
+    measured = {"condition": {"test": f"datum.part === {parts[0]!r}", **by_label("colour")}}
+    point = {
+        "transform": [{"filter": "isValid(datum.mid)"}],
+        "mark": {"type": "point", "size": 50, "strokeWidth": 1.6},
+        "encoding": {
+            "x": {"field": "mid", **x},
+            "shape": by_label("shape"),
+            "fill": {**measured, "value": "transparent"},
+            **where,
+        },
+    }
+    rule = {
+        "mark": {"type": "rule", "strokeWidth": 1.2},
+        "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}, **where},
+    }
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "data": {"name": "points"},
+        "width": width - 190,
+        "height": {"step": 9, "for": "offset"},
+        "layer": [rule, point],
+        "config": layout.VEGA_CONFIG,
+    }

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run's figures to take away: the main ones in words, every one for programs, or one alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nandlab.analysis.figures.figurenames import (
+    list_figure_names,
+    list_setting_figure_names,
+    match_figure_names,
+)
+from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures.groups import Ensemble, Setting, group_trials
+from nandlab.analysis.verdicts import answers, verdict, verdictmaker
+from nandlab.analysis.verdicts.verdict import Verdict
+from nandlab.analysis.verdicts.views import find_setting_view
+from nandlab.base import units
+from nandlab.report.tables import tables, verdicttext
+from nandlab.report.tables.sheets import (
+    Sheet,
+    SheetRecord,
+    drop_zero_fraction,
+    escape_markdown,
+    render_markdown_sheets,
+    render_records,
+    render_sheets,
+)
+from nandlab.results.folder import Results
+from nandlab.results.record import Trial
+
+RECORD_COLUMNS = (
+    *("workload", "setting", "filesystem", "configuration", "state", "figure", "title", "unit"),
+    *("trials", "min", "median", "max"),
+)
+"""Names of a record's values; min, median and max are over the trials, in ``unit``."""
+
+
+def export_run_figures(folder: Results, form: str) -> str:
+    """The run as markdown, its advice and main figures; or as csv or json, every figure."""
+    settings = group_trials(folder.trials())
+    if form == "markdown":
+        return _render_markdown(folder, settings)
+    found = [
+        _make_record(s, e, s.figure(name))
+        for s in settings
+        for e in s.ensembles
+        for name in list_figure_names(e.trials, s.words)
+    ]
+    return render_records(form, RECORD_COLUMNS, found)
+
+
+def export_named_figures(folder: Results, asked: str, form: str) -> str:
+    """The figures of a name, or of a pattern: a line or a record for each configuration.
+
+    UsageError, with the nearest names, if no trial has such a figure.
+    """
+    settings = group_trials(folder.trials())
+    wanted = match_figure_names(asked, list_setting_figure_names(settings))
+    found = [
+        (s, [s.figure(n) for n in list_figure_names(s.trials, s.words) if n in wanted])
+        for s in settings
+    ]
+    sheets = [_make_figures_sheet(setting, figures) for setting, figures in found if figures]
+    told = [
+        _make_record(s, e, figure)
+        for s, figures in found
+        for figure in figures
+        for e in s.ensembles
+    ]
+    return render_sheets(form, sheets, [], RECORD_COLUMNS, told)
+
+
+def _render_markdown(folder: Results, settings: Sequence[Setting]) -> str:
+    """The answer in a line, the verdicts with what is open, then the main figures."""
+    trials = [t for s in settings for t in s.trials]
+    found = verdictmaker.judge_run(folder.head().spec, trials, folder.naming())
+    parts = [
+        render_markdown_sheets(
+            [], _list_lead_lines(folder, verdict.format_run_answer(found), trials)
+        )
+    ]
+    parts += [
+        render_markdown_sheets([verdicttext.make_verdict_sheet(v)]) + _below(v)
+        for v in found
+        if v.rows
+    ]
+    parts += [
+        render_markdown_sheets([verdicttext.make_changes_sheet(v)]) for v in found if v.changes
+    ]
+    notes = [note for v in found for note in v.notes]
+    more = [*notes, *(f"Open: {text}" for text in verdicttext.list_gap_lines(found))]
+    ends = [f"{t.id}: {t.status}: {t.error}" for t in trials if not t.ok]
+    parts += [
+        render_markdown_sheets([], [*more, *ends]),
+        render_markdown_sheets([_make_main_sheet(s) for s in settings]),
+    ]
+    return "\n".join(filter(None, parts))
+
+
+def _below(verdict: Verdict) -> str:
+    """What stands below a verdict's table: what its states hold, and its sentence."""
+    lines = filter(None, ["; ".join(verdict.holding), verdict.sentence])
+    return "".join(f"\n{escape_markdown(line)}\n" for line in lines)
+
+
+def _list_lead_lines(folder: Results, answer: str, trials: Sequence[Trial]) -> list[str]:
+    """The question and its answer, what was measured on, and what to be careful of."""
+    head = folder.head()
+    board = f"Board {head.board_id}{f', commit of nandlab {head.commit}' if head.commit else ''}."
+    limiting = answers.list_caveats(head, trials, folder.missing())
+    return [head.question, answer, board, *limiting, *folder.notes]
+
+
+def _make_main_sheet(setting: Setting) -> Sheet:
+    """The figures that the terminal has of a setting."""
+    named = dict.fromkeys(
+        name for block in find_setting_view(setting).blocks(setting) for name in block.figures
+    )
+    columns = [tables.make_figure_column(setting.figure(name)) for name in named]
+    table = tables.make_ensemble_table(setting.ensembles, columns)
+    rows = [(f"{r.subject}, {r.state}", r.count, *(c.text for c in r.cells)) for r in table.rows]
+    return Sheet(setting.title, ("configuration", "n", *table.head), rows)
+
+
+def _make_figures_sheet(setting: Setting, figures: Sequence[Figure]) -> Sheet:
+    """One figure under its name and unit; of several, a row each for a configuration."""
+    pairs = [(e, f) for f in figures for e in setting.ensembles]
+    if len(figures) == 1:
+        alone = ("configuration", _format_figure_name(figures[0]), "range", "n")
+        return Sheet(
+            setting.title,
+            alone,
+            [(e.label, *_format_median(e, f), tables.format_trial_count(e)) for e, f in pairs],
+        )
+    head = ("configuration", "figure", "median", "range", "n")
+    return Sheet(
+        setting.title,
+        head,
+        [
+            (e.label, _format_figure_name(f), *_format_median(e, f), tables.format_trial_count(e))
+            for e, f in pairs
+        ],
+    )
+
+
+def _format_figure_name(figure: Figure) -> str:
+    unit = figure.quantity.base
+    return f"{figure.name}, {unit}" if unit else figure.name
+
+
+def _format_median(e: Ensemble, figure: Figure) -> tuple[str, str]:
+    found = e.spread(figure)
+    if not found:
+        return units.MISSING, units.MISSING
+    return units.format_exact(found.median), found.extent(figure.form)
+
+
+def _make_record(setting: Setting, e: Ensemble, figure: Figure) -> SheetRecord:
+    found = e.spread(figure)
+    low, middle, high = found.marks if found else (None, None, None)
+    values = (
+        *(setting.workload, setting.title, e.first.filesystem, e.label, e.state),
+        *(figure.name, figure.title, figure.quantity.base),
+        *(
+            found.n if found else 0,
+            drop_zero_fraction(low),
+            drop_zero_fraction(middle),
+            drop_zero_fraction(high),
+        ),
+    )
+    return dict(zip(RECORD_COLUMNS, values, strict=True))

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Figures that moved: tables of words, records, and JUnit's XML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from xml.etree import ElementTree as ET
+
+from nandlab.analysis.differences.figurechanges import ConfigurationChange, FigureChange, FigureSide
+from nandlab.analysis.figures.spread import Spread
+from nandlab.base import units
+from nandlab.report.tables.sheets import (
+    Sheet,
+    SheetRecord,
+    drop_zero_fraction,
+    render_sheets,
+    render_text_sheets,
+)
+
+TABLE_HEAD = (
+    *("figure", "before", "now", "change", "by trial", "range before", "range now", "in range"),
+    "trials",
+)
+IN_RANGE_TEXT = {True: "yes", False: "no", None: units.MISSING}
+RECORD_COLUMNS = (
+    *("setting", "configuration", "figure", "unit", "before", "before_min", "before_max"),
+    *(
+        "now",
+        "now_min",
+        "now_max",
+        "change",
+        "change_share",
+        "change_min",
+        "change_max",
+        "in_range",
+        "trials_moved",
+        "trials",
+    ),
+)
+"""Names of a record's values; before and now are medians in ``unit``, or words."""
+NOT_XML_PATTERN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def render_figure_changes(
+    found: Sequence[ConfigurationChange], form: str, changed: Sequence[str] = ()
+) -> str:
+    """What moved as text, markdown, csv, json or junit.
+
+    changed: what the two sides did not have alike; text and markdown tell it first.
+    """
+    if form == "junit":
+        return render_junit(found)
+    moved = [_make_sheet(one) for one in found if one.moved]
+    return render_sheets(
+        form,
+        moved,
+        [*changed, format_change_summary(found)],
+        RECORD_COLUMNS,
+        list_change_records(found),
+    )
+
+
+def list_change_lines(found: Sequence[ConfigurationChange], changed: Sequence[str]) -> list[str]:
+    """What the two sides did not have alike, then a line for each configuration that moved."""
+    return [
+        *changed,
+        format_change_summary(found),
+        *(_format_configuration_change(one) for one in found if one.moved),
+    ]
+
+
+def _format_configuration_change(one: ConfigurationChange) -> str:
+    """How many figures moved, and the one that its load is judged by."""
+    first = next((m for m in one.moved if m.name == one.headline), None)
+    told = "the same" if first is None else f"{_format_medians(first)}"
+    count = f"{len(one.moved)} figure{'s' if len(one.moved) > 1 else ''} moved"
+    return f"{one.title}: {count}; {one.headline} {told}"
+
+
+def _format_medians(m: FigureChange) -> str:
+    """``1.14 s, now 1.15 s (+0.88 %)``."""
+    sides = (s.median if isinstance(s, Spread) else None for s in (m.before, m.now))
+    form = m.quantity.form if m.quantity else units.format_exact
+    before, now = (units.MISSING if side is None else form(side) for side in sides)
+    return f"{before}, now {now}{_format_share(m)}"
+
+
+def format_change_summary(found: Sequence[ConfigurationChange]) -> str:
+    """A sentence: whether anything moved."""
+    moved, trials = sum(bool(one.moved) for one in found), sum(len(one.trials) for one in found)
+    if not moved:
+        return f"No figure moved: all trials ({trials}) are the same, to the nanosecond."
+    return f"Figures of {moved} of {len(found)} configurations moved."
+
+
+def list_change_records(found: Sequence[ConfigurationChange]) -> list[SheetRecord]:
+    """A record for each figure that moved, with exactly :data:`COLUMNS`."""
+    return [_make_record(one, m) for one in found for m in one.moved]
+
+
+def _make_record(one: ConfigurationChange, m: FigureChange) -> SheetRecord:
+    told = (
+        *(one.setting, one.label, m.name, m.quantity.base if m.quantity else ""),
+        *_list_marks(m.before),
+        *_list_marks(m.now),
+        *(
+            drop_zero_fraction(m.change),
+            m.share,
+            *_list_marks(m.by_trial)[1:],
+            m.within,
+            len(m.trials),
+            len(one.trials),
+        ),
+    )
+    return dict(zip(RECORD_COLUMNS, told, strict=True))
+
+
+def _list_marks(side: FigureSide) -> tuple[str | float | None, float | None, float | None]:
+    """Median, least and greatest; words stand for the median."""
+    if isinstance(side, Spread):
+        return (
+            drop_zero_fraction(side.median),
+            drop_zero_fraction(side.min),
+            drop_zero_fraction(side.max),
+        )
+    return side, None, None
+
+
+def _make_sheet(one: ConfigurationChange) -> Sheet:
+    return Sheet(one.title, TABLE_HEAD, [_make_row(one, m) for m in one.moved])
+
+
+def _make_row(one: ConfigurationChange, m: FigureChange) -> tuple[str, ...]:
+    values = (
+        _format_side(m, m.before),
+        _format_side(m, m.now),
+        _format_growth(m),
+        _format_trial_changes(m),
+    )
+    extents = (_format_range(m, m.before), _format_range(m, m.now))
+    return (
+        m.name,
+        *values,
+        *extents,
+        IN_RANGE_TEXT[m.within],
+        f"{len(m.trials)} of {len(one.trials)}",
+    )
+
+
+def _format_side(m: FigureChange, side: FigureSide) -> str:
+    if isinstance(side, Spread):
+        return m.quantity.exact(side.median) if m.quantity else units.format_exact(side.median)
+    return side or units.MISSING
+
+
+def _format_range(m: FigureChange, side: FigureSide) -> str:
+    if not isinstance(side, Spread) or side.n == 1 or m.quantity is None:
+        return units.MISSING
+    return side.extent(m.quantity.form)
+
+
+def _format_growth(m: FigureChange) -> str:
+    """``+1 (+0.24 %)``; the share is left out where there is none."""
+    if m.change is None:
+        return units.MISSING
+    return f"{_format_signed(m.change)}{_format_share(m)}"
+
+
+def _format_share(m: FigureChange) -> str:
+    """`` (+0.24 %)``; empty where there is none."""
+    if not m.share:
+        return ""
+    return f" ({'+' if m.share > 0 else '-'}{units.format_three_figures(abs(m.share) * 100)} %)"
+
+
+def _format_trial_changes(m: FigureChange) -> str:
+    """From the least change in a trial to the greatest."""
+    if m.by_trial is None or m.by_trial.n == 1:
+        return units.MISSING
+    return m.by_trial.extent(_format_signed)
+
+
+def _format_signed(change: float) -> str:
+    """A change with its sign: a count, or half of one, to the last digit, else to six figures."""
+    size, sign = abs(change), "+" if change > 0 else "-" if change < 0 else ""
+    return sign + (units.format_exact(size) if size % 0.5 == 0 else f"{size:,.6g}")
+
+
+def render_junit(found: Sequence[ConfigurationChange]) -> str:
+    """JUnit's XML, which GitLab and others draw: a test a configuration, a failure if it moved."""
+    failed = sum(bool(one.moved) for one in found)
+    counts = {"tests": str(len(found)), "failures": str(failed), "errors": "0"}
+    root = ET.Element("testsuites", counts)
+    suite = ET.SubElement(root, "testsuite", {"name": "nandlab check", **counts})
+    for one in found:
+        case = ET.SubElement(
+            suite,
+            "testcase",
+            {"classname": _remove_illegal_xml(one.setting), "name": _remove_illegal_xml(one.label)},
+        )
+        if one.moved:
+            first = one.moved[0]
+            what = (
+                f"{first.name}: {_format_side(first, first.before)}, now "
+                f"{_format_side(first, first.now)}"
+            )
+            more = f"{len(one.moved)} moved, the first is {what}"
+            ET.SubElement(
+                case, "failure", {"message": _remove_illegal_xml(more)}
+            ).text = _remove_illegal_xml(render_text_sheets([_make_sheet(one)]))
+    ET.indent(root)
+    return ET.tostring(root, "unicode", xml_declaration=True) + "\n"
+
+
+def _remove_illegal_xml(said: str) -> str:
+    """Words without what no XML may have."""
+    return NOT_XML_PATTERN.sub("?", said)

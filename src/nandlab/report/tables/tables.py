@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tables of the report, and the cells that they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures.groups import Ensemble, Setting
+from nandlab.analysis.figures.spread import Spread
+from nandlab.analysis.verdicts import answers
+from nandlab.base import units
+
+RANGE_NOTE = (
+    "Medians over the trials, and from the least to the greatest; each links to the trial that has"
+    " it, a median to the trial nearest it."
+)
+
+
+@dataclass(frozen=True)
+class CellPart:
+    """Some words of a cell, and the id of the trial whose own figure they are."""
+
+    text: str
+    trial: str | None = None
+
+
+@dataclass(frozen=True)
+class CellValue:
+    """What a cell says, and below it, smaller, how far the trials lie apart."""
+
+    middle: CellPart
+    extent: tuple[CellPart, ...] = ()
+
+    @property
+    def text(self) -> str:
+        extent = "".join(p.text for p in self.extent)
+        return f"{self.middle.text} ({extent})" if extent else self.middle.text
+
+
+CellMaker = Callable[[Ensemble], CellValue]
+TableColumn = tuple[str, CellMaker]
+MISSING_VALUE = CellValue(CellPart(units.MISSING))
+NOT_REACHED_VALUE = CellValue(CellPart("not reached"))
+
+
+@dataclass(frozen=True)
+class TableRow:
+    subject: str
+    state: str
+    count: str
+    cells: list[CellValue]
+    trials: list[str]
+    """Ids of the trials behind the cells."""
+
+
+@dataclass(frozen=True)
+class ReportTable:
+    """A row an ensemble, a column a figure."""
+
+    head: list[str]
+    rows: list[TableRow]
+    lead: tuple[str, str] = ("configuration", "state")
+    """What the rows are told by: the heads of their subject and of their state."""
+
+
+def make_ensemble_table(
+    ensembles: Sequence[Ensemble], columns: Sequence[TableColumn]
+) -> ReportTable:
+    """A row an ensemble: what it is, how many trials ended well, the columns, the trials.
+
+    A column that nothing was measured for is left out.
+    """
+    told = [(title, [cell(e) for e in ensembles]) for title, cell in columns]
+    shown = [(title, cells) for title, cells in told if any(c is not MISSING_VALUE for c in cells)]
+    rows = [
+        TableRow(
+            e.subject,
+            e.state,
+            format_trial_count(e),
+            [c[i] for _, c in shown],
+            [t.id for t in e.trials],
+        )
+        for i, e in enumerate(ensembles)
+    ]
+    return ReportTable([title for title, _ in shown], rows)
+
+
+def format_trial_count(e: Ensemble) -> str:
+    """Trials that ended well, and of how many where that differs."""
+    return f"{len(e.ok)}" if len(e.ok) == len(e.trials) else f"{len(e.ok)} of {len(e.trials)}"
+
+
+def make_figure_column(of: Figure, title: str = "") -> TableColumn:
+    """Median and range of a figure, each with its trial; or a dash."""
+    return title or of.title, partial(_make_figure_value, of)
+
+
+def _make_figure_value(of: Figure, e: Ensemble) -> CellValue:
+    found = e.spread(of)
+    if found is None:
+        return MISSING_VALUE
+    if found.more:  # a lower bound belongs to no single trial
+        return make_spread_value(found, of.form)
+    return make_linked_value({t.id: v for t in e.ok if (v := of(t)) is not None}, found, of.form)
+
+
+def make_linked_value(
+    trials: Mapping[str, float], found: Spread, form: Callable[[float], str]
+) -> CellValue:
+    """Median and range of the values of these trials, by id, each with the trial nearest it."""
+    nearest = {at: min(trials, key=lambda i: abs(trials[i] - at)) for at in found.marks}
+    low, middle, high = (CellPart(form(at), nearest[at]) for at in found.marks)
+    if found.n == 1:
+        return CellValue(middle)
+    if low.text == high.text:
+        return CellValue(middle, (CellPart(found.extent(form)),))
+    return CellValue(middle, (low, CellPart(" to "), high))
+
+
+def make_spread_value(found: Spread | None, form: Callable[[float], str]) -> CellValue:
+    """Median and range, or a dash."""
+    if found is None:
+        return MISSING_VALUE
+    extent = (CellPart(found.extent(form)),) if found.n > 1 else ()
+    return CellValue(CellPart(found.middle(form)), extent)
+
+
+def make_text_cell(text: Callable[[Ensemble], str | None]) -> CellMaker:
+    """Words, or a dash."""
+    return lambda e: CellValue(CellPart(text(e) or units.MISSING))
+
+
+def make_fresh_ratio_column(setting: Setting, of: Figure, title: str) -> TableColumn:
+    """A figure over the same subject's on fresh flash."""
+
+    def value(e: Ensemble) -> CellValue:
+        fresh = [f for f in setting.ensembles if f.subject == e.subject and f.reference]
+        if not e.reference and not answers.is_figure_reached(of, [e, *fresh]):
+            return NOT_REACHED_VALUE
+        return make_spread_value(
+            answers.compute_ageing_ratio(setting, e.subject, e.state, of), units.format_ratio
+        )
+
+    return title, value
+
+
+def make_worst_p99_column(setting: Setting) -> TableColumn:
+    """The kind of operation with the greatest p99."""
+
+    def value(e: Ensemble) -> CellValue:
+        tail = answers.find_worst_tail(setting, e)
+        if tail is None:
+            return MISSING_VALUE
+        p99 = _make_figure_value(setting.figure(f"latency.{tail.operation}.p99"), e)
+        return replace(p99, middle=replace(p99.middle, text=f"{tail.operation}: {p99.middle.text}"))
+
+    return "worst p99", value
+
+
+def make_state_columns(setting: Setting) -> list[TableColumn]:
+    """What the flash was asked to hold, and what it held."""
+    asked: list[TableColumn] = [
+        (f"asked: {key}", make_text_cell(partial(_format_asked_share, key=key)))
+        for key in ("valid", "invalid", "mix", "of")
+    ]
+    obtained = ("before", "valid", "invalid", "programmed")
+    return [*asked, *(make_figure_column(setting.figure(f"state.{key}")) for key in obtained)]
+
+
+def _format_asked_share(e: Ensemble, key: str) -> str:
+    told = getattr(e.first.state, key)
+    return told if isinstance(told, str) else units.format_percent(told)

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A verdict as text for a terminal and as a table to take away.
+
+In a terminal the columns that do not fit a line go on in a second table below the first. A mark
+follows a number that was asked for: ✓ met, ✗ broken, ? open.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Sequence
+
+from nandlab.analysis.figures.ranking import join_names
+from nandlab.analysis.verdicts.criteria import Criterion, VerdictCell
+from nandlab.analysis.verdicts.verdict import (
+    CALL_ORDER,
+    MEANINGS,
+    Verdict,
+    VerdictRow,
+    conditions,
+    format_run_answer,
+    list_run_gaps,
+    list_unmeasured_in_all,
+    untested,
+)
+from nandlab.report.tables.sheets import Sheet
+
+STATE_MARKS = {"met": "✓", "broken": "✗", "open": "?", "not asked": ""}
+WIDTH_DEFAULT = 80
+HEAD_LETTERS, CELL, NAME_LETTERS = 10, 16, 22
+"""Letters of a line of a column's head, of a cell, and of a file system's name with its options."""
+COLUMN_GAP = 2
+
+
+def legend(verdicts: Sequence[Verdict]) -> str:
+    """What marks and calls mean, of the calls that are there."""
+    calls = {row.call for v in verdicts for row in v.rows}
+    meanings = [f"{call}: {MEANINGS[call]}" for call in CALL_ORDER if call in calls]
+    return "; ".join(["✓ met, ✗ broken, ? open", *meanings])
+
+
+def format_marked_cell(cell: VerdictCell) -> str:
+    """The cell's words with its mark."""
+    return f"{cell.text} {STATE_MARKS[cell.state]}".rstrip()
+
+
+def render_verdicts(
+    verdicts: Sequence[Verdict], *, every: bool = False, width: int = WIDTH_DEFAULT
+) -> list[str]:
+    """All verdicts of a run: tables and sentences, what is open, and last the answer in a line.
+
+    every: with why of each cell, and what each file system promises after a power cut.
+    """
+    found: list[str] = []
+    before: list[str] = []
+    for verdict in verdicts:
+        found += [*render_verdict(verdict, width, before), ""]
+        before = conditions(verdict)
+        if every:
+            open_ = [f"{c.what}: {c.then}: {c.do}" for c in verdict.changes if c.turns is None]
+            texts = [*verdict.notes[1:], *list_verdict_details(verdict), *open_]
+            found += [line for text in texts for line in _wrap_hanging(text, width)] + [""] * bool(
+                texts
+            )
+    for text in list_gap_lines(verdicts):
+        found += _wrap_hanging(f"? {text}", width)
+    return [*found, format_run_answer(verdicts)]
+
+
+def render_verdict(
+    verdict: Verdict, width: int = WIDTH_DEFAULT, before: Sequence[str] = ()
+) -> list[str]:
+    """Title, conditions, table and sentence. before: conditions that stand above already."""
+    found = textwrap.wrap(format_verdict_title(verdict), width)
+    if (under := conditions(verdict)) != list(before):
+        found += textwrap.wrap("; ".join(under), width)
+    text = " ".join([verdict.sentence, *list_change_lines(verdict)])
+    return [*found, *_render_table(verdict, width), *textwrap.wrap(text, width)]
+
+
+def list_change_lines(verdict: Verdict) -> list[str]:
+    """What would change the answer, a sentence each, and in one what would not."""
+    turning = [f"With {c.what}: {c.then}." for c in verdict.changes if c.turns]
+    kept = [c.what for c in verdict.changes if c.turns is False]
+    return [*turning, *([f"Not changed by {join_names(kept)}."] if kept else [])]
+
+
+def make_changes_sheet(verdict: Verdict) -> Sheet:
+    """All that could be otherwise, in a small table."""
+    rows = [(c.what, c.then, c.do) for c in verdict.changes]
+    head = ("what could be otherwise", "then", "to know it")
+    return Sheet("What would change it", head, rows, head)
+
+
+def format_verdict_title(verdict: Verdict) -> str:
+    """What it is of, and which states the table has the worst of."""
+    worst = f"; worst of {join_names(verdict.states)}" if len(verdict.states) > 1 else ""
+    return f"{verdict.title}{worst if verdict.rows else ''}"
+
+
+def list_gap_lines(verdicts: Sequence[Verdict]) -> list[str]:
+    """What is open, each once with the edit that closes it; last what was not measured at all."""
+    names = {row.name for v in verdicts for row in v.rows if row.call != "avoid"}
+    found = [
+        f"{gap.what} ({_format_names(names, gap.who)}): {gap.do}" for gap in list_run_gaps(verdicts)
+    ]
+    if never := list_unmeasured_in_all(verdicts):
+        found.append(f"not measured: {_with_edits(never)}")
+    if left := untested(verdicts):
+        found.append(f"not tried: {_with_edits(left)}")
+    return found
+
+
+def _with_edits(pairs: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{what} ({do})" for what, do in pairs)
+
+
+def _format_names(names: Collection[str], who: Sequence[str]) -> str:
+    """Names, or all."""
+    return "all" if len(names) > 1 and set(who) == set(names) else join_names(who)
+
+
+def list_verdict_details(verdict: Verdict) -> list[str]:
+    """Why each file system is judged so: what is against it, and what is open in full words."""
+    found = []
+    for row in verdict.rows:
+        told = [f"against: {text}" for text in row.against]
+        told += [
+            f"{criterion.title}: {cell.state}: {cell.why}"
+            for criterion, cell in zip(verdict.criteria, row.cells, strict=True)
+            if cell.why
+        ]
+        found += [f"{row.name}: {text}" for text in told]
+    return found
+
+
+def _wrap_hanging(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, subsequent_indent="  ")
+
+
+def _render_table(verdict: Verdict, width: int) -> list[str]:
+    """The table, in as many parts as the width takes."""
+    if not verdict.rows:
+        return []
+    names = [textwrap.wrap(f"{row.call:5} {row.name}", NAME_LETTERS) for row in verdict.rows]
+    named = max(len(part) for name in names for part in name)
+    columns = [_make_column(verdict.rows, i, c) for i, c in enumerate(verdict.criteria)]
+    found: list[str] = []
+    part: list[list[str]] = []
+    for column in columns:
+        if part and _compute_width([*part, column], named) > width:
+            found += _render_table_part(names, part, named)
+            part = []
+        part.append(column)
+    return [*found, *_render_table_part(names, part, named)] if part else found
+
+
+def _make_column(rows: Sequence[VerdictRow], i: int, criterion: Criterion) -> list[str]:
+    """A column: its head, then its cells, each in some lines as one text."""
+    head = [
+        part
+        for text in (criterion.title, criterion.limit)
+        for part in _wrap_head(text, HEAD_LETTERS)
+    ]
+    cells = (_lines(format_marked_cell(row.cells[i])) for row in rows)
+    return ["\n".join(lines) for lines in (head, *cells)]
+
+
+def _lines(text: str) -> list[str]:
+    """A cell's lines: a long one goes on after a comma."""
+    if len(text) <= CELL:
+        return [text]
+    parts = text.replace(", ", ",\n").split("\n")
+    return [line for part in parts for line in _wrap_head(part, CELL)]
+
+
+def _wrap_head(text: str, letters: int) -> list[str]:
+    return textwrap.wrap(text, letters, break_long_words=False)
+
+
+def _count_letters(column: Sequence[str]) -> int:
+    return max(len(line) for text in column for line in text.split("\n"))
+
+
+def _compute_width(columns: Sequence[Sequence[str]], named: int) -> int:
+    return named + sum(COLUMN_GAP + _count_letters(c) for c in columns)
+
+
+def _render_table_part(
+    names: Sequence[Sequence[str]], columns: Sequence[Sequence[str]], named: int
+) -> list[str]:
+    """A table of some columns: heads at the bottom of their lines, then a row each."""
+    heads = [column[0].split("\n") for column in columns]
+    deep = max(map(len, heads))
+    high = [[""] * (deep - len(head)) + head for head in heads]
+    rows = [("", [head[i] for head in high]) for i in range(deep)]
+    for at, name in enumerate(names, 1):
+        cells = [column[at].split("\n") for column in columns]
+        for i in range(max(len(name), *map(len, cells))):
+            lead = name[i] if not i else f"      {name[i]}" if i < len(name) else ""
+            rows.append((lead, [cell[i] if i < len(cell) else "" for cell in cells]))
+    widths = [_count_letters(column) + COLUMN_GAP for column in columns]
+    return [
+        (name.ljust(named) + "".join(map(str.rjust, cells, widths))).rstrip()
+        for name, cells in rows
+    ]
+
+
+def make_verdict_sheet(verdict: Verdict) -> Sheet:
+    """The table to take away."""
+    heads = [f"{c.title} {c.limit}".strip() for c in verdict.criteria]
+    optional = any(row.options for row in verdict.rows)
+    lead = ("verdict", "configuration", *(["options"] if optional else []))
+    rows = [
+        (
+            row.call,
+            row.name,
+            *([row.options] if optional else []),
+            *map(format_marked_cell, row.cells),
+        )
+        for row in verdict.rows
+    ]
+    return Sheet(format_verdict_title(verdict), (*lead, *heads), rows, lead)

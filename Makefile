@@ -30,9 +30,9 @@ CHECK :=
 # what `make fresh-wheel` tries
 TRY := quickstart own
 # what `make test-arm` runs; the rest was not tried there
-ON_ARM := tests/board $(addprefix tests/target/test_,tracers_known.py tracers_commands.py \
+ON_ARM := tests/board $(addprefix tests/device/test_,tracers_known.py tracers_commands.py \
 	tracers_others.py fsram.py simnand.py) tests/trial/test_golden.py
-C_SOURCES := $(shell find target tests docs/examples -name '*.[ch]')
+C_SOURCES := $(shell find device tests docs/examples -name '*.[ch]')
 
 .PHONY: help setup build demo study wheel test test-changed test-long test-search test-kernels test-arm lint clean
 .PHONY: golden fuzz fresh fresh-container fresh-wheel
@@ -44,7 +44,7 @@ help: ## list the targets
 setup: packages $(VENV)/run ## make the environment: nandlab in .venv/bin
 
 build: packages-build ## build our programs for this machine: build/ffsmark, build/filetree
-	@$(MAKE) -s -C target/programs OUT=$(CURDIR)/build
+	@$(MAKE) -s -C device/programs OUT=$(CURDIR)/build
 
 demo: setup ## print the published quickstart, run it here, and tell whether that gave the same
 	@echo "The answer as it was published:"

@@ -4,7 +4,7 @@
 
 Measures: elapsed time of the whole process, both programs running one configuration on one
 tmpfs, in turns, after one unmeasured run of each; the ratio is that of the medians.
-Needs: postmark, a tmpfs (/dev/shm by default), a built ffsmark (`make -C target/programs`).
+Needs: postmark, a tmpfs (/dev/shm by default), a built ffsmark (`make -C device/programs`).
 Costs: about half a second a repeat.
 
 Both must do the same operations, or there is nothing to compare: the counts of both reports are

@@ -101,7 +101,7 @@ def before(text: str) -> str:
 def built(board: QemuBoard, folder: Path) -> Path:
     """jffs2.ko from a folder of its sources, for the board's kernel."""
     kit = board.machine.kit
-    # an absolute folder is none of target/modules
+    # an absolute folder is none of device/modules
     (module,) = build.build_modules(kit.tools, str(folder.resolve()), kit.kernel)
     return module
 

@@ -3,7 +3,7 @@
 
     .venv/bin/python bench/one_module.py OLD yaffs2 [STUDY]
 
-OLD is another checkout; its target/modules/MODULE is built against the same kernel. A module's
+OLD is another checkout; its device/modules/MODULE is built against the same kernel. A module's
 bytes move all that comes after them in RAM, and with that any file system's figures. So both builds
 are padded to one size and lie in an initramfs that is not packed: what then differs, the module
 made different. Prints for each trial how much differs, and the new headline over the old one.
@@ -23,7 +23,7 @@ from nandlab.analysis.figures import workloadwords
 from nandlab.analysis.figures.figures import find_figure
 from nandlab.base import units
 from nandlab.base.errors import UsageError
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.board import build
 from nandlab.board.image import gather_modules, make_initramfs
 from nandlab.board.machine import OWN_MODULES, Machine, assemble_machine, build_own_programs
@@ -41,7 +41,7 @@ FOREIGN = {"yaffs2": "core"}
 def built(target: Path, module: str, machine: Machine) -> Path:
     """The module from a checkout's sources, for the machine's kernel."""
     foreign = {FOREIGN[module]: machine.yaffs2.folder} if module in FOREIGN else None
-    with patch.object(build, "TARGET", target):
+    with patch.object(build, "DEVICE", target):
         (ko,) = build.build_modules(machine.kit.tools, module, machine.kit.kernel, foreign)
     return ko
 
@@ -74,14 +74,14 @@ def headline(trial: Trial) -> float | None:
 def main() -> None:
     if len(sys.argv) not in (3, 4):
         raise SystemExit(__doc__)
-    old, module = Path(sys.argv[1]) / "target", sys.argv[2]
+    old, module = Path(sys.argv[1]) / "device", sys.argv[2]
     specs = study.plan_trials(
         study.read_study_file(study.find_study(sys.argv[3] if sys.argv[3:] else "quickstart"))
     )
     machine = assemble_machine(specs[0].virtual, fetch_kit(specs[0].virtual))
     if not (old / "modules" / module).is_dir():
         raise UsageError(f"{old}/modules/{module}: no such folder")
-    kos = [built(target, module, machine).read_bytes() for target in (old, TARGET)]
+    kos = [built(target, module, machine).read_bytes() for target in (old, DEVICE)]
     size = -(-max(map(len, kos)) // PAGE) * PAGE
     with tempfile.TemporaryDirectory() as scratch:
         boards = [

@@ -4,7 +4,7 @@
 
 Measures: of each mended fault, how many points were tried until one did not hold, on the port as
 it was before the commit that mended them, and on the port as it is. The old port is that commit's
-parent's target/modules/yaffs2 in a worktree of today's commit, which is removed.
+parent's device/modules/yaffs2 in a worktree of today's commit, which is removed.
 Needs: QEMU, and this repository's history. Costs: some minutes.
 
 The last line is one JSON object: points until the first finding by fault, on the old port and on
@@ -26,7 +26,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 MENDED = "c6f877a"
 """yaffs2: the port loses nothing that it took, and tells what the core loses"""
-PORT = "target/modules/yaffs2"
+PORT = "device/modules/yaffs2"
 CUT = ("powercut", "--load", "open-files", "--variants", "before,subset")
 FAULTY = ("faults", "--load", "rewrite", "--kinds")
 TRIED = {

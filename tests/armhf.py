@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.kit.apt import Apt, Suite
@@ -110,8 +110,8 @@ def on_path(folder: Path, *seen: Path) -> Path:
 
 def make(folder: Path, out: Path, *words: str) -> None:
     """Runs make in a folder of target/, for the compiler; what it builds goes to ``out``."""
-    see = {"/target": TARGET, "/out": out}
-    place = f"/target/{folder.relative_to(TARGET)}"
+    see = {"/target": DEVICE, "/out": out}
+    place = f"/target/{folder.relative_to(DEVICE)}"
     tools().checked(["make", "-s", "-j2", "-C", place, "OUT=/out", *words], see=see)
 
 
@@ -119,5 +119,5 @@ def agent(folder: Path) -> Path:
     """The agent, built below a folder, for a board that has a C library of the same release."""
     out = folder / "built"
     out.mkdir()
-    make(TARGET / "agent", out, f"CROSS={CROSS}", "STATIC=-s")
+    make(DEVICE / "agent", out, f"CROSS={CROSS}", "STATIC=-s")
     return out / "agent"

@@ -161,9 +161,9 @@ class Tree:
         first, second = (*path.parts, "")[:2]
         if first in ("src", "tests") and path.suffix == ".py":
             return self._by_code(changed)
-        if (first, second) == ("target", "programs") and len(path.parts) > 3:
+        if (first, second) == ("device", "programs") and len(path.parts) > 3:
             return self._by_program(path.parts[2])
-        if first == "target" and second in ("modules", "init"):
+        if first == "device" and second in ("modules", "init"):
             return self._by_board({second, *path.parts[2:3]})
         if path.suffix == ".md" or first == "docs":
             return self._by_page(path)
@@ -183,7 +183,7 @@ class Tree:
         return [t for t in self.tests if self.says(t, words, "" if self.on_board(t) else "tests/")]
 
     def _by_board(self, words: set[str]) -> list[str]:
-        wanted = {"TARGET", "target", *words}
+        wanted = {"DEVICE", "device", *words}
         return [t for t in self.tests if self.on_board(t) or self.says(t, wanted, "tests/")]
 
     def _by_page(self, path: PurePosixPath) -> list[str]:

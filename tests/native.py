@@ -11,7 +11,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 
 
 def make(out: Path, program: str, *words: str) -> Path:
@@ -20,7 +20,7 @@ def make(out: Path, program: str, *words: str) -> Path:
     Programs of one folder share the objects of lib/: one process at a time builds there.
     """
     out.mkdir(parents=True, exist_ok=True)
-    argv = ["make", "-s", "-C", str(TARGET / "programs"), f"OUT={out}", *words]
+    argv = ["make", "-s", "-C", str(DEVICE / "programs"), f"OUT={out}", *words]
     with (out / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         subprocess.run([*argv, str(out / program)], check=True)

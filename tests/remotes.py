@@ -18,21 +18,21 @@ from pathlib import Path
 
 from native import make
 
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.board.remote import RemoteBoard
 from nandlab.board.transport import Transport
 
 
 def agent(out: Path) -> Path:
     """The agent, built for this machine; small, so that a line of 1 % loss brings it in time."""
-    argv = ["make", "-s", "-C", str(TARGET / "agent"), f"OUT={out}", "STATIC=-s", "CC=gcc"]
+    argv = ["make", "-s", "-C", str(DEVICE / "agent"), f"OUT={out}", "STATIC=-s", "CC=gcc"]
     subprocess.run(argv, check=True)
     return out / "agent"
 
 
 def program(folder: Path) -> Path:
     """A program of ours, built for this machine beside the others."""
-    return make(TARGET.parent / "build", folder.name, "STATIC=")
+    return make(DEVICE.parent / "build", folder.name, "STATIC=")
 
 
 def no_program(folder: Path) -> Path:

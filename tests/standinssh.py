@@ -15,7 +15,7 @@ import armhf
 import pytest
 import standin
 
-from nandlab.base.paths import TARGET, find_cache_folder
+from nandlab.base.paths import DEVICE, find_cache_folder
 from nandlab.board.transport import connect_ssh
 
 SLOW_S = 180
@@ -73,7 +73,7 @@ def reached(folder: Path, monkeypatch: pytest.MonkeyPatch, more: str = "") -> It
     """A stand-in that has booted, which ``ssh`` of PATH reaches, as it finds the compiler."""
     programs = folder / "programs"
     programs.mkdir()
-    armhf.on_path(programs, TARGET, find_cache_folder())
+    armhf.on_path(programs, DEVICE, find_cache_folder())
     _kernel_make(programs)
     real = shutil.which("ssh")
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")

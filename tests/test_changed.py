@@ -34,9 +34,9 @@ FILES = {
     "tests/test_process.py": "import subprocess\n",
     "tests/test_docs.py": "PAGES = ROOT / 'docs'\n",
     "tests/test_page.py": "'see time.md'\n",
-    "tests/target/test_board.py": "mark.board\nimport nandlab.room.apart\nW = 'small-files'\n",
-    "tests/target/test_named.py": "NAME = 'filetree'\n",
-    "tests/target/test_other.py": "mark.board\n",
+    "tests/device/test_board.py": "mark.board\nimport nandlab.room.apart\nW = 'small-files'\n",
+    "tests/device/test_named.py": "NAME = 'filetree'\n",
+    "tests/device/test_other.py": "mark.board\n",
     "catalog/workloads/small-files.toml": 'command = "filetree make {mountpoint}"\n',
 }
 
@@ -69,13 +69,13 @@ def names(changed: str) -> set[str] | None:
         ),
         ("tests/helper.py", {"helped"}),
         ("tests/test_high.py", {"high"}),
-        ("target/programs/filetree/filetree.c", {"board", "named"}),
-        ("target/programs/settle/settle.c", {"board"}),
-        ("target/programs/unknown/unknown.c", set()),
-        ("target/programs/lib/json.h", {"board", "other"}),
-        ("target/programs/ferry/ferry.c", {"board", "other"}),
-        ("target/modules/simnand/chip.c", {"board", "other"}),
-        ("target/init/init.c", {"board", "other"}),
+        ("device/programs/filetree/filetree.c", {"board", "named"}),
+        ("device/programs/settle/settle.c", {"board"}),
+        ("device/programs/unknown/unknown.c", set()),
+        ("device/programs/lib/json.h", {"board", "other"}),
+        ("device/programs/ferry/ferry.c", {"board", "other"}),
+        ("device/modules/simnand/chip.c", {"board", "other"}),
+        ("device/init/init.c", {"board", "other"}),
         ("docs/time.md", {"docs", "page"}),
         ("docs/charts/one.svg", {"docs"}),
         ("README.md", {"docs"}),
@@ -86,8 +86,8 @@ def names(changed: str) -> set[str] | None:
         ("tests/flashes/jffs2.xz", None),
         ("catalog/workloads/small-files.toml", None),
         ("studies/quickstart.toml", None),
-        ("target/programs/Makefile", None),
-        ("target/host/steady.c", None),
+        ("device/programs/Makefile", None),
+        ("device/host/steady.c", None),
         ("setup/apt-run.txt", None),
         ("Makefile", None),
     ],
@@ -108,8 +108,8 @@ def test_each_test_that_is_marked_as_of_the_board_is_known_as_one() -> None:
     """And a change to a module of the board's reaches it."""
     marked = {n for n in whole().tests if "pytest.mark.board" in whole().texts[n]}
     assert len(marked) > 50
-    assert marked <= set(whole().reached("target/modules/simnand/chip.c") or ())
-    assert "tests/board/test_board_contract.py" in (whole().reached("target/init/init.c") or ())
+    assert marked <= set(whole().reached("device/modules/simnand/chip.c") or ())
+    assert "tests/board/test_board_contract.py" in (whole().reached("device/init/init.c") or ())
 
 
 def test_all_of_ours_that_a_test_imports_is_seen() -> None:

@@ -99,7 +99,7 @@ def test_a_newcomer_sees_what_is_in_a_folder(room: str) -> None:
 
 def test_tests_lie_where_what_they_test_lies() -> None:
     folders = {p.parent.name for p in (ROOT / "tests").glob("*/test_*.py")}
-    assert folders - set(ROOMS) == {"conformance", "ffsmark", "fuzz", "target"}
+    assert folders - set(ROOMS) == {"conformance", "device", "ffsmark", "fuzz"}
 
 
 def test_analysis_and_report_import_no_board() -> None:

@@ -76,7 +76,7 @@ def here(*words: str) -> str:
 
 
 def test_it_has_every_file_that_git_has_there(wheel: Path) -> None:
-    argv = ["git", "ls-files", "catalog", "docs", "studies", "target"]
+    argv = ["git", "ls-files", "catalog", "docs", "studies", "device"]
     listed = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
     tracked = {f"nandlab/share/{name}" for name in listed.stdout.split()}
     assert tracked
@@ -85,7 +85,7 @@ def test_it_has_every_file_that_git_has_there(wheel: Path) -> None:
 
 def test_what_runs_on_the_board_is_built_from_the_very_sources(installed: Installed) -> None:
     """So boards, trials and keys are those of a checkout."""
-    assert digest_tree(installed.share / "target") == digest_tree(ROOT / "target")
+    assert digest_tree(installed.share / "device") == digest_tree(ROOT / "device")
 
 
 def test_it_lists_plans_and_tells_what_the_machine_has(installed: Installed) -> None:

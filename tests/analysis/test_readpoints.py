@@ -14,10 +14,10 @@ import pytest
 from nandlab.analysis.curves import readpoints
 from nandlab.analysis.curves.readahead import CACHE_PAGE_BYTES
 from nandlab.base.errors import UsageError
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 
 MIB = 1 << 20
-READBENCH, LIB = TARGET / "programs" / "readbench", TARGET / "programs" / "lib"
+READBENCH, LIB = DEVICE / "programs" / "readbench", DEVICE / "programs" / "lib"
 
 
 def at(pattern: str, count: int = 8, size: int = CACHE_PAGE_BYTES, **more: Any) -> dict[str, Any]:

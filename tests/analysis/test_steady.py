@@ -21,7 +21,7 @@ from nandlab.analysis.verdicts.wearsteadiness import (
     STEADY_ERASES_MIN,
     WearSteadiness,
 )
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import OperationCounts, PerBlock, TrialChip
 
@@ -164,6 +164,6 @@ def test_wear_is_not_ranked_where_a_load_was_too_short() -> None:
 
 
 def test_few_and_its_tolerance_are_what_the_board_has() -> None:
-    source = (TARGET / "programs" / "lifetime" / "lifetime.c").read_text().split()
+    source = (DEVICE / "programs" / "lifetime" / "lifetime.c").read_text().split()
     assert source[source.index("FEW") + 1] == str(STEADY_ERASES_MIN)
     assert source[source.index("RATE_TOLERANCE") + 1] == f"{RATE_TOLERANCE:.0%}".rstrip("%")

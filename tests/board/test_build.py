@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.board import build
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.board import BoardModel
@@ -21,7 +21,7 @@ from nandlab.kit.root import Root
 
 def test_no_program_has_sources_of_another() -> None:
     """What two programs need is in lib/: a program is built anew where that or its own changes."""
-    sources = (TARGET / "programs").rglob("*.[ch]")
+    sources = (DEVICE / "programs").rglob("*.[ch]")
     assert [str(p) for p in sources if '#include "../' in p.read_text()] == []
 
 
@@ -54,14 +54,14 @@ def built_in(
 
     grown: lib/ has new files, before and behind the others, and each file an unused function more.
     """
-    shutil.copytree(TARGET, place / "target")
+    shutil.copytree(DEVICE, place / "device")
     if grown:
-        lib = place / "target" / "programs" / "lib"
+        lib = place / "device" / "programs" / "lib"
         for path in [*lib.rglob("*.c"), lib / "a.c", lib / "zzz.c"]:
             with path.open("a") as file:
                 file.write(UNUSED.format(name=path.stem))
     with pytest.MonkeyPatch.context() as m:
-        m.setattr(build, "TARGET", place / "target")
+        m.setattr(build, "DEVICE", place / "device")
         m.setenv("NANDLAB_CACHE", str(place / "cache"))
         return make()
 
@@ -72,11 +72,11 @@ def test_programs_are_the_same_bytes_wherever_they_are_built_and_whatever_else_l
 ) -> None:
     """Both in one, for it builds all programs twice. What differs is which."""
     model = load_noun("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel)
-    ours = [f for f in (TARGET / "programs").iterdir() if f.is_dir() and f.name != "lib"]
+    ours = [f for f in (DEVICE / "programs").iterdir() if f.is_dir() and f.name != "lib"]
     of = {f.name: needs.unpack_material(f, model, needs.fetch_needs(model, f).lock) for f in ours}
 
     def make() -> dict[str, bytes]:
-        here: Path = build.TARGET / "programs"  # type: ignore[attr-defined]
+        here: Path = build.DEVICE / "programs"  # type: ignore[attr-defined]
         arch = model.of_arch
         built = [build.build_program(tools, here / name, each, arch) for name, each in of.items()]
         return {p.name: p.read_bytes() for p in (build.build_init(tools, arch), *built)}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The simulated chip (target/modules/simnand), driven cycle by cycle in user
+ * The simulated chip (device/modules/simnand), driven cycle by cycle in user
  * space: commands, counts, times, legality. Every workload is a prime number of
  * operations, so that a count can match only if each was counted once. Prints
  * what failed and where; exits with 1 if anything did.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULE = ROOT / "target" / "modules" / "simnand"
+MODULE = ROOT / "device" / "modules" / "simnand"
 JOURNAL = MODULE.with_name("powercut")
 TESTS = ["test_chip", "test_faults", "test_records"]
 JOURNALLED = ["test_journal", "test_torn"]

@@ -14,7 +14,7 @@ from typing import Any
 REPO = Path(__file__).resolve().parents[2]
 
 
-PROGRAMS = REPO / "target" / "programs"
+PROGRAMS = REPO / "device" / "programs"
 
 
 TIMEOUT_S = 120

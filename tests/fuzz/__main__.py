@@ -2,7 +2,7 @@
 """``python -m fuzz``: all targets in turn; counts and findings at the end, status 1 if any.
 
 ``--minutes 60``: for a time, from a seed that is drawn and printed. ``--quick``: the kept cases and
-the first few of each target, always the same. ``TARGET --case SEED``: a case alone, in
+the first few of each target, always the same. ``DEVICE --case SEED``: a case alone, in
 this process, with its files left in a folder.
 """
 
@@ -26,7 +26,7 @@ SEEDS = 1 << 40
 
 def _words() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="fuzz", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help="default: all")
+    parser.add_argument("targets", nargs="*", metavar="DEVICE", help="default: all")
     parser.add_argument("--minutes", type=float, default=1)
     parser.add_argument("--jobs", type=int, default=1, help="processes at once")
     parser.add_argument("--first", type=int, help="the first seed; default: drawn")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Cases that once were found: ``corpus/TARGET/NAME.tar.xz``, the files as they were drawn.
+"""Cases that once were found: ``corpus/DEVICE/NAME.tar.xz``, the files as they were drawn.
 
 A seed alone would not do: after a change to its target it stands for another case.
 """

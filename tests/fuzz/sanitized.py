@@ -12,7 +12,7 @@ from pathlib import Path
 
 from native import make
 
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 
 HOST = Path(__file__).parent / "host"
 BUILT = Path(__file__).parents[2] / "build" / "fuzz" / "bin"
@@ -32,7 +32,7 @@ class Found(Exception):
 
 
 def program(name: str) -> Path:
-    """A program of target/programs, built if it is not there or older than its sources."""
+    """A program of device/programs, built if it is not there or older than its sources."""
     return make(BUILT, name, "CC=clang", "STATIC=", "WARN=", f"CFLAGS={' '.join(FLAGS)}")
 
 
@@ -50,26 +50,26 @@ def _built(name: str, sources: Sequence[Path], words: Sequence[str]) -> Path:
 
 def _on_host(name: str, sources: Sequence[Path], *more: str) -> Path:
     """A program of the board's that would do harm here, with the calls of host.h."""
-    include = ["-include", str(HOST / "host.h"), f"-I{HOST}", f"-I{TARGET}/init"]
+    include = ["-include", str(HOST / "host.h"), f"-I{HOST}", f"-I{DEVICE}/init"]
     return _built(name, [*sources, HOST / "host.c"], ["-D_GNU_SOURCE", *include, *more])
 
 
 def init() -> Path:
     paths = [AGENTS_WIRE, '-DJOB_DIR="job"', '-DOUTPUT_DIR="tmp"']
-    return _on_host("init", sorted((TARGET / "init").glob("*.c")), *paths)
+    return _on_host("init", sorted((DEVICE / "init").glob("*.c")), *paths)
 
 
 def agent() -> Path:
     """With the same defines as its Makefile gives it."""
-    own = sorted((TARGET / "agent").glob("*.c"))
-    shared = [TARGET / "init" / name for name in ("steps.c", "moment.c", "channel.c")]
+    own = sorted((DEVICE / "agent").glob("*.c"))
+    shared = [DEVICE / "init" / name for name in ("steps.c", "moment.c", "channel.c")]
     more = [AGENTS_WIRE, '-DJOB_DIR="."', '-DOUTPUT_DIR=".."', "-DSTART_S=1"]
-    return _on_host("agent", [*own, *shared], f"-I{TARGET}/agent", *more)
+    return _on_host("agent", [*own, *shared], f"-I{DEVICE}/agent", *more)
 
 
 def chip() -> Path:
     """The simulated chip against its model."""
-    module = TARGET / "modules" / "simnand"
+    module = DEVICE / "modules" / "simnand"
     listed = re.findall(r"^simnand-chip \S?= (.*)$", (module / "Kbuild").read_text(), re.M)
     parts = [module / name.replace(".o", ".c") for name in " ".join(listed).split()]
     sources = [HOST.parent / "chip_fuzz.c", *parts]

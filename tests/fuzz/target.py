@@ -40,7 +40,7 @@ class Target:
 def targets() -> dict[str, Target]:
     """Each target by the name of its file."""
     names = sorted(m.name for m in pkgutil.iter_modules(fuzz.targets.__path__))
-    return {n: importlib.import_module(f"fuzz.targets.{n}").TARGET for n in names}
+    return {n: importlib.import_module(f"fuzz.targets.{n}").DEVICE for n in names}
 
 
 def warm(names: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from debmirror import Mirror
 
 from nandlab.base.errors import UsageError
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.catalog import files
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
@@ -123,7 +123,7 @@ def test_files_of_a_source_are_taken_and_a_lacking_one_is_named(
 
 def test_sqlite_is_locked_as_library_and_source_of_one_version() -> None:
     for name in ("sqlbench", "speedtest1"):
-        found = needs.read_needs(TARGET / "programs" / name)
+        found = needs.read_needs(DEVICE / "programs" / name)
         assert found is not None
         for each in found.wanted(SUITE):
             assert each.name in lock.read_lock(kit.SHIPPED_BOARDS / lock.FILE)

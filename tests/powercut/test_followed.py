@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.powercut import loadcheck, loads
 
 BASE = "mkdir A\ncreate A/x\nwrite A/x 0 3000\ncreate y\nopen y\nload first\ncreate n\nload all\n"
@@ -106,7 +106,7 @@ def test_calls_that_can_be_are_taken_as_they_are() -> None:
 
 
 def test_the_bounds_are_those_of_the_boards_program() -> None:
-    programs = TARGET / "programs"
+    programs = DEVICE / "programs"
     head, load, play = (
         (programs / "lib" / "cuts" / name).read_text() for name in ("cuts.h", "load.c", "play.c")
     )

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.board.job import BoardLost
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
@@ -115,7 +115,7 @@ def test_what_only_unstable_cells_show_is_a_class_of_its_own(tmp_path: Path) -> 
 
 
 def test_letters_are_those_of_the_board() -> None:
-    source = (TARGET / "programs/lib/cuts/verdict.c").read_text()
+    source = (DEVICE / "programs/lib/cuts/verdict.c").read_text()
     names = re.findall(r'"([^"]+)"', source[source.index("verdict_names") : source.index("};")])
     letters = source.partition('verdict_letters[] = "')[2].partition('"')[0]
     assert dict(zip(names, letters, strict=True)) == campaignresult.LETTERS

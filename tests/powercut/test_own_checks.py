@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 
 ROOM_BYTES = 8192
 """More than a ``struct knobs``, which begins with all zero."""
@@ -21,7 +21,7 @@ ROOM_BYTES = 8192
 def test_a_check_has_a_value_at_the_mount_another_after_it_and_its_own_again(
     tmp_path: Path, given: str, mount: str, mounted: str
 ) -> None:
-    lib = TARGET / "programs" / "lib"
+    lib = DEVICE / "programs" / "lib"
     made = tmp_path / "knobs.so"
     flags = ["-std=gnu11", "-shared", "-fPIC", "-D_GNU_SOURCE", "-I", str(lib)]
     sources = [str(lib / "cuts" / "knobs.c"), str(lib / "diag.c")]

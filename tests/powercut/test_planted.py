@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.powercut import loads
 from nandlab.powercut.oracle import EXTENDED_BYTES, Oracle, undo_extensions
 
@@ -79,7 +79,7 @@ def judge() -> Path:
     import tempfile
 
     out = Path(tempfile.mkdtemp(prefix="nandlab-judge-")) / "judge_folder"
-    lib = TARGET / "programs" / "lib"
+    lib = DEVICE / "programs" / "lib"
     names = ("judge", "content", "extend", "load", "verdict")
     files = [lib / "cuts" / f"{name}.c" for name in names]
     files += [lib / f"{name}.c" for name in ("diag", "payload", "checked")]

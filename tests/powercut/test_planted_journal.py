@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 
 ROOT = Path(__file__).resolve().parents[2]
-CHIP = TARGET / "modules" / "simnand"
-JOURNAL = TARGET / "modules" / "powercut"
+CHIP = DEVICE / "modules" / "simnand"
+JOURNAL = DEVICE / "modules" / "powercut"
 TESTS = ("test_journal.c", "test_torn.c")
 FLAGS = ["gcc", "-std=gnu11", "-O1", "-w", "-I", str(CHIP), "-I", str(JOURNAL)]
 

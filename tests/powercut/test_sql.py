@@ -13,7 +13,7 @@ import pytest
 from cutsteps import on
 
 from nandlab.base.errors import UsageError
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.board.qemu import QemuBoard
 from nandlab.powercut import campaign, hostcheck, sql
 from nandlab.powercut.campaign import Campaign
@@ -95,7 +95,7 @@ def test_lines_of_all_modes_are_taken() -> None:
 
 
 def test_the_longest_line_is_that_of_the_boards_program() -> None:
-    text = (TARGET / "programs" / "sqlcut" / "load.c").read_text()
+    text = (DEVICE / "programs" / "sqlcut" / "load.c").read_text()
     assert f"LINE_MAX_BYTES {sql.LINE_BYTES_MAX + 2}\n" in text
 
 

@@ -331,7 +331,7 @@ def test_the_file_is_a_workload_whose_head_tells_what_it_is(tmp_path: Path, name
 
 
 def test_kinds_are_those_of_the_program() -> None:
-    source = (Path(__file__).parents[2] / "target/programs/replay/calls.c").read_text()
+    source = (Path(__file__).parents[2] / "device/programs/replay/calls.c").read_text()
     for verb, kind in KIND_OF.items():
         line = next(line for line in source.splitlines() if line.startswith(f'\t{{"{verb}", '))
         assert f"KIND_{kind.upper()}," in line

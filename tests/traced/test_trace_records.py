@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.traced import records
 from nandlab.traced.records import HEADER, RECORD, Device, EventFlag, EventType, Task
 
@@ -52,7 +52,7 @@ int main(void)
 
 def test_the_layout_is_the_c_header_s(tmp_path: Path) -> None:
     (tmp_path / "layout.c").write_text(PROGRAM)
-    include = f"-I{TARGET / 'modules/tracers'}"
+    include = f"-I{DEVICE / 'modules/tracers'}"
     build = ["gcc", include, "-o", str(tmp_path / "layout"), str(tmp_path / "layout.c")]
     subprocess.run(build, check=True)
     printed = subprocess.run([tmp_path / "layout"], capture_output=True, text=True, check=True)

@@ -16,7 +16,7 @@ import pytest
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.gate import read_toml
-from nandlab.base.paths import CATALOG, ROOT, TARGET
+from nandlab.base.paths import CATALOG, DEVICE, ROOT
 from nandlab.board import programs
 from nandlab.board.build import build_program
 from nandlab.board.job import Job, Step
@@ -300,11 +300,11 @@ def test_the_rules_of_the_build_are_part_of_what_is_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: Root
 ) -> None:
     monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path / "cache"))
-    shutil.copytree(TARGET, tmp_path / "target")
-    monkeypatch.setattr("nandlab.board.build.TARGET", tmp_path / "target")
-    folder = tmp_path / "target" / "programs" / "settle"
+    shutil.copytree(DEVICE, tmp_path / "device")
+    monkeypatch.setattr("nandlab.board.build.DEVICE", tmp_path / "device")
+    folder = tmp_path / "device" / "programs" / "settle"
     before = build_program(tools, folder).read_bytes()
-    rules = tmp_path / "target" / "programs" / "Makefile"
+    rules = tmp_path / "device" / "programs" / "Makefile"
     rules.write_text(rules.read_text().replace("-O2", "-O0"))
     build_program.cache_clear()
     assert build_program(tools, folder).read_bytes() != before

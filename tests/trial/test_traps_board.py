@@ -2,7 +2,7 @@
 """Studies that could not be answered, on the board: RAM beside latency, and members that are one.
 
 The other traps: tests/plan/test_study.py (aged flash without shares), test_recorded.py beside it (a
-recorded WAL on JFFS2), tests/target/test_replay.py (years of a recorded load), and
+recorded WAL on JFFS2), tests/device/test_replay.py (years of a recorded load), and
 test_simnand_makers.py beside it (ids of each maker).
 """
 

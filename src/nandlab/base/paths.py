@@ -19,7 +19,7 @@ Of a wheel nothing is ever written there; in a checkout `nandlab board update` d
 
 CATALOG = ROOT / "catalog"
 STUDIES = ROOT / "studies"
-TARGET = ROOT / "target"
+DEVICE = ROOT / "device"
 DOCS = ROOT / "docs"
 """The pages that help and messages name, as docs/NAME.md."""
 PUBLISHED = DOCS / "studies"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Builds what runs on the board: init, programs, our kernel modules.
 
-Sources are in ``target/``; what is built is in the cache, named by the hash of sources and tools.
+Sources are in ``device/``; what is built is in the cache, named by the hash of sources and tools.
 Builds run in the root of the board's tools and see nothing else of the host. There the sources are
 at the same places whatever the host has them at. So the same tools give the same bytes everywhere.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 from nandlab.base.cache import make_entry
 from nandlab.base.digest import digest_file, digest_tree
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.catalog.arch import AMD64, Arch
 from nandlab.kit.kernel import Kernel
 from nandlab.kit.needs import Material
@@ -25,7 +25,7 @@ from nandlab.kit.root import Root
 LIBRARY = "/library"
 """Where a build sees the libraries that a program is linked with."""
 STAND_INS = "/arm"
-"""Where builds for ARM see ``target/arm``: what stands for headers that are an x86's."""
+"""Where builds for ARM see ``device/arm``: what stands for headers that are an x86's."""
 SHARED = "/shared"
 """Where a build of a program sees the objects of ``programs/lib``."""
 SOURCES_TOGETHER = "gathered"
@@ -42,14 +42,14 @@ def build_init(tools: Root, arch: Arch = AMD64) -> Path:
     """The static program that is the board's first process."""
 
     def make(work: Path) -> None:
-        see = {"/source": TARGET / "init", "/out": work, **_stand_in_folders(arch)}
+        see = {"/source": DEVICE / "init", "/out": work, **_stand_in_folders(arch)}
         words = (
             [f"CROSS={arch.cross}", f"EXTRA={' '.join(_extra_flags(arch))}"] if arch.cross else []
         )
         tools.checked(["make", "-s", "-C", "/source", "OUT=/out", *words], see=see)
         tools.checked([f"{arch.cross}strip", "/out/init"], see=see)
 
-    inputs = {"sources": digest_tree(TARGET / "init"), "tools": tools.key, "stripped": True}
+    inputs = {"sources": digest_tree(DEVICE / "init"), "tools": tools.key, "stripped": True}
     return make_entry("init", {**inputs, **_stand_in_inputs(arch)}, make) / "init"
 
 
@@ -59,16 +59,16 @@ def _extra_flags(arch: Arch) -> list[str]:
 
 
 def _stand_in_folders(arch: Arch) -> dict[str, Path]:
-    return {STAND_INS: TARGET / "arm"} if arch.cross else {}
+    return {STAND_INS: DEVICE / "arm"} if arch.cross else {}
 
 
 def _stand_in_inputs(arch: Arch) -> dict[str, Any]:
-    return {"arm": digest_tree(TARGET / "arm")} if arch.cross else {}
+    return {"arm": digest_tree(DEVICE / "arm")} if arch.cross else {}
 
 
 def build_library(tools: Root, arch: Arch = AMD64) -> Path:
     """The folder with the objects of our ``programs/lib``, which all programs are linked with."""
-    ours = TARGET / "programs"
+    ours = DEVICE / "programs"
 
     def make(work: Path) -> None:
         argv = ["make", "-s", "-C", "/ours", "OUT=/out", *_compiler_words(arch), "library"]
@@ -99,7 +99,7 @@ def build_program(
 
     A process builds each once: an edit while a study runs does not change its later trials.
     """
-    ours = TARGET / "programs"
+    ours = DEVICE / "programs"
 
     def make(work: Path) -> None:
         see = {"/ours": ours, "/from": folder.parent, "/out": work}
@@ -153,11 +153,11 @@ def _material_flags(material: Material, arch: Arch) -> list[str]:
 def build_modules(
     tools: Root, folder: str, kernel: Kernel, foreign: Mapping[str, Path] | None = None
 ) -> list[Path]:
-    """Paths of the .ko files built from ``target/modules/FOLDER`` for a kernel.
+    """Paths of the .ko files built from ``device/modules/FOLDER`` for a kernel.
 
     foreign: folders of sources that are not ours, by the subfolder that each is copied to.
     """
-    source = TARGET / "modules" / folder
+    source = DEVICE / "modules" / folder
     foreign = foreign or {}
     arch = kernel.arch
     flags = (*arch.kbuild, *MODULE_FLAGS)

@@ -4,7 +4,7 @@
 It holds the job, then the chip's cells, then cargo: what is carried to the board and back, such as
 images. The host writes the store before the board's saved state is restored, and reads it after the
 job has ended, so neither takes any of the board's time. Saved states do not contain the store. On
-the board, ``target/programs/ferry`` reads and writes it; this module is the host's side.
+the board, ``device/programs/ferry`` reads and writes it; this module is the host's side.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from pathlib import Path
 from nandlab.base.cache import make_entry
 from nandlab.base.digest import digest_file, digest_tree
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.board.build import OBJECTS
 from nandlab.kit.needs import FILE
 
@@ -40,10 +40,10 @@ class CrossCompiler:
 
     def agent(self) -> Path:
         """The agent, static."""
-        sources = {name: digest_tree(TARGET / name) for name in ("agent", "init")}
+        sources = {name: digest_tree(DEVICE / name) for name in ("agent", "init")}
 
         def make(work: Path) -> None:
-            words = ["-C", str(TARGET / "agent"), f"OUT={work}", f"CROSS={self.prefix}"]
+            words = ["-C", str(DEVICE / "agent"), f"OUT={work}", f"CROSS={self.prefix}"]
             self.make(*words)
             self._run([f"{self.prefix}strip", str(work / "agent")])
 
@@ -55,7 +55,7 @@ class CrossCompiler:
             raise UsageError(
                 f"{folder.name}: it is built with packages of Debian's: on the virtual board only"
             )
-        ours = TARGET / "programs"
+        ours = DEVICE / "programs"
 
         def make(work: Path) -> None:
             words = [f"OUT={work}", f"FROM={folder.parent}", f"CROSS_COMPILE={self.prefix}"]

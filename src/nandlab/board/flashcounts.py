@@ -14,11 +14,11 @@ from pathlib import Path
 from nandlab.base.cache import make_entry
 from nandlab.base.digest import digest_file, digest_tree
 from nandlab.base.errors import UsageError
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.board.crossbuild import CrossCompiler
 
 FOLDERS = ("tracers", "flashcounts")
-"""Of target/modules."""
+"""Of device/modules."""
 MODULES = ("tracers", "flashmon", "flashcounts")
 """In the order in which they are loaded."""
 STOP_COMMAND = f"rmmod {' '.join(reversed(MODULES))} 2>/dev/null"
@@ -55,7 +55,7 @@ def build_count_modules(compiler: CrossCompiler, kdir: Path, machine: str) -> Se
 
     def make(work: Path) -> None:
         for name in FOLDERS:
-            shutil.copytree(TARGET / "modules" / name, work / "from" / name)
+            shutil.copytree(DEVICE / "modules" / name, work / "from" / name)
         for name in FOLDERS:
             words = [f"M={work}/from/{name}", f"ARCH={arch}", f"CROSS_COMPILE={compiler.prefix}"]
             words += [f"CC={compiler.prefix}gcc", "KCFLAGS=-g0", "CONFIG_DEBUG_INFO_BTF_MODULES="]
@@ -65,7 +65,7 @@ def build_count_modules(compiler: CrossCompiler, kdir: Path, machine: str) -> Se
         shutil.rmtree(work / "from")
 
     inputs = {
-        **{name: digest_tree(TARGET / "modules" / name) for name in FOLDERS},
+        **{name: digest_tree(DEVICE / "modules" / name) for name in FOLDERS},
         **{name: digest_file(kdir / name) for name in KERNEL_FILES if (kdir / name).is_file()},
         "compiler": compiler.told,
     }

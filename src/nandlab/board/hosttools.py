@@ -4,7 +4,7 @@
 mtd-utils are in the root of the board's tools, those of read-only file systems in one of their own.
 
 They make the same bytes of the same tree each time, on every machine: what they would take from the
-host's folder besides, target/host/steady.c makes a function of the tree.
+host's folder besides, device/host/steady.c makes a function of the tree.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 from nandlab.base.cache import make_entry
 from nandlab.base.digest import digest_file
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.imagetools import MTD_UTILS
 from nandlab.kit.kit import fetch_image_tools, fetch_tools
 from nandlab.kit.root import Root
 
-STEADY = TARGET / "host" / "steady.c"
+STEADY = DEVICE / "host" / "steady.c"
 STEADY_FOLDER = "/steady"
 """Where the tools see the folder of what is loaded into them."""
 FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
@@ -74,7 +74,7 @@ class HostTools:
 
 
 def build_steady_library(tools: Root) -> Path:
-    """The library of target/host/steady.c, built by the board's compiler."""
+    """The library of device/host/steady.c, built by the board's compiler."""
 
     def make(work: Path) -> None:
         see = {"/source": STEADY.parent, "/out": work}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The contract between host and board: a job goes in, a record of each step comes out.
 
-``target/init`` is the other side of it. Nothing here knows how a board is made; the
+``device/init`` is the other side of it. Nothing here knows how a board is made; the
 virtual board and the fake one both keep this contract.
 """
 

@@ -14,7 +14,7 @@ from typing import Any
 from nandlab.base.cache import make_entry
 from nandlab.base.digest import digest_file
 from nandlab.base.errors import UsageError
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.base.strings import Accel, Cpu, KernelWords, MachineType, fits_type
 from nandlab.board import build
 from nandlab.board.cargo import STORE
@@ -37,7 +37,7 @@ from nandlab.kit.kit import Kit
 from nandlab.kit.root import Root
 
 OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
-"""Folders of target/modules whose modules are on every board; yaffs2 is too, see assemble()."""
+"""Folders of device/modules whose modules are on every board; yaffs2 is too, see assemble()."""
 WORK_FOLDER, STATE, SAVES, VMLINUZ, INITRAMFS = map(
     Path, ("/board", "/state", "/saves", "/vmlinuz", "/initramfs")
 )
@@ -178,7 +178,7 @@ def _digest_initramfs(initrd: Path) -> str:
 
 def build_own_programs(tools: Root, arch: Arch) -> dict[str, Path]:
     """Our programs in the board's image, built, by their path on the board."""
-    ferry = build.build_program(tools, TARGET / FOLDER / CARRIER, arch=arch)
+    ferry = build.build_program(tools, DEVICE / FOLDER / CARRIER, arch=arch)
     return {"init": build.build_init(tools, arch), f"{PROGRAMS}/{CARRIER}": ferry}
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The programs of a job: built when it names them, and carried to the board.
 
-A program is a folder of C sources, in ``target/programs`` or in ``programs/`` of a project. A job
+A program is a folder of C sources, in ``device/programs`` or in ``programs/`` of a project. A job
 has those that its steps list (a workload's file names its programs), and of a step without a list
 those that its command names. An interactive shell, whose job has not the room for all, has all but
 HANDED, OF_OWN_BOARDS and those that are built from packages of their own (kit/needs.py). The
@@ -18,12 +18,12 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.nearest import suggest_nearest
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.board.job import BEGIN_MEMBER, Job
 from nandlab.kit.needs import FILE
 
 FOLDER = "programs"
-"""The folder of ``target/``, or of a project, that has a subfolder for each program."""
+"""The folder of ``device/``, or of a project, that has a subfolder for each program."""
 CARRIER = "ferry"
 """The program that carries the others; it alone is in the board's image."""
 
@@ -48,7 +48,7 @@ def find_program_sources(home: Path | None) -> dict[str, list[Path]]:
 @cache
 def _find_own_sources() -> list[Path]:
     """Ours: a process looks once, for each trial asks."""
-    return _find_sources_in(TARGET)
+    return _find_sources_in(DEVICE)
 
 
 def _find_sources_in(place: Path) -> list[Path]:

@@ -2,7 +2,7 @@
 """A user's own board: the contract of job.py, kept through a transport.
 
 On the board there is a folder of ours for as long as it is open: the agent, which runs a job's
-steps as the virtual board's init does (target/agent), and the job. Nothing is installed. No other
+steps as the virtual board's init does (device/agent), and the job. Nothing is installed. No other
 user of the board can know the folder's name before it is there, nor look into it then.
 """
 

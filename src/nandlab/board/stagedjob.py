@@ -5,7 +5,7 @@ Init reads a job's steps once, before the first runs. So the first piece has a l
 of the setup, its command; then the step that stops the board; of what follows, a command that runs
 a script of the second piece, but for steps that run even after a failure, which may be the setup's.
 Jobs whose first pieces are alike reach the same state.
-``target/programs/begin-member`` is that step.
+``device/programs/begin-member`` is that step.
 """
 
 from __future__ import annotations

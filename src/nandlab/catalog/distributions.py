@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The grammar ``draw`` of a workload's parameter: a number, or what it is drawn from.
 
-``target/programs/lib/draws`` has the grammar in C, and draws; this module knows means and
+``device/programs/lib/draws`` has the grammar in C, and draws; this module knows means and
 deviations. Both accept and refuse the same texts, but for ``table(NAME)``: the catalog's table of
 that name (catalog/tables), which programs get as its sizes and counts.
 """

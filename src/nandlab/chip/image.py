@@ -4,7 +4,7 @@
 ``split`` makes two files of it: the cells in the layout of ``nanddump --oob`` (with bad blocks
 dumped), which any NAND tool reads, and a JSON sidecar with geometry, bad blocks, wear, page
 states and checksums. ``join`` makes the image again, byte for byte. The layout is that of
-``target/modules/simnand/image.h``.
+``device/modules/simnand/image.h``.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from nandlab.chip.image import ChipGeometry, ChipImage
 from nandlab.chip.sidecar import Sidecar
 
 PAGE_HAS_DATA = 0x80
-"""PAGE_HAS_DATA of target/modules/simnand/chip.h."""
+"""PAGE_HAS_DATA of device/modules/simnand/chip.h."""
 
 
 class TreeCounts(StrictModel):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The chip's operation log: the file ``log`` of its debugfs folder, as a numpy array.
 
-The layout is that of ``target/modules/simnand/oplog.h``; both sides assert its size.
+The layout is that of ``device/modules/simnand/oplog.h``; both sides assert its size.
 """
 
 from __future__ import annotations

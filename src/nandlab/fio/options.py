@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """fio's options that the board's program knows, and how their values are read.
 
-Each reader takes a value as fio's job file has it and gives it as ``target/programs/fiojobs`` takes
+Each reader takes a value as fio's job file has it and gives it as ``device/programs/fiojobs`` takes
 it: plain numbers in fio's usual units, or words. ValueError says what is wrong.
 """
 

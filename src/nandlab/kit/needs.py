@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from nandlab.base.cache import make_entry
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.base.strings import Line, PackageName
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import PROJECT_FOLDER, validate_data
@@ -116,7 +116,7 @@ def fetch_needs(
 def list_needed_sets(model: BoardModel) -> list[tuple[SuiteSet, Path]]:
     """The sets that no board is made of, and their locks: the makers of read-only images, and what
     programs of ours and of the current folder's project need."""
-    folders = [f.parent for top in (TARGET, Path()) for f in top.glob(f"programs/*/{FILE}")]
+    folders = [f.parent for top in (DEVICE, Path()) for f in top.glob(f"programs/*/{FILE}")]
     suite = _find_suite(model)
     found = {
         each.name: (each, _find_lock_path(model, folder))
@@ -160,7 +160,7 @@ def _find_lock_path(model: BoardModel, folder: Path) -> Path:
     """Where the packages of a program are locked: with the board's, but never among the shipped
     for a project's own program."""
     path = lock_path(model)
-    if path.parent != SHIPPED_BOARDS or folder.is_relative_to(TARGET):
+    if path.parent != SHIPPED_BOARDS or folder.is_relative_to(DEVICE):
         return path
     return folder.absolute().parents[1] / PROJECT_FOLDER / "boards" / locks.FILE
 

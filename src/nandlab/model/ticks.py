@@ -7,7 +7,7 @@ interrupt is late by the time that simnand has added to the clock since it last 
 sets it anew once that is ``warp_slice_ns`` (docs/time.md, How warp works). So it is known, of each
 call that began at a known time, whether a tick comes in it.
 
-Source: target/modules/simnand/warp.c, ``warp_towards()``.
+Source: device/modules/simnand/warp.c, ``warp_towards()``.
 """
 
 from __future__ import annotations

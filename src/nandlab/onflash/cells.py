@@ -13,7 +13,7 @@ from nandlab.base.errors import UsageError
 from nandlab.chip.image import FACTORY_BAD, ChipBlock, ChipImage
 
 GARBLED_PAGE = 0x100
-"""PAGE_GARBLED of target/modules/simnand/chip.h: no ECC can correct the page."""
+"""PAGE_GARBLED of device/modules/simnand/chip.h: no ECC can correct the page."""
 SMALL_PAGE = 512
 NAMED_MAX = 5
 

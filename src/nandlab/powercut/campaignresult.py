@@ -37,7 +37,7 @@ LETTERS = {
     "check fails": "C",
     VERDICT_VARIES: "V",
 }
-"""Of outcomes: of what held, and of the classes (target/programs/lib/cuts/verdict.c)."""
+"""Of outcomes: of what held, and of the classes (device/programs/lib/cuts/verdict.c)."""
 CLASSES = {letter: name for name, letter in LETTERS.items()}
 """What each letter of outcomes stands for."""
 NOTHING_TRIED = (

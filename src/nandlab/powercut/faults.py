@@ -12,7 +12,7 @@ from nandlab.powercut.loads import Load, LoadSet
 PROGRAM = "faultcheck"
 FULL = "full"
 KINDS = ("program", "erase", "flips", "beyond", "disturb", FULL)
-"""What fails; target/programs/faultcheck/faults.c tells what each is."""
+"""What fails; device/programs/faultcheck/faults.c tells what each is."""
 
 
 def make_fault_loads(loads: LoadSet) -> LoadSet:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nandlab.base.errors import UsageError
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.board import build
 from nandlab.board.job import Job, Step
 from nandlab.board.modules import parse_dependencies
@@ -27,7 +27,7 @@ from nandlab.trial.mediumsteps import (
 )
 
 MODULE = "powercut"
-"""Folder of target/modules whose module is the chip with a journal."""
+"""Folder of device/modules whose module is the chip with a journal."""
 CUT_STEP = "cut"
 """The step that cuts."""
 DEADLINE_S = 10_000_000
@@ -139,7 +139,7 @@ def make_cutcheck_options(on: Medium) -> list[str]:
 def build_chip_module(board: QemuBoard) -> dict[str, bytes]:
     """The chip with a journal, built for a board's kernel, as files of a job."""
     kit = board.machine.kit
-    chip = {"simnand": TARGET / "modules" / "simnand"}
+    chip = {"simnand": DEVICE / "modules" / "simnand"}
     (module,) = build.build_modules(kit.tools, MODULE, kit.kernel, chip)
     return {module.name: module.read_bytes()}
 

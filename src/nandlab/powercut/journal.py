@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The module's journal as the host reads it: what each recorded operation changed.
 
-The layout is that of ``target/modules/powercut/journal.h``.
+The layout is that of ``device/modules/powercut/journal.h``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The second oracle: what may lie on flash after a cut, worked out from whole states of the files.
 
-``target/programs/lib/cuts/judge.c`` is the first, on the board. This one shares no code with it: it
+``device/programs/lib/cuts/judge.c`` is the first, on the board. This one shares no code with it: it
 keeps each file's bytes after each call, and is given what the host's own decoders read.
 """
 
@@ -30,7 +30,7 @@ SYNC_CALLS = ("sync", "readonly")
 
 
 def _draw_number(state: int) -> int:
-    """SplitMix64's number after a state; target/programs/lib/payload.c has it too."""
+    """SplitMix64's number after a state; device/programs/lib/payload.c has it too."""
     x = (state + 0x9E3779B97F4A7C15) & MASK
     x = ((x ^ x >> 30) * 0xBF58476D1CE4E5B9) & MASK
     x = ((x ^ x >> 27) * 0x94D049BB133111EB) & MASK

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Loads of SQL, and the host's own oracle of them: SQLite, in each mode that promises something.
 
-A line of a load is a transaction, or several statements. ``target/programs/sqlcut`` plays the lines
+A line of a load is a transaction, or several statements. ``device/programs/sqlcut`` plays the lines
 on the board; what the database then holds must be what it held after one of them.
 """
 

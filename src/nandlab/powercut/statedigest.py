@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The state of the chip at each point, as a digest of what it holds, worked out from the journal.
 
-A second writing of ``target/modules/powercut/torn.c``; images that the board saves have the same
+A second writing of ``device/modules/powercut/torn.c``; images that the board saves have the same
 digests (``tests/powercut/test_cut_states.py``). A state is all that a reader can find out: cells,
 spare area included, which pages no ECC corrects, and of unstable cells where they are, how often
 they still read right, and as what they read then. Counts such as wear are no part of it.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A trace's calls as a recorded load, the text that ``target/programs/replay`` reads.
+"""A trace's calls as a recorded load, the text that ``device/programs/replay`` reads.
 
 docs/replay.md explains the language: what is there before, then the calls, one a line, each after
 the time that passed since the call before had ended.
@@ -42,7 +42,7 @@ VERBS_OF_KIND = {
     "advise": ("fadvise",),
     "failed": (),
 }
-"""What calls count as in the result, as target/programs/replay/calls.c has it."""
+"""What calls count as in the result, as device/programs/replay/calls.c has it."""
 KIND_OF = {verb: kind for kind, verbs in VERBS_OF_KIND.items() for verb in verbs}
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the tracers wrote: the files ``records`` and ``names`` of /proc/tracers, decoded.
 
-The layout is that of ``target/modules/tracers/records.h``; a test compiles that header and compares
+The layout is that of ``device/modules/tracers/records.h``; a test compiles that header and compares
 every figure here with it.
 """
 

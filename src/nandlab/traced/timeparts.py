@@ -31,7 +31,7 @@ SWITCHES = ("schedule",)
 YIELD_NS = 10_000
 """A call of the scheduler shorter than this is a task's own time: it offered the processor and kept
 it. A sleep takes longer, for the timer's interrupt and the way back alone are 14 us and more on the
-virtual board (target/modules/simnand/wait.c). dd from /dev/urandom makes such a call every 7 us."""
+virtual board (device/modules/simnand/wait.c). dd from /dev/urandom makes such a call every 7 us."""
 
 APPLICATION, FILE_SYSTEM, IN_CALLS, IN_THREADS, OTHER_THREADS, NOBODY, NOT_TOLD = range(7)
 ROWS = (

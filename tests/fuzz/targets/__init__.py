@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One file per target, each with its ``TARGET``."""
+"""One file per target, each with its ``DEVICE``."""

@@ -31,4 +31,4 @@ def take(folder: Path) -> None:
     sanitized.run(argv, folder, (folder / "given").read_bytes(), keep_open=told["keep_open"])
 
 
-TARGET = Target(draw, take, prepare=sanitized.agent, cases=8)
+DEVICE = Target(draw, take, prepare=sanitized.agent, cases=8)

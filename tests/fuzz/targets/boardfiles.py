@@ -96,4 +96,4 @@ def take(folder: Path) -> None:
     command("board", "import", "b.board")
 
 
-TARGET = Target(draw, take)
+DEVICE = Target(draw, take)

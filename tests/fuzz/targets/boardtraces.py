@@ -45,4 +45,4 @@ def take(folder: Path) -> None:
     command("model", "board", "load")
 
 
-TARGET = Target(draw, take)
+DEVICE = Target(draw, take)

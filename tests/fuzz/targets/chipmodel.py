@@ -21,4 +21,4 @@ def take(folder: Path) -> None:
     assert sanitized.run(argv, folder) == f"{RUNS} runs, all well\n"
 
 
-TARGET = Target(draw, take, prepare=sanitized.chip, cases=2)
+DEVICE = Target(draw, take, prepare=sanitized.chip, cases=2)

@@ -58,4 +58,4 @@ def mapped(path: Path, asked: FlashFileOptions) -> None:
         map_file(layout, owner, dropped)
 
 
-TARGET = Target(draw, take, cases=20)
+DEVICE = Target(draw, take, cases=20)

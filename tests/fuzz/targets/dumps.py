@@ -93,4 +93,4 @@ def take(folder: Path) -> None:
         raise
 
 
-TARGET = Target(draw, take, cases=20)
+DEVICE = Target(draw, take, cases=20)

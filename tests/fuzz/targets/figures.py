@@ -82,4 +82,4 @@ def take(folder: Path) -> None:
         command(*words)
 
 
-TARGET = Target(draw, take, cases=20)
+DEVICE = Target(draw, take, cases=20)

@@ -50,4 +50,4 @@ def take(folder: Path) -> None:
     command("workload", "from-fio", "j.fio")
 
 
-TARGET = Target(draw, take)
+DEVICE = Target(draw, take)

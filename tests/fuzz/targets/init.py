@@ -82,4 +82,4 @@ def take(folder: Path) -> None:
     sanitized.run([sanitized.BUILT / "init"], folder)
 
 
-TARGET = Target(draw, take, prepare=sanitized.init, cases=8)
+DEVICE = Target(draw, take, prepare=sanitized.init, cases=8)

@@ -37,4 +37,4 @@ def take(folder: Path) -> None:
     command(*json.loads((folder / "words.json").read_text()))
 
 
-TARGET = Target(draw, take)
+DEVICE = Target(draw, take)

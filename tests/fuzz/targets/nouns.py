@@ -74,4 +74,4 @@ def take(folder: Path) -> None:
         command("plan", "s.toml")
 
 
-TARGET = Target(draw, take)
+DEVICE = Target(draw, take)

@@ -77,4 +77,4 @@ def cuts_refused(run: Path) -> None:
         return
 
 
-TARGET = Target(draw, take)
+DEVICE = Target(draw, take)

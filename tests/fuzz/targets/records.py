@@ -73,4 +73,4 @@ def take(folder: Path) -> None:
     )
 
 
-TARGET = Target(draw, take, cases=20)
+DEVICE = Target(draw, take, cases=20)

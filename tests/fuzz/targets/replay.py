@@ -35,4 +35,4 @@ def take(folder: Path) -> None:
     assert not beyond, beyond
 
 
-TARGET = Target(draw, take, prepare=lambda: sanitized.program("replay"), cases=15)
+DEVICE = Target(draw, take, prepare=lambda: sanitized.program("replay"), cases=15)

@@ -48,4 +48,4 @@ def take(folder: Path) -> None:
     command("workload", "from-strace", "t.strace", *words, "--name", "t")
 
 
-TARGET = Target(draw, take)
+DEVICE = Target(draw, take)

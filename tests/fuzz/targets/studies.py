@@ -36,4 +36,4 @@ def take(folder: Path) -> None:
     command("plan", "s.toml")
 
 
-TARGET = Target(draw, take, cases=12)
+DEVICE = Target(draw, take, cases=12)

@@ -58,4 +58,4 @@ def take(folder: Path) -> None:
     command(*json.loads((folder / "words.json").read_text()))
 
 
-TARGET = Target(draw, take, cases=12)
+DEVICE = Target(draw, take, cases=12)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What Linux would read for the points of readbench, or for any list of requests, by its rule.
 
-A point's requests are made here as target/programs/readbench makes them (places.c), from the
+A point's requests are made here as device/programs/readbench makes them (places.c), from the
 attributes of its phase and the trial's seed. So a measured point has a modelled one beside it: of
 the board's own kernel, or of one that no board runs.
 """
@@ -121,7 +121,7 @@ def compute_read_ahead_gain(
 
 
 def generate_splitmix64(seed: int) -> Iterator[int]:
-    """SplitMix64: payload_draw of target/programs/lib, from that state on."""
+    """SplitMix64: payload_draw of device/programs/lib, from that state on."""
     state = seed & MASK_64_BITS
     while True:
         state = (state + 0x9E3779B97F4A7C15) & MASK_64_BITS

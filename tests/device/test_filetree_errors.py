@@ -14,7 +14,7 @@ import pytest
 from filetrees import TREES, filetree, options, there, told
 from native import dynamic, native
 
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 
 SHIM = Path(__file__).parents[1] / "ffsmark" / "shim.c"
 
@@ -229,7 +229,7 @@ def test_what_is_interrupted_tells_what_it_made(top: Path, number: signal.Signal
 
 
 def test_under_sanitizers(tmp_path: Path, top: Path) -> None:
-    argv = ["make", "-s", "-C", str(TARGET / "programs"), f"OUT={tmp_path}", "CC=gcc", "STATIC="]
+    argv = ["make", "-s", "-C", str(DEVICE / "programs"), f"OUT={tmp_path}", "CC=gcc", "STATIC="]
     extra = "EXTRA=-fsanitize=address,undefined -fno-sanitize-recover"
     subprocess.run([*argv, extra, f"{tmp_path}/filetree"], check=True)
     for tree in TREES:

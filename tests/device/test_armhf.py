@@ -10,7 +10,7 @@ from pathlib import Path
 import armhf
 import pytest
 
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 
 ALONE = {"powercut", "yaffs2"}
 """Modules that take sources from elsewhere: their own Kbuild files say how."""
@@ -25,9 +25,9 @@ def elf_machine(path: Path) -> tuple[int, int]:
 
 @pytest.mark.long
 def test_the_kernels_modules_build_for_arm(tmp_path: Path) -> None:
-    folders = {p.parent.name for p in (TARGET / "modules").glob("*/Kbuild")} - ALONE
+    folders = {p.parent.name for p in (DEVICE / "modules").glob("*/Kbuild")} - ALONE
     assert {"doorbell", "flashcounts", "fsram", "nopidle", "simnand", "tracers"} <= folders
-    all_of_them = shutil.copytree(TARGET / "modules", tmp_path / "modules")
+    all_of_them = shutil.copytree(DEVICE / "modules", tmp_path / "modules")
     for folder in sorted(folders):
         work = all_of_them / folder
         armhf.module(work)
@@ -37,15 +37,15 @@ def test_the_kernels_modules_build_for_arm(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_programs_build_for_arm(tmp_path: Path) -> None:
-    armhf.make(TARGET / "programs", tmp_path, f"CROSS_COMPILE={armhf.CROSS}")
+    armhf.make(DEVICE / "programs", tmp_path, f"CROSS_COMPILE={armhf.CROSS}")
     built = {p.name: elf_machine(p) for p in tmp_path.iterdir() if p.is_file()}
     assert {"ffsmark", "settle", "fileload"} <= set(built)
-    assert "begin-member" not in built  # it needs target/arm, which the board's own build gives it
+    assert "begin-member" not in built  # it needs device/arm, which the board's own build gives it
     assert set(built.values()) == {(1, 40)}
 
 
 def test_the_agent_builds_for_arm(tmp_path: Path) -> None:
-    armhf.make(TARGET / "agent", tmp_path, f"CROSS={armhf.CROSS}")
+    armhf.make(DEVICE / "agent", tmp_path, f"CROSS={armhf.CROSS}")
     assert elf_machine(tmp_path / "agent") == (1, 40)
 
 
@@ -60,7 +60,7 @@ def test_random_places_are_the_same_on_a_machine_without_numbers_of_128_bits(
         "if (got != (uint64_t)((unsigned __int128)drawn * c >> 64)) return 1;\n"
         'c = (c ^ s) >> (s & 63); c += !c; } puts("equal"); return 0; }\n'
     )
-    lib = TARGET / "programs/lib"
+    lib = DEVICE / "programs/lib"
     sources = [tmp_path / "try.c", lib / "payload.c", lib / "diag.c"]
     argv = ["gcc", "-D_GNU_SOURCE", "-I", str(lib), "-o", str(tmp_path / "try")]
     subprocess.run([*argv, *map(str, sources)], check=True)

@@ -16,7 +16,7 @@ import pytest
 
 from nandlab.analysis.figures import groups
 from nandlab.analysis.figures.durability import is_durable
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.board.build import build_program
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.board import BoardModel
@@ -38,7 +38,7 @@ STATEMENTS = ("select", "insert", "update", "delete")
 @cache
 def built() -> str:
     model = load_noun("boards", "apf27", BoardModel)
-    folder = TARGET / "programs" / "sqlbench"
+    folder = DEVICE / "programs" / "sqlbench"
     made = needs.unpack_material(folder, model, needs.fetch_needs(model, folder).lock)
     return str(build_program(fetch_tools(model)[0], folder, made))
 

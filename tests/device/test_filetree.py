@@ -16,7 +16,7 @@ import pytest
 from filetrees import TREES, data, digest, drawn, filetree, options, there, told
 from native import native
 
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.catalog import distributions
 from nandlab.trial import workloadresult
 
@@ -113,7 +113,7 @@ def test_another_compiler_and_processor_draw_the_same(tmp_path: Path, flags: str
     """One that joins products and sums rounds otherwise: the draws must not."""
     if "fma" in flags and "fma" not in cpu_flags():
         pytest.skip("this processor has no fused multiply and add")
-    argv = ["make", "-s", "-C", str(TARGET / "programs"), f"OUT={tmp_path}", "CC=gcc"]
+    argv = ["make", "-s", "-C", str(DEVICE / "programs"), f"OUT={tmp_path}", "CC=gcc"]
     subprocess.run([*argv, f"CFLAGS={flags}", f"{tmp_path}/filetree"], check=True)
     for size in ("norm(100000000000,30000000000)", "lognormal(100000000,2)"):
         words = ("make", "nowhere", *options(depth=1, files="20000", size=size), "--dry-run")

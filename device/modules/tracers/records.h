@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the tracers write: records of 64 bytes, defined here for the kernel and
- * for programs on the board. The decoder src/nandlab/trace/records.py has the
+ * for programs on the board. The decoder src/nandlab/traced/records.py has the
  * same layout; a test compares them.
  *
  * A record is an interval, or an instant if its latency is 0, in the life of

@@ -129,7 +129,7 @@ PATTERNED = [
 
 @pytest.mark.parametrize("kind", PATTERNED, ids=str)
 def test_no_pattern_takes_a_control_character(kind: Any) -> None:
-    good = next(w for w in (*hostile.WORDS, "a b") if fits_type(kind, w))
+    good = next(w for w in (*hostile.WORDS, "a b", "3:few:1") if fits_type(kind, w))
     for control in CONTROLS:
         assert not fits_type(kind, good + control), hex(ord(control))
         assert not fits_type(kind, control + good), hex(ord(control))
@@ -196,6 +196,11 @@ def test_no_pattern_takes_a_control_character(kind: Any) -> None:
         ),
         (strings.KernelWords, ["", 'dyndbg="file a +p"'], ["a\nb", "ä"]),
         (strings.MountWords, ["", "compr=none,{a}"], ["a b", "a;b", "$a", "a\n"]),
+        (
+            strings.Point,
+            ["0:before:1", "5:few:18446744073709551615 recovery 3", "5:few:1 recovery 3, 17"],
+            ["", "5", "5:few", "05:few:1", "5:few:1 ", "5:few:1 recovery", "5:few:1, 3", "5:a b:1"],
+        ),
         (
             strings.FigureName,
             ["phase.a+own.b_c", "select_*", "open_{}"],

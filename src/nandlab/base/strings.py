@@ -9,7 +9,8 @@ workload or a root file system that is a command may be anything: who writes it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -39,11 +40,10 @@ Empty = Literal[""]
 """Beside a pattern: the text may be left out."""
 Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
 """One line without control characters: titles, units, names that a program on a board gives."""
-Point = Annotated[
-    str,
-    Field(pattern=r"^[^\s\x00-\x1f\x7f-\x9f\u2028\u2029][^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"),
-]
-"""Such a line that does not begin with a blank: a point of a campaign, and what follows it."""
+NUMBER = "(0|[1-9][0-9]{0,9})"
+POINT = f"{NUMBER}:([a-z]{{1,20}}):(0|[1-9][0-9]{{0,19}})(?: recovery {NUMBER}(?:, {NUMBER})?)?"
+Point = Annotated[str, Field(pattern=f"^{POINT}$")]
+"""A point of a campaign: :class:`PointName` as text."""
 Lines = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]*$")]
 """Lines without control characters but line end and tab: sentences, sources, parameters."""
 WORD = r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$"
@@ -99,6 +99,7 @@ MountWords = Annotated[str, Field(pattern=r"^[A-Za-z0-9_=.:,{}+-]*$")]
 MEANING = {
     Line: "one line, without control characters",
     Lines: "text without control characters",
+    Point: "a point, OPERATION:VARIANT:SEED, with ' recovery N' or ' recovery N, M' at most",
     Word: "a name of A-Z a-z 0-9 _ . + -, with a letter or a digit first",
     Sha256: "a SHA-256 of 64 digits 0-9 a-f",
     Digest: "a digest of digits 0-9 a-f",
@@ -131,6 +132,40 @@ def fits_type(kind: Any, text: object) -> bool:
     except ValidationError:
         return False
     return True
+
+
+@dataclass(frozen=True)
+class PointName:
+    """A point of a campaign: where the power goes, or what fails, and how."""
+
+    operation: int
+    """Flash operations before it."""
+    variant: str
+    """How the operation is torn, or which fault it has."""
+    seed: int
+    recovery: tuple[int, ...] = ()
+    """Operations of the recovery before it is cut, and of the recovery from that cut."""
+
+    @property
+    def without_recovery(self) -> PointName:
+        """The point after which the recovery is cut."""
+        return replace(self, recovery=())
+
+    def __str__(self) -> str:
+        cuts = f" recovery {', '.join(map(str, self.recovery))}" if self.recovery else ""
+        return f"{self.operation}:{self.variant}:{self.seed}{cuts}"
+
+
+def parse_point_name(text: str) -> PointName:
+    """A :data:`Point`; ValueError if it is none."""
+    match = _POINT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no point of a campaign")
+    operation, variant, seed, *recovery = match.groups()
+    return PointName(int(operation), variant, int(seed), tuple(int(n) for n in recovery if n))
+
+
+_POINT = re.compile(POINT, re.ASCII)
 
 
 @cache

@@ -162,12 +162,17 @@ static int judge_point(const struct request *request, const struct load *load,
 	return 0;
 }
 
+/* Whether a way to tear is of programs alone: an erase of a load has no such
+ * point, and one of the check is torn as subset (torn.h). */
+static bool tears_programs_only(const char *name)
+{
+	return !strcmp(name, "prefix") || !strcmp(name, "few");
+}
+
 /* How the recovery of a point is torn: as the point, where that tears. */
 static const char *recovery_torn(const char *name)
 {
-	bool tears = !strcmp(name, "prefix") || !strcmp(name, "few");
-
-	return tears ? name : "subset";
+	return tears_programs_only(name) ? name : "subset";
 }
 
 static int point(const struct request *request, const struct load *load,
@@ -212,8 +217,7 @@ static int points_at(const struct request *request, const struct load *load,
 
 		if (!before && k == tally->operations)
 			continue;
-		if (tally->kinds[k] == 'e' &&
-		    (!strcmp(name, "prefix") || !strcmp(name, "few")))
+		if (tally->kinds[k] == 'e' && tears_programs_only(name))
 			continue;
 		seeds = before ? 1 : request->seeds;
 		for (s = request->seed; s < request->seed + seeds; s++)

@@ -125,20 +125,20 @@ def is_kernels(board: QemuBoard) -> bool:
 
 def tried(one: Campaign, board: QemuBoard) -> dict[str, Any]:
     """What a campaign finds on a board, and what the host says of each point that did not hold."""
-    told = asyncio.run(campaign.run_piece(one, one.points, board))
+    reports = asyncio.run(campaign.run_piece(one, one.points, board))
     titles = [each.title for each in one.loads.loads]
     classes: Counter[str] = Counter()
     uncut, same, points = 0, Counter[bool | None](), 0
-    for each in told:
-        points += each.get("points", 0)
-        for finding in each.get("findings", ()):
-            classes[finding["class"]] += finding["count"]
-            print(f"    {each['load']}: {finding['first']}: {finding['what']}", flush=True)
-        for variant, letters in each.get("outcomes", {}).items():
+    for report in reports:
+        points += report.points
+        for finding in report.findings:
+            classes[finding.name] += finding.count
+            print(f"    {report.load}: {finding.first}: {finding.what}", flush=True)
+        for variant, letters in report.outcomes.items():
             for k in (k for k, letter in enumerate(letters) if letter not in HELD):
-                uncut += variant == "before" and k == each["operations"]
+                uncut += variant == "before" and k == report.operations
                 point = select_single_point(
-                    one.points, titles.index(each["load"]), k, variant, one.points.seed
+                    one.points, titles.index(report.load), k, variant, one.points.seed
                 )
                 verdicts = asyncio.run(hostcheck.try_point(one, point, board))
                 same[bool(verdicts.findings) and verdicts.agree] += 1

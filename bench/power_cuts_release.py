@@ -147,8 +147,8 @@ def tables(every: list[CampaignResult]) -> Iterator[str]:
     by_board: dict[tuple[str, str], Row] = defaultdict(Row)
     by_variant: dict[tuple[str, str], Row] = defaultdict(Row)
     for one in every:
-        system = one.head["filesystem"]
-        row = by_board[system, one.head["board"]]
+        system = one.head.filesystem
+        row = by_board[system, one.head.board]
         row.cut += sum(one.cut.values())
         row.operations += sum(one.recorded.values())
         for load, variants in one.outcomes.items():

@@ -50,10 +50,10 @@ def cpu_s() -> float:
 def spent(one: Campaign, points: CutPoints, board: QemuBoard) -> tuple[float, float, int, int]:
     """CPU seconds, seconds, points and operations of a job."""
     began, start = cpu_s(), time.perf_counter()
-    told = asyncio.run(campaign.run_piece(one, points, board))
+    reports = asyncio.run(campaign.run_piece(one, points, board))
     seconds = time.perf_counter() - start
-    tried = sum(each.get("points", 0) for each in told)
-    operations = max((each.get("operations", 0) for each in told), default=0)
+    tried = sum(report.points for report in reports)
+    operations = max((report.operations or 0 for report in reports), default=0)
     return cpu_s() - began, seconds, tried, operations
 
 

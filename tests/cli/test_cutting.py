@@ -16,6 +16,7 @@ from nandlab.cli.campaigns import CampaignSettings, make_medium, open_media_boar
 from nandlab.cli.singlepoint import _check_by_host, _refuse_no_point
 from nandlab.powercut import campaign
 from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.campaignfolder import CampaignHead, Finding, LoadReport
 from nandlab.powercut.faults import KINDS
 from nandlab.powercut.hostcheck import PointVerdicts
 from nandlab.powercut.job import ALL_VARIANTS, CutPoints
@@ -46,7 +47,8 @@ def test_a_kernel_that_cannot_have_the_file_system_is_refused(
 def test_the_kernels_errors_are_told_where_a_point_does_not_hold(
     held: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    findings = [] if held else [{"class": "check fails", "what": "Invalid argument"}]
+    finding = Finding(name="check fails", count=1, first="5:few:1", what="Invalid argument")
+    findings = [] if held else [finding]
 
     async def tried(campaign: Any, only: Any, board: Any) -> PointVerdicts:
         return PointVerdicts(findings, [], "", kernel=("UBIFS error: check_leaf: too long",))
@@ -195,12 +197,12 @@ def test_loads_without_a_flash_operation_are_told_and_the_status_is_1(
 ) -> None:
     Path("mine").write_text("load x\nsync\n")
 
-    async def once(one: Campaign, points: CutPoints, board: Any) -> list[dict[str, Any]]:
+    async def once(one: Campaign, points: CutPoints, board: Any) -> list[LoadReport]:
         count = len(before) - 1
         told = {"load": "x", "operations": count, "points": 1, "held": 1, "kinds": "p" * count}
-        return [{**told, "outcomes": {"before": before}, "findings": []}]
+        return [LoadReport.model_validate({**told, "outcomes": {"before": before}})]
 
-    head = {
+    head: dict[str, Any] = {
         **{
             "identity": "x",
             "filesystem": "jffs2",
@@ -212,7 +214,7 @@ def test_loads_without_a_flash_operation_are_told_and_the_status_is_1(
     }
     monkeypatch.setattr("nandlab.cli.campaigns.open_media_board", lambda media: None)
     monkeypatch.setattr(campaign, "run_piece", once)
-    monkeypatch.setattr(campaign, "make_campaign_head", lambda one, board: head)
+    monkeypatch.setattr(campaign, "make_campaign_head", lambda *_: CampaignHead(**head))
     words = ["--load", "mine", "--variants", "before", "--out", "o"]
     assert ended_with(["powercut", "--fs", "jffs2", *words]) == status
     told = capsys.readouterr().out
@@ -229,18 +231,19 @@ def ended_with(argv: list[str]) -> int:
     ("load", "why"),
     [
         ({"load": "x", "refused": "Invalid argument"}, "does not take the load: Invalid argument"),
-        ({"operations": 0, "points": 1, "findings": []}, "the load makes no flash operation"),
-        ({"operations": 7, "points": 0, "findings": []}, "no such point; it has 7 operations"),
+        ({"load": "x", "operations": 0, "points": 1}, "the load makes no flash operation"),
+        ({"load": "x", "operations": 7, "points": 0}, "no such point; it has 7 operations"),
     ],
 )
 def test_why_there_is_no_such_point_is_told(load: dict[str, Any], why: str) -> None:
     with pytest.raises(UsageError, match=f"--point 9:few:1: .*{why}"):
-        _refuse_no_point("9:few:1", [load])
+        _refuse_no_point("9:few:1", [LoadReport.model_validate(load)])
 
 
 def test_a_finding_is_told_though_the_load_makes_no_flash_operation() -> None:
+    finding = Finding(name="lost", count=1, first="0:before:1", what="A is not there")
     _refuse_no_point(
-        "0:before:1", [{"operations": 0, "points": 1, "findings": [{"class": "lost"}]}]
+        "0:before:1", [LoadReport(load="x", operations=0, points=1, findings=[finding])]
     )
 
 

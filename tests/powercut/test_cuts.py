@@ -8,7 +8,6 @@ import asyncio
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cutsteps import FEW, on
@@ -22,6 +21,7 @@ from nandlab.chip.simnand import DEBUG_FOLDER, IMAGE_FILE
 from nandlab.plan.medium import Medium
 from nandlab.powercut import campaign, campaignresult, loads, workloads
 from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.campaignfolder import LoadReport
 from nandlab.powercut.job import (
     CutPoints,
     build_chip_module,
@@ -39,13 +39,19 @@ MASK = "/sys/module/yaffs2/parameters/yaffs_trace_mask"
 TORN = CutPoints(variants=("before", "prefix", "subset", "done"))
 
 
-def cut(board: QemuBoard, name: str, points: CutPoints) -> list[dict[str, Any]]:
+def cut(board: QemuBoard, name: str, points: CutPoints) -> list[LoadReport]:
     one = Campaign(on(board, name), FEW, points)
     return asyncio.run(campaign.run_piece(one, points, board))
 
 
-def classes(told: list[dict[str, Any]]) -> set[str]:
-    return {each["class"] for one in told for each in one["findings"]}
+def classes(reports: list[LoadReport]) -> set[str]:
+    return {finding.name for report in reports for finding in report.findings}
+
+
+def count(report: LoadReport) -> int:
+    """The flash operations of a load."""
+    assert report.operations is not None
+    return report.operations
 
 
 def test_jffs2_holds_at_every_operation_torn_or_not(board: QemuBoard, tmp_path: Path) -> None:
@@ -89,18 +95,18 @@ def test_a_sync_after_the_cut_is_cut_too(board: QemuBoard, name: str) -> None:
     (told,) = cut(board, name, first)
     lie = replace(first, plant=("--plant-lying-later-sync",))
     (lied,) = cut(board, name, lie)
-    (found,) = lied["findings"]
-    assert (told["findings"], found["class"]) == ([], "not writable")
-    assert found["what"].startswith("a file written and synced is lost by another cut: ")
-    assert 0 < found["count"] < lied["points"] / 2
+    (found,) = lied.findings
+    assert (told.findings, found.name) == ([], "not writable")
+    assert found.what.startswith("a file written and synced is lost by another cut: ")
+    assert 0 < found.count < lied.points / 2
 
 
 def test_ubifs_holds_and_its_recovery_too_but_not_a_lying_sync(board: QemuBoard) -> None:
     first = replace(TORN, variants=("before", "subset"), last_load=0, every=9)
     told = cut(board, "ubifs", replace(first, recovery=True))
     assert classes(told) == set()
-    assert told[0]["second_points"] > 0
-    assert told[0]["recovery_points"] > told[0]["points"] > 0
+    assert told[0].second_points > 0
+    assert told[0].recovery_points > told[0].points > 0
     lie = replace(BEFORE, plant=("--plant-lying-sync",), last_load=0, last=8)
     assert classes(cut(board, "ubifs", lie)) == {"lost"}
 
@@ -110,24 +116,24 @@ def test_what_is_written_first_after_a_cut_is_cut_too(board: QemuBoard, name: st
     """JFFS2's mount writes nothing: its points are of the check's write, of three pages."""
     torn = replace(TORN, variants=("prefix",), last_load=0, second=2, recovery=True)
     (told,) = cut(board, name, torn)
-    assert told["findings"] == []
-    assert told["second_points"] > 0
+    assert told.findings == []
+    assert told.second_points > 0
     if name == "jffs2":
-        assert told["recovery_points"] == 3 * told["points"] > 0
+        assert told.recovery_points == 3 * told.points > 0
     else:
-        assert told["recovery_points"] > 3 * told["points"] > 0
+        assert told.recovery_points > 3 * told.points > 0
 
 
 def test_a_point_alone_says_the_same_each_time(board: QemuBoard) -> None:
     """Among others and on boards of its own, for a point that holds and one that does not."""
     shifted = replace(BEFORE, plant=("--plant-shift", "-1"), last_load=0)
     (whole,) = cut(board, "jffs2", shifted)
-    last = whole["operations"]
+    last = count(whole)
     bad = select_single_point(shifted, 0, last, "before", 1)
     once, again = cut(board, "jffs2", bad), cut(board, "jffs2", bad)
     assert once == again
-    assert once[0]["recording"] == whole["recording"] not in ("", "0")
-    assert once[0]["findings"] == whole["findings"]
+    assert once[0].recording == whole.recording not in ("", "0")
+    assert once[0].findings == whole.findings
     assert classes(cut(board, "jffs2", select_single_point(shifted, 0, 2, "before", 1))) == set()
 
 
@@ -137,7 +143,7 @@ def test_a_point_replayed_twenty_times_gives_one_verdict(board: QemuBoard, name:
     "another verdict again" is a class (verdict.c)."""
     points = CutPoints(last_load=0, first=1, last=2, repeat=20)
     (told,) = cut(board, name, points)
-    assert (told["points"], campaignresult.VERDICT_VARIES in classes([told])) == (10, False)
+    assert (told.points, campaignresult.VERDICT_VARIES in classes([told])) == (10, False)
 
 
 def test_the_chip_is_after_all_points_as_it_was_before(board: QemuBoard) -> None:
@@ -176,7 +182,7 @@ def test_a_workload_of_the_catalog_is_cut(board: QemuBoard) -> None:
     )
     points = replace(TORN, variants=("before", "subset"), every=4)
     (told,) = asyncio.run(campaign.run_piece(Campaign(medium, of, points), points, board))
-    assert (told["findings"], told["points"] > 10) == ([], True)
+    assert (told.findings, told.points > 10) == ([], True)
     with pytest.raises(UsageError, match="config file=2: file=2: expected NAME=VALUE of files"):
         workloads.record_workload("config file=2", medium, board)
 
@@ -186,7 +192,7 @@ def test_files_that_stay_open_hold(board: QemuBoard) -> None:
     one = Campaign(on(board, "yaffs2"), loads.make_open_file_loads(), points)
     told = asyncio.run(campaign.run_piece(one, points, board))
     assert classes(told) == set()
-    assert all("refused" not in each for each in told)
+    assert all(each.refused is None for each in told)
 
 
 @pytest.mark.parametrize(
@@ -209,12 +215,12 @@ def test_one_that_is_mounted_sync_is_cut_so(
     )
     points = replace(BEFORE, every=16)
 
-    def told(medium: Medium) -> list[dict[str, Any]]:
+    def told(medium: Medium) -> list[LoadReport]:
         return asyncio.run(campaign.run_piece(Campaign(medium, of, points), points, board))
 
     back, synced = told(medium), told(medium.model_copy(update={"options": off}))
     assert classes(back + synced) == set()
-    more = [s["operations"] - b["operations"] for b, s in zip(back, synced, strict=True)]
+    more = [count(s) - count(b) for b, s in zip(back, synced, strict=True)]
     assert all(each >= 7 for each in more), more
 
 
@@ -234,7 +240,7 @@ sync
     points = CutPoints(variants=("before", "subset"))
     one = Campaign(on(board, "yaffs2"), loads.parse_loads("t", text), points)
     told = asyncio.run(campaign.run_piece(one, points, board))
-    assert [(each["findings"], each["points"] > 4) for each in told] == [([], True)] * 2
+    assert [(each.findings, each.points > 4) for each in told] == [([], True)] * 2
 
 
 def test_a_load_that_cannot_be_played_is_told(board: QemuBoard) -> None:
@@ -242,7 +248,7 @@ def test_a_load_that_cannot_be_played_is_told(board: QemuBoard) -> None:
     wrong = LoadSet("wrong", (), (Load("w", ("create a", "create b", "rename a b/c")),))
     one = Campaign(on(board, "jffs2"), wrong, BEFORE)
     told = asyncio.run(campaign.run_piece(one, BEFORE, board))
-    assert told == [{"load": "w", "refused": "Not a directory"}]
+    assert told == [LoadReport(load="w", refused="Not a directory")]
     bad = LoadSet("gone", (), (Load("g", ("unlink a",)),))
     gone = Campaign(on(board, "jffs2"), bad, BEFORE)
     with pytest.raises(NandlabError, match="g: operation 1 is on a, which is not there"):
@@ -253,7 +259,7 @@ def test_a_load_that_finds_no_room_says_so(board: QemuBoard) -> None:
     text = "".join(f"create f{i}\nwrite f{i} 0 1000000\n" for i in range(12))
     large = Campaign(on(board, "yaffs2"), loads.parse_loads("large", f"load l\n{text}"), BEFORE)
     told = asyncio.run(campaign.run_piece(large, BEFORE, board))
-    assert told == [{"load": "l", "refused": "No space left on device"}]
+    assert told == [LoadReport(load="l", refused="No space left on device")]
 
 
 def test_a_check_that_the_kernel_does_not_have_is_no_finding(board: QemuBoard) -> None:
@@ -283,7 +289,7 @@ def test_jffs2_without_a_node_is_unmountable_after_its_first_write_is_torn(
     (told,) = asyncio.run(
         campaign.run_piece(Campaign(on(board, "jffs2"), first, points), points, board)
     )
-    assert told["outcomes"]["before"] == ".."
-    assert told["outcomes"]["subset"][0] == "M"
-    assert [each["class"] for each in told["findings"]] == ["unmountable"]
-    assert told["findings"][0]["what"] == "Input/output error, and at the next mount"
+    assert told.outcomes["before"] == ".."
+    assert told.outcomes["subset"][0] == "M"
+    assert [each.name for each in told.findings] == ["unmountable"]
+    assert told.findings[0].what == "Input/output error, and at the next mount"

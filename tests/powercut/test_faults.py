@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from cutsteps import on
+from test_found import head
 
 from nandlab.base.errors import UsageError
 from nandlab.board.job import Step
@@ -17,6 +18,7 @@ from nandlab.board.qemu import QemuBoard
 from nandlab.chip.simnand import DEBUG_FOLDER
 from nandlab.powercut import campaign, campaignresult, faults, loads, sql
 from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.campaignfolder import Finding, LoadReport
 from nandlab.powercut.job import (
     CUT_STEP,
     CutPoints,
@@ -41,7 +43,7 @@ TWO = f"{GROW}load small\ncreate A/z\n"
 SHORT = faults.make_fault_loads(loads.parse_loads("short", GROW))
 
 
-def tried(board: QemuBoard, name: str, *kinds: str, **more: Any) -> dict[str, Any]:
+def tried(board: QemuBoard, name: str, *kinds: str, **more: Any) -> LoadReport:
     """What became of a load, by fault."""
     points = replace(CutPoints(variants=kinds), **more)
     one = Campaign(on(board, name), SHORT, points)
@@ -57,19 +59,19 @@ def test_loads_of_faults_end_with_a_sync() -> None:
 
 
 def test_errors_that_are_told_are_classes_of_their_own() -> None:
-    told = {"class": "unreadable", "count": 2, "first": "3:beyond:1", "what": "A/x: EIO"}
-    result = campaignresult.CampaignResult({"program": faults.PROGRAM})
-    campaignresult._count_finding(result, "grow", told)
+    one = Finding(name="unreadable", count=2, first="3:beyond:1", what="A/x: EIO")
+    result = campaignresult.CampaignResult(head(program=faults.PROGRAM))
+    campaignresult._count_finding(result, "grow", one)
     assert result.faults == []
-    campaignresult._count_finding(result, "grow", {**told, "class": "wrong content"})
-    campaignresult._count_finding(result, "grow", {**told, "first": "3:flips:1"})
+    for change in ({"name": "wrong content"}, {"first": "3:flips:1"}):
+        campaignresult._count_finding(result, "grow", one.model_copy(update=change))
     assert [each.name for each in result.faults] == ["wrong content", "unreadable"]
 
 
 @pytest.mark.board
 def test_ubifs_stands_programs_that_fail_and_bits_that_the_ecc_corrects(board: QemuBoard) -> None:
     told = tried(board, "ubifs", "program", "flips", "beyond")
-    outcomes, kinds = told["outcomes"], told["kinds"]
+    outcomes, kinds = told.outcomes, told.kinds
     programs = [k for k, kind in enumerate(kinds) if kind in "po"]
     assert [k for k, letter in enumerate(outcomes["program"]) if letter == "."] == programs
     assert set(outcomes["flips"]) == {" ", "."}
@@ -88,8 +90,8 @@ def test_yaffs2s_own_check_is_on_and_is_heard(board: QemuBoard) -> None:
             on(board, "yaffs2"), faults.make_fault_loads(wide), replace(points, plant=plant)
         )
         (told,) = asyncio.run(campaign.run_piece(one, one.points, board))
-        assert [each["class"] for each in told["findings"]] == heard
-        assert told["points"] == 4
+        assert [each.name for each in told.findings] == heard
+        assert told.points == 4
 
 
 @pytest.mark.board
@@ -125,20 +127,20 @@ def test_reads_since_the_erase_make_bits_wrong_up_to_what_the_ecc_corrects_and_p
     both = loads.parse_loads("two", TWO)
     one = Campaign(on(board, "ubifs"), faults.make_fault_loads(both), points)
     told, after = asyncio.run(campaign.run_piece(one, points, board))
-    assert after["operations"] > 0  # the next load finds a chip that nobody read
-    letters = told["outcomes"]["disturb"].replace(" ", "")
+    assert after.operations  # the next load finds a chip that nobody read
+    letters = told.outcomes["disturb"].replace(" ", "")
     assert letters.startswith("..")
     assert letters.strip(".") == "M" * letters.count("M") != ""
-    result = campaignresult.CampaignResult({"program": faults.PROGRAM})
-    campaignresult._count_finding(result, "grow", told["findings"][0])
+    result = campaignresult.CampaignResult(head(program=faults.PROGRAM))
+    campaignresult._count_finding(result, "grow", told.findings[0])
     assert result.faults == []  # an error is told
 
 
 @pytest.mark.board
 def test_a_full_disk_is_tried_until_the_load_passes(board: QemuBoard) -> None:
     told = tried(board, "ubifs", "full")
-    letters = told["outcomes"]["full"].rstrip()
-    assert (set(letters), told["findings"]) == ({"."}, [])
+    letters = told.outcomes["full"].rstrip()
+    assert (set(letters), told.findings) == ({"."}, [])
     assert 1 < len(letters) < 64
 
 

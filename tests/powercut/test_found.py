@@ -17,6 +17,7 @@ from nandlab.board.job import BoardLost
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.powercut import campaign, campaignresult, loads, samplefile
+from nandlab.powercut.campaignfolder import CampaignHead, LoadReport
 from nandlab.powercut.job import CutPoints
 from nandlab.report.charts import powercuts
 
@@ -32,6 +33,10 @@ HEAD = {
 }
 
 
+def head(**changes: Any) -> CampaignHead:
+    return CampaignHead.model_validate({**HEAD, **changes})
+
+
 def told(title: str, before: str, torn: str, *findings: dict[str, Any]) -> dict[str, Any]:
     points = sum(letter != " " for letter in before + torn)
     bad = sum(each["count"] for each in findings)
@@ -44,6 +49,11 @@ def told(title: str, before: str, torn: str, *findings: dict[str, Any]) -> dict[
 
 def finding(name: str, first: str, count: int = 1) -> dict[str, Any]:
     return {"class": name, "count": count, "first": first, "what": "A is not there"}
+
+
+def report(*words: Any) -> LoadReport:
+    """What :func:`told` tells, as the model that the board's lines are read as."""
+    return LoadReport.model_validate(told(*words))
 
 
 def again(*words: Any) -> samplefile.SampledPoint:
@@ -95,7 +105,7 @@ def test_the_command_of_a_point_asks_for_what_showed_it(
     """A cut of a recovery is found with the recovery cut, another verdict by trying again."""
     piece = [told("x", "..", ". ", finding(name, point))]
     result = campaignresult.read_campaign_result(folder(tmp_path, piece))
-    result.head["points"] = {"repeat": 20, "recovery": True}
+    result.head = head(points={"repeat": 20, "recovery": True})
     (one,) = result.classes.values()
     assert result.again(one).endswith(f" --title x --point 5:subset:1{more}")
 
@@ -126,7 +136,7 @@ def test_what_other_cuts_show_too_is_not_excused_by_unstable_cells(tmp_path: Pat
     one = told("x", "....", "..C ", finding("check fails", "1:unstable:7", 3))
     one["outcomes"] |= {"unstable": ".CC "}
     result = campaignresult.read_campaign_result(folder(tmp_path, [one]))
-    classes = {name: (each.count, each.point) for name, each in result.classes.items()}
+    classes = {name: (each.count, str(each.point)) for name, each in result.classes.items()}
     assert classes == {
         "check fails": (1, "2:subset:7"),
         "check fails (unstable cells)": (2, "1:unstable:7"),
@@ -153,7 +163,7 @@ def test_what_a_part_forbids_is_told_and_which_cuts_it_makes_unphysical(tmp_path
     result = campaignresult.read_campaign_result(folder(tmp_path, [one]))
     mlc, slc = (load_noun("chips", part, ChipModel) for part in ("K9GAG08U0M", "apf27"))
     for part, apart in ((mlc, True), (slc, False)):
-        result.head |= {"forbids": part.forbids(), "nop": part.geometry.nop}
+        result.head = head(forbids=part.forbids(), nop=part.geometry.nop)
         text = "\n".join(campaignresult.format_campaign_result(result))
         assert "programming a page after a later page of its block" in text
         assert ("not physical: cuts at 1 programs of spare areas" in text) == apart
@@ -165,7 +175,7 @@ def test_what_a_part_forbids_is_told_and_which_cuts_it_makes_unphysical(tmp_path
 def test_a_load_that_contradicts_its_oracle_without_a_cut_is_told(tmp_path: Path) -> None:
     one = told("x", "..L", ".. ", finding("lost", "2:before:1"))
     result = campaignresult.read_campaign_result(folder(tmp_path, [one, told("y", ".L.", ".. ")]))
-    assert {n: (c.count, c.load, c.point) for n, c in result.classes.items()} == {
+    assert {n: (c.count, c.load, str(c.point)) for n, c in result.classes.items()} == {
         "the load contradicts its oracle": (1, "x", "2:before:1"),
         "lost": (1, "x", "2:before:1"),
     }
@@ -181,7 +191,7 @@ def test_checkers_that_disagree_are_a_finding_of_its_own(tmp_path: Path) -> None
     with kept.path.open("a") as file:
         file.write('{"load": "cut sho')
     result = campaignresult.read_campaign_result(out)
-    assert {n: (c.count, c.point, c.what) for n, c in result.classes.items()} == {
+    assert {n: (c.count, str(c.point), c.what) for n, c in result.classes.items()} == {
         "checkers disagree": (1, "1:subset:1", "board: held; host: y: is not there"),
         "another verdict alone": (1, "1:before:1", "there: held; alone: lost"),
     }
@@ -201,7 +211,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
         campaignresult.read_campaign_result(tmp_path)
     (tmp_path / "mine").write_text("x")
     with pytest.raises(UsageError, match="not empty"):
-        campaign.prepare_campaign_folder(tmp_path, HEAD)
+        campaign.prepare_campaign_folder(tmp_path, head())
 
 
 class Dying:
@@ -242,14 +252,14 @@ def test_a_dead_kernel_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(campaign, "make_cut_job", lambda on, loads, points, module: points)
     monkeypatch.setattr(campaign, "build_chip_module", lambda board: {})
-    one = campaign.Campaign(on=None, loads=FEW, points=CutPoints())  # type: ignore[arg-type]
+    medium = cast(Any, type("Medium", (), {"where": "here"}))
+    one = campaign.Campaign(medium, FEW, CutPoints())
     points = CutPoints(last_load=2)
     fake = type("Board", (), {"run": staticmethod(run)})()
     result = asyncio.run(campaign.run_piece(one, points, fake))
-    assert result[0]["load"] == "b: c"
-    assert result[0]["findings"][0]["class"] == "kernel crash"
-    assert result[0]["findings"][0]["first"] == "7:subset:1"
-    assert result[0]["findings"][0]["console"] == ["BUG: at"]
+    assert result[0].load == "b: c"
+    (found,) = result[0].findings
+    assert (found.name, found.first, found.console) == ("kernel crash", "7:subset:1", ["BUG: at"])
     assert board.asked == [
         *((0, 2, 0, None), (0, 0, 0, None), (1, 1, 0, 6)),
         *((1, 1, 8, None), (2, 2, 0, None)),
@@ -263,15 +273,15 @@ def test_a_campaign_that_is_killed_in_a_piece_goes_on_with_it(
     begun: list[int] = []
     dies = [True]
 
-    async def once(one: Any, points: CutPoints, board: Any) -> list[dict[str, Any]]:
+    async def once(one: Any, points: CutPoints, board: Any) -> list[LoadReport]:
         begun.append(points.first)
         if dies[0] and len(begun) == 3:
             (tmp_path / "00002.part").write_text('{"loads": [{"lo')
             raise KeyboardInterrupt
-        return [told("a", ".", " ")]
+        return [report("a", ".", " ")]
 
     monkeypatch.setattr(campaign, "run_piece", once)
-    monkeypatch.setattr(campaign, "make_campaign_head", lambda one, board: {**HEAD, "pieces": 4})
+    monkeypatch.setattr(campaign, "make_campaign_head", lambda one, board: head(pieces=4))
     one = campaign.Campaign(cast(Any, None), FEW, CutPoints(last_load=0))
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(campaign.run_campaign(one, cast(Any, None), tmp_path, 1, lambda *told: None))
@@ -328,9 +338,9 @@ def test_recovery_makes_smaller_pieces_with_the_same_points(name: str, every: in
 def test_a_folder_whose_pieces_are_others_is_refused(tmp_path: Path) -> None:
     """Else points would count twice."""
     out = folder(tmp_path, [told("x", ". .", "L  ")])
-    campaign.prepare_campaign_folder(out, HEAD)
+    campaign.prepare_campaign_folder(out, head())
     with pytest.raises(UsageError, match="of another campaign"):
-        campaign.prepare_campaign_folder(out, {**HEAD, "pieces": 64})
+        campaign.prepare_campaign_folder(out, head(pieces=64))
 
 
 @pytest.mark.parametrize("kept", ["00003.json", "sample-1.jsonl", "states.jsonl"])
@@ -338,7 +348,7 @@ def test_a_folder_of_another_campaign_is_free_if_nothing_is_found_in_it(
     kept: str, tmp_path: Path
 ) -> None:
     """Such as that of a load of which no piece could be done."""
-    another = {**HEAD, "identity": "another"}
+    another = head(identity="another")
     campaign.prepare_campaign_folder(folder(tmp_path), another)
     (tmp_path / kept).write_text("{}")
     with pytest.raises(UsageError, match="of another campaign"):
@@ -351,14 +361,14 @@ def test_what_fails_before_a_piece_is_done_claims_no_folder(
     """A load is mended then, and its campaign is another one."""
     out, fails = tmp_path / "out", [True]
 
-    async def once(one: Any, points: CutPoints, board: Any) -> list[dict[str, Any]]:
+    async def once(one: Any, points: CutPoints, board: Any) -> list[LoadReport]:
         if fails[0]:
             raise NandlabError("no such operation")
-        return [told("a", ".", " ")]
+        return [report("a", ".", " ")]
 
     def run(identity: str) -> None:
-        head = {**HEAD, "identity": identity, "pieces": 4}
-        monkeypatch.setattr(campaign, "make_campaign_head", lambda one, board: head)
+        mine = head(identity=identity, pieces=4)
+        monkeypatch.setattr(campaign, "make_campaign_head", lambda one, board: mine)
         one = campaign.Campaign(cast(Any, None), FEW, CutPoints(last_load=0))
         asyncio.run(campaign.run_campaign(one, cast(Any, None), out, 1, lambda *told: None))
 
@@ -369,7 +379,7 @@ def test_what_fails_before_a_piece_is_done_claims_no_folder(
     fails[0] = False
     run("good")
     assert (
-        campaignresult.read_campaign_result(out).head["identity"],
+        campaignresult.read_campaign_result(out).head.identity,
         campaignresult.read_campaign_result(out).whole,
     ) == ("good", True)
     with pytest.raises(UsageError, match="of another campaign"):
@@ -379,13 +389,13 @@ def test_what_fails_before_a_piece_is_done_claims_no_folder(
 def test_a_folder_that_another_campaign_took_meanwhile_is_left_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def once(one: Any, points: CutPoints, board: Any) -> list[dict[str, Any]]:
+    async def once(one: Any, points: CutPoints, board: Any) -> list[LoadReport]:
         folder(tmp_path, [told("x", ". .", "L  ")])
-        return [told("a", ".", " ")]
+        return [report("a", ".", " ")]
 
-    head = {**HEAD, "identity": "mine", "pieces": 4}
+    mine = head(identity="mine", pieces=4)
     monkeypatch.setattr(campaign, "run_piece", once)
-    monkeypatch.setattr(campaign, "make_campaign_head", lambda one, board: head)
+    monkeypatch.setattr(campaign, "make_campaign_head", lambda one, board: mine)
     one = campaign.Campaign(cast(Any, None), FEW, CutPoints(last_load=0))
     with pytest.raises(UsageError, match="of another campaign"):
         asyncio.run(campaign.run_campaign(one, cast(Any, None), tmp_path, 1, lambda *told: None))
@@ -425,13 +435,13 @@ def test_time_of_pieces_done_at_once_counts_once(
     """A piece that ends while others are under way takes no time of theirs."""
     used = [0.0]
 
-    async def once(one: Any, points: CutPoints, board: Any) -> list[dict[str, Any]]:
+    async def once(one: Any, points: CutPoints, board: Any) -> list[LoadReport]:
         await asyncio.sleep(0.01 * points.first)  # they begin together, and end in order
         used[0] += 10 + points.first
-        return [told("a", ".", " ")]
+        return [report("a", ".", " ")]
 
     monkeypatch.setattr(campaign, "run_piece", once)
-    monkeypatch.setattr(campaign, "make_campaign_head", lambda one, board: {**HEAD, "pieces": 4})
+    monkeypatch.setattr(campaign, "make_campaign_head", lambda one, board: head(pieces=4))
     monkeypatch.setattr(campaign, "_measure_children_cpu_s", lambda: used[0])
     one = campaign.Campaign(cast(Any, None), FEW, CutPoints(last_load=0))
     asyncio.run(campaign.run_campaign(one, cast(Any, None), tmp_path, 4, lambda *told: None))

@@ -8,7 +8,6 @@ used."""
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 from cutsteps import after, on
@@ -61,15 +60,15 @@ class Torn:
         points = CutPoints(last=0, variants=("few",), seeds=SEEDS)
         self.campaign = Campaign(on(board, "jffs2"), LOADS, points)
         told = asyncio.run(campaign.run_piece(self.campaign, points, board))
-        self.found: dict[tuple[str, str], dict[str, Any]] = {
-            (load["load"], each["class"]): each for load in told for each in load["findings"]
+        self.found = {
+            (load.load, finding.name): finding for load in told for finding in load.findings
         }
 
     def point(self, load: str, kind: str) -> CutPoints:
         """The first one of a class of finding."""
-        operations, variant, seed = self.found[load, kind]["first"].split(":")
+        at = self.found[load, kind].point
         index = [each.title for each in LOADS.loads].index(load)
-        return select_single_point(self.campaign.points, index, int(operations), variant, int(seed))
+        return select_single_point(self.campaign.points, index, at.operation, at.variant, at.seed)
 
     def says(self, at: CutPoints, *commands: str) -> tuple[list[list[str]], PartitionNodes]:
         """What each command prints after the cut, and the nodes on the chip before them."""

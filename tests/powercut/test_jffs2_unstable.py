@@ -49,9 +49,8 @@ class Cut:
         self.board = board
         self.campaign = Campaign(medium, RENAME, UNSTABLE)
         (told,) = asyncio.run(campaign.run_piece(self.campaign, UNSTABLE, board))
-        found = {each["class"]: each for each in told["findings"]}
-        operations, variant, seed = found["lost"]["first"].split(":")
-        self.point = select_single_point(UNSTABLE, 0, int(operations), variant, int(seed))
+        (at,) = (finding.point for finding in told.findings if finding.name == "lost")
+        self.point = select_single_point(UNSTABLE, 0, at.operation, at.variant, at.seed)
 
     def names(self, between: str) -> list[list[str]]:
         """What three mounts after the cut show of the file, when this is done in the first."""

@@ -14,6 +14,7 @@ from nandlab.base.errors import NandlabError
 from nandlab.board.qemu import QemuBoard
 from nandlab.powercut import campaign, hostcheck, loads
 from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.campaignfolder import Finding
 from nandlab.powercut.job import CutPoints, select_single_point
 from nandlab.powercut.oracle import Oracle, Tree, make_call_bytes
 
@@ -132,8 +133,8 @@ def test_a_file_that_was_synced_has_a_name_though_its_folder_was_not() -> None:
 def test_a_host_that_reads_files_does_not_contradict_what_no_file_shows(
     classes: list[str], wrong: list[str], unread: str, agree: bool | None
 ) -> None:
-    told = hostcheck.PointVerdicts([{"class": each} for each in classes], wrong, "", unread)
-    assert told.agree is agree
+    findings = [Finding(name=each, count=1, first="5:few:1", what="A") for each in classes]
+    assert hostcheck.PointVerdicts(findings, wrong, "", unread).agree is agree
 
 
 def test_marks_of_another_load_are_told() -> None:
@@ -166,8 +167,8 @@ def test_both_checkers_see_an_old_byte_behind_the_end_of_a_file_made_longer(
     at = replace(select_single_point(CutPoints(), 0, 5, "before", 1), plant=("--plant-stale-end",))
     told = asyncio.run(hostcheck.try_point(one, at, board))
     (board_says,) = told.findings
-    assert board_says["class"] == "stale bytes"
-    assert board_says["what"] in told.wrong
+    assert board_says.name == "stale bytes"
+    assert board_says.what in told.wrong
     assert "made longer, byte " in told.wrong[0] and " is 115, not 0" in told.wrong[0]
 
 
@@ -185,7 +186,8 @@ sync
 def test_both_checkers_see_all_names_of_a_file(board: QemuBoard, name: str) -> None:
     one = Campaign(on(board, name), loads.parse_loads("links", BASE + LINKS), CutPoints())
     (told,) = asyncio.run(campaign.run_piece(one, CutPoints(variants=("before",)), board))
-    for k in range(told["operations"] // 2, told["operations"] + 1):
+    assert told.operations is not None
+    for k in range(told.operations // 2, told.operations + 1):
         verdicts = asyncio.run(
             hostcheck.try_point(one, select_single_point(CutPoints(), 0, k, "before", 1), board)
         )

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from test_found import again, finding, folder, told
+from test_found import again, finding, folder, report, told
 
 from nandlab.powercut import campaignresult, hostcheck, loads, sample, samplefile
+from nandlab.powercut.campaignfolder import Finding, LoadReport
 from nandlab.powercut.job import CutPoints
 
 
@@ -29,7 +30,12 @@ def test_a_sample_is_drawn_from_the_points_that_were_tried(tmp_path: Path) -> No
     [
         ("M", [], "not writable", "not writable"),
         ("M", [], "", "held"),
-        ("L", [{"class": "lost", "what": "A"}], "not writable", "lost"),
+        (
+            "L",
+            [Finding(name="lost", count=1, first="0:before:1", what="A")],
+            "not writable",
+            "lost",
+        ),
         (".", [], "not writable", "held"),
     ],
 )
@@ -37,7 +43,7 @@ def test_a_point_of_a_sample_is_cut_behind_its_sync_too(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     letter: str,
-    left: list[dict[str, Any]],
+    left: list[Finding],
     class_: str,
     says: str,
 ) -> None:
@@ -46,9 +52,10 @@ def test_a_point_of_a_sample_is_cut_behind_its_sync_too(
     async def tried(*_: object) -> hostcheck.PointVerdicts:
         return hostcheck.PointVerdicts(left, [], "r")
 
-    async def once(_: object, point: CutPoints, *__: object) -> list[dict[str, Any]]:
+    async def once(_: object, point: CutPoints, *__: object) -> list[LoadReport]:
         assert not point.recovery, "the letter is of the point alone"
-        return [{"findings": [{"class": class_}] if class_ else []}]
+        found = [finding(class_, "0:before:1")] if class_ else []
+        return [report("x", letter, "", *found)]
 
     monkeypatch.setattr(hostcheck, "try_point", tried)
     monkeypatch.setattr(sample, "run_piece", once)

@@ -111,12 +111,12 @@ def test_no_acknowledged_commit_is_lost_but_by_an_unlink_that_is_not_synced(
     points = CutPoints(variants=("before",), every=3, last_load=1)
     one = Campaign(medium, LOADS, points)
     full, extra = asyncio.run(campaign.run_piece(one, points, board))
-    assert [each["class"] for each in full["findings"]] == ["lost"]
-    assert (extra["findings"], extra["points"] > 10) == ([], True)
+    assert [each.name for each in full.findings] == ["lost"]
+    assert (extra.findings, extra.points > 10) == ([], True)
     lie = replace(points, first_load=1, plant=("--plant-lying-sync",))
     (lied,) = asyncio.run(campaign.run_piece(one, lie, board))
-    assert [each["class"] for each in lied["findings"]] == ["lost"]
-    k = int(full["findings"][0]["first"].split(":")[0])
+    assert [each.name for each in lied.findings] == ["lost"]
+    k = full.findings[0].point.operation
     verdicts = asyncio.run(
         hostcheck.try_point(one, select_single_point(points, 0, k, "before", 1), board)
     )

@@ -72,24 +72,24 @@ def test_both_oracles_find_it_until_the_data_is_written(board: QemuBoard) -> Non
     medium = medium.model_copy(update={"filesystem": bare})
     one = Campaign(medium, LOADS, CutPoints(variants=("before",)))
     told = asyncio.run(campaign.run_piece(one, one.points, board))
-    failing = {each["load"]: each["outcomes"]["before"].count("S") for each in told}
+    failing = {each.load: each.outcomes["before"].count("S") for each in told}
     assert failing == {"dirty": 1, "dirty and long": 2, "clean": 0, "another page": 0} | {
         "whole page": 0
     }
     stale = f"A/foo: made longer, byte {END} of {END + EXTENDED_BYTES} is "
-    for finding in (each for load in told for each in load["findings"]):
-        assert (finding["class"], finding["what"].startswith(stale)) == ("stale bytes", True)
-    k = told[0]["outcomes"]["before"].index("S")
+    for finding in (each for load in told for each in load.findings):
+        assert (finding.name, finding.what.startswith(stale)) == ("stale bytes", True)
+    k = told[0].outcomes["before"].index("S")
     at = select_single_point(one.points, 0, k, "before", 1)
     verdicts = asyncio.run(hostcheck.try_point(one, at, board))
-    assert verdicts.wrong == [each["what"] for each in verdicts.findings] != []
+    assert verdicts.wrong == [each.what for each in verdicts.findings] != []
     assert [_old_bytes(one, at, board, k), _old_bytes(one, at, board, k + 1)] == [BLOCK - END, 0]
 
 
 def test_its_own_check_fails_where_nobody_made_the_file_longer(board: QemuBoard) -> None:
     one = Campaign(on(board, "ubifs"), LOADS, CutPoints(variants=("before",)))
     (told, *_) = asyncio.run(campaign.run_piece(one, replace(one.points, last_load=0), board))
-    k = told["outcomes"]["before"].index("S")
+    k = told.outcomes["before"].index("S")
     at = select_single_point(one.points, 0, k, "before", 1)
     assert all("check_leaf" not in line for line in _own_check(one, at, board, k + 1))
     assert any(

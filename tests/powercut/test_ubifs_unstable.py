@@ -57,8 +57,8 @@ class Cut:
         self.second = [k for k, pair in enumerate(pairwise(kinds)) if pair == (MASTER, MASTER)]
         self.starts = [k for k, kind in enumerate(kinds[1:]) if kind == COMMIT_START]
         (told,) = asyncio.run(campaign.run_piece(self.campaign, UNSTABLE, board))
-        self.outcomes: str = told["outcomes"]["unstable"]
-        self.findings = {each["class"]: each for each in told["findings"]}
+        self.outcomes: str = told.outcomes["unstable"]
+        self.findings = {finding.name: finding for finding in told.findings}
 
     def failed(self) -> set[int]:
         """Operations at which some seed's point did not hold."""
@@ -66,8 +66,8 @@ class Cut:
 
     def says(self, kind: str, mounts: int) -> list[list[str]]:
         """The words of so many mounts after the first point of a class, with the kernel's."""
-        operations, variant, seed = self.findings[kind]["first"].split(":")
-        at = select_single_point(UNSTABLE, 0, int(operations), variant, int(seed))
+        point = self.findings[kind].point
+        at = select_single_point(UNSTABLE, 0, point.operation, point.variant, point.seed)
         up = f"dmesg -c >/dev/null; {UP} && ls /mnt && wc -c </mnt/A/x; {DOWN}; dmesg"
         said, _ = after(self.campaign, at, self.board, *([up] * mounts))
         return said
@@ -81,7 +81,7 @@ def cut(board: QemuBoard) -> Cut:
 def test_only_a_commits_start_and_the_second_master_matter(cut: Cut) -> None:
     assert set(cut.findings) == {"unmountable", "not writable"}
     once = "Structure needs cleaning, and the next mount succeeds"
-    assert cut.findings["unmountable"]["what"] == once
+    assert cut.findings["unmountable"].what == once
     assert len(cut.second) > 1
     assert cut.starts
     assert cut.failed() <= {*cut.second, *cut.starts}

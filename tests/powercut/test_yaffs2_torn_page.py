@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytest
@@ -81,12 +80,12 @@ class Torn:
         medium = medium.model_copy(update={"options": options})
         self.campaign = Campaign(medium, load, points)
         (self.told,) = asyncio.run(campaign.run_piece(self.campaign, points, board))
-        self.found: dict[str, dict[str, Any]] = {f["class"]: f for f in self.told["findings"]}
+        self.found = {finding.name: finding for finding in self.told.findings}
 
     def point(self, kind: str) -> CutPoints:
         """The first one of a class of finding."""
-        operations, variant, seed = self.found[kind]["first"].split(":")
-        return select_single_point(self.campaign.points, 0, int(operations), variant, int(seed))
+        at = self.found[kind].point
+        return select_single_point(self.campaign.points, 0, at.operation, at.variant, at.seed)
 
     def says(self, at: CutPoints, *commands: str) -> tuple[list[list[str]], list[Chunk]]:
         """What each command prints after the cut, and the pages on the chip before them."""
@@ -127,7 +126,7 @@ def test_a_torn_page_hides_the_synced_one_and_is_then_collected(board: QemuBoard
     """After "prefix" the tags, too, are beyond the ECC, and the older page holds."""
     points = CutPoints(variants=("before", "prefix", "few"), seeds=4)
     torn = Torn(board, OVERWRITE, points, "on")
-    assert set(torn.told["outcomes"]["before"] + torn.told["outcomes"]["prefix"]) <= {".", " "}
+    assert set(torn.told.outcomes["before"] + torn.told.outcomes["prefix"]) <= {".", " "}
     second_page = f"dd if={FILE} bs={PAGE} skip=1 count=1 2>/dev/null | md5sum"
     (said, later, again), chunks = torn.says(
         torn.point("unreadable"),

@@ -41,7 +41,7 @@ def test_a_torn_rename_loses_the_old_file_and_the_new_one(board: QemuBoard) -> N
     """Without the emptying, the new one is in a folder that never was."""
     few = CutPoints(first=HEADER, last=HEADER, variants=("before", "few"), seeds=256)
     torn = Torn(board, REPLACE, few, "off")
-    assert set(torn.told["outcomes"]["before"]) <= {".", " "}
+    assert set(torn.told.outcomes["before"]) <= {".", " "}
     kept = f"{UP} -o no-background,empty-lost-and-found-off"
     (where, gone), chunks = torn.says(
         torn.point("lost"),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nandlab.board.qemu import QemuBoard
     from nandlab.plan.medium import Medium
     from nandlab.powercut.campaign import Campaign
+    from nandlab.powercut.campaignfolder import LoadReport
     from nandlab.powercut.campaignresult import CampaignResult
     from nandlab.powercut.job import CutPoints
     from nandlab.powercut.loads import LoadSet
@@ -356,7 +357,7 @@ class CampaignSettings:
         one: Campaign,
         board: QemuBoard,
         out: Path,
-        told: Callable[[int, int, Sequence[dict[str, Any]]], None],
+        told: Callable[[int, int, Sequence[LoadReport]], None],
         *,
         alone: bool = False,
     ) -> CampaignResult:
@@ -389,9 +390,9 @@ class CampaignSettings:
         return result
 
 
-def _print_piece(done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:
-    bad = sum(each["count"] for load in loads for each in load.get("findings", []))
-    points = sum(load.get("points", 0) for load in loads)
+def _print_piece(done: int, of: int, loads: Sequence[LoadReport]) -> None:
+    bad = sum(finding.count for load in loads for finding in load.findings)
+    points = sum(load.points for load in loads)
     print_note(f"{done}/{of}: {points} points, {bad} did not hold")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nandlab.base.errors import NandlabError
 from nandlab.base.printer import print_note
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nandlab.cli.campaigns import CampaignSettings
     from nandlab.plan.medium import Medium
     from nandlab.plan.study import Study
+    from nandlab.powercut.campaignfolder import LoadReport
     from nandlab.results.folder import RunFolder
 
 QUIET: tuple[Style, ...] = ("json", "none")
@@ -104,7 +105,7 @@ class Progress:
         """What is told where nothing else was for long."""
         return f"{self.about}: {self.left or 'begins'}, {time.monotonic() - self.began:.0f} s"
 
-    def after(self, done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:
+    def after(self, done: int, of: int, loads: Sequence[LoadReport]) -> None:
         """A piece is done."""
         from nandlab.cli.progress import format_time_left
 

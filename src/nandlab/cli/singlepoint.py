@@ -4,24 +4,25 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_lines, print_note
+from nandlab.base.strings import PointName, parse_point_name
 from nandlab.cli.campaigns import CampaignSettings, open_media_board
 
 if TYPE_CHECKING:
     from nandlab.board.qemu import QemuBoard
     from nandlab.powercut.campaign import Campaign
+    from nandlab.powercut.campaignfolder import Finding, LoadReport
     from nandlab.powercut.job import CutPoints
     from nandlab.powercut.requests import Request
 
-POINT = re.compile(r"([0-9]{1,9}):([a-z]+):([0-9]{1,19})")
+OPERATION_MAX, SEED_MAX = 10**9 - 1, 10**19 - 1
 
 
 def try_point(how: CampaignSettings, wanted: Request, point: str) -> None:
@@ -29,79 +30,86 @@ def try_point(how: CampaignSettings, wanted: Request, point: str) -> None:
     from nandlab.powercut import campaign as cutting
     from nandlab.powercut.job import select_single_point
 
-    k, variant, seed = _parse_point(point, faulty=how.faulty)
+    name = _parse_point(point, faulty=how.faulty)
     if how.title is None:
         raise UsageError("--point: of which load? give its --title")
     if len(list(wanted.pairs())) > 1:
         raise UsageError("--point: of which load? give one --fs and one --load")
     how.refuse_bad_loads(wanted)
-    (on, name), board = next(wanted.pairs()), open_media_board(wanted.media)
-    campaign = how.campaign(on, name, board)
-    only = select_single_point(campaign.points, campaign.points.first_load, k, variant, seed)
-    loads = asyncio.run(cutting.run_piece(campaign, only, board))
-    told = [each for load in loads for each in load.get("findings", [])]
-    _refuse_no_point(point, loads)
-    dead = any(each["class"] in (cutting.CRASH, cutting.HANG) for each in told)
+    (on, load), board = next(wanted.pairs()), open_media_board(wanted.media)
+    campaign = how.campaign(on, load, board)
+    only = select_single_point(
+        campaign.points, campaign.points.first_load, name.operation, name.variant, name.seed
+    )
+    reports = asyncio.run(cutting.run_piece(campaign, only, board))
+    findings = [finding for report in reports for finding in report.findings]
+    _refuse_no_point(point, reports)
+    dead = any(finding.name in (cutting.CRASH, cutting.HANG) for finding in findings)
     if not how.faulty and not dead:
-        told += _check_by_host(campaign, only, board)
-    for each in told:
-        for line in each.get("console", ()):
+        findings += _check_by_host(campaign, only, board)
+    for finding in findings:
+        for line in finding.console:
             print_note(f"kernel: {line}")
-        print_lines(f"{each['class']}: {each['what']}")
-    if told:
+        print_lines(f"{finding.name}: {finding.what}")
+    if findings:
         raise typer.Exit(1)
     print_lines("held")
 
 
-def _parse_point(point: str, *, faulty: bool) -> tuple[int, str, int]:
-    """A point's operation, variant and seed; UsageError if it is none."""
+def _parse_point(point: str, *, faulty: bool) -> PointName:
+    """A point without a recovery; UsageError if it is none."""
     from nandlab.powercut.faults import KINDS
     from nandlab.powercut.job import ALL_VARIANTS
 
     what, such = ("FAULT", "3:beyond:1") if faulty else ("VARIANT", "5:subset:1")
-    form = POINT.fullmatch(point)
-    if form is None:
-        raise UsageError(f"--point {point}: expected K:{what}:SEED, such as {such}")
+    refusal = UsageError(f"--point {point}: expected K:{what}:SEED, such as {such}")
+    try:
+        name = parse_point_name(point)
+    except ValueError:
+        raise refusal from None
+    if name.recovery or name.operation > OPERATION_MAX or name.seed > SEED_MAX:
+        raise refusal
     known = KINDS if faulty else ALL_VARIANTS
-    if form[2] not in known:
+    if name.variant not in known:
         raise UsageError(
-            f"--point {point}: no such {what.lower()}: {form[2]}; known are {', '.join(known)}"
+            f"--point {point}: no such {what.lower()}: {name.variant}; known are {', '.join(known)}"
         )
-    return int(form[1]), form[2], int(form[3])
+    return name
 
 
-def _refuse_no_point(point: str, loads: Sequence[dict[str, Any]]) -> None:
+def _refuse_no_point(point: str, loads: Sequence[LoadReport]) -> None:
     """UsageError if nothing was tried, or nothing that a load could change."""
     for load in loads:
-        if "refused" in load:
+        if load.refused is not None:
             raise UsageError(
-                f"--point {point}: the file system does not take the load: {load['refused']}"
+                f"--point {point}: the file system does not take the load: {load.refused}"
             )
-        if load.get("operations") == 0 and not load["findings"]:
+        if load.operations == 0 and not load.findings:
             raise UsageError(
                 f"--point {point}: the load makes no flash operation, so nothing is known: give "
                 "one that writes"
             )
-    if not sum(load.get("points", 0) for load in loads):
-        count = max((load.get("operations", 0) for load in loads), default=0)
+    if not sum(load.points for load in loads):
+        count = max((load.operations or 0 for load in loads), default=0)
         raise UsageError(
             f"--point {point}: the load has no such point; it has {count} operations, the first is "
             "0"
         )
 
 
-def _check_by_host(campaign: Campaign, only: CutPoints, board: QemuBoard) -> list[dict[str, str]]:
+def _check_by_host(campaign: Campaign, only: CutPoints, board: QemuBoard) -> list[Finding]:
     """Whether the host's checker disagrees on a point, as findings; tells why it cannot say, and
     the kernel's errors where the board does not find that it holds."""
     from nandlab.powercut import hostcheck
+    from nandlab.powercut.campaignfolder import Finding
     from nandlab.powercut.samplefile import CHECKERS_DISAGREE, HOST_CHECK_FAILS
 
-    told = asyncio.run(hostcheck.try_point(campaign, replace(only, recovery=False), board))
-    host = told.unread or "; ".join(told.wrong) or "holds"
+    verdicts = asyncio.run(hostcheck.try_point(campaign, replace(only, recovery=False), board))
+    host = verdicts.unread or "; ".join(verdicts.wrong) or "holds"
     print_note(f"host: {host}")
-    for line in () if told.held else told.kernel:
+    for line in () if verdicts.held else verdicts.kernel:
         print_note(f"kernel: {line}")
-    found = (
-        [] if told.agree is not False else [{"class": CHECKERS_DISAGREE, "what": f"host: {host}"}]
-    )
-    return found + ([{"class": HOST_CHECK_FAILS, "what": told.check}] if told.check else [])
+    classes = {CHECKERS_DISAGREE: f"host: {host}"} if verdicts.agree is False else {}
+    classes |= {HOST_CHECK_FAILS: verdicts.check} if verdicts.check else {}
+    point = f"{PointName(only.first, only.variants[0], only.seed)}"
+    return [Finding(name=name, count=1, first=point, what=what) for name, what in classes.items()]

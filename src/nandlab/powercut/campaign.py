@@ -8,26 +8,37 @@ hangs, that point is a finding; the board is restored and goes on at the next op
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import re
 import resource
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+
+from pydantic import ValidationError
 
 from nandlab.base.digest import digest_bytes, digest_file, digest_value
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.strings import POINT, PointName, parse_point_name
 from nandlab.board.job import BoardLost
 from nandlab.board.qemu import QemuBoard
+from nandlab.catalog.files import validate_data
+from nandlab.catalog.mistakes import list_mistakes
 from nandlab.plan.medium import Medium
 from nandlab.powercut import campaignfolder, kernellog
-from nandlab.powercut.campaignfolder import HEAD, PIECES
+from nandlab.powercut.campaignfolder import (
+    FORMAT,
+    HEAD,
+    PIECES,
+    CampaignHead,
+    Finding,
+    LoadReport,
+    Piece,
+    RequestedPoints,
+    piece_path,
+)
 from nandlab.powercut.job import CUT_STEP, CutPoints, build_chip_module, make_cut_job
 from nandlab.powercut.loads import LoadSet
 
-FORMAT = 1
 RESULT_FILES = (PIECES, "*.jsonl")
 """What a campaign found: pieces, samples, states."""
 LOADS_A_PIECE = 16
@@ -40,7 +51,9 @@ RECOVERY_WEIGHT = 8
 """With the recovery cut too, a piece is smaller by so much: a point of UBIFS has some 200 more."""
 CRASH, HANG = "kernel crash", "hang"
 NO_ANSWER = "the board gave no answer"
-POINT = re.compile(r"^cut (?P<load>.+): (?P<at>(?P<k>\d+):\w+:\d+.*)$")
+CUT_LINE = re.compile(f"cut (?P<load>.+): (?P<point>{POINT}).*", re.ASCII)
+"""The line of the board's console that names a point before it is tried; the kernel may write more
+in it."""
 
 
 @dataclass(frozen=True)
@@ -81,47 +94,36 @@ class Campaign:
         ]
 
 
-@dataclass(frozen=True)
-class FinishedPiece:
-    """A piece that is done."""
-
-    loads: list[dict[str, Any]]
-    """What cutcheck printed of each load, and the points at which the kernel died."""
-    cpu_s: float
-    """Of the host, for emulator and all."""
-
-
-def _find_lost_point(lost: BoardLost, loads: LoadSet) -> tuple[int, int, dict[str, Any]]:
-    """The load and the operation at which the board was lost, and the finding."""
-    told = [found for line in lost.console if (found := POINT.match(line.strip()))]
+def _find_lost_point(lost: BoardLost, loads: LoadSet) -> tuple[int, PointName, Finding]:
+    """The load and the point at which the board was lost, and the finding."""
+    lines = [match for line in lost.console if (match := CUT_LINE.fullmatch(line.strip()))]
     titles = [load.title for load in loads.loads]
-    if not told or told[-1]["load"] not in titles:
+    if not lines or lines[-1]["load"] not in titles:
         tail = " | ".join(lost.console_tail[-6:])
         raise NandlabError(f"powercut: the board was lost before a cut: {lost.reason}: {tail}")
-    point = told[-1]
-    finding = {
-        "class": HANG if lost.reason.startswith(NO_ANSWER) else CRASH,
-        "count": 1,
-        "first": point["at"],
-        "what": lost.reason,
-        "console": kernellog.find_crash_lines(lost.console, point[0]),
-    }
-    return titles.index(point["load"]), int(point["k"]), finding
+    last = lines[-1]
+    finding = Finding(
+        name=HANG if lost.reason.startswith(NO_ANSWER) else CRASH,
+        count=1,
+        first=last["point"],
+        what=lost.reason,
+        console=kernellog.find_crash_lines(lost.console, last[0]),
+    )
+    return titles.index(last["load"]), parse_point_name(last["point"]), finding
 
 
-async def run_piece(
-    campaign: Campaign, points: CutPoints, board: QemuBoard
-) -> list[dict[str, Any]]:
+async def run_piece(campaign: Campaign, points: CutPoints, board: QemuBoard) -> list[LoadReport]:
     """What cutcheck prints of a piece; points at which the kernel dies are skipped."""
     on, loads = campaign.on, campaign.loads
     try:
         record = await board.run(make_cut_job(on, loads, points, build_chip_module(board)))
     except BoardLost as lost:
-        return await _run_around_crash(campaign, points, board, *_find_lost_point(lost, loads))
+        load, point, finding = _find_lost_point(lost, loads)
+        return await _run_around_crash(campaign, points, board, load, point.operation, finding)
     failed = record.failed()
     if failed is not None:
         raise NandlabError(f"powercut: {on.where}: {failed.failure()}")
-    return [json.loads(line) for line in record[CUT_STEP].stdout.splitlines()]
+    return campaignfolder.parse_load_reports(record[CUT_STEP].stdout, on.where)
 
 
 async def _run_around_crash(
@@ -130,8 +132,8 @@ async def _run_around_crash(
     board: QemuBoard,
     at: int,
     k: int,
-    finding: dict[str, Any],
-) -> list[dict[str, Any]]:
+    finding: Finding,
+) -> list[LoadReport]:
     """The piece without the operation at which the kernel died."""
     last = points.last_load
     rest = len(campaign.loads.loads) - 1 if last is None else last
@@ -141,10 +143,10 @@ async def _run_around_crash(
     if points.last is None or k + points.every <= points.last:
         parts.append(replace(one, first=k + points.every))
     parts += [replace(points, first_load=at + 1, last_load=rest)] if at < rest else []
-    found = [{"load": campaign.loads.loads[at].title, "points": 1, "findings": [finding]}]
+    reports = [LoadReport(load=campaign.loads.loads[at].title, points=1, findings=[finding])]
     for part in parts:
-        found += await run_piece(campaign, part, board)
-    return found
+        reports += await run_piece(campaign, part, board)
+    return reports
 
 
 def _measure_children_cpu_s() -> float:
@@ -152,39 +154,34 @@ def _measure_children_cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def make_campaign_head(campaign: Campaign, board: QemuBoard) -> dict[str, Any]:
-    """What a campaign's folder tells of it."""
+def make_campaign_head(campaign: Campaign, board: QemuBoard) -> CampaignHead:
+    """What a campaign's folder has of it; UsageError for what no folder may have."""
     on = campaign.on
-    return {
-        "format": FORMAT,
-        "identity": campaign.identity(board),
-        "filesystem": on.filesystem.name,
-        "changed": on.filesystem.changed(on.options),
-        "options": dict(on.options),
-        "chip": on.chip.name,
-        "forbids": on.chip.forbids(),
-        "nop": on.chip.geometry.nop,
-        "partition_mib": on.partition_mib,
-        "board": on.board.name,
-        "kernel": board.identity["kernel"],
-        "load": campaign.loads.name,
-        "program": campaign.loads.program,
-        "points": asdict(campaign.points),
-        "pieces": len(campaign.pieces()),
-    }
+    try:
+        return CampaignHead(
+            format=FORMAT,
+            identity=campaign.identity(board),
+            filesystem=on.filesystem.name,
+            changed=on.filesystem.changed(on.options),
+            options=dict(on.options),
+            chip=on.chip.name,
+            forbids=on.chip.forbids(),
+            nop=on.chip.geometry.nop,
+            partition_mib=on.partition_mib,
+            board=on.board.name,
+            kernel=board.identity["kernel"],
+            load=campaign.loads.name,
+            program=campaign.loads.program,
+            points=validate_data(asdict(campaign.points), RequestedPoints, "powercut"),
+            pieces=len(campaign.pieces()),
+        )
+    except ValidationError as e:
+        raise UsageError(
+            *(f"powercut: {m}" for m in list_mistakes(e, CampaignHead, None))
+        ) from None
 
 
-def _write_json_whole(path: Path, content: Any) -> None:
-    """Writes a file whole or not at all."""
-    part = path.with_suffix(".part")
-    with part.open("w") as file:
-        file.write(json.dumps(content) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    part.rename(path)
-
-
-def prepare_campaign_folder(out: Path, head: dict[str, Any]) -> None:
+def prepare_campaign_folder(out: Path, head: CampaignHead) -> None:
     """Makes the folder of a campaign, or goes on with it; UsageError if it is of another one."""
     if not (out / HEAD).exists() and out.exists() and any(out.iterdir()):
         raise UsageError(f"{out}: not empty, and no campaign's: give another --out")
@@ -192,25 +189,22 @@ def prepare_campaign_folder(out: Path, head: dict[str, Any]) -> None:
     out.mkdir(parents=True, exist_ok=True)
 
 
-def _has_campaign_head(out: Path, head: dict[str, Any]) -> bool:
+def _has_campaign_head(out: Path, head: CampaignHead) -> bool:
     """Whether a folder has this head; UsageError if it has what was found in another campaign."""
-    had = campaignfolder.read_campaign_head(out) if (out / HEAD).exists() else {}
-    same = bool(had) and all(had[name] == head[name] for name in ("identity", "pieces"))
-    if had and not same and any(any(out.glob(files)) for files in RESULT_FILES):
+    if not (out / HEAD).exists():
+        return False
+    before = campaignfolder.read_campaign_head(out)
+    same = (before.identity, before.pieces) == (head.identity, head.pieces)
+    if not same and any(any(out.glob(files)) for files in RESULT_FILES):
         raise UsageError(f"{out}: of another campaign: give another --out")
     return same
 
 
-def _write_piece(out: Path, head: dict[str, Any], number: int, done: FinishedPiece) -> None:
+def _write_piece(out: Path, head: CampaignHead, number: int, piece: Piece) -> None:
     """Keeps a piece. The head comes with the first, so that what fails before claims no folder."""
     if not _has_campaign_head(out, head):
-        _write_json_whole(out / HEAD, head)
-    _write_json_whole(_piece_path(out, number), asdict(done))
-
-
-def _piece_path(out: Path, number: int) -> Path:
-    """The file of a piece that is done."""
-    return out / f"{number:05}.json"
+        campaignfolder.write_campaign_head(out, head)
+    campaignfolder.write_piece(out, number, piece)
 
 
 async def run_campaign(
@@ -218,25 +212,25 @@ async def run_campaign(
     board: QemuBoard,
     out: Path,
     jobs: int,
-    told: Callable[[int, int, Sequence[dict[str, Any]]], None],
+    told: Callable[[int, int, Sequence[LoadReport]], None],
 ) -> None:
     """Does the pieces that the folder lacks, ``jobs`` at a time; told after each."""
     head = make_campaign_head(campaign, board)
     prepare_campaign_folder(out, head)
     pieces, free = campaign.pieces(), asyncio.Semaphore(jobs)
-    ready = sum(_piece_path(out, i).exists() for i in range(len(pieces)))
+    ready = sum(piece_path(out, i).exists() for i in range(len(pieces)))
     told_s = _measure_children_cpu_s()
 
     async def one(number: int, points: CutPoints) -> None:
         nonlocal ready, told_s
-        if _piece_path(out, number).exists():
+        if piece_path(out, number).exists():
             return
         async with free:
             loads = await run_piece(campaign, points, board)
             # of pieces done at once, each board's time counts when it has ended
             used_s = _measure_children_cpu_s()
-            done, told_s = FinishedPiece(loads, used_s - told_s), used_s
-            _write_piece(out, head, number, done)
+            piece, told_s = Piece(loads=loads, cpu_s=used_s - told_s), used_s
+            _write_piece(out, head, number, piece)
             ready += 1
             told(ready, len(pieces), loads)
 

@@ -7,18 +7,20 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from nandlab.base.errors import UsageError
+from nandlab.base.strings import PointName
 from nandlab.powercut import campaignfolder, pointcounts, samplefile
+from nandlab.powercut.campaignfolder import CampaignHead, Finding, LoadReport
 from nandlab.powercut.pointcounts import PointCounts
 from nandlab.results.cutsummaries import TWO_NAMES_CLASS, UNSTABLE_SUFFIX, CutSummary
 
 FAULT_PROGRAM = "faultcheck"
 """The board's program of faults."""
 VERDICT_VARIES = "another verdict again"
-RECOVERY_MARK = " recovery "
-"""Of a point's name, before what was cut of the recovery after it."""
+UNSTABLE_VARIANT = "unstable"
+UNREADABLE_FAULTS = ("beyond", "disturb")
+"""Faults after which a page cannot be read."""
 CONTRADICTION = "the load contradicts its oracle"
 ERRORS = ("unmountable", "unreadable", "not writable")
 LETTERS = {
@@ -56,8 +58,8 @@ class FindingClass:
     count: int
     load: str
     """Where it was first seen."""
-    point: str
-    """operation:variant:seed there."""
+    point: PointName
+    """The first one there."""
     what: str
 
 
@@ -65,7 +67,7 @@ class FindingClass:
 class CampaignResult:
     """All that a campaign's folder has."""
 
-    head: dict[str, Any]
+    head: CampaignHead
     done: int = 0
     """Pieces that are done."""
     points: int = 0
@@ -91,12 +93,12 @@ class CampaignResult:
 
     @property
     def whole(self) -> bool:
-        return bool(self.done == self.head["pieces"])
+        return self.done == self.head.pieces
 
     @property
     def faulty(self) -> bool:
         """Whether the chip failed, instead of its power."""
-        return bool(self.head.get("program") == FAULT_PROGRAM)
+        return self.head.program == FAULT_PROGRAM
 
     @property
     def nothing(self) -> bool:
@@ -123,34 +125,33 @@ class CampaignResult:
         """The command that repeats a class's first point alone on a fresh board."""
         head = self.head
         verb = "faults" if self.faulty else "powercut"
-        words = ["nandlab", verb, "--fs", head["filesystem"], "--load", head["load"]]
-        words += ["--chip", head["chip"], "--partition-mib", f"{head['partition_mib']:g}"]
-        words += ["--board", head["board"]]
-        for option in head["changed"].items():
+        words = ["nandlab", verb, "--fs", head.filesystem, "--load", head.load]
+        words += ["--chip", head.chip, "--partition-mib", f"{head.partition_mib:g}"]
+        words += ["--board", head.board]
+        for option in head.changed.items():
             words += ["--set", "=".join(option)]
-        if bad := head.get("points", {}).get("bad"):
-            words += ["--bad-blocks", ",".join(map(str, bad))]
-        words += ["--title", one.load, "--point", one.point.split()[0]]
-        if RECOVERY_MARK in one.point:
+        if head.points.bad:
+            words += ["--bad-blocks", ",".join(map(str, head.points.bad))]
+        words += ["--title", one.load, "--point", f"{one.point.without_recovery}"]
+        if one.point.recovery:
             words += ["--recovery"]
         if one.name.startswith(VERDICT_VARIES):
-            words += ["--repeat", str(head["points"]["repeat"])]
+            words += ["--repeat", str(head.points.repeat)]
         return shlex.join(words)
 
 
 def read_campaign_result(out: Path) -> CampaignResult:
     """What is in a campaign's folder; UsageError if it is none."""
-    found = CampaignResult(campaignfolder.read_campaign_head(out))
-    for told in campaignfolder.read_pieces(out):
-        found.done += 1
-        found.cpu_s += told["cpu_s"]
-        for load in told["loads"]:
-            _add_load(found, load)
-    found.counted = pointcounts.read_point_counts(out)
+    result = CampaignResult(campaignfolder.read_campaign_head(out))
+    for piece in campaignfolder.read_pieces(out):
+        result.done += 1
+        result.cpu_s += piece.cpu_s
+        for load in piece.loads:
+            _add_load(result, load)
+    result.counted = pointcounts.read_point_counts(out)
     for one, name, what in samplefile.list_sample_findings(out):
-        point = {"class": name, "count": 1, "first": one.point, "what": what}
-        _count_finding(found, one.load, point)
-    return found
+        _count_finding(result, one.load, Finding(name=name, count=1, first=one.point, what=what))
+    return result
 
 
 def summarize_campaigns(folder: Path) -> list[CutSummary]:
@@ -163,16 +164,18 @@ def summarize_campaigns(folder: Path) -> list[CutSummary]:
 
 def _summarize_result(found: CampaignResult) -> CutSummary:
     head = found.head
-    points = head.get("points", {})
-    seed = points.get("seed", 1)
+    points = head.points
     grave = {each.name for each in found.faults if not each.name.endswith(UNSTABLE_SUFFIX)}
     return CutSummary(
-        **{name: head[name] for name in ("filesystem", "chip", "kernel", "load")},
-        options=head.get("options", {}),
+        filesystem=head.filesystem,
+        chip=head.chip,
+        kernel=head.kernel,
+        load=head.load,
+        options=head.options,
         faulty=found.faulty,
-        variants=list(points.get("variants", ())),
-        seeds=list(range(seed, seed + points.get("seeds", 1))),
-        pieces=head.get("pieces", 0),
+        variants=points.variants,
+        seeds=list(range(points.seed, points.seed + points.seeds)),
+        pieces=head.pieces,
         done=found.done,
         operations=sum(found.recorded.values()),
         cut=sum(found.cut.values()),
@@ -187,61 +190,63 @@ def _summarize_result(found: CampaignResult) -> CutSummary:
     )
 
 
-def _add_load(found: CampaignResult, load: dict[str, Any]) -> None:
-    title = load["load"]
-    if "refused" in load:
-        found.refused[title] = load["refused"]
+def _add_load(result: CampaignResult, load: LoadReport) -> None:
+    title = load.load
+    if load.refused is not None:
+        result.refused[title] = load.refused
         return
-    found.points += load.get("points", 0)
-    found.recovery_points += load.get("recovery_points", 0)
-    found.second_points += load.get("second_points", 0)
-    found.held += load.get("held", 0)
-    for told in load.get("findings", ()):
-        for one in _split_unstable_findings(told, load.get("outcomes", {})):
-            _count_finding(found, title, one)
-    if "operations" not in load:
+    result.points += load.points
+    result.recovery_points += load.recovery_points
+    result.second_points += load.second_points
+    result.held += load.held
+    for finding in load.findings:
+        for one in _split_unstable_findings(finding, load.outcomes):
+            _count_finding(result, title, one)
+    if load.operations is None:
         return
-    _add_contradiction(found, load)
-    found.recorded[title] = load["operations"]
-    found.kinds[title] = load.get("kinds", "")
-    found.recordings.setdefault(title, set()).add(load.get("recording", ""))
-    mine = found.outcomes.setdefault(title, {})
-    for variant, letters in load.get("outcomes", {}).items():
+    _add_contradiction(result, load, load.operations)
+    result.recorded[title] = load.operations
+    result.kinds[title] = load.kinds
+    result.recordings.setdefault(title, set()).add(load.recording)
+    mine = result.outcomes.setdefault(title, {})
+    for variant, letters in load.outcomes.items():
         mine[variant] = _merge_outcomes(title, mine.get(variant, " " * len(letters)), letters)
-    found.cut[title] = sum(
-        any(letters[k] != " " for letters in mine.values()) for k in range(load["operations"])
+    result.cut[title] = sum(
+        any(letters[k] != " " for letters in mine.values()) for k in range(load.operations)
     )
 
 
-def _split_unstable_findings(
-    told: dict[str, Any], outcomes: dict[str, str]
-) -> Iterator[dict[str, Any]]:
+def _split_unstable_findings(finding: Finding, outcomes: dict[str, str]) -> Iterator[Finding]:
     """A load's findings of a class, which the board tells together by their first point: those of
     unstable cells, and the others, as many as the outcomes have letters."""
-    letter = LETTERS.get(told["class"], "?")
-    seen = [(k, v) for v, letters in outcomes.items() for k, c in enumerate(letters) if c == letter]
-    unstable = [f"{k}:{v}" for k, v in seen if v == "unstable"]
-    others = [f"{k}:{v}" for k, v in sorted(seen) if v != "unstable"]
+    letter = LETTERS.get(finding.name, "?")
+    seed = finding.point.seed
+    points = [
+        PointName(k, variant, seed)
+        for variant, letters in outcomes.items()
+        for k, mark in enumerate(letters)
+        if mark == letter
+    ]
+    unstable = [point for point in points if point.variant == UNSTABLE_VARIANT]
+    others = [point for point in points if point.variant != UNSTABLE_VARIANT]
     if not unstable or not others:
-        yield told
+        yield finding
         return
-    seed = told["first"].split()[0].rpartition(":")[2]
-    counts = len(unstable), told["count"] - len(unstable)
-    for points, count in zip((unstable, others), counts, strict=True):
-        first = f"{points[0]}:{seed}"
-        yield told | {"count": count, "first": first}
+    first = min(others, key=lambda point: (point.operation, point.variant))
+    counts = len(unstable), finding.count - len(unstable)
+    for point, count in zip((unstable[0], first), counts, strict=True):
+        yield finding.model_copy(update={"count": count, "first": f"{point}"})
 
 
-def _add_contradiction(found: CampaignResult, load: dict[str, Any]) -> None:
+def _add_contradiction(result: CampaignResult, load: LoadReport, operations: int) -> None:
     """A class of its own where a load that no cut disturbs does not leave what its oracle says."""
-    whole = load["operations"]
-    letter = load.get("outcomes", {}).get("before", "")[whole : whole + 1]
-    if found.faulty or letter in ("", " ", LETTERS[samplefile.POINT_HELD]):
+    letter = load.outcomes.get("before", "")[operations : operations + 1]
+    if result.faulty or letter in ("", " ", LETTERS[samplefile.POINT_HELD]):
         return
     what = "nothing was cut, and what is there is not what the oracle of this load says"
-    seed = found.head.get("points", {}).get("seed", 1)
-    point = {"class": CONTRADICTION, "count": 1, "first": f"{whole}:before:{seed}", "what": what}
-    _count_finding(found, load["load"], point)
+    point = PointName(operations, "before", result.head.points.seed)
+    finding = Finding(name=CONTRADICTION, count=1, first=f"{point}", what=what)
+    _count_finding(result, load.load, finding)
 
 
 def _merge_outcomes(title: str, one: str, other: str) -> str:
@@ -250,22 +255,22 @@ def _merge_outcomes(title: str, one: str, other: str) -> str:
     return "".join(b if a == " " else a for a, b in zip(one, other, strict=True))
 
 
-def _count_finding(found: CampaignResult, title: str, told: dict[str, Any]) -> None:
-    point, name = told["first"], _name_finding_class(told)
-    if name in found.classes:
-        found.classes[name].count += told["count"]
+def _count_finding(result: CampaignResult, title: str, finding: Finding) -> None:
+    name = _name_finding_class(finding)
+    if name in result.classes:
+        result.classes[name].count += finding.count
     else:
-        found.classes[name] = FindingClass(name, told["count"], title, point, told["what"])
+        point = finding.point
+        result.classes[name] = FindingClass(name, finding.count, title, point, finding.what)
 
 
-def _name_finding_class(told: dict[str, Any]) -> str:
+def _name_finding_class(finding: Finding) -> str:
     """The class, and whether only a chip whose cells are unstable shows it, or an error was told
     of a page that cannot be read."""
-    unread = ":beyond:" in told["first"] or ":disturb:" in told["first"]
-    if unread and told["class"] in ERRORS:
-        return f"{told['class']}{READ_ERROR_SUFFIX}"
-    unstable = ":unstable:" in told["first"]
-    return f"{told['class']}{UNSTABLE_SUFFIX}" if unstable else str(told["class"])
+    variant = finding.point.variant
+    if variant in UNREADABLE_FAULTS and finding.name in ERRORS:
+        return f"{finding.name}{READ_ERROR_SUFFIX}"
+    return f"{finding.name}{UNSTABLE_SUFFIX}" if variant == UNSTABLE_VARIANT else finding.name
 
 
 def _has_all_counts(found: CampaignResult) -> bool:
@@ -291,14 +296,14 @@ def _format_states(found: CampaignResult) -> Iterator[str]:
 
 def _format_unphysical_points(found: CampaignResult) -> Iterator[str]:
     """What the part's data sheet forbids, and the cuts that stand for nothing on such a part."""
-    forbids = found.head.get("forbids", {})
-    if forbids:
-        yield f"{found.head['chip']}'s data sheet forbids: {'; '.join(forbids.values())}"
+    head = found.head
+    if head.forbids:
+        yield f"{head.chip}'s data sheet forbids: {'; '.join(head.forbids.values())}"
     if _has_all_counts(found):
         yield _format_forbidden_programs(found)
         return
     apart = sum(kinds.count("o") for kinds in found.kinds.values())
-    if found.head.get("nop") == 1 and apart:
+    if head.nop == 1 and apart:
         yield (
             f"not physical: cuts at {apart} programs of spare areas apart, which the part forbids; "
             "on another part they are"
@@ -323,14 +328,14 @@ def _format_forbidden_programs(found: CampaignResult) -> str:
 def format_campaign_result(found: CampaignResult) -> Iterator[str]:
     """What was found, in lines for people."""
     head = found.head
-    where = f"{head['filesystem']} on {head['partition_mib']:g} MiB of {head['chip']}"
-    yield f"{where}, kernel {head['kernel']}, load {head['load']}"
+    where = f"{head.filesystem} on {head.partition_mib:g} MiB of {head.chip}"
+    yield f"{where}, kernel {head.kernel}, load {head.load}"
     if not found.whole:
-        yield f"incomplete: {found.done} of {head['pieces']} pieces are done; run it again"
-    if bad := head.get("points", {}).get("bad"):
-        yield f"bad from the maker: blocks {', '.join(map(str, bad))}"
+        yield f"incomplete: {found.done} of {head.pieces} pieces are done; run it again"
+    if head.points.bad:
+        yield f"bad from the maker: blocks {', '.join(map(str, head.points.bad))}"
     if found.faulty:
-        kinds = ", ".join(head["points"]["variants"])
+        kinds = ", ".join(head.points.variants)
         yield f"points: {found.points}, in {len(found.recorded)} loads ({kinds})"
     else:
         cut, recorded = sum(found.cut.values()), sum(found.recorded.values())

@@ -7,9 +7,7 @@ be wrong. It sees files through no kernel.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
-from typing import Any
 
 from nandlab.base.errors import NandlabError
 from nandlab.board.cargo import make_cargo
@@ -26,6 +24,7 @@ from nandlab.onflash.layout import NO_OWNER, Layout
 from nandlab.plan.medium import Medium
 from nandlab.powercut import fsck, kernellog, sql
 from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.campaignfolder import Finding, parse_load_reports
 from nandlab.powercut.job import CUT_STEP, JOURNAL_MIB, CutPoints, build_chip_module, make_cut_job
 from nandlab.powercut.loadcheck import RESERVED_NAMES
 from nandlab.powercut.oracle import FOLDER as A_FOLDER
@@ -50,8 +49,8 @@ UNSEEN_CLASSES = (
 class PointVerdicts:
     """What both checkers say of a point."""
 
-    findings: list[dict[str, Any]]
-    """By the board, as cutcheck tells them; empty: it holds."""
+    findings: list[Finding]
+    """By the board; empty: it holds."""
     wrong: list[str]
     """By the host; empty: it holds, or cannot be read."""
     recording: str
@@ -71,14 +70,14 @@ class PointVerdicts:
     @property
     def verdict(self) -> str:
         """The board's class of finding, or that it holds."""
-        return str(self.findings[0]["class"]) if self.findings else POINT_HELD
+        return self.findings[0].name if self.findings else POINT_HELD
 
     @property
     def agree(self) -> bool | None:
         """None: the host cannot read it, or the board tells of what no reader of files sees."""
         if self.unread:
             return None
-        unseen = all(each["class"] in UNSEEN_CLASSES for each in self.findings)
+        unseen = all(each.name in UNSEEN_CLASSES for each in self.findings)
         if not self.held and not self.wrong and unseen:
             return None
         return self.held == (not self.wrong)
@@ -111,8 +110,10 @@ def _judge_point(
     on, load = campaign.on, campaign.loads.loads[point.first_load]
     oracle_of = sql.SqlOracle if campaign.loads.program == sql.PROGRAM else Oracle
     oracle = oracle_of(campaign.loads, load, record[MARKS].stdout)
-    (told,) = map(json.loads, record[CUT_STEP].stdout.splitlines())
-    findings, recording = told["findings"], told["recording"]
+    (report,) = parse_load_reports(record[CUT_STEP].stdout, on.where)
+    if report.refused is not None:
+        raise NandlabError(f"powercut: {on.where}: {load.title}: {report.refused}")
+    findings, recording = report.findings, report.recording
     if point.variants == ("unstable",):
         return PointVerdicts(
             findings, [], recording, "an image has unstable cells as they were meant"
@@ -128,7 +129,7 @@ def _judge_point(
         )
     except NandlabError as e:
         return PointVerdicts(findings, [], recording, str(e), check)
-    before, wrong = undo_extensions(tree, told["longer"])
+    before, wrong = undo_extensions(tree, report.longer)
     in_next = point.variants != ("before",)
     wrong += oracle.wrong(before, point.first, in_next=in_next)
     return PointVerdicts(findings, wrong, recording, check=check)

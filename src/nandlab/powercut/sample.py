@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
+from nandlab.base.strings import PointName
 from nandlab.board.qemu import QemuBoard
 from nandlab.powercut import hostcheck
 from nandlab.powercut.campaign import Campaign, run_piece
@@ -51,7 +52,7 @@ async def retry_sample(
     kept = SampleFile(out / f"sample-{seed}.jsonl")
     for title, k, variant, letter in draw_sample(found, count, seed):
         one = select_single_point(points, titles.index(title), k, variant, points.seed)
-        point = f"{k}:{variant}:{one.seed}"
+        point = f"{PointName(k, variant, one.seed)}"
         if (title, point) not in kept.every:
             told = await hostcheck.try_point(campaign, one, board)
             host = "; ".join(told.wrong) or "holds"
@@ -83,7 +84,7 @@ async def _judge_alone(
     if not told.held or before == POINT_HELD:
         return told.verdict
     (load,) = await run_piece(campaign, one, board)
-    return str(load["findings"][0]["class"]) if load["findings"] else POINT_HELD
+    return load.findings[0].name if load.findings else POINT_HELD
 
 
 def refuse_several_seeds(campaign: Campaign) -> None:

@@ -8,7 +8,6 @@ comes back with the chip as it was before the load.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from nandlab.chip import image
 from nandlab.chip.simnand import DEBUG_FOLDER, IMAGE_FILE
 from nandlab.powercut import pointcounts, statedigest
 from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.campaignfolder import parse_load_reports
 from nandlab.powercut.job import (
     CUT_STEP,
     DEADLINE_S,
@@ -97,14 +97,14 @@ async def record_load(
     failed = record.failed()
     if failed is not None and failed.step != "save":
         raise NandlabError(f"powercut: {on.where}: {failed.failure()}")
-    (told,) = map(json.loads, record[CUT_STEP].stdout.splitlines())
-    if "refused" in told:
+    (report,) = parse_load_reports(record[CUT_STEP].stdout, on.where)
+    if report.refused is not None:
         return None
     if failed is not None or record.cargo is None:
         raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
     base, *images = _digest_images(record.cargo)
     return LoadRecording(
-        decode_operations(record, on.chip.geometry), base, told["recording"], tuple(images)
+        decode_operations(record, on.chip.geometry), base, report.recording, tuple(images)
     )
 
 

@@ -75,7 +75,7 @@ def render_campaign_chart(found: CampaignResult, name: str = "powercut") -> Char
     }
     head = found.head
     what = "faults" if found.faulty else "power cuts"
-    title = f"{head['filesystem']} on {head['chip']}: {head['load']}, {what} by flash operation"
+    title = f"{head.filesystem} on {head.chip}: {head.load}, {what} by flash operation"
     spec = {
         "data": {"name": "cells"},
         "mark": {"type": "rect", "stroke": "white", "strokeWidth": 0.3},

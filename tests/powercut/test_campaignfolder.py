@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from fitting import fits, validator
 from test_found import FEW
 
 from nandlab.base.errors import NandlabError, UsageError
@@ -68,7 +69,7 @@ def test_a_head_has_all_of_the_points() -> None:
 
 def test_a_head_is_written_whole_and_read_again(head: CampaignHead, tmp_path: Path) -> None:
     campaignfolder.write_campaign_head(tmp_path, head)
-    written = json.loads((tmp_path / campaignfolder.HEAD).read_text())
+    written = fits("powercut", (tmp_path / campaignfolder.HEAD).read_text())
     assert written.keys() == HEAD_KEYS
     assert written["points"] == json.loads(json.dumps(asdict(POINTS)))
     assert campaignfolder.read_campaign_head(tmp_path) == head
@@ -86,7 +87,7 @@ def test_a_piece_loses_nothing_of_what_a_board_reports(tmp_path: Path) -> None:
     reports = parse_load_reports("\n".join(lines), "here")
     campaignfolder.write_piece(tmp_path, 7, Piece(loads=reports, cpu_s=1.5))
     (path,) = tmp_path.glob(campaignfolder.PIECES)
-    written = json.loads(path.read_text())
+    written = fits("powercut-piece", path.read_text())
     assert (path.name, written) == ("00007.json", {"loads": [PLAYED, REFUSED, DIED], "cpu_s": 1.5})
     assert campaignfolder.read_pieces(tmp_path) == [Piece(loads=reports, cpu_s=1.5)]
 
@@ -114,3 +115,8 @@ def test_a_report_has_each_key_that_the_programs_print() -> None:
 def test_a_line_that_is_no_report_is_an_error(line: str) -> None:
     with pytest.raises(NandlabError, match="the board's report: "):
         parse_load_reports(f"{line}\n", "here")
+
+
+def test_a_piece_that_does_not_fit_its_schema_is_seen() -> None:
+    assert list(validator("powercut-piece").iter_errors({"loads": [{"points": 1}], "cpu_s": 1}))
+    assert list(validator("powercut").iter_errors({"identity": "x"}))

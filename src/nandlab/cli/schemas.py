@@ -19,6 +19,7 @@ from nandlab.catalog.workload import WorkloadModel
 from nandlab.chip.imagefile import ImageSidecar
 from nandlab.cli import boardoutputs, modeloutputs, outputs
 from nandlab.plan.study import Study
+from nandlab.powercut.campaignfolder import CampaignHead, Piece
 from nandlab.results.figuresfile import FiguresFile
 from nandlab.results.record import Run, Trial
 from nandlab.trace import shapes
@@ -53,6 +54,8 @@ SCHEMAS = {
     "reproduced": JsonFormat(
         "reproduced.json in a folder of nandlab reproduce", outputs.ReproducedRun
     ),
+    "powercut": JsonFormat("powercut.json of a campaign's folder: its head", CampaignHead),
+    "powercut-piece": JsonFormat("NUMBER.json of a campaign's folder: a piece that is done", Piece),
     "show": JsonFormat("nandlab show --json", outputs.SHOWN_TRIALS),
     "show-figures": JsonFormat(
         "nandlab show --figure NAME --format json", list[outputs.FigureRecord]

@@ -206,18 +206,18 @@ def test_unstable_cells_stand_beside_the_count_in_cell_and_sentence() -> None:
     broken = cut("jffs2", points=186, lost={"lost": 1}, excused={"lost (unstable cells)": 25})
     avoided = [t.beside([broken]) for t in pair("jffs2", 10)]
     found = judged(taken, avoided)
-    assert cut_cell(found, "UBIFS").text == "0 of 1,200 fail, 3 unstable"
-    assert cut_cell(found, "JFFS2").text == "1 of 186 fail, 25 unstable"
+    assert cut_cell(found, "UBIFS").text == "0 of 1,200 fail, +3 unstable"
+    assert cut_cell(found, "JFFS2").text == "1 of 186 fail, +25 unstable"
     assert "unstable cells: UBIFS 3 of 1,200 (unreadable 3)." in found.sentence
     lost = "1 did not hold: lost 1; 25 with unstable cells did not hold: lost 25"
     assert f"Avoid JFFS2: power cuts: of 186 points {lost}." in found.sentence
     assert (
-        "Power cuts are a sample: 186 to 1,200 points at each of the 40 flash operations of "
-        f"short loads; a trial's load makes {changing(taken[0]):,} to {changing(avoided[0]):,}."
+        "Power cuts are a sample: 186 to 1,200 points in all, at each of the 40 flash operations "
+        f"of short loads; a trial's load makes {changing(taken[0]):,} to {changing(avoided[0]):,}."
     ) in found.sentence
     text = " ".join(" ".join(verdicttext.render_verdict(found)).split())
     assert "3 of 1,200 (unreadable 3)" in text
-    assert "0 of 1,200 fail, 3 unstable ✓" in render_markdown_sheets(
+    assert "0 of 1,200 fail, +3 unstable ✓" in render_markdown_sheets(
         [verdicttext.make_verdict_sheet(found)]
     )
 

@@ -217,7 +217,8 @@ def test_what_was_not_measured_is_open_with_its_edit() -> None:
 
 def test_a_usual_criterion_that_nobody_measured_is_told_once() -> None:
     found = judged([*pair("jffs2", 10), *pair("ubifs", 10)])
-    assert ("RAM", 'measure = ["memory"]') in found.unmeasured
+    edit = 'measure = ["memory", "restart", "space"]'
+    assert found.unmeasured == (("RAM", edit), ("free space", edit), ("first synced", edit))
     assert "memory.peak" not in [c.name for c in found.criteria]
 
 

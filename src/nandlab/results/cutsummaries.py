@@ -88,7 +88,7 @@ class Tally:
     @property
     def text(self) -> str:
         """How many of the points failed, those of unstable cells beside them."""
-        more = f", {sum(self.unstable.values()):,} unstable" if self.unstable else ""
+        more = f", +{sum(self.unstable.values()):,} unstable" if self.unstable else ""
         return f"{sum(self.failed.values()):,} of {self.points:,} fail{more}"
 
     def tried(self, whole: int | None = None) -> str:

@@ -336,12 +336,17 @@ def _list_usual_columns(scope: VerdictScope) -> Iterator[CriterionColumn]:
 
 
 def list_unmeasured_criteria(scope: VerdictScope) -> list[tuple[str, str]]:
-    """Usual criteria of which nothing is known, and what measures them."""
+    """Usual criteria of which nothing is known, and the study's line that measures them all, and
+    what it measures already."""
     shown = {c.criterion.name for c in list_criterion_columns(scope)}
-    wanted = [
-        (n, title) for n, title in USUAL_CRITERIA if gaps.suggest_instrument(n) and n not in shown
-    ]
-    return [(title, gaps.suggest_instrument(n)) for n, title in wanted]
+    lacking = {
+        title: instrument
+        for figure, title in USUAL_CRITERIA
+        if (instrument := gaps.find_instrument(figure)) and figure not in shown
+    }
+    present = {m for s in scope.settings for e in s.ensembles for t in e.trials for m in t.measure}
+    edit = gaps.suggest_instruments([*present, *lacking.values()])
+    return [(title, edit) for title in lacking]
 
 
 def _make_worst_median_cell(

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,12 +43,21 @@ class VerdictGap:
     """The edit or command that closes it."""
 
 
+def find_instrument(figure: str) -> str | None:
+    """The instrument that measures a figure; None: none does."""
+    family = figure.partition(".")[0]
+    return INSTRUMENT_BY_FAMILY.get(figure) or INSTRUMENT_BY_FAMILY.get(family)
+
+
+def suggest_instruments(instruments: Iterable[str]) -> str:
+    """The line of a study that asks for these instruments, each once."""
+    return f"measure = {json.dumps(sorted(set(instruments)))}"
+
+
 def suggest_instrument(figure: str) -> str:
     """The edit that has a figure measured; empty: none does."""
-    instrument = INSTRUMENT_BY_FAMILY.get(figure) or INSTRUMENT_BY_FAMILY.get(
-        figure.partition(".")[0]
-    )
-    return f'measure = ["{instrument}"]' if instrument else ""
+    instrument = find_instrument(figure)
+    return suggest_instruments([instrument]) if instrument else ""
 
 
 def suggest_power_cuts(trial: Trial, naming: Naming) -> str:

@@ -20,7 +20,7 @@ VerdictCall = Literal["take", "fits", "next", "open", "avoid"]
 """fits: it meets every limit; next: no limit was given, and it ran and broke no promise."""
 CALL_ORDER: tuple[VerdictCall, ...] = ("take", "fits", "next", "open", "avoid")
 MEANINGS: dict[VerdictCall, str] = {
-    "take": "the first that meets all",
+    "take": "meets all, with most left of its nearest limit; without limits best by the headline",
     "fits": "meets every limit too",
     "next": "ran and broke no promise, but comes behind the one to take, by the headline",
     "open": "something that decides is not known",

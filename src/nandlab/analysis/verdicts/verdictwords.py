@@ -131,8 +131,8 @@ def _sample(every: Sequence[Candidate]) -> str:
     every_one = all(tried.cut == tried.operations for tried, _ in found)
     at = f"each of the {recorded}" if every_one else f"{cut} of the {recorded}"
     return (
-        f"Power cuts are a sample: {points} points at {at} flash operations of short loads; a "
-        f"trial's load makes {_range([whole for _, whole in found])}."
+        f"Power cuts are a sample: {points} points in all, at {at} flash operations of short "
+        f"loads; a trial's load makes {_range([whole for _, whole in found])}."
     )
 
 
@@ -164,10 +164,12 @@ def _explain_first_choice(scope: VerdictScope, shown: Sequence[Criterion], first
     ]
     if near:
         room, criterion, cell = min(near, key=lambda n: n[0])
+        left = f"{units.format_percent(room)} of it is left"
+        if criterion.limit.startswith(">"):
+            left = f"{units.format_ratio(1 / (1 - room))} times as much as asked"
         return (
             f"it meets {'every limit' if len(met) > 1 else 'the limit'}; the nearest is "
-            f"{criterion.title} {criterion.limit}: {cell.text}, {units.format_percent(room)} of "
-            f"it is left"
+            f"{criterion.title} {criterion.limit}: {cell.text}, {left}"
         )
     every = "it meets every limit; " if met else ""
     return f"{every}{_by_headline(scope.settings[0], first)}"

@@ -112,7 +112,10 @@ def list_gap_lines(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _with_edits(pairs: Sequence[tuple[str, str]]) -> str:
-    return ", ".join(f"{what} ({do})" for what, do in pairs)
+    """What there is, each edit once behind all that it is of."""
+    edits = dict.fromkeys(do for _, do in pairs)
+    named = [(", ".join(what for what, do in pairs if do == edit), edit) for edit in edits]
+    return ", ".join(f"{names} ({edit})" for names, edit in named)
 
 
 def _format_names(names: Collection[str], who: Sequence[str]) -> str:

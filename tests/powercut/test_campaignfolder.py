@@ -14,7 +14,7 @@ from fitting import fits, validator
 from test_found import FEW
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.cli.campaigns import make_medium
 from nandlab.powercut import campaign, campaignfolder
 from nandlab.powercut.campaignfolder import (
@@ -27,7 +27,7 @@ from nandlab.powercut.campaignfolder import (
 )
 from nandlab.powercut.job import CutPoints
 
-CUTS = TARGET / "programs/lib/cuts"
+CUTS = DEVICE / "programs/lib/cuts"
 BOARD = cast(Any, type("Board", (), {"identity": {"kernel": "6.1"}}))
 POINTS = CutPoints(last_load=0, every=3, seed=4, seeds=2, bad=(1, 63), plant=("--plant-x", "1"))
 HEAD_KEYS = {

@@ -18,7 +18,7 @@ import pytest
 from cutsteps import FEW, on
 
 from nandlab.base.errors import NandlabError
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import DEVICE
 from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.chip import ChipModel, Geometry
@@ -182,7 +182,7 @@ def test_points_are_those_that_the_board_tries() -> None:
 
 
 def test_what_tears_programs_alone_is_the_same_on_the_board_and_on_the_host() -> None:
-    source = (TARGET / "programs/lib/cuts/points.c").read_text()
+    source = (DEVICE / "programs/lib/cuts/points.c").read_text()
     rule = source.partition("static bool tears_programs_only")[2].partition("\n}")[0]
     assert tuple(re.findall(r'"(\w+)"', rule)) == statedigest.ONLY_PROGRAMS
     assert all(source.count(f'"{name}"') == 1 for name in statedigest.ONLY_PROGRAMS)

@@ -22,18 +22,20 @@ Tree = dict[str, bytes | None]
 
 def _can(calls: list[str]) -> list[str]:
     """The calls that can follow these."""
-    there = {"A", "B", "A/x"}
+    there: dict[str, int] = {"A": 0, "B": 1, "A/x": 2}
     folders = {"A", "B"}
-    for call in calls:
+    for number, call in enumerate(calls, 3):
         kind, *words = call.split()
         if kind in ("create", "mkdir"):
-            there.add(words[0])
+            there[words[0]] = number
             folders |= {words[0]} if kind == "mkdir" else set()
-        elif kind in ("rename", "link"):
-            there.add(words[1])
-            there -= {words[0]} if kind == "rename" else set()
+        elif kind == "link":
+            there[words[1]] = there[words[0]]
+        elif kind == "rename" and there.get(words[1]) != there[words[0]]:
+            # of two names of one file it does nothing
+            there[words[1]] = there.pop(words[0])
         elif kind in ("unlink", "rmdir"):
-            there.discard(words[0])
+            there.pop(words[0])
             folders.discard(words[0])
     files = [name for name in FILES if name in there]
     found = ["sync", "readonly", "fsyncdir", *(f"fsyncdir {name}" for name in sorted(folders))]

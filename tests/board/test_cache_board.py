@@ -21,8 +21,8 @@ import asyncio, sys
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import open_board
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load
-board = open_board(load("boards", sys.argv[1], BoardModel))
+from nandlab.catalog.files import load_noun
+board = open_board(load_noun("boards", sys.argv[1], BoardModel))
 step = Step("it", "dmesg -r; modprobe ubifs; ferry 2>&1; cat /proc/uptime")
 print(asyncio.run(board.run(Job((step,)))).steps)
 """

@@ -35,7 +35,7 @@ class Checks:
     def __init__(self) -> None:
         self.seconds = 0.0
         self.folders: set[Path] = set()
-        self._fault = checksums.find_fault
+        self._fault = checksums.find_folder_fault
 
     def fault(self, folder: Path, lines: bytes, paths: Collection[str] | None = None) -> str | None:
         """Does a check and adds its time."""
@@ -50,15 +50,15 @@ class Checks:
         """Seconds that it takes to look at the sizes of all files of these entries."""
         start = time.process_time()
         for folder in self.folders:
-            checksums.count_bytes(folder)
+            checksums.count_folder_bytes(folder)
         return time.process_time() - start
 
 
 def once() -> dict[str, float]:
     """What a process does that runs one trial."""
     checks = Checks()
-    checksums.find_fault = checks.fault
-    spec = study.plan_trials(study.read_study_file(study.find_study("quickstart")))[0]
+    checksums.find_folder_fault = checks.fault
+    spec = study.plan_trials(study.read_study_file(study.find_study_file("quickstart")))[0]
     asyncio.run(execution.run_trial(spec, open_board(spec.virtual), "bench"))
     whole = sum(os.times()[:4])
     return {"checks_s": checks.seconds, "process_s": whole, "sizes_s": checks.sizes()}

@@ -107,12 +107,12 @@ async def over(
     processes: int, folder: RunFolder, specs: list[TrialSpec], board: Board
 ) -> tuple[float, float]:
     """Wall seconds and the coordinator's processor seconds of a run, its workers warm."""
-    async with connection.open_client(CampaignAddress(processes=processes)) as client:
-        engine = await cluster.make_engine(client, board, specs[0].virtual, {})
+    async with connection.open_scheduler_client(CampaignAddress(processes=processes)) as client:
+        engine = await cluster.make_cluster_engine(client, board, specs[0].virtual, {})
         first = one_of_each(specs)
         keys = [runner.hash_trial(spec, board) for spec in first]
         asked = batch.make_board_request(board, specs[0].virtual, {})
-        warm = batch.make_batch(first, keys, "warm", asked)
+        warm = batch.make_batch_json(first, keys, "warm", asked)
         there = list(await client.nthreads())
         await client.gather(
             [client.submit(worker.run_batch, warm, workers=[w], pure=False) for w in there]
@@ -184,7 +184,7 @@ def speed(members: int, turns: int) -> dict[str, float]:
         home = Path(scratch)
         read, specs = planned(home, members)
         board = open_board(specs[0].virtual)
-        head = runner.make_head(read, specs, board)
+        head = runner.make_run_head(read, specs, board)
         took, used, ran = Turns(), 0.0, 0.0
         for turn in range(turns):
             with took.counted(HALVES) as seconds:
@@ -212,7 +212,7 @@ def bytes_by_trial(specs: list[TrialSpec], board: Board, folder: RunFolder) -> d
     """Of a whole batch and of the answers, uncompressed."""
     most = specs[: cluster.BATCH_MAX]
     keys = [runner.hash_trial(spec, board) for spec in most]
-    sent = batch.make_batch(
+    sent = batch.make_batch_json(
         most, keys, "campaign", batch.make_board_request(board, most[0].virtual, {})
     )
     back = sum(len(trial.model_dump_json()) for trial in folder.trials())
@@ -320,7 +320,7 @@ async def _fleet(
     assert result.host is not None
     host = result.host.model_copy(update={"seconds": nap_s})
     result = result.model_copy(update={"host": host})
-    head = runner.make_head(read, specs[:1], board).model_copy(
+    head = runner.make_run_head(read, specs[:1], board).model_copy(
         update={"trials": [spec.id for spec in specs]}
     )
     folder = RunFolder.create(home / "fleet", head)

@@ -44,7 +44,7 @@ PIECE = 65536
 
 def fsmark() -> Path:
     """Debian's fs_mark, unpacked in the cache; the newest where the locked is not to be had."""
-    files = lock.read_lock(LOCK)[FSMARK.name]
+    files = lock.read_package_lock(LOCK)[FSMARK.name]
     try:
         packages.fetch_packages(FSMARK, files)
     except PackagesUnavailable:
@@ -53,7 +53,7 @@ def fsmark() -> Path:
 
     def make(work: Path) -> None:
         for sha256 in files.values():
-            deb.unpack_package(packages.package_path(sha256), work)
+            deb.unpack_package(packages.make_cached_package_path(sha256), work)
 
     return make_entry("fsmark", {"files": dict(files)}, make) / "usr" / "bin" / "fs_mark"
 

@@ -38,14 +38,14 @@ from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.kit.apt import Suite
-from nandlab.kit.kit import fetch_sets
+from nandlab.kit.kit import fetch_package_sets
 from nandlab.kit.lock import Files
-from nandlab.kit.packages import package_path
+from nandlab.kit.packages import make_cached_package_path
 from nandlab.kit.packagesets import SourceSet
 from nandlab.plan.medium import Medium
 from nandlab.powercut import campaign, hostcheck, loads
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import CutPoints, select_single_point
+from nandlab.powercut.job import CutPoints, select_single_cut_point
 
 BOARD = CHIP = "apf27"
 PARTITION_MIB = 8
@@ -68,14 +68,14 @@ HELD = ". "
 def source(model: BoardModel) -> tuple[str, Path]:
     """The version of Debian's source package, and a folder with JFFS2 of it."""
     wanted = SourceSet(Suite(model.release, model.arch), "linux")
-    taken, _ = fetch_sets(model, [wanted], path=LOCK)
+    taken, _ = fetch_package_sets(model, [wanted], path=LOCK)
     files: Files = taken[wanted.name]
     dsc = next(name for name in files if name.endswith(".dsc"))
     archive = files[next(name for name in files if ".orig.tar." in name)]
 
     def make(work: Path) -> None:
         (work / "jffs2").mkdir()
-        with tarfile.open(package_path(archive)) as tar:
+        with tarfile.open(make_cached_package_path(archive)) as tar:
             for member in tar:
                 path = PurePosixPath(*PurePosixPath(member.name).parts[1:])
                 content = tar.extractfile(member) if str(path.parent) == INSIDE else None
@@ -102,7 +102,7 @@ def built(board: QemuBoard, folder: Path) -> Path:
     """jffs2.ko from a folder of its sources, for the board's kernel."""
     kit = board.machine.kit
     # an absolute folder is none of device/modules
-    (module,) = build.build_modules(kit.tools, str(folder.resolve()), kit.kernel)
+    (module,) = build.build_kernel_modules(kit.tools, str(folder.resolve()), kit.kernel)
     return module
 
 
@@ -137,7 +137,7 @@ def tried(one: Campaign, board: QemuBoard) -> dict[str, Any]:
         for variant, letters in report.outcomes.items():
             for k in (k for k, letter in enumerate(letters) if letter not in HELD):
                 uncut += variant == "before" and k == report.operations
-                point = select_single_point(
+                point = select_single_cut_point(
                     one.points, titles.index(report.load), k, variant, one.points.seed
                 )
                 verdicts = asyncio.run(hostcheck.try_point(one, point, board))
@@ -164,7 +164,7 @@ def main() -> None:
         options=system.chosen({}, "the bench"),
     )
     points = CutPoints(variants=tuple(options.variants.split(",")))
-    one = Campaign(on, loads.find_load_set(options.load), points)
+    one = Campaign(on, loads.find_load_set_named(options.load), points)
     version, mended = source(board.machine.model)
     kernel = next(name for name in board.machine.kit.kernel.files if "linux-image-" in name)
     print(f"source {version}, kernel {kernel.removesuffix('.deb')}")

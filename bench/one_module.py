@@ -20,15 +20,15 @@ from unittest.mock import patch
 
 from nandlab.analysis.differences.compare import compare_trials
 from nandlab.analysis.figures import workloadwords
-from nandlab.analysis.figures.figures import find_figure
+from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.base import units
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import DEVICE
 from nandlab.board import build
-from nandlab.board.image import gather_modules, make_initramfs
-from nandlab.board.machine import OWN_MODULES, Machine, assemble_machine, build_own_programs
+from nandlab.board.image import make_initramfs, unpack_kernel_modules
+from nandlab.board.machine import OWN_MODULES, Machine, assemble_machine, build_initramfs_programs
 from nandlab.board.qemu import QemuBoard, boot_and_save_state
-from nandlab.kit.kit import fetch_kit
+from nandlab.kit.kit import fetch_board_kit
 from nandlab.plan import study
 from nandlab.results.record import Trial
 from nandlab.trial import execution
@@ -42,7 +42,7 @@ def built(target: Path, module: str, machine: Machine) -> Path:
     """The module from a checkout's sources, for the machine's kernel."""
     foreign = {FOREIGN[module]: machine.yaffs2.folder} if module in FOREIGN else None
     with patch.object(build, "DEVICE", target):
-        (ko,) = build.build_modules(machine.kit.tools, module, machine.kit.kernel, foreign)
+        (ko,) = build.build_kernel_modules(machine.kit.tools, module, machine.kit.kernel, foreign)
     return ko
 
 
@@ -50,15 +50,17 @@ def board(folder: Path, machine: Machine, module: str, content: bytes) -> QemuBo
     """A board with this build of the module among all others."""
     tools, kernel = machine.kit.tools, machine.kit.kernel
     others = [name for name in OWN_MODULES if name != module]
-    own = [ko for name in others for ko in build.build_modules(tools, name, kernel)]
+    own = [ko for name in others for ko in build.build_kernel_modules(tools, name, kernel)]
     if module != "yaffs2":
-        own += build.build_modules(tools, "yaffs2", kernel, {"core": machine.yaffs2.folder})
+        own += build.build_kernel_modules(tools, "yaffs2", kernel, {"core": machine.yaffs2.folder})
     folder.mkdir()
     ko = folder / f"{module}.ko"
     ko.write_bytes(content)
     (folder / "modules").mkdir()
-    there = gather_modules(kernel, [*own, ko], folder / "modules")
-    image = make_initramfs(machine.kit, build_own_programs(tools, machine.model.of_arch), there)
+    there = unpack_kernel_modules(kernel, [*own, ko], folder / "modules")
+    image = make_initramfs(
+        machine.kit, build_initramfs_programs(tools, machine.model.of_arch), there
+    )
     (folder / "initrd").write_bytes(image.bytes())
     (folder / "state").mkdir()
     made = replace(machine, initrd=folder / "initrd", modules=there)
@@ -67,8 +69,8 @@ def board(folder: Path, machine: Machine, module: str, content: bytes) -> QemuBo
 
 
 def headline(trial: Trial) -> float | None:
-    said = workloadwords.make_words_for_trials([trial])
-    return find_figure(said.headline.figure, said)(trial)
+    said = workloadwords.make_workload_words_for_trials([trial])
+    return find_workload_figure(said.headline.figure, said)(trial)
 
 
 def main() -> None:
@@ -76,9 +78,9 @@ def main() -> None:
         raise SystemExit(__doc__)
     old, module = Path(sys.argv[1]) / "device", sys.argv[2]
     specs = study.plan_trials(
-        study.read_study_file(study.find_study(sys.argv[3] if sys.argv[3:] else "quickstart"))
+        study.read_study_file(study.find_study_file(sys.argv[3] if sys.argv[3:] else "quickstart"))
     )
-    machine = assemble_machine(specs[0].virtual, fetch_kit(specs[0].virtual))
+    machine = assemble_machine(specs[0].virtual, fetch_board_kit(specs[0].virtual))
     if not (old / "modules" / module).is_dir():
         raise UsageError(f"{old}/modules/{module}: no such folder")
     kos = [built(target, module, machine).read_bytes() for target in (old, DEVICE)]

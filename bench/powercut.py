@@ -33,7 +33,7 @@ from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.medium import Medium
 from nandlab.powercut import campaign, loads, states
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import CutPoints, select_single_point
+from nandlab.powercut.job import CutPoints, select_single_cut_point
 
 CHIPS = {"jffs2": "apf27", "ubifs": "apf27", "yaffs2": "apf27", "nftl-fat32": "nandsim-small"}
 """A chip for each file system: NFTL needs small blocks that take four programs a page."""
@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--fs", nargs="+", default=list(CHIPS))
     options = parser.parse_args()
     board = open_board(load_noun("boards", "apf27", BoardModel))
-    asked = loads.find_load_set(options.load)
+    asked = loads.find_load_set_named(options.load)
     rates, ratios, of_states = {}, [], {}
     heads = f"{'CPU s':>7} {'points/h/core':>14} {'fresh':>7} {'ratio':>6}"
     print(f"{'':12} {'points':>7} {'states':>7} {heads}")
@@ -96,7 +96,7 @@ def main() -> None:
         operations = spent(one, replace(points, first=states.NO_POINT), board)[-1]
         step = max(1, operations // (options.fresh + 1))
         lone = [
-            select_single_point(replace(points, last_load=0), 0, k * step, "subset", 1)
+            select_single_cut_point(replace(points, last_load=0), 0, k * step, "subset", 1)
             for k in range(1, options.fresh + 1)
         ]
         # half before and half after: a busy machine's processors differ from minute to minute

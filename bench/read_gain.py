@@ -27,12 +27,16 @@ from typing import Any, NamedTuple
 from coldreads import COLD, Where, trace
 
 from nandlab.model import rewrite, score, times, walk
-from nandlab.model.kernelstate import find_reader
-from nandlab.model.reads import ReadCall, find_owner
-from nandlab.onflash.flashfile import FlashFileOptions, open_partition, read_layout
-from nandlab.onflash.jffs2scan import scan_partition
+from nandlab.model.kernelstate import find_filesystem_reader
+from nandlab.model.reads import ReadCall, find_inode_number
+from nandlab.onflash.flashfile import (
+    FlashFileOptions,
+    open_flash_file_partition,
+    read_flash_file_layout,
+)
+from nandlab.onflash.jffs2scan import scan_partition_nodes
 from nandlab.trace.folder import TraceFolder
-from nandlab.trace.reads import make_traced_reads
+from nandlab.trace.reads import make_chip_trace_from_folder
 
 ANEW = "cat a > b && mv b a"
 READ = "cat a > /dev/null"
@@ -76,16 +80,18 @@ FILES = {
 
 def measured(of: TraceFolder) -> dict[str, float]:
     """N of the calls that read the file, what they took, and what of it the chip did."""
-    told = make_traced_reads(of)
-    calls = [c for c in walk.score_calls(told) if c.path == "/a" and isinstance(c.call, ReadCall)]
+    told = make_chip_trace_from_folder(of)
+    calls = [
+        c for c in walk.score_traced_calls(told) if c.path == "/a" and isinstance(c.call, ReadCall)
+    ]
     differ = sum(not c.same for c in calls if c.known)
     assert not differ, f"{of.path}: {differ} calls are not as foretold"
     n = sum(len(c.told) for c in calls)
     return {
         "calls": len(calls),
         "n": n,
-        "ns": sum(t.ns for t in score.time_calls(told, calls)),
-        "chip_ns": round(n * times.compute_chip_page_ns(told.chip)),
+        "ns": sum(t.ns for t in score.list_call_times(told, calls)),
+        "chip_ns": round(n * times.compute_chip_page_read_ns(told.chip)),
     }
 
 
@@ -104,17 +110,17 @@ def foretold(image: Path, board: str) -> dict[str, Any]:
 
 def summed(of: TraceFolder, end: int) -> int:
     """Bytes that a summary of JFFS2 has for what was written to a block up to there."""
-    partition, told = open_partition(of.image)
+    partition, told = open_flash_file_partition(of.image)
     begin = end - end % partition.erasesize
-    return scan_partition(partition).summed(begin, end) if told == "jffs2" else 0
+    return scan_partition_nodes(partition).summed(begin, end) if told == "jffs2" else 0
 
 
 def nodes(of: TraceFolder) -> dict[str, int]:
     """The file's nodes, and how many of them are not as they are foretold."""
-    layout, _ = read_layout(of.image, FlashFileOptions(), tolerant=True)
-    owner = find_owner(layout, "a")
+    layout, _ = read_flash_file_layout(of.image, FlashFileOptions(), tolerant=True)
+    owner = find_inode_number(layout, "a")
     lie = layout.pieces_of[owner]
-    begin = lie[0].at - find_reader(layout.filesystem).header
+    begin = lie[0].at - find_filesystem_reader(layout.filesystem).header
     told = rewrite.list_rewritten_nodes(layout, owner, begin % layout.erasesize, summed(of, begin))
     pairs = [(a, b) for a, b in zip_longest(told, lie)]
     return {

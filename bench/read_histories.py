@@ -29,7 +29,7 @@ from coldreads import DROP, Where, trace
 
 from nandlab.model import walk
 from nandlab.model.reads import FirstOpen, ReadCall
-from nandlab.trace.reads import make_traced_reads
+from nandlab.trace.reads import make_chip_trace_from_folder
 
 COMPRESSIONS = {"jffs2": ("none", "lzo", "zlib"), "ubifs": ("none", "lzo", "zlib"), "yaffs2": ("",)}
 SOURCES = ("/dev/urandom", "/dev/zero", "/bin/busybox")
@@ -108,7 +108,7 @@ def run(of: Wanted, seed: int, to: Path) -> Found:
     mib = max(8, -(-sum(sizes) * 3 // 1024))
     read = f"{{ cat h* > /dev/null; {DROP}; {at_random}; }} 2> /dev/null"
     where = Where(filesystem, compression, board, mib, chip)
-    every = walk.score_calls(make_traced_reads(trace(where, made, read, to)))
+    every = walk.score_traced_calls(make_chip_trace_from_folder(trace(where, made, read, to)))
     calls = [c for c in every if isinstance(c.call, ReadCall)]
     opens = [c for c in every if not isinstance(c.call, ReadCall) and c.known]
     known = [c for c in calls if c.known]

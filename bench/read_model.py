@@ -39,7 +39,7 @@ from nandlab.model import score, times, walk
 from nandlab.model.reads import ReadCall
 from nandlab.model.walk import ChipTrace
 from nandlab.trace.folder import TraceFolder
-from nandlab.trace.reads import make_traced_reads
+from nandlab.trace.reads import make_chip_trace_from_folder
 
 RANDOM = "dd if=/dev/urandom of={} bs=4k count={}"
 PACKED = "dd if=/bin/busybox of={} bs=4k count={} skip={}"
@@ -157,14 +157,14 @@ def made(board: str, filesystem: str, name: str, to: Path, read: str | None = No
     if not to.exists():
         load = (LOADS[filesystem] | MANY.get(filesystem, {}))[name]
         trace(Where(filesystem, compression, board, PARTITION_MIB, CHIP), load, read, to)
-    return make_traced_reads(TraceFolder(to))
+    return make_chip_trace_from_folder(TraceFolder(to))
 
 
 def fitted(
     trace_times: list[score.CallTimes], known: Mapping[str, float] = NOTHING
 ) -> dict[str, float]:
     """Instructions by key of calls, but those that are known."""
-    amounts = [times.count_amounts(t.scored.call) for t in trace_times]
+    amounts = [times.count_operation_work(t.scored.call) for t in trace_times]
     keys, x = columns([{k: n for k, n in one.items() if k not in known} for one in amounts])
     less = [sum(n * known.get(key, 0) for key, n in one.items()) for one in amounts]
     y = np.array([t.processor for t in trace_times]) - less
@@ -174,7 +174,7 @@ def fitted(
 
 def opened(trace_times: list[score.CallTimes]) -> dict[str, float]:
     """Instructions by key, of first opens."""
-    keys, x = columns([times.count_amounts(t.scored.call) for t in trace_times])
+    keys, x = columns([times.count_operation_work(t.scored.call) for t in trace_times])
     y = np.array([t.processor for t in trace_times])
     whole = np.array([t.ns for t in trace_times]) / trace_times[0].instruction_ns
     return dict(zip(keys, least(x, y, whole, OPEN_LEAST).round(3).tolist(), strict=True))
@@ -206,9 +206,11 @@ def unpacked(trace_times: list[score.CallTimes], by: times.Instructions) -> time
     """The same instructions, but for what unpacking takes: that is fitted anew, with all else, and
     the ticks that are foretold, taken off each call."""
     packed = [
-        t for t in trace_times if any("." in key for key in times.count_amounts(t.scored.call))
+        t
+        for t in trace_times
+        if any("." in key for key in times.count_operation_work(t.scored.call))
     ]
-    amounts = [times.count_amounts(t.scored.call) for t in packed]
+    amounts = [times.count_operation_work(t.scored.call) for t in packed]
     keys, x = columns([{k: n for k, n in found.items() if "." in k} for found in amounts])
     whole = np.array([t.ns / t.instruction_ns for t in packed])
     for _ in range(ROUNDS_OF_TICKS):
@@ -254,7 +256,7 @@ def _left(of: score.CallTimes, by: times.Instructions) -> float:
 def of_kernel(filesystem: str, kernel: str, packers: Container[str]) -> dict[str, float]:
     """Instructions by key that are taken from JFFS2's fit: tokens of these compressors, and
     others."""
-    known = times.flatten_instructions(times.find_instructions(FITTED_FIRST, kernel))
+    known = times.flatten_instruction_counts(times.find_instruction_counts(FITTED_FIRST, kernel))
     return {
         key: n
         for key, n in known.items()
@@ -310,12 +312,14 @@ def main() -> None:
             made(given.board, given.fs, name, kept / "-".join((given.board, given.fs, name)))
             for name in names
         ]
-        times_of = [score.time_calls(trace, walk.score_calls(trace)) for trace in traces]
+        times_of = [
+            score.list_call_times(trace, walk.score_traced_calls(trace)) for trace in traces
+        ]
         kernel, alone = traces[0].kernel, []
         if first:
             to = kept / f"{given.board}-{given.fs}-processes"
             each_alone = made(given.board, given.fs, names[0], to, READ_BY_PROCESSES)
-            alone = score.time_calls(each_alone, walk.score_calls(each_alone))
+            alone = score.list_call_times(each_alone, walk.score_traced_calls(each_alone))
     opens = [t for each in times_of for t in each if not isinstance(t.scored.call, ReadCall)]
     calls = [
         t
@@ -324,11 +328,11 @@ def main() -> None:
         if isinstance(t.scored.call, ReadCall)
     ]
     if first:
-        known = times.find_instructions(given.fs, kernel) if given.only else None
+        known = times.find_instruction_counts(given.fs, kernel) if given.only else None
         by = of_jffs2(calls, opens, alone, known, given.only)
     else:
         by = of_other(given.fs, kernel, [*calls, *opens])
-    found = {k: v for k, v in times.flatten_instructions(by).items() if v}
+    found = {k: v for k, v in times.flatten_instruction_counts(by).items() if v}
     off = abs(np.array([t.foretold_ns(by) / t.ns - 1 for t in (*calls, *opens)]))
     for key, value in found.items():
         print(f"{key:20} {value:12.3f}")
@@ -350,7 +354,7 @@ def write(filesystem: str, kernel: str, found: dict[str, float]) -> None:
     """Puts a kernel's numbers into the catalog's file; all others stay."""
     every = {
         name: {series: by.model_dump() for series, by in kernels.items()}
-        for name, kernels in times.read_instructions().items()
+        for name, kernels in times.read_instruction_counts().items()
     }
     every.setdefault(filesystem, {})[kernel] = sorted_out(found)
     lines = [times.FILE_HEAD]

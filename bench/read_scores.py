@@ -26,7 +26,7 @@ from typing import Any
 from coldreads import Where, trace
 
 from nandlab.model import score, walk
-from nandlab.trace.reads import make_traced_reads
+from nandlab.trace.reads import make_chip_trace_from_folder
 
 FILES: dict[str, dict[int, int]] = {
     "in order": {},
@@ -68,8 +68,8 @@ def run(given: argparse.Namespace, name: str, to: Path) -> dict[str, Any]:
     if name == SHORT:
         made, read = [SHORT_FILES % of_what], READ_SHORT
     read = PAUSE + read if given.pause else read
-    told = make_traced_reads(trace(Where(*of), made, read, to))
-    return {"file": name} | score.summarise_scores(told, walk.score_calls(told))
+    told = make_chip_trace_from_folder(trace(Where(*of), made, read, to))
+    return {"file": name} | score.summarise_call_scores(told, walk.score_traced_calls(told))
 
 
 def worst(found: list[dict[str, Any]]) -> dict[str, Any]:

@@ -132,15 +132,15 @@ def errors(trials: list[Trial]) -> Iterator[Error]:
         if there.chip.part == "apf27" or not there.ok:
             continue
         base = here[_member(there)]
-        part = reprice.find_own_part(there)
-        for phase in ["", *totals.list_timed_phases(base)]:
+        part = reprice.find_trial_part_latencies(there)
+        for phase in ["", *totals.list_measured_phase_names(base)]:
             told = (
-                reprice.predict_phase_ns(base, phase, part)
+                reprice.predict_phase_ns_on_part(base, phase, part)
                 if phase
-                else reprice.predict_total_ns(base, part)
+                else reprice.predict_total_ns_on_part(base, part)
             )
             was, run = (
-                totals.compute_phase_ns(t, phase) if phase else reprice.compute_measured_ns(t)
+                totals.compute_phase_ns(t, phase) if phase else reprice.compute_measured_total_ns(t)
                 for t in (base, there)
             )
             assert told is not None and was and run

@@ -80,10 +80,10 @@ def main() -> None:
         source.write_bytes(data)
         for _ in range(given.repeat):
             began = time.perf_counter(), time.process_time()
-            tables.write_tables(records.read_records(source), names, out)
+            tables.write_event_tables(records.read_trace_records(source), names, out)
             wall.append(time.perf_counter() - began[0])
             processor.append(time.process_time() - began[1])
-        rows = tables.query_rows(out, "SELECT count(*), sum(seq) FROM events")[0]
+        rows = tables.query_parquet_rows(out, "SELECT count(*), sum(seq) FROM events")[0]
         if rows != (given.events, given.events * (given.events + 1) // 2):
             raise SystemExit(f"the Parquet file has {rows}")
         size = out.stat().st_size

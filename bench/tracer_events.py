@@ -29,7 +29,7 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.chip.simnand import make_module_parameters
+from nandlab.chip.simnand import make_chip_module_parameters
 from nandlab.traced import cost
 from nandlab.traced.setup import FOLDER, make_tracer_commands
 
@@ -143,7 +143,7 @@ def measure(board: QemuBoard) -> Found:
         load_noun("chips", "apf27", ChipModel),
         load_noun("filesystems", "ubifs", FilesystemModel),
     )
-    parameters = make_module_parameters(chip, 512, board.machine.model.store_start)
+    parameters = make_chip_module_parameters(chip, 512, board.machine.model.store_start)
     modprobe = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
     options = fs.chosen({"compression": "none"}, "bench")
     words = fs.words(options, mtd="0", mountpoint="/mnt")
@@ -168,8 +168,8 @@ def main() -> None:
     given = parser.parse_args()
     model = load_noun("boards", given.board, BoardModel)
     board = open_board(model)
-    known = cost.read_costs()
-    series = cost.find_kernel_series(str(board.identity["kernel"]))
+    known = cost.read_tracing_costs()
+    series = cost.parse_kernel_series(str(board.identity["kernel"]))
     found = measure(board)
     kinds = list(known.kinds)
     matrix = np.zeros((len(found.ns), len(kinds)))

@@ -32,7 +32,7 @@ from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.chip.simnand import make_module_parameters
+from nandlab.chip.simnand import make_chip_module_parameters
 from nandlab.traced.setup import make_tracer_commands
 
 CASES = ("none", "flashmon", "all", "tracefs")
@@ -99,7 +99,7 @@ class Bench:
         values = {k: str(p.default).lower() for k, p in ffsmark.parameters.items()} | self.words
         values |= {"mountpoint": "/mnt", "seed": str(index + 1)}
         words = self.fs.words(self.fs.chosen(OPTIONS, "bench"), mtd="0", mountpoint="/mnt")
-        parameters = make_module_parameters(chip, 256, self.board.machine.model.store_start)
+        parameters = make_chip_module_parameters(chip, 256, self.board.machine.model.store_start)
         start = "\n".join([*self.case(case), "true\n"])
         steps = (
             Step("load", "modprobe simnand " + " ".join(f"{k}={v}" for k, v in parameters.items())),

@@ -16,10 +16,10 @@ from nandlab.base.paths import DEVICE
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.kit.apt import Apt, Suite
-from nandlab.kit.kit import fetch_sets
+from nandlab.kit.kit import fetch_package_sets
 from nandlab.kit.lock import Files
 from nandlab.kit.packagesets import TOOLS, SuiteSet
-from nandlab.kit.root import Root, prepare_root
+from nandlab.kit.root import Root, prepare_package_root
 
 LOCK = Path(__file__).parent / "armhf.lock"
 CROSS = "arm-linux-gnueabihf-"
@@ -65,8 +65,8 @@ def tools() -> Root:
 @cache
 def _roots() -> tuple[Root, Root]:
     sets = (CrossSet(Suite("bookworm", "amd64")), HeaderSet(Suite("bookworm", "armhf")))
-    taken, _ = fetch_sets(load_noun("boards", "apf27", BoardModel), sets, path=LOCK)
-    compiler, headers = (prepare_root(taken[each.name]) for each in sets)
+    taken, _ = fetch_package_sets(load_noun("boards", "apf27", BoardModel), sets, path=LOCK)
+    compiler, headers = (prepare_package_root(taken[each.name]) for each in sets)
     return compiler, headers
 
 

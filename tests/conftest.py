@@ -73,9 +73,9 @@ def tools() -> Root:
     """The root of the board's tools: compiler, emulator, mtd-utils."""
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.files import load_noun
-    from nandlab.kit.kit import fetch_tools
+    from nandlab.kit.kit import fetch_board_tools
 
-    return fetch_tools(
+    return fetch_board_tools(
         load_noun("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel)
     )[0]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import samples
 
-from nandlab.base.digest import digest_value
+from nandlab.base.digest import digest_json_value
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Latency, OperationCounts, Phase, StepResult, TrialChip
 
@@ -79,8 +79,9 @@ def reader(
         phases = [point(n, p, ahead, slow) for p in kinds for n in COUNTS]
     base = samples.trial(filesystem, seed=seed, options={"read_ahead": str(ahead)})
     sources = {"workload": READER, "filesystem": samples.catalog_entry(filesystem)}
+    digest = digest_json_value([p.model_dump() for p in phases])
     values: dict[str, Any] = {
-        "id": f"{filesystem}-{ahead}-{seed}-{digest_value([p.model_dump() for p in phases])[:4]}",
+        "id": f"{filesystem}-{ahead}-{seed}-{digest[:4]}",
         "workload": "reader",
         "parameters": {"file_mib": 5},
         "phases": [Phase(name="writing", ns=MS), *phases],

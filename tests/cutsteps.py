@@ -15,7 +15,7 @@ from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import ChipImage
-from nandlab.chip.simnand import DEBUG_FOLDER, make_save_command
+from nandlab.chip.simnand import DEBUG_FOLDER, make_image_pipe_command
 from nandlab.plan.medium import Medium
 from nandlab.powercut import loads
 from nandlab.powercut.campaign import Campaign
@@ -70,7 +70,7 @@ def after(
         back_bytes=medium.image_bytes,
     )
     goto = f"echo goto {at.first} {at.variants[0]} {at.seed} > {DEBUG_FOLDER}/journal"
-    more = [Step("goto", goto), Step("save", make_save_command(hold.put()))]
+    more = [Step("goto", goto), Step("save", make_image_pipe_command(hold.put()))]
     more += [Step(f"say {i}", command) for i, command in enumerate(commands)]
     whole = make_cut_job(medium, one.loads, replace(at, leave=True), build_chip_module(board))
     record = asyncio.run(board.run(replace(whole, steps=(*whole.steps, *more), cargo=hold)))
@@ -78,4 +78,4 @@ def after(
     assert broke is None, broke.failure()
     assert record.cargo is not None
     said = [record[f"say {i}"].stdout.split() for i in range(len(commands))]
-    return said, chipimage.decode_image(record.cargo)
+    return said, chipimage.decode_chip_image(record.cargo)

@@ -7,9 +7,13 @@ from pathlib import Path
 
 from jffs2made import Made
 
-from nandlab.model.fragments import map_file
+from nandlab.model.fragments import map_file_pages
 from nandlab.model.reads import PAGE_BYTES, FilePieces
-from nandlab.onflash.flashfile import FlashFileOptions, open_partition, read_layout
+from nandlab.onflash.flashfile import (
+    FlashFileOptions,
+    open_flash_file_partition,
+    read_flash_file_layout,
+)
 from nandlab.onflash.layout import HOLE
 from nandlab.onflash.shape import Shape
 
@@ -24,14 +28,14 @@ def as_file(path: Path, data: bytes) -> Path:
 def known_pages(path: Path, shape: Shape, truth: Made, mib: float | None = None) -> int:
     """Pages that count as known, each of which must have the bytes that were written to it."""
     asked = FlashFileOptions(None, mib, shape)
-    layout, dropped = read_layout(path, asked, tolerant=True)
-    partition, _ = open_partition(path, mib, shape)
+    layout, dropped = read_flash_file_layout(path, asked, tolerant=True)
+    partition, _ = open_flash_file_partition(path, mib, shape)
     found = 0
     for number, path_of in layout.paths.items():
         if number not in layout.sizes:
             continue
         assert path_of == f"/file{number}"
-        rows = map_file(layout, number, dropped).rows
+        rows = map_file_pages(layout, number, dropped).rows
         pieces = FilePieces(layout, number)
         wanted = bytes(truth.files[number])
         for row in (r for r in rows if r.known):

@@ -14,7 +14,7 @@ from nandlab.cli import schemas
 
 @cache
 def validator(name: str) -> Any:
-    schema = schemas.make_schema(name)
+    schema = schemas.make_json_schema(name)
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
 

@@ -44,7 +44,7 @@ def packed(layout: str) -> bytes:
 
 @cache
 def chip(layout: str) -> ChipImage:
-    return chipimage.decode_image(packed(layout))
+    return chipimage.decode_chip_image(packed(layout))
 
 
 def damaged(layout: str, seed: int) -> ChipImage:
@@ -154,7 +154,7 @@ def _seal_jffs2(data: bytearray, at: int) -> None:
     if at + jffs2nodes.INODE_NODE.size > len(data):
         return
     kind, size = struct.unpack_from("<HI", data, at + 2)
-    struct.pack_into("<I", data, at + 8, jffs2nodes.compute_crc(bytes(data[at : at + 8])))
+    struct.pack_into("<I", data, at + 8, jffs2nodes.compute_jffs2_crc(bytes(data[at : at + 8])))
     ends = {
         jffs2nodes.INODE: (68, 60, 64),
         jffs2nodes.DIRENT: (40, 36, 32),
@@ -163,23 +163,26 @@ def _seal_jffs2(data: bytearray, at: int) -> None:
     if kind in ends:
         start, of_data, of_node = ends[kind]
         struct.pack_into(
-            "<I", data, at + of_data, jffs2nodes.compute_crc(bytes(data[at + start : at + size]))
+            "<I",
+            data,
+            at + of_data,
+            jffs2nodes.compute_jffs2_crc(bytes(data[at + start : at + size])),
         )
         covered = 60 if kind == jffs2nodes.INODE else of_node
         struct.pack_into(
-            "<I", data, at + of_node, jffs2nodes.compute_crc(bytes(data[at : at + covered]))
+            "<I", data, at + of_node, jffs2nodes.compute_jffs2_crc(bytes(data[at : at + covered]))
         )
 
 
 def _seal_ubifs(data: bytearray, at: int) -> None:
     if at + ubifs.HEADER_STRUCT.size <= len(data):
         (size,) = struct.unpack_from("<I", data, at + 16)
-        struct.pack_into("<I", data, at + 4, ubi.compute_crc(bytes(data[at + 8 : at + size])))
+        struct.pack_into("<I", data, at + 4, ubi.compute_ubi_crc(bytes(data[at + 8 : at + size])))
 
 
 def _seal_ubi(data: bytearray, at: int) -> None:
     if at + 64 <= len(data):
-        struct.pack_into(">I", data, at + 60, ubi.compute_crc(bytes(data[at : at + 60])))
+        struct.pack_into(">I", data, at + 60, ubi.compute_ubi_crc(bytes(data[at : at + 60])))
 
 
 SEALS: dict[bytes, Callable[[bytearray, int], None]] = {

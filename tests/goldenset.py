@@ -23,9 +23,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from nandlab.analysis.differences.baselines import make_bare_trial
-from nandlab.analysis.differences.compare import index_by_name, list_differences
-from nandlab.analysis.differences.figurechanges import compare_configurations
+from nandlab.analysis.differences.baselines import make_trial_from_figures
+from nandlab.analysis.differences.compare import index_items_by_name, list_value_differences
+from nandlab.analysis.differences.figurechanges import list_configuration_changes
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import Board
 from nandlab.board.opening import open_board
@@ -34,7 +34,7 @@ from nandlab.catalog.files import load_noun
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.report.tables import figurechanges
-from nandlab.results.figuresfile import FIGURE_FIELDS, select_figures
+from nandlab.results.figuresfile import FIGURE_FIELDS, select_trial_figures
 from nandlab.results.record import Trial
 from nandlab.trial import execution
 from nandlab.trial.runner import refuse_unsupported_kernel
@@ -81,7 +81,7 @@ def figures(trial: Trial) -> Figures:
     """The figures of a trial that ended well, as they are kept."""
     if not trial.ok:
         raise NandlabError(f"{trial.id}: {trial.status}: {trial.error}")
-    found = select_figures(trial)
+    found = select_trial_figures(trial)
     return {
         name: found[name] for name in FIGURE_FIELDS if name != "id" and found[name] not in ([], {})
     }
@@ -92,15 +92,17 @@ def moved(name: str, before: Figures, trial: Trial) -> str:
     now = json.loads(json.dumps(figures(trial)))
     if not before:
         return f"{name}: it is new"
-    sides = [{key: index_by_name(value) for key, value in side.items()} for side in (before, now)]
-    found = list(list_differences(sides[0], sides[1], f"trials.{trial.id}"))
+    sides = [
+        {key: index_items_by_name(value) for key, value in side.items()} for side in (before, now)
+    ]
+    found = list(list_value_differences(sides[0], sides[1], f"trials.{trial.id}"))
     if not found:
         return ""
     lines = [f"{name}: {len(found)} values moved, the first is {found[0]}"]
     try:
         pair = (
-            make_bare_trial({"id": trial.id, **before}, trial),
-            make_bare_trial({"id": trial.id, **now}, trial),
+            make_trial_from_figures({"id": trial.id, **before}, trial),
+            make_trial_from_figures({"id": trial.id, **now}, trial),
         )
     except ValidationError:  # what is kept is of another form of a trial
         return "\n".join([*lines, *map(str, found)])
@@ -108,7 +110,7 @@ def moved(name: str, before: Figures, trial: Trial) -> str:
         [
             *lines,
             figurechanges.render_figure_changes(
-                compare_configurations([pair], {trial.id: found}), "text"
+                list_configuration_changes([pair], {trial.id: found}), "text"
             ),
         ]
     )

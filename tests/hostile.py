@@ -33,7 +33,7 @@ from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.results.figuresfile import FiguresFile
-from nandlab.results.folder import hash_source
+from nandlab.results.folder import hash_provenance_content
 from nandlab.results.record import Trial
 from nandlab.results.seals import seal_json
 from nandlab.trace.shapes import TraceMeta
@@ -168,7 +168,10 @@ def whole_figures() -> Json:
     head["packages"] = {"library bookworm amd64 libsqlite3-dev": {"a_1_all.deb": SHA256}}
     head["commit"] = "0" * 40
     failed = {"id": second["id"], "key": second["key"], "status": "board_lost"}
-    kept = {what: (hash_source(content), content) for what, content in whole_sources().items()}
+    kept = {
+        what: (hash_provenance_content(content), content)
+        for what, content in whole_sources().items()
+    }
     first["provenance"] = {what: name for what, (name, _) in kept.items()}
     data |= {"trials": [first], "failed": [{**failed, "error": "no answer within 600 s"}]}
     data["sources"] = dict(kept.values())
@@ -209,13 +212,15 @@ def write_run(
     for folder in ("trials", "provenance"):
         (path / folder).mkdir(parents=True)
     for content in (sources or whole_sources()).values():
-        (path / "provenance" / f"{hash_source(content)}.json").write_text(json.dumps(content))
+        (path / "provenance" / f"{hash_provenance_content(content)}.json").write_text(
+            json.dumps(content)
+        )
     (path / "run.json").write_bytes(seal_json(json.dumps(run or whole_run())))
     (path / "trials" / f"{name}.json").write_bytes(seal_json(json.dumps(trial)))
 
 
 def _hashes(contents: Mapping[str, Json]) -> dict[str, str]:
-    return {what: hash_source(content) for what, content in contents.items()}
+    return {what: hash_provenance_content(content) for what, content in contents.items()}
 
 
 def completed(value: Any, annotation: Any) -> Any:

@@ -31,8 +31,8 @@ class Made:
         if left and left < size + 3 & ~3:
             self.data += b"\xff" * left
         head = struct.pack(self.order + "HHI", jffs2nodes.MAGIC, kind, size)
-        head += struct.pack(self.order + "I", jffs2nodes.compute_crc(head))
-        own = (jffs2nodes.compute_crc(data), jffs2nodes.compute_crc(head + body))
+        head += struct.pack(self.order + "I", jffs2nodes.compute_jffs2_crc(head))
+        own = (jffs2nodes.compute_jffs2_crc(data), jffs2nodes.compute_jffs2_crc(head + body))
         self.data += head + body + struct.pack(self.order + "II", *own[:: -1 if sums else 1])
         self.data += data + b"\xff" * (-size % 4)
         assert len(self.data) <= self.blocks * self.shape.erase_block
@@ -59,7 +59,7 @@ class Made:
         left = -len(self.data) % self.shape.page
         if left >= 12:
             head = struct.pack(self.order + "HHI", jffs2nodes.MAGIC, jffs2nodes.PADDING, left)
-            self.data += head + struct.pack(self.order + "I", jffs2nodes.compute_crc(head))
+            self.data += head + struct.pack(self.order + "I", jffs2nodes.compute_jffs2_crc(head))
             self.data += b"\xff" * (left - 12)
         else:
             self.data += bytes(left)

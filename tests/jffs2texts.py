@@ -12,7 +12,9 @@ def text_of(of: Made) -> bytes:
     """A line for each node, and for space that is erased; padding is not told."""
     at, lines, empty = 0, [], -1
     while at < len(of.data):
-        head = jffs2nodes.select_struct(jffs2nodes.HEADER_STRUCT, of.order).unpack_from(of.data, at)
+        head = jffs2nodes.select_struct_byte_order(jffs2nodes.HEADER_STRUCT, of.order).unpack_from(
+            of.data, at
+        )
         if head[0] != jffs2nodes.MAGIC:
             empty = at if empty < 0 and head[0] == 0xFFFF else empty
             at += 4
@@ -31,13 +33,17 @@ def text_of(of: Made) -> bytes:
 def _line(of: Made, at: int, kind: int, size: int) -> list[str]:
     place = f"node at 0x{at:08x}, totlen 0x{size:08x}"
     if kind == jffs2nodes.INODE:
-        node = jffs2nodes.select_struct(jffs2nodes.INODE_NODE, of.order).unpack_from(of.data, at)
+        node = jffs2nodes.select_struct_byte_order(jffs2nodes.INODE_NODE, of.order).unpack_from(
+            of.data, at
+        )
         return [
             f"{'':8} Inode      {place}, #ino  {node[4]:5d}, version {node[5]:5d}, isize "
             f"{node[9]:8d}, csize {node[14]:8d}, dsize {node[15]:8d}, offset {node[13]:8d}"
         ]
     if kind == jffs2nodes.DIRENT:
-        node = jffs2nodes.select_struct(jffs2nodes.DIRENT_NODE, of.order).unpack_from(of.data, at)
+        node = jffs2nodes.select_struct_byte_order(jffs2nodes.DIRENT_NODE, of.order).unpack_from(
+            of.data, at
+        )
         name = bytes(of.data[at + 40 : at + 40 + node[8]]).decode()
         return [
             f"{'':8} Dirent     {place}, #pino {node[4]:5d}, version {node[5]:5d}, #ino  "

@@ -37,6 +37,6 @@ def need_locked_tree(name: str) -> None:
     """The same of what begins from a root file system."""
     tree = load_noun(trees.KIND, name, TreeModel)
     try:
-        trees.fetch_tree(tree, trees.read_tree_lock(tree), strictly=True)
+        trees.fetch_tree_package_set(tree, trees.read_locked_tree_packages(tree), strictly=True)
     except UsageError as e:  # newer ones are of no use here, and a mirror may have none either
         pytest.skip(str(e))

@@ -30,7 +30,7 @@ from uuid import uuid4
 import zstandard
 
 from nandlab.base import cache
-from nandlab.base.digest import digest_bytes, digest_file, digest_value
+from nandlab.base.digest import digest_bytes, digest_file, digest_json_value
 from nandlab.base.paths import ROOT, find_cache_folder
 from nandlab.board import qemu, stagedjob
 from nandlab.board.job import Job, JobRecord, StepRecord
@@ -86,16 +86,18 @@ _run = QemuBoard.run
 def _decoding() -> str:
     """A digest of the host's code that decides what a record has."""
     code = sorted((ROOT / DECODING).glob("*.py"))
-    return digest_value([[path.name, digest_file(path)] for path in code])
+    return digest_json_value([[path.name, digest_file(path)] for path in code])
 
 
 def inputs(board: QemuBoard, job: Job) -> dict[str, Any]:
     """All that a job's outcome is a function of; UsageError, NandlabError as run() has them."""
-    first = stagedjob.make_first_piece(job, job.setup, board.machine.model) if job.setup else None
+    first = (
+        stagedjob.make_first_piece_job(job, job.setup, board.machine.model) if job.setup else None
+    )
     carried = board._carried(job, first)
     if job.setup:
-        carried[stagedjob.second_piece_address(board.machine.model)] = stagedjob.make_second_piece(
-            job, job.setup
+        carried[stagedjob.compute_second_piece_address(board.machine.model)] = (
+            stagedjob.make_second_piece_archive(job, job.setup)
         )
     hold = job.cargo
     return {
@@ -115,7 +117,7 @@ async def _run_or_take(
     if not job.steps or not board.deterministic or now.fresh:
         return await _run(board, job, on_step)
     decides = inputs(board, job)
-    name = digest_value(decides)
+    name = digest_json_value(decides)
     again = name in now.given
     now.given.add(name)
     record = None if again else _found(decides)
@@ -178,4 +180,4 @@ def trim() -> None:
     """Removes outcomes that were not used for longest, until they take MOST_BYTES at most."""
     there = (find_cache_folder() / KIND).glob("*/*")
     if sum(path.stat().st_size for path in there if path.is_file()) > MOST_BYTES:
-        cache.trim_kind(KIND, MOST_BYTES)
+        cache.trim_cache_kind(KIND, MOST_BYTES)

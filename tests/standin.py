@@ -22,14 +22,14 @@ from pathlib import Path
 from armhf import LOCK
 
 from nandlab.board.cpio import Archive
-from nandlab.board.modules import parse_dependencies
+from nandlab.board.modules import parse_module_dependencies
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.kit.apt import Apt, Suite
-from nandlab.kit.kit import fetch_sets
+from nandlab.kit.kit import fetch_package_sets
 from nandlab.kit.lock import Files
 from nandlab.kit.packagesets import SuiteSet
-from nandlab.kit.root import Root, prepare_root
+from nandlab.kit.root import Root, prepare_package_root
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ def roots() -> tuple[Root, Root, Root]:
     """The roots of the emulator, of the board, and of its server of ssh."""
     armhf = Suite("bookworm", "armhf")
     sets = (EmulatorSet(Suite("bookworm", "amd64")), SystemSet(armhf), ServerSet(armhf))
-    taken, _ = fetch_sets(load_noun("boards", "apf27", BoardModel), sets, path=LOCK)
-    emulator, system, server = (prepare_root(taken[each.name]) for each in sets)
+    taken, _ = fetch_package_sets(load_noun("boards", "apf27", BoardModel), sets, path=LOCK)
+    emulator, system, server = (prepare_package_root(taken[each.name]) for each in sets)
     return emulator, system, server
 
 
@@ -120,7 +120,7 @@ def _ordered(system: Root) -> list[Path]:
         path = paths.get(name.replace("-", "_"))
         if path is None or path.stem in found:
             return
-        for need in parse_dependencies(path.read_bytes()):
+        for need in parse_module_dependencies(path.read_bytes()):
             take(need)
         found[path.stem] = path
 

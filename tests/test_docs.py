@@ -52,7 +52,7 @@ def test_what_is_promised_after_a_power_cut_is_in_its_chapter(name: str) -> None
 
 
 def test_the_cost_of_every_kind_of_event_is_in_the_docs() -> None:
-    costs = cost.read_costs()
+    costs = cost.read_tracing_costs()
     rows = [
         f"| {kind.what} | "
         + " | ".join(f"{k[name].instructions:,}, {k[name].probe}" for k in costs.kernels.values())

@@ -78,6 +78,6 @@ def traced(to: Path, given: FakeBoard | None = None, image: bytes = b"") -> Trac
     given = given or board()
     record = asyncio.run(given.run(job.make_trace_job(request())))
     writer.write_trace_folder(
-        to, request(), record, job.decode_outcome(request(), record), given, image
+        to, request(), record, job.decode_trace_outcome(request(), record), given, image
     )
     return TraceFolder(to)

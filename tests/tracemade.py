@@ -87,7 +87,7 @@ class Made:
         return head.tobytes() + self.array().tobytes()
 
     def recording(self) -> Recording:
-        return records.decode_records(self.file())
+        return records.decode_trace_records(self.file())
 
 
 @dataclass

@@ -38,9 +38,9 @@ def run(
 
     expected_in_log: what lines may say, beside the tracers' refusals.
     """
-    setup = trial.make_mounted_steps(made) if made else []
+    setup = trial.make_steps_until_mounted(made) if made else []
     end = Step("kernel-log", "dmesg -r", always=True)
-    more = {**(trial.make_job(made).files if made else {}), **(files or {})}
+    more = {**(trial.make_trial_job(made).files if made else {}), **(files or {})}
     record = asyncio.run(board.run(Job((*setup, *steps, end), more)))
     failed = record.failed()
     assert failed is None, failed.failure()

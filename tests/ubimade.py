@@ -76,12 +76,12 @@ class Device:
     ) -> bytes:
         """A volume header for these bytes, newer than all others."""
         self.sequence += 1
-        crc = ubi.compute_crc(content) if checksum is None else checksum
+        crc = ubi.compute_ubi_crc(content) if checksum is None else checksum
         kind = ubi.STATIC_VOLUME if static else 1
         sized = len(content) if static or copied else 0
         fields = (kind, copied, compatible, volume, logical, sized, 1, 0, crc, self.sequence)
         raw = ubi.VID_HEADER.pack(b"UBI!", 1, *fields, 0)[:-4]
-        return raw + struct.pack(">I", ubi.compute_crc(raw))
+        return raw + struct.pack(">I", ubi.compute_ubi_crc(raw))
 
     def put(self, volume: int, contents: list[bytes], *, static: bool = False) -> None:
         """Writes a volume's logical blocks into free blocks."""
@@ -94,7 +94,7 @@ class Device:
         kind = ubi.STATIC_VOLUME if static else 1
         fields = (reserved, 1, 0, kind, 0, len(name), name.encode(), 0)
         raw = ubi.VOLUME_RECORD.pack(*fields).ljust(ubi.RECORD_BYTES - 4, b"\0")
-        record = raw + struct.pack(">I", ubi.compute_crc(raw))
+        record = raw + struct.pack(">I", ubi.compute_ubi_crc(raw))
         for logical in (0, 1):
             block = self.held(ubi.LAYOUT_VOLUME, logical)
             at = self.data_at + number * ubi.RECORD_BYTES
@@ -121,5 +121,5 @@ class Device:
         assert struct.unpack_from("<I", data, place)[0] == held
         struct.pack_into("<I", data, place, held | flags)
         size = ubifs.NODE_BYTES_MIN[ubifs.SB]
-        struct.pack_into("<I", data, at + 4, ubi.compute_crc(bytes(data[at + 8 : at + size])))
+        struct.pack_into("<I", data, at + 4, ubi.compute_ubi_crc(bytes(data[at + 8 : at + size])))
         self.blocks[block] = bytes(data)

@@ -11,7 +11,7 @@ from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.chip.simnand import make_module_parameters
+from nandlab.chip.simnand import make_chip_module_parameters
 from nandlab.trial.outcome import EXPECTED_IN_LOG
 
 SIM = "/sys/kernel/debug/simnand"
@@ -45,7 +45,9 @@ def mount(*options: str) -> str:
 def load(board: QemuBoard, chip: str = "apf27", blocks: int = 128, **more: int | str) -> Step:
     """Puts in a chip of the catalog with so many blocks."""
     model = catalog.load_noun("chips", chip, ChipModel)
-    return modprobe(make_module_parameters(model, blocks, board.machine.model.store_start) | more)
+    return modprobe(
+        make_chip_module_parameters(model, blocks, board.machine.model.store_start) | more
+    )
 
 
 def run(board: QemuBoard, *steps: Step, told: tuple[str, ...] = ()) -> JobRecord:

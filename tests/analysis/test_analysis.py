@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nandlab.analysis.figures import figures, groups
 from nandlab.analysis.figures.ranking import Finding
-from nandlab.analysis.figures.workloadwords import make_words_for_trials as words_of
+from nandlab.analysis.figures.workloadwords import make_workload_words_for_trials as words_of
 from nandlab.analysis.verdicts import answers, lifetime
 from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.base import units
@@ -60,7 +60,7 @@ DERIVED = {
 
 
 def figure(trial: Trial, name: str) -> float | None:
-    return figures.find_figure(name, words_of([trial]))(trial)
+    return figures.find_workload_figure(name, words_of([trial]))(trial)
 
 
 def test_what_was_not_measured_is_none_and_never_zero() -> None:
@@ -77,14 +77,14 @@ def test_a_figure_that_is_none_is_refused_with_those_that_are(name: str) -> None
 
 def test_a_phase_without_words_is_called_by_its_name() -> None:
     trial = samples.trial(provenance={}, workload="mine", phase_ns={"bulk_load": 7}, sync_ns=None)
-    (setting,) = groups.group_trials([trial])
+    (setting,) = groups.group_trials_into_settings([trial])
     assert setting.words.phases[0].title == "bulk load"
     assert setting.headline.name == "phase.bulk_load"
     assert figure(trial, "phase.bulk_load") == 7
 
 
 def test_trials_are_grouped_by_all_but_seed_and_phase_offset() -> None:
-    (setting,) = groups.group_trials(samples.study(seeds=3))
+    (setting,) = groups.group_trials_into_settings(samples.study(seeds=3))
     assert [e.label for e in setting.ensembles] == [
         f"{fs}, {state}" for fs in ("JFFS2", "UBIFS", "YAFFS2") for state in ("fresh", "aged")
     ]
@@ -100,7 +100,7 @@ def test_only_options_that_vary_name_a_subject() -> None:
         samples.trial("ubifs", options={"sync": "no", "compr": "lzo"}),
         samples.trial("jffs2", options={"compr": "zlib"}),
     ]
-    (setting,) = groups.group_trials(trials)
+    (setting,) = groups.group_trials_into_settings(trials)
     assert setting.subjects == ("UBIFS compr=none", "UBIFS compr=lzo", "JFFS2")
 
 
@@ -113,7 +113,7 @@ def test_other_parameters_or_another_chip_make_another_setting() -> None:
         samples.trial(chip=small),
         samples.trial(chip=slow),
     ]
-    settings = groups.group_trials(trials)
+    settings = groups.group_trials_into_settings(trials)
     assert [s.slug for s in settings] == ["ffsmark", "ffsmark-2", "ffsmark-3", "ffsmark-4"]
     assert len({s.title for s in settings}) == 4
     assert "files=10" in settings[1].title
@@ -130,7 +130,7 @@ def timed(filesystem: str, seconds: list[float]) -> list[Trial]:
 
 
 def time_finding(trials: list[Trial]) -> Finding:
-    (setting,) = groups.group_trials(trials)
+    (setting,) = groups.group_trials_into_settings(trials)
     return find_setting_view(setting).answers(setting)[0].findings[0]
 
 
@@ -183,14 +183,14 @@ def test_nothing_measured_is_said() -> None:
 def test_an_order_is_stated_only_if_no_range_touches_the_first(times: list[list[float]]) -> None:
     trials = [t for i, ts in enumerate(times) for t in timed(f"fs{i}", [min(x, 1e6) for x in ts])]
     found = time_finding(trials)
-    (setting,) = groups.group_trials(trials)
+    (setting,) = groups.group_trials_into_settings(trials)
     spreads = [e.spread(setting.headline) for e in setting.ensembles]
     order = sorted((s for s in spreads if s), key=lambda s: s.median)
     assert found.firm == all(order[0].told_apart(s) for s in order[1:])
 
 
 def test_ageing_names_who_suffers_most_with_its_range() -> None:
-    (setting,) = groups.group_trials(samples.study())
+    (setting,) = groups.group_trials_into_settings(samples.study())
     fresh, aged = find_setting_view(setting).answers(setting)
     topics = ["Time", "Wear", "Evenness", "Tail latency", "Stalls"]
     assert [f.topic for f in fresh.findings] == topics
@@ -209,7 +209,7 @@ def test_a_figure_that_begins_at_zero_has_grown_and_is_told() -> None:
         for state, ns in ((samples.FRESH, 0), (samples.AGED, 51_000_000))
         for seed in (1, 2)
     ]
-    (setting,) = groups.group_trials(trials)
+    (setting,) = groups.group_trials_into_settings(trials)
     _, aged = find_setting_view(setting).answers(setting)
     (time,) = [f for f in aged.findings if f.topic == "Ageing, time"]
     assert not time.firm
@@ -244,13 +244,15 @@ def test_a_clean_run_has_no_caveats() -> None:
 )
 def test_a_setting_is_named_with_its_faults(faults: dict[str, int], words: str) -> None:
     chip = samples.WORN.model_copy(update={"faults": faults})
-    (setting,) = groups.group_trials([samples.lifetime_trial(chip=chip)])
+    (setting,) = groups.group_trials_into_settings([samples.lifetime_trial(chip=chip)])
     assert setting.title == f"lifetime on S34ML01G1, 16 MiB{words}"
 
 
 def test_other_faults_make_another_setting() -> None:
     tougher = samples.WORN.model_copy(update={"faults": {"endurance": 90}})
-    settings = groups.group_trials([samples.lifetime_trial(), samples.lifetime_trial(chip=tougher)])
+    settings = groups.group_trials_into_settings(
+        [samples.lifetime_trial(), samples.lifetime_trial(chip=tougher)]
+    )
     assert [s.title.partition("endurance ")[2] for s in settings] == ["50 ± 20 %", "90"]
 
 
@@ -319,7 +321,7 @@ def test_a_life_without_a_whole_round_wrote_nothing() -> None:
 
 
 def life_finding(trials: list[Trial], topic: str) -> Finding:
-    (setting,) = groups.group_trials(trials)
+    (setting,) = groups.group_trials_into_settings(trials)
     (answer,) = find_setting_view(setting).answers(setting)
     (found,) = [f for f in answer.findings if f.topic == topic]
     return found
@@ -365,8 +367,8 @@ def test_how_it_ended_is_in_one_line_and_cut() -> None:
         samples.lifetime_trial(seed=i, lifetime=life_of([after(1)], text))
         for i, text in enumerate(said)
     ]
-    (setting,) = groups.group_trials(trials)
-    assert lifetime.list_life_endings(setting.ensembles[0]) == [
+    (setting,) = groups.group_trials_into_settings(trials)
+    assert lifetime.format_life_endings(setting.ensembles[0]) == [
         "2 of 4 gave up with “write f000123: ENOSPC”",
         "1 of 4 gave up with “error 28”",
         "1 of 4 gave up with “error 30”",

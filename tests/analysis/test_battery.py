@@ -31,14 +31,14 @@ def test_a_day_is_the_load_as_often_as_its_bytes_and_idle_for_the_rest() -> None
 
 
 def test_one_sentence_tells_the_days() -> None:
-    (setting,) = groups.group_trials([trial()])
+    (setting,) = groups.group_trials_into_settings([trial()])
     (told,) = battery.list_battery_lives(setting, Battery(5, 20 * MIB))
     days = 5 * 3600 / (10 * TOTAL + (86_400 - 10) * IDLE_MW * 1e-3)
     assert told.days == pytest.approx((days, days, days))
     assert f"a battery of 5 Wh lasts {days:.1f} days (n = 1) if ffsmark writes 20 MiB a day" in (
         told.text
     )
-    assert battery.list_battery_sentences(setting, Battery(5, 20 * MIB)) == [told.text]
+    assert battery.format_battery_sentences(setting, Battery(5, 20 * MIB)) == [told.text]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_what_is_not_known_is_told_and_not_guessed(power: dict[str, object], sai
     found = battery.compute_day_energy(trial(power=known), 20 * MIB)
     assert isinstance(found, str)
     assert said in found
-    (setting,) = groups.group_trials([trial(power=known)])
+    (setting,) = groups.group_trials_into_settings([trial(power=known)])
     (told,) = battery.list_battery_lives(setting, Battery(5, 20 * MIB))
     assert told.days is None
     assert "days on a battery not known" in told.text

@@ -23,7 +23,7 @@ def told(found: Verdict) -> dict[str, PossibleChange]:
 
 
 def by_headline(*trials: list[Trial]) -> Verdict:
-    (found,) = verdictmaker.judge_run(
+    (found,) = verdictmaker.make_run_verdicts_from_trials(
         {}, [t for each in trials for t in each], samples.NAMING, Limits()
     )
     return found
@@ -59,12 +59,14 @@ def test_another_partition_is_told_where_it_was_run_and_else_with_its_edit() -> 
         t.model_copy(update={**large, "id": f"{t.id}-l"})
         for t in (*counted("jffs2", 20, reads=1), *counted("ubifs", 10, reads=1))
     ]
-    small, big = verdictmaker.judge_run({}, [*here, *there], samples.NAMING, Limits())
+    small, big = verdictmaker.make_run_verdicts_from_trials(
+        {}, [*here, *there], samples.NAMING, Limits()
+    )
     assert (small.taken, big.taken) == ("JFFS2", "UBIFS")
     assert told(small)["200 MiB of the part"] == PossibleChange(
         "200 MiB of the part", "take UBIFS", True
     )
-    (alone,) = verdictmaker.judge_run({}, here, samples.NAMING, Limits())
+    (alone,) = verdictmaker.make_run_verdicts_from_trials({}, here, samples.NAMING, Limits())
     change = told(alone)["another partition size"]
     assert change.turns is None
     assert "partition_mib = " in change.do
@@ -87,7 +89,10 @@ def test_a_limit_that_holds_times_the_greatest_factor_holds(
 
 def test_a_controller_bounds_a_latency_by_the_operation_that_grows_most() -> None:
     (one, _) = counted("jffs2", 10, reads=10)
-    page, own = modelbias.compute_page_costs(one), chiptime.compute_operation_costs(one)
+    page, own = (
+        modelbias.compute_controller_page_costs(one),
+        chiptime.compute_chip_operation_costs(one),
+    )
     assert page is not None and own is not None
     read, program = (page.here + page.read) / page.here, (own.program + page.program) / own.program
     assert verdictchanges._compute_controller_factor(one) == max(read, program)

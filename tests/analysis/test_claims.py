@@ -60,8 +60,8 @@ def paper(*parts: ClaimPart, **change: Any) -> PaperModel:
 
 
 def rows(of: PaperModel, trials: list[Trial]) -> list[claims.ClaimResult]:
-    return claims.list_claim_results(
-        of, trials, lambda _: workloadwords.make_words_for_trials(trials)
+    return claims.list_paper_claim_results(
+        of, trials, lambda _: workloadwords.make_workload_words_for_trials(trials)
     )
 
 
@@ -126,15 +126,23 @@ def test_one_part_that_goes_the_other_way_decides() -> None:
 def test_other_parameters_parts_and_options_are_not_meant() -> None:
     trials = timed(samples.FRESH, [1])
     same = paper(part())
-    assert len(claimparts.select_ended_trials(same, FRESH, trials)) == 1
+    assert len(claimparts.select_ended_trials_in_selector(same, FRESH, trials)) == 1
     other = FRESH.model_copy(update={"options": {"compr": "zlib"}})
-    assert claimparts.select_ended_trials(same, other, trials) == []
-    assert claimparts.select_ended_trials(paper(part(), part="apf27"), FRESH, trials) == []
+    assert claimparts.select_ended_trials_in_selector(same, other, trials) == []
     assert (
-        claimparts.select_ended_trials(paper(part(), parameters={"files": 7}), FRESH, trials) == []
+        claimparts.select_ended_trials_in_selector(paper(part(), part="apf27"), FRESH, trials) == []
     )
     assert (
-        claimparts.select_ended_trials(same, FRESH, [samples.failed("jffs2", samples.FRESH)]) == []
+        claimparts.select_ended_trials_in_selector(
+            paper(part(), parameters={"files": 7}), FRESH, trials
+        )
+        == []
+    )
+    assert (
+        claimparts.select_ended_trials_in_selector(
+            same, FRESH, [samples.failed("jffs2", samples.FRESH)]
+        )
+        == []
     )
 
 
@@ -191,7 +199,8 @@ def test_an_option_that_is_not_named_is_meant_at_its_default() -> None:
     for options, reserve in (({}, "20"), ({"reserve": "5"}, "5")):
         of = FRESH.model_copy(update={"options": options})
         assert [
-            t.options["reserve"] for t in claimparts.select_ended_trials(paper(part()), of, trials)
+            t.options["reserve"]
+            for t in claimparts.select_ended_trials_in_selector(paper(part()), of, trials)
         ] == [reserve]
 
 
@@ -222,10 +231,12 @@ def test_a_paper_of_the_catalog_is_whole(name: str) -> None:
     found = load_noun("papers", name, PaperModel)
     ids = [c.id for c in found.claims]
     assert len(ids) == len(set(ids))
-    told = claims.list_claim_results(
+    told = claims.list_paper_claim_results(
         found,
         [],
-        lambda w: workloadwords.make_words_from_file(load_noun("workloads", w, WorkloadModel)),
+        lambda w: workloadwords.make_words_from_declaration(
+            load_noun("workloads", w, WorkloadModel)
+        ),
     )
     for r in told:
         never = any(part.incomparable for part in r.claim.parts)

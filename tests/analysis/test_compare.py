@@ -16,10 +16,10 @@ from nandlab.analysis.differences.compare import (
     compare_runs,
     compare_trials,
     compute_trial_digest,
-    dump_compared_fields,
-    list_differences,
+    dump_compared_trial_fields,
+    list_value_differences,
 )
-from nandlab.results.figuresfile import select_figures
+from nandlab.results.figuresfile import select_trial_figures
 from nandlab.results.record import Host, Trial
 from nandlab.results.recordparts import ChipUsage
 
@@ -34,13 +34,13 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_a_value_does_not_differ_from_itself(value: object) -> None:
-    assert list(list_differences(value, value, "x")) == []
+    assert list(list_value_differences(value, value, "x")) == []
 
 
 @given(JSON, JSON)
 def test_differences_are_symmetric(a: object, b: object) -> None:
-    there = {(d.path, repr(d.a), repr(d.b)) for d in list_differences(a, b, "x")}
-    back = {(d.path, repr(d.b), repr(d.a)) for d in list_differences(b, a, "x")}
+    there = {(d.path, repr(d.a), repr(d.b)) for d in list_value_differences(a, b, "x")}
+    back = {(d.path, repr(d.b), repr(d.a)) for d in list_value_differences(b, a, "x")}
     assert there == back
 
 
@@ -48,7 +48,9 @@ def test_differences_are_symmetric(a: object, b: object) -> None:
 def test_a_lost_key_is_absent_and_not_null(value: dict[str, object]) -> None:
     key = next(iter(value))
     less = {k: v for k, v in value.items() if k != key}
-    assert Difference(f"x.{key}", value[key], ABSENT) in list(list_differences(value, less, "x"))
+    assert Difference(f"x.{key}", value[key], ABSENT) in list(
+        list_value_differences(value, less, "x")
+    )
 
 
 def test_a_run_does_not_differ_from_a_repetition_on_another_host(tmp_path: Path) -> None:
@@ -68,7 +70,7 @@ def test_counts_that_older_results_lack_are_no_difference(tmp_path: Path) -> Non
     a, b = samples.folder(tmp_path / "a", trials), samples.folder(tmp_path / "b", counted)
     assert compare_runs(a, b) == []
     assert [compute_trial_digest(t) for t in trials] == [compute_trial_digest(t) for t in counted]
-    assert [select_figures(t) for t in trials] == [select_figures(t) for t in counted]
+    assert [select_trial_figures(t) for t in trials] == [select_trial_figures(t) for t in counted]
 
 
 def nudged(trial: Trial) -> Trial:
@@ -216,10 +218,10 @@ def test_what_is_only_told_of_chip_and_board_is_no_difference(tmp_path: Path) ->
 def test_what_a_phase_does_not_tell_is_no_part_of_what_was_given() -> None:
     trial = samples.trial()
     assert all(
-        {"usage", "at"}.isdisjoint(p) for p in dump_compared_fields(trial)["phases"].values()
+        {"usage", "at"}.isdisjoint(p) for p in dump_compared_trial_fields(trial)["phases"].values()
     )
     telling = [p.model_copy(update={"usage": ChipUsage(idle_ns=3)}) for p in trial.phases]
-    told = dump_compared_fields(trial.model_copy(update={"phases": telling}))["phases"]
+    told = dump_compared_trial_fields(trial.model_copy(update={"phases": telling}))["phases"]
     assert all(p["usage"]["idle_ns"] == 3 for p in told.values())
 
 
@@ -242,5 +244,5 @@ def test_host_and_place_are_no_difference() -> None:
 
 
 def test_a_list_with_true_in_it_is_walked() -> None:
-    assert [d.path for d in list_differences([1, 2], [True, 2], "l")] == ["l.0"]
-    assert not list(list_differences([1, 2], [1, 2], "l"))
+    assert [d.path for d in list_value_differences([1, 2], [True, 2], "l")] == ["l.0"]
+    assert not list(list_value_differences([1, 2], [1, 2], "l"))

@@ -26,7 +26,7 @@ def pair(filesystem: str, state: FlashState = samples.FRESH, **change: Any) -> l
 
 def judged(*trials: list[Trial]) -> Verdict:
     every = [t for each in trials for t in each]
-    (found,) = verdictmaker.judge_run({}, every, samples.NAMING, Limits())
+    (found,) = verdictmaker.make_run_verdicts_from_trials({}, every, samples.NAMING, Limits())
     return found
 
 
@@ -55,7 +55,7 @@ def test_an_option_that_is_in_the_name_is_not_told_twice() -> None:
         "JFFS2 compression=zlib": "",
         "JFFS2 compression=none": "",
     }
-    assert verdict.conditions(found) == []
+    assert verdict.format_verdict_conditions(found) == []
 
 
 def test_the_head_has_options_and_what_a_state_holds() -> None:
@@ -67,7 +67,7 @@ def test_the_head_has_options_and_what_a_state_holds() -> None:
     )
     names = ", ".join(row.name for row in found.rows if row.options)
     under = [f"{names}: compression=none", "aged: 45 % of the pages valid, 25 % invalid"]
-    assert verdict.conditions(found) == under
+    assert verdict.format_verdict_conditions(found) == under
     assert found.holding == (under[1],)
     head = " ".join(verdicttext.render_verdict(found)[:3])
     assert "; ".join(under) in head
@@ -83,7 +83,9 @@ def test_the_head_has_options_and_what_a_state_holds() -> None:
 def test_conditions_of_several_settings_are_told_once() -> None:
     chip = {"chip": samples.CHIP.model_copy(update={"part": "another"})}
     aged = pair("jffs2", samples.AGED), pair("jffs2", samples.AGED, **chip)
-    found = verdictmaker.judge_run({}, [t for one in aged for t in one], samples.NAMING, Limits())
+    found = verdictmaker.make_run_verdicts_from_trials(
+        {}, [t for one in aged for t in one], samples.NAMING, Limits()
+    )
     assert len(found) == 2
     assert sum(line.startswith("aged: 50 % of") for line in verdicttext.render_verdicts(found)) == 1
 
@@ -102,9 +104,13 @@ def test_what_no_trial_had_is_open_once() -> None:
     assert fresh.untested == (conditions.AGED, conditions.BAD)
     aged = judged(pair("jffs2"), pair("jffs2", samples.AGED))
     assert aged.untested == (conditions.BAD,)
-    (line,) = [x for x in verdicttext.list_gap_lines([fresh, aged]) if x.startswith("not tried: ")]
+    (line,) = [
+        x
+        for x in verdicttext.format_verdict_gap_lines([fresh, aged])
+        if x.startswith("not tried: ")
+    ]
     assert line == "not tried: bad and worn-out blocks (faults of a chip)"
-    assert len(verdicttext.list_gap_lines([fresh])[-1]) <= 80
+    assert len(verdicttext.format_verdict_gap_lines([fresh])[-1]) <= 80
     failing = samples.CHIP.model_copy(update={"faults": {"bad_blocks": 4}})
     assert judged(pair("jffs2", chip=failing)).untested == (conditions.AGED,)
 
@@ -128,6 +134,6 @@ def test_without_a_limit_nothing_fits() -> None:
     trials = [*pair("jffs2"), *pair("ubifs")]
     assert [row.call for row in judged(trials).rows] == ["take", "next"]
     limits = Limits(years=None, may_lose=True)
-    (waived,) = verdictmaker.judge_run({}, trials, samples.NAMING, limits)
+    (waived,) = verdictmaker.make_run_verdicts_from_trials({}, trials, samples.NAMING, limits)
     assert [row.call for row in waived.rows] == ["take", "next"]
     assert verdict.format_run_answer([waived]).endswith("next: JFFS2.")

@@ -40,12 +40,14 @@ def pair(filesystem: str, seconds: float, *codes: str, **change: Any) -> list[Tr
 
 
 def setting_of(*trials: list[Trial]) -> groups.Setting:
-    (setting,) = groups.group_trials([t for of_one in trials for t in of_one])
+    (setting,) = groups.group_trials_into_settings([t for of_one in trials for t in of_one])
     return setting
 
 
 def judged(limits: Limits | None, *trials: list[Trial]) -> Verdict:
-    return verdictmaker.judge_setting({}, setting_of(*trials), limits or Limits(), samples.NAMING)
+    return verdictmaker.make_setting_verdict(
+        {}, setting_of(*trials), limits or Limits(), samples.NAMING
+    )
 
 
 def calls(found: Verdict) -> dict[str, str]:
@@ -60,7 +62,10 @@ def findings(*trials: list[Trial], state: str = "fresh") -> dict[str, Finding]:
 
 def test_what_is_listed_is_of_the_closed_list() -> None:
     assert set(doubts.KIND_BY_DOUBT) <= set(WARNINGS)
-    assert all(doubts.concerns_kinds("kernel_log", kind) for kind in ("times", "counts", "memory"))
+    assert all(
+        doubts.does_doubt_concern_kinds("kernel_log", kind)
+        for kind in ("times", "counts", "memory")
+    )
 
 
 @pytest.mark.parametrize(

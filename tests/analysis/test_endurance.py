@@ -13,7 +13,7 @@ from nandlab.analysis.figures.endurance import (
     ERASES_BY_COURSE,
     BlockEndurance,
     BlockWear,
-    compute_wilson_interval,
+    compute_wilson_interval_of_deaths,
 )
 
 WEAR = st.lists(st.floats(0.5, 20), min_size=2, max_size=40)
@@ -64,9 +64,9 @@ def test_more_deaths_take_more_erases(load: list[float], dead: int) -> None:
 
 
 def test_the_interval_of_deaths_is_wilsons() -> None:
-    low, high = compute_wilson_interval(3, 256)
+    low, high = compute_wilson_interval_of_deaths(3, 256)
     assert (low, high) == pytest.approx((1.0, 8.8), abs=0.05)
-    assert compute_wilson_interval(10, 10)[1] == pytest.approx(10)
+    assert compute_wilson_interval_of_deaths(10, 10)[1] == pytest.approx(10)
 
 
 def test_blocks_under_data_that_stays_take_no_erases() -> None:

@@ -71,7 +71,7 @@ def trial(phase: Phase = WHOLE, **about: Any) -> Trial:
 
 
 def figure(name: str, of: Trial) -> float | None:
-    (setting,) = groups.group_trials([of])
+    (setting,) = groups.group_trials_into_settings([of])
     return setting.figure(f"energy.{name}")(of)
 
 
@@ -183,10 +183,10 @@ def test_an_unknown_figure_leaves_its_consumer_and_the_total_unknown(
     known = trial(power=power, chip=chip)
     assert {c for c in CONSUMER_TITLES if figure(c, known) is None} == consumers
     assert figure("total", known) is None
-    assert energy.format_missing_inputs(known) == said or energy.format_missing_inputs(
+    assert energy.format_missing_energy_inputs(
         known
-    ).startswith(said)
-    assert energy.format_missing_inputs(trial()) == ""
+    ) == said or energy.format_missing_energy_inputs(known).startswith(said)
+    assert energy.format_missing_energy_inputs(trial()) == ""
 
 
 def test_what_had_no_time_took_nothing_whatever_it_draws() -> None:
@@ -201,8 +201,8 @@ def test_what_had_no_time_took_nothing_whatever_it_draws() -> None:
 def test_nothing_known_is_nothing_told() -> None:
     bare = trial(power=None, chip=None)
     assert all(figure(name, bare) is None for name in CONSUMERS_OF_SUM)
-    assert "cpu_active_mw" in energy.format_missing_inputs(bare)
-    assert energy.NO_CHIP_COUNTS in energy.format_missing_inputs(bare)
+    assert "cpu_active_mw" in energy.format_missing_energy_inputs(bare)
+    assert energy.NO_CHIP_COUNTS in energy.format_missing_energy_inputs(bare)
 
 
 TIMES = st.integers(min_value=0, max_value=10**12)
@@ -279,27 +279,27 @@ def test_steps_tell_the_chip_s_part_where_nothing_tells_the_processor_s() -> Non
     stepped = plain.model_copy(update={"steps": [step]}).knowing(plain.sources)
     assert figure("chip.read", stepped) == pytest.approx(BY_HAND["chip.read"])
     assert figure("cpu", stepped) is None
-    assert 'measure = ["cpu"]' in energy.format_missing_inputs(stepped)
+    assert 'measure = ["cpu"]' in energy.format_missing_energy_inputs(stepped)
 
 
 def test_today_s_catalog_goes_before_the_run_s_copy() -> None:
     part = samples.trial().chip.model_copy(update={"part": "NAND02GW3B2C"})
     on = trial().model_copy(update={"chip": part}).knowing(trial().sources)
-    assert powerdraw.find_chip_energy(on).read_ma == 10
-    assert powerdraw.find_chip_energy(on).standby_ua == 10
-    assert powerdraw.find_chip_energy(trial()).standby_ua == 50
+    assert powerdraw.find_chip_energy_parameters(on).read_ma == 10
+    assert powerdraw.find_chip_energy_parameters(on).standby_ua == 10
+    assert powerdraw.find_chip_energy_parameters(trial()).standby_ua == 50
 
 
 def test_an_old_run_s_copy_of_a_chip_draws_nothing_that_is_known() -> None:
     old = {**CHIP, "energy": {"e_read_nj": 2475, "e_prog_nj": None, "e_erase_nj": None}}
-    assert powerdraw.find_chip_energy(trial(chip=old)).given() == []
+    assert powerdraw.find_chip_energy_parameters(trial(chip=old)).given() == []
 
 
 def test_limits_may_be_energies_with_their_units() -> None:
-    (setting,) = groups.group_trials([trial()])
+    (setting,) = groups.group_trials_into_settings([trial()])
     assert 2e-3 < sum(BY_HAND.values()) / 50 < 2.1e-3
     for text, outcome in (("< 3mJ", "met"), ("< 1.5 mJ", "broken"), ("< 2100uJ", "met")):
-        (found,) = limits.judge_ensemble(
+        (found,) = limits.judge_ensemble_against_limits(
             setting,
             setting.ensembles[0],
             Limits((limitsyntax.parse_limit(f"energy.per.commit {text}"),)),
@@ -317,8 +317,8 @@ def test_limits_may_be_energies_with_their_units() -> None:
 
 
 def test_a_limit_on_an_unknown_energy_says_what_to_give() -> None:
-    (setting,) = groups.group_trials([trial(power=None)])
-    (found,) = limits.judge_ensemble(
+    (setting,) = groups.group_trials_into_settings([trial(power=None)])
+    (found,) = limits.judge_ensemble_against_limits(
         setting, setting.ensembles[0], Limits((limitsyntax.parse_limit("energy.total < 1J"),))
     )
     assert found.outcome == "unknown"
@@ -330,9 +330,9 @@ def test_a_limit_on_an_unknown_energy_says_what_to_give() -> None:
     "name", ["", "all", "phase", "phase.run.all", "per_mib.moved", "profile.x"]
 )
 def test_an_energy_that_is_none_is_refused(name: str) -> None:
-    (setting,) = groups.group_trials([trial()])
+    (setting,) = groups.group_trials_into_settings([trial()])
     with pytest.raises(UsageError):
-        figures.find_figure(f"energy.{name}", setting.words)
+        figures.find_workload_figure(f"energy.{name}", setting.words)
 
 
 def test_the_paper_s_profile_gives_the_energy_of_a_phase_by_its_row() -> None:
@@ -345,7 +345,9 @@ def test_the_paper_s_profile_gives_the_energy_of_a_phase_by_its_row() -> None:
     read = read.knowing(trial(phase, board=board).sources)
     profile = catalog.load_noun("energy-profiles", "read-ahead-2014", EnergyProfile)
     assert profile.above_idle
-    assert energyfigures.compute_joules_by_profile(read) == pytest.approx(2 * (0.223 + 0.029))
+    assert energyfigures.compute_phase_joules_from_profile(read) == pytest.approx(
+        2 * (0.223 + 0.029)
+    )
     assert figure("profile.run", read) == pytest.approx(0.504)
     off = read.model_copy(update={"measured": {"read_ahead": {"kib": 0}}}).knowing(read.sources)
     assert figure("profile", off) == pytest.approx(2 * (0.223 + 0.024))

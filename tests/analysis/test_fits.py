@@ -47,8 +47,8 @@ def claim(says: str, *, of: str = "jffs2", **change: Any) -> PaperModel:
 
 
 def row(paper: PaperModel, trials: list[Trial]) -> claims.ClaimResult:
-    (found,) = claims.list_claim_results(
-        paper, trials, lambda _: workloadwords.make_words_for_trials(trials)
+    (found,) = claims.list_paper_claim_results(
+        paper, trials, lambda _: workloadwords.make_workload_words_for_trials(trials)
     )
     return found
 
@@ -123,11 +123,11 @@ def test_where_one_line_falls_below_another(
 
 
 def test_a_crossing_lies_between_the_places_that_both_have() -> None:
-    assert fits.find_falling_below({1: 5.0, 2: 3.0, 3: 1.0}, {1: 1.0, 3: 2.0}) == pytest.approx(2.6)
-    assert fits.find_falling_below({1: 5.0, 2: 1.0}, {2: 3.0, 3: 3.0}) is None
+    assert fits.find_crossover_x({1: 5.0, 2: 3.0, 3: 1.0}, {1: 1.0, 3: 2.0}) == pytest.approx(2.6)
+    assert fits.find_crossover_x({1: 5.0, 2: 1.0}, {2: 3.0, 3: 3.0}) is None
     # it counts from where it stays below
     low, high = {1.0: 1.0, 2.0: 3.0, 3.0: 1.0}, dict.fromkeys((1.0, 2.0, 3.0), 2.0)
-    assert fits.find_falling_below(low, high) == 2.5
+    assert fits.find_crossover_x(low, high) == 2.5
 
 
 def test_two_trials_at_one_place_are_refused() -> None:
@@ -171,7 +171,9 @@ def test_a_selector_takes_a_partition_and_an_image() -> None:
         paper = claim("grows", of="jffs2")
         (part,) = paper.claims[0].parts
         of = part.of.model_copy(update=more)
-        assert len(claimparts.select_ended_trials(paper, of, [plain, flashed])) == ids, more
+        assert (
+            len(claimparts.select_ended_trials_in_selector(paper, of, [plain, flashed])) == ids
+        ), more
 
 
 def test_a_basis_may_have_other_options_of_one_file_system() -> None:

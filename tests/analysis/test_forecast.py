@@ -79,7 +79,7 @@ def test_the_first_tenth_foretells_the_end(seed: int) -> None:
 def test_the_reserve_decides_when_it_ends_and_an_option_may_give_it() -> None:
     # S34ML01G1's 20 blocks in 1024; the sample's chip does not say how many it has: 128.
     small, large = (worn(RESERVE, dead=2, options={"reserve": r}) for r in ("default", "80"))
-    few, many = (forecast.forecast_by_rounds(t, 60) for t in (small, large))
+    few, many = (forecast.forecast_writable_bytes_from_rounds(t, 60) for t in (small, large))
     assert isinstance(few, WriteForecast)
     assert isinstance(many, WriteForecast)
     assert few.middle < many.middle
@@ -108,11 +108,11 @@ def test_nothing_is_foretold_of_a_file_system_that_does_not_say_how_it_ends() ->
 
 def test_the_report_tells_the_scores() -> None:
     trials = [worn(TURNS, seed) for seed in (1, 2, 3)]
-    (setting,) = groups.group_trials(trials)
+    (setting,) = groups.group_trials_into_settings(trials)
     (answer,) = find_setting_view(setting).answers(setting)
     (told,) = [f for f in answer.findings if f.topic == "Foretold"]
     assert "and 3 of 3 ends lie within the interval" in told.text
-    (setting,) = groups.group_trials([worn(TURNS, rounds=100)])
+    (setting,) = groups.group_trials_into_settings([worn(TURNS, rounds=100)])
     (answer,) = find_setting_view(setting).answers(setting)
     (told,) = [f for f in answer.findings if f.topic == "Foretold"]
     assert "still alive, its end is at " in told.text
@@ -133,7 +133,7 @@ def test_data_that_stays_takes_its_blocks_out_until_it_is_moved(moves: int | Non
             ],
         }
     ).knowing(trial.sources)
-    found = forecast.forecast_by_rounds(still, 60)
+    found = forecast.forecast_writable_bytes_from_rounds(still, 60)
     assert isinstance(found, WriteForecast)
     erases = found.most / (1 << 20) * 10
     assert (erases > 60 * 1.1 * (trial.chip.blocks - idle)) == (moves == 30)

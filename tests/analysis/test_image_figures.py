@@ -13,7 +13,9 @@ from nandlab.results.recordparts import StartImage
 
 
 def told(name: str, trial: Trial) -> float | None:
-    return figures.find_figure(name, workloadwords.make_words_for_trials([trial]))(trial)
+    return figures.find_workload_figure(
+        name, workloadwords.make_workload_words_for_trials([trial])
+    )(trial)
 
 
 def test_an_image_s_pages_and_bytes_are_without_ubi_s_headers() -> None:

@@ -60,14 +60,14 @@ def pair(filesystem: str, ms: float, **given: Any) -> list[Trial]:
 
 
 def told(*trials: list[Trial]) -> Finding:
-    (setting,) = groups.group_trials([t for of_one in trials for t in of_one])
+    (setting,) = groups.group_trials_into_settings([t for of_one in trials for t in of_one])
     (answer,) = find_setting_view(setting).answers(setting)
     (finding,) = [f for f in answer.findings if f.topic == modelbias.MODEL_BIAS_TOPIC]
     return finding
 
 
 def test_a_page_costs_what_the_measured_one_does_less_what_the_chip_has_already() -> None:
-    costs = modelbias.compute_page_costs(trial("jffs2", 1, reads=1))
+    costs = modelbias.compute_controller_page_costs(trial("jffs2", 1, reads=1))
     assert costs is not None
     assert costs.here == 62_205
     assert costs.read == pytest.approx(READ)
@@ -75,7 +75,7 @@ def test_a_page_costs_what_the_measured_one_does_less_what_the_chip_has_already(
 
 
 def test_a_chip_that_was_fitted_to_the_board_costs_nothing_more() -> None:
-    costs = modelbias.compute_page_costs(trial("jffs2", 1, reads=1, chip="omap3evm"))
+    costs = modelbias.compute_controller_page_costs(trial("jffs2", 1, reads=1, chip="omap3evm"))
     assert costs is not None
     assert costs.read < 100 and costs.program == 0
     found = told(*(pair(fs, 10, reads=99, chip="omap3evm") for fs in ("jffs2", "ubifs")))
@@ -85,19 +85,21 @@ def test_a_chip_that_was_fitted_to_the_board_costs_nothing_more() -> None:
 
 
 def test_a_smaller_page_costs_by_its_bytes() -> None:
-    costs = modelbias.compute_page_costs(trial("jffs2", 1, reads=1, chip="nandsim-small"))
+    costs = modelbias.compute_controller_page_costs(
+        trial("jffs2", 1, reads=1, chip="nandsim-small")
+    )
     assert costs is not None
     assert costs.read == pytest.approx((182_660 - 25_000) / 4 - 528 * 40 - 7 * 50)
 
 
 def test_phases_take_longer_by_their_page_reads_and_programs() -> None:
     one = trial("jffs2", 10, reads=100, programs=7)
-    assert modelbias.compute_controller_ns(one, ["transactions"]) == pytest.approx(
+    assert modelbias.compute_controller_extra_ns(one, ["transactions"]) == pytest.approx(
         100 * READ + 7 * PROGRAM
     )
-    assert modelbias.compute_controller_ns(one, ["transactions", "creation"]) is None
+    assert modelbias.compute_controller_extra_ns(one, ["transactions", "creation"]) is None
     assert (
-        modelbias.compute_controller_ns(
+        modelbias.compute_controller_extra_ns(
             trial("jffs2", 1, reads=1, controller=None), ["transactions"]
         )
         is None
@@ -106,16 +108,16 @@ def test_phases_take_longer_by_their_page_reads_and_programs() -> None:
 
 def test_hits_would_pay_tr_each() -> None:
     one = trial("jffs2", 10, reads=100, hits=40)
-    assert modelbias.count_register_hits(one) == 40
-    assert modelbias.compute_hits_ns(one) == 40 * 25 * US
-    assert modelbias.compute_hits_share(one) == pytest.approx(
+    assert modelbias.count_page_register_hits(one) == 40
+    assert modelbias.compute_register_hits_ns(one) == 40 * 25 * US
+    assert modelbias.compute_register_hits_share(one) == pytest.approx(
         40 * 25_000 / (100 * (25_000 + 1056 * 35))
     )
     older = trial("jffs2", 10, reads=100)
     assert (
-        modelbias.count_register_hits(older),
-        modelbias.compute_hits_ns(older),
-        modelbias.compute_hits_share(older),
+        modelbias.count_page_register_hits(older),
+        modelbias.compute_register_hits_ns(older),
+        modelbias.compute_register_hits_share(older),
     ) == (None, None, None)
 
 

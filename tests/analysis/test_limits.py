@@ -65,13 +65,15 @@ def logged(filesystem: str, commit: float, seed: int = 1, **change: Any) -> Tria
 
 
 def setting(*trials: Trial) -> Setting:
-    (found,) = groups.group_trials(trials)
+    (found,) = groups.group_trials_into_settings(trials)
     return found
 
 
 def judged(limit: str, *trials: Trial) -> Judgement:
     of = setting(*trials)
-    (found,) = limits.judge_ensemble(of, of.ensembles[0], Limits((limitsyntax.parse_limit(limit),)))
+    (found,) = limits.judge_ensemble_against_limits(
+        of, of.ensembles[0], Limits((limitsyntax.parse_limit(limit),))
+    )
     return found
 
 
@@ -132,7 +134,7 @@ def test_where_nothing_is_durable_a_limit_on_it_is_not_known() -> None:
 def test_a_limit_of_another_workload_is_not_about_this_one() -> None:
     of = setting(samples.trial("jffs2"))
     limit = limitsyntax.parse_limit("commit.p99 < 1ms")
-    assert limits.judge_ensemble(of, of.ensembles[0], Limits((limit,))) == []
+    assert limits.judge_ensemble_against_limits(of, of.ensembles[0], Limits((limit,))) == []
     words = [("ffsmark", of.words), ("logger", setting(logged("jffs2", 1)).words)]
     assert limitsyntax.check_limits([limit], words) == []
 
@@ -172,9 +174,9 @@ def test_what_is_no_limit_is_refused(text: str) -> None:
 def test_a_table_is_the_same_words() -> None:
     told = {"commit": {"p99": "< 50ms", "max": "< 1s"}, "ram": "< 4M"}
     texts = ["commit.p99 < 50ms", "commit.max < 1s", "ram < 4M"]
-    assert [limit.text for limit in limitsyntax.parse_limit_table(told)] == texts
+    assert [limit.text for limit in limitsyntax.make_limits_from_table(told)] == texts
     with pytest.raises(UsageError, match=r"(?s)'commit.p99 50ms'.*'ram 4'"):
-        limitsyntax.parse_limit_table({"commit": {"p99": "50ms"}, "ram": 4})
+        limitsyntax.make_limits_from_table({"commit": {"p99": "50ms"}, "ram": 4})
 
 
 def test_limits_given_go_before_those_of_the_study() -> None:

@@ -124,7 +124,7 @@ def test_a_figure_of_a_point() -> None:
     assert phase is not None
     at = CurvePlace(trial, phase)
     known = {
-        n: curvevalues.compute_place_figure(f"point.{n}", at)
+        n: curvevalues.compute_figure_at_place(f"point.{n}", at)
         for n in ("time", "mean", "reads", "median", "p99")
     }
     assert known == {
@@ -134,11 +134,11 @@ def test_a_figure_of_a_point() -> None:
         "median": 1_876_874,
         "p99": 3_753_748,
     }
-    assert curvevalues.compute_place_figure("point.per_s", at) == pytest.approx(8 / 0.015015)
-    assert curvevalues.compute_place_figure("point.bytes_per_s", at) == pytest.approx(
+    assert curvevalues.compute_figure_at_place("point.per_s", at) == pytest.approx(8 / 0.015015)
+    assert curvevalues.compute_figure_at_place("point.bytes_per_s", at) == pytest.approx(
         8 * 4096 / 0.015015
     )
-    assert curvevalues.compute_place_figure("point.idle", at) is None
+    assert curvevalues.compute_figure_at_place("point.idle", at) is None
 
 
 def test_the_latency_of_a_kind_that_other_phases_make_too_is_of_no_point() -> None:
@@ -146,10 +146,10 @@ def test_the_latency_of_a_kind_that_other_phases_make_too_is_of_no_point() -> No
     both = [p.model_copy(update={"operations": {"read": 8}}) for p in phases]
     latency = {"read": made.latency(phases[0])}
     trial = made.reader(phases=both, latency_ns=latency)
-    assert curvevalues.compute_place_figure("point.p99", CurvePlace(trial, both[0])) is None
+    assert curvevalues.compute_figure_at_place("point.p99", CurvePlace(trial, both[0])) is None
     alone = made.reader(phases=both[:1], latency_ns=latency)
     assert (
-        curvevalues.compute_place_figure("point.p99", CurvePlace(alone, both[0]))
+        curvevalues.compute_figure_at_place("point.p99", CurvePlace(alone, both[0]))
         == latency["read"].p99
     )
 
@@ -165,7 +165,7 @@ def test_a_model_has_lines_of_its_own_that_say_so(monkeypatch: pytest.MonkeyPatc
         return (
             None
             if at.trial.filesystem == "jffs2"
-            else 14 + (curvevalues.compute_place_figure(y, at) or 0)
+            else 14 + (curvevalues.compute_figure_at_place(y, at) or 0)
         )
 
     monkeypatch.setitem(curvemodels.CURVE_MODELS, "more", more)

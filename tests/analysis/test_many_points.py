@@ -11,7 +11,7 @@ from nandlab.results.record import Trial
 
 
 def told(trials: list[Trial]) -> dict[str, str]:
-    (setting,) = groups.group_trials(trials)
+    (setting,) = groups.group_trials_into_settings(trials)
     assert views.find_setting_view(setting).name == "points"
     (answer,) = views.find_setting_view(setting).answers(setting)
     return {f.topic: f.text for f in answer.findings}

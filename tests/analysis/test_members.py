@@ -8,7 +8,7 @@ import samples
 from nandlab.analysis.differences import figurechanges
 from nandlab.analysis.figures import groups, members
 from nandlab.analysis.verdicts import answers, limitsyntax, verdictmaker
-from nandlab.analysis.verdicts.limits import Limits, judge_ensemble
+from nandlab.analysis.verdicts.limits import Limits, judge_ensemble_against_limits
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Doubt, Series, StepResult
 
@@ -20,7 +20,7 @@ def twin(trial: Trial, seed: int, **change: object) -> Trial:
 
 
 def ensemble(*trials: Trial) -> groups.Ensemble:
-    ((found,),) = (setting.ensembles for setting in groups.group_trials(trials))
+    ((found,),) = (setting.ensembles for setting in groups.group_trials_into_settings(trials))
     return found
 
 
@@ -29,7 +29,7 @@ def test_trials_that_are_one_to_the_nanosecond_are_one_member() -> None:
     found = ensemble(one, twin(one, 2), twin(one, 3), samples.trial("jffs2", seed=4))
     assert [t.seed for t in found.ok] == [1, 4]
     assert (found.alike, found.failed) == (2, 0)
-    setting = groups.group_trials(found.trials)[0]
+    setting = groups.group_trials_into_settings(found.trials)[0]
     spread = found.spread(setting.headline)
     assert spread is not None
     assert spread.n == 2
@@ -50,7 +50,8 @@ def test_what_failed_or_has_no_times_is_like_no_other() -> None:
     found = ensemble(failed, twin(failed, 91))
     assert (found.alike, found.failed, found.ok) == (0, 2, ())
     assert (
-        members.make_course_key(samples.trial("jffs2", phase_ns={}, sync_ns={}, step_ns={})) is None
+        members.make_trial_timing_key(samples.trial("jffs2", phase_ns={}, sync_ns={}, step_ns={}))
+        is None
     )
 
 
@@ -60,8 +61,8 @@ def test_equal_members_are_told_and_rank_nothing() -> None:
     told = answers.list_caveats(samples.head(trials), trials, [])
     assert any("one trial to the nanosecond" in line and "1 instead of 2" in line for line in told)
     assert answers.count_single_trial_configurations(trials) == 2
-    (setting,) = groups.group_trials(trials)
-    found = verdictmaker.judge_setting({}, setting, Limits(), samples.NAMING)
+    (setting,) = groups.group_trials_into_settings(trials)
+    found = verdictmaker.make_setting_verdict({}, setting, Limits(), samples.NAMING)
     assert [row.call for row in found.rows] == ["open", "open"]
     (gap,) = [gap for gap in found.gaps if gap.what == "a single trial"]
     assert gap.do == "leave phase_offsets_ms out: its members are one trial"
@@ -96,7 +97,7 @@ def test_ram_measured_apart_joins_the_times_and_leaves_no_doubt_on_them() -> Non
     found = ensemble(*trials)
     assert [t.id for t in found.trials] == [t.id for t in trials[:3]]
     assert [t.phases for t in found.trials] == [t.phases for t in trials[:3]]
-    (setting,) = groups.group_trials(trials)
+    (setting,) = groups.group_trials_into_settings(trials)
     peak = found.spread(setting.figure("memory.peak"))
     assert peak is not None
     assert (peak.n, peak.min, peak.max) == (2, 1 << 20, 2 << 20)
@@ -106,12 +107,13 @@ def test_ram_measured_apart_joins_the_times_and_leaves_no_doubt_on_them() -> Non
 
 
 def test_a_verdict_joins_latency_and_ram() -> None:
-    (setting,) = groups.group_trials(three())
+    (setting,) = groups.group_trials_into_settings(three())
     limits = Limits(tuple(map(limitsyntax.parse_limit, ("ram < 4M", "read.p99 < 999s"))))
-    judged = judge_ensemble(setting, setting.ensembles[0], limits)
+    judged = judge_ensemble_against_limits(setting, setting.ensembles[0], limits)
     assert [j.outcome for j in judged] == ["met", "met"]
     assert [
-        row.call for row in verdictmaker.judge_setting({}, setting, limits, samples.NAMING).rows
+        row.call
+        for row in verdictmaker.make_setting_verdict({}, setting, limits, samples.NAMING).rows
     ] == ["take"]
 
 
@@ -120,9 +122,11 @@ def test_doubts_about_ram_come_with_it_and_what_failed_apart_is_not_known() -> N
     lost = apart(one, 5, warnings=[MEASURED, LOST])
     assert [w.code for w in members.join_memory_trials([one, lost])[0].warnings] == ["memory_lost"]
     failed = apart(one, 5, status="trial_failed", measured={}, series=[])
-    (setting,) = groups.group_trials([one, *others[:2], failed])
+    (setting,) = groups.group_trials_into_settings([one, *others[:2], failed])
     limits = Limits((limitsyntax.parse_limit("ram < 4M"),))
-    assert [j.outcome for j in judge_ensemble(setting, setting.ensembles[0], limits)] == ["unknown"]
+    assert [
+        j.outcome for j in judge_ensemble_against_limits(setting, setting.ensembles[0], limits)
+    ] == ["unknown"]
     assert setting.ensembles[0].failed == 0
     (caveat,) = answers.list_caveats(samples.head([one, failed]), [one, *others[:2], failed], [])
     assert "1 failed" in caveat
@@ -130,7 +134,7 @@ def test_doubts_about_ram_come_with_it_and_what_failed_apart_is_not_known() -> N
 
 def test_a_study_of_memory_alone_is_as_it_was() -> None:
     trials = [apart(samples.trial("jffs2", seed=seed), 7) for seed in (1, 2)]
-    assert members.split_memory_trials(trials) == (trials, [])
+    assert members.split_off_memory_trials(trials) == (trials, [])
     assert members.join_memory_trials(trials) == trials
 
 
@@ -138,7 +142,7 @@ def test_what_moved_in_a_trial_apart_is_told() -> None:
     trials = three()
     now = [*trials[:4], apart(trials[1], 3 << 20)]
     unlike = {trials[4].id: ["measured"]}
-    found = figurechanges.compare_configurations(
+    found = figurechanges.list_configuration_changes(
         list(zip(trials, now, strict=True)),
         unlike,  # type: ignore[arg-type]
         ["memory.peak"],

@@ -8,22 +8,22 @@ import samples
 
 from nandlab.analysis.figures import workloadwords
 from nandlab.analysis.figures.figurenames import (
-    is_derived_figure,
-    list_figure_names,
-    list_setting_figure_names,
+    is_derived_figure_name,
+    list_figure_names_of_settings,
+    list_figure_names_of_trials,
     match_figure_names,
 )
 from nandlab.analysis.figures.figures import FIGURE_FAMILIES
-from nandlab.analysis.figures.groups import group_trials
+from nandlab.analysis.figures.groups import group_trials_into_settings
 from nandlab.base.errors import UsageError
 
-SETTINGS = group_trials(samples.study())
-THERE = list_setting_figure_names(SETTINGS)
+SETTINGS = group_trials_into_settings(samples.study())
+THERE = list_figure_names_of_settings(SETTINGS)
 
 
 def test_every_name_is_a_figures_that_a_trial_has() -> None:
     (setting,) = SETTINGS
-    assert list_figure_names(setting.trials, setting.words) == THERE
+    assert list_figure_names_of_trials(setting.trials, setting.words) == THERE
     assert len(THERE) == len(set(THERE)) > 60
     for name in THERE:
         figure = setting.figure(name)
@@ -36,7 +36,7 @@ def test_each_family_is_asked_for_its_names() -> None:
     assert here == set(FIGURE_FAMILIES) - not_measured
     one = {"f": 1}
     trial = samples.trial().model_copy(update={"measured": {"memory": {"peak": 5}, "cpu": one}})
-    told = list_figure_names([trial], SETTINGS[0].words)
+    told = list_figure_names_of_trials([trial], SETTINGS[0].words)
     assert {"memory.peak", "cpu.f"} <= set(told)
 
 
@@ -44,14 +44,14 @@ def test_a_part_whose_name_no_figure_can_bear_is_left_out() -> None:
     trial = samples.trial()
     dotted = trial.phases[0].model_copy(update={"name": "a.b+c"})
     odd = trial.model_copy(update={"phases": [*trial.phases, dotted]})
-    assert list_figure_names(
-        [odd], workloadwords.make_words_for_trials([odd])
-    ) == list_figure_names([trial], workloadwords.make_words_for_trials([trial]))
+    assert list_figure_names_of_trials(
+        [odd], workloadwords.make_workload_words_for_trials([odd])
+    ) == list_figure_names_of_trials([trial], workloadwords.make_workload_words_for_trials([trial]))
 
 
 def test_a_failed_trial_has_no_figure() -> None:
     lost = samples.trial().model_copy(update={"status": "board_lost"})
-    assert list_figure_names([lost], SETTINGS[0].words) == []
+    assert list_figure_names_of_trials([lost], SETTINGS[0].words) == []
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_what_is_like_no_name_is_told_where_names_are(asked: str) -> None:
 
 
 def test_rates_and_energy_follow_from_others() -> None:
-    kept = [n for n in THERE if not is_derived_figure(n)]
+    kept = [n for n in THERE if not is_derived_figure_name(n)]
     assert {"chip.erases", "time", "phase.creation", "latency.append.p99"} <= set(kept)
     for name in ("phase.creation.per_s", "energy.total", "latency.writes.p99", "bytes.read.per_s"):
-        assert is_derived_figure(name)
+        assert is_derived_figure_name(name)

@@ -9,7 +9,7 @@ import pytest
 import samples
 
 from nandlab.analysis.figures import workloadwords
-from nandlab.analysis.figures.figures import find_figure
+from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.analysis.figures.spread import Spread
 from nandlab.analysis.verdicts import claimparts, claims
 from nandlab.base.errors import UsageError
@@ -44,7 +44,7 @@ def measured(of: ClaimPart, trials: list[Trial]) -> list[tuple[str, Spread | Non
     return [
         (p.label, s)
         for p, s in claimparts.compute_claim_part_numbers(
-            paper, of, trials, workloadwords.make_words_for_trials(trials)
+            paper, of, trials, workloadwords.make_workload_words_for_trials(trials)
         )
     ]
 
@@ -119,7 +119,7 @@ def spread_of(*values: float) -> Spread:
 def test_verdicts_of_savings_and_of_what_shall_not_change(
     given: dict[str, Any], values: list[float], verdict: str
 ) -> None:
-    assert claims.judge_claim([(part(**given), spread_of(*values))]) == verdict
+    assert claims.judge_claim_parts([(part(**given), spread_of(*values))]) == verdict
 
 
 @pytest.mark.parametrize(
@@ -145,8 +145,8 @@ def test_a_basis_may_be_other_phases_of_the_same_trials() -> None:
         | {"part": samples.CHIP.part, "claims": [told], "bases": [basis]}
     )
     trials = [swept("0", 0, random_64=33), swept("128", 1, random_64=100)]
-    (row,) = claims.list_claim_results(
-        paper, trials, lambda _: workloadwords.make_words_for_trials(trials)
+    (row,) = claims.list_paper_claim_results(
+        paper, trials, lambda _: workloadwords.make_workload_words_for_trials(trials)
     )
     assert row.numbers[0].ours is not None
     assert row.numbers[0].ours.median == pytest.approx(0.5)
@@ -159,12 +159,14 @@ def test_a_phase_has_a_rate_of_the_bytes_that_it_moved() -> None:
     made = swept("0", 0)
     phase = made.phases[0].model_copy(update={"bytes": {"read": 60}, "ns": 30})
     trial = made.model_copy(update={"phases": [phase]})
-    figure = find_figure("phase.seq_8.read_per_s", workloadwords.make_words_for_trials([trial]))
+    figure = find_workload_figure(
+        "phase.seq_8.read_per_s", workloadwords.make_workload_words_for_trials([trial])
+    )
     assert (figure(trial), figure.better) == (2e9, "more")
     assert (
-        find_figure("phase.seq_8.written_per_s", workloadwords.make_words_for_trials([trial]))(
-            trial
-        )
+        find_workload_figure(
+            "phase.seq_8.written_per_s", workloadwords.make_workload_words_for_trials([trial])
+        )(trial)
         is None
     )
 
@@ -200,7 +202,7 @@ def test_figures_are_summed_and_a_pattern_s_end_names_other_phases() -> None:
     assert found is not None
     assert label == "off / on, seq 8"
     assert found.median == pytest.approx((99 + 30) / 200)
-    of = workloadwords.make_words_for_trials(BOTH)
-    assert find_figure("phase.seq_8+phase.nowhere", of)(BOTH[0]) is None
+    of = workloadwords.make_workload_words_for_trials(BOTH)
+    assert find_workload_figure("phase.seq_8+phase.nowhere", of)(BOTH[0]) is None
     with pytest.raises(UsageError, match="several quantities"):
-        find_figure("phase.seq_8+chip.erases", of)
+        find_workload_figure("phase.seq_8+chip.erases", of)

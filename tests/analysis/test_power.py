@@ -11,7 +11,11 @@ import samples
 from nandlab.analysis.figures import totals
 from nandlab.analysis.verdicts import promises, verdictmaker
 from nandlab.analysis.verdicts.criteria import VerdictCell
-from nandlab.analysis.verdicts.limits import Limits, parse_command_limits, parse_study_limits
+from nandlab.analysis.verdicts.limits import (
+    Limits,
+    make_limits_from_spec,
+    parse_command_line_limits,
+)
 from nandlab.analysis.verdicts.limitsyntax import NO_LOSS_LIMIT
 from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.base.errors import UsageError
@@ -40,7 +44,9 @@ def pair(filesystem: str, seconds: float, **change: Any) -> list[Trial]:
 
 def judged(*trials: list[Trial], limits: Limits | None = None) -> Verdict:
     every = [t for of_one in trials for t in of_one]
-    (found,) = verdictmaker.judge_run({}, every, samples.NAMING, limits or Limits())
+    (found,) = verdictmaker.make_run_verdicts_from_trials(
+        {}, every, samples.NAMING, limits or Limits()
+    )
     return found
 
 
@@ -77,7 +83,7 @@ def test_it_may_be_taken_where_data_may_be_lost() -> None:
     found = judged(
         pair("nftl-fat32", 10),
         pair("ubifs", 20),
-        limits=parse_command_limits(["power may lose data"]),
+        limits=parse_command_line_limits(["power may lose data"]),
     )
     assert [(r.name, r.call) for r in found.rows] == [("NFTL+FAT32", "take"), ("UBIFS", "next")]
     assert found.sentence.startswith("Take NFTL+FAT32 (it promises nothing after a power cut): ")
@@ -86,7 +92,7 @@ def test_it_may_be_taken_where_data_may_be_lost() -> None:
 
 @pytest.mark.parametrize("limit", ["power = no synced data lost", "power.lost < 1"])
 def test_asked_for_it_decides(limit: str) -> None:
-    under = parse_command_limits([limit])
+    under = parse_command_line_limits([limit])
     held = [t.beside([cut("ubifs", excused={})]) for t in pair("ubifs", 30)]
     found = judged(pair("jffs2", 10), held, pair("nftl-fat32", 5), limits=under)
     assert {r.name: r.call for r in found.rows} == {
@@ -104,25 +110,25 @@ def test_limits_on_power_are_read_from_a_study() -> None:
         "chip": {"part": "x"},
         "loads": [{"name": "logger", "daily_write": "1M"}],
     }
-    assert parse_study_limits({}) == Limits()
-    assert parse_study_limits({"limits": {"power": "no synced data lost"}}).figures == (
+    assert make_limits_from_spec({}) == Limits()
+    assert make_limits_from_spec({"limits": {"power": "no synced data lost"}}).figures == (
         NO_LOSS_LIMIT,
     )
-    assert parse_study_limits({"product": product}).figures == (NO_LOSS_LIMIT,)
+    assert make_limits_from_spec({"product": product}).figures == (NO_LOSS_LIMIT,)
     own = {"power": {"lost": "< 3"}}
-    assert [x.text for x in parse_study_limits({"product": product, "limits": own}).figures] == [
+    assert [x.text for x in make_limits_from_spec({"product": product, "limits": own}).figures] == [
         "power.lost < 3"
     ]
-    waived = parse_study_limits({"product": product, "limits": {"power": "may lose data"}})
+    waived = make_limits_from_spec({"product": product, "limits": {"power": "may lose data"}})
     assert (waived.figures, waived.may_lose) == ((), True)
-    assert parse_command_limits(["power = no synced data lost"]).over(waived).figures == (
+    assert parse_command_line_limits(["power = no synced data lost"]).over(waived).figures == (
         NO_LOSS_LIMIT,
     )
-    assert not parse_command_limits(["power = no synced data lost"]).over(waived).may_lose
-    asked = parse_study_limits({"product": product})
-    assert parse_command_limits(["power = may lose data"]).over(asked).figures == ()
+    assert not parse_command_line_limits(["power = no synced data lost"]).over(waived).may_lose
+    asked = make_limits_from_spec({"product": product})
+    assert parse_command_line_limits(["power = may lose data"]).over(asked).figures == ()
     with pytest.raises(UsageError, match="write power = 'no synced data lost', or 'may lose data'"):
-        parse_study_limits({"limits": {"power": "some"}})
+        make_limits_from_spec({"limits": {"power": "some"}})
 
 
 def test_an_older_run_does_not_tell_and_says_so() -> None:
@@ -133,12 +139,12 @@ def test_an_older_run_does_not_tell_and_says_so() -> None:
 def test_an_entry_that_is_none_of_ours_tells_nothing() -> None:
     entry = {"title": "X", "power": {"keeps": "all of it"}}
     (one, _) = pair("jffs2", 1, provenance={"filesystem": entry})
-    assert promises.find_trial_promise(one, samples.NAMING) == promises.UNKNOWN_PROMISE
+    assert promises.find_trial_filesystem_promise(one, samples.NAMING) == promises.UNKNOWN_PROMISE
 
 
 def test_a_terminal_has_promise_test_and_source_of_each() -> None:
     promise = samples.POWER["promises"]
-    assert promises.list_promise_lines(
+    assert promises.format_promise_lines(
         [*pair("jffs2", 10), *pair("jffs2", 20)], samples.NAMING
     ) == [
         "After a power cut:",
@@ -146,7 +152,7 @@ def test_a_terminal_has_promise_test_and_source_of_each() -> None:
         "source: A paper, section 1.; cut here: not known: nandlab powercut runs/a",
         "",
     ]
-    assert promises.list_promise_lines(older("jffs2", 10), samples.NAMING) == []
+    assert promises.format_promise_lines(older("jffs2", 10), samples.NAMING) == []
 
 
 def test_of_a_load_that_only_reads_nothing_is_said_of_power_cuts() -> None:
@@ -236,7 +242,7 @@ def test_what_cannot_be_mounted_did_not_hold() -> None:
 def test_what_held_here_is_told_apart_from_what_was_seen_elsewhere() -> None:
     """That each point held is of this load on this medium, and stands beside no other campaign."""
     (one, _) = [t.beside([cut("ubifs", excused={})]) for t in pair("ubifs", 20)]
-    (line,) = [x for x in promises.list_promise_lines([one], samples.NAMING) if "UBIFS" in x]
+    (line,) = [x for x in promises.format_promise_lines([one], samples.NAMING) if "UBIFS" in x]
     elsewhere, here = line.split("cut here: ")
     assert here == f"{tried(one)}: each held"
     assert f"seen elsewhere (docs/power-cuts-seen.md): {samples.POWER['tested']}" in elsewhere
@@ -245,14 +251,17 @@ def test_what_held_here_is_told_apart_from_what_was_seen_elsewhere() -> None:
 def test_a_campaign_is_told_to_be_a_sample_of_a_longer_load_alone() -> None:
     (one, _) = pair("ubifs", 20)
     many = cut("ubifs", operations=changing(one), cut=40, excused={})
-    kept = promises.find_trial_promise(one.beside([many]), samples.NAMING).kept
+    kept = promises.find_trial_filesystem_promise(one.beside([many]), samples.NAMING).kept
     assert kept == f"1,200 points at 40 of {changing(one):,} flash operations (config): each held"
 
 
 def test_a_campaign_that_is_not_done_says_so() -> None:
     (one, _) = pair("ubifs", 20)
     going = cut("ubifs", pieces=4, done=3, excused={})
-    assert "1 unfinished" in promises.find_trial_promise(one.beside([going]), samples.NAMING).kept
+    assert (
+        "1 unfinished"
+        in promises.find_trial_filesystem_promise(one.beside([going]), samples.NAMING).kept
+    )
 
 
 def test_loads_without_a_flash_operation_tell_nothing_of_what_is_kept() -> None:
@@ -262,12 +271,12 @@ def test_loads_without_a_flash_operation_tell_nothing_of_what_is_kept() -> None:
         ([nothing, cut("jffs2")], "1,200 points at 40 of 40"),
     ]:
         (fast, *_) = [t.beside(campaigns) for t in pair("jffs2", 10)]
-        assert words in promises.list_promise_lines([fast], samples.NAMING)[1]
+        assert words in promises.format_promise_lines([fast], samples.NAMING)[1]
     lost = [
         t.beside([cut("jffs2", operations=0, excused={}, lost={"lost": 1})])
         for t in pair("jffs2", 10)
     ]
-    assert ": 1 did not hold: lost 1" in promises.list_promise_lines(lost, samples.NAMING)[1]
+    assert ": 1 did not hold: lost 1" in promises.format_promise_lines(lost, samples.NAMING)[1]
 
 
 def test_who_is_faster_and_promises_nothing_is_told_why_it_is_not_taken() -> None:

@@ -86,7 +86,7 @@ def campaign(of: Trial) -> CutSummary:
 
 
 def judged(trials: list[Trial], spec: dict[str, Any] | None = None) -> Verdict:
-    return verdictmaker.judge_run(spec or SPEC, held(trials), samples.NAMING)[0]
+    return verdictmaker.make_run_verdicts_from_trials(spec or SPEC, held(trials), samples.NAMING)[0]
 
 
 def calls(found: Verdict) -> dict[str, str]:
@@ -119,7 +119,7 @@ def test_the_speed_of_what_no_limit_is_on_decides_nothing() -> None:
 
 
 def test_power_that_nobody_cut_leaves_a_product_open() -> None:
-    found = verdictmaker.judge_run(SPEC, pair("jffs2", 20), samples.NAMING)[0]
+    found = verdictmaker.make_run_verdicts_from_trials(SPEC, pair("jffs2", 20), samples.NAMING)[0]
     assert calls(found) == {"JFFS2": "open"}
     assert [(g.what, g.do) for g in found.gaps] == [("power cuts", "nandlab powercut runs/a")]
 
@@ -219,7 +219,7 @@ def test_another_chip_or_other_parameters_are_none_of_its_loads() -> None:
     chip = {**SPEC["product"], "chip": {"part": "another"}}
     load = {**SPEC["product"], "loads": [{**SPEC["product"]["loads"][0], "records": 7}]}
     for product in (chip, load):
-        (found,) = verdictmaker.judge_run(
+        (found,) = verdictmaker.make_run_verdicts_from_trials(
             {**SPEC, "product": product}, pair("jffs2", 20), samples.NAMING
         )
         assert found.title.startswith("logger on ")

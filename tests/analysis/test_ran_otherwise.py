@@ -25,7 +25,9 @@ IDENTITY: dict[str, Any] = {
 
 
 def named(other: dict[str, Any]) -> list[str]:
-    return list(setupdiff.list_board_differences(setupdiff.compare_boards(IDENTITY, other)))
+    return list(
+        setupdiff.format_board_differences(setupdiff.compare_board_identities(IDENTITY, other))
+    )
 
 
 def test_a_key_at_its_default_is_no_difference() -> None:

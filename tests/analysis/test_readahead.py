@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nandlab.analysis.curves.readahead import ADVICES, CACHE_PAGE_BYTES, OpenFile
-from nandlab.analysis.curves.readpoints import ModelledReads, replay_requests
+from nandlab.analysis.curves.readpoints import ModelledReads, model_reads_of_requests
 from nandlab.analysis.curves.readrules import (
     READ_AHEAD_RULES,
-    find_read_ahead_rule,
-    find_rule_of_kernel,
+    find_kernel_read_ahead_rule,
+    find_read_ahead_rule_named,
 )
 from nandlab.base.errors import UsageError
 
@@ -26,7 +26,7 @@ every_rule = pytest.mark.parametrize("rule", OLD + TODAY)
 
 def read(rule: str, pages: Iterable[int], kib: int = 128, **how: str) -> list[int]:
     """The pages read for requests of one page each."""
-    found = replay_requests(
+    found = model_reads_of_requests(
         [(page * CACHE_PAGE_BYTES, CACHE_PAGE_BYTES) for page in pages],
         PAGES * CACHE_PAGE_BYTES,
         kib,
@@ -95,7 +95,7 @@ def test_today_history_must_exceed_the_request(rule: str) -> None:
 @pytest.mark.parametrize(("rule", "last"), [("5.10", 195), ("6.1", 195), ("6.12", 195)])
 def test_a_request_larger_than_the_window_is_cut_and_read_on(rule: str, last: int) -> None:
     """32 pages from 100, of which the later half is ahead; then 32 at 116, 132 and so on."""
-    found = replay_requests(
+    found = model_reads_of_requests(
         [(100 * CACHE_PAGE_BYTES, 64 * CACHE_PAGE_BYTES)], PAGES * CACHE_PAGE_BYTES, 128, rule
     )
     assert found.pages == tuple(span(100, last))
@@ -103,14 +103,14 @@ def test_a_request_larger_than_the_window_is_cut_and_read_on(rule: str, last: in
 
 def test_the_device_may_take_more_than_a_window() -> None:
     one = [(100 * CACHE_PAGE_BYTES, 64 * CACHE_PAGE_BYTES)]
-    small = replay_requests(one, PAGES * CACHE_PAGE_BYTES, 16, "6.1")
+    small = model_reads_of_requests(one, PAGES * CACHE_PAGE_BYTES, 16, "6.1")
     assert small.pages == tuple(span(100, 167))
     # the limit is the request now, so that it is a small random read
-    large = replay_requests(one, PAGES * CACHE_PAGE_BYTES, 16, "6.1", hardware_pages=256)
+    large = model_reads_of_requests(one, PAGES * CACHE_PAGE_BYTES, 16, "6.1", hardware_pages=256)
     assert large.pages == tuple(span(100, 163))
     # 48 at most, of which 24 are ahead: the mark at 124 brings the 40 that are wanted from there,
     # the mark at 148, the first of those, the 16 that are wanted from there
-    some = replay_requests(one, PAGES * CACHE_PAGE_BYTES, 16, "6.1", hardware_pages=48)
+    some = model_reads_of_requests(one, PAGES * CACHE_PAGE_BYTES, 16, "6.1", hardware_pages=48)
     assert some.pages == tuple(span(100, 147 + 40 + 16))
 
 
@@ -125,7 +125,7 @@ def test_advice_of_reads(rule: str) -> None:
     assert read(rule, span(0, 40), advice="fadv_random") == span(0, 40)
     assert read(rule, span(0, 28), advice="fadv_sequential") == span(0, 123)  # 64 at last
     assert read(rule, span(0, 28), advice="fadv_normal") == span(0, 91)
-    most = replay_requests(
+    most = model_reads_of_requests(
         [(0, CACHE_PAGE_BYTES)], PAGES * CACHE_PAGE_BYTES, 128, rule, advice="fadv_willneed"
     )
     assert most.advised == (PAGES if rule in OLD else 32)
@@ -169,7 +169,7 @@ def test_a_first_fault_at_the_start_followed_on_64_bits(rule: str, pages: list[i
 
 
 def test_a_new_mapping_takes_its_faults_anew() -> None:
-    file = OpenFile(20 * CACHE_PAGE_BYTES, 32, find_read_ahead_rule("6.1"))
+    file = OpenFile(20 * CACHE_PAGE_BYTES, 32, find_read_ahead_rule_named("6.1"))
     file.touch(0)
     assert file.read == span(0, 7)
     file.touch(6)  # marked: pages 8 to 15, of which the first is marked
@@ -190,12 +190,12 @@ def test_flash_pages_are_whole_and_the_tail_is_short() -> None:
 
 
 def test_the_kernels_rule_and_unknown_ones() -> None:
-    assert find_rule_of_kernel("6.1.0-56-amd64").name == "6.1"
-    assert find_read_ahead_rule("2013") is READ_AHEAD_RULES["6.1"]
+    assert find_kernel_read_ahead_rule("6.1.0-56-amd64").name == "6.1"
+    assert find_read_ahead_rule_named("2013") is READ_AHEAD_RULES["6.1"]
     with pytest.raises(UsageError, match="4-amd64 is not modelled"):
-        find_rule_of_kernel("4.19.0-4-amd64")
+        find_kernel_read_ahead_rule("4.19.0-4-amd64")
     with pytest.raises(UsageError, match="no rule of read-ahead 'new'"):
-        find_read_ahead_rule("new")
+        find_read_ahead_rule_named("new")
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_what_cannot_be_is_refused(
     request_: tuple[int, int], kib: int, advice: str, said: str
 ) -> None:
     with pytest.raises(UsageError, match=said):
-        replay_requests([request_], PAGES * CACHE_PAGE_BYTES, kib, advice=advice)
+        model_reads_of_requests([request_], PAGES * CACHE_PAGE_BYTES, kib, advice=advice)
 
 
 @st.composite
@@ -248,7 +248,7 @@ def test_no_page_is_read_twice_or_beyond_the_file_and_none_is_left_out(
     requests, file_bytes = case
 
     def again() -> list[int]:
-        file = OpenFile(file_bytes, kib, find_read_ahead_rule(rule), advice)
+        file = OpenFile(file_bytes, kib, find_read_ahead_rule_named(rule), advice)
         for offset, length in requests:
             file.request(offset, length, access)  # type: ignore[arg-type]
         return file.read
@@ -264,7 +264,7 @@ def test_no_page_is_read_twice_or_beyond_the_file_and_none_is_left_out(
 
 @every_rule
 def test_a_file_opened_again_keeps_its_pages_but_no_stream(rule: str) -> None:
-    file = OpenFile(PAGES * CACHE_PAGE_BYTES, 128, find_read_ahead_rule(rule))
+    file = OpenFile(PAGES * CACHE_PAGE_BYTES, 128, find_read_ahead_rule_named(rule))
     file.request(0, CACHE_PAGE_BYTES, "read")
     file.open_again()
     file.request(0, CACHE_PAGE_BYTES, "read")
@@ -275,7 +275,7 @@ def test_a_file_opened_again_keeps_its_pages_but_no_stream(rule: str) -> None:
 
 @every_rule
 def test_what_is_written_is_not_read_and_the_file_grows(rule: str) -> None:
-    file = OpenFile(CACHE_PAGE_BYTES, 0, find_read_ahead_rule(rule))
+    file = OpenFile(CACHE_PAGE_BYTES, 0, find_read_ahead_rule_named(rule))
     file.written(CACHE_PAGE_BYTES + 5, 10)
     file.written(9 * CACHE_PAGE_BYTES, 2 * CACHE_PAGE_BYTES)
     assert (file.bytes, file.pages) == (11 * CACHE_PAGE_BYTES, 11)

@@ -76,7 +76,7 @@ def test_requests_are_the_programs(
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
     made = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
     point = at(pattern, count or len(made), size, stride=n, head=n)
-    assert readpoints.list_point_requests(point, *file_seed) == made
+    assert readpoints.list_point_read_requests(point, *file_seed) == made
     assert made
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nandlab.analysis.differences import reprice
 from nandlab.analysis.differences.reprice import PartLatencies
-from nandlab.analysis.figures.groups import Ensemble, group_trials
+from nandlab.analysis.figures.groups import Ensemble, group_trials_into_settings
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import ROOT
 from nandlab.catalog.chip import ChipModel
@@ -43,12 +43,12 @@ def trial(
 
 
 def part(**values: int) -> PartLatencies:
-    return reprice.make_part_with_timings(trial(), values)
+    return reprice.make_trial_part_with_timings(trial(), values)
 
 
 def test_each_latency_is_paid_as_often_as_it_was_counted() -> None:
     def more(**values: int) -> float | None:
-        found = reprice.predict_phase_ns(trial(), "creation", part(**values))
+        found = reprice.predict_phase_ns_on_part(trial(), "creation", part(**values))
         return None if found is None else found - 1_100_000_000
 
     assert more() == 0
@@ -62,7 +62,7 @@ def test_each_latency_is_paid_as_often_as_it_was_counted() -> None:
 
 
 def test_a_page_is_moved_whole_where_bytes_were_not_counted() -> None:
-    found = reprice.predict_phase_ns(trial(), "transactions", part(t_rc_ns=36))
+    found = reprice.predict_phase_ns_on_part(trial(), "transactions", part(t_rc_ns=36))
     assert found == 10**9 + 10 * (2048 + 64) // 2
 
 
@@ -71,22 +71,23 @@ def test_where_the_step_told_its_bytes_an_operation_moved_their_mean() -> None:
     usage = ChipUsage(bytes_read=20 * 2200, bytes_written=4 * 1000)
     step = StepResult(name="workload", ns=1, chip=counts, usage=usage)
     made = trial(steps=[step])
-    found = reprice.predict_phase_ns(made, "transactions", part(t_rc_ns=36))
+    found = reprice.predict_phase_ns_on_part(made, "transactions", part(t_rc_ns=36))
     assert found == 10**9 + 10 * 2200 // 2
     programs = [
         Phase(name="creation", ns=10**9, chip=OperationCounts(reads=0, programs=2, erases=0))
     ]
-    found = reprice.predict_phase_ns(
+    found = reprice.predict_phase_ns_on_part(
         trial(phases=programs, steps=[step]), "creation", part(t_wc_ns=36)
     )
     assert found == 10**9 + 2 * 1000 // 2 + 2 * 9
     # the steps of a list have their phases' names
     listed = trial(steps=[step.model_copy(update={"name": "transactions"})])
     assert (
-        reprice.predict_phase_ns(listed, "transactions", part(t_rc_ns=36)) == 10**9 + 10 * 2200 // 2
+        reprice.predict_phase_ns_on_part(listed, "transactions", part(t_rc_ns=36))
+        == 10**9 + 10 * 2200 // 2
     )
     # what the phase itself told comes first
-    assert reprice.predict_phase_ns(made, "creation", part(t_rc_ns=36)) == 1_101_000_220
+    assert reprice.predict_phase_ns_on_part(made, "creation", part(t_rc_ns=36)) == 1_101_000_220
 
 
 TIMES = st.integers(0, 10**7)
@@ -101,9 +102,9 @@ def test_to_the_same_part_nothing_changes_and_the_way_back_ends_at_the_begin(
 ) -> None:
     counts = OperationCounts(reads=reads, programs=programs, erases=erases)
     made = trial(phases=[Phase(name="creation", ns=10**9, chip=counts)])
-    here = reprice.find_own_part(made)
-    assert reprice.predict_total_ns(made, here) == 10**9
-    away = reprice.predict_total_ns(made, there)
+    here = reprice.find_trial_part_latencies(made)
+    assert reprice.predict_total_ns_on_part(made, here) == 10**9
+    away = reprice.predict_total_ns_on_part(made, there)
     page = 2112
     assert away is not None
     back = away + here.ns(counts, reads * page, programs * page)
@@ -112,30 +113,35 @@ def test_to_the_same_part_nothing_changes_and_the_way_back_ends_at_the_begin(
 
 def test_what_was_not_counted_is_not_foretold() -> None:
     made = trial(phases=[PHASES[0], Phase(name="transactions", ns=5)])
-    assert reprice.predict_phase_ns(made, "transactions", part(t_r_ns=1)) is None
-    assert reprice.predict_total_ns(made, part(t_r_ns=1)) is None
+    assert reprice.predict_phase_ns_on_part(made, "transactions", part(t_r_ns=1)) is None
+    assert reprice.predict_total_ns_on_part(made, part(t_r_ns=1)) is None
 
 
 def test_a_change_within_the_members_range_is_told() -> None:
     slower = [p.model_copy(update={"ns": p.ns + 10**7}) for p in PHASES if p.ns]
-    (setting,) = group_trials([trial(1), trial(2, slower)])
+    (setting,) = group_trials_into_settings([trial(1), trial(2, slower)])
     (ensemble,) = setting.ensembles
     small, large = (
-        reprice.list_time_predictions(ensemble, part(t_bers_ns=ns))[-1]
+        reprice.list_part_time_predictions(ensemble, part(t_bers_ns=ns))[-1]
         for ns in (501_000, 500_000_000)
     )
     assert (small.phase, small.doubt) == ("", "within the members' range")
     assert large.doubt == ""
-    (alone,) = group_trials([trial()])
-    assert "no range" in reprice.list_time_predictions(alone.ensembles[0], part(t_r_ns=1))[-1].doubt
+    (alone,) = group_trials_into_settings([trial()])
+    assert (
+        "no range"
+        in reprice.list_part_time_predictions(alone.ensembles[0], part(t_r_ns=1))[-1].doubt
+    )
 
 
 def test_a_change_smaller_than_the_errors_seen_is_told() -> None:
     """JFFS2's totals were up to 41 % off, UBIFS's 1.5 %: the same change says more of UBIFS."""
 
     def doubt(filesystem: str, t_r_ns: int) -> str:
-        found = group_trials([trial(n, filesystem=filesystem) for n in (1, 2)])
-        return reprice.list_time_predictions(found[0].ensembles[0], part(t_r_ns=t_r_ns))[0].doubt
+        found = group_trials_into_settings([trial(n, filesystem=filesystem) for n in (1, 2)])
+        return reprice.list_part_time_predictions(found[0].ensembles[0], part(t_r_ns=t_r_ns))[
+            0
+        ].doubt
 
     # 1,000 reads in 1.1 s: 100 us more for each are 9 %, and 1 ms more are 91 %
     assert doubt("jffs2", 125_000) == "smaller than the errors seen"
@@ -167,7 +173,7 @@ def begun(seed: int, moment: float, ns: int, filesystem: str = "jffs2") -> Trial
 
 
 def ensemble_of(*trials: Trial) -> Ensemble:
-    (setting,) = group_trials(list(trials))
+    (setting,) = group_trials_into_settings(list(trials))
     (found,) = setting.ensembles
     return found
 
@@ -175,15 +181,15 @@ def ensemble_of(*trials: Trial) -> Ensemble:
 def test_where_the_work_hangs_on_the_moment_a_range_alone_is_told() -> None:
     """JFFS2's totals were up to 41 % off; UBIFS's are told as before."""
     few = [begun(seed, 0, 10**9 + seed * 10**8) for seed in (1, 2, 3)]
-    of = reprice.list_time_predictions(ensemble_of(*few), part(t_r_ns=10**6))[-1]
+    of = reprice.list_part_time_predictions(ensemble_of(*few), part(t_r_ns=10**6))[-1]
     assert not of.figure
     assert of.ranged
     assert of.ratio is None
     assert of.off == 0.413
-    alone = reprice.list_time_predictions(ensemble_of(few[0]), part(t_r_ns=10**6))[-1]
+    alone = reprice.list_part_time_predictions(ensemble_of(few[0]), part(t_r_ns=10**6))[-1]
     assert not alone.ranged
     ubifs = ensemble_of(*(begun(seed, 0, 10**9, "ubifs") for seed in (1, 2, 3)))
-    assert reprice.list_time_predictions(ubifs, part(t_r_ns=10**6))[-1].ratio is not None
+    assert reprice.list_part_time_predictions(ubifs, part(t_r_ns=10**6))[-1].ratio is not None
 
 
 def test_the_median_of_a_seeds_moments_is_a_figure() -> None:
@@ -193,17 +199,17 @@ def test_the_median_of_a_seeds_moments_is_a_figure() -> None:
         for seed in (1, 2, 3)
         for moment in MOMENTS
     ]
-    of = reprice.list_time_predictions(ensemble_of(*each), part(t_r_ns=26_000))[-1]
+    of = reprice.list_part_time_predictions(ensemble_of(*each), part(t_r_ns=26_000))[-1]
     assert of.measured.marks == (10**9, 2 * 10**9, 8 * 10**9)
     assert of.predicted.median == 2 * 10**9 + 10**6  # 1,000 reads of 1 us more
     assert of.ratio == pytest.approx(1.0005)
     assert of.off == 0.0227
     # one moment of one seed is missing: it failed, or was never run
-    assert not reprice.list_time_predictions(ensemble_of(*each[:-1]), part(t_r_ns=26_000))[
+    assert not reprice.list_part_time_predictions(ensemble_of(*each[:-1]), part(t_r_ns=26_000))[
         -1
     ].figure
     failed = each[-1].model_copy(update={"status": "trial_failed", "error": "e"})
-    assert not reprice.is_evened_by_moments(ensemble_of(*each[:-1], failed))
+    assert not reprice.has_enough_start_moments(ensemble_of(*each[:-1], failed))
 
 
 def test_a_range_alone_is_printed_and_drawn(
@@ -234,7 +240,7 @@ def test_the_medians_errors_are_the_largest_of_the_page() -> None:
     of = [r[4] for r in rows if r[1].strip() in {"fresh", "aged"} and "%," in r[4]]
     each = [abs(float(word.strip(" %"))) for cell in of for word in cell.split(",")]
     assert len(each) == 30
-    seen = reprice.load_prediction_errors("jffs2")
+    seen = reprice.load_repricing_accuracy("jffs2")
     assert seen is not None
     assert seen.evened is not None
     assert 100 * seen.evened.off == pytest.approx(max(each), abs=0.005)
@@ -247,7 +253,7 @@ def test_the_errors_that_are_told_are_the_largest_of_the_page() -> None:
         of = [r[5] for r in rows if r[1].strip() == title]
         each = [abs(float(word.strip(" %"))) for cell in of for word in cell.split(",")]
         assert len(each) == 30
-        seen = reprice.load_prediction_errors(name)
+        seen = reprice.load_repricing_accuracy(name)
         assert seen is not None
         assert 100 * seen.off == pytest.approx(max(each), abs=0.05)
 
@@ -283,9 +289,9 @@ def test_every_part_of_the_geometry_without_a_name(
 
 
 def test_the_chart_tells_two_states_of_one_file_system_apart() -> None:
-    (setting,) = group_trials([trial(), trial(state=samples.AGED)])
+    (setting,) = group_trials_into_settings([trial(), trial(state=samples.AGED)])
     omap = PartLatencies.of("omap3evm", CHIP.geometry, CHIP.timing, "typical")
-    table = {omap.name: [reprice.list_time_predictions(e, omap) for e in setting.ensembles]}
+    table = {omap.name: [reprice.list_part_time_predictions(e, omap) for e in setting.ensembles]}
     points = repricereport.render_prediction_chart(setting, table, "c").datasets["points"]
     looks = {p["label"]: (p["colour"], p["shape"]) for p in points}
     assert len(looks) == len(set(looks.values())) == 2

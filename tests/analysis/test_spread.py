@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from nandlab.analysis.figures.spread import (
     Spread,
-    compute_open_spread,
     compute_spread,
+    compute_spread_with_lower_bounds,
     divide_spreads,
 )
 
@@ -67,7 +67,7 @@ def test_no_quotient_over_zero_or_nothing() -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 10**9), st.booleans()), min_size=1, max_size=9))
 def test_a_life_longer_than_seen_stays_within_its_range(values: list[tuple[int, bool]]) -> None:
-    found = compute_open_spread(values)
+    found = compute_spread_with_lower_bounds(values)
     assert found is not None
     whole = known([v * 1000 if alive else v for v, alive in values])
     assert found.min <= whole.min

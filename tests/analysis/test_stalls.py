@@ -38,7 +38,7 @@ def trial(filesystem: str, seed: int, p99_ms: float, longest_ms: float, **change
 
 
 def stalls(*trials: Trial) -> list[Finding]:
-    (setting,) = groups.group_trials(trials)
+    (setting,) = groups.group_trials_into_settings(trials)
     (answer,) = find_setting_view(setting).answers(setting)
     return [f for f in answer.findings if f.topic == "Stalls"]
 

@@ -109,7 +109,7 @@ def point(written: int, erases: int) -> LifeTotals:
 def test_a_course_is_tested_over_its_last_half(rates: list[int], reached: bool) -> None:
     trial = samples.trial(chip=samples.WORN.model_copy(update={"blocks": 8}))
     course = [point((i + 1) * ROUND, sum(rates[: i + 1])) for i in range(len(rates))]
-    assert wearsteadiness.assess_course_steadiness(course, trial).reached == reached
+    assert wearsteadiness.assess_wear_steadiness_from_totals(course, trial).reached == reached
 
 
 def test_what_is_missing_is_told() -> None:
@@ -153,7 +153,7 @@ def test_wear_is_not_ranked_where_a_load_was_too_short() -> None:
     enough = [
         samples.trial(fs, samples.FRESH, seed) for fs in ("yaffs2", "nftl-fat32") for seed in (1, 2)
     ]
-    (setting,) = groups.group_trials([*short, *enough])
+    (setting,) = groups.group_trials_into_settings([*short, *enough])
     (fresh,) = find_setting_view(setting).answers(setting)
     told = {f.topic: f for f in fresh.findings}
     for topic in ("Wear", "Evenness"):

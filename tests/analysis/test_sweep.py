@@ -36,13 +36,13 @@ def swept() -> groups.Setting:
     trials = [trial(state(v), t) for v, t in times.items()]
     trials += [trial(state(v, 25, 1), t) for v, t in {20: 12, 40: 21, 60: 90}.items()]
     trials += [trial(state(v), 10, "ubifs") for v in times]
-    (setting,) = groups.group_trials(trials)
+    (setting,) = groups.group_trials_into_settings(trials)
     return setting
 
 
 def test_a_cliff_is_where_time_passes_twice_the_fresh_time() -> None:
     setting = swept()
-    assert sweep.is_sweep(setting)
+    assert sweep.is_sweep_setting(setting)
     found = {(c.subject, c.line): c for c in sweep.list_sweep_cliffs(setting)}
     alone = found["JFFS2", (0.0, 0.0)]
     assert (alone.at, alone.ratio) == (0.8, 5.0)  # 60 % is just twice
@@ -53,7 +53,7 @@ def test_a_cliff_is_where_time_passes_twice_the_fresh_time() -> None:
 
 
 def test_cliffs_are_told_in_words_the_first_to_fall_first() -> None:
-    jffs2, ubifs = sweep.list_cliff_findings(swept())
+    jffs2, ubifs = sweep.list_sweep_cliff_findings(swept())
     assert jffs2.topic == "Cliff of JFFS2"
     assert "None dead: from 80 % valid its transaction time is more than 2 times" in jffs2.text
     assert "at 90 % valid no trial ends well (no space left)" in jffs2.text
@@ -65,13 +65,13 @@ def test_cliffs_are_told_in_words_the_first_to_fall_first() -> None:
 def test_a_state_in_which_some_trials_fail_is_told_and_starred(tmp_path: Path) -> None:
     again = trial(state(60, 25, 1), None).model_copy(update={"id": "again", "seed": 2})
     trials = [t for e in swept().ensembles for t in e.trials] + [again]
-    (setting,) = groups.group_trials(trials)
+    (setting,) = groups.group_trials_into_settings(trials)
     found = {(c.subject, c.line): c for c in sweep.list_sweep_cliffs(setting)}["JFFS2", (0.25, 1.0)]
     assert (found.some_fail, found.all_fail) == (
         sweep.FailingState(0.6, 1, 2, "no space left"),
         None,
     )
-    told = next(f.text for f in sweep.list_cliff_findings(setting) if "JFFS2" in f.topic)
+    told = next(f.text for f in sweep.list_sweep_cliff_findings(setting) if "JFFS2" in f.topic)
     assert "at 60 % valid only 1 of 2 trials end well (no space left)" in told
     page = report.write_run_report(samples.folder(tmp_path / "run", trials))
     svg = (page.parent / "ffsmark-surface.svg").read_text()
@@ -81,15 +81,15 @@ def test_a_state_in_which_some_trials_fail_is_told_and_starred(tmp_path: Path) -
 
 def test_advice_on_a_sweep_is_where_the_cliffs_are() -> None:
     setting = swept()
-    found = verdictmaker.judge_setting({}, setting, Limits(), samples.NAMING)
+    found = verdictmaker.make_setting_verdict({}, setting, Limits(), samples.NAMING)
     assert not found.rows
     assert found.notes[0].startswith("Cliff of JFFS2: None dead: from 80 % valid")
     assert found.sentence == found.notes[0]
 
 
 def test_two_states_are_no_sweep() -> None:
-    (setting,) = groups.group_trials(samples.study(seeds=2))
-    assert not sweep.is_sweep(setting)
+    (setting,) = groups.group_trials_into_settings(samples.study(seeds=2))
+    assert not sweep.is_sweep_setting(setting)
 
 
 def test_the_report_of_a_sweep_has_its_surface_and_no_rows_for_each_state(tmp_path: Path) -> None:
@@ -112,11 +112,11 @@ def test_where_more_is_better_a_cliff_is_a_fall_and_so_is_ageing() -> None:
         for e in swept().ensembles
         for t in e.trials
     ]
-    (setting,) = groups.group_trials(trials)
+    (setting,) = groups.group_trials_into_settings(trials)
     found = {(c.subject, c.line): c for c in sweep.list_sweep_cliffs(setting)}
     assert (found["JFFS2", (0.0, 0.0)].at, found["JFFS2", (0.0, 0.0)].ratio) == (0.8, 0.2)
     assert found["UBIFS", (0.0, 0.0)].at is None
-    told = sweep.list_cliff_findings(setting)[0].text
+    told = sweep.list_sweep_cliff_findings(setting)[0].text
     assert "from 80 % valid its rate is less than 0.5 times that of fresh flash (0.200" in told
     slow = [trial(state(v), s + i) for v, s in ((0, 10), (50, 40)) for i in (0, 0.1)]
     slow += [trial(state(v), s + i, "ubifs") for v, s in ((0, 10), (50, 11)) for i in (0, 0.1)]
@@ -125,7 +125,7 @@ def test_where_more_is_better_a_cliff_is_a_fall_and_so_is_ageing() -> None:
         t.knowing({**t.sources, "workload": {**t.about("workload"), "headline": words}})
         for t in named
     ]
-    (setting,) = groups.group_trials(known)
+    (setting,) = groups.group_trials_into_settings(known)
     (ageing,) = [
         f
         for a in find_setting_view(setting).answers(setting)

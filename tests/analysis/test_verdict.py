@@ -25,7 +25,7 @@ from nandlab.analysis.verdicts import (
 )
 from nandlab.analysis.verdicts.criteria import VerdictCell
 from nandlab.analysis.verdicts.forecast import WriteForecast
-from nandlab.analysis.verdicts.gaps import VerdictGap, merge_gaps
+from nandlab.analysis.verdicts.gaps import VerdictGap, merge_verdict_gaps
 from nandlab.analysis.verdicts.limits import Limits
 from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.base import units
@@ -69,7 +69,9 @@ def at(*limits: str) -> Limits:
 
 
 def judged(trials: list[Trial], asked: Limits | None = None, **spec: Any) -> Verdict:
-    (found,) = verdictmaker.judge_run(spec, trials, samples.NAMING, asked or Limits())
+    (found,) = verdictmaker.make_run_verdicts_from_trials(
+        spec, trials, samples.NAMING, asked or Limits()
+    )
     return found
 
 
@@ -105,10 +107,10 @@ def test_a_lifetime_is_cycles_over_erases_a_byte() -> None:
 def test_a_lifetime_is_in_doubt_between_worst_block_and_even_wear(
     years: float, outcome: str
 ) -> None:
-    (setting,) = groups.group_trials(
+    (setting,) = groups.group_trials_into_settings(
         pair("jffs2", 10)
     )  # 2.67 years by the worst block, 6.68 if even
-    (told,) = limits.judge_ensemble(
+    (told,) = limits.judge_ensemble_against_limits(
         setting, setting.ensembles[0], Limits(years=years, daily=1 << 30)
     )
     assert told.outcome == outcome
@@ -118,8 +120,10 @@ def test_a_lifetime_is_in_doubt_between_worst_block_and_even_wear(
 def test_a_load_that_is_too_short_has_no_years() -> None:
     still = {p: OperationCounts(reads=1, programs=6400, erases=0) for p in samples.PHASES}
     short = pair("ubifs", 10, flash=still)
-    (setting,) = groups.group_trials(short)
-    (told,) = limits.judge_ensemble(setting, setting.ensembles[0], Limits(years=1, daily=1 << 30))
+    (setting,) = groups.group_trials_into_settings(short)
+    (told,) = limits.judge_ensemble_against_limits(
+        setting, setting.ensembles[0], Limits(years=1, daily=1 << 30)
+    )
     assert told.outcome == "unknown"
     # 3 phases program 6400 pages of 2 KiB for 100 MiB; the partition has 800 blocks of 64 pages
     needed = units.format_size(round(5 * 800 * 64 * 2048 * 100 * MIB / (3 * 6400 * 2048)))
@@ -234,7 +238,7 @@ def test_a_gap_of_several_is_told_once_with_its_largest_edit() -> None:
         VerdictGap("years", (n,), n, f"records = {v}") for n, v in (("A", 900), ("B", 27000))
     )
     third = VerdictGap("years", ("C",), "C", "other = 5")
-    assert merge_gaps([one, other, third]) == [
+    assert merge_verdict_gaps([one, other, third]) == [
         VerdictGap("years", ("A", "B"), "A; B", "records = 27000"),
         third,
     ]
@@ -268,14 +272,16 @@ def test_when_it_is_ready_is_told_without_the_time_that_settle_waits() -> None:
 
 
 def test_limits_are_met_or_broken_in_every_trial() -> None:
-    (setting,) = groups.group_trials(pair("jffs2", 10))
+    (setting,) = groups.group_trials_into_settings(pair("jffs2", 10))
     ensemble = setting.ensembles[0]
     p99 = setting.figure("latency.writes.p99")
     p99s = [p for t in ensemble.ok if (p := p99(t)) is not None]
     for most, outcome in ((max(p99s), "met"), (min(p99s) - 1, "broken"), (min(p99s), "in doubt")):
-        (told,) = limits.judge_ensemble(setting, ensemble, at(f"writes.p99 <= {int(most)}ns"))
+        (told,) = limits.judge_ensemble_against_limits(
+            setting, ensemble, at(f"writes.p99 <= {int(most)}ns")
+        )
         assert told.outcome == outcome
-    (told,) = limits.judge_ensemble(setting, ensemble, at("flash_reserve < 1%"))
+    (told,) = limits.judge_ensemble_against_limits(setting, ensemble, at("flash_reserve < 1%"))
     assert told.outcome == "met"
 
 
@@ -382,7 +388,7 @@ def test_a_workload_that_could_not_be_run_says_nothing_of_the_file_system() -> N
 def test_the_last_line_of_several_settings_tells_each_by_what_differs() -> None:
     other: dict[str, Any] = {"chip": samples.CHIP.model_copy(update={"part": "another"})}
     every = [*pair("jffs2", 10), *pair("ubifs", 5, **other)]
-    found = verdictmaker.judge_run({}, every, samples.NAMING, Limits())
+    found = verdictmaker.make_run_verdicts_from_trials({}, every, samples.NAMING, Limits())
     assert [v.short for v in found] == ["MT29F2G08ABAEAWP", "another"]
     assert verdict.format_run_answer(found) == (
         "MT29F2G08ABAEAWP: take JFFS2. another: take UBIFS. Power cuts were not tried: try "

@@ -19,7 +19,7 @@ WORN = ERASES.filter(any)
 
 def made(*steps: list[int], before: int = 1) -> Wear:
     readings = [
-        WearReading(after=f"s{i}", t_ns=i, runs=wear.pack_erases(step))
+        WearReading(after=f"s{i}", t_ns=i, runs=wear.pack_erases_as_runs(step))
         for i, step in enumerate(steps)
     ]
     return Wear(blocks=len(steps[0]), bad=[], before=before, readings=readings)
@@ -78,8 +78,8 @@ def test_the_deviation_is_of_the_population() -> None:
 
 @given(ERASES)
 def test_packing_loses_nothing(erases: list[int]) -> None:
-    reading = WearReading(after="s", t_ns=0, runs=wear.pack_erases(erases))
-    assert wear.unpack_erases(reading) == erases
+    reading = WearReading(after="s", t_ns=0, runs=wear.pack_erases_as_runs(erases))
+    assert wear.unpack_erases_of_reading(reading) == erases
 
 
 @given(st.integers(1, 40), st.data())
@@ -92,17 +92,17 @@ def test_steps_sum_to_the_whole_and_the_first_formatting_is_the_difference(
     told = made(*steps, before=before)
     whole = [sum(column) for column in zip(*steps, strict=True)]
     formatting = [sum(column) for column in zip(*steps[:before], strict=True)]
-    assert wear.count_all_erases(told) == whole
-    load = wear.count_load_erases(told)
+    assert wear.count_all_erases_per_block(told) == whole
+    load = wear.count_load_erases_per_block(told)
     assert [a + b for a, b in zip(load, formatting, strict=True)] == whole
-    (*_, (_, last)) = wear.list_evenness_over_time(told)
+    (*_, (_, last)) = wear.list_erase_evenness_over_time(told)
     assert last == wear.compute_erase_evenness(load)
-    assert len(wear.list_evenness_over_time(told)) == len(steps) - before + 1
+    assert len(wear.list_erase_evenness_over_time(told)) == len(steps) - before + 1
 
 
 @given(ERASES)
 def test_the_area_below_the_sorted_curve_is_all_erases(erases: list[int]) -> None:
-    corners = wear.make_sorted_curve(erases)
+    corners = wear.make_sorted_erase_curve(erases)
     area = sum((b[0] - a[0]) * a[1] for a, b in pairwise(corners))
     assert area * len(erases) == pytest.approx(sum(erases))
     assert corners[0] == (0, max(erases))

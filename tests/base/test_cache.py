@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nandlab.base import cache
-from nandlab.base.cache import entry_path, make_entry
+from nandlab.base.cache import find_entry_path, make_entry
 from nandlab.base.digest import _digest_once, digest_bytes, digest_file
 from nandlab.base.errors import UsageError
 
@@ -67,7 +67,7 @@ def test_a_part_that_a_killed_process_left_is_swept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path))
-    left = entry_path("things", 1).with_name(f".part-{entry_path('things', 1).name}-x")
+    left = find_entry_path("things", 1).with_name(f".part-{find_entry_path('things', 1).name}-x")
     other = tmp_path / "things" / ".part-of-another"
     for folder in (left, other):
         folder.mkdir(parents=True)
@@ -230,7 +230,7 @@ def test_verify_removes_what_is_damaged_and_nothing_else(tmp_path: Path) -> None
     good = archive / digest_bytes(b"good")
     for path in (good, archive / digest_bytes(b"bad")):
         path.write_bytes(b"good")
-    wrong = {one.path for one in cache.list_cache_items() if cache.verify_item(one)}
+    wrong = {one.path for one in cache.list_cache_items() if cache.remove_item_if_damaged(one)}
     assert wrong == {damaged, old, archive / digest_bytes(b"bad")}
     assert {one.path for one in cache.list_cache_items()} == {whole, good, of_apt}
 
@@ -240,9 +240,9 @@ def test_verify_leaves_what_is_being_read() -> None:
     with cache.hold_entry("kind", {"n": 7}):
         flip(whole / "content")
         (one,) = cache.list_cache_items()
-        assert cache.verify_item(one)
+        assert cache.remove_item_if_damaged(one)
         assert whole.exists()
-    assert cache.verify_item(one)
+    assert cache.remove_item_if_damaged(one)
     assert not whole.exists()
 
 

@@ -133,7 +133,7 @@ def test_a_packed_file_is_read_as_a_plain_one(tmp_path: Path) -> None:
 def test_what_xz_packs_at_its_best_is_unpacked() -> None:
     """It has the largest dictionary that xz takes without being asked for a larger."""
     best = lzma.compress(b"1", preset=9 | lzma.PRESET_EXTREME)
-    assert b"".join(xzpack.unpack_xz(best)) == b"1"
+    assert b"".join(xzpack.unpack_xz_into_blocks(best)) == b"1"
 
 
 SOUND = xzpack.pack_xz(b"[" + b"1," * 9_000 + b"1]")
@@ -167,7 +167,7 @@ def test_unpacking_stops_at_the_limit(monkeypatch: pytest.MonkeyPatch, tmp_path:
     blocks = []
 
     def unpack(content: bytes) -> Iterator[bytes]:
-        for block in xzpack.unpack_xz(content):
+        for block in xzpack.unpack_xz_into_blocks(content):
             blocks.append(len(block))
             yield block
 

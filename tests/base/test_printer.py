@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nandlab.base import printer
-from nandlab.base.console import Console, escape_markup
+from nandlab.base.console import Console, escape_rich_markup
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.printable import make_lines_printable, make_printable
 
@@ -60,7 +60,7 @@ def test_what_others_write_meets_the_guard(
     for name in ("stdout", "stderr"):
         monkeypatch.setattr(sys, name, getattr(sys, name))
     for _ in range(2):
-        printer.guard_streams()
+        printer.guard_standard_streams()
     print(HOSTILE, file=sys.stderr)
     sys.stdout.writelines([HOSTILE, "\n"])
     assert capsys.readouterr() == (f"{make_lines_printable(HOSTILE)}\n",) * 2
@@ -73,10 +73,10 @@ def test_a_console_styles_what_is_escaped(terminal: bool, monkeypatch: pytest.Mo
     monkeypatch.setenv("TERM", "xterm")
     out = io.StringIO()
     console = Console(file=out, width=400, force_terminal=terminal, highlight=False)
-    table = Table(title=escape_markup(HOSTILE))
-    table.add_column(escape_markup(HOSTILE))
+    table = Table(title=escape_rich_markup(HOSTILE))
+    table.add_column(escape_rich_markup(HOSTILE))
     table.add_row(HOSTILE.replace("[red]", ""))
-    console.print(f"[bold]{escape_markup(HOSTILE)}[/bold]")
+    console.print(f"[bold]{escape_rich_markup(HOSTILE)}[/bold]")
     console.print(HOSTILE, markup=False)
     console.print(Text(HOSTILE.replace("\x07", "")), table)
     assert ("\x1b" in out.getvalue()) is terminal

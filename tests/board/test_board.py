@@ -29,7 +29,11 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel
 from nandlab.catalog.files import validate_data
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.chip.simnand import count_between, make_chip_load_step, make_module_parameters
+from nandlab.chip.simnand import (
+    count_operations_between,
+    make_chip_load_step,
+    make_chip_module_parameters,
+)
 from nandlab.trial import execution
 from nandlab.trial import steps as trial
 
@@ -159,7 +163,7 @@ def test_why_a_job_came_to_nothing_is_named(
     planted, *told = PLANTED[cause]
     if board.machine.model.arch == "armhf":
         told = list(ON_ARM.get(cause, told))
-    monkeypatch.setattr(trial, "make_job", lambda spec: planted)
+    monkeypatch.setattr(trial, "make_trial_job", lambda spec: planted)
     # a board that is waited for in vain is lost after an hour: the test's own limit comes before
     result = asyncio.run(execution.run_trial(smalltrial.planned(board, "jffs2"), board, "t"))
     assert [result.status, result.error] == told
@@ -241,7 +245,7 @@ def test_a_board_has_no_program_that_its_job_does_not_name(board: QemuBoard) -> 
 def test_a_board_has_no_modules_of_file_systems_that_its_job_does_not_mount(
     board: QemuBoard, name: str
 ) -> None:
-    job = trial.make_job(smalltrial.spec(board, name))
+    job = trial.make_trial_job(smalltrial.spec(board, name))
     look = Step("look", "ls -R /lib/modules; lsmod")
     at = next(i for i, step in enumerate(job.steps) if step.name == "unmount")
     record = recorded(board, replace(job, steps=(*job.steps[:at], look, *job.steps[at:])))
@@ -277,7 +281,7 @@ def test_a_shell_has_all_modules(board: QemuBoard) -> None:
 
 def test_each_step_s_chip_counts_are_in_its_record(board: QemuBoard) -> None:
     chip = catalog.load_noun("chips", "nandsim-small", ChipModel)
-    words = make_module_parameters(chip, 64, board.machine.model.store_start)
+    words = make_chip_module_parameters(chip, 64, board.machine.model.store_start)
     steps = (
         Step("before", "true"),
         make_chip_load_step(words),
@@ -289,7 +293,8 @@ def test_each_step_s_chip_counts_are_in_its_record(board: QemuBoard) -> None:
     assert record["before"].counts == ""
     names = [s.name for s in steps]
     did = {
-        now: count_between(record[was].counts, record[now].counts) for was, now in pairwise(names)
+        now: count_operations_between(record[was].counts, record[now].counts)
+        for was, now in pairwise(names)
     }
     zero = {"reads": 0, "programs": 0, "erases": 0}
     assert did["load"] == did["nothing"] == zero
@@ -315,7 +320,7 @@ def test_a_board_may_have_any_ram(board: QemuBoard, ram_mib: int | None) -> None
     model = validate_data(given.model_dump() | {"ram_mib": ram_mib}, BoardModel, "here")
     odd = open_board(model)
     chip = catalog.load_noun("chips", "apf27", ChipModel)
-    words = make_module_parameters(chip, 64, model.store_start)
+    words = make_chip_module_parameters(chip, 64, model.store_start)
     record = asyncio.run(
         odd.run(Job((modprobe(words), Step("chip", "cat /proc/mtd /proc/meminfo"))))
     )

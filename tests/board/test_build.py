@@ -73,13 +73,16 @@ def test_programs_are_the_same_bytes_wherever_they_are_built_and_whatever_else_l
     """Both in one, for it builds all programs twice. What differs is which."""
     model = load_noun("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel)
     ours = [f for f in (DEVICE / "programs").iterdir() if f.is_dir() and f.name != "lib"]
-    of = {f.name: needs.unpack_material(f, model, needs.fetch_needs(model, f).lock) for f in ours}
+    of = {
+        f.name: needs.unpack_build_material(f, model, needs.fetch_program_needs(model, f).lock)
+        for f in ours
+    }
 
     def make() -> dict[str, bytes]:
         here: Path = build.DEVICE / "programs"  # type: ignore[attr-defined]
         arch = model.of_arch
         built = [build.build_program(tools, here / name, each, arch) for name, each in of.items()]
-        return {p.name: p.read_bytes() for p in (build.build_init(tools, arch), *built)}
+        return {p.name: p.read_bytes() for p in (build.build_init_program(tools, arch), *built)}
 
     here = built_in(tmp_path / "a", make)
     there = built_in(tmp_path / "another/place", make, grown=True)
@@ -97,7 +100,7 @@ def test_modules_are_the_same_bytes_wherever_they_are_built(
     foreign = {"core": machine.yaffs2.folder} if folder == "yaffs2" else None
 
     def make() -> dict[str, bytes]:
-        found = build.build_modules(machine.kit.tools, folder, machine.kit.kernel, foreign)
+        found = build.build_kernel_modules(machine.kit.tools, folder, machine.kit.kernel, foreign)
         return {p.name: p.read_bytes() for p in found}
 
     here, there = (built_in(tmp_path / p, make) for p in ("a", "another/place"))

@@ -59,7 +59,7 @@ def test_latencies_are_those_of_the_board(part: ChipModel, project: Path) -> Non
 
 
 def test_a_driver_that_reads_whole_pages_tells_no_cycle(part: ChipModel) -> None:
-    made = calibrate.make_chip_model(part, measured(spare_read_ns=TOLD["read_ns"] - 5))
+    made = calibrate.make_measured_chip_model(part, measured(spare_read_ns=TOLD["read_ns"] - 5))
     assert made.timing.t_rc_ns == part.timing.t_rc_ns
     assert made.timing.t_r_ns == TOLD["read_ns"] - PAGE * part.timing.t_rc_ns
     assert made.sources["timing.t_rc_ns"].startswith("Of S34ML01G1")
@@ -72,7 +72,9 @@ def test_files_that_are_there_are_not_written_over(part: ChipModel, project: Pat
 
 
 def test_a_bus_is_no_slower_than_what_was_measured_in_all(part: ChipModel) -> None:
-    made = calibrate.make_chip_model(part, measured(read_ns=38_000, spare_read_ns=42_000)).timing
+    made = calibrate.make_measured_chip_model(
+        part, measured(read_ns=38_000, spare_read_ns=42_000)
+    ).timing
     assert made.t_rc_ns == 17
     assert made.t_r_ns + made.t_rc_ns * PAGE == 38_000
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from nandlab.base.errors import NandlabError
-from nandlab.board.flash import format_health_losses, read_flash, read_health
+from nandlab.board.flash import format_health_losses, read_flash_properties, read_health_counters
 from nandlab.board.transport import Reply
 
 
@@ -32,23 +32,24 @@ def board(sysfs: str, kernel: str = "armv7l\nLinux 6.1\nno\nno\n") -> Board:
 
 def test_the_shape_is_told_and_whether_ubi_or_nftl_has_a_device() -> None:
     told = "writesize 2048\noobsize 64\necc_strength 1\necc_step_size\n"
-    found = asyncio.run(read_flash(board(told), 1))  # type: ignore[arg-type]
+    found = asyncio.run(read_flash_properties(board(told), 1))  # type: ignore[arg-type]
     assert (found.machine, found.kernel, found.ubi_taken) == ("armv7l", "Linux 6.1", False)
     assert found.shape == {"writesize": 2048, "oobsize": 64, "ecc_strength": 1}
     assert not found.nftl_taken
     for ubi, nftl in ((True, False), (False, True)):
         answers = "\n".join("yes" if each else "no" for each in (ubi, nftl))
-        other = asyncio.run(read_flash(board(told, f"armv7l\nLinux 6.1\n{answers}"), 1))  # type: ignore[arg-type]
+        other = asyncio.run(read_flash_properties(board(told, f"armv7l\nLinux 6.1\n{answers}"), 1))  # type: ignore[arg-type]
         assert (other.ubi_taken, other.nftl_taken) == (ubi, nftl)
 
 
 def test_a_flash_without_a_shape_is_refused() -> None:
     with pytest.raises(NandlabError, match="does not tell the flash's shape"):
-        asyncio.run(read_flash(board("writesize 2048\n"), 1))  # type: ignore[arg-type]
+        asyncio.run(read_flash_properties(board("writesize 2048\n"), 1))  # type: ignore[arg-type]
 
 
 def test_what_has_become_worse_is_told() -> None:
-    then = asyncio.run(read_health(board("bad_blocks 2\ncorrected_bits 7\necc_failures\n"), 1))  # type: ignore[arg-type]
+    flash = board("bad_blocks 2\ncorrected_bits 7\necc_failures\n")
+    then = asyncio.run(read_health_counters(flash, 1))  # type: ignore[arg-type]
     assert then == {"bad_blocks": 2, "corrected_bits": 7}
     now = {"bad_blocks": 3, "corrected_bits": 7, "ecc_failures": 5}
     assert format_health_losses(then, now) == ["1 blocks have become bad"]

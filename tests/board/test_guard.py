@@ -20,9 +20,9 @@ from nandlab.board.tables import (
     PRINT_TABLES,
     Doubt,
     Mtd,
-    parse_mounts,
+    parse_kernel_tables,
+    parse_mountinfo,
     parse_mtd_table,
-    parse_tables,
 )
 from nandlab.board.transport import connect_local
 
@@ -30,7 +30,7 @@ DATA = PartitionSpec("data", 104 << 20, 128 << 10)
 
 
 def judged(text: str, erase: str | None = "data") -> Mtd:
-    return find_erasable_partition(DATA, erase, parse_tables(text))
+    return find_erasable_partition(DATA, erase, parse_kernel_tables(text))
 
 
 def test_a_partition_that_nobody_uses_passes() -> None:
@@ -257,7 +257,7 @@ def test_a_board_that_uses_the_partition_never_passes(
 
 @given(st.text(max_size=200))
 def test_what_is_no_table_is_refused_or_read_never_an_error(text: str) -> None:
-    for parse in (parse_mtd_table, parse_mounts):
+    for parse in (parse_mtd_table, parse_mountinfo):
         for each in (text, f"dev:    size   erasesize  name\n{text}"):
             try:
                 parse(each)
@@ -271,7 +271,7 @@ def test_this_machine_answers_in_the_form_that_is_read() -> None:
     """It may have no flash; then it has no partition of ours, and no other reason is told."""
     with pytest.raises(Doubt, match=r"no partition 'no such'|another form"):
         asyncio.run(
-            boardlock.ask_erasable_partition(
+            boardlock.read_erasable_partition(
                 connect_local(), PartitionSpec("no such", 1, 1), "no such"
             )
         )
@@ -284,14 +284,14 @@ def test_a_board_is_one_owners_until_it_is_left_or_taken_away(tmp_path: Path) ->
     def does(act: Callable[..., object], *words: str) -> object:
         return asyncio.run(act(connect_local(), *words, lock))  # type: ignore[arg-type]
 
-    does(boardlock.take_board, "a@one, since now")
+    does(boardlock.acquire_board_lock, "a@one, since now")
     with pytest.raises(UsageError, match="taken by a@one, since now: wait"):
-        does(boardlock.take_board, "b@two")
-    does(boardlock.release_board, "b@two")
+        does(boardlock.acquire_board_lock, "b@two")
+    does(boardlock.release_board_lock, "b@two")
     with pytest.raises(UsageError, match="a@one"):
-        does(boardlock.take_board, "b@two")
-    assert does(boardlock.break_lock) == "a@one, since now"
-    assert does(boardlock.break_lock) is None
-    does(boardlock.take_board, "b@two")
-    does(boardlock.release_board, "b@two")
+        does(boardlock.acquire_board_lock, "b@two")
+    assert does(boardlock.break_board_lock) == "a@one, since now"
+    assert does(boardlock.break_board_lock) is None
+    does(boardlock.acquire_board_lock, "b@two")
+    does(boardlock.release_board_lock, "b@two")
     assert not Path(lock).exists()

@@ -11,7 +11,7 @@ from smalltrial import spec
 from nandlab.board.guard import PartitionSpec, find_erasable_partition
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.board.tables import PRINT_TABLES, Doubt, parse_tables
+from nandlab.board.tables import PRINT_TABLES, Doubt, parse_kernel_tables
 from nandlab.trial import steps as trial
 
 pytestmark = pytest.mark.board
@@ -23,7 +23,7 @@ OTHER += "mount -t vfat /tmp/flashdata /mnt && grep -q /tmp/flashdata /proc/moun
 def test_nftl_over_the_partition_is_refused_by_whatever_name_it_is_mounted(
     board: QemuBoard,
 ) -> None:
-    setup = trial.make_mounted_steps(spec(board, "nftl-fat32"))
+    setup = trial.make_steps_until_mounted(spec(board, "nftl-fat32"))
     looks = (
         Step("other", OTHER),
         Step("mounted", PRINT_TABLES),
@@ -33,7 +33,7 @@ def test_nftl_over_the_partition_is_refused_by_whatever_name_it_is_mounted(
     record = asyncio.run(board.run(Job((*setup, *looks))))
     failed = record.failed()
     assert failed is None, failed.failure()
-    tables = {name: parse_tables(record[name].stdout) for name in ("mounted", "unmounted")}
+    tables = {name: parse_kernel_tables(record[name].stdout) for name in ("mounted", "unmounted")}
     (mtd,) = tables["mounted"].mtds
     wanted = PartitionSpec(mtd.name, mtd.size, mtd.erasesize)
     with pytest.raises(Doubt, match="in use: mounted at /mnt, as '/tmp/flashdata'"):

@@ -9,7 +9,7 @@ import pytest
 from drawnboards import ERASESIZE, WANTED, draw, printed
 
 from nandlab.board.guard import PartitionSpec, find_erasable_partition
-from nandlab.board.tables import Doubt, parse_tables
+from nandlab.board.tables import Doubt, parse_kernel_tables
 
 BOARDS, AT_ONCE = 10_000, 2_500
 AGAIN = 10
@@ -27,7 +27,7 @@ def test_no_board_is_let_pass_that_is_used(first: int) -> None:
         board = draw(seed)
         wanted = PartitionSpec(WANTED, len(board.wanted.cells) * ERASESIZE, ERASESIZE)
         for boot in (0,) if seed % AGAIN else (0, 3):
-            tables = parse_tables(printed(board, boot).text())
+            tables = parse_kernel_tables(printed(board, boot).text())
             try:
                 number = find_erasable_partition(wanted, WANTED, tables).number
             except Doubt:

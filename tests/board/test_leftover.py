@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from boardtables import OURS, ROOT, SYSTEM, Printed, mount
 
-from nandlab.board.leftover import BOOT_ID, Leftover, find_leftover, make_cleanup_command
+from nandlab.board.leftover import BOOT_ID, Leftover, find_job_leftover, make_cleanup_command
 from nandlab.board.ownboard import HeldBoard
-from nandlab.board.tables import PRINT_TABLES, Device, Doubt, Mtd, parse_tables
+from nandlab.board.tables import PRINT_TABLES, Device, Doubt, Mtd, parse_kernel_tables
 from nandlab.board.transport import Reply, connect_local
 from nandlab.catalog.files import read_noun_file
 from nandlab.catalog.remote import RemoteModel
@@ -35,15 +35,15 @@ partition = { name = "data", size = 109051904, erasesize = 131072 }
 
 def test_what_is_on_the_partition_where_jobs_mount_is_left_of_a_job() -> None:
     boot = FREE.boot
-    assert find_leftover(parse_tables(FREE.text()), MTD) == Leftover(boot)
-    assert find_leftover(parse_tables(MOUNTED.text()), MTD) == Leftover(
+    assert find_job_leftover(parse_kernel_tables(FREE.text()), MTD) == Leftover(boot)
+    assert find_job_leftover(parse_kernel_tables(MOUNTED.text()), MTD) == Leftover(
         boot, ((77, Device(31, 1)),)
     )
     left = Leftover(boot, ((78, Device(0, 40)),), (0,))
-    assert find_leftover(parse_tables(ATTACHED.text()), MTD) == left
-    assert find_leftover(parse_tables(replace(FREE, mounts=(ROOT, CARD)).text()), MTD) == Leftover(
-        boot
-    )
+    assert find_job_leftover(parse_kernel_tables(ATTACHED.text()), MTD) == left
+    assert find_job_leftover(
+        parse_kernel_tables(replace(FREE, mounts=(ROOT, CARD)).text()), MTD
+    ) == Leftover(boot)
 
 
 @dataclass

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from nandlab.board.job import Job, Step
-from nandlab.board.modules import ModuleSet, add_dependencies, parse_dependencies, strip_signature
+from nandlab.board.modules import (
+    ModuleSet,
+    add_module_dependencies,
+    parse_module_dependencies,
+    strip_module_signature,
+)
 
 NEEDS: dict[str, tuple[str, ...]] = {
     "doorbell": (),
@@ -66,16 +71,19 @@ def test_a_signature_is_cut_off() -> None:
     module, signature = b"\x7fELF~Module signature appended~\n and more", b"\x30\x82" * 5
     info = bytes([0, 0, 2, 0, 0, 0, 0, 0]) + len(signature).to_bytes(4, "big")
     signed = module + signature + info + b"~Module signature appended~\n"
-    assert strip_signature(signed) == strip_signature(module) == module
+    assert strip_module_signature(signed) == strip_module_signature(module) == module
 
 
 def test_dependencies_are_read_from_the_module() -> None:
-    assert parse_dependencies(b"\x7fELF\0name=a\0depends=mtd-blkdevs,nand\0x") == [
+    assert parse_module_dependencies(b"\x7fELF\0name=a\0depends=mtd-blkdevs,nand\0x") == [
         "mtd_blkdevs",
         "nand",
     ]
-    assert parse_dependencies(b"\0depends=\0") == parse_dependencies(b"") == []
+    assert parse_module_dependencies(b"\0depends=\0") == parse_module_dependencies(b"") == []
 
 
 def test_what_does_not_exist_needs_nothing() -> None:
-    assert add_dependencies(["a", "none"], {"a": ["b", "none"], "b": ["a"]}.get) == ["a", "b"]
+    assert add_module_dependencies(["a", "none"], {"a": ["b", "none"], "b": ["a"]}.get) == [
+        "a",
+        "b",
+    ]

@@ -33,7 +33,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def used(name: str | None) -> None:
-    async with labgrid.hold_place(name):
+    async with labgrid.hold_labgrid_place(name):
         pass
 
 

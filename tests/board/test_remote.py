@@ -20,7 +20,7 @@ from nandlab.board import transport
 from nandlab.board.job import BoardLost, Job, Setup, Step
 from nandlab.board.remote import RemoteBoard
 from nandlab.board.serialline import SerialLine
-from nandlab.board.transport import ShellTransport, connect_local, write_board_file
+from nandlab.board.transport import ShellTransport, connect_local, write_file_on_board
 
 TESTS = Path(__file__).parents[1]
 SECOND = 1_000_000_000
@@ -61,7 +61,7 @@ def test_a_file_that_arrives_as_another_is_refused(tmp_path: Path) -> None:
     torn = ShellTransport(("sh", "-c", 'case "$0" in *"cat >"*) echo x >in; exec sh -c "$0" <in;; '
                   '*) exec sh -c "$0";; esac'), "a line")  # fmt: skip
     with contextlib.chdir(tmp_path), pytest.raises(NandlabError, match="did not arrive whole"):
-        asyncio.run(write_board_file(torn, str(tmp_path / "it"), b"what was sent"))
+        asyncio.run(write_file_on_board(torn, str(tmp_path / "it"), b"what was sent"))
     assert not (tmp_path / "it").exists()
 
 

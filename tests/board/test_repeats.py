@@ -29,7 +29,7 @@ NEW_EVERY = 2
 def specs(filesystem: str) -> list[TrialSpec]:
     """The quickstart's trials of a file system, on a shorter load: fresh and aged, two seeds."""
     name = os.environ.get("NANDLAB_TEST_BOARD", "apf27")
-    plan = study.plan_trials(study.read_study_file(study.find_study("quickstart"), name))
+    plan = study.plan_trials(study.read_study_file(study.find_study_file("quickstart"), name))
     of_it = [s for s in plan if s.filesystem.name == filesystem]
     return [s.model_copy(update={"parameters": {**s.parameters, "rounds": ROUNDS}}) for s in of_it]
 

@@ -47,7 +47,7 @@ async def erased(part: PartitionCells) -> None:
 
 
 def restored(part: PartitionCells, file: Path) -> flashdump.DumpSummary:
-    return asyncio.run(flashdump.restore_partition(part, file, lambda: erased(part)))
+    return asyncio.run(flashdump.restore_partition_cells(part, file, lambda: erased(part)))
 
 
 def in_good_blocks(held: bytes) -> list[bytes]:
@@ -59,7 +59,7 @@ def test_what_is_saved_is_there_again_with_its_spare_areas(
     part: PartitionCells, tmp_path: Path
 ) -> None:
     file, chip = tmp_path / "dump", tmp_path / "cells"
-    told = asyncio.run(flashdump.save_partition(part, file))
+    told = asyncio.run(flashdump.save_partition_cells(part, file))
     assert file.read_bytes() == cells(1)
     assert told.sha256 == hashlib.sha256(cells(1)).hexdigest()
     assert set(told.bad) == BAD and told.blocks == BLOCKS
@@ -71,7 +71,7 @@ def test_what_is_saved_is_there_again_with_its_spare_areas(
 
 def test_bits_that_are_others_afterwards_are_told(part: PartitionCells, tmp_path: Path) -> None:
     file, chip = tmp_path / "dump", tmp_path / "cells"
-    asyncio.run(flashdump.save_partition(part, file))
+    asyncio.run(flashdump.save_partition_cells(part, file))
     held = bytearray(cells(1))
     place = next(i for i in range(4 * FULL, len(held), FULL) if held[i : i + FULL] != ERASED)
     held[place] ^= 0b101

@@ -42,7 +42,7 @@ def test_a_job_runs_on_an_arm_board_by_serial_and_the_system_stays_as_it_is(tmp_
 async def _on(line: SerialLine, built: Path) -> None:
     board = RemoteBoard(line, built, no_program)
     system = await line.call(WHOLE, limit_s=SLOW_S)
-    mtd = await boardlock.ask_erasable_partition(line, DATA, standin.DATA)
+    mtd = await boardlock.read_erasable_partition(line, DATA, standin.DATA)
     assert (mtd.number, mtd.size, mtd.erasesize) == (1, standin.DATA_BYTES, 128 << 10)
 
     steps = (
@@ -60,18 +60,18 @@ async def _on(line: SerialLine, built: Path) -> None:
     assert record["last"].stdout.split()[0] == "armv7l"
 
     with pytest.raises(Doubt, match="in use: mounted at /mnt, as 'mtd1'"):
-        await boardlock.ask_erasable_partition(line, DATA, standin.DATA)
+        await boardlock.read_erasable_partition(line, DATA, standin.DATA)
     for how, why in (("ubiattach -m 1", "attached as ubi0"), ("true", "")):
         again = "umount /mnt; ubidetach -m 1; flash_erase -q /dev/mtd1 0 0"
         await line.call(again, limit_s=SLOW_S)
         assert (await line.call(how, limit_s=SLOW_S)).rc == 0
         if why:
             with pytest.raises(Doubt, match=why):
-                await boardlock.ask_erasable_partition(line, DATA, standin.DATA)
+                await boardlock.read_erasable_partition(line, DATA, standin.DATA)
         else:
-            assert (await boardlock.ask_erasable_partition(line, DATA, standin.DATA)).number == 1
+            assert (await boardlock.read_erasable_partition(line, DATA, standin.DATA)).number == 1
     with pytest.raises(Doubt, match="a size of 33554432 bytes"):
-        await boardlock.ask_erasable_partition(
+        await boardlock.read_erasable_partition(
             line, PartitionSpec(standin.DATA, 1 << 20, 128 << 10), standin.DATA
         )
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from nandlab.base.paths import find_cache_folder
 from nandlab.board import flashcounts
 from nandlab.board.crossbuild import CrossCompiler
-from nandlab.board.transport import connect_ssh, write_board_file
+from nandlab.board.transport import connect_ssh, write_file_on_board
 from nandlab.cli.main import app
 from nandlab.results.folder import RunFolder
 
@@ -43,13 +43,16 @@ def counters(there: There) -> dict[str, int]:
 
 def known_amounts(there: There) -> None:
     """Pages read, written and erased by mtd-utils are counted as many, by both modules."""
-    modules = flashcounts.build_count_modules(CrossCompiler(armhf.CROSS), armhf.kernel(), "armv7l")
+    modules = flashcounts.build_counting_modules(
+        CrossCompiler(armhf.CROSS), armhf.kernel(), "armv7l"
+    )
     there.says("mkdir -p /tmp/it/modules /tmp/it/job")
     for path in modules:
         at = f"/tmp/it/modules/{path.name}"
-        asyncio.run(write_board_file(connect_ssh(standin.HOST), at, path.read_bytes()))
+        asyncio.run(write_file_on_board(connect_ssh(standin.HOST), at, path.read_bytes()))
     there.says(
-        f"flash_erase -q /dev/mtd1 0 0; cd /tmp/it/job && {flashcounts.make_start_command(1)}"
+        f"flash_erase -q /dev/mtd1 0 0; cd /tmp/it/job && "
+        f"{flashcounts.make_counting_start_command(1)}"
     )
     begun = counters(there)
     assert {begun[name] for name in ("reads", "programs", "erases", "pages_programmed")} == {0}

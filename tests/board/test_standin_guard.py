@@ -18,7 +18,7 @@ from standinssh import SLOW_S, There, reached
 from nandlab.board import boardlock
 from nandlab.board.guard import PartitionSpec
 from nandlab.board.tables import Doubt
-from nandlab.board.transport import connect_ssh, write_board_file
+from nandlab.board.transport import connect_ssh, write_file_on_board
 
 DATA = PartitionSpec(standin.DATA, standin.DATA_BYTES, 128 << 10)
 MODULES = ("mtd_blkdevs", "mtdblock", "mtdswap", "loop", "dm-mod")
@@ -78,11 +78,11 @@ def _prepare(there: There, folder: Path) -> None:
     tests, system = Path(__file__).parents[1], standin.roots()[1].path
     argv = [f"{armhf.CROSS}gcc", "-static", "-s", "-o", "/out/dmlinear", "/c/dmlinear.c"]
     armhf.tools().checked(argv, see={"/c": tests / "c", "/out": folder})
-    asyncio.run(write_board_file(on, "/tmp/dmlinear", (folder / "dmlinear").read_bytes(), "755"))
+    asyncio.run(write_file_on_board(on, "/tmp/dmlinear", (folder / "dmlinear").read_bytes(), "755"))
     names = [*MODULES, *EXT4]
     for name in names:
         (path,) = system.rglob(f"{name}.ko")
-        asyncio.run(write_board_file(on, f"/tmp/{name}.ko", path.read_bytes()))
+        asyncio.run(write_file_on_board(on, f"/tmp/{name}.ko", path.read_bytes()))
     loads = "; ".join(f"insmod /tmp/{name}.ko" for name in names if name != "mtdswap")
     there.says(f"{loads}; {BUSYBOX} mknod {ALIAS} b 31 1; [ -e /dev/loop3 ] && [ -b {ALIAS} ]")
 
@@ -94,7 +94,7 @@ def test_a_partition_that_is_really_used_is_refused(
 ) -> None:
     def allowed() -> bool:
         mtd = asyncio.run(
-            boardlock.ask_erasable_partition(connect_ssh(standin.HOST), DATA, standin.DATA)
+            boardlock.read_erasable_partition(connect_ssh(standin.HOST), DATA, standin.DATA)
         )
         return (mtd.number, mtd.size) == (1, standin.DATA_BYTES)
 

@@ -115,7 +115,7 @@ def test_a_disk_without_room_for_a_state_changes_nothing(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(work / "state"))
 
     with monkeypatch.context() as m:
-        m.setattr(states, "save_state", full)
+        m.setattr(states, "save_vm_state", full)
         record = run(board, JOB)
     assert kept(place) == []
     assert record == run(board, JOB)

@@ -12,7 +12,7 @@ from test_run import fake, read
 
 from nandlab.base.digest import digest_bytes
 from nandlab.base.errors import UsageError
-from nandlab.campaign.batch import WorkerAnswer, parse_answer
+from nandlab.campaign.batch import WorkerAnswer, parse_worker_answer
 from nandlab.plan import study
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
@@ -28,7 +28,7 @@ WRONG = ["../../out", "/out", "", "x", RIGHT.upper(), RIGHT[:-1], RIGHT + "\n", 
 def folder(tmp_path: Path) -> RunFolder:
     """The folder of a run of which no trial has ended, in a folder of its own."""
     board, asked = fake(), read(tmp_path)
-    head = runner.make_head(asked, study.plan_trials(asked), board)
+    head = runner.make_run_head(asked, study.plan_trials(asked), board)
     return RunFolder.create(tmp_path / "within" / "run", head)
 
 
@@ -51,10 +51,10 @@ def answer(*trials: Trial) -> str:
 
 
 def test_an_answer_is_its_trials_and_what_they_left(trial: Trial) -> None:
-    found, brought = parse_answer((answer(trial), {RIGHT: CONTENT}), [trial.id])
+    found, brought = parse_worker_answer((answer(trial), {RIGHT: CONTENT}), [trial.id])
     assert [result.id for result in found.trials] == [trial.id]
     assert brought == {RIGHT: CONTENT}
-    assert parse_answer(('{"lacks": true}', {}), [trial.id])[0].lacks
+    assert parse_worker_answer(('{"lacks": true}', {}), [trial.id])[0].lacks
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -63,7 +63,7 @@ def test_an_artefact_s_name_is_the_digest_of_its_content(
 ) -> None:
     wrong = naming(trial, name)
     with pytest.raises(UsageError):
-        parse_answer((answer(wrong), {name: CONTENT}), [trial.id])
+        parse_worker_answer((answer(wrong), {name: CONTENT}), [trial.id])
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(UsageError):
         folder.save(wrong.holding({name: CONTENT}))
@@ -80,13 +80,13 @@ def test_a_folder_keeps_an_artefact_under_its_digest(trial: Trial, folder: RunFo
 )
 def test_what_is_no_answer_is_refused(sent: Any) -> None:
     with pytest.raises(UsageError, match="is refused"):
-        parse_answer(sent, ["a"])
+        parse_worker_answer(sent, ["a"])
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, '{"trials": [{}]}', '{"\x1b": 1}', "1"])
 def test_what_is_no_json_of_an_answer_is_refused_in_a_line(text: str) -> None:
     with pytest.raises(UsageError) as raised:
-        parse_answer((text, {}), ["a"])
+        parse_worker_answer((text, {}), ["a"])
     assert str(raised.value).isprintable()
 
 
@@ -95,7 +95,7 @@ def test_trials_that_nobody_asked_for_are_refused(trial: Trial) -> None:
     brought = {RIGHT: CONTENT}
     for results in ([other], [trial, trial], [trial, other]):
         with pytest.raises(UsageError):
-            parse_answer((answer(*results), brought), [trial.id])
+            parse_worker_answer((answer(*results), brought), [trial.id])
     for lost in ({}, {RIGHT: b"another"}, {RIGHT: "text"}):
         with pytest.raises(UsageError):
-            parse_answer((answer(trial), lost), [trial.id])
+            parse_worker_answer((answer(trial), lost), [trial.id])

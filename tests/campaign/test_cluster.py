@@ -31,7 +31,7 @@ def specs(tmp_path: Path) -> list[TrialSpec]:
 
 def plain(home: Path, specs: list[TrialSpec]) -> RunFolder:
     board = fake()
-    folder = runner.open_run_folder(runner.make_head(read(home), specs, board), home / "plain")
+    folder = runner.open_run_folder(runner.make_run_head(read(home), specs, board), home / "plain")
     asyncio.run(
         runner.run_trials(folder, specs, board, runner.LocalEngine(board, 2), SilentWatcher())
     )
@@ -41,7 +41,7 @@ def plain(home: Path, specs: list[TrialSpec]) -> RunFolder:
 def spread(home: Path, specs: list[TrialSpec], workers: int = 2) -> RunFolder:
     """A run over workers that are threads of this process."""
     board = fake()
-    folder = runner.open_run_folder(runner.make_head(read(home), specs, board), home / "spread")
+    folder = runner.open_run_folder(runner.make_run_head(read(home), specs, board), home / "spread")
 
     async def go() -> None:
         async with (
@@ -83,7 +83,7 @@ def lacking(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         file.write_bytes(b"a board")
 
     monkeypatch.setattr(worker, "_prepare_board", prepared)
-    monkeypatch.setattr(cluster, "pack_board", pack)
+    monkeypatch.setattr(cluster, "write_board_file_from_cache", pack)
     monkeypatch.setattr(
         "nandlab.kit.packages.import_board_packages", lambda file: taken.append(file.read_bytes())
     )
@@ -120,7 +120,9 @@ def test_a_worker_that_cannot_keep_the_board_is_let_go(
         raise PackagesMissing
 
     monkeypatch.setattr(worker, "_prepare_board", never)
-    monkeypatch.setattr(cluster, "pack_board", lambda model, lock, file: file.write_bytes(b""))
+    monkeypatch.setattr(
+        cluster, "write_board_file_from_cache", lambda model, lock, file: file.write_bytes(b"")
+    )
     monkeypatch.setattr("nandlab.kit.packages.import_board_packages", lambda file: None)
     with pytest.raises(UsageError, match="does not keep the board's packages"):
         spread(tmp_path, specs)
@@ -146,7 +148,9 @@ def test_a_worker_whose_disk_is_full_when_it_is_sent_the_board_is_let_go(
         return fake()
 
     monkeypatch.setattr(worker, "_prepare_board", prepared)
-    monkeypatch.setattr(cluster, "pack_board", lambda model, lock, file: file.write_bytes(b""))
+    monkeypatch.setattr(
+        cluster, "write_board_file_from_cache", lambda model, lock, file: file.write_bytes(b"")
+    )
     monkeypatch.setattr("nandlab.kit.packages.import_board_packages", take_in)
     assert compare_runs(spread(tmp_path, specs), plain(tmp_path, specs)) == []
     (told,) = [line for line in capfd.readouterr().err.splitlines() if "is let go" in line]
@@ -236,7 +240,9 @@ def test_a_connection_that_is_lost_in_an_answer_ends_a_run_if_the_scheduler_is_g
     specs: list[TrialSpec], monkeypatch: pytest.MonkeyPatch, asks: str
 ) -> None:
     board = fake()
-    monkeypatch.setattr(cluster, "pack_board", lambda model, lock, file: file.write_bytes(b""))
+    monkeypatch.setattr(
+        cluster, "write_board_file_from_cache", lambda model, lock, file: file.write_bytes(b"")
+    )
     given = [batch.WorkerAnswer(by="tcp://w")] if asks == "_let_go" else []
 
     def of(then: str) -> None:

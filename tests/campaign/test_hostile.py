@@ -72,12 +72,12 @@ def test_what_a_farm_sends_runs_nothing_and_ends_the_run_with_a_line(
 ) -> None:
     board = fake()
     folder = runner.open_run_folder(
-        runner.make_head(read(tmp_path), specs, board), tmp_path / "run"
+        runner.make_run_head(read(tmp_path), specs, board), tmp_path / "run"
     )
 
     async def go() -> None:
-        there = address.parse_address((farm / "address").read_text())
-        async with connection.open_client(there) as client:
+        there = address.parse_campaign_address((farm / "address").read_text())
+        async with connection.open_scheduler_client(there) as client:
             asked = batch.make_board_request(board, specs[0].virtual, {})
             engine = cluster.Cluster(client, board, asked, 1, way)  # type: ignore[arg-type]
             await runner.run_trials(folder, specs, board, engine, SilentWatcher())

@@ -17,7 +17,7 @@ import pytest
 from distributed import Scheduler
 
 from nandlab.campaign.address import CampaignAddress
-from nandlab.campaign.connection import open_client
+from nandlab.campaign.connection import open_scheduler_client
 
 NOBODY = 65534
 PATHS = [
@@ -116,7 +116,7 @@ def test_another_user_reaches_no_port_of_local() -> None:
     async def go() -> None:
         async with Scheduler(host="127.0.0.1", port=0, dashboard_address="127.0.0.1:0") as there:
             assert await reached([there.port]) == [f"reached {there.port} tcp Scheduler {NOBODY}"]
-        async with open_client(CampaignAddress(processes=1)) as client:
+        async with open_scheduler_client(CampaignAddress(processes=1)) as client:
             assert sum((await client.nthreads()).values()) == 1
             listening = await asyncio.to_thread(ports)
             assert len(listening) >= 3, "scheduler, worker and what watches it"
@@ -135,7 +135,7 @@ def test_local_has_no_page_and_no_folder_that_others_could_fill(
     before = set(sys.path)
 
     async def go() -> None:
-        async with open_client(CampaignAddress(processes=1)) as client:
+        async with open_scheduler_client(CampaignAddress(processes=1)) as client:
             listening = await asyncio.to_thread(ports)
             for path in PATHS:
                 found = {await asyncio.to_thread(page, port, path) for port in listening}
@@ -155,7 +155,7 @@ def test_local_has_no_page_and_no_folder_that_others_could_fill(
 
 def test_certificates_of_local_are_in_no_file_and_no_command() -> None:
     async def go() -> None:
-        async with open_client(CampaignAddress(processes=1)) as client:
+        async with open_scheduler_client(CampaignAddress(processes=1)) as client:
             key = client.security.tls_client_key
             assert "PRIVATE KEY" in key
             secret = key.splitlines()[1].encode()

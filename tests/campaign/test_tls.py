@@ -68,14 +68,14 @@ def test_a_campaigns_file_runs_over_tls_on_workers_that_have_no_board(
     taken = lacking(monkeypatch)
     board = fake()
     folder = runner.open_run_folder(
-        runner.make_head(read(tmp_path), specs, board), tmp_path / "tls"
+        runner.make_run_head(read(tmp_path), specs, board), tmp_path / "tls"
     )
 
     async def go() -> None:
         async with scheduler(ours, workers=2) as there:
-            on = address.parse_address(campaign(tmp_path / "farm.toml", there, ours))
-            async with connection.open_client(on) as client:
-                engine = await cluster.make_engine(client, board, specs[0].virtual, {})
+            on = address.parse_campaign_address(campaign(tmp_path / "farm.toml", there, ours))
+            async with connection.open_scheduler_client(on) as client:
+                engine = await cluster.make_cluster_engine(client, board, specs[0].virtual, {})
                 await runner.run_trials(folder, specs, board, engine, SilentWatcher())
 
     asyncio.run(go())
@@ -85,7 +85,7 @@ def test_a_campaigns_file_runs_over_tls_on_workers_that_have_no_board(
 
 async def refused(on: address.CampaignAddress) -> str:
     with pytest.raises(UsageError) as raised:
-        async with connection.open_client(on):
+        async with connection.open_scheduler_client(on):
             pass
     told = str(raised.value)
     assert "\n" not in told
@@ -106,11 +106,11 @@ def test_who_is_not_believed_is_told_so_in_a_line(
                 (old, expired),
                 (plain.replace("tcp", "tls"), ours),
             ):
-                on = address.parse_address(campaign(tmp_path / "farm.toml", at, files))
+                on = address.parse_campaign_address(campaign(tmp_path / "farm.toml", at, files))
                 told = await refused(on)
                 assert told.startswith(f"{at}: no scheduler of Dask answers: ")
                 assert "both sides must have certificates of one authority" in told
-            without = await refused(address.parse_address(there.replace("tls", "tcp")))
+            without = await refused(address.parse_campaign_address(there.replace("tls", "tcp")))
             assert "no scheduler of Dask answers" in without
 
     asyncio.run(go())
@@ -123,7 +123,7 @@ def test_files_that_are_no_certificates_are_named(
     (tmp_path / "empty.pem").touch()
     path = campaign(tmp_path / "farm.toml", "tls://a:1", {**ours, bad: tmp_path / "empty.pem"})
     with pytest.raises(UsageError, match=f"farm.toml: .*tls.{bad}.*empty.pem"):
-        address.parse_address(path)
+        address.parse_campaign_address(path)
 
 
 def test_a_key_of_another_certificate_is_refused(
@@ -131,4 +131,4 @@ def test_a_key_of_another_certificate_is_refused(
 ) -> None:
     path = campaign(tmp_path / "farm.toml", "tls://a:1", {**ours, "key": others["key"]})
     with pytest.raises(UsageError, match="are no certificate with its key"):
-        address.parse_address(path)
+        address.parse_campaign_address(path)

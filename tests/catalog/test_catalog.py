@@ -14,7 +14,7 @@ from nandlab.catalog.board import UNSIMULATED_KEYS, BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Noun
-from nandlab.catalog.profile import EnergyProfile, compute_energy_saving
+from nandlab.catalog.profile import EnergyProfile, compute_energy_saving_share
 from nandlab.catalog.tables import TableModel
 from nandlab.catalog.workload import WorkloadModel
 
@@ -178,5 +178,5 @@ def test_the_read_ahead_paper_s_energy_gains_do_not_follow_from_its_table(
     assert on is not None and off is not None
     assert round(off.watts / on.watts, 4) == ratio
     for time, energy in seen.items():
-        assert round(compute_energy_saving(on, off, time), 3) == energy
+        assert round(compute_energy_saving_share(on, off, time), 3) == energy
         assert f"{energy * 100:.1f} %" in profile.differs

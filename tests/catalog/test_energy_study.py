@@ -6,12 +6,12 @@ assume.
 from __future__ import annotations
 
 from nandlab.catalog.board import POWER_FIGURES
-from nandlab.plan.study import find_study, plan_trials, read_study_file
+from nandlab.plan.study import find_study_file, plan_trials, read_study_file
 from nandlab.plan.trialspec import TrialSpec
 
 
 def specs() -> list[TrialSpec]:
-    return plan_trials(read_study_file(find_study("energy")))
+    return plan_trials(read_study_file(find_study_file("energy")))
 
 
 def test_its_board_has_a_power_of_each_consumer() -> None:

@@ -18,7 +18,7 @@ from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial.runner import refuse_unsupported_kernel
-from nandlab.trial.steps import make_job
+from nandlab.trial.steps import make_trial_job
 
 MINIMAL: dict[str, Any] = {
     "name": "x",
@@ -173,7 +173,7 @@ def test_nftl_takes_the_small_pages_of_the_catalog_and_no_others() -> None:
 
 def test_the_chip_presents_itself_as_the_file_system_demands(tmp_path: Path) -> None:
     (spec,) = plan(tmp_path, '{ name = "nftl-fat32", on = ["nandsim-small"] }')
-    assert " partition_name=DiskOnChip" in make_job(spec).steps[0].command
+    assert " partition_name=DiskOnChip" in make_trial_job(spec).steps[0].command
 
 
 def test_a_kernel_without_what_is_asked_is_refused_before_anything_runs(tmp_path: Path) -> None:
@@ -204,4 +204,4 @@ def test_an_option_left_alone_is_no_part_of_the_id(tmp_path: Path) -> None:
     assert [s.id for s in spelt] == [s.id for s in plan(tmp_path, '{ name = "ubifs" }')]
     other = plan(tmp_path, '{ name = "ubifs", writeback = "off" }')
     assert spelt[0].id != other[0].id
-    assert make_job(other[0]).steps[3].command.endswith("-o rw,sync ubi0:data /mnt")
+    assert make_trial_job(other[0]).steps[3].command.endswith("-o rw,sync ubi0:data /mnt")

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, Field
 
-from nandlab.base.digest import digest_value
+from nandlab.base.digest import digest_json_value
 from nandlab.base.paths import STUDIES
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.catalog.noun import dump_identity
+from nandlab.catalog.noun import dump_noun_identity
 from nandlab.catalog.tree import TreeModel
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan import study
@@ -47,15 +47,17 @@ class CartWithBrakes(Cart):
 def test_it_has_what_differs_from_the_defaults_at_any_depth() -> None:
     cart = Cart(name="a", wheels=[Wheel(), Wheel(spokes=8)], spare=Wheel(tyre="wide"))
     expected = {"name": "a", "wheels": [{}, {"spokes": 8}], "spare": {"tyre": "wide"}}
-    assert dump_identity(cart) == expected
-    assert dump_identity(cart.model_copy(update={"summary": "red"}), "summary") == expected
+    assert dump_noun_identity(cart) == expected
+    assert dump_noun_identity(cart.model_copy(update={"summary": "red"}), "summary") == expected
 
 
 def test_a_new_field_moves_only_what_uses_it() -> None:
     before, after = Cart(name="a"), CartWithBrakes(name="a")
-    assert digest_value(dump_identity(before)) == digest_value(dump_identity(after))
-    assert digest_value(dump_identity(before)) != digest_value(
-        dump_identity(CartWithBrakes(name="a", brakes="drum"))
+    assert digest_json_value(dump_noun_identity(before)) == digest_json_value(
+        dump_noun_identity(after)
+    )
+    assert digest_json_value(dump_noun_identity(before)) != digest_json_value(
+        dump_noun_identity(CartWithBrakes(name="a", brakes="drum"))
     )
 
 
@@ -64,11 +66,11 @@ def test_each_noun_of_the_catalog_is_whole_in_it(kind: str) -> None:
     assert list_noun_names(kind)
     for name in list_noun_names(kind):
         noun = load_noun(kind, name, MODELS[kind])  # type: ignore[type-var]
-        again = MODELS[kind].model_validate(dump_identity(noun))
+        again = MODELS[kind].model_validate(dump_noun_identity(noun))
         assert again.model_dump() == noun.model_dump()
 
 
 @pytest.mark.parametrize("path", sorted(STUDIES.glob("*.toml")), ids=lambda p: p.stem)
 def test_each_study_is_whole_in_it(path: Path) -> None:
     read = study.read_study_file(path)
-    assert study.restore_study(dump_identity(read), read._folder, "identity") == read
+    assert study.parse_run_study(dump_noun_identity(read), read._folder, "identity") == read

@@ -10,7 +10,12 @@ import pytest
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import CATALOG
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import format_origin, list_noun_names, load_noun, use_project_beside
+from nandlab.catalog.files import (
+    format_noun_origin,
+    list_noun_names,
+    load_noun,
+    use_project_beside_study,
+)
 from nandlab.plan.study import plan_trials, read_study_file
 
 STUDY = """
@@ -42,10 +47,10 @@ def test_a_study_finds_the_nouns_beside_it(tmp_path: Path) -> None:
     assert spec.chip.home == tmp_path
     assert spec.board.home == CATALOG.parent
     assert "mine" not in list_noun_names("chips")
-    with use_project_beside(tmp_path):
+    with use_project_beside_study(tmp_path):
         assert "mine" in list_noun_names("chips")
-        assert format_origin("chips", "mine") == f"({tmp_path}/catalog/chips/mine.toml)"
-        assert format_origin("chips", "apf27") == ""
+        assert format_noun_origin("chips", "mine") == f"({tmp_path}/catalog/chips/mine.toml)"
+        assert format_noun_origin("chips", "apf27") == ""
 
 
 def test_the_current_folder_and_the_variable_have_nouns_too(
@@ -65,7 +70,7 @@ def test_the_current_folder_and_the_variable_have_nouns_too(
 def test_two_of_one_name_are_refused(tmp_path: Path) -> None:
     own(tmp_path / "catalog", "chips", "apf27", "apf27")
     with (
-        use_project_beside(tmp_path),
+        use_project_beside_study(tmp_path),
         pytest.raises(UsageError, match=r"'apf27' is in .* and in .*: rename"),
     ):
         load_noun("chips", "apf27", BoardModel)

@@ -18,7 +18,7 @@ MODEL = catalog.load_noun("workloads", "readbench", WorkloadModel)
 
 
 def named(text: str) -> list[str]:
-    return [point.name for point in readpoints.parse_points(text)]
+    return [point.name for point in readpoints.parse_read_points(text)]
 
 
 def test_lists_are_crossed() -> None:
@@ -61,7 +61,7 @@ def test_a_point_s_name_says_what_it_is(text: str, name: str) -> None:
 
 def test_the_program_gets_every_column_of_every_point() -> None:
     text = "8,16x4K seq; 2K head=25 mmap madv=random pause=5us drop=3"
-    assert readpoints.expand_text(text).splitlines() == [
+    assert readpoints.expand_read_points(text).splitlines() == [
         "# name pattern n count size access advice pause_us drop",
         "sequential_8x4096 sequential 0 8 4096 read none 0 1",
         "sequential_16x4096 sequential 0 16 4096 read none 0 1",
@@ -105,7 +105,7 @@ def test_the_program_gets_every_column_of_every_point() -> None:
     ],
 )
 def test_a_mistake_is_told_with_its_place(text: str, said: str) -> None:
-    told = readpoints.check_text(text)
+    told = readpoints.check_read_points(text)
     assert told is not None and said in told
     with pytest.raises(UsageError):
         MODEL.chosen({"points": text}, "here")

@@ -12,7 +12,7 @@ import strfields
 from pydantic import BaseModel, Field
 
 from nandlab.base import strings
-from nandlab.base.strings import Command, Empty, FreeText, FreeValue, Line, Word, fits_type
+from nandlab.base.strings import Command, Empty, FreeText, FreeValue, Line, Word, does_text_fit_type
 from nandlab.results.figuresfile import FiguresFile
 from nandlab.results.record import Run, Trial
 from nandlab.trace.shapes import TraceMeta
@@ -129,12 +129,12 @@ PATTERNED = [
 
 @pytest.mark.parametrize("kind", PATTERNED, ids=str)
 def test_no_pattern_takes_a_control_character(kind: Any) -> None:
-    good = next(w for w in (*hostile.WORDS, "a b", "3:few:1") if fits_type(kind, w))
+    good = next(w for w in (*hostile.WORDS, "a b", "3:few:1") if does_text_fit_type(kind, w))
     for control in CONTROLS:
-        assert not fits_type(kind, good + control), hex(ord(control))
-        assert not fits_type(kind, control + good), hex(ord(control))
-    assert kind is strings.Lines or not fits_type(kind, good + "\n")
-    assert not fits_type(kind, good + "\r")
+        assert not does_text_fit_type(kind, good + control), hex(ord(control))
+        assert not does_text_fit_type(kind, control + good), hex(ord(control))
+    assert kind is strings.Lines or not does_text_fit_type(kind, good + "\n")
+    assert not does_text_fit_type(kind, good + "\r")
 
 
 @pytest.mark.parametrize(
@@ -209,5 +209,5 @@ def test_no_pattern_takes_a_control_character(kind: Any) -> None:
     ],
 )
 def test_patterns_take_what_they_are_for(kind: Any, good: list[str], wrong: list[str]) -> None:
-    assert [text for text in good if not fits_type(kind, text)] == []
-    assert [text for text in wrong if fits_type(kind, text)] == []
+    assert [text for text in good if not does_text_fit_type(kind, text)] == []
+    assert [text for text in wrong if does_text_fit_type(kind, text)] == []

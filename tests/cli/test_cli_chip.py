@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.cli.chip import chip_app, list_figures
+from nandlab.cli.chip import chip_app, list_chip_figures
 
 
 def test_every_chip_is_listed() -> None:
@@ -44,7 +44,7 @@ def test_no_figure_of_a_chip_lacks_a_source() -> None:
     lacking = [
         f"{name}: {figure.key}"
         for name in catalog.list_noun_names("chips")
-        for figure in list_figures(catalog.load_noun("chips", name, ChipModel))
+        for figure in list_chip_figures(catalog.load_noun("chips", name, ChipModel))
         if figure.value != "not known" and not figure.source
     ]
     assert lacking == []

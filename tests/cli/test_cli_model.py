@@ -24,7 +24,7 @@ FILE, SIZE = next((LAYOUT.paths[o], s) for o, s in LAYOUT.sizes.items() if s > 4
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("chips") / "chip"
-    path.write_bytes(chipimage.encode_image(chip("jffs2")))
+    path.write_bytes(chipimage.encode_chip_image(chip("jffs2")))
     return path
 
 
@@ -64,7 +64,7 @@ def test_a_map_and_a_read_agree_of_any_file_system(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     image, of = tmp_path / "chip", chip(name)
-    image.write_bytes(chipimage.encode_image(of))
+    image.write_bytes(chipimage.encode_chip_image(of))
     part = {2048: "apf27", 512: "nandsim-small"}[of.geometry.writesize]
     assert nandlab(monkeypatch, "map", image, "--json") == 0
     files = [f for f in json.loads(capsys.readouterr().out)["files"] if f["size"]]
@@ -186,9 +186,9 @@ def test_a_mistake_is_a_line(
         "image": image,
         **{n: tmp_path / n for n in ("nftl", "ubifs", "dump", "half", "empty")},
     }
-    places["ubifs"].write_bytes(chipimage.encode_image(chip("ubifs")))
+    places["ubifs"].write_bytes(chipimage.encode_chip_image(chip("ubifs")))
     places["dump"].write_bytes(chip("jffs2").nanddump(8))
-    places["nftl"].write_bytes(chipimage.encode_image(chip("nftl-fat32")))
+    places["nftl"].write_bytes(chipimage.encode_chip_image(chip("nftl-fat32")))
     places["half"].write_bytes(image.read_bytes()[: 1 << 15])
     places["empty"].write_bytes(b"")
     monkeypatch.chdir(tmp_path)

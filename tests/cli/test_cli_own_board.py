@@ -32,7 +32,11 @@ def written(path: Path, reach: str, partition: str = PARTITION) -> Path:
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A board's file for this machine, whose lock is a folder of the test's."""
     lock = str(tmp_path / "lock")
-    for act in (boardlock.take_board, boardlock.release_board, boardlock.break_lock):
+    for act in (
+        boardlock.acquire_board_lock,
+        boardlock.release_board_lock,
+        boardlock.break_board_lock,
+    ):
         monkeypatch.setattr(act, "__defaults__", (lock,))
     for word in ("QUIET", "LOUD"):  # this machine's own messages stay as they are
         monkeypatch.setattr(serialline, word, ":")

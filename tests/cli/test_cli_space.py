@@ -27,7 +27,7 @@ def mib(layout: str) -> str:
 
 def kept(folder: Path, image: ChipImage | bytes) -> Path:
     path = folder / "chip.image"
-    path.write_bytes(image if isinstance(image, bytes) else chipimage.encode_image(image))
+    path.write_bytes(image if isinstance(image, bytes) else chipimage.encode_chip_image(image))
     return path
 
 

@@ -16,7 +16,7 @@ from nandlab.kit.root import ENTRY_REMEDY
 
 def told(capsys: pytest.CaptureFixture[str]) -> tuple[bool, dict[str, str]]:
     """Whether all is well, and the rest of the line of each mark and thing."""
-    fine = doctor.print_checks()
+    fine = doctor.print_requirement_checks()
     lines = capsys.readouterr().out.splitlines()
     return fine, {line[9:].partition(":")[0]: line for line in lines}
 
@@ -25,7 +25,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> tuple[bool, dict[str, str]]:
 def nothing_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv(packages.PACKAGES_VARIABLE, raising=False)
-    monkeypatch.setattr(doctor, "find_entry_hindrance", lambda: None)
+    monkeypatch.setattr(doctor, "find_root_entry_hindrance", lambda: None)
 
 
 WAY = "a way to get packages"
@@ -35,7 +35,7 @@ HERE = "packages of board apf27, in the cache"
 def test_with_a_mirror_nothing_more_is_needed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(doctor, "list_mirrors", lambda: ["http://a/debian"])
+    monkeypatch.setattr(doctor, "list_debian_mirrors", lambda: ["http://a/debian"])
     fine, lines = told(capsys)
     assert fine
     assert lines[WAY].startswith("ok ")
@@ -60,7 +60,7 @@ def test_without_packages_and_without_a_way_to_get_them_it_says_what_to_do(
 def test_what_the_user_names_is_a_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(doctor, "list_mirrors", list)
+    monkeypatch.setattr(doctor, "list_debian_mirrors", list)
     monkeypatch.setenv(packages.PACKAGES_VARIABLE, str(tmp_path))
     fine, lines = told(capsys)
     assert fine
@@ -70,7 +70,9 @@ def test_what_the_user_names_is_a_way(
 def test_where_no_root_can_be_entered_it_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(doctor, "find_entry_hindrance", lambda: "unshare: Operation not permitted")
+    monkeypatch.setattr(
+        doctor, "find_root_entry_hindrance", lambda: "unshare: Operation not permitted"
+    )
     fine, lines = told(capsys)
     assert not fine
     assert lines["a root of its own for the board"] == (
@@ -97,5 +99,5 @@ def test_kvm_is_tried_only_if_that_is_asked_for(
     monkeypatch.setattr(doctor, "probe_kvm", tried)
     told(capsys)
     monkeypatch.setattr(doctor, "probe_kvm", lambda *_: KvmProbe("/dev/kvm", ""))
-    doctor.print_checks(kvm=True)
+    doctor.print_requirement_checks(kvm=True)
     assert "ok       KVM that boots a guest: /dev/kvm" in capsys.readouterr().out

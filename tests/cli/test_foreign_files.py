@@ -89,11 +89,13 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     chip = ChipImage(shape, 0, 1, 0, [ChipBlock(1, 1, 0, 0, [], [0x80] * 64, cells)])
     given = board()
     record = asyncio.run(given.run(job.make_trace_job(request())))
-    kept = chipimage.encode_image(chip)
+    kept = chipimage.encode_chip_image(chip)
     writer.write_trace_folder(
-        home / "t", request(), record, job.decode_outcome(request(), record), given, kept
+        home / "t", request(), record, job.decode_trace_outcome(request(), record), given, kept
     )
-    chipimage.split_image(chip, home / "i.nand", home / "i.nand.json", 64, {"made": MADE})
+    chipimage.write_cells_and_sidecar(
+        chip, home / "i.nand", home / "i.nand.json", 64, {"made": MADE}
+    )
     return home
 
 

@@ -27,9 +27,9 @@ from nandlab.base.printable import make_lines_printable
 from nandlab.catalog.files import validate_data
 from nandlab.report.tables.sheets import FORMULA_STARTS, NUMBER_PATTERN
 from nandlab.results.figuresfile import FiguresFile
-from nandlab.results.folder import hash_source
+from nandlab.results.folder import hash_provenance_content
 from nandlab.results.record import Run, Trial
-from nandlab.results.sources import find_source_model
+from nandlab.results.sources import find_provenance_model
 from nandlab.trace.shapes import TraceMeta
 
 HOSTILE = "=1+1 \x1b]0;pwn\x07\x1b[31m\nPWNED\r\x9b2J\u202e"
@@ -55,10 +55,10 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     whole["sources"] = {}
     for what, name in sound["trials"][0]["provenance"].items():
         source = hostile.spoiled_throughout(
-            sound["sources"][name], find_source_model(what), HOSTILE
+            sound["sources"][name], find_provenance_model(what), HOSTILE
         )
-        whole["sources"][hash_source(source)] = source
-        whole["trials"][0]["provenance"][what] = hash_source(source)
+        whole["sources"][hash_provenance_content(source)] = source
+        whole["trials"][0]["provenance"][what] = hash_provenance_content(source)
     assert str(whole).count("PWNED") > 5
     path = tmp_path_factory.mktemp("foreign") / "figures.json"
     path.write_text(json.dumps(whole))

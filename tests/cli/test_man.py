@@ -46,7 +46,7 @@ def test_every_verb_and_option_is_in_it_as_it_is(page: str) -> None:
 
 @pytest.mark.parametrize("text", [".PP", "'quoted", "a\\b", '"x" -y', "plain"])
 def test_a_text_stands_for_itself(text: str) -> None:
-    page = f'.TH A 1 "" ""\n.SH B\n{man.escape_line(text)}\n'
+    page = f'.TH A 1 "" ""\n.SH B\n{man.escape_man_line(text)}\n'
     argv = ["mandoc", "-T", "ascii"]
     drawn = subprocess.run(argv, input=page, capture_output=True, text=True, check=True).stdout
     assert text in [line.strip() for line in drawn.splitlines()]

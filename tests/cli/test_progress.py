@@ -16,32 +16,32 @@ from nandlab.base import printer
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.cli import preparation, progress, runcuts
-from nandlab.plan.study import find_study, plan_trials, read_study_file
-from nandlab.plan.trialspec import TrialSpec, make_labels
+from nandlab.plan.study import find_study_file, plan_trials, read_study_file
+from nandlab.plan.trialspec import TrialSpec, make_trial_labels
 from nandlab.results.record import Trial
-from nandlab.trial.request import describe_request
+from nandlab.trial.request import describe_trial_request
 
 WIDTH = 80
 
 
 @pytest.fixture(scope="module")
 def specs() -> list[TrialSpec]:
-    return plan_trials(read_study_file(find_study("quickstart")))
+    return plan_trials(read_study_file(find_study_file("quickstart")))
 
 
 def ended(spec: TrialSpec) -> Trial:
-    return Trial.model_validate({**describe_request(spec, "quickstart"), "status": "ok"})
+    return Trial.model_validate({**describe_trial_request(spec, "quickstart"), "status": "ok"})
 
 
 def test_a_label_has_file_system_and_state_and_what_trials_do_not_share(
     specs: list[TrialSpec],
 ) -> None:
-    found = make_labels(specs)
+    found = make_trial_labels(specs)
     assert len(set(found.values())) == len(specs)
     first = found[specs[0].id].split()
     assert first[:3] == ["JFFS2", "fresh", "S34ML01G1"]
     assert not any("=" in word for word in first)
-    assert make_labels(specs[:1]) == {specs[0].id: "JFFS2 fresh"}
+    assert make_trial_labels(specs[:1]) == {specs[0].id: "JFFS2 fresh"}
 
 
 def test_bars_fit_a_terminal_of_80_columns(
@@ -150,7 +150,7 @@ def test_what_is_under_way_is_the_step_that_takes_longest(
     clock.now += 1
     lines.step_begins(specs[0], "workload")
     clock.now += 7
-    known = make_labels(specs)
+    known = make_trial_labels(specs)
     assert lines.doing().startswith(f"[0/28] {known[specs[4].id]}: begins for 8 s")
     lines.step_begins(specs[4], "mount")
     assert lines.doing().startswith(f"[0/28] {known[specs[0].id]}: workload for 7 s")
@@ -172,7 +172,7 @@ def test_what_the_first_board_takes_is_told_where_nothing_is_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path))
-    told = preparation.format_first_costs(load_noun("boards", "apf27", BoardModel))
+    told = preparation.format_first_board_costs(load_noun("boards", "apf27", BoardModel))
     assert "200 MB" in told
     assert "1.2 GB" in told
     assert str(tmp_path) in told

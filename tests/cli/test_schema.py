@@ -108,8 +108,8 @@ def test_what_compare_tells_fits(tmp_path: Path) -> None:
 
 
 def test_each_event_of_a_run_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spec = study.plan_trials(study.read_study_file(study.find_study("quickstart")))[0]
-    watcher = progress.make_watcher("json")
+    spec = study.plan_trials(study.read_study_file(study.find_study_file("quickstart")))[0]
+    watcher = progress.make_progress_watcher("json")
     watcher.run_begins([spec, spec], {}, 1)
     watcher.trial_begins(spec)
     watcher.step_begins(spec, "mount")

@@ -19,7 +19,7 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.kit import lock, packages
 from nandlab.kit.apt import PackagesUnavailable, Suite
-from nandlab.kit.kit import fetch_tools
+from nandlab.kit.kit import fetch_board_tools
 from nandlab.kit.lock import Files
 from nandlab.kit.packagesets import SourceSet
 from nandlab.kit.root import Root
@@ -56,7 +56,7 @@ FIRST_PID = 1000
 
 def source() -> Files:
     """The source package's files, in the cache; the newest where the locked are not to be had."""
-    files = lock.read_lock(LOCK)[SOURCE.name]
+    files = lock.read_package_lock(LOCK)[SOURCE.name]
     try:
         packages.fetch_packages(SOURCE, files)
     except PackagesUnavailable:
@@ -67,7 +67,7 @@ def source() -> Files:
 
 def built() -> Path:
     """The folder of programs and scripts, by one compiler for all boards."""
-    tools, _ = fetch_tools(load_noun("boards", "apf27", BoardModel))
+    tools, _ = fetch_board_tools(load_noun("boards", "apf27", BoardModel))
     (archive,) = (sha256 for name, sha256 in source().items() if ".orig.tar." in name)
     inputs = {
         "archive": archive,
@@ -77,7 +77,9 @@ def built() -> Path:
         "scripts": [HOME, *SCRIPTS],
     }
     return make_entry(
-        "mtdutils", inputs, lambda work: _make(packages.package_path(archive), tools, work)
+        "mtdutils",
+        inputs,
+        lambda work: _make(packages.make_cached_package_path(archive), tools, work),
     )
 
 

@@ -102,7 +102,7 @@ class Place:
         return outcome.filter_kernel_log(self.spec, record)
 
     def _around(self, *steps: Step) -> list[Step]:
-        load, *mount = trial.make_mounted_steps(self.spec)
+        load, *mount = trial.make_steps_until_mounted(self.spec)
         load = replace(load, command=self.load())
         return [load, *mount, *steps, mediumsteps.make_unmount_step(self.spec)]
 
@@ -115,7 +115,7 @@ class Place:
 
     def load(self) -> str:
         """The command that puts the chip in."""
-        command = trial.make_mounted_steps(self.spec)[0].command
+        command = trial.make_steps_until_mounted(self.spec)[0].command
         if not self.cut_short:
             return command
         return f"{command} blocks={1 << (self.spec.partition_blocks - 1).bit_length()}"
@@ -147,7 +147,7 @@ class Place:
 
     def rest(self) -> Step:
         """Until its work in the background is done."""
-        return next(s for s in trial.make_mounted_steps(self.spec) if s.name == "settle")
+        return next(s for s in trial.make_steps_until_mounted(self.spec) if s.name == "settle")
 
 
 def places(every_part: bool, small: bool = False) -> list[Place]:

@@ -37,7 +37,7 @@ def test_fixed_numbers_are_made_exactly(top: Path) -> None:
     assert found["figures"] == {**exact, **means, "files_sd": 0, "dirs_sd": 0, "size_sd": 0}
     sizes = list(there(top).values())
     assert (sizes.count(None), sizes.count(750)) == (31, 1984)
-    assert distributions.expect_tree(5, "2", "64", "750") == (31, 1984, 1_488_000)
+    assert distributions.compute_expected_tree(5, "2", "64", "750") == (31, 1984, 1_488_000)
 
 
 @pytest.mark.parametrize(("depth", "folders"), [(1, 1), (2, 3), (6, 63)])
@@ -90,7 +90,7 @@ def test_distributions_over_two_hundred_seeds_have_their_means() -> None:
     drawn_from = [a / r["dirs_mean"] for a, r in zip(above, runs, strict=True)]
     mean, error = pooled("dirs_mean", drawn_from, 1)
     assert abs(mean - distributions.parse_distribution(tree["dirs"]).mean) < error  # type: ignore[arg-type]
-    expected = distributions.expect_tree(**tree)  # type: ignore[arg-type]
+    expected = distributions.compute_expected_tree(**tree)  # type: ignore[arg-type]
     for i, key in enumerate(("folders", "files", "bytes")):
         seen = [r[key] for r in runs]
         error = 3 * statistics.stdev(seen) / math.sqrt(len(seen))
@@ -132,7 +132,7 @@ def cpu_flags() -> list[str]:
 
 
 def test_a_table_is_dealt_to_its_exact_counts(top: Path) -> None:
-    table = distributions.expand_text("table(irlam-1993)")
+    table = distributions.expand_distribution("table(irlam-1993)")
     words = options(depth=2, dirs="1", files="999", size=table, seed=3)
     found = told("make", top, *words)["figures"]
     assert found["files"] == 1998

@@ -42,7 +42,7 @@ def test_a_tree_has_one_digest_everywhere_and_after_a_remount(board: QemuBoard, 
     }
     steps = [Step(key, command, deadline_s=3600) for key, command in commands.items()]
     end = Step("kernel-log", "dmesg -r", always=True)
-    record = asyncio.run(board.run(Job((*trial.make_mounted_steps(made), *steps, end))))
+    record = asyncio.run(board.run(Job((*trial.make_steps_until_mounted(made), *steps, end))))
     failed = record.failed()
     assert failed is None, failed.failure()
     assert outcome.filter_kernel_log(made, record) == []

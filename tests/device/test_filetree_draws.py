@@ -70,20 +70,20 @@ def accepted(text: str) -> bool:
 @example("norm( 4 ,\t1 ) ")
 @given(st.one_of(SHAPED, LOOSE, NUMBERS))
 def test_both_accept_and_refuse_the_same(text: str) -> None:
-    wrong = distributions.check_text(text)
+    wrong = distributions.check_distribution(text)
     assert accepted(text) == (wrong is None), wrong
     if wrong is None:
         assert distributions.parse_distribution(
-            distributions.expand_text(text)
+            distributions.expand_distribution(text)
         ) == distributions.parse_distribution(text)
-        assert accepted(distributions.expand_text(text))
+        assert accepted(distributions.expand_distribution(text))
 
 
 def test_a_table_by_name_is_the_catalogs() -> None:
-    text = distributions.expand_text(" table( irlam-1993 ) ")
+    text = distributions.expand_distribution(" table( irlam-1993 ) ")
     assert text.startswith("table(0:24,4:2,8:4,")
     assert accepted(text)
-    assert distributions.check_text("table(irlam)") is not None
+    assert distributions.check_distribution("table(irlam)") is not None
     with pytest.raises(UsageError, match=r"no 'irlam' in catalog/tables; there are: irlam-1993"):
         distributions.parse_distribution("table(irlam)")
 

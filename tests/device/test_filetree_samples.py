@@ -47,7 +47,11 @@ def tree_of(sample: str) -> dict[str, str]:
     """What the workload's tree is made of for a sample."""
     workload = files.load_noun("workloads", "thesis-2007-space", WorkloadModel)
     chosen = workload.chosen({"sample": sample}, "here")
-    (tree,) = (s for s in steplist.select_steps(workload.steps, chosen) if isinstance(s, TreeStep))
+    (tree,) = (
+        s
+        for s in steplist.select_steps_for_parameters(workload.steps, chosen)
+        if isinstance(s, TreeStep)
+    )
     settled: Any = tree.settled({})
     return {key: getattr(settled, key) for key in ("depth", "dirs", "files", "size")}
 
@@ -57,7 +61,9 @@ def test_the_workload_deals_each_table_whole(sample: str) -> None:
     """Not one file more or fewer than the table has: so no draw is by share."""
     _, count, size, _ = SAMPLES[sample]
     tree = tree_of(sample)
-    found = distributions.expect_tree(int(tree["depth"]), tree["dirs"], tree["files"], tree["size"])
+    found = distributions.compute_expected_tree(
+        int(tree["depth"]), tree["dirs"], tree["files"], tree["size"]
+    )
     assert (
         found.files
         == sum(n for _, n in distributions.parse_distribution(tree["size"]).bins)

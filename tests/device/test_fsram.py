@@ -10,7 +10,7 @@ import pytest
 from cases import Cases, run_cases
 from chipsteps import numbers, run
 
-from nandlab.board.build import build_modules
+from nandlab.board.build import build_kernel_modules
 from nandlab.board.job import JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 
@@ -50,7 +50,7 @@ def kernel(board: QemuBoard) -> Kernel:
 
 @pytest.fixture(scope="module")
 def files(board: QemuBoard) -> dict[str, bytes]:
-    (path,) = build_modules(board.machine.kit.tools, "fsramtry", board.machine.kit.kernel)
+    (path,) = build_kernel_modules(board.machine.kit.tools, "fsramtry", board.machine.kit.kernel)
     return {path.name: path.read_bytes()}
 
 

@@ -161,7 +161,7 @@ def test_a_commit_is_on_the_chip_when_it_returns(board: QemuBoard, fs: str) -> N
     chip = spec.chip.timing.t_prog_ns
     assert record.min >= chip
     assert record.min >= append.min + commit.min
-    (setting,) = groups.group_trials([trial])
+    (setting,) = groups.group_trials_into_settings([trial])
     rate = setting.figure("own.records_per_s")(trial)
     assert rate == pytest.approx(60e9 / ((phase.ns or 0) + (phase.sync_ns or 0)))
     assert setting.headline(trial) == record.p99

@@ -34,7 +34,7 @@ def readbench(
 
 
 def told(folder: Path, text: str, *more: str, **env: Any) -> dict[str, Any]:
-    done = readbench(folder, readpoints.expand_text(text), "--verify=true", *more, **env)
+    done = readbench(folder, readpoints.expand_read_points(text), "--verify=true", *more, **env)
     assert done.returncode == 0, done.stderr
     for file in folder.iterdir():
         file.unlink()
@@ -197,7 +197,7 @@ def test_data_that_is_not_what_was_written_is_told(folder: Path) -> None:
     """A hole is cut into the file during the long pause between two requests."""
     argv = [str(native("readbench")), str(folder), "--verify=true", *K64]
     listed, control = folder.parent / "points", folder.parent / "drop"
-    listed.write_text(readpoints.expand_text("2x4K seq pause=2s"))
+    listed.write_text(readpoints.expand_read_points("2x4K seq pause=2s"))
     control.touch()
     more = [f"--points={listed}", f"--control={control}"]
     with subprocess.Popen([*argv, *more], stderr=subprocess.PIPE, text=True) as running:

@@ -54,12 +54,12 @@ def test_the_kernel_takes_back_what_the_catalog_says(board: QemuBoard, name: str
     watch = f"modprobe fsram modules={','.join(system.memory_of)}"
     look = f"cat {DEBUGFS}/functions"
     steps = (
-        trial_medium.make_load_step(on),
+        trial_medium.make_medium_load_step(on),
         Step("watch", watch),
-        trial_medium.make_modules_step(on),
+        trial_medium.make_module_load_step(on),
         *trial_medium.make_format_steps(on),
         trial_medium.make_mount_step(on),
-        trial_medium.make_rest_step(on),
+        trial_medium.make_idle_wait_step(on),
         Step("work", LOAD),
         *(Step("worked", look), Step("drop", DROP), Step("dropped", look)),
         trial_medium.make_unmount_step(on),

@@ -196,9 +196,9 @@ def test_a_recorded_load_tells_the_years_of_its_chip(
     assert trial.error is None
     foretold = forecast.forecast_writable_bytes(trial)
     assert isinstance(foretold, forecast.WriteForecast)
-    (setting,) = groups.group_trials([trial])
-    judged = limits.judge_ensemble(
-        setting, setting.ensembles[0], limits.parse_study_limits(read.model_dump())
+    (setting,) = groups.group_trials_into_settings([trial])
+    judged = limits.judge_ensemble_against_limits(
+        setting, setting.ensembles[0], limits.make_limits_from_spec(read.model_dump())
     )
     assert {j.limit: j.outcome for j in judged}["lifetime"] == "met"
 
@@ -246,7 +246,7 @@ def test_a_recorded_program_on_flash_makes_the_trace_s_calls(
     assert trial.per_block is not None
     assert sum(trial.per_block.programs) == phase.chip.programs
     assert sum(trial.per_block.erases) == phase.chip.erases
-    (setting,) = groups.group_trials([trial])
+    (setting,) = groups.group_trials_into_settings([trial])
     assert setting.headline(trial) == (phase.ns or 0) + (phase.sync_ns or 0)
     fsyncs = trial.latency_ns["fsync"]
     assert fsyncs is not None and trial.figures["fsync_p99"] == fsyncs.p99

@@ -9,12 +9,12 @@ import pytest
 from cases import UNLOAD, Cases, run_cases
 from chipsteps import modprobe, numbers, run
 
-from nandlab.board.build import build_modules
+from nandlab.board.build import build_kernel_modules
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.chip.simnand import make_module_parameters
+from nandlab.chip.simnand import make_chip_module_parameters
 
 pytestmark = pytest.mark.board
 
@@ -23,7 +23,7 @@ STATISTICS = "cd /sys/kernel/debug/simnand && cat counters"
 
 
 def load(board: QemuBoard, chip: ChipModel, partition_blocks: int = 16) -> Step:
-    words = make_module_parameters(chip, partition_blocks, board.machine.model.store_start)
+    words = make_chip_module_parameters(chip, partition_blocks, board.machine.model.store_start)
     return modprobe(words)
 
 
@@ -109,7 +109,7 @@ def test_bad_parameters_are_refused_with_the_reason(board: QemuBoard) -> None:
 
 def test_the_controller_knows_the_chips_commands_and_no_other(board: QemuBoard) -> None:
     """Asked first or given at once, a command that the chip has not is refused."""
-    (module,) = build_modules(board.machine.kit.tools, "nandtry", board.machine.kit.kernel)
+    (module,) = build_kernel_modules(board.machine.kit.tools, "nandtry", board.machine.kit.kernel)
     record = run(
         board,
         modprobe({"blocks": 64, "array_phys": board.machine.model.store_start}),

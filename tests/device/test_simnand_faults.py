@@ -186,7 +186,7 @@ def test_a_power_cut_leaves_a_chip_that_remounts(board: QemuBoard, fs: str, afte
     assert "Input/output error" in before["read"].stderr
     assert counters(before)["power_cuts"] == 1
     image = image_of(before)
-    assert chipimage.decode_image(image).op_seq == counters(before)["op_seq"]
+    assert chipimage.decode_chip_image(image).op_seq == counters(before)["op_seq"]
     files = {"image.gz": gzip.compress(image), "sums": before["sums"].stdout.encode()}
     after_it = run(
         board,
@@ -229,12 +229,14 @@ def test_an_image_round_trip_is_exact(board: QemuBoard, tmp_path: Path) -> None:
     assert "corrupt" in record["changed"].stdout
     assert "another geometry" in record["other"].stdout
     data = image_of(record)
-    image = chipimage.decode_image(data)
+    image = chipimage.decode_chip_image(data)
     assert image.geometry == chipimage.ChipGeometry(2048, 64, 131072, 64)
-    assert chipimage.encode_image(image) == data
-    chipimage.split_image(image, tmp_path / "aged.nand", tmp_path / "aged.json")
+    assert chipimage.encode_chip_image(image) == data
+    chipimage.write_cells_and_sidecar(image, tmp_path / "aged.nand", tmp_path / "aged.json")
     assert (
-        chipimage.encode_image(chipimage.join_image(tmp_path / "aged.nand", tmp_path / "aged.json"))
+        chipimage.encode_chip_image(
+            chipimage.read_cells_and_sidecar(tmp_path / "aged.nand", tmp_path / "aged.json")
+        )
         == data
     )
     state = json.loads(record["state"].stdout)
@@ -259,7 +261,7 @@ def test_the_log_counts_exactly_and_what_it_lost(board: QemuBoard) -> None:
         Step("off", f"{off}; dd if=/dev/mtd0 of=/dev/null bs=2048 count=19"),
         Step("log-full", f"xxd -p {SIM}/log"),
     )
-    log = oplog.decode_log(bytes.fromhex(record["log"].stdout))
+    log = oplog.decode_operation_log(bytes.fromhex(record["log"].stdout))
     assert [
         log.count(kind) for kind in (OperationKind.ERASE, OperationKind.PROGRAM, OperationKind.READ)
     ] == [3, 13, 11]
@@ -269,7 +271,7 @@ def test_the_log_counts_exactly_and_what_it_lost(board: QemuBoard) -> None:
     assert np.all(np.diff(log.records["time_ns"].astype(np.int64)) > 0)
     assert set(log.records["phase"]) == {1}
     assert set(changes["array_ns"][3:]) == {200000}
-    full = oplog.decode_log(bytes.fromhex(record["log-full"].stdout))
+    full = oplog.decode_operation_log(bytes.fromhex(record["log-full"].stdout))
     assert (len(full.records), full.lost) == (41, 27 + 17 - 41)
 
 

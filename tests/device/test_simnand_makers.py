@@ -12,7 +12,7 @@ from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.chip.simnand import make_module_parameters
+from nandlab.chip.simnand import make_chip_module_parameters
 
 pytestmark = pytest.mark.board
 
@@ -37,7 +37,9 @@ def loaded(board: QemuBoard) -> Cases:
 
     def case(part: str, chip_id: list[int]) -> list[Step]:
         chip = like.model_copy(update={"id": chip_id})
-        words = make_module_parameters(chip, 16, board.machine.model.store_start) | {"name": part}
+        words = make_chip_module_parameters(chip, 16, board.machine.model.store_start) | {
+            "name": part
+        }
         return [
             Step("clear", "dmesg -c > /dev/null"),
             modprobe(words),

@@ -18,7 +18,7 @@ from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.chip.simnand import make_module_parameters
+from nandlab.chip.simnand import make_chip_module_parameters
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(900)]
 """Some run one job for many tests."""
@@ -52,7 +52,7 @@ CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 
 def load(board: QemuBoard, chip: ChipModel, **more: str | int) -> Step:
-    words = make_module_parameters(chip, 16, board.machine.model.store_start) | more
+    words = make_chip_module_parameters(chip, 16, board.machine.model.store_start) | more
     return modprobe(words)
 
 
@@ -115,7 +115,7 @@ def test_known_work_takes_the_predicted_time(known_work: tuple[str, Cases], name
 def test_maximum_latencies_are_those_that_pass(board: QemuBoard) -> None:
     chip = catalog.load_noun("chips", "NAND256W3A", ChipModel)
     slow = chip.timing.model_copy(update=chip.timing.array_ns("maximum"))
-    words = make_module_parameters(chip, 16, board.machine.model.store_start, "maximum")
+    words = make_chip_module_parameters(chip, 16, board.machine.model.store_start, "maximum")
     c = counters(run(board, modprobe(words), *WORK))
     ns = predicted_ns(chip.model_copy(update={"timing": slow}))
     assert ns["program"] == predicted_ns(chip)["program"] + 300_000

@@ -15,19 +15,19 @@ import lock
 import pytest
 
 from nandlab.analysis.figures import groups
-from nandlab.analysis.figures.durability import is_durable
+from nandlab.analysis.figures.durability import is_operation_durable
 from nandlab.base.paths import DEVICE
 from nandlab.board.build import build_program
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.kit import needs
-from nandlab.kit.kit import fetch_tools
+from nandlab.kit.kit import fetch_board_tools
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
 from nandlab.trial import execution
-from nandlab.trial.runner import make_head
+from nandlab.trial.runner import make_run_head
 
 pytestmark = pytest.mark.board
 """All need the board's tools, which build the program."""
@@ -39,8 +39,8 @@ STATEMENTS = ("select", "insert", "update", "delete")
 def built() -> str:
     model = load_noun("boards", "apf27", BoardModel)
     folder = DEVICE / "programs" / "sqlbench"
-    made = needs.unpack_material(folder, model, needs.fetch_needs(model, folder).lock)
-    return str(build_program(fetch_tools(model)[0], folder, made))
+    made = needs.unpack_build_material(folder, model, needs.fetch_program_needs(model, folder).lock)
+    return str(build_program(fetch_board_tools(model)[0], folder, made))
 
 
 def sqlbench(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
@@ -227,10 +227,10 @@ def test_every_journal_commits_and_the_chip_counts_it(
     each = trial.figures["programs_per_commit"]
     assert each == pytest.approx((run.chip.programs + close.chip.programs) / 40)
     assert run.usage.idle_ns is not None and run.usage.bytes_written
-    (setting,) = groups.group_trials([trial])
+    (setting,) = groups.group_trials_into_settings([trial])
     assert setting.headline(trial) == pytest.approx(40e9 / (run.ns or 0))
     commit = next(o for o in setting.words.operations if o.name == "commit")
-    assert is_durable(commit, trial) == synced
+    assert is_operation_durable(commit, trial) == synced
 
 
 def test_two_runs_are_identical(board: QemuBoard) -> None:
@@ -269,13 +269,13 @@ def test_sqlite_s_own_benchmark_runs_unchanged(board: QemuBoard) -> None:
 
 def test_a_run_tells_its_library_and_no_board_is_another_for_it(board: QemuBoard) -> None:
     made, spec = planned(board, "jffs2", {})
-    run = make_head(made, [spec], board)
+    run = make_run_head(made, [spec], board)
     (name,) = run.packages
     assert name == "library bookworm amd64 libsqlite3-dev"
     assert name not in run.provenance["lock"]
     plain, other = planned(board, "jffs2", {"name": "logger"})
-    assert make_head(plain, [other], board).packages == {}
-    assert make_head(plain, [other], board).board_id == run.board_id
-    told = execution.collect_sources(spec, board)
+    assert make_run_head(plain, [other], board).packages == {}
+    assert make_run_head(plain, [other], board).board_id == run.board_id
+    told = execution.collect_trial_provenance(spec, board)
     assert told["packages"] == run.packages
     assert set(told["programs"]) == {"sqlbench", "settle"}

@@ -13,7 +13,7 @@ from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.chip.simnand import make_module_parameters
+from nandlab.chip.simnand import make_chip_module_parameters
 
 pytestmark = pytest.mark.board
 
@@ -52,7 +52,7 @@ BAD = [
 
 def test_what_is_wrong_is_refused_with_a_reason_and_changes_nothing(board: QemuBoard) -> None:
     chip = catalog.load_noun("chips", "nandsim-small", ChipModel)
-    words = make_module_parameters(chip, 64, board.machine.model.store_start)
+    words = make_chip_module_parameters(chip, 64, board.machine.model.store_start)
     state = "grep -v ^refused /proc/tracers/status"
     lines = [f"{LOAD.format('records=100')} && {tell('funcmon', 'add vfs_read')} || exit 1"]
     lines.append(f"{state} > before")
@@ -148,7 +148,7 @@ def check_loss(board: QemuBoard, n: int) -> None:
 def test_each_page_and_block_of_raw_flash_is_seen(board: QemuBoard) -> None:
     """Prime numbers of erases, programs, reads, and reads that the MTD buffer answers."""
     chip = catalog.load_noun("chips", "nandsim-small", ChipModel)
-    words = make_module_parameters(chip, 64, board.machine.model.store_start)
+    words = make_chip_module_parameters(chip, 64, board.machine.model.store_start)
     size = chip.geometry.erasesize
     dd = "dd 2> /dev/null"
     record = run(

@@ -7,12 +7,12 @@ import pytest
 from chipsteps import modprobe
 from tracersteps import MODULES, read, run, tell
 
-from nandlab.board.build import build_modules
+from nandlab.board.build import build_kernel_modules
 from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.chip.simnand import make_module_parameters
+from nandlab.chip.simnand import make_chip_module_parameters
 
 pytestmark = pytest.mark.board
 
@@ -25,13 +25,13 @@ READ = "dd if=/dev/mtd0 of=/dev/null bs=2048 count=7 2> /dev/null"
 
 def built(board: QemuBoard, name: str) -> dict[str, bytes]:
     """A job's file: a module that the board does not carry."""
-    (path,) = build_modules(board.machine.kit.tools, name, board.machine.kit.kernel)
+    (path,) = build_kernel_modules(board.machine.kit.tools, name, board.machine.kit.kernel)
     return {path.name: path.read_bytes()}
 
 
 def chip(board: QemuBoard) -> Step:
     model = catalog.load_noun("chips", "nandsim-small", ChipModel)
-    return modprobe(make_module_parameters(model, 64, board.machine.model.store_start))
+    return modprobe(make_chip_module_parameters(model, 64, board.machine.model.store_start))
 
 
 def test_tasks_that_died_inside_take_no_room(board: QemuBoard) -> None:

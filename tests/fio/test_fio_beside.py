@@ -73,7 +73,7 @@ def both(tmp_path: Path, text: str) -> tuple[Seen, Seen, list[Any], dict[str, An
     more = [f"--directory={theirs}", "--output-format=json", f"--output={out}"]
     fio = seen(theirs, "fio", *more, str(path))
     jobs = tmp_path / "jobs.txt"
-    jobs.write_text(workload.format_jobs(jobfile.read_job_file(path)).format(seed=1))
+    jobs.write_text(workload.format_board_jobs(jobfile.read_fio_job_file(path)).format(seed=1))
     ours = tmp_path / "ours"
     argv = [str(native("fiojobs")), str(jobs), str(ours)]
     run = seen(ours, "sh", "-c", f"{' '.join(argv)} > {tmp_path}/ours.json")

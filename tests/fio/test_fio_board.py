@@ -49,7 +49,9 @@ def test_jobs_of_known_pages(board: QemuBoard, tmp_path: Path) -> None:
     (tmp_path / "jobs.fio").write_text(JOBS)
     place = tmp_path / "catalog" / "workloads" / "jobs.toml"
     place.parent.mkdir(parents=True)
-    place.write_text(workload.format_workload(jobfile.read_job_file(tmp_path / "jobs.fio"), "jobs"))
+    place.write_text(
+        workload.format_workload_file(jobfile.read_fio_job_file(tmp_path / "jobs.fio"), "jobs")
+    )
     (tmp_path / "jobs.toml").write_text(STUDY.format(board=board.machine.model.name))
     (spec,) = study.plan_trials(study.read_study_file(tmp_path / "jobs.toml"))
     trial = asyncio.run(execution.run_trial(spec, board, "t"))

@@ -30,7 +30,7 @@ def read(text: str) -> jobfile.JobFile:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "j.fio"
         path.write_text(text)
-        return jobfile.read_job_file(path)
+        return jobfile.read_fio_job_file(path)
 
 
 def wrong(text: str) -> list[str]:
@@ -174,10 +174,10 @@ def test_all_mistakes_are_told_at_once_and_files_that_are_none() -> None:
         path = Path(folder) / "j.fio"
         path.write_bytes(b"\xff\xfe")
         with pytest.raises(UsageError, match="not text in UTF-8"):
-            jobfile.read_job_file(path)
+            jobfile.read_fio_job_file(path)
         path.write_bytes(b"#" * (2 << 20))
         with pytest.raises(UsageError, match="has more than"):
-            jobfile.read_job_file(path)
+            jobfile.read_fio_job_file(path)
 
 
 def test_what_changes_nothing_is_told_and_a_workload_is_made(
@@ -202,11 +202,11 @@ def test_what_changes_nothing_is_told_and_a_workload_is_made(
 
 def test_where_the_job_file_sets_the_time_the_headline_is_a_latency() -> None:
     text = "[w]\nrw=write\nsize=64k\nrate=8k\nfdatasync=2\n"
-    assert 'figure = "latency.fdatasync.p99"' in workload.format_workload(read(text), "w")
+    assert 'figure = "latency.fdatasync.p99"' in workload.format_workload_file(read(text), "w")
 
 
 def test_the_example_of_the_docs_is_read() -> None:
-    found = jobfile.read_job_file(ROOT / "docs" / "examples" / "fio" / "device.fio")
+    found = jobfile.read_fio_job_file(ROOT / "docs" / "examples" / "fio" / "device.fio")
     assert [len(group) for group in found.groups()] == [1, 1, 1]
     assert [job.name for job in found.jobs] == ["log", "settings", "read_back"]
 
@@ -269,7 +269,7 @@ def test_however_it_is_written_it_is_the_same_job_and_the_program_does_it(
         requests *= int(options[name])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "jobs.txt"
-        path.write_text(workload.format_jobs(found).format(seed=7))
+        path.write_text(workload.format_board_jobs(found).format(seed=7))
         argv = [str(native("fiojobs")), str(path), folder]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -299,5 +299,5 @@ def test_any_text_is_read_or_refused_with_its_place(lines: list[str]) -> None:
     except UsageError as e:
         assert all("j.fio:" in line for line in str(e).splitlines())
     else:
-        made = workload.format_workload(found, "x")
+        made = workload.format_workload_file(found, "x")
         assert made.count("'''") == 2

@@ -59,9 +59,9 @@ def test_only_trials_that_are_still_to_run_have_their_images_made(
 ) -> None:
     board = FakeBoard()
     read = study.read_study_file(tmp_path / "rooted.toml")
-    folder = RunFolder.create(tmp_path / "run", runner.make_head(read, specs, board))
+    folder = RunFolder.create(tmp_path / "run", runner.make_run_head(read, specs, board))
     images = Counting()
-    assert runner.add_images(folder, specs[:2], board, images) == specs[:2]
+    assert runner.add_start_images(folder, specs[:2], board, images) == specs[:2]
     assert images.seen == [s.id for s in specs[:2]]
 
 
@@ -70,11 +70,11 @@ def test_a_run_tells_its_tree_s_packages_and_its_key_takes_them(specs: list[Tria
     rooted = specs[0]
     assert isinstance(rooted.image, TreeStart)
     lock = {rooted.image.set_name: rooted.image.packages}
-    assert execution.list_trial_packages(rooted, board).lock == lock
-    assert execution.collect_sources(rooted, board)["packages"] == lock
+    assert execution.collect_trial_packages(rooted, board).lock == lock
+    assert execution.collect_trial_provenance(rooted, board)["packages"] == lock
     moved = rooted.image.model_copy(update={"moved": ["two: 2 -> 3"]})
     again = rooted.model_copy(update={"image": moved})
-    assert execution.list_trial_packages(again, board).moved == ("two: 2 -> 3",)
+    assert execution.collect_trial_packages(again, board).moved == ("two: 2 -> 3",)
     other = rooted.image.model_copy(update={"sha256": "0" * 64})
     keys = {
         runner.hash_trial(s, board) for s in (rooted, rooted.model_copy(update={"image": other}))
@@ -89,8 +89,8 @@ def test_interrupted_it_leaves_nothing_and_goes_on(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    ready = startimages.fetch_tree_packages(specs, strictly=True)
-    monkeypatch.setattr(making, "make_image", interrupted)
+    ready = startimages.fetch_trials_tree_packages(specs, strictly=True)
+    monkeypatch.setattr(making, "make_filesystem_image", interrupted)
     monkeypatch.setattr(startimages.StartImageMaker, "_refuse_other_tools", lambda *_: None)
     with pytest.raises(KeyboardInterrupt):
         startimages.StartImageMaker(FakeBoard()).ready(ready)

@@ -12,7 +12,7 @@ import treemade
 
 from nandlab.base.errors import UsageError
 from nandlab.board.qemu import QemuBoard
-from nandlab.image.startimages import StartImageMaker, fetch_tree_packages
+from nandlab.image.startimages import StartImageMaker, fetch_trials_tree_packages
 from nandlab.plan import study
 from nandlab.plan.start import TreeStart
 from nandlab.plan.trialspec import TrialSpec
@@ -41,7 +41,7 @@ LISTED, LISTED_BYTES = ("bin/tool", "etc/conf"), 40_000 + 8
 def planned(board: QemuBoard, home: Path, mib: float) -> list[TrialSpec]:
     treemade.project(home, treemade.UNMERGED)
     (home / "rooted.toml").write_text(STUDY.format(board=board.machine.model.name, mib=mib))
-    return fetch_tree_packages(
+    return fetch_trials_tree_packages(
         study.plan_trials(study.read_study_file(home / "rooted.toml")), strictly=True
     )
 

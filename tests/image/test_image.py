@@ -69,7 +69,7 @@ def made(**change: object) -> ImageDescription:
 @pytest.fixture
 def image(tmp_path: Path) -> Path:
     path = tmp_path / "a.nand"
-    chipfile.write_image(path, chip_image(), made())
+    chipfile.write_image_files(path, chip_image(), made())
     return path
 
 
@@ -120,21 +120,21 @@ def test_devices_fifos_and_sockets_are_refused_all_at_once(tmp_path: Path) -> No
     with socket.socket(socket.AF_UNIX) as s:
         s.bind(str(tmp_path / "s"))
         with pytest.raises(UsageError, match=r"(?s)pipe is a FIFO.*s is a socket") as e:
-            tree.scan_folder(tmp_path)
+            tree.scan_folder_tree(tmp_path)
     assert "an image takes files, folders" in str(e.value)
 
 
 def named(tmp_path: Path, *names: str) -> tree.FileTree:
     for name in names:
         (tmp_path / name).write_text(name)
-    return tree.scan_folder(tmp_path)
+    return tree.scan_folder_tree(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["a:b", "end.", "end ", "q?", "ö", "tab\t", " ", "a*"])
 def test_names_that_fat_cannot_hold_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="FAT, so mounted, takes ASCII"):
-        tree.refuse_unnameable(named(tmp_path, name), system("nftl-fat32"))
-    tree.refuse_unnameable(tree.scan_folder(tmp_path), system("jffs2"))
+        tree.refuse_unstorable_names(named(tmp_path, name), system("nftl-fat32"))
+    tree.refuse_unstorable_names(tree.scan_folder_tree(tmp_path), system("jffs2"))
 
 
 def test_names_that_differ_in_case_alone_are_refused_where_they_are_the_same(
@@ -142,41 +142,41 @@ def test_names_that_differ_in_case_alone_are_refused_where_they_are_the_same(
 ) -> None:
     found = named(tmp_path, "Makefile", "makefile", "a.b c-d(1)")
     with pytest.raises(UsageError, match="Makefile and makefile: differ in case alone"):
-        tree.refuse_unnameable(found, system("nftl-fat32"))
-    tree.refuse_unnameable(found, system("ubifs"))
+        tree.refuse_unstorable_names(found, system("nftl-fat32"))
+    tree.refuse_unstorable_names(found, system("ubifs"))
 
 
 def test_what_yaffs2_cannot_hold_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lost+found").mkdir()
     (tmp_path / "far").symlink_to("x" * 160)
     with pytest.raises(UsageError, match=r"(?s)lost.found: YAFFS2 has one.*far: .* 160 bytes"):
-        tree.refuse_unnameable(tree.scan_folder(tmp_path), system("yaffs2"))
+        tree.refuse_unstorable_names(tree.scan_folder_tree(tmp_path), system("yaffs2"))
 
 
 def test_what_is_lost_is_told_and_nothing_else(tmp_path: Path) -> None:
     trees.grow(tmp_path / "t", odd=False)
-    whole = tree.scan_folder(tmp_path / "t")
-    kept, said = tree.drop_losses(whole, system("nftl-fat32"))
+    whole = tree.scan_folder_tree(tmp_path / "t")
+    kept, said = tree.drop_unstorable_content(whole, system("nftl-fat32"))
     assert "left out: symbolic links (2). FAT has no symbolic links." in said
     assert "made files of their own: hard links (1). FAT has no hard links" in "\n".join(said)
     assert kept.counts()["files"] == whole.counts()["files"] + 1
     assert kept.counts()["symbolic_links"] == 0
-    assert tree.drop_losses(whole, system("ubifs")) == (whole, [])
+    assert tree.drop_unstorable_content(whole, system("ubifs")) == (whole, [])
 
 
 def test_an_archive_holds_the_tree_and_gives_it_back(tmp_path: Path) -> None:
     trees.grow(tmp_path / "t", odd=True)
-    whole = tree.add_checksums(tree.scan_folder(tmp_path / "t"), tmp_path / "t")
+    whole = tree.add_file_checksums(tree.scan_folder_tree(tmp_path / "t"), tmp_path / "t")
     assert whole.counts()["files"] == len([p for p in (tmp_path / "t").rglob("*") if p.is_file()
                                            and not p.is_symlink()]) - 1  # fmt: skip
-    archive, first_bytes = tree.pack_tree(whole, tmp_path / "t")
+    archive, first_bytes = tree.pack_tree_archives(whole, tmp_path / "t")
     tree.unpack_archive(archive[:first_bytes], tmp_path / "u", set_id=True)
-    again = tree.add_checksums(tree.scan_folder(tmp_path / "u"), tmp_path / "u")
-    assert tree.find_differences(whole, again, system("ubifs")) == []
+    again = tree.add_file_checksums(tree.scan_folder_tree(tmp_path / "u"), tmp_path / "u")
+    assert tree.format_tree_differences(whole, again, system("ubifs")) == []
     (tmp_path / "u/big").write_bytes(bytes(1 << 20))
     (tmp_path / "u/upper").unlink()
-    spoilt = tree.add_checksums(tree.scan_folder(tmp_path / "u"), tmp_path / "u")
-    found = "\n".join(tree.find_differences(whole, spoilt, system("ubifs")))
+    spoilt = tree.add_file_checksums(tree.scan_folder_tree(tmp_path / "u"), tmp_path / "u")
+    found = "\n".join(tree.format_tree_differences(whole, spoilt, system("ubifs")))
     assert "upper is missing" in found
     assert "big: CRC-32 is" in found
 
@@ -185,7 +185,9 @@ def test_set_id_bits_are_left_out_unless_they_are_asked_for(tmp_path: Path) -> N
     (tmp_path / "t").mkdir()
     (tmp_path / "t/program").touch()
     (tmp_path / "t/program").chmod(0o6755)
-    archive, first_bytes = tree.pack_tree(tree.scan_folder(tmp_path / "t"), tmp_path / "t")
+    archive, first_bytes = tree.pack_tree_archives(
+        tree.scan_folder_tree(tmp_path / "t"), tmp_path / "t"
+    )
     for keep, mode in ((False, 0o755), (True, 0o6755)):
         to = tmp_path / f"u{keep}"
         tree.unpack_archive(archive[:first_bytes], to, set_id=keep)
@@ -234,13 +236,13 @@ def test_no_archive_reaches_out_of_its_folder(tmp_path: Path, members: Members) 
 def test_an_image_is_two_files_that_are_read_back(image: Path) -> None:
     assert sorted(p.name for p in image.parent.iterdir()) == ["a.nand", "a.nand.json"]
     assert image.stat().st_size == 64 * PAGES * PAGE
-    fits("image", chipfile.find_sidecar(image).read_text())
-    assert chipfile.read_image(image) == (made(), chip_image())
+    fits("image", chipfile.make_sidecar_path(image).read_text())
+    assert chipfile.read_image_files(image) == (made(), chip_image())
     assert chipfile.measure_used_space(chip_image()) == chipfile.UsedSpace(pages=20, blocks=1)
     dump = image.read_bytes()
     assert dump[3 * PAGES * PAGE :][: PAGES * PAGE] == chip_image().blocks[1].cells
     assert set(dump[: 3 * PAGES * PAGE]) == {0xFF}
-    size = len(chipimage.encode_image(chip_image()))
+    size = len(chipimage.encode_chip_image(chip_image()))
     assert size <= chipfile.read_image_head(image).loaded_bytes() < size + 80 * 1024
 
 
@@ -256,7 +258,7 @@ def test_an_image_that_cannot_be_written_leaves_nothing(
 
     monkeypatch.setattr(Path, "rename", fails)
     with pytest.raises(OSError, match="no"):
-        chipfile.write_image(tmp_path / "a.nand", chip_image(), made())
+        chipfile.write_image_files(tmp_path / "a.nand", chip_image(), made())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -267,7 +269,7 @@ def edit(path: Path, change: Callable[[dict[str, object]], object]) -> None:
 
 
 def spoil(image: Path, how: str) -> None:
-    sidecar = chipfile.find_sidecar(image)
+    sidecar = chipfile.make_sidecar_path(image)
     if how == "gone":
         image.unlink()
     elif how == "alone":
@@ -332,23 +334,26 @@ def test_an_image_that_does_not_give_all_back_is_no_image(tmp_path: Path) -> Non
     line = json.dumps(root | {"inode": 1}).encode()
 
     def brings(job: Job) -> bytes:
-        return line if job.steps[-1].name == "read" else chipimage.encode_image(chip_image())
+        return line if job.steps[-1].name == "read" else chipimage.encode_chip_image(chip_image())
 
     with pytest.raises(NandlabError, match=r"(?s)does not give back.*here is missing") as e:
-        imaging.make_image(yaffs2(), tmp_path, content, fake(brings))
+        imaging.make_filesystem_image(yaffs2(), tmp_path, content, fake(brings))
     assert not isinstance(e.value, UsageError)
 
 
 def test_a_tree_that_does_not_fit_is_the_asker_s_mistake(tmp_path: Path) -> None:
     full = FakeResult(stderr="tar: write error: No space left on device", rc=1)
     with pytest.raises(UsageError, match="does not fit: YAFFS2 on 1 MiB of NAND256W3A"):
-        imaging.make_image(
+        imaging.make_filesystem_image(
             yaffs2(), tmp_path, named(tmp_path, "x"), fake(lambda job: None, write=full)
         )
     broken = FakeResult(stderr="tar: I/O error", rc=1)
     with pytest.raises(NandlabError, match="step write exited with 1: tar: I/O error"):
-        imaging.make_image(
-            yaffs2(), tmp_path, tree.scan_folder(tmp_path), fake(lambda job: None, write=broken)
+        imaging.make_filesystem_image(
+            yaffs2(),
+            tmp_path,
+            tree.scan_folder_tree(tmp_path),
+            fake(lambda job: None, write=broken),
         )
 
 
@@ -405,7 +410,7 @@ def fit(tmp_path: Path) -> Path:
     geometry = ChipGeometry(g.writesize, g.oobsize, g.erasesize, g.blocks)
     blocks = MIB // g.erasesize
     told = made(part="nandsim-small", partition_blocks=blocks)
-    chipfile.write_image(tmp_path / "a.nand", ChipImage(geometry, 0, 0, 0, []), told)
+    chipfile.write_image_files(tmp_path / "a.nand", ChipImage(geometry, 0, 0, 0, []), told)
     return tmp_path
 
 
@@ -420,7 +425,7 @@ def test_a_study_takes_the_image_s_options_and_its_content_makes_the_id(fit: Pat
     other = planned(fit, SMALL, ('"a.nand" }', '"a.nand", write = "sync" }'))
     assert other.options["write"] == "sync"
     (fit / "a.nand").rename(fit / "b.nand")
-    chipfile.find_sidecar(fit / "a.nand").rename(fit / "b.nand.json")
+    chipfile.make_sidecar_path(fit / "a.nand").rename(fit / "b.nand.json")
     renamed = planned(fit, SMALL, ('"a.nand"', '"b.nand"'))
     edit(fit / "b.nand.json", lambda told: told.update(op_seq=9))
     changed = planned(fit, SMALL, ('"a.nand"', '"b.nand"'))

@@ -21,7 +21,7 @@ from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.chip import image as chipimage
 from nandlab.chip import imagefile as chipfile
 from nandlab.chip.image import ChipImage
-from nandlab.chip.simnand import count_between
+from nandlab.chip.simnand import count_operations_between
 from nandlab.cli.image import image_app
 from nandlab.image import making as imaging
 from nandlab.image import tree
@@ -55,12 +55,12 @@ def make(board: QemuBoard, fs: str, folder: Path, image: Path) -> str:
 
 def nand_tools_write_it(board: QemuBoard, source: Path, image: Path) -> None:
     """The file, written raw with its spare areas by nandwrite to another chip, is all there."""
-    made, chip = chipfile.read_image(image)
-    on = imaging.make_medium(made, board.machine.model)
+    made, chip = chipfile.read_image_files(image)
+    on = imaging.make_image_medium(made, board.machine.model)
     hold = imaging.make_image_cargo(on, image.read_bytes(), 1 << 20)
     raw = "nandwrite --quiet --noecc --oob --skip-all-ffs /dev/mtd0 -"
     steps = (
-        *imaging.list_load_steps(on),
+        *imaging.make_medium_load_steps(on),
         Step("write", f"set -o pipefail; {hold.get()} | {raw}"),
         mediumsteps.make_mount_step(on),
         Step("journal", "dmesg | sed -n 's/.*journal size \\([0-9]*\\) bytes.*/\\1/p'"),
@@ -72,8 +72,10 @@ def nand_tools_write_it(board: QemuBoard, source: Path, image: Path) -> None:
     # the log's blocks count too; by default it would be 745,984 bytes
     assert 1 << 20 <= int(record["journal"].stdout) < 1.2 * (1 << 20)
     assert record.cargo is not None
-    wanted = tree.add_checksums(tree.scan_folder(source), source)
-    assert tree.find_differences(wanted, tree.parse_treelist(record.cargo), on.filesystem) == []
+    wanted = tree.add_file_checksums(tree.scan_folder_tree(source), source)
+    assert (
+        tree.format_tree_differences(wanted, tree.parse_treelist(record.cargo), on.filesystem) == []
+    )
     assert len(chip.blocks) == on.partition_blocks
 
 
@@ -104,7 +106,7 @@ def a_trial_begins_from_it_and_repeats(board: QemuBoard, source: Path, image: Pa
         chipfile.read_image_head(image).digest(),
     )
     assert result.step("format") is None
-    pages = chipfile.measure_used_space(chipfile.read_image(image)[1]).pages
+    pages = chipfile.measure_used_space(chipfile.read_image_files(image)[1]).pages
     assert result.state.obtained is not None
     assert result.state.obtained.before is not None
     assert result.state.obtained.before >= pages / (MIB_GIVEN * 2048)
@@ -122,25 +124,29 @@ def test_what_goes_in_comes_out(board: QemuBoard, tmp_path: Path, fs: str) -> No
     source, image, out = tmp_path / "source", tmp_path / "image.nand", tmp_path / "out"
     trees.grow(source, odd=fs != "nftl-fat32")
     system = catalog.load_noun("filesystems", fs, FilesystemModel)
-    wanted, _ = tree.drop_losses(tree.add_checksums(tree.scan_folder(source), source), system)
+    wanted, _ = tree.drop_unstorable_content(
+        tree.add_file_checksums(tree.scan_folder_tree(source), source), system
+    )
     said = make(board, fs, source, image)
     assert f"{wanted.counts()['files']:,} files with {wanted.counts()['bytes']:,} bytes" in said
     assert f"{image.stat().st_size:,} bytes" in said
-    made, chip = chipfile.read_image(image)
+    made, chip = chipfile.read_image_files(image)
     assert made.tree.model_dump() == wanted.counts()
     assert f"{chipfile.measure_used_space(chip).pages:,} of {MIB_GIVEN * 2048:,} pages" in said
     # random bytes do not compress: they take at least their own pages
     assert chipfile.measure_used_space(chip).pages * 512 > (1 << 20)
 
     lines = run("ls", image).splitlines()
-    points = {e.path: f" -> {tree.format_name(e.target)}" for e in wanted if e.target is not None}
+    points = {
+        e.path: f" -> {tree.escape_file_name(e.target)}" for e in wanted if e.target is not None
+    }
     assert [line[52:] for line in lines] == [
-        tree.format_name(e.path) + points.get(e.path, "") for e in wanted if e.path
+        tree.escape_file_name(e.path) + points.get(e.path, "") for e in wanted if e.path
     ]
 
     run("extract", image, "--to", out, "--set-id")
-    found = tree.add_checksums(tree.scan_folder(out), out)
-    assert tree.find_differences(wanted, found, system) == []
+    found = tree.add_file_checksums(tree.scan_folder_tree(out), out)
+    assert tree.format_tree_differences(wanted, found, system) == []
     assert (out / "big").read_bytes() == (source / "big").read_bytes()
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "image.nand", "image.nand.json", "out", "source",
@@ -179,12 +185,12 @@ def test_more_than_the_room_for_it_is_refused_on_the_board(board: QemuBoard) -> 
 
 
 def reads_of_a_mount(on: Medium, image: ChipImage, board: QemuBoard) -> int:
-    hold = imaging.make_image_cargo(on, chipimage.encode_image(image), 1 << 20)
-    steps = (*imaging.list_load_steps(on, hold.get()), mediumsteps.make_mount_step(on))
+    hold = imaging.make_image_cargo(on, chipimage.encode_chip_image(image), 1 << 20)
+    steps = (*imaging.make_medium_load_steps(on, hold.get()), mediumsteps.make_mount_step(on))
     record = asyncio.run(board.run(Job(steps, cargo=hold)))
     failed = record.failed()
     assert failed is None, failed.failure()
-    did = count_between(record["modules"].counts, record["mount"].counts)
+    did = count_operations_between(record["modules"].counts, record["mount"].counts)
     assert did is not None
     return did["reads"]
 
@@ -194,8 +200,8 @@ def test_summaries_save_a_mount_of_jffs2_reads(board: QemuBoard, tmp_path: Path)
     reads, pages = {}, {}
     for summaries in ("off", "on"):
         on = smalltrial.medium(board, "jffs2", compression="zlib", summaries=summaries)
-        content, _ = tree.drop_losses(tree.scan_folder(tmp_path), on.filesystem)
-        image, _ = imaging.make_image(on, tmp_path, content, board)
+        content, _ = tree.drop_unstorable_content(tree.scan_folder_tree(tmp_path), on.filesystem)
+        image, _ = imaging.make_filesystem_image(on, tmp_path, content, board)
         reads[summaries] = reads_of_a_mount(on, image, board)
         pages[summaries] = chipfile.measure_used_space(image).pages
     assert pages["off"] < pages["on"] < 1.1 * pages["off"]

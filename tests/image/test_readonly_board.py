@@ -26,7 +26,7 @@ from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.chip import image as chipimage
 from nandlab.chip import imagefile as chipfile
 from nandlab.chip.image import ChipImage
-from nandlab.chip.simnand import count_between, make_power_cut_command
+from nandlab.chip.simnand import count_operations_between, make_power_cut_command
 from nandlab.image import making as imaging
 from nandlab.image import tree
 from nandlab.plan import study
@@ -89,16 +89,16 @@ def on_chip(board: QemuBoard, name: str, **options: str) -> Medium:
 def made(board: QemuBoard, source: Path, name: str, **options: str) -> tuple[Medium, ChipImage]:
     """An image of the source; making it reads each file back and compares it."""
     on = skip_where_refused(on_chip(board, name, **options), board)
-    content, warnings = tree.drop_losses(tree.scan_folder(source), on.filesystem)
+    content, warnings = tree.drop_unstorable_content(tree.scan_folder_tree(source), on.filesystem)
     assert warnings == [], "it keeps all that a tree has"
-    return on, imaging.make_image(on, source, content, board)[0]
+    return on, imaging.make_filesystem_image(on, source, content, board)[0]
 
 
 def played(board: QemuBoard, on: Medium, image: ChipImage, *steps: Step) -> JobRecord:
     """Runs steps on a chip with the image; the module is loaded and nothing is mounted."""
-    hold = imaging.make_image_cargo(on, chipimage.encode_image(image), 1 << 20)
+    hold = imaging.make_image_cargo(on, chipimage.encode_chip_image(image), 1 << 20)
     record = asyncio.run(
-        board.run(Job((*imaging.list_load_steps(on, hold.get()), *steps), cargo=hold))
+        board.run(Job((*imaging.make_medium_load_steps(on, hold.get()), *steps), cargo=hold))
     )
     failed = record.failed()
     assert failed is None, failed.failure()
@@ -117,9 +117,9 @@ def test_a_trial_reads_it_and_repeats(
         partition_blocks=on.partition_blocks,
         board=on.board.name,
         tools=None,
-        tree=chipfile.TreeCounts(**tree.scan_folder(source).counts()),
+        tree=chipfile.TreeCounts(**tree.scan_folder_tree(source).counts()),
     )
-    chipfile.write_image(tmp_path / "a.nand", image, told)
+    chipfile.write_image_files(tmp_path / "a.nand", image, told)
     (tmp_path / "catalog/workloads").mkdir(parents=True)
     (tmp_path / "catalog/workloads/look.toml").write_text(WORKLOAD)
     (tmp_path / "s.toml").write_text(STUDY.format(board=board.machine.model.name, name=name))
@@ -163,7 +163,7 @@ def test_nothing_can_be_written(board: QemuBoard, source: Path, name: str) -> No
         mediumsteps.make_unmount_step(on),
     )
     assert record["touch"].stderr.count("Read-only file system") == 2
-    did = count_between(record["modules"].counts, record["unmount"].counts)
+    did = count_operations_between(record["modules"].counts, record["unmount"].counts)
     assert did is not None
     assert did["programs"] == did["erases"] == 0
 
@@ -177,7 +177,7 @@ def test_a_static_volume_is_read_whole_at_its_first_open(
         on, image = made(board, source, name, volume=volume)
         pages = chipfile.measure_used_space(image).pages
         record = played(board, on, image, mediumsteps.make_mount_step(on))
-        did = count_between(record["modules"].counts, record["mount"].counts)
+        did = count_operations_between(record["modules"].counts, record["mount"].counts)
         assert did is not None
         reads[volume] = did["reads"]
     headers = 2 * on.partition_blocks
@@ -223,16 +223,20 @@ def offered(board: QemuBoard, name: str) -> Iterator[tuple[str, Medium]]:
 def flash_every_way(board: QemuBoard, source: Path, name: str) -> Cases:
     """A job that flashes each way to make a file system, and reads every file back."""
     probed = Probed(board)
-    sums = tree.hash_tree(tree.add_checksums(tree.scan_folder(source), source))
+    sums = tree.hash_checksummed_tree(
+        tree.add_file_checksums(tree.scan_folder_tree(source), source)
+    )
     media = dict(offered(board, name))
-    blobs = {w: imaging.make_with_tools(on, source, sums, probed)[0] for w, on in media.items()}
+    blobs = {
+        w: imaging.make_image_with_tools(on, source, sums, probed)[0] for w, on in media.items()
+    }
     hold = make_cargo(
         board.machine.model, max(on.cells_bytes for on in media.values()), *blobs.values()
     )
     cases = {
         way: (
-            *imaging.list_load_steps(on),
-            imaging.make_flash_step(on, blobs[way], hold.get(i)),
+            *imaging.make_medium_load_steps(on),
+            imaging.make_image_flash_step(on, blobs[way], hold.get(i)),
             mediumsteps.make_mount_step(on),
             Step("read", "treelist --sums /mnt"),
             mediumsteps.make_unmount_step(on),
@@ -264,11 +268,14 @@ def test_every_way_to_make_it_gives_the_files_back(
     on = skip_where_refused(on_chip(board, name, **options), board)
     record = every_way(name)[str(options)]
     found = tree.parse_treelist(record["read"].stdout.encode(errors="surrogateescape"))
-    wanted = tree.add_checksums(tree.scan_folder(source), source)
+    wanted = tree.add_file_checksums(tree.scan_folder_tree(source), source)
     assert (
-        tree.find_differences(wanted, found.without(on.filesystem.own_entries), on.filesystem) == []
+        tree.format_tree_differences(
+            wanted, found.without(on.filesystem.own_entries), on.filesystem
+        )
+        == []
     )
-    did = count_between(record["modules"].counts, record["write"].counts)
+    did = count_operations_between(record["modules"].counts, record["write"].counts)
     assert did is not None
     assert did["programs"] > (1 << 20) / 512
 
@@ -278,7 +285,7 @@ def test_what_does_not_fit_is_refused(board: QemuBoard, tmp_path: Path, name: st
     (tmp_path / "big").write_bytes(bytes(range(256)) * 40 * 1024)
     on = skip_where_refused(smalltrial.medium(board, name, compression="none"), board)
     with pytest.raises(UsageError, match="the tree does not fit"):
-        imaging.make_image(on, tmp_path, tree.scan_folder(tmp_path), board)
+        imaging.make_filesystem_image(on, tmp_path, tree.scan_folder_tree(tmp_path), board)
 
 
 def interrupted(on: Medium, nth: int) -> list[Step]:
@@ -289,7 +296,7 @@ def interrupted(on: Medium, nth: int) -> list[Step]:
         Step(
             f"cut-{nth}",
             make_power_cut_command(
-                mediumsteps.make_load_step(on), mediumsteps.make_unmount_step(on)
+                mediumsteps.make_medium_load_step(on), mediumsteps.make_unmount_step(on)
             ),
         ),
         mediumsteps.make_mount_step(on, f"again-{nth}"),
@@ -305,5 +312,5 @@ def test_after_a_power_cut_all_is_there(board: QemuBoard, source: Path, name: st
     same = " && ".join(f"cmp /tmp/sums-1 /tmp/sums-{n}" for n in range(2, 6))
     record = played(board, on, image, *cuts, Step("end", f"{same} && cat /tmp/sums-1"))
     found = tree.parse_treelist(record["end"].stdout.encode())
-    wanted = tree.add_checksums(tree.scan_folder(source), source)
-    assert tree.find_differences(wanted, found, on.filesystem) == []
+    wanted = tree.add_file_checksums(tree.scan_folder_tree(source), source)
+    assert tree.format_tree_differences(wanted, found, on.filesystem) == []

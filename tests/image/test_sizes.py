@@ -11,7 +11,7 @@ from nandlab.base.errors import NandlabError
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
-from nandlab.image.sizes import ImageSize, measure_image
+from nandlab.image.sizes import ImageSize, measure_image_size
 
 GEOMETRY = ChipGeometry(512, 16, 16384, 2048)
 """That of the part NAND256W3A."""
@@ -38,7 +38,7 @@ def counter(vid_offset: int) -> bytes:
 
 
 def counted(*blocks: ChipBlock) -> ImageSize:
-    return measure_image(ChipImage(GEOMETRY, 0, 0, 0, list(blocks)), chip())
+    return measure_image_size(ChipImage(GEOMETRY, 0, 0, 0, list(blocks)), chip())
 
 
 def test_pages_that_hold_data_are_counted() -> None:
@@ -69,4 +69,4 @@ def test_data_that_looks_like_a_header_is_data() -> None:
 
 def test_an_image_of_another_chip_is_refused() -> None:
     with pytest.raises(NandlabError, match="not NAND256W3A's geometry"):
-        measure_image(ChipImage(ChipGeometry(2048, 64, 131072, 1024), 0, 0, 0, []), chip())
+        measure_image_size(ChipImage(ChipGeometry(2048, 64, 131072, 1024), 0, 0, 0, []), chip())

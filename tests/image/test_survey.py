@@ -46,11 +46,14 @@ def row(compression: str | None, pages: int, own: int = 0, name: str = "ubifs") 
 
 
 def test_each_compression_is_asked_for_once_and_none_first() -> None:
-    assert [r.compression for r in survey.list_rows(system("jffs2"))] == [
+    assert [r.compression for r in survey.list_filesystem_rows(system("jffs2"))] == [
         "none", "lzo", "zlib", "rtime",
     ]  # fmt: skip
-    assert [r.compression for r in survey.list_rows(system("squashfs"))][:2] == ["none", "gzip"]
-    assert [r.compression for r in survey.list_rows(system("yaffs2"))] == [None]
+    assert [r.compression for r in survey.list_filesystem_rows(system("squashfs"))][:2] == [
+        "none",
+        "gzip",
+    ]
+    assert [r.compression for r in survey.list_filesystem_rows(system("yaffs2"))] == [None]
 
 
 def test_what_cannot_be_is_a_row_with_its_reason() -> None:
@@ -69,7 +72,7 @@ def test_what_cannot_be_is_a_row_with_its_reason() -> None:
 
 
 def test_what_is_saved_is_of_the_pages_without_headers() -> None:
-    rows = survey.add_savings(
+    rows = survey.add_saving_shares(
         [
             row("none", 120, 20),
             row("lzo", 70, 20),
@@ -82,7 +85,7 @@ def test_what_is_saved_is_of_the_pages_without_headers() -> None:
 
 def test_the_table_has_figures_or_a_reason() -> None:
     failed = SurveyRow("x", "X", "lz4", why=("it cannot hold this:", "  a name", "another", "more"))
-    rows = survey.add_savings([row("none", 1200, 200), row("lzo", 700, 200), failed])
+    rows = survey.add_saving_shares([row("none", 1200, 200), row("lzo", 700, 200), failed])
     assert list(cli._format_table(rows)) == [
         "file system  compression  pages  UBI's own  others    bytes   saved",
         "UBIFS        none         1,200        200   1,000  512,000       -",
@@ -101,7 +104,7 @@ def test_the_table_has_figures_or_a_reason() -> None:
 def source(folder: Path) -> SurveySource:
     (folder / "tree").mkdir()
     (folder / "tree/a").write_text("a")
-    return SurveySource(folder / "tree", tree.scan_folder(folder / "tree"))
+    return SurveySource(folder / "tree", tree.scan_folder_tree(folder / "tree"))
 
 
 def test_reasons_come_back_from_the_processes(
@@ -110,10 +113,10 @@ def test_reasons_come_back_from_the_processes(
     def refuse(*_: object) -> None:
         raise NandlabError("no", "way")
 
-    monkeypatch.setattr(making, "make_image", refuse)
+    monkeypatch.setattr(making, "make_filesystem_image", refuse)
     todo, _ = asked("jffs2", "yaffs2")
     told: list[SurveyRow] = []
-    found = survey.run_survey(todo, source(tmp_path), FakeBoard(), 2, told.append)
+    found = survey.make_survey_rows(todo, source(tmp_path), FakeBoard(), 2, told.append)
     assert [(r.filesystem, r.compression) for r in found] == [
         (a.row.filesystem, a.row.compression) for a in todo
     ]
@@ -130,10 +133,10 @@ def test_a_process_that_dies_ends_the_others(
             os._exit(7)
         time.sleep(600)
 
-    monkeypatch.setattr(making, "make_image", die_or_stay)
+    monkeypatch.setattr(making, "make_filesystem_image", die_or_stay)
     todo, _ = asked("jffs2")
     with pytest.raises(NandlabError, match="JFFS2 none: the process that made it ended with 7"):
-        survey.run_survey(todo, source(tmp_path), FakeBoard(), 2, lambda row: None)
+        survey.make_survey_rows(todo, source(tmp_path), FakeBoard(), 2, lambda row: None)
     pids = [int(p.name) for p in tmp_path.iterdir() if p.name.isdecimal()]
     assert pids
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
@@ -155,10 +158,10 @@ def test_a_process_that_misses_a_signal_is_ended_by_the_next(
         signal.signal(signal.SIGTERM, hears)
         time.sleep(600)
 
-    monkeypatch.setattr(making, "make_image", die_or_be_deaf)
+    monkeypatch.setattr(making, "make_filesystem_image", die_or_be_deaf)
     todo, _ = asked("jffs2")
     with pytest.raises(NandlabError, match="ended with 7"):
-        survey.run_survey(todo, source(tmp_path), FakeBoard(), 2, lambda row: None)
+        survey.make_survey_rows(todo, source(tmp_path), FakeBoard(), 2, lambda row: None)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +195,7 @@ def test_sizes_are_those_of_the_images(tmp_path: Path) -> None:
     )
     assert done.exit_code == 0, done.output
     told = fits("sizes", done.stdout)
-    assert told["tree"]["files"] == tree.scan_folder(tmp_path / "tree").counts()["files"]
+    assert told["tree"]["files"] == tree.scan_folder_tree(tmp_path / "tree").counts()["files"]
     rows = {(r["filesystem"], r["compression"]): r for r in told["rows"]}
     plain, lzo = rows["ubifs", "none"], rows["ubifs", "lzo"]
     assert plain["own_header_pages"] == lzo["own_header_pages"] == 512, "a header of each block"

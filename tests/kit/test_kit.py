@@ -23,7 +23,7 @@ from nandlab.catalog.files import load_noun
 from nandlab.kit import boardfile, exchange, kit, lock, packages, packagesets
 from nandlab.kit.kit import Kit
 from nandlab.kit.lock import Files
-from nandlab.kit.root import prepare_root
+from nandlab.kit.root import prepare_package_root
 
 OLD = ("linux-image-6.1.0-1-amd64", "6.1.1-1", "")
 NEW = ("linux-image-6.1.0-2-amd64", "6.1.2-1", "")
@@ -60,7 +60,7 @@ def model(mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bo
     monkeypatch.setattr(packagesets, "ARCHS", {HOST_ARCH: replace(AMD64, tools=("tool",))})
     monkeypatch.setattr(packagesets, "TOOLS", ())
     monkeypatch.setattr(packagesets, "GUEST", ("busybox-static",))
-    monkeypatch.setattr(kit, "require_entry", lambda tools: None)
+    monkeypatch.setattr(kit, "require_root_entry", lambda tools: None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "catalog" / "boards").mkdir(parents=True)
     text = (kit.SHIPPED_BOARDS / "apf27.toml").read_text().replace('"apf27"', '"mine"')
@@ -70,7 +70,7 @@ def model(mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bo
 
 
 def made(model: BoardModel, *, locked: bool = False, given: lock.Lock | None = None) -> Kit:
-    return kit.fetch_kit(model, locked=locked, lock=given, yaffs2=False)
+    return kit.fetch_board_kit(model, locked=locked, lock=given, yaffs2=False)
 
 
 def moved_on(mirror: Mirror, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_board_of_one_s_own_gets_its_lock_beside_its_file(
 ) -> None:
     found = made(model)
     path = tmp_path / "catalog/boards/boards.lock"
-    assert lock.read_lock(path) == found.lock
+    assert lock.read_package_lock(path) == found.lock
     assert "boards.lock: locked kernel bookworm amd64 amd64" in capsys.readouterr().err
     assert found.moved == ()
     assert found.kernel.release == "6.1.0-1-amd64"
@@ -114,7 +114,7 @@ def test_a_mirror_that_moved_on_gives_its_newest_and_every_result_will_say_so(
     found = made(model)
     assert found.kernel.release == "6.1.0-2-amd64"
     assert "kernel bookworm amd64 amd64: linux-image-amd64: 6.1.1-1 -> 6.1.2-1" in found.moved
-    assert lock.read_lock(tmp_path / "catalog/boards/boards.lock") == before.lock
+    assert lock.read_package_lock(tmp_path / "catalog/boards/boards.lock") == before.lock
     assert made(model) == found  # and stays the same
 
 
@@ -134,14 +134,16 @@ def test_strictly_nothing_else_is_taken(
 def test_an_update_makes_a_new_lock_and_tells_what_changed(
     model: BoardModel, mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kit, "YAFFS2_SOURCE", kit.make_tool_set(model))  # the mirror has no sources
+    monkeypatch.setattr(
+        kit, "YAFFS2_SOURCE", kit.make_tool_package_set(model)
+    )  # the mirror has no sources
     made(model)
     with_kernel(mirror, NEW)
-    ((path, lines),) = kit.update_locks({"mine": model}).items()
+    ((path, lines),) = kit.update_package_locks({"mine": model}).items()
     assert path == tmp_path / "catalog/boards/boards.lock"
     assert "kernel bookworm amd64 amd64: linux-image-amd64: 6.1.1-1 -> 6.1.2-1" in lines
     assert made(model, locked=True).kernel.release == "6.1.0-2-amd64"
-    assert kit.update_locks({"mine": model}) == {path: []}
+    assert kit.update_package_locks({"mine": model}) == {path: []}
 
 
 @pytest.mark.parametrize("kind", ["folder", "board file"])
@@ -153,8 +155,8 @@ def test_what_the_user_names_comes_before_the_mirror(
     if kind == "folder":
         shutil.copytree(mirror.folder / "pool", there / "deep")
     else:
-        monkeypatch.setattr(kit, "YAFFS2_SOURCE", kit.make_tool_set(model))
-        exchange.export_board(model, there)
+        monkeypatch.setattr(kit, "YAFFS2_SOURCE", kit.make_tool_package_set(model))
+        exchange.export_board_file(model, there)
     moved_on(mirror, tmp_path)
     monkeypatch.setenv(packages.PACKAGES_VARIABLE, str(there))
     found = made(model, locked=True)
@@ -173,12 +175,12 @@ def test_a_tampered_package_is_not_taken(
     with pytest.raises(UsageError, match=r"library_2_amd64\.deb: its SHA-256 is .* get them again"):
         made(model)
     sha256 = packages_of(tmp_path)["library_2_amd64.deb"]
-    assert not packages.package_path(sha256).exists()
+    assert not packages.make_cached_package_path(sha256).exists()
     assert list((tmp_path / "cache" / "archive").glob(".part*")) == []
 
 
 def packages_of(tmp_path: Path) -> Files:
-    sets = lock.read_lock(tmp_path / "catalog/boards/boards.lock").values()
+    sets = lock.read_package_lock(tmp_path / "catalog/boards/boards.lock").values()
     return {name: sha256 for files in sets for name, sha256 in files.items()}
 
 
@@ -208,9 +210,9 @@ def test_a_lock_that_names_what_nobody_has_is_told(
 
 @pytest.fixture
 def exported(model: BoardModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(kit, "YAFFS2_SOURCE", kit.make_tool_set(model))
+    monkeypatch.setattr(kit, "YAFFS2_SOURCE", kit.make_tool_package_set(model))
     made(model)
-    exchange.export_board(model, tmp_path / "mine.board")
+    exchange.export_board_file(model, tmp_path / "mine.board")
     return tmp_path / "mine.board"
 
 
@@ -226,7 +228,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_two_exports_are_the_same_bytes(model: BoardModel, exported: Path, tmp_path: Path) -> None:
     before = exported.read_bytes()
     shutil.rmtree(tmp_path / "cache")
-    exchange.export_board(model, exported)
+    exchange.export_board_file(model, exported)
     assert exported.read_bytes() == before
     with tarfile.open(exported) as tar, tar.extractfile("board.json") or io.BytesIO() as told:
         fits("board-file", told.read().decode())
@@ -237,7 +239,7 @@ def test_an_imported_board_needs_no_mirror(
 ) -> None:
     before = made(model)
     there = elsewhere(tmp_path, monkeypatch)
-    told = exchange.import_board(exported)
+    told = exchange.import_board_file(exported)
     assert told == [
         "7 packages of board mine are in the cache",
         "catalog/boards/mine.toml: added",
@@ -246,7 +248,7 @@ def test_an_imported_board_needs_no_mirror(
     assert load_noun("boards", "mine", BoardModel).model_dump() == bare.model_dump()
     found = made(load_noun("boards", "mine", BoardModel), locked=True)
     assert (found.lock, found.kernel.release) == (before.lock, "6.1.0-1-amd64")
-    assert exchange.import_board(exported) == told[:1]
+    assert exchange.import_board_file(exported) == told[:1]
     assert sorted(p.name for p in there.iterdir()) == ["catalog"]
 
 
@@ -258,7 +260,7 @@ def test_two_boards_of_one_name_are_refused(
     file = there / "catalog/boards/mine.toml"
     file.write_text(file.read_text().replace("ram_mib = 128", "ram_mib = 100"))
     with pytest.raises(UsageError, match=r"another than .*: ram_mib is 128, here 100; rename"):
-        exchange.import_board(exported)
+        exchange.import_board_file(exported)
     assert not (tmp_path / "other cache").exists()
 
 
@@ -266,8 +268,8 @@ def test_an_imported_board_of_another_lock_is_told(
     exported: Path, mirror: Mirror, model: BoardModel
 ) -> None:
     with_kernel(mirror, NEW)
-    kit.update_locks({"mine": model})
-    told = exchange.import_board(exported)
+    kit.update_package_locks({"mine": model})
+    told = exchange.import_board_file(exported)
     assert "boards.lock here names other packages" in told[1]
     assert "6.1.1-1 -> 6.1.2-1" in told[1]
 
@@ -295,7 +297,7 @@ def test_a_damaged_board_file_leaves_nothing(
     if damage != "none":
         exported.write_bytes(content)
     with pytest.raises(UsageError, match=r"mine\.board: ") as told:
-        exchange.import_board(exported)
+        exchange.import_board_file(exported)
     assert "\n" not in str(told.value)
     kept = tmp_path / "other cache"
     assert [p for p in kept.rglob("*") if p.is_file()] == []
@@ -307,7 +309,7 @@ def test_a_board_file_of_another_format_is_told(
 ) -> None:
     monkeypatch.setattr(boardfile, "FORMAT", 2)
     with pytest.raises(UsageError, match="another format than 2"):
-        exchange.import_board(exported)
+        exchange.import_board_file(exported)
 
 
 def test_an_export_that_fails_leaves_no_file(
@@ -318,11 +320,11 @@ def test_an_export_that_fails_leaves_no_file(
 
     monkeypatch.setattr(boardfile, "_add_member", full)
     with pytest.raises(OSError, match="No space"):
-        exchange.export_board(model, tmp_path / "new.board")
+        exchange.export_board_file(model, tmp_path / "new.board")
     assert {p.name for p in tmp_path.glob("*.board")} == {exported.name}
     assert list(tmp_path.glob(".part*")) == []
     with pytest.raises(UsageError, match="no such folder"):
-        exchange.export_board(model, tmp_path / "nowhere" / "x.board")
+        exchange.export_board_file(model, tmp_path / "nowhere" / "x.board")
 
 
 def test_a_file_that_was_damaged_in_the_cache_is_had_anew(
@@ -330,16 +332,16 @@ def test_a_file_that_was_damaged_in_the_cache_is_had_anew(
 ) -> None:
     before = made(model)
     sha256 = packages_of(tmp_path)["library_2_amd64.deb"]
-    good = packages.package_path(sha256).read_bytes()
+    good = packages.make_cached_package_path(sha256).read_bytes()
     shutil.rmtree(tmp_path / "cache" / "roots")
     for bad in (good + b"x", good[:-1], b""):
-        packages.package_path(sha256).write_bytes(bad)
+        packages.make_cached_package_path(sha256).write_bytes(bad)
         assert made(model, locked=True) == before
-        assert packages.package_path(sha256).read_bytes() == good
+        assert packages.make_cached_package_path(sha256).read_bytes() == good
         shutil.rmtree(tmp_path / "cache" / "roots")
-    packages.package_path(sha256).write_bytes(b"")
+    packages.make_cached_package_path(sha256).write_bytes(b"")
     with pytest.raises(UsageError, match="was damaged in the cache and is removed"):
-        prepare_root(before.lock["tools bookworm amd64"])
+        prepare_package_root(before.lock["tools bookworm amd64"])
 
 
 def test_a_board_of_one_s_own_keeps_the_shipped_packages_when_these_move_on(
@@ -352,7 +354,7 @@ def test_a_board_of_one_s_own_keeps_the_shipped_packages_when_these_move_on(
     path.rename(shipped / "boards.lock")
     monkeypatch.setattr(kit, "SHIPPED_BOARDS", shipped)
     assert made(model, locked=True) == before
-    assert lock.read_lock(path) == before.lock
+    assert lock.read_package_lock(path) == before.lock
     (shipped / "boards.lock").write_text("")
     assert made(model, locked=True) == before
 
@@ -363,10 +365,10 @@ def test_an_import_does_not_change_what_other_boards_are_made_of(
     there = elsewhere(tmp_path, monkeypatch)
     (there / "catalog/boards").mkdir(parents=True)
     mine = {"tools bookworm amd64": {"tool_1_amd64.deb": "0" * 64}}
-    lock.write_lock(there / "catalog/boards/boards.lock", mine)
+    lock.write_package_lock(there / "catalog/boards/boards.lock", mine)
     with pytest.raises(UsageError, match=r"has other packages for 'tools .*import it in another"):
-        exchange.import_board(exported)
-    assert lock.read_lock(there / "catalog/boards/boards.lock") == mine
+        exchange.import_board_file(exported)
+    assert lock.read_package_lock(there / "catalog/boards/boards.lock") == mine
     assert not (tmp_path / "other cache").exists()
 
 
@@ -399,7 +401,7 @@ def test_a_board_file_that_lies_of_itself_is_refused(
         tar.addfile(info, io.BytesIO(content))
     there = elsewhere(tmp_path, monkeypatch)
     with pytest.raises(UsageError, match=said):
-        exchange.import_board(exported)
+        exchange.import_board_file(exported)
     assert list(there.iterdir()) == []
 
 
@@ -409,16 +411,16 @@ def test_a_member_that_is_no_file_is_refused(exported: Path, tmp_path: Path) -> 
         info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
         tar.addfile(info)
     with pytest.raises(UsageError, match="in it is no regular file"):
-        exchange.import_board(exported)
+        exchange.import_board_file(exported)
 
 
 def test_a_summary_of_any_letters_comes_through(
     model: BoardModel, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     odd = model.model_copy(update={"summary": 'a "flash" \U0001f680 \\ é'})
-    exchange.export_board(odd, exported)
+    exchange.export_board_file(odd, exported)
     elsewhere(tmp_path, monkeypatch)
-    exchange.import_board(exported)
+    exchange.import_board_file(exported)
     assert load_noun("boards", "mine", BoardModel).summary == odd.summary
 
 
@@ -427,4 +429,4 @@ def test_what_is_no_regular_file_is_no_board_file(tmp_path: Path, what: str) -> 
     path = tmp_path / "x.board"
     path.mkdir() if what == "folder" else os.mkfifo(path)
     with pytest.raises(UsageError, match="a regular file is needed"):
-        exchange.import_board(path)
+        exchange.import_board_file(path)

@@ -14,7 +14,12 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.kit import lock, needs
 from nandlab.kit.kernel import IMAGE
-from nandlab.kit.kit import SHIPPED_BOARDS, list_board_sets, make_kernel_set, make_tool_set
+from nandlab.kit.kit import (
+    SHIPPED_BOARDS,
+    list_board_package_sets,
+    make_kernel_package_set,
+    make_tool_package_set,
+)
 
 SHA = "0123456789abcdef" * 4
 FILES = st.dictionaries(
@@ -31,13 +36,13 @@ def test_a_lock_is_read_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, made: lock.Lock
 ) -> None:
     path = tmp_path_factory.mktemp("lock") / "boards.lock"
-    lock.write_lock(path, made)
-    assert lock.read_lock(path) == made
-    assert lock.format_lock(dict(reversed(list(made.items())))) == path.read_text()
+    lock.write_package_lock(path, made)
+    assert lock.read_package_lock(path) == made
+    assert lock.format_package_lock(dict(reversed(list(made.items())))) == path.read_text()
 
 
 def test_no_file_is_an_empty_lock(tmp_path: Path) -> None:
-    assert lock.read_lock(tmp_path / "boards.lock") == {}
+    assert lock.read_package_lock(tmp_path / "boards.lock") == {}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +61,7 @@ def test_no_file_is_an_empty_lock(tmp_path: Path) -> None:
 def test_what_is_no_lock_is_told(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "boards.lock").write_text(text)
     with pytest.raises(UsageError, match=rf"boards\.lock: .*{said}") as told:
-        lock.read_lock(tmp_path / "boards.lock")
+        lock.read_package_lock(tmp_path / "boards.lock")
     assert "\n" not in str(told.value)
 
 
@@ -75,31 +80,31 @@ def test_changes_are_told_by_package_and_version() -> None:
         "gcc_4_amd64.deb": SHA,
         "gcc-12_12.2_amd64.deb": SHA,
     }
-    assert lock.list_lock_changes(old, new) == [
+    assert lock.format_package_changes(old, new) == [
         "come: none -> 2",
         "gone: 1 -> none",
         "linux-image-amd64: 6.1.176-1 -> 6.1.192-2",
         "zlib1g: 1:1.2.13 -> 1:1.2.14",
     ]
-    assert lock.list_lock_changes(old, old) == []
+    assert lock.format_package_changes(old, old) == []
     other = {**old, "gone_1_all.deb": SHA[::-1]}
-    assert lock.list_lock_changes(old, other) == ["gone_1_all.deb: other content"]
+    assert lock.format_package_changes(old, other) == ["gone_1_all.deb: other content"]
 
 
 @pytest.mark.parametrize("name", list_noun_names("boards"))
 def test_every_shipped_board_is_locked(name: str) -> None:
     model = load_noun("boards", name, BoardModel)
-    shipped = lock.read_lock(SHIPPED_BOARDS / lock.FILE)
-    assert {each.name for each in list_board_sets(model)} <= shipped.keys()
-    kernel = shipped[make_kernel_set(model).name]
+    shipped = lock.read_package_lock(SHIPPED_BOARDS / lock.FILE)
+    assert {each.name for each in list_board_package_sets(model)} <= shipped.keys()
+    kernel = shipped[make_kernel_package_set(model).name]
     (image,) = (found[1] for file in kernel if (found := IMAGE.match(file)))
     assert f"linux-headers-{image}" in {file.partition("_")[0] for file in kernel}
-    tools = {file.partition("_")[0] for file in shipped[make_tool_set(model).name]}
+    tools = {file.partition("_")[0] for file in shipped[make_tool_package_set(model).name]}
     assert {*model.of_arch.tools, "binutils", "make", "mtd-utils"} <= tools
 
 
 def test_the_shipped_lock_has_no_set_that_no_board_and_no_program_asks_for() -> None:
     boards = [load_noun("boards", n, BoardModel) for n in list_noun_names("boards")]
-    asked = {e.name for board in boards for e in list_board_sets(board)}
-    asked |= {e.name for board in boards for e, _ in needs.list_needed_sets(board)}
-    assert set(lock.read_lock(SHIPPED_BOARDS / lock.FILE)) == asked
+    asked = {e.name for board in boards for e in list_board_package_sets(board)}
+    asked |= {e.name for board in boards for e, _ in needs.list_needed_package_sets(board)}
+    assert set(lock.read_package_lock(SHIPPED_BOARDS / lock.FILE)) == asked

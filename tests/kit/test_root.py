@@ -17,7 +17,9 @@ from nandlab.base.errors import UsageError
 from nandlab.kit import enter, root
 from nandlab.kit.root import Root
 
-pytestmark = pytest.mark.skipif(root.find_entry_hindrance() is not None, reason=root.ENTRY_REMEDY)
+pytestmark = pytest.mark.skipif(
+    root.find_root_entry_hindrance() is not None, reason=root.ENTRY_REMEDY
+)
 TRUSTED = ("bin", "lib", "lib64", "usr")
 
 
@@ -118,10 +120,10 @@ def test_where_no_root_can_be_entered_one_line_says_what_to_do(
     own: Root, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        root, "find_entry_hindrance", lambda path: "unshare: Operation not permitted"
+        root, "find_root_entry_hindrance", lambda path: "unshare: Operation not permitted"
     )
     with pytest.raises(UsageError, match="run it as root; or allow user namespaces") as told:
-        root.require_entry(own)
+        root.require_root_entry(own)
     assert "\n" not in str(told.value)
 
 

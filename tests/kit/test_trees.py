@@ -18,7 +18,7 @@ from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.tree import TreeContents, TreeModel, compile_glob
 from nandlab.image import tree
 from nandlab.kit import lock, trees
-from nandlab.kit.packages import package_path
+from nandlab.kit.packages import make_cached_package_path
 
 
 @pytest.fixture(autouse=True)
@@ -34,9 +34,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def unpacked(text: str = treemade.TREE, files: dict[str, str] | None = None) -> Path:
     treemade.project(Path(), text, files)
     model = load_noun("trees", "small", TreeModel)
-    taken, moved = trees.fetch_tree(model, trees.read_tree_lock(model), strictly=True)
+    taken, moved = trees.fetch_tree_package_set(
+        model, trees.read_locked_tree_packages(model), strictly=True
+    )
     assert not moved
-    return trees.prepare_tree(model, taken)
+    return trees.prepare_tree_folder(model, taken)
 
 
 def paths(top: Path) -> list[str]:
@@ -57,7 +59,7 @@ def test_a_tree_is_what_its_packages_have_but_what_is_left_out(home: Path) -> No
     assert os.readlink(top / "bin/sh") == "tool"  # noqa: PTH115
     assert (top / "etc/passwd").read_text() == "root:x:0:0\n"
     assert (top / "etc/boot.list").read_text() == "bin/tool\netc/conf\n"
-    assert trees.count_tree(top) == TreeContents(folders=8, files=7, links=2, bytes=49_053)
+    assert trees.count_tree_contents(top) == TreeContents(folders=8, files=7, links=2, bytes=49_053)
 
 
 def test_times_are_the_packages_own_and_a_folder_s_the_latest_that_one_has(home: Path) -> None:
@@ -83,15 +85,17 @@ def test_merged_its_top_folders_are_links(home: Path) -> None:
 
 def test_it_is_the_same_each_time_and_needs_no_packages_again(home: Path) -> None:
     def digest(top: Path) -> str:
-        return tree.hash_tree(tree.add_checksums(tree.give_to_root(tree.scan_folder(top)), top))
+        return tree.hash_checksummed_tree(
+            tree.add_file_checksums(tree.set_owner_to_root(tree.scan_folder_tree(top)), top)
+        )
 
     top = unpacked(treemade.UNMERGED)
     model = load_noun("trees", "small", TreeModel)
-    trees.unpack_tree(model, trees.read_tree_lock(model), home / "again")
+    trees.unpack_tree_packages(model, trees.read_locked_tree_packages(model), home / "again")
     assert digest(home / "again") == digest(top)
-    for sha256 in trees.read_tree_lock(model).values():
-        package_path(sha256).unlink()
-    assert trees.prepare_tree(model, trees.read_tree_lock(model)) == top
+    for sha256 in trees.read_locked_tree_packages(model).values():
+        make_cached_package_path(sha256).unlink()
+    assert trees.prepare_tree_folder(model, trees.read_locked_tree_packages(model)) == top
 
 
 @pytest.mark.parametrize(
@@ -148,14 +152,14 @@ def test_a_tree_that_is_not_locked_or_otherwise_is_told_with_what_to_do(home: Pa
     treemade.project(home)
     model = load_noun("trees", "small", TreeModel)
     with pytest.raises(UsageError, match="the run's packages has no set of it: `bench/rootfs"):
-        trees.read_tree_lock(model, {})
+        trees.read_locked_tree_packages(model, {})
     (home / "catalog/trees/trees.lock").unlink()
     with pytest.raises(UsageError, match=r"trees\.lock has no set of it: `bench/rootfs small --u"):
-        trees.read_tree_lock(model)
+        trees.read_locked_tree_packages(model)
     files = treemade.packages(home / "debs")
     treemade.project(home, treemade.TREE.replace('"one", "two"', '"one", "two", "six"'), files)
     with pytest.raises(UsageError, match="does not have the package six"):
-        trees.read_tree_lock(load_noun("trees", "small", TreeModel))
+        trees.read_locked_tree_packages(load_noun("trees", "small", TreeModel))
 
 
 def test_packages_that_are_nowhere_are_told(home: Path) -> None:
@@ -163,7 +167,7 @@ def test_packages_that_are_nowhere_are_told(home: Path) -> None:
     (home / "debs/two_2_amd64.deb").unlink()
     model = load_noun("trees", "small", TreeModel)
     with pytest.raises(UsageError, match="the locked packages are not to be had"):
-        trees.fetch_tree(model, files, strictly=True)
+        trees.fetch_tree_package_set(model, files, strictly=True)
 
 
 def test_a_mirror_that_moved_on_gives_another_tree_and_says_so(
@@ -179,17 +183,20 @@ def test_a_mirror_that_moved_on_gives_another_tree_and_says_so(
         "two_2_amd64.deb: other content",
     ]
     model = load_noun("trees", "small", TreeModel)
-    first = trees.read_tree_lock(model)
+    first = trees.read_locked_tree_packages(model)
     assert trees.update_tree_lock("small") == []
     mirror.has(("one", "1", ""), ("two", "3", ""))
-    taken, moved = trees.fetch_tree(model, first, strictly=False)
+    taken, moved = trees.fetch_tree_package_set(model, first, strictly=False)
     assert moved == ["tree bookworm amd64 small: two: 2 -> 3"]
     assert "not the locked tree" in capsys.readouterr().err
     assert trees.digest_tree_inputs(model, taken) != trees.digest_tree_inputs(model, first)
     with pytest.raises(UsageError, match="the locked packages are not to be had"):
-        trees.fetch_tree(model, first, strictly=True)
+        trees.fetch_tree_package_set(model, first, strictly=True)
     assert trees.update_tree_lock("small") == ["two: 2 -> 3"]
-    assert lock.read_lock(trees.find_tree_lock_path("small"))["tree bookworm amd64 small"] == taken
+    assert (
+        lock.read_package_lock(trees.make_tree_lock_path("small"))["tree bookworm amd64 small"]
+        == taken
+    )
 
 
 @pytest.mark.parametrize(
@@ -210,7 +217,9 @@ def test_patterns(glob: str, yes: str, no: str) -> None:
 def test_shipped_trees_are_locked_and_tell_what_they_hold(name: str) -> None:
     model = load_noun("trees", name, TreeModel)
     assert model.holds is not None
-    assert {file.partition("_")[0] for file in trees.read_tree_lock(model)} == set(model.packages)
+    assert {file.partition("_")[0] for file in trees.read_locked_tree_packages(model)} == set(
+        model.packages
+    )
     listed = model.texts["etc/boot.list"].split()
     assert len(listed) == len(set(listed)) > 50
     assert all(model.has(path) for path in listed)

@@ -64,8 +64,12 @@ def traced(
     """What a command reads of files that were made before; more: of :func:`request`."""
     wanted = request(board, before, command, **more)
     record = asyncio.run(board.run(job.make_trace_job(wanted)))
-    chip = job.find_chip_image(asyncio.run(board.run(job.make_image_job(wanted))), record)
-    writer.write_trace_folder(path, wanted, record, job.decode_outcome(wanted, record), board, chip)
+    chip = job.extract_pretrace_chip_image(
+        asyncio.run(board.run(job.make_pretrace_image_job(wanted))), record
+    )
+    writer.write_trace_folder(
+        path, wanted, record, job.decode_trace_outcome(wanted, record), board, chip
+    )
     return TraceFolder(path)
 
 

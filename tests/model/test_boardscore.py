@@ -26,7 +26,7 @@ from nandlab.traced.boardtraces import (
     FunctionCall,
     SystemCall,
     TraceRun,
-    read_load_traces,
+    read_board_traces_of_loads,
 )
 
 AHEAD = CacheChoice(128, True)
@@ -46,9 +46,9 @@ def score(
     flash: Sequence[Sequence[str]] = (["1;R;7;load"],),
 ) -> dict[str, Any]:
     folder = made.write(tmp_path / "load", [made.syscalls(c) for c in calls], functions, flash)
-    (load,) = read_load_traces(folder)
-    found = boardscore.score_load(load)
-    assert all("\n" not in line for line in boardwords.format_scores(found))
+    (load,) = read_board_traces_of_loads(folder)
+    found = boardscore.score_traced_load(load)
+    assert all("\n" not in line for line in boardwords.format_load_scores(found))
     return found
 
 
@@ -114,7 +114,7 @@ def rows(calls: Sequence[str]) -> list[SystemCall]:
     ],
 )
 def test_small_loads_worked_by_hand(calls: list[str], pages: list[int]) -> None:
-    assert pagecache.count_page_reads(rows(calls), AHEAD) == pages
+    assert pagecache.count_page_reads_per_call(rows(calls), AHEAD) == pages
 
 
 def test_pages_of_writes_are_counted_at_their_edges() -> None:
@@ -136,7 +136,7 @@ some_calls = st.lists(
 @given(some_calls)
 def test_a_page_is_read_once_while_it_is_kept(calls: list[str]) -> None:
     """Without reading ahead, exactly the pages that reads touch and no write or read before did."""
-    found = pagecache.count_page_reads(rows(calls), CacheChoice(0, False))
+    found = pagecache.count_page_reads_per_call(rows(calls), CacheChoice(0, False))
     known: set[tuple[str, int]] = set()
     touched = []
     for call in rows(calls):
@@ -149,7 +149,7 @@ def test_a_page_is_read_once_while_it_is_kept(calls: list[str]) -> None:
             touched.append(len(new))
     assert found == touched
     for cache in pagecache.CACHE_CHOICES:
-        assert sum(found) <= sum(pagecache.count_page_reads(rows(calls), cache))
+        assert sum(found) <= sum(pagecache.count_page_reads_per_call(rows(calls), cache))
 
 
 def overheads(us: float, pages: Sequence[int], calls: Sequence[int]) -> list[list[float]]:
@@ -287,6 +287,6 @@ def test_whatever_is_traced_has_a_score_that_fits_its_schema(
         (TraceRun("f", tuple(functions)), TraceRun("g", tuple(functions))),
         (TraceRun("h", tuple(flash)), TraceRun("k", tuple(reversed(flash)))),
     )
-    found = boardscore.score_load(load)
+    found = boardscore.score_traced_load(load)
     fits("model-board", json.dumps({"loads": [found]}))
-    assert list(boardwords.format_scores(found))
+    assert list(boardwords.format_load_scores(found))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from nandlab.model import packers
 from nandlab.model.lzo1x import pack_lzo1x
 from nandlab.model.reads import PAGE_BYTES
-from nandlab.model.tokencount import TOKEN_COUNTERS, count_tokens
-from nandlab.onflash.unpacking import UnpackError, unpack_data
+from nandlab.model.tokencount import TOKEN_COUNTERS, count_node_tokens
+from nandlab.onflash.unpacking import UnpackError, unpack_node_data
 
 TEXT = "".join(f"line {i} of a text, {i * i} is its square\n" for i in range(400)).encode()[
     :PAGE_BYTES
@@ -56,9 +56,9 @@ def test_what_jffs2_packs_fits_and_unpacks_to_its_begin(data: bytes, room: int, 
     if not packed.packing:
         assert packed.data == data[: min(room, len(data))]
         return
-    assert unpack_data(by, packed.data) == data[: packed.plain]
+    assert unpack_node_data(by, packed.data) == data[: packed.plain]
     if by in TOKEN_COUNTERS:
-        assert count_tokens(by, packed.data, packed.plain)
+        assert count_node_tokens(by, packed.data, packed.plain)
 
 
 @given(PAGES, st.sampled_from(["lzo", "zlib"]))
@@ -68,7 +68,7 @@ def test_what_ubifs_packs_gains_and_unpacks_to_itself(data: bytes, by: str) -> N
     if packed.packing:
         assert len(data) >= 128
         assert len(packed.data) <= len(data) - 64
-        assert unpack_data(by, packed.data) == data
+        assert unpack_node_data(by, packed.data) == data
     else:
         assert packed.data == data
 
@@ -98,6 +98,6 @@ def test_lzo_goes_on_faster_where_nothing_is_found() -> None:
 def test_what_cannot_be_unpacked_is_told() -> None:
     for packing in ("lzo", "zlib", "zstd", "rtime"):
         with pytest.raises(UnpackError, match=packing):
-            unpack_data(packing, b"\xff\xff\xff")
+            unpack_node_data(packing, b"\xff\xff\xff")
     with pytest.raises(UnpackError, match="dynrubin, which the host does not read"):
-        unpack_data("dynrubin", b"")
+        unpack_node_data("dynrubin", b"")

@@ -13,8 +13,12 @@ from nandlab.model import packers, rewrite
 from nandlab.model.jffs2 import Jffs2Reader
 from nandlab.model.reads import PAGE_BYTES
 from nandlab.onflash import unpacking
-from nandlab.onflash.flashfile import FlashFileOptions, open_partition, read_layout
-from nandlab.onflash.jffs2scan import scan_partition
+from nandlab.onflash.flashfile import (
+    FlashFileOptions,
+    open_flash_file_partition,
+    read_flash_file_layout,
+)
+from nandlab.onflash.jffs2scan import scan_partition_nodes
 from nandlab.onflash.layout import FilePiece, Layout
 
 pytestmark = pytest.mark.board
@@ -30,7 +34,7 @@ def written(board: QemuBoard, path: Path, filesystem: dict[str, str], mib: int) 
 
 def content(layout: Layout, pieces: list[FilePiece]) -> bytes:
     assert layout.bytes_at is not None
-    return b"".join(unpacking.unpack_piece(p, layout.bytes_at) for p in pieces)
+    return b"".join(unpacking.unpack_file_piece(p, layout.bytes_at) for p in pieces)
 
 
 @pytest.mark.parametrize(
@@ -43,8 +47,8 @@ def test_jffs2s_nodes(
     """The host's zlib finds matches that the kernel's does not: some nodes are a byte shorter, and
     where a block cuts one, that byte decides what more is taken."""
     image = written(board, tmp_path / "t", {"name": "jffs2", "compression": compression}, 8)
-    layout, _ = read_layout(image, FlashFileOptions(), tolerant=True)
-    found = scan_partition(open_partition(image)[0])
+    layout, _ = read_flash_file_layout(image, FlashFileOptions(), tolerant=True)
+    found = scan_partition_nodes(open_flash_file_partition(image)[0])
     (owner,) = layout.sizes
     lie = layout.pieces_of[owner]
     begin, size = lie[0].at - Jffs2Reader.header, layout.erasesize
@@ -76,10 +80,10 @@ def test_jffs2s_nodes(
 def test_ubifs_nodes(board: QemuBoard, tmp_path: Path, compression: str) -> None:
     filesystem = {"name": "ubifs", "compression": compression, "reserve": "1"}
     image = written(board, tmp_path / "t", filesystem, 16)
-    layout, _ = read_layout(image, FlashFileOptions(), tolerant=True)
+    layout, _ = read_flash_file_layout(image, FlashFileOptions(), tolerant=True)
     (owner,) = layout.sizes
     by = "" if compression == "none" else compression
     assert layout.bytes_at is not None
     for p in layout.pieces_of[owner]:
-        told = packers.pack_for_ubifs(unpacking.unpack_piece(p, layout.bytes_at), by)
+        told = packers.pack_for_ubifs(unpacking.unpack_file_piece(p, layout.bytes_at), by)
         assert (told.packing, told.data) == (p.packing, layout.bytes_at(p.at, p.stored))

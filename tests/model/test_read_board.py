@@ -31,7 +31,7 @@ SIZES = (300, 512, 1500)
 
 def foretold(trace: TraceFolder, files: int) -> list[ScoredCall]:
     """All calls, every one of them and every first open as foretold."""
-    found = walk.score_calls(reads.make_traced_reads(trace))
+    found = walk.score_traced_calls(reads.make_chip_trace_from_folder(trace))
     assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
     assert all(call.known for call in found)
     assert sum(isinstance(call.call, FirstOpen) for call in found) == files
@@ -43,7 +43,9 @@ def errors(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Of the time of calls that read a page: of those during which nothing else ran, no tick
     either; and of all, whose ticks are foretold from when each began."""
-    found = fits("model-score", score.summarise_scores(reads.make_traced_reads(trace), calls))
+    found = fits(
+        "model-score", score.summarise_call_scores(reads.make_chip_trace_from_folder(trace), calls)
+    )
     return found["undisturbed"], found["in_time"]
 
 
@@ -53,11 +55,11 @@ def test_the_trace_is_the_same_with_and_without_its_image(board: QemuBoard) -> N
         asyncio.run(board.run(each))
         for each in (
             job.make_trace_job(asked),
-            job.make_image_job(asked),
+            job.make_pretrace_image_job(asked),
             job.make_trace_job(asked),
         )
     )
-    assert job.find_chip_image(image, first)
+    assert job.extract_pretrace_chip_image(image, first)
     assert [(s.step, s.ns, s.stdout) for s in first.steps] == [
         (s.step, s.ns, s.stdout) for s in again.steps
     ]
@@ -73,13 +75,15 @@ def test_files_in_one_piece_and_in_many(board: QemuBoard, tmp_path: Path, comman
     assert wrong["max"] < 0.01
     assert abs(every["total"]) < (0.002 if command == IN_ORDER else 0.02)
     assert every["median"] < 0.001
-    of = reads.make_traced_reads(trace)
-    by = times.find_instructions("jffs2", of.kernel)
-    alone = [c for c in walk.score_calls(of) if isinstance(c.call, ReadCall) and not c.disturbed]
-    each = score.time_calls(of, alone)
+    of = reads.make_chip_trace_from_folder(trace)
+    by = times.find_instruction_counts("jffs2", of.kernel)
+    alone = [
+        c for c in walk.score_traced_calls(of) if isinstance(c.call, ReadCall) and not c.disturbed
+    ]
+    each = score.list_call_times(of, alone)
     assert sum(t.scored.ticked for t in each) > 3
     # of so few calls it is the second worst; without the ticks it is over 5 %
-    assert score.compute_errors([t.in_time_ns(by) for t in each], each)["p99"] < 0.045
+    assert score.compute_time_errors([t.in_time_ns(by) for t in each], each)["p99"] < 0.045
 
 
 @pytest.mark.parametrize("compression", ["lzo", "zlib"])
@@ -127,7 +131,7 @@ def test_random_histories(board: QemuBoard, tmp_path: Path, seed: int) -> None:
     )
     found = [
         call
-        for call in walk.score_calls(reads.make_traced_reads(trace))
+        for call in walk.score_traced_calls(reads.make_chip_trace_from_folder(trace))
         if isinstance(call.call, ReadCall)
     ]
     assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
@@ -136,9 +140,11 @@ def test_random_histories(board: QemuBoard, tmp_path: Path, seed: int) -> None:
 
 def read_ns(trace: TraceFolder, path: str) -> float:
     """What the traced reads of a file's pages took, without the tracers' own."""
-    of = reads.make_traced_reads(trace)
-    each = [c for c in walk.score_calls(of) if c.path == path and isinstance(c.call, ReadCall)]
-    return sum(t.ns for t in score.time_calls(of, each))
+    of = reads.make_chip_trace_from_folder(trace)
+    each = [
+        c for c in walk.score_traced_calls(of) if c.path == path and isinstance(c.call, ReadCall)
+    ]
+    return sum(t.ns for t in score.list_call_times(of, each))
 
 
 @pytest.mark.parametrize("compression", ["none", "lzo", "zlib"])
@@ -173,9 +179,9 @@ def test_a_first_open_after_a_mount(board: QemuBoard, tmp_path: Path) -> None:
     again = "m=$PWD; d=$(grep $m /proc/mounts | cut -d' ' -f1); cd /; umount $m"
     made = [*packed(10, 200), again, "mount -t jffs2 $d $m; cd $m"]
     trace = traced(board, tmp_path / "t", made)
-    of = reads.make_traced_reads(trace, mounted=True)
-    opens = [c for c in walk.score_calls(of) if isinstance(c.call, FirstOpen)]
+    of = reads.make_chip_trace_from_folder(trace, mounted=True)
+    opens = [c for c in walk.score_traced_calls(of) if isinstance(c.call, FirstOpen)]
     assert [c.path for c in opens if c.same] == ["/b10", "/b200"]
-    for t in score.time_calls(of, opens):
-        by = times.find_instructions("jffs2", of.kernel)
+    for t in score.list_call_times(of, opens):
+        by = times.find_instruction_counts("jffs2", of.kernel)
         assert t.foretold_ns(by) == pytest.approx(t.ns, rel=0.03)

@@ -36,7 +36,9 @@ def ubifs(compression: str, **options: str) -> dict[str, Any]:
 
 def foretold(trace: TraceFolder) -> tuple[list[ScoredCall], list[ScoredCall]]:
     """Calls that read a page, and first opens; all that are known as foretold."""
-    found = [c for c in walk.score_calls(reads.make_traced_reads(trace)) if c.known]
+    found = [
+        c for c in walk.score_traced_calls(reads.make_chip_trace_from_folder(trace)) if c.known
+    ]
     assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
     pages = [c for c in found if isinstance(c.call, ReadCall)]
     return pages, [c for c in found if not isinstance(c.call, ReadCall)]
@@ -72,7 +74,7 @@ def test_ubifs_short_pages_and_opens_take_what_is_foretold(
     trace = traced(board, tmp_path / "t", made, command, **ubifs(compression))
     pages, opens = foretold(trace)
     assert len(pages) == len(opens) == len(sizes)
-    found = score.summarise_scores(reads.make_traced_reads(trace), [*pages, *opens])
+    found = score.summarise_call_scores(reads.make_chip_trace_from_folder(trace), [*pages, *opens])
     assert abs(found["undisturbed"]["total"]) < 0.005
     assert found["undisturbed"]["max"] < 0.02
     still = [abs(o["error"]) for o in found["opens"] if not (o["disturbed"] or o["ticked"])]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nandlab.base.errors import UsageError
 from nandlab.model import reads
-from nandlab.model.fragments import PageSet, foretell_reads, map_file
+from nandlab.model.fragments import PageSet, foretell_read_calls, map_file_pages
 from nandlab.model.reads import FilePieces, MtdRead, PageBuffer
 from nandlab.onflash.jffs2nodes import DroppedNode
 from nandlab.onflash.layout import FilePiece, Layout
@@ -52,25 +52,25 @@ def test_a_program_or_an_erase_empties_the_buffer() -> None:
 def test_a_node_is_read_as_header_and_data_and_state_carries_over() -> None:
     # nodes of 4096 bytes one after the other: 68 + 4096
     of = layout(piece(0, 4096, 68), piece(4096, 4096, 4164 + 68))
-    first, second = foretell_reads(of, FilePieces(of, FILE), [0, 1])
+    first, second = foretell_read_calls(of, FilePieces(of, FILE), [0, 1])
     # data: the rest of page 0 from the buffer, page 1 whole, the begin of page 2
     assert (first.flash, first.hits) == ([0, 1, 2], 1)
     # header and the first data are in page 2, which the call before left in the buffer
     assert (second.flash, second.hits) == ([3, 4], 2)
-    alone = list(foretell_reads(of, FilePieces(of, FILE), [0, 1], carry=False))
+    alone = list(foretell_read_calls(of, FilePieces(of, FILE), [0, 1], carry=False))
     assert [len(c.flash) for c in alone] == [3, 3]
 
 
 def test_all_of_a_node_is_read_though_a_part_of_it_lives() -> None:
     of = layout(piece(0, 100, 68, stored=4096), piece(100, 1000, 8192 + 68), size=1100)
-    (call,) = foretell_reads(of, FilePieces(of, FILE), [0])
+    (call,) = foretell_read_calls(of, FilePieces(of, FILE), [0])
     assert call.flash == [0, 1, 2, 4]
     assert sum(a.bytes for a in call.accesses) == 68 + 4096 + 68 + 1000
 
 
 def test_a_hole_reads_nothing() -> None:
     of = layout(piece(4096, 4096, 68))
-    hole, stored = foretell_reads(of, FilePieces(of, FILE), [0, 1])
+    hole, stored = foretell_read_calls(of, FilePieces(of, FILE), [0, 1])
     assert hole.flash == []
     assert stored.flash == [0, 1, 2]
 
@@ -78,14 +78,18 @@ def test_a_hole_reads_nothing() -> None:
 def test_the_map_knows_what_it_does_not_know() -> None:
     of = layout(piece(0, 4096, 68), piece(4096, 4096, 4164 + 68))
     lost = DroppedNode(0, 100, "torn", "inode", FILE, 4000, 50)
-    found = map_file(of, FILE, [lost])
+    found = map_file_pages(of, FILE, [lost])
     assert [r.known for r in found.rows] == [False, True]
     lost = DroppedNode(0, 100, "torn", "inode", FILE, 4000, 100)
-    assert [r.known for r in map_file(of, FILE, [lost]).rows] == [False, False]
+    assert [r.known for r in map_file_pages(of, FILE, [lost]).rows] == [False, False]
     of_another = DroppedNode(0, 100, "torn", "inode", FILE + 1, 0, 8192)
-    assert all(r.known for r in map_file(of, FILE, [of_another]).rows)
-    assert all(r.known for r in map_file(of, FILE, [DroppedNode(0, 40, "torn", "dirent")]).rows)
-    assert not any(r.known for r in map_file(of, FILE, [DroppedNode(0, 4, "not a node", "")]).rows)
+    assert all(r.known for r in map_file_pages(of, FILE, [of_another]).rows)
+    assert all(
+        r.known for r in map_file_pages(of, FILE, [DroppedNode(0, 40, "torn", "dirent")]).rows
+    )
+    assert not any(
+        r.known for r in map_file_pages(of, FILE, [DroppedNode(0, 4, "not a node", "")]).rows
+    )
 
 
 def test_of_a_file_that_is_mostly_holes_the_data_is_told() -> None:
@@ -93,16 +97,16 @@ def test_of_a_file_that_is_mostly_holes_the_data_is_told() -> None:
     far = 1 << 49
     of = layout(piece(0, 100, 68), piece(far, 8192, 4096), size=1 << 50)
     lost = DroppedNode(0, 100, "torn", "inode", FILE, 1 << 30, far)
-    found = map_file(of, FILE, [lost])
+    found = map_file_pages(of, FILE, [lost])
     page = far // 4096
     assert [(r.page, r.known) for r in found.rows] == [(0, True), (page, False), (page + 1, False)]
     assert [r.in_sequence for r in found.rows] == [1, None, None]
     assert found.unknown == far // 4096
-    known = map_file(of, FILE)
+    known = map_file_pages(of, FILE)
     assert [r.in_sequence for r in known.rows] == [1, None, 4]  # after a hole that is not listed
     assert known.unknown == 0
     small = layout(piece(0, 100, 68), size=4096 * 4096)
-    assert len(map_file(small, FILE).rows) == 4096
+    assert len(map_file_pages(small, FILE).rows) == 4096
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=9))
@@ -117,7 +121,7 @@ def test_stretches_of_pages_are_the_pages_in_them(ends: list[tuple[int, int]]) -
 def test_a_file_written_in_order_gains_nothing_from_being_rewritten() -> None:
     step = 4096 + 68
     of = layout(*(piece(i * 4096, 4096, i * step + 68) for i in range(16)), size=16 * 4096)
-    found = map_file(of, FILE)
+    found = map_file_pages(of, FILE)
     assert found.mean == found.rewritten
     assert found.live_bytes == 16 * step
 
@@ -153,6 +157,6 @@ def test_a_read_with_the_spare_area_always_goes_to_the_chip() -> None:
 def test_what_is_not_modelled_is_refused() -> None:
     of = layout(filesystem="nftl-fat32")
     with pytest.raises(UsageError, match="is not modelled"):
-        map_file(of, FILE)
+        map_file_pages(of, FILE)
     with pytest.raises(UsageError, match="/b: no such file in the image; there are /a"):
-        reads.find_owner(layout(), "b")
+        reads.find_inode_number(layout(), "b")

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from nandlab.model import packers, rewrite
-from nandlab.model.fragments import map_file
+from nandlab.model.fragments import map_file_pages
 from nandlab.model.reads import PAGE_BYTES
 from nandlab.model.rewrite import RewrittenFile
-from nandlab.model.tokencount import count_tokens
+from nandlab.model.tokencount import count_node_tokens
 from nandlab.onflash.layout import HOLE, FilePiece, Layout
 
 FILE, BLOCK = 5, 1 << 17
@@ -46,7 +46,7 @@ def in_pieces(
 
 
 def anew(of: Layout) -> RewrittenFile:
-    found = rewrite.rewrite_file(of, FILE)
+    found = rewrite.lay_file_out_alone(of, FILE)
     assert isinstance(found, RewrittenFile)
     return found
 
@@ -62,7 +62,7 @@ def test_pages_are_put_together_and_packed() -> None:
     assert [(p.stored, p.packing) for p in nodes] == [(len(w.data), w.packing) for w in wanted]
     assert [p.at for p in nodes][:2] == [68, 68 + -(-nodes[0].stored // 4) * 4 + 68]
     assert [found.tokens(p) for p in nodes[:3]] == [
-        count_tokens("lzo", w.data, PAGE_BYTES) for w in wanted[:3]
+        count_node_tokens("lzo", w.data, PAGE_BYTES) for w in wanted[:3]
     ]
     assert found.estimated == 0
 
@@ -126,7 +126,7 @@ def test_where_the_content_is_not_known_its_pieces_tell() -> None:
         found = anew(each)
         assert found.estimated == 2
         assert found.layout.pieces[0].stored == round(stored)
-        assert map_file(each, FILE).estimated == 2
+        assert map_file_pages(each, FILE).estimated == 2
     damaged = anew(replace(of, bytes_at=lambda at, count: b"\xff" * count))
     assert damaged.estimated == 2
     # a page that is one node would be that node again
@@ -139,5 +139,5 @@ def test_where_the_content_is_not_known_its_pieces_tell() -> None:
 
 def test_a_map_of_many_files_packs_nothing() -> None:
     of = in_pieces(TEXT[: 2 * PAGE_BYTES], 1000)
-    assert map_file(of, FILE, exact=False).estimated == 2
-    assert map_file(of, FILE).estimated == 0
+    assert map_file_pages(of, FILE, exact=False).estimated == 2
+    assert map_file_pages(of, FILE).estimated == 0

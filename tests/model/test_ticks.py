@@ -75,11 +75,11 @@ def test_a_calls_stretches_come_to_its_instructions() -> None:
     ]
     of = Layout("jffs2", 1 << 20, 1 << 17, flash, [], {2: "/a"}, {2: 4096}, pieces, {})
     call = KernelState(of).read(FilePieces(of, 2), 0)
-    by = times.find_instructions("jffs2", "6.1")
+    by = times.find_instruction_counts("jffs2", "6.1")
     traced = {"MTD_READ": 400.0, "FLASH_READ": 300.0, "FLASH_HIT": 20.0}
-    found = times.split_stretches(call, by, traced)
+    found = times.split_call_instructions(call, by, traced)
     assert len(found) == 1 + len(call.flash) == 5
-    page_ns = times.compute_chip_page_ns(load_noun("chips", "apf27", ChipModel))
+    page_ns = times.compute_chip_page_read_ns(load_noun("chips", "apf27", ChipModel))
     whole = times.compute_call_ns(call, by, page_ns, 1) - len(call.flash) * page_ns
     assert sum(found) == pytest.approx(whole + 720)
     assert min(found) > 0

@@ -11,12 +11,12 @@ import pytest
 from nandlab.base.errors import UsageError
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import list_noun_names, load_noun
-from nandlab.kit.kit import read_kernel_release
+from nandlab.kit.kit import read_locked_kernel_release
 from nandlab.model import jffs2, times, walk
 from nandlab.model.kernelstate import KernelState
 from nandlab.model.reads import FilePieces, FirstOpen, MtdRead, ReadCall
 from nandlab.onflash.layout import HOLE, FilePiece, Layout
-from nandlab.traced.cost import find_kernel_series
+from nandlab.traced.cost import parse_kernel_series
 
 FLASH, HEADER = 2048, 68
 
@@ -33,7 +33,7 @@ def first_page(of: Layout) -> ReadCall:
 
 
 def done(*pieces: FilePiece) -> dict[str, float]:
-    found = times.count_call_amounts(first_page(layout(*pieces)))
+    found = times.count_read_call_work(first_page(layout(*pieces)))
     return {key: amount for key, amount in found.items() if amount}
 
 
@@ -59,7 +59,7 @@ def test_a_piece_that_goes_on_in_the_next_page_is_a_part() -> None:
 
 def test_no_step_of_a_decompressor_gives_time_back() -> None:
     """A fit to files that are too alike trades one amount for another."""
-    for kernels in times.read_instructions().values():
+    for kernels in times.read_instruction_counts().values():
         for by in kernels.values():
             assert all(n > 0 for steps in by.unpack.values() for n in steps.values())
 
@@ -69,7 +69,7 @@ def test_zeroes_and_what_is_packed() -> None:
     stored = zlib.compress(bytes(3096))
     packed = FilePiece(2, 1000, 3096, 8 * FLASH + HEADER, len(stored), 0, "zlib", 3096)
     of = replace(layout(zeroes, packed), bytes_at=lambda at, count: stored)
-    found = times.count_call_amounts(first_page(of))
+    found = times.count_read_call_work(first_page(of))
     tokens = {key: n for key, n in found.items() if key.startswith("zlib.")}
     assert {key: n for key, n in found.items() if n and key not in tokens} == {
         "call": 1, "node": 2, "data": 1, "read": 2, "hit": 1, "zero": 1000,
@@ -83,7 +83,7 @@ def test_zeroes_and_what_is_packed() -> None:
 def test_a_texts_compressed_nodes_have_no_time() -> None:
     of = layout(FilePiece(2, 0, 3096, HEADER, 774, 0, "lzo", 3096))
     with pytest.raises(UsageError, match="a text of jffs2dump does not have"):
-        times.count_call_amounts(first_page(of))
+        times.count_read_call_work(first_page(of))
 
 
 def test_time_is_the_chips_and_the_instructions() -> None:
@@ -101,25 +101,27 @@ def test_time_is_the_chips_and_the_instructions() -> None:
 
 def test_the_catalog_has_the_kernel_of_each_board() -> None:
     for board in list_noun_names("boards"):
-        kernel = find_kernel_series(read_kernel_release(load_noun("boards", board, BoardModel)))
-        by = times.find_instructions("jffs2", kernel)
+        kernel = parse_kernel_series(
+            read_locked_kernel_release(load_noun("boards", board, BoardModel))
+        )
+        by = times.find_instruction_counts("jffs2", kernel)
         assert set(by.unpack) == {"lzo", "zlib"}
 
 
 def test_a_first_open_reads_each_node_to_the_end_of_its_page() -> None:
     far = 5 * FLASH + 100
-    assert list(jffs2.list_header_reads([far, 300], far, FLASH)) == [
+    assert list(jffs2.list_first_open_reads([far, 300], far, FLASH)) == [
         MtdRead(far, FLASH - 100), MtdRead(300, FLASH - 300), MtdRead(far, HEADER),
     ]  # fmt: skip
 
 
 def test_a_header_that_goes_on_in_the_next_page_is_read_there() -> None:
     # 50 bytes left: enough for what is read of an unknown node, not for an inode's
-    assert list(jffs2.list_header_reads([FLASH - 50], FLASH - 50, FLASH)) == [
+    assert list(jffs2.list_first_open_reads([FLASH - 50], FLASH - 50, FLASH)) == [
         MtdRead(FLASH - 50, 50), MtdRead(FLASH, FLASH), MtdRead(FLASH - 50, HEADER),
     ]  # fmt: skip
     # 39 bytes left: read to the end of the next page at once
-    assert list(jffs2.list_header_reads([FLASH - 39], FLASH - 39, FLASH)) == [
+    assert list(jffs2.list_first_open_reads([FLASH - 39], FLASH - 39, FLASH)) == [
         MtdRead(FLASH - 39, 39 + FLASH), MtdRead(FLASH - 39, HEADER),
     ]  # fmt: skip
 
@@ -129,9 +131,9 @@ def test_nodes_are_gone_through_from_the_one_that_was_written_last() -> None:
     # versions 5 to 1: the collector has moved 2 behind 4, and 1 behind 5
     nodes = [3 * block, block, 0, block + 9000, 3 * block + 9000]
     later, sooner = nodes[::4][::-1], [nodes[3], nodes[1]]
-    assert jffs2.order_nodes(nodes, block, mounted=False) == [*later, *sooner, 0]
-    assert jffs2.order_nodes([0, 3 * block], block, mounted=False) == [0, 3 * block]
-    assert jffs2.order_nodes([0, 3 * block], block, mounted=True) == [3 * block, 0]
+    assert jffs2.order_nodes_like_kernel(nodes, block, mounted=False) == [*later, *sooner, 0]
+    assert jffs2.order_nodes_like_kernel([0, 3 * block], block, mounted=False) == [0, 3 * block]
+    assert jffs2.order_nodes_like_kernel([0, 3 * block], block, mounted=True) == [3 * block, 0]
 
 
 def test_a_tick_may_come_in_each_call_that_goes_over_its_time() -> None:
@@ -152,18 +154,18 @@ def test_what_a_first_open_does() -> None:
     opened = KernelState(layout(nodes=(900, 300))).first_open(2)
     assert [(a.page, a.hit) for a in opened.accesses] == [(0, False), (0, True), (0, True)]
     assert (opened.flash, opened.hits) == ([0], 2)
-    assert times.count_open_amounts(opened) == {
+    assert times.count_first_open_work(opened) == {
         "open": 1,
         "open_read": 1,
         "open_node": 2,
         "open_order": 2,
     }
     alone = KernelState(layout(nodes=(300,))).first_open(2)
-    assert times.count_open_amounts(alone)["open_order"] == 0  # a tree of one has no level
+    assert times.count_first_open_work(alone)["open_order"] == 0  # a tree of one has no level
 
 
 def test_what_was_not_measured_is_refused() -> None:
     with pytest.raises(UsageError, match=r"jffs2, Linux 2.4: what reads take .* was not measured"):
-        times.find_instructions("jffs2", "2.4")
+        times.find_instruction_counts("jffs2", "2.4")
     with pytest.raises(UsageError, match=r"nftl-fat32, Linux 6.1: .* no kernel is"):
-        times.find_instructions("nftl-fat32", "6.1")
+        times.find_instruction_counts("nftl-fat32", "6.1")

@@ -9,13 +9,13 @@ import pytest
 
 from nandlab.base.errors import UsageError
 from nandlab.model import packers, rewrite, times, tokencount
-from nandlab.model.fragments import foretell_reads
+from nandlab.model.fragments import foretell_read_calls
 from nandlab.model.kernelstate import KernelState
 from nandlab.model.reads import FilePieces, MtdRead
 from nandlab.model.ubifs import UbifsReader
 from nandlab.onflash.index import Branch, Index, IndexEntry, IndexNode
 from nandlab.onflash.layout import FilePiece, Layout
-from nandlab.onflash.ubifs import DATA_KEY, INODE_KEY, NAME_KEY, ROOT_INODE, make_leaf_key
+from nandlab.onflash.ubifs import DATA_KEY, INODE_KEY, NAME_KEY, ROOT_INODE, make_leaf_node_key
 
 FILE, FLASH, PAGE = 65, 2048, 4096
 NAME, INODE = 50 * FLASH, 51 * FLASH
@@ -26,11 +26,12 @@ DATA = {0: 0, 1: 4 * FLASH, 3: 8 * FLASH}
 
 def layout() -> Layout:
     """A file of four pages under an index of two levels."""
-    name = make_leaf_key(ROOT_INODE, NAME_KEY, 7)
+    name = make_leaf_node_key(ROOT_INODE, NAME_KEY, 7)
     data = {
-        page: Branch(make_leaf_key(FILE, DATA_KEY, page), at, 4144) for page, at in DATA.items()
+        page: Branch(make_leaf_node_key(FILE, DATA_KEY, page), at, 4144)
+        for page, at in DATA.items()
     }
-    low = (Branch(name, NAME, 60), Branch(make_leaf_key(FILE, INODE_KEY), INODE, 160), data[0])
+    low = (Branch(name, NAME, 60), Branch(make_leaf_node_key(FILE, INODE_KEY), INODE, 160), data[0])
     high = (data[1], data[3])
     nodes = {
         LOW: IndexNode(LOW, 88, 0, low),
@@ -71,12 +72,12 @@ def test_a_first_open_reads_the_name_and_the_inode() -> None:
 
 def test_what_a_call_and_an_open_do() -> None:
     state = KernelState(layout())
-    opened = times.count_open_amounts(state.first_open(FILE, ROOT_INODE))
+    opened = times.count_first_open_work(state.first_open(FILE, ROOT_INODE))
     assert opened == {
         "open": 1, "open_node": 2, "read": 4, "hit": 0, "index": 2, "branch": 2 + 3,
         "copied": 68 + 88 + 60 + 160,
     }  # fmt: skip
-    found = times.count_call_amounts(state.read(FilePieces(state.reader.layout, FILE), 1))
+    found = times.count_read_call_work(state.read(FilePieces(state.reader.layout, FILE), 1))
     assert found == {
         "call": 1, "read": 4, "hit": 0, "index": 1, "branch": 2, "copied": 68 + 48,
         "node": 1, "part_byte": PAGE, "zero": 0,
@@ -86,7 +87,7 @@ def test_what_a_call_and_an_open_do() -> None:
 def test_a_name_that_is_in_memory_is_no_node_that_an_open_reads() -> None:
     state = KernelState(layout())
     state.saw(MtdRead(NAME, 60))
-    assert times.count_open_amounts(state.first_open(FILE, ROOT_INODE))["open_node"] == 1
+    assert times.count_first_open_work(state.first_open(FILE, ROOT_INODE))["open_node"] == 1
 
 
 def test_a_short_node_is_unpacked_with_room_for_a_page() -> None:
@@ -94,10 +95,12 @@ def test_a_short_node_is_unpacked_with_room_for_a_page() -> None:
     packed = packers.pack_for_ubifs(plain, "zlib").data
     piece = FilePiece(FILE, 0, len(plain), 48, len(packed), 0, "zlib", len(plain))
     of = replace(layout(), pieces=[piece], bytes_at=lambda at, n: packed, unpack_room=PAGE)
-    assert FilePieces(of, FILE).tokens(piece) == tokencount.count_tokens(
+    assert FilePieces(of, FILE).tokens(piece) == tokencount.count_node_tokens(
         "zlib", packed, len(plain), PAGE
     )
-    assert FilePieces(of, FILE).tokens(piece) != tokencount.count_tokens("zlib", packed, len(plain))
+    assert FilePieces(of, FILE).tokens(piece) != tokencount.count_node_tokens(
+        "zlib", packed, len(plain)
+    )
 
 
 def test_what_other_reads_load_is_in_memory() -> None:
@@ -170,10 +173,10 @@ def test_a_file_written_anew_has_an_index_with_full_nodes() -> None:
         FilePiece(FILE, p * PAGE, PAGE, p * 8192 + 48, PAGE, 0, "", PAGE) for p in range(pages)
     ]
     of = replace(layout(), pieces=pieces, sizes={FILE: pages * PAGE})
-    anew = rewrite.rewrite_file(of, FILE)
+    anew = rewrite.lay_file_out_alone(of, FILE)
     state = KernelState(anew.layout)
     opened = state.first_open(FILE)
-    told = list(foretell_reads(anew.layout, anew, range(pages), state))
+    told = list(foretell_read_calls(anew.layout, anew, range(pages), state))
     # three index nodes of level 0 over 22 leaves: the first holds a name, an inode, six pages
     assert [c.page for c in told if len(c.accesses) > 3] == [6, 14]
     assert len(opened.flash) == 1  # index, name and inode lie in one page

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nandlab.model.inflate import _HuffmanCode
-from nandlab.model.tokencount import count_tokens
+from nandlab.model.tokencount import count_node_tokens
 from nandlab.onflash.unpacking import UnpackError
 
 END = bytes([17, 0, 0])
@@ -44,7 +44,7 @@ def test_zlibs_tokens_make_all_bytes(
 ) -> None:
     plain = b"".join(words) + rest
     packed = zlib_of(plain, level, bits, strategy)
-    found = count_tokens("zlib", packed, len(plain))
+    found = count_node_tokens("zlib", packed, len(plain))
     assert found is not None
     assert found["node"] == 1
     assert bytes_made(found) == len(plain)
@@ -56,7 +56,7 @@ def test_zlibs_tokens_make_all_bytes(
 def test_zlibs_slow_way_is_the_last_258_bytes() -> None:
     plain = Path(__file__).read_bytes()[:2000]
     packed = zlib_of(plain, strategy=zlib.Z_HUFFMAN_ONLY)
-    found = count_tokens("zlib", packed, len(plain))
+    found = count_node_tokens("zlib", packed, len(plain))
     assert found is not None
     # a symbol is slow where less than 258 bytes are to come, so 257 of them
     assert found["slow_literal"] == 257
@@ -69,7 +69,7 @@ def test_zlibs_tokens_of_a_block_by_hand() -> None:
     plain = b"abc" + b"abc" * 100 + bytes(range(144)) * 2 + bytes(12)
     by = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_FIXED)
     packed = by.compress(plain) + by.flush()
-    found = count_tokens("zlib", packed, len(plain))
+    found = count_node_tokens("zlib", packed, len(plain))
     assert found is not None
     assert not found["coded"] + found["used"] + found["lens"]  # the codes are known
     assert found["fast"] == 1
@@ -139,7 +139,7 @@ def test_lzos_tokens_are_those_that_were_put_in(
         )
         want["length"] += count > 33
         made += count + short
-    assert count_tokens("lzo", packed, plain) == +want
+    assert count_node_tokens("lzo", packed, plain) == +want
 
 
 def test_lzos_other_tokens() -> None:
@@ -150,7 +150,7 @@ def test_lzos_other_tokens() -> None:
     packed += bytes([0b1000, 2])  # 2 bytes from 11 back, after a short
     packed += bytes([16 | 3, 4, 0])  # 5 bytes from 16 KiB + 1 back
     packed += lzo_run(40) + bytes(40) + END  # so near the end that it goes byte by byte
-    assert count_tokens("lzo", packed, 20 + 3 + 4 + 1 + 2 + 5 + 40) == {
+    assert count_node_tokens("lzo", packed, 20 + 3 + 4 + 1 + 2 + 5 + 40) == {
         "node": 1, "run": 1, "run_step": 2, "match": 4, "match_step": 3, "length": 1,
         "slow_run_byte": 40,
     }  # fmt: skip
@@ -160,14 +160,14 @@ def test_with_room_behind_the_bytes_the_fast_way_goes_on() -> None:
     plain = Path(__file__).read_bytes()[:2000]
     packed = zlib_of(plain, strategy=zlib.Z_HUFFMAN_ONLY)
     near, far = (
-        count_tokens("zlib", packed, len(plain)),
-        count_tokens("zlib", packed, len(plain), 4096),
+        count_node_tokens("zlib", packed, len(plain)),
+        count_node_tokens("zlib", packed, len(plain), 4096),
     )
     assert near is not None and far is not None
     assert near["slow_literal"] == 257
     assert far["slow_literal"] <= 8  # the last bytes of the input alone
     packed = lzo_run(40) + bytes(40) + lzo_match(20, 30, 0) + END
-    near, far = count_tokens("lzo", packed, 60), count_tokens("lzo", packed, 60, 4096)
+    near, far = count_node_tokens("lzo", packed, 60), count_node_tokens("lzo", packed, 60, 4096)
     assert near is not None and far is not None
     assert (near["end_match_byte"], near["match"]) == (20, 0)
     assert (far["end_match_byte"], far["match"]) == (0, 1)
@@ -176,8 +176,8 @@ def test_with_room_behind_the_bytes_the_fast_way_goes_on() -> None:
 @given(st.sampled_from(["lzo", "zlib"]), st.binary(min_size=1, max_size=200))
 def test_what_is_no_nodes_data_is_refused(compressor: str, packed: bytes) -> None:
     with pytest.raises(UnpackError, match=compressor):
-        count_tokens(compressor, packed, 1 << 20)
+        count_node_tokens(compressor, packed, 1 << 20)
 
 
 def test_a_compressor_that_is_not_known_has_no_tokens() -> None:
-    assert count_tokens("rtime", b"abc", 3) is None
+    assert count_node_tokens("rtime", b"abc", 3) is None

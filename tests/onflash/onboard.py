@@ -58,7 +58,7 @@ def after(
     skip_where_refused(spec, board)
     hold = make_cargo(spec.virtual, spec.cells_bytes, back_bytes=spec.image_bytes)
     steps = (
-        *trial.make_mounted_steps(spec),
+        *trial.make_steps_until_mounted(spec),
         PLAY,
         *more,
         mediumsteps.make_unmount_step(spec),
@@ -74,5 +74,5 @@ def after(
 
 def partition_of(place: Place, image: bytes) -> Partition:
     ecc = place.spec.chip.ecc
-    chip = chipimage.decode_image(image)
+    chip = chipimage.decode_chip_image(image)
     return Partition(chip, place.spec.partition_blocks, ecc.strength, ecc.step)

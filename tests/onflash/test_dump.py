@@ -17,12 +17,16 @@ from jffs2made import Made, made
 
 from nandlab.base.errors import UsageError
 from nandlab.chip.image import FACTORY_BAD
-from nandlab.model.fragments import map_file
+from nandlab.model.fragments import map_file_pages
 from nandlab.model.reads import PAGE_BYTES
 from nandlab.onflash import dump, jffs2nodes
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.decoders import decode_layout, find_filesystem
-from nandlab.onflash.flashfile import FlashFileOptions, open_partition, read_layout
+from nandlab.onflash.decoders import decode_layout, detect_filesystem
+from nandlab.onflash.flashfile import (
+    FlashFileOptions,
+    open_flash_file_partition,
+    read_flash_file_layout,
+)
 from nandlab.onflash.layout import ByteKind
 from nandlab.onflash.shape import Shape
 
@@ -39,7 +43,7 @@ def test_a_dump_is_read_to_the_byte(tmp_path: Path, shape: Shape, pieces: int, o
     assert known_pages(whole, shape, of) == pages
     bare = as_file(tmp_path / "bare", of.dump(oob=False))
     assert known_pages(bare, shape._replace(oob=0), of) == pages
-    space, _ = read_layout(bare, FlashFileOptions("jffs2", None, shape._replace(oob=0)))
+    space, _ = read_flash_file_layout(bare, FlashFileOptions("jffs2", None, shape._replace(oob=0)))
     assert sum(space.sums().values()) == 32 * shape.erase_block
 
 
@@ -47,7 +51,9 @@ def test_a_bad_block_is_left_out_by_its_mark_or_by_padding(tmp_path: Path) -> No
     shape = LARGE
     of = made(shape, 7)
     marked = as_file(tmp_path / "marked", of.dump(mark=1))
-    layout, dropped = read_layout(marked, FlashFileOptions(None, None, shape), tolerant=True)
+    layout, dropped = read_flash_file_layout(
+        marked, FlashFileOptions(None, None, shape), tolerant=True
+    )
     assert dropped == []
     assert layout.sums()[ByteKind.BAD] == shape.erase_block
     assert known_pages(marked, shape, of) == 24
@@ -66,14 +72,18 @@ def test_a_dump_of_each_file_system_has_what_the_chip_has(tmp_path: Path, layout
     name = "yaffs2" if layout == "yaffs1" else layout
     assert not image.bad(FACTORY_BAD)
     of_chip = decode_layout(Partition(image, BLOCKS[layout]), name)
-    found, dropped = read_layout(path, FlashFileOptions(None, None, shape), tolerant=True)
+    found, dropped = read_flash_file_layout(
+        path, FlashFileOptions(None, None, shape), tolerant=True
+    )
     assert (found, dropped) == (of_chip, [])
     if layout in {"jffs2", "yaffs2", "ubifs"}:
         for owner, size in found.sizes.items():
-            assert len(map_file(found, owner).rows) == -(-size // PAGE_BYTES)
+            assert len(map_file_pages(found, owner).rows) == -(-size // PAGE_BYTES)
     for other in others(shape):
         try:
-            wrong, _ = read_layout(path, FlashFileOptions(None, None, other), tolerant=True)
+            wrong, _ = read_flash_file_layout(
+                path, FlashFileOptions(None, None, other), tolerant=True
+            )
         except UsageError:
             continue
         # where half a block is erased, blocks may as well be half as large: no page moves
@@ -88,14 +98,16 @@ def test_ubifs_tells_its_pages_though_a_dump_has_no_spare_areas(tmp_path: Path, 
     cells = np.frombuffer(image.nanddump(BLOCKS["ubifs"]), np.uint8)
     bare = cells.reshape(-1, g.writesize + g.oobsize)[:, : g.writesize].tobytes()
     path = as_file(tmp_path / "bare", bare)
-    right, dropped = read_layout(
+    right, dropped = read_flash_file_layout(
         path, FlashFileOptions(None, None, Shape(g.writesize, g.erasesize, 0)), tolerant=True
     )
     of_chip = decode_layout(Partition(image, BLOCKS["ubifs"]), "ubifs")
     assert (right.pieces, dropped) == (of_chip.pieces, [])
     says = f"superblock tells of pages of {g.writesize} bytes, not {page}"
     with pytest.raises(UsageError, match=says):
-        read_layout(path, FlashFileOptions(None, None, Shape(page, g.erasesize, 0)), tolerant=True)
+        read_flash_file_layout(
+            path, FlashFileOptions(None, None, Shape(page, g.erasesize, 0)), tolerant=True
+        )
 
 
 def others(shape: Shape) -> list[Shape]:
@@ -190,7 +202,7 @@ def test_what_is_no_dump_is_refused_in_a_line(tmp_path: Path, which: str) -> Non
     path = as_file(tmp_path / which, data)
     for tolerant in (True, False):
         with pytest.raises(UsageError) as e:
-            read_layout(path, FlashFileOptions(None, None, shape), tolerant=tolerant)
+            read_flash_file_layout(path, FlashFileOptions(None, None, shape), tolerant=tolerant)
         assert str(e.value).startswith(str(path))
         assert says in str(e.value)
         assert "\n" not in str(e.value)
@@ -209,7 +221,7 @@ def test_why_a_geometry_is_not_the_chips(tmp_path: Path, of: Made, other: Shape,
     dump = of.dump(oob=bool(other.oob) or of.shape == LARGE)
     path = as_file(tmp_path / "dump", dump)
     with pytest.raises(UsageError, match=says):
-        read_layout(
+        read_flash_file_layout(
             path,
             FlashFileOptions(None, None if other.oob or of is FINE else 2.0, other),
             tolerant=True,
@@ -225,11 +237,13 @@ def test_a_file_system_of_block_devices_is_named(tmp_path: Path) -> None:
         with pytest.raises(
             UsageError, match=f"begins as {name} does, a file system of block devices"
         ):
-            read_layout(
+            read_flash_file_layout(
                 as_file(tmp_path / "dump", bytes(own)), FlashFileOptions(None, None, BARE[0])
             )
     with pytest.raises(UsageError, match="no file system that can be read without spare areas"):
-        read_layout(as_file(tmp_path / "dump", bytes(noise)), FlashFileOptions(None, None, BARE[0]))
+        read_flash_file_layout(
+            as_file(tmp_path / "dump", bytes(noise)), FlashFileOptions(None, None, BARE[0])
+        )
 
 
 BARE = [shape._replace(oob=0) for shape in (LARGE, SMALL)]
@@ -239,10 +253,10 @@ BARE = [shape._replace(oob=0) for shape in (LARGE, SMALL)]
 def test_a_page_told_too_small_is_seen_by_padding(tmp_path: Path, of: Made, own: Shape) -> None:
     """Without spare areas, all nodes are there with smaller pages too, and N would be wrong."""
     path = as_file(tmp_path / "dump", of.dump(oob=False))
-    layout, dropped = read_layout(path, FlashFileOptions(None, None, own), tolerant=True)
+    layout, dropped = read_flash_file_layout(path, FlashFileOptions(None, None, own), tolerant=True)
     assert (dropped, layout.page_seen) == ([], True)
     with pytest.raises(UsageError, match=r"padding.*the chip's pages are larger"):
-        read_layout(
+        read_flash_file_layout(
             path, FlashFileOptions(None, None, own._replace(page=own.page // 2)), tolerant=True
         )
 
@@ -257,9 +271,13 @@ def test_pages_that_may_be_larger_than_told_are_not_known(tmp_path: Path) -> Non
     path = as_file(tmp_path / "dump", of.dump(oob=False))
     for page in (1024, 2048):
         own = BARE[0]._replace(page=page)
-        assert not read_layout(path, FlashFileOptions(None, None, own), tolerant=True)[0].page_seen
+        assert not read_flash_file_layout(path, FlashFileOptions(None, None, own), tolerant=True)[
+            0
+        ].page_seen
     path = as_file(tmp_path / "with", of.dump())
-    assert read_layout(path, FlashFileOptions(None, None, LARGE), tolerant=True)[0].page_seen
+    assert read_flash_file_layout(path, FlashFileOptions(None, None, LARGE), tolerant=True)[
+        0
+    ].page_seen
 
 
 def summed(of: Made, block: int) -> bytes:
@@ -270,8 +288,11 @@ def summed(of: Made, block: int) -> bytes:
     data = b"\xff" * (size - at - jffs2nodes.SUMMARY_NODE.size - 8)
     data += struct.pack("<II", at, jffs2nodes.SUMMARY_MARK)
     head = struct.pack("<HHI", jffs2nodes.MAGIC, jffs2nodes.SUMMARY, size - at)
-    head += struct.pack("<IIII", jffs2nodes.compute_crc(head), 0, 0, 0)
-    node = struct.pack("<II", jffs2nodes.compute_crc(data), jffs2nodes.compute_crc(head)) + data
+    head += struct.pack("<IIII", jffs2nodes.compute_jffs2_crc(head), 0, 0, 0)
+    node = (
+        struct.pack("<II", jffs2nodes.compute_jffs2_crc(data), jffs2nodes.compute_jffs2_crc(head))
+        + data
+    )
     cells[block * size + at : (block + 1) * size] = head + node
     return bytes(cells)
 
@@ -279,10 +300,10 @@ def summed(of: Made, block: int) -> bytes:
 def test_a_larger_erase_block_is_seen_by_where_summaries_lie(tmp_path: Path) -> None:
     path = as_file(tmp_path / "dump", summed(SOUND, 1))
     bare = LARGE._replace(oob=0)
-    assert read_layout(path, FlashFileOptions(None, None, bare), tolerant=True)[1] == []
+    assert read_flash_file_layout(path, FlashFileOptions(None, None, bare), tolerant=True)[1] == []
     double = bare._replace(erase_block=2 * LARGE.erase_block)
     with pytest.raises(UsageError, match="1 summaries are not where they say"):
-        read_layout(path, FlashFileOptions(None, None, double), tolerant=True)
+        read_flash_file_layout(path, FlashFileOptions(None, None, double), tolerant=True)
 
 
 def test_wrong_bits_of_erased_blocks_do_not_tell_the_file_system(tmp_path: Path) -> None:
@@ -290,10 +311,10 @@ def test_wrong_bits_of_erased_blocks_do_not_tell_the_file_system(tmp_path: Path)
     for block in range(4):
         erased[(block + 1) * LARGE.block_bytes - 5000] &= 0xFB
     dump = as_file(tmp_path / "dump", bytes(erased) + SOUND.dump())
-    assert find_filesystem(open_partition(dump, None, LARGE)[0]) == "jffs2"
+    assert detect_filesystem(open_flash_file_partition(dump, None, LARGE)[0]) == "jffs2"
 
 
 def test_a_dump_shorter_than_its_partition_is_refused(tmp_path: Path) -> None:
     path = as_file(tmp_path / "dump", SOUND.dump())
     with pytest.raises(UsageError, match="4 blocks, the partition has 8"):
-        read_layout(path, FlashFileOptions(None, 0.5, LARGE), tolerant=True)
+        read_flash_file_layout(path, FlashFileOptions(None, 0.5, LARGE), tolerant=True)

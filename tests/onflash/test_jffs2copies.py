@@ -10,7 +10,7 @@ from jffs2made import Made
 
 from nandlab.model.kernelstate import KernelState
 from nandlab.model.reads import FilePieces
-from nandlab.onflash.flashfile import FlashFileOptions, read_layout
+from nandlab.onflash.flashfile import FlashFileOptions, read_flash_file_layout
 from nandlab.onflash.jffs2nodes import INODE_NODE, DroppedNode
 from nandlab.onflash.layout import Layout
 from nandlab.onflash.shape import Shape
@@ -47,7 +47,7 @@ def next_block(of: Made) -> None:
 
 def mapped(path: Path, of: Made) -> tuple[Layout, list[DroppedNode]]:
     dump = as_file(path / "dump", of.dump())
-    return read_layout(dump, FlashFileOptions(None, None, SHAPE), tolerant=True)
+    return read_flash_file_layout(dump, FlashFileOptions(None, None, SHAPE), tolerant=True)
 
 
 def place(layout: Layout, *, mounted: bool) -> int:

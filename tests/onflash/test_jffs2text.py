@@ -11,8 +11,8 @@ from jffs2texts import text_of
 
 from nandlab.base.errors import UsageError
 from nandlab.kit.root import Root
-from nandlab.model.fragments import map_file
-from nandlab.onflash.flashfile import FlashFileOptions, read_layout
+from nandlab.model.fragments import map_file_pages
+from nandlab.onflash.flashfile import FlashFileOptions, read_flash_file_layout
 from nandlab.onflash.layout import FilePiece, Layout
 from nandlab.onflash.shape import Shape
 
@@ -24,7 +24,9 @@ TEXT = text_of(OF)
 def layout(tmp_path: Path, data: bytes, shape: Shape = SHAPE) -> tuple[Layout, int]:
     path = tmp_path / "chip"
     path.write_bytes(data)
-    found, dropped = read_layout(path, FlashFileOptions(None, None, shape), tolerant=True)
+    found, dropped = read_flash_file_layout(
+        path, FlashFileOptions(None, None, shape), tolerant=True
+    )
     return found, len(dropped)
 
 
@@ -43,7 +45,7 @@ def test_a_text_has_the_pieces_of_the_dump(tmp_path: Path, order: str, pieces: i
     assert (told.sizes, told.paths) == (dumped.sizes, dumped.paths)
     assert sum(told.sums().values()) == told.partition_bytes
     for owner in told.sizes:
-        assert map_file(told, owner) == map_file(dumped, owner)
+        assert map_file_pages(told, owner) == map_file_pages(dumped, owner)
 
 
 def test_wrong_checksums_and_lines_that_are_not_there_make_pages_unknown(tmp_path: Path) -> None:
@@ -56,17 +58,17 @@ def test_wrong_checksums_and_lines_that_are_not_there_make_pages_unknown(tmp_pat
     told, lost = layout(tmp_path, b"".join([*lines[: at + 1], wrong, *lines[at + 1 :]]))
     assert lost
     path = tmp_path / "chip"
-    _, dropped = read_layout(path, FlashFileOptions(None, None, SHAPE), tolerant=True)
-    assert not map_file(told, 3, dropped).rows[0].known
+    _, dropped = read_flash_file_layout(path, FlashFileOptions(None, None, SHAPE), tolerant=True)
+    assert not map_file_pages(told, 3, dropped).rows[0].known
     with pytest.raises(UsageError, match="wrong data_crc: damaged"):
-        read_layout(path, FlashFileOptions(None, None, SHAPE))
+        read_flash_file_layout(path, FlashFileOptions(None, None, SHAPE))
     both = [
         i for i, line in enumerate(lines) if b"#ino      4" in line and b"offset        0" in line
     ]
     path.write_bytes(b"".join(line for i, line in enumerate(lines) if i not in both))
-    told, dropped = read_layout(path, FlashFileOptions(None, None, SHAPE), tolerant=True)
-    assert not map_file(told, 4, dropped).rows[0].known
-    assert map_file(told, 4, dropped).rows[2].known
+    told, dropped = read_flash_file_layout(path, FlashFileOptions(None, None, SHAPE), tolerant=True)
+    assert not map_file_pages(told, 4, dropped).rows[0].known
+    assert map_file_pages(told, 4, dropped).rows[2].known
 
 
 NODE = TEXT.splitlines(keepends=True)[3]
@@ -93,7 +95,7 @@ def test_what_is_no_whole_text_is_refused_in_a_line(
     path = tmp_path / "text"
     path.write_bytes(data)
     with pytest.raises(UsageError, match=says) as e:
-        read_layout(path, FlashFileOptions(None, None, shape), tolerant=True)
+        read_flash_file_layout(path, FlashFileOptions(None, None, shape), tolerant=True)
     assert str(e.value).startswith(str(path))
     assert "\n" not in str(e.value)
 
@@ -121,10 +123,12 @@ def test_jffs2dump_itself_tells_what_the_image_has(tools: Root, tmp_path: Path, 
     (tmp_path / "text").write_text(told)
     shape = Shape(512, 16384)
     mib = (tmp_path / "image").stat().st_size / (1 << 20)
-    dumped, none = read_layout(
+    dumped, none = read_flash_file_layout(
         tmp_path / "image", FlashFileOptions(None, mib, shape), tolerant=True
     )
-    text, lost = read_layout(tmp_path / "text", FlashFileOptions(None, None, shape), tolerant=True)
+    text, lost = read_flash_file_layout(
+        tmp_path / "text", FlashFileOptions(None, None, shape), tolerant=True
+    )
     assert (none, lost) == ([], [])
     assert content(text) == content(dumped)
     assert set(dumped.sizes.values()) == {25600, 15000}

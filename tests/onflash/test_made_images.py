@@ -16,7 +16,7 @@ from jffs2made import made
 from nandlab.base.errors import UsageError
 from nandlab.onflash import yaffs2
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.flashfile import FlashFileOptions, read_layout
+from nandlab.onflash.flashfile import FlashFileOptions, read_flash_file_layout
 from nandlab.onflash.layout import ByteKind, Layout
 from nandlab.onflash.shape import Shape
 
@@ -34,8 +34,12 @@ def test_an_image_of_jffs2_that_is_not_padded_is_erased_past_its_end(
     assert len(short) % shape.erase_block
     whole = short.ljust(-(-len(short) // shape.erase_block) * shape.erase_block, b"\xff")
     mib = len(whole) / (1 << 20)
-    padded, _ = read_layout(as_file(tmp_path / "padded", whole), FlashFileOptions(None, mib, shape))
-    layout, _ = read_layout(as_file(tmp_path / "short", short), FlashFileOptions(None, None, shape))
+    padded, _ = read_flash_file_layout(
+        as_file(tmp_path / "padded", whole), FlashFileOptions(None, mib, shape)
+    )
+    layout, _ = read_flash_file_layout(
+        as_file(tmp_path / "short", short), FlashFileOptions(None, None, shape)
+    )
     assert (layout.extents, len(layout.notes)) == (padded.extents, 1)
     assert padded.notes == ()
 
@@ -44,8 +48,10 @@ def test_a_mark_of_the_firmware_s_end_is_left_out(tmp_path: Path) -> None:
     whole = made(LARGE, 4).dump(oob=False)
     shape = LARGE._replace(oob=0)
     marked = as_file(tmp_path / "marked", whole + b"\xde\xad\xc0\xde")
-    layout, _ = read_layout(marked, FlashFileOptions(None, None, shape))
-    bare, _ = read_layout(as_file(tmp_path / "bare", whole), FlashFileOptions(None, None, shape))
+    layout, _ = read_flash_file_layout(marked, FlashFileOptions(None, None, shape))
+    bare, _ = read_flash_file_layout(
+        as_file(tmp_path / "bare", whole), FlashFileOptions(None, None, shape)
+    )
     assert (layout.extents, len(layout.notes)) == (bare.extents, 1)
 
 
@@ -65,7 +71,7 @@ def dump_of(change: Callable[[Pages], None]) -> bytes:
 
 
 def layout_of(tmp_path: Path, data: bytes) -> Layout:
-    layout, _ = read_layout(
+    layout, _ = read_flash_file_layout(
         as_file(tmp_path / "dump", data), FlashFileOptions(None, None, OF_YAFFS2)
     )
     assert sum(layout.sums().values()) == -(-len(data) // OF_YAFFS2.block_bytes) * YAFFS2.erasesize

@@ -16,7 +16,7 @@ from nandlab.chip.image import FACTORY_BAD, ChipBlock, ChipGeometry, ChipImage
 from nandlab.onflash import jffs2, jffs2nodes, nftl, yaffs1, yaffs2
 from nandlab.onflash.cells import GARBLED_PAGE, Partition
 from nandlab.onflash.coverage import CoveredRanges
-from nandlab.onflash.decoders import DECODERS, decode_layout, find_filesystem
+from nandlab.onflash.decoders import DECODERS, decode_layout, detect_filesystem
 from nandlab.onflash.layout import ByteKind, LayoutCollector
 
 PAGE, SPARE, ERASE, BLOCKS = 2048, 64, 16384, 4
@@ -27,7 +27,7 @@ def node(kind: int, rest: bytes, data: bytes = b"", sums: bytes = b"") -> bytes:
     """A JFFS2 node, padded to four bytes: its body without checksums, then checksums, data."""
     size = 12 + len(rest) + len(sums) + len(data)
     head = struct.pack("<HHI", jffs2nodes.MAGIC, kind, size)
-    head += struct.pack("<I", jffs2nodes.compute_crc(head))
+    head += struct.pack("<I", jffs2nodes.compute_jffs2_crc(head))
     return head + rest + sums + data + b"\xff" * (-size % 4)
 
 
@@ -35,8 +35,10 @@ def dirent(version: int, number: int, name: bytes) -> bytes:
     rest = struct.pack("<IIIIBBH", 1, version, number, 0, len(name), 8, 0)
     whole = 12 + len(rest) + 8 + len(name)
     head = struct.pack("<HHI", jffs2nodes.MAGIC, jffs2nodes.DIRENT, whole)
-    head += struct.pack("<I", jffs2nodes.compute_crc(head))
-    sums = struct.pack("<II", jffs2nodes.compute_crc(head + rest), jffs2nodes.compute_crc(name))
+    head += struct.pack("<I", jffs2nodes.compute_jffs2_crc(head))
+    sums = struct.pack(
+        "<II", jffs2nodes.compute_jffs2_crc(head + rest), jffs2nodes.compute_jffs2_crc(name)
+    )
     return node(jffs2nodes.DIRENT, rest, name, sums)
 
 
@@ -56,8 +58,10 @@ def inode(
         number, version, 0o100644, 0, 0, isize, 0, 0, 0, offset, len(data), size, compr, 0, 0,
     )  # fmt: skip
     head = struct.pack("<HHI", jffs2nodes.MAGIC, jffs2nodes.INODE, 12 + len(rest) + 8 + len(data))
-    head += struct.pack("<I", jffs2nodes.compute_crc(head))
-    sums = struct.pack("<II", jffs2nodes.compute_crc(data), jffs2nodes.compute_crc(head + rest))
+    head += struct.pack("<I", jffs2nodes.compute_jffs2_crc(head))
+    sums = struct.pack(
+        "<II", jffs2nodes.compute_jffs2_crc(data), jffs2nodes.compute_jffs2_crc(head + rest)
+    )
     return node(jffs2nodes.INODE, rest, data, sums)
 
 
@@ -151,7 +155,7 @@ def test_wrong_bits_are_corrected_as_far_as_the_ecc_can() -> None:
 def test_another_file_system_is_told(name: str) -> None:
     with pytest.raises(UsageError, match="another file system"):
         decode_layout(Partition(chip({0: WHOLE})), name)
-    assert find_filesystem(Partition(chip({0: WHOLE}))) == "jffs2"
+    assert detect_filesystem(Partition(chip({0: WHOLE}))) == "jffs2"
 
 
 def test_nftl_on_large_pages_is_refused() -> None:
@@ -175,7 +179,7 @@ def tags1(number: int, chunk: int, count: int, alive: bool = True, serial: int =
     import numpy as np
 
     words = np.array([[chunk | serial << 20 | count << 22, number | 1 << 30]], dtype="<u4")
-    words[0, 1] |= np.uint32(int(yaffs1.compute_tags_code(words)[0]) << 18)
+    words[0, 1] |= np.uint32(int(yaffs1.compute_tags_ecc(words)[0]) << 18)
     if not alive:
         words[0, 1] &= np.uint32(~(1 << 30) & 0xFFFFFFFF)
     return b"\xff" * 8 + words.tobytes()

@@ -36,10 +36,10 @@ def full() -> ChipImage:
 
 @pytest.mark.long
 def test_128_mib_are_read_soon_and_in_little_memory() -> None:
-    packed = chipimage.encode_image(full())
+    packed = chipimage.encode_chip_image(full())
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.process_time()
-    layout = decode_layout(Partition(chipimage.decode_image(packed)), "yaffs2")
+    layout = decode_layout(Partition(chipimage.decode_chip_image(packed)), "yaffs2")
     layout.sums()
     took = time.process_time() - began
     assert layout.sums()[ByteKind.USER] == GEOMETRY.blocks * 31 * 512

@@ -11,7 +11,7 @@ from ubimade import BLANK, MIB, SAMPLE, SHAPE, Device
 
 from nandlab.base.errors import UsageError
 from nandlab.onflash import ubi
-from nandlab.onflash.flashfile import FlashFileOptions, read_layout
+from nandlab.onflash.flashfile import FlashFileOptions, read_flash_file_layout
 from nandlab.onflash.layout import ByteKind, Layout
 
 KERNEL = bytes(range(255)) * 300
@@ -19,7 +19,7 @@ KERNEL = bytes(range(255)) * 300
 
 def layout_of(device: Device, tmp_path: Path, volume: str | None = None) -> Layout:
     path = as_file(tmp_path / "device", device.dump())
-    layout, _ = read_layout(path, FlashFileOptions(None, MIB, SHAPE, volume))
+    layout, _ = read_flash_file_layout(path, FlashFileOptions(None, MIB, SHAPE, volume))
     assert sum(layout.sums().values()) == SAMPLE.bytes
     return layout
 
@@ -207,24 +207,24 @@ def test_what_cannot_be_read_is_told_by_its_name(tmp_path: Path, flag: int, says
 def test_a_tail_is_told_and_left_out_by_the_partition_s_size(tmp_path: Path) -> None:
     path = as_file(tmp_path / "tail", Device().dump() + b"meta" * 75)
     with pytest.raises(UsageError, match=f"300 bytes .*--partition-mib {MIB:g}"):
-        read_layout(path, FlashFileOptions(None, None, SHAPE))
-    layout, _ = read_layout(path, FlashFileOptions(None, MIB, SHAPE))
+        read_flash_file_layout(path, FlashFileOptions(None, None, SHAPE))
+    layout, _ = read_flash_file_layout(path, FlashFileOptions(None, MIB, SHAPE))
     assert parts(layout) == parts(layout_of(Device(), tmp_path))
 
 
 def test_a_partition_may_begin_within_the_chip(tmp_path: Path) -> None:
     before = 3 * SHAPE.erase_block
     path = as_file(tmp_path / "chip", b"boot" * (before // 4) + Device().dump())
-    layout, _ = read_layout(path, FlashFileOptions(None, None, SHAPE, offset=before))
+    layout, _ = read_flash_file_layout(path, FlashFileOptions(None, None, SHAPE, offset=before))
     assert parts(layout) == parts(layout_of(Device(), tmp_path))
     with pytest.raises(UsageError, match="no whole number of blocks"):
-        read_layout(path, FlashFileOptions(None, None, SHAPE, offset=before + 1))
+        read_flash_file_layout(path, FlashFileOptions(None, None, SHAPE, offset=before + 1))
 
 
 def test_a_ubifs_volume_alone_is_told(tmp_path: Path) -> None:
     device = Device()
     volume = device.blocks[device.held(0, 0)][device.data_at :]
     with pytest.raises(UsageError, match="ubinize"):
-        read_layout(
+        read_flash_file_layout(
             as_file(tmp_path / "x.ubifs", volume[:4100]), FlashFileOptions(None, None, SHAPE)
         )

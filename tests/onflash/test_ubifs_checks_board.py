@@ -43,7 +43,7 @@ class Chip:
     """A chip's image whose nodes can be written over."""
 
     def __init__(self, image: bytes) -> None:
-        self.image = chipimage.decode_image(image)
+        self.image = chipimage.decode_chip_image(image)
         self.cells = {block.index: bytearray(block.cells) for block in self.image.blocks}
         self.on = partition_of(self.image)
         walk = LayoutCollector()
@@ -67,7 +67,7 @@ class Chip:
             leb = self.volume._leb(logical)
             key = struct.unpack_from("<II", leb, at + ubifs.HEADER_STRUCT.size)
             kind = leb[at + 20]
-            if kind == ubifs.INO and ubifs.make_key(key) == ubifs.make_leaf_key(
+            if kind == ubifs.INO and ubifs.join_key_words(key) == ubifs.make_leaf_node_key(
                 number, ubifs.INODE_KEY
             ):
                 yield logical, at
@@ -80,7 +80,7 @@ class Chip:
         node = bytearray(leb[at : at + size])
         (value,) = struct.unpack_from(form, node, field)
         struct.pack_into(form, node, field, value + change)
-        struct.pack_into("<I", node, 4, ubi.compute_crc(bytes(node[8:])))
+        struct.pack_into("<I", node, 4, ubi.compute_ubi_crc(bytes(node[8:])))
         self._put(logical, at, node)
 
     def _put(self, logical: int, at: int, node: bytes | bytearray) -> None:
@@ -92,7 +92,7 @@ class Chip:
 
     def encoded(self) -> bytes:
         blocks = [replace(b, cells=bytes(self.cells[b.index])) for b in self.image.blocks]
-        return chipimage.encode_image(replace(self.image, blocks=blocks))
+        return chipimage.encode_chip_image(replace(self.image, blocks=blocks))
 
 
 def partition_of(chip: ChipImage) -> Partition:
@@ -154,8 +154,8 @@ def test_each_check_tells_what_is_planted_and_no_mount_without_it_does(board: Qe
 def tried(name: str, image: str, check: str) -> list[Step]:
     """Mounts a chip with one check on, writes, syncs and unmounts, and prints the kernel's log."""
     spec = PLACE.spec
-    load = replace(mediumsteps.make_load_step(spec, image), name=f"{name}-load")
-    modules = replace(mediumsteps.make_modules_step(spec), name=f"{name}-modules")
+    load = replace(mediumsteps.make_medium_load_step(spec, image), name=f"{name}-load")
+    modules = replace(mediumsteps.make_module_load_step(spec), name=f"{name}-modules")
     mount, unmount = (
         mediumsteps.make_mount_step(spec).command,
         mediumsteps.make_unmount_step(spec).command,

@@ -11,8 +11,8 @@ from nandlab.onflash.yaffs2 import (
     CODED_TAGS_BYTES,
     TAGS_AT,
     TAGS_BYTES,
-    compute_tags_code,
-    correct_tags,
+    compute_tags_ecc,
+    correct_spare_tags,
 )
 
 BITS = [*range(8 * TAGS_BYTES), *(8 * TAGS_BYTES + bit for bit in (*range(6), *range(32, 96)))]
@@ -21,7 +21,7 @@ BITS = [*range(8 * TAGS_BYTES), *(8 * TAGS_BYTES + bit for bit in (*range(6), *r
 
 def spare_of(tags: bytes, size: int = 64) -> bytes:
     code: bytes = (
-        compute_tags_code(np.frombuffer(tags, dtype=np.uint8)[None, :])[0].astype("<u4").tobytes()
+        compute_tags_ecc(np.frombuffer(tags, dtype=np.uint8)[None, :])[0].astype("<u4").tobytes()
     )
     return (b"\xff" * TAGS_AT + tags + code).ljust(size, b"\xff")
 
@@ -38,15 +38,15 @@ tags = st.binary(min_size=TAGS_BYTES, max_size=TAGS_BYTES)
 
 @given(tags, st.sampled_from(BITS))
 def test_one_wrong_bit_of_tags_or_of_their_code_is_corrected(tags: bytes, bit: int) -> None:
-    assert correct_tags(spare_of(tags)) == spare_of(tags)
-    assert correct_tags(flipped(spare_of(tags), [bit])) == spare_of(tags)
+    assert correct_spare_tags(spare_of(tags)) == spare_of(tags)
+    assert correct_spare_tags(flipped(spare_of(tags), [bit])) == spare_of(tags)
 
 
 @given(tags, st.sets(st.sampled_from(BITS), min_size=2, max_size=2))
 def test_two_are_not(tags: bytes, bits: set[int]) -> None:
-    assert correct_tags(flipped(spare_of(tags), sorted(bits))) is None
+    assert correct_spare_tags(flipped(spare_of(tags), sorted(bits))) is None
 
 
 @given(tags, st.integers(0, TAGS_AT + CODED_TAGS_BYTES - 1))
 def test_without_room_for_a_code_there_is_none(tags: bytes, size: int) -> None:
-    assert correct_tags(spare_of(tags)[:size]) is None
+    assert correct_spare_tags(spare_of(tags)[:size]) is None

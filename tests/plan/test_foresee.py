@@ -41,7 +41,7 @@ def product(*loads: dict[str, Any], mib: float = 16, **change: Any) -> Study:
 
 
 def gaps(of: Study) -> dict[str, VerdictGap]:
-    return {gap.what: gap for gap in outlook.find_gaps(of, study.plan_trials(of))}
+    return {gap.what: gap for gap in outlook.find_verdict_gaps(of, study.plan_trials(of))}
 
 
 def test_a_load_too_short_for_years_is_told_with_its_one_edit() -> None:
@@ -104,7 +104,11 @@ def test_a_limit_that_nothing_measures_is_told() -> None:
     assert space.do == "measure = ['wear', 'space']"
     assert "space.free" not in gaps(product(limits={"space.free": "> 1M"}, measure=["space"]))
     of = product(limits={"energy.total": "< 1J"})
-    found = [gap.do for gap in outlook.find_gaps(of, study.plan_trials(of)) if gap.what == "energy"]
+    found = [
+        gap.do
+        for gap in outlook.find_verdict_gaps(of, study.plan_trials(of))
+        if gap.what == "energy"
+    ]
     assert [do.split()[0] for do in found] == ["[power]", "[energy]"]
     chip = product(limits={"energy.chip": "< 1J"})
     assert gaps(chip)["energy"].do.startswith("[energy]")
@@ -125,10 +129,10 @@ def test_a_recorded_load_too_short_for_years_is_told(
 
 def test_the_count_and_the_minutes_are_told() -> None:
     of = product(limits={"ram": "< 4M"})
-    first = outlook.format_outlook(of, study.plan_trials(of), 2)[0]
+    first = outlook.format_plan_outlook(of, study.plan_trials(of), 2)[0]
     assert first.startswith("8 trials, 4 of them for RAM; about ")
     long = product(LOGGER | {"records": 2_000_000})
-    lines = [outlook.format_outlook(long, study.plan_trials(long), jobs)[0] for jobs in (1, 4)]
+    lines = [outlook.format_plan_outlook(long, study.plan_trials(long), jobs)[0] for jobs in (1, 4)]
     minutes = [int(re.findall(r"about (\d+) min", line)[0]) for line in lines]
     assert minutes[0] > 3 * minutes[1] > 10
 

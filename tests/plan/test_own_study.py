@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.board.flash import PartitionFlash, refuse_another_chip
+from nandlab.board.flash import PartitionFlash, refuse_other_chip_shape
 from nandlab.board.tables import Mtd
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun, validate_data
 from nandlab.catalog.remote import RemoteModel
-from nandlab.plan.ownboardstudy import fit_study
-from nandlab.plan.study import Study, find_study, plan_trials, read_study_file
-from nandlab.trial.steps import make_job
+from nandlab.plan.ownboardstudy import fit_study_to_partition
+from nandlab.plan.study import Study, find_study_file, plan_trials, read_study_file
+from nandlab.trial.steps import make_trial_job
 
 SIZE = 32 << 20
 MINE = RemoteModel.model_validate(
@@ -31,12 +31,12 @@ CHIP = load_noun("chips", "S34ML01G1", ChipModel)
 
 
 def on_mine(study: Study, **lacking: str) -> tuple[Study, list[str]]:
-    return fit_study(study, "mine", CHIP, SIZE, lacking)
+    return fit_study_to_partition(study, "mine", CHIP, SIZE, lacking)
 
 
 def test_the_partition_takes_the_place_of_every_chip() -> None:
     study, left_out = on_mine(
-        read_study_file(find_study("quickstart")), yaffs2="the kernel has none"
+        read_study_file(find_study_file("quickstart")), yaffs2="the kernel has none"
     )
     assert [line.partition(":")[0] for line in left_out] == ["yaffs2", "nftl-fat32"]
     specs = plan_trials(study, board=MINE)
@@ -51,8 +51,8 @@ def test_the_partition_takes_the_place_of_every_chip() -> None:
 def test_a_study_that_cannot_be_there_at_all_says_why() -> None:
     with pytest.raises(UsageError, match="no file system of it can be there: jffs2: no, ubifs"):
         lacking = {name: f"no, {name}" for name in ("jffs2", "ubifs", "yaffs2")}
-        fit_study(
-            read_study_file(find_study("quickstart")),
+        fit_study_to_partition(
+            read_study_file(find_study_file("quickstart")),
             "mine",
             CHIP,
             SIZE,
@@ -61,9 +61,9 @@ def test_a_study_that_cannot_be_there_at_all_says_why() -> None:
 
 
 def test_a_job_uses_the_guards_partition_and_puts_it_away_whatever_happens() -> None:
-    study, _ = on_mine(read_study_file(find_study("quickstart")), yaffs2="none")
+    study, _ = on_mine(read_study_file(find_study_file("quickstart")), yaffs2="none")
     specs = [s.model_copy(update={"mtd": 5}) for s in plan_trials(study, board=MINE)]
-    jobs = {s.filesystem.name: make_job(s) for s in specs if s.state.name == "fresh"}
+    jobs = {s.filesystem.name: make_trial_job(s) for s in specs if s.state.name == "fresh"}
     for each in jobs.values():
         said = " ".join(step.command for step in each.steps)
         assert "simnand" not in said and "mtd0" not in said
@@ -82,16 +82,16 @@ def test_a_job_uses_the_guards_partition_and_puts_it_away_whatever_happens() -> 
     ],
 )
 def test_what_a_real_chip_cannot_do_is_refused(change: dict[str, Any], why: str) -> None:
-    study = read_study_file(find_study("quickstart"))
+    study = read_study_file(find_study_file("quickstart"))
     if change.pop("cut", None):
         entries = [{"do": "mount"}, {"do": "cut"}, {"do": "mount", "name": "again"}]
         workload = load_steps(entries)
         specs = plan_trials(on_mine(study, yaffs2="none")[0], board=MINE)
-        from nandlab.plan.ownboard import check_own_board
+        from nandlab.plan.ownboard import check_trial_on_own_board
 
-        assert list(check_own_board(specs[0].model_copy(update={"workload": workload}))) == [
-            f"{workload.name}: {why}"
-        ]
+        assert list(
+            check_trial_on_own_board(specs[0].model_copy(update={"workload": workload}))
+        ) == [f"{workload.name}: {why}"]
         return
     with pytest.raises(UsageError, match=why):
         plan_trials(on_mine(study.model_copy(update=change), yaffs2="none")[0], board=MINE)
@@ -118,6 +118,8 @@ MTD = Mtd(1, SIZE, 128 << 10, "data")
     ],
 )
 def test_a_part_of_another_shape_is_refused(shape: dict[str, int], mtd: Mtd, why: str) -> None:
-    refuse_another_chip(CHIP, PartitionFlash("armv7l", "Linux", SHAPE, ubi_taken=False), MTD)
+    refuse_other_chip_shape(CHIP, PartitionFlash("armv7l", "Linux", SHAPE, ubi_taken=False), MTD)
     with pytest.raises(UsageError, match=why):
-        refuse_another_chip(CHIP, PartitionFlash("armv7l", "Linux", shape, ubi_taken=False), mtd)
+        refuse_other_chip_shape(
+            CHIP, PartitionFlash("armv7l", "Linux", shape, ubi_taken=False), mtd
+        )

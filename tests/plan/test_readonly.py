@@ -69,7 +69,7 @@ def project(tmp_path: Path) -> Path:
         tools=None,
         tree=TreeCounts(**counts),
     )
-    chipfile.write_image(tmp_path / "a.nand", ChipImage(GEOMETRY, 0, 0, 0, []), made)
+    chipfile.write_image_files(tmp_path / "a.nand", ChipImage(GEOMETRY, 0, 0, 0, []), made)
     return tmp_path
 
 

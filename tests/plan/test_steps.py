@@ -15,7 +15,7 @@ from nandlab.plan import study
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import steps
-from nandlab.trial.filesteps import find_cache_states
+from nandlab.trial.filesteps import find_step_cache_states
 
 FRESH = {"name": "fresh"}
 S1, S2 = "fs-benchmarking-2012-s1", "fs-benchmarking-2012-s2"
@@ -41,13 +41,13 @@ def planned(
             "seeds": [7],
         },
     }
-    made = study.restore_study(told, folder or Path(), "here")
+    made = study.parse_run_study(told, folder or Path(), "here")
     (spec,) = study.plan_trials(made, "here")
     return spec
 
 
 def commands(spec: TrialSpec) -> dict[str, str]:
-    return {step.name: step.command for step in steps.make_job(spec).steps}
+    return {step.name: step.command for step in steps.make_trial_job(spec).steps}
 
 
 def test_the_jobs_of_scenario_2() -> None:
@@ -64,7 +64,7 @@ def test_the_jobs_of_scenario_2() -> None:
     assert made["rest"] == "settle --quiet-ms 2500 --limit-s 7200"
     assert made["find"] == made["find_again"] == "filetree find /mnt no-such-name"
     assert made["delete"] == "filetree delete /mnt/tree"
-    assert find_cache_states(spec) == {
+    assert find_step_cache_states(spec) == {
         **{"fill": "cold", "remove": "warm", "tree": "warm"},
         **{"find": "cold", "find_again": "warm", "delete": "warm"},
     }
@@ -117,7 +117,7 @@ def test_a_state_is_made_beside_a_step_called_fill() -> None:
     made = commands(spec)
     assert made["fill-to-state"] == "ffsmark --json fill.cfg"
     assert made["fill"] == "filetree fill /mnt/full"
-    assert steps.list_rest_limits(spec) == {
+    assert steps.map_idle_wait_seconds(spec) == {
         "settle": 1200,
         "rest-before-fill-to-state": 1200,
         "rest": 7200,

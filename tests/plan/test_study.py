@@ -73,7 +73,7 @@ def test_a_title_cuts_a_long_parameter(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in STUDIES.glob("*.toml")))
 def test_shipped_studies_are_found_by_name_and_plan(name: str) -> None:
-    read = study.read_study_file(study.find_study(name))
+    read = study.read_study_file(study.find_study_file(name))
     assert read.name == name
     assert study.plan_trials(read)
 
@@ -197,7 +197,7 @@ def test_each_seed_has_an_offset_of_its_own_unless_the_study_says_so(tmp_path: P
     assert shared.members() == [(1, 0.0), (2, 0.0)]
     given = study.read_study_file(write(tmp_path, absent + "phase_offsets_ms = [0]\n"))
     assert given.members() == [(1, 0.0), (2, 0.0)]
-    kept = study.restore_study(shared.model_dump(mode="json"), tmp_path, "kept")
+    kept = study.parse_run_study(shared.model_dump(mode="json"), tmp_path, "kept")
     assert study.plan_trials(kept) == study.plan_trials(shared)
 
 
@@ -218,11 +218,11 @@ def test_memory_is_measured_in_trials_of_its_own(tmp_path: Path) -> None:
     assert {tuple(s.measure) for s in together} == {("memory", "wear")}
     assert len(together) == len(plain)
     assert (
-        study.plan_trials(study.restore_study(read.model_dump(mode="json"), tmp_path, "kept"))
+        study.plan_trials(study.parse_run_study(read.model_dump(mode="json"), tmp_path, "kept"))
         == specs
     )
     old = {k: v for k, v in read.model_dump(mode="json").items() if k != "memory_trials"}
-    assert study.plan_trials(study.restore_study(old, tmp_path, "kept")) == together
+    assert study.plan_trials(study.parse_run_study(old, tmp_path, "kept")) == together
 
 
 def test_what_stands_beside_the_matrix_takes_the_rest_from_it(tmp_path: Path) -> None:
@@ -264,10 +264,10 @@ def test_limits_are_kept_and_change_no_trial_and_one_on_ram_adds_some(tmp_path: 
     assert [m for i, m in added.items() if i not in {s.id for s in study.plan_trials(plain)}] == [
         ["memory"]
     ] * 8
-    kept = study.restore_study(read.model_dump(mode="json"), tmp_path, "kept").model_dump(
+    kept = study.parse_run_study(read.model_dump(mode="json"), tmp_path, "kept").model_dump(
         mode="json"
     )
-    found = limits.parse_study_limits(kept)
+    found = limits.make_limits_from_spec(kept)
     assert [limit.text for limit in found.figures] == ["append.p99 < 1ms", "ram < 4M"]
     assert (found.years, found.daily) == (10, 100 << 20)
 
@@ -324,9 +324,9 @@ def test_a_matrix_follows_from_its_product(tmp_path: Path) -> None:
         *[("logger", 8)] * 2,
     ]
     assert specs[0].parameters["files"] == 10
-    found = limits.parse_study_limits(read.model_dump(mode="json"))
+    found = limits.make_limits_from_spec(read.model_dump(mode="json"))
     assert (found.years, found.daily) == (10, 100 << 20)
-    kept = study.restore_study(read.model_dump(mode="json"), tmp_path, "kept")
+    kept = study.parse_run_study(read.model_dump(mode="json"), tmp_path, "kept")
     assert study.plan_trials(kept) == specs
 
 

@@ -85,11 +85,11 @@ def test_a_head_that_could_not_be_read_is_refused_before_a_point_is_tried(
 def test_a_piece_loses_nothing_of_what_a_board_reports(tmp_path: Path) -> None:
     lines = [json.dumps(each) for each in (PLAYED, REFUSED, DIED)]
     reports = parse_load_reports("\n".join(lines), "here")
-    campaignfolder.write_piece(tmp_path, 7, Piece(loads=reports, cpu_s=1.5))
+    campaignfolder.write_campaign_piece(tmp_path, 7, Piece(loads=reports, cpu_s=1.5))
     (path,) = tmp_path.glob(campaignfolder.PIECES)
     written = fits("powercut-piece", path.read_text())
     assert (path.name, written) == ("00007.json", {"loads": [PLAYED, REFUSED, DIED], "cpu_s": 1.5})
-    assert campaignfolder.read_pieces(tmp_path) == [Piece(loads=reports, cpu_s=1.5)]
+    assert campaignfolder.read_campaign_pieces(tmp_path) == [Piece(loads=reports, cpu_s=1.5)]
 
 
 def test_a_report_has_each_key_that_the_programs_print() -> None:

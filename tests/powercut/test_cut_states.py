@@ -39,7 +39,7 @@ from nandlab.powercut.journal import (
     Operation,
     OperationSide,
     Page,
-    list_broken_limits,
+    list_broken_program_limits,
 )
 from nandlab.powercut.pointcounts import PointCounts
 from nandlab.powercut.states import LoadRecording, PointPlace
@@ -116,11 +116,11 @@ def test_a_chip_with_planted_errors_is_refused() -> None:
     ],
 )
 def test_programs_that_the_part_forbids_are_known(operation: Operation, broken: list[str]) -> None:
-    assert list_broken_limits(operation, GEOMETRY) == broken
+    assert list_broken_program_limits(operation, GEOMETRY) == broken
     worn = replace(operation, before=replace(operation.before, flags=2))
-    assert list_broken_limits(worn, GEOMETRY) == []
+    assert list_broken_program_limits(worn, GEOMETRY) == []
     lenient = GEOMETRY.model_copy(update={"nop": 9, "in_order": False})
-    assert list_broken_limits(operation, lenient) == []
+    assert list_broken_program_limits(operation, lenient) == []
 
 
 def chip(*cells: bytes) -> ChipImage:
@@ -132,16 +132,20 @@ def chip(*cells: bytes) -> ChipImage:
 
 def test_a_state_is_what_a_reader_can_find_out() -> None:
     """Not how often a page was programmed, nor whether it was programmed with all bits 1."""
-    base = statedigest.digest_image(chip(FULL, b"", b"", b""))
-    assert base == statedigest.digest_image(chip(FULL, b"\xff" * PAGE_BYTES, b"", b"")) != 0
-    later = statedigest.digest_image(chip(FULL, HALF, b"", b""))
-    assert base ^ statedigest.digest_change(program(1, HALF, high=1)) == later
+    base = statedigest.digest_decoded_chip_image(chip(FULL, b"", b"", b""))
     assert (
-        later ^ statedigest.digest_change(erase(FULL, HALF, b"", b""))
-        == statedigest.digest_image(chip(*4 * [b""]))
+        base
+        == statedigest.digest_decoded_chip_image(chip(FULL, b"\xff" * PAGE_BYTES, b"", b""))
+        != 0
+    )
+    later = statedigest.digest_decoded_chip_image(chip(FULL, HALF, b"", b""))
+    assert base ^ statedigest.digest_operation_change(program(1, HALF, high=1)) == later
+    assert (
+        later ^ statedigest.digest_operation_change(erase(FULL, HALF, b"", b""))
+        == statedigest.digest_decoded_chip_image(chip(*4 * [b""]))
         == 0
     )
-    assert statedigest.digest_image(chip(b"", FULL, b"", b"")) != base
+    assert statedigest.digest_decoded_chip_image(chip(b"", FULL, b"", b"")) != base
 
 
 def test_two_points_of_one_state_count_once() -> None:
@@ -166,9 +170,9 @@ def test_each_way_to_tear_is_a_state_of_its_own_and_each_countdown() -> None:
         asked = CutPoints(variants=("before", "subset", "unstable"), seeds=20)
         every = [s for _, s in states.list_point_states(of, asked)]
         assert len(every) == len(set(every)) == 2 + 20 * 2
-        assert statedigest.digest_torn_change(operation, "done", 1) == statedigest.digest_change(
-            operation
-        )
+        assert statedigest.digest_torn_operation_change(
+            operation, "done", 1
+        ) == statedigest.digest_operation_change(operation)
 
 
 def test_points_are_those_that_the_board_tries() -> None:
@@ -260,7 +264,8 @@ def test_the_chips_that_the_board_saves_are_the_states_of_the_host(
         expected = (
             before
             if k == len(again.operations)
-            else before ^ (statedigest.digest_torn_change(again.operations[k], plain, seed) or 0)
+            else before
+            ^ (statedigest.digest_torn_operation_change(again.operations[k], plain, seed) or 0)
         )
         assert saved == expected, place
         assert variant == "unstable" or expected == worked_out[place]
@@ -348,7 +353,7 @@ def test_the_programs_that_are_forbidden_are_those_that_the_chip_counts(board: Q
     )
     beside = []
     for of in (loads.parse_loads("none", "load none\nsync\n"), loads.make_small_file_loads()):
-        job = states.make_recording_job(Campaign(medium, of, CutPoints()), 0, board)
+        job = states.make_load_recording_job(Campaign(medium, of, CutPoints()), 0, board)
         *make, cut, told, save = job.steps
         steps = (*make, Step("was", counters), cut, Step("is", counters), told, save)
         record = asyncio.run(board.run(replace(job, steps=steps)))
@@ -358,8 +363,8 @@ def test_the_programs_that_are_forbidden_are_those_that_the_chip_counts(board: Q
         )
         broken = [
             each
-            for one in states.decode_operations(record, strict)
-            for each in list_broken_limits(one, strict)
+            for one in states.decode_recorded_operations(record, strict)
+            for each in list_broken_program_limits(one, strict)
         ]
         beside.append(
             {

@@ -27,10 +27,10 @@ from nandlab.powercut.job import (
     build_chip_module,
     make_chip_load_step,
     make_cutcheck_options,
-    select_single_point,
+    select_single_cut_point,
 )
 from nandlab.powercut.loads import Load, LoadSet
-from nandlab.trial.mediumsteps import make_modules_step
+from nandlab.trial.mediumsteps import make_module_load_step
 
 pytestmark = pytest.mark.board
 
@@ -129,12 +129,14 @@ def test_a_point_alone_says_the_same_each_time(board: QemuBoard) -> None:
     shifted = replace(BEFORE, plant=("--plant-shift", "-1"), last_load=0)
     (whole,) = cut(board, "jffs2", shifted)
     last = count(whole)
-    bad = select_single_point(shifted, 0, last, "before", 1)
+    bad = select_single_cut_point(shifted, 0, last, "before", 1)
     once, again = cut(board, "jffs2", bad), cut(board, "jffs2", bad)
     assert once == again
     assert once[0].recording == whole.recording not in ("", "0")
     assert once[0].findings == whole.findings
-    assert classes(cut(board, "jffs2", select_single_point(shifted, 0, 2, "before", 1))) == set()
+    assert (
+        classes(cut(board, "jffs2", select_single_cut_point(shifted, 0, 2, "before", 1))) == set()
+    )
 
 
 @pytest.mark.parametrize("name", ["jffs2", "ubifs", "yaffs2"])
@@ -156,7 +158,7 @@ def test_the_chip_is_after_all_points_as_it_was_before(board: QemuBoard) -> None
     )
     back = f"echo goto 0 before 1 > {DEBUG_FOLDER}/journal && sha256sum < {IMAGE_FILE}"
     variants = "--variant before --variant subset --variant unstable"
-    steps = [make_chip_load_step(medium, module), make_modules_step(medium)]
+    steps = [make_chip_load_step(medium, module), make_module_load_step(medium)]
     steps.append(Step("cleanmarkers", "mount -t jffs2 mtd0 /mnt && settle && umount /mnt"))
     steps.append(Step("one", f"{words} --variant before --to 0 ./loads && {back}"))
     steps.append(Step("all", f"{words} {variants} --seeds 3 ./loads && {back}"))

@@ -126,4 +126,4 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine"
     path.write_bytes(b"load x\ncreate \xff\n")
     with pytest.raises(UsageError, match="mine: not text in UTF-8"):
-        loads.find_load_set(str(path))
+        loads.find_load_set_named(str(path))

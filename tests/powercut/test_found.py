@@ -311,7 +311,9 @@ def cut_by_pieces(name: str, points: CutPoints) -> list[set[tuple[int, int]]]:
             for number in range(piece.first_load, (piece.last_load or 0) + 1)
             for k in range(piece.first, 401, piece.every)
         }
-        for piece in campaign.Campaign(cast(Any, None), loads.find_load_set(name), points).pieces()
+        for piece in campaign.Campaign(
+            cast(Any, None), loads.find_load_set_named(name), points
+        ).pieces()
     ]
 
 
@@ -319,7 +321,7 @@ def cut_by_pieces(name: str, points: CutPoints) -> list[set[tuple[int, int]]]:
 def test_more_seeds_make_smaller_pieces_with_the_same_points(name: str) -> None:
     few, many = (cut_by_pieces(name, CutPoints(seeds=seeds)) for seeds in (1, 12))
     assert set().union(*few) == set().union(*many)
-    assert sum(map(len, many)) == len(loads.find_load_set(name).loads) * 401  # none twice
+    assert sum(map(len, many)) == len(loads.find_load_set_named(name).loads) * 401  # none twice
     assert max(map(len, many)) * 12 <= max(map(len, few)) * 1.2
 
 

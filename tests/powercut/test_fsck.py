@@ -55,9 +55,9 @@ def test_a_sound_volume_passes_though_a_mount_of_it_was_cut(
     board: QemuBoard, volume: bytearray
 ) -> None:
     root = board.machine.kit.kernel.root
-    assert fsck.check_fat(bytes(volume), root) == ""
+    assert fsck.check_fat_volume(bytes(volume), root) == ""
     volume[fsck.STATE_AT] |= fsck.DIRTY
-    assert fsck.check_fat(bytes(volume), root) == ""
+    assert fsck.check_fat_volume(bytes(volume), root) == ""
 
 
 @pytest.mark.parametrize(
@@ -72,4 +72,4 @@ def test_what_is_planted_is_told(
     board: QemuBoard, volume: bytearray, plant: Callable[[bytearray], None], says: str
 ) -> None:
     plant(volume)
-    assert says in fsck.check_fat(bytes(volume), board.machine.kit.kernel.root)
+    assert says in fsck.check_fat_volume(bytes(volume), board.machine.kit.kernel.root)

@@ -18,7 +18,7 @@ from nandlab.onflash.cells import Partition
 from nandlab.onflash.jffs2nodes import DirentNode, PartitionNodes
 from nandlab.powercut import campaign, hostcheck, loads
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import CutPoints, select_single_point
+from nandlab.powercut.job import CutPoints, select_single_cut_point
 
 pytestmark = pytest.mark.board
 
@@ -68,15 +68,17 @@ class Torn:
         """The first one of a class of finding."""
         at = self.found[load, kind].point
         index = [each.title for each in LOADS.loads].index(load)
-        return select_single_point(self.campaign.points, index, at.operation, at.variant, at.seed)
+        return select_single_cut_point(
+            self.campaign.points, index, at.operation, at.variant, at.seed
+        )
 
     def says(self, at: CutPoints, *commands: str) -> tuple[list[list[str]], PartitionNodes]:
         """What each command prints after the cut, and the nodes on the chip before them."""
         told, saved = after(self.campaign, at, self.board, *commands)
         medium = self.campaign.on
         ecc = medium.chip.ecc
-        chip = hostcheck.apply_ecc(saved, ecc, "all")
-        nodes = jffs2scan.scan_partition(
+        chip = hostcheck.apply_ecc_to_chip(saved, ecc, "all")
+        nodes = jffs2scan.scan_partition_nodes(
             Partition(chip, medium.partition_blocks, ecc.strength, ecc.step)
         )
         return told, nodes

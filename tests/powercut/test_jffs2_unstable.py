@@ -14,7 +14,7 @@ from cutsteps import after, on
 from nandlab.board.qemu import QemuBoard
 from nandlab.powercut import campaign, loads
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import CutPoints, select_single_point
+from nandlab.powercut.job import CutPoints, select_single_cut_point
 
 pytestmark = pytest.mark.board
 
@@ -50,7 +50,7 @@ class Cut:
         self.campaign = Campaign(medium, RENAME, UNSTABLE)
         (told,) = asyncio.run(campaign.run_piece(self.campaign, UNSTABLE, board))
         (at,) = (finding.point for finding in told.findings if finding.name == "lost")
-        self.point = select_single_point(UNSTABLE, 0, at.operation, at.variant, at.seed)
+        self.point = select_single_cut_point(UNSTABLE, 0, at.operation, at.variant, at.seed)
 
     def names(self, between: str) -> list[list[str]]:
         """What three mounts after the cut show of the file, when this is done in the first."""

@@ -30,6 +30,9 @@ def test_last_words_are_those_of_the_point_and_end_with_the_trace() -> None:
     before = ["cut a: 4:before:1", "noise", point + "\r"]
     words = ["[ 1.0] invalid opcode: 0000", "", "[ 1.0] RIP: 0010:yaffs_put_chunk_in_file+0x1f8"]
     after = ["[ 1.0] ---[ end trace 0 ]---", "[ 1.0] RIP: again"]
-    assert kernellog.find_crash_lines([*before, *words, *after], point) == [words[0], words[2]]
-    assert kernellog.find_crash_lines([*before, *words], point) == [words[0], words[2]]
-    assert kernellog.find_crash_lines(before, point) == []
+    assert kernellog.find_kernel_crash_lines([*before, *words, *after], point) == [
+        words[0],
+        words[2],
+    ]
+    assert kernellog.find_kernel_crash_lines([*before, *words], point) == [words[0], words[2]]
+    assert kernellog.find_kernel_crash_lines(before, point) == []

@@ -27,7 +27,7 @@ def test_every_call_and_every_pair_that_can_be_made_is_there() -> None:
 
 @pytest.mark.parametrize("name", loads.LOAD_SETS)
 def test_a_text_of_loads_is_read_back_as_it_was(name: str) -> None:
-    made = loads.find_load_set(name)
+    made = loads.find_load_set_named(name)
     assert loads.parse_loads(name, made.text()) == made
 
 
@@ -35,11 +35,11 @@ def test_a_text_of_loads_is_read_back_as_it_was(name: str) -> None:
 def test_the_boards_program_takes_every_load(name: str, tmp_path: Path) -> None:
     """It traces the names of all loads before it touches the chip, which is not there."""
     file = tmp_path / "loads"
-    file.write_text(loads.find_load_set(name).text())
+    file.write_text(loads.find_load_set_named(name).text())
     argv = [str(native("cutcheck")), "--type", "none", "--variant", "before", "--check", str(file)]
     done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"{len(loads.find_load_set(name).loads)} loads\n"
+    assert done.stdout == f"{len(loads.find_load_set_named(name).loads)} loads\n"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ sync
 
 
 def test_a_recording_becomes_the_calls_that_change_something() -> None:
-    made = recordings.parse_recording("mine/app", RECORDED)
+    made = recordings.parse_recorded_load("mine/app", RECORDED)
     assert made.base == ("mkdir d", "create d/old", "write d/old 0 700")
     (load,) = made.loads
     assert load.title == "app"
@@ -119,4 +119,4 @@ def test_a_recording_becomes_the_calls_that_change_something() -> None:
 )
 def test_a_recording_that_cannot_be_cut_is_refused_by_line(text: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
-        recordings.parse_recording("mine", text)
+        recordings.parse_recorded_load("mine", text)

@@ -46,21 +46,23 @@ PRODUCT: dict[str, Any] = {
 
 
 def test_a_product_asks_and_another_study_when_it_says_so() -> None:
-    assert not runcampaigns.asks_for_power_cuts(study())
-    assert runcampaigns.asks_for_power_cuts(study({"power": "no synced data lost"}))
-    assert runcampaigns.asks_for_power_cuts(study(**PRODUCT))
-    assert not runcampaigns.asks_for_power_cuts(study({"power": "may lose data"}, **PRODUCT))
+    assert not runcampaigns.does_study_request_power_cuts(study())
+    assert runcampaigns.does_study_request_power_cuts(study({"power": "no synced data lost"}))
+    assert runcampaigns.does_study_request_power_cuts(study(**PRODUCT))
+    assert not runcampaigns.does_study_request_power_cuts(
+        study({"power": "may lose data"}, **PRODUCT)
+    )
 
 
 def test_a_sample_is_each_load_on_each_medium_once() -> None:
-    wanted = runcampaigns.select_run_campaigns(study(**PRODUCT))
+    wanted = runcampaigns.make_sample_campaign_request(study(**PRODUCT))
     pairs = [(on.filesystem.name, on.partition_mib, name) for on, name in wanted.pairs()]
     assert pairs == [("jffs2", 16, "logger"), ("ubifs", 16, "logger")]
-    assert runcampaigns.estimate_minutes(wanted, jobs=1) == 3
-    line = runcuts.format_cut_plan(study(**PRODUCT), jobs=2)
+    assert runcampaigns.estimate_campaign_minutes(wanted, jobs=1) == 3
+    line = runcuts.format_power_cut_plan(study(**PRODUCT), jobs=2)
     assert "2 campaigns" in line
     assert "2 min" in line
-    assert runcuts.format_cut_plan(study(), jobs=2) == ""
+    assert runcuts.format_power_cut_plan(study(), jobs=2) == ""
 
 
 def test_what_promises_nothing_is_not_cut() -> None:
@@ -71,12 +73,12 @@ def test_what_promises_nothing_is_not_cut() -> None:
         "states": [{"name": "fresh"}],
         "seeds": [1],
     }
-    assert list(runcampaigns.select_run_campaigns(study(matrix=matrix)).pairs()) == []
+    assert list(runcampaigns.make_sample_campaign_request(study(matrix=matrix)).pairs()) == []
 
 
 def test_without_a_small_form_the_usual_load_is_cut() -> None:
     matrix = study().model_dump(mode="json")["matrix"] | {"workloads": [{"name": "lifetime"}]}
-    assert runcampaigns.select_run_campaigns(study(matrix=matrix)).loads == [
+    assert runcampaigns.make_sample_campaign_request(study(matrix=matrix)).loads == [
         runcampaigns.DEFAULT_LOAD
     ]
 
@@ -88,13 +90,16 @@ def test_sqlite_is_cut_in_the_journal_mode_of_the_study() -> None:
         return study(**{**PRODUCT, "product": {**PRODUCT["product"], "loads": loads}})
 
     wal = under(journal="wal", locking="exclusive")
-    assert runcampaigns.select_run_campaigns(wal).loads == ["logger", "sqlite"]
-    assert (runcampaigns.title(wal, "sqlite"), runcampaigns.title(wal, "logger")) == (
+    assert runcampaigns.make_sample_campaign_request(wal).loads == ["logger", "sqlite"]
+    assert (
+        runcampaigns.find_cut_load_title(wal, "sqlite"),
+        runcampaigns.find_cut_load_title(wal, "logger"),
+    ) == (
         "wal, full",
         None,
     )
-    assert runcampaigns.title(under(), "sqlite") == "delete, full"
-    assert runcampaigns.select_run_campaigns(under(synchronous="off")).loads == ["logger"]
+    assert runcampaigns.find_cut_load_title(under(), "sqlite") == "delete, full"
+    assert runcampaigns.make_sample_campaign_request(under(synchronous="off")).loads == ["logger"]
     titles = [load.title for load in sql.make_sql_loads().loads]
     assert {"wal, full", "delete, full"} <= set(titles)
 
@@ -102,7 +107,7 @@ def test_sqlite_is_cut_in_the_journal_mode_of_the_study() -> None:
 @pytest.mark.parametrize(("calls", "every"), [(0, 1), (200, 1), (201, 2), (5000, 25)])
 def test_a_long_load_is_cut_at_each_so_many_operations(calls: int, every: int) -> None:
     loads = LoadSet("x", (), (Load("a", ("sync",) * calls),))
-    assert runcampaigns.select_sample_points(loads).every == every
+    assert runcampaigns.select_sample_cut_points(loads).every == every
 
 
 def test_progress_of_a_campaign_tells_what_is_left() -> None:

@@ -15,7 +15,7 @@ from nandlab.board.qemu import QemuBoard
 from nandlab.powercut import campaign, hostcheck, loads
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.campaignfolder import Finding
-from nandlab.powercut.job import CutPoints, select_single_point
+from nandlab.powercut.job import CutPoints, select_single_cut_point
 from nandlab.powercut.oracle import Oracle, Tree, make_call_bytes
 
 BASE = "mkdir A\ncreate A/x\nwrite A/x 0 100\n"
@@ -151,7 +151,7 @@ def test_both_checkers_say_the_same(
     board: QemuBoard, point: tuple[int, int, str], plant: tuple[str, ...]
 ) -> None:
     one = Campaign(on(board, "jffs2"), FEW, CutPoints())
-    at = replace(select_single_point(CutPoints(), *point, 1), plant=plant)
+    at = replace(select_single_cut_point(CutPoints(), *point, 1), plant=plant)
     told = asyncio.run(hostcheck.try_point(one, at, board))
     assert not told.unread
     assert told.held == (not plant)
@@ -164,7 +164,9 @@ def test_both_checkers_see_an_old_byte_behind_the_end_of_a_file_made_longer(
     board: QemuBoard, name: str
 ) -> None:
     one = Campaign(on(board, name), FEW, CutPoints())
-    at = replace(select_single_point(CutPoints(), 0, 5, "before", 1), plant=("--plant-stale-end",))
+    at = replace(
+        select_single_cut_point(CutPoints(), 0, 5, "before", 1), plant=("--plant-stale-end",)
+    )
     told = asyncio.run(hostcheck.try_point(one, at, board))
     (board_says,) = told.findings
     assert board_says.name == "stale bytes"
@@ -189,6 +191,6 @@ def test_both_checkers_see_all_names_of_a_file(board: QemuBoard, name: str) -> N
     assert told.operations is not None
     for k in range(told.operations // 2, told.operations + 1):
         verdicts = asyncio.run(
-            hostcheck.try_point(one, select_single_point(CutPoints(), 0, k, "before", 1), board)
+            hostcheck.try_point(one, select_single_cut_point(CutPoints(), 0, k, "before", 1), board)
         )
         assert (verdicts.unread, verdicts.findings, verdicts.wrong) == ("", [], []), k

@@ -19,7 +19,7 @@ import pytest
 
 from nandlab.base.paths import DEVICE
 from nandlab.powercut import loads
-from nandlab.powercut.oracle import EXTENDED_BYTES, Oracle, undo_extensions
+from nandlab.powercut.oracle import EXTENDED_BYTES, Oracle, undo_file_extensions
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = """
@@ -328,7 +328,7 @@ def test_both_checkers_see_what_is_behind_the_end_of_a_file_made_longer(
     put(tmp_path, after(2))
     named, told, *longer = judged(tmp_path, cut(2), plant)
     assert (named, told, longer) == (verdict, what, ["A/x", "A/y"])
-    _, wrong = undo_extensions(seen(tmp_path), longer)
+    _, wrong = undo_file_extensions(seen(tmp_path), longer)
     assert wrong == [by_host]
 
 
@@ -343,7 +343,7 @@ def test_a_file_made_longer_holds_by_both_and_once_for_all_its_names(
     assert set(longer) == {name for name, content in tree.items() if content is not None}
     found = seen(tmp_path)
     assert all(len(found[n] or b"") == len(tree[n] or b"") + EXTENDED_BYTES for n in longer)
-    assert undo_extensions(found, longer) == (tree, [])
+    assert undo_file_extensions(found, longer) == (tree, [])
 
 
 def test_a_file_of_two_names_is_made_longer_once(tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ from nandlab.powercut.job import CutPoints
 def test_a_sample_is_drawn_from_the_points_that_were_tried(tmp_path: Path) -> None:
     one = told("x", ". .", "L  ", finding("lost", "0:subset:1"))
     result = campaignresult.read_campaign_result(folder(tmp_path, [one]))
-    every = sample.draw_sample(result, 99, 1)
+    every = sample.draw_point_sample(result, 99, 1)
     assert sorted(every) == [
         *(("x", 0, "before", "."), ("x", 0, "subset", "L"), ("x", 2, "before", "."))
     ]
-    assert sample.draw_sample(result, 2, 5) == sample.draw_sample(result, 2, 5)
+    assert sample.draw_point_sample(result, 2, 5) == sample.draw_point_sample(result, 2, 5)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,8 @@ def test_a_point_of_a_sample_is_cut_behind_its_sync_too(
 
     async def all_of_it() -> list[samplefile.SampledPoint]:
         return [
-            each async for each in sample.retry_sample(of, result, cast(Any, None), tmp_path, 9)
+            each
+            async for each in sample.retry_point_sample(of, result, cast(Any, None), tmp_path, 9)
         ]
 
     (point,) = asyncio.run(all_of_it())

@@ -14,8 +14,8 @@ from nandlab.catalog.filesystem import Checksums
 from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
 from nandlab.onflash.cells import GARBLED_PAGE, Partition
 from nandlab.onflash.shape import Shape
-from nandlab.onflash.yaffs2 import TAGS_AT, TAGS_BYTES, compute_tags_code
-from nandlab.powercut.hostcheck import apply_ecc, read_files
+from nandlab.onflash.yaffs2 import TAGS_AT, TAGS_BYTES, compute_tags_ecc
+from nandlab.powercut.hostcheck import apply_ecc_to_chip, read_partition_files
 
 PAGE = b"d" * 512 + b"s" * 16
 
@@ -26,7 +26,7 @@ def test_pages_beyond_the_ecc_are_as_a_file_system_takes_them(checksums: Checksu
     flips = [(5, 9), (6, 0), (6, 17)]
     block = ChipBlock(1, 0, 0, 0, flips, [1, 1, 1, 1 | GARBLED_PAGE], 4 * PAGE)
     chip = ChipImage(ChipGeometry(512, 16, 4 * 512, 2), 0, 0, 0, [block])
-    (block,) = apply_ecc(chip, Ecc(strength=1, step=512), checksums).blocks
+    (block,) = apply_ecc_to_chip(chip, Ecc(strength=1, step=512), checksums).blocks
     pages = [block.cells[i : i + 528] for i in range(0, 4 * 528, 528)]
     assert pages[:2] == [PAGE, PAGE]
     assert (block.flips, block.states) == ([(5, 9)], [1, 1, 1, 1])
@@ -49,7 +49,7 @@ def test_tags_with_a_checksum_are_taken_from_a_page_that_no_ecc_corrects(
     """YAFFS2 reads tags alone, and believes what their code says of them, whatever the data are."""
     data, tags = b"d" * 2048, bytes(range(TAGS_BYTES))
     code: bytes = (
-        compute_tags_code(np.frombuffer(tags, dtype=np.uint8)[None, :])[0].astype("<u4").tobytes()
+        compute_tags_ecc(np.frombuffer(tags, dtype=np.uint8)[None, :])[0].astype("<u4").tobytes()
     )
     spare = (b"\xff" * TAGS_AT + tags + code).ljust(64, b"\xff")
     torn = bytearray(spare)
@@ -57,7 +57,7 @@ def test_tags_with_a_checksum_are_taken_from_a_page_that_no_ecc_corrects(
         torn[TAGS_AT + bit // 8] ^= 1 << bit % 8
     block = ChipBlock(0, 0, 0, 0, [], [1 | GARBLED_PAGE], data + torn)
     chip = ChipImage(ChipGeometry(2048, 64, 2048, 1), 0, 0, 0, [block])
-    (block,) = apply_ecc(chip, Ecc(strength=1, step=512), "tags").blocks
+    (block,) = apply_ecc_to_chip(chip, Ecc(strength=1, step=512), "tags").blocks
     unread = bytes(b ^ 0xFF for b in data) + spare
     assert block.cells == (unread if taken else b"\xff" * 2112)
 
@@ -72,4 +72,4 @@ def test_a_file_is_as_long_as_its_sound_nodes_say() -> None:
     of.data[torn + 60] ^= 1  # of its data's checksum
     block = ChipBlock(0, 0, 0, 0, [], [1] * 16, of.dump())
     chip = ChipImage(ChipGeometry(512, 16, 8192, 1), 0, 0, 0, [block])
-    assert read_files(Partition(chip), "jffs2") == {"a": b"o" * 4096}
+    assert read_partition_files(Partition(chip), "jffs2") == {"a": b"o" * 4096}

@@ -17,7 +17,7 @@ from nandlab.base.paths import DEVICE
 from nandlab.board.qemu import QemuBoard
 from nandlab.powercut import campaign, hostcheck, sql
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import CutPoints, select_single_point
+from nandlab.powercut.job import CutPoints, select_single_cut_point
 
 LOADS = sql.make_sql_loads()
 FIRST = LOADS.loads[0]
@@ -118,6 +118,6 @@ def test_no_acknowledged_commit_is_lost_but_by_an_unlink_that_is_not_synced(
     assert [each.name for each in lied.findings] == ["lost"]
     k = full.findings[0].point.operation
     verdicts = asyncio.run(
-        hostcheck.try_point(one, select_single_point(points, 0, k, "before", 1), board)
+        hostcheck.try_point(one, select_single_cut_point(points, 0, k, "before", 1), board)
     )
     assert (verdicts.held, bool(verdicts.wrong), verdicts.unread) == (False, True, "")

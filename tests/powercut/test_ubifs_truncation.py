@@ -16,7 +16,7 @@ from nandlab.board.qemu import QemuBoard
 from nandlab.chip.simnand import DEBUG_FOLDER
 from nandlab.powercut import campaign, hostcheck, kernellog, loads
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import CutPoints, build_chip_module, make_cut_job, select_single_point
+from nandlab.powercut.job import CutPoints, build_chip_module, make_cut_job, select_single_cut_point
 from nandlab.powercut.oracle import EXTENDED_BYTES
 
 pytestmark = pytest.mark.board
@@ -80,7 +80,7 @@ def test_both_oracles_find_it_until_the_data_is_written(board: QemuBoard) -> Non
     for finding in (each for load in told for each in load.findings):
         assert (finding.name, finding.what.startswith(stale)) == ("stale bytes", True)
     k = told[0].outcomes["before"].index("S")
-    at = select_single_point(one.points, 0, k, "before", 1)
+    at = select_single_cut_point(one.points, 0, k, "before", 1)
     verdicts = asyncio.run(hostcheck.try_point(one, at, board))
     assert verdicts.wrong == [each.what for each in verdicts.findings] != []
     assert [_old_bytes(one, at, board, k), _old_bytes(one, at, board, k + 1)] == [BLOCK - END, 0]
@@ -90,7 +90,7 @@ def test_its_own_check_fails_where_nobody_made_the_file_longer(board: QemuBoard)
     one = Campaign(on(board, "ubifs"), LOADS, CutPoints(variants=("before",)))
     (told, *_) = asyncio.run(campaign.run_piece(one, replace(one.points, last_load=0), board))
     k = told.outcomes["before"].index("S")
-    at = select_single_point(one.points, 0, k, "before", 1)
+    at = select_single_cut_point(one.points, 0, k, "before", 1)
     assert all("check_leaf" not in line for line in _own_check(one, at, board, k + 1))
     assert any(
         "check_leaf" in line and f"is not within inode size {END}" in line

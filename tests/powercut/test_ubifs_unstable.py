@@ -14,7 +14,7 @@ from cutsteps import after, on
 from nandlab.board.qemu import QemuBoard
 from nandlab.powercut import campaign, loads, states
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import CutPoints, select_single_point
+from nandlab.powercut.job import CutPoints, select_single_cut_point
 from nandlab.powercut.journal import Operation
 
 pytestmark = pytest.mark.board
@@ -67,7 +67,7 @@ class Cut:
     def says(self, kind: str, mounts: int) -> list[list[str]]:
         """The words of so many mounts after the first point of a class, with the kernel's."""
         point = self.findings[kind].point
-        at = select_single_point(UNSTABLE, 0, point.operation, point.variant, point.seed)
+        at = select_single_cut_point(UNSTABLE, 0, point.operation, point.variant, point.seed)
         up = f"dmesg -c >/dev/null; {UP} && ls /mnt && wc -c </mnt/A/x; {DOWN}; dmesg"
         said, _ = after(self.campaign, at, self.board, *([up] * mounts))
         return said

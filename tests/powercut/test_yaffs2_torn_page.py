@@ -21,7 +21,7 @@ from nandlab.onflash.cells import find_uncorrectable_pages
 from nandlab.onflash.yaffs2 import EXTRA_FLAG, TAGS_AT, TAGS_BYTES
 from nandlab.powercut import campaign, hostcheck, loads
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import CutPoints, select_single_point
+from nandlab.powercut.job import CutPoints, select_single_cut_point
 from nandlab.powercut.loads import LoadSet
 
 pytestmark = pytest.mark.board
@@ -85,7 +85,7 @@ class Torn:
     def point(self, kind: str) -> CutPoints:
         """The first one of a class of finding."""
         at = self.found[kind].point
-        return select_single_point(self.campaign.points, 0, at.operation, at.variant, at.seed)
+        return select_single_cut_point(self.campaign.points, 0, at.operation, at.variant, at.seed)
 
     def says(self, at: CutPoints, *commands: str) -> tuple[list[list[str]], list[Chunk]]:
         """What each command prints after the cut, and the pages on the chip before them."""
@@ -96,7 +96,7 @@ class Torn:
             for b in saved.blocks
             for page in find_uncorrectable_pages(b, PAGE, ecc.strength, ecc.step)
         }
-        chunks = list(written(hostcheck.apply_ecc(saved, ecc, "all"), wrong))
+        chunks = list(written(hostcheck.apply_ecc_to_chip(saved, ecc, "all"), wrong))
         return told, chunks
 
 

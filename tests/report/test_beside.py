@@ -86,11 +86,15 @@ def test_every_figure_that_a_paper_names_can_be_had(name: str) -> None:
     paper = load_noun("papers", name, PaperModel)
 
     def lacking(workload: str, asked: list[str]) -> list[str]:
-        of = workloadwords.make_words_from_file(load_noun("workloads", workload, WorkloadModel))
+        of = workloadwords.make_words_from_declaration(
+            load_noun("workloads", workload, WorkloadModel)
+        )
         if of.view == "points":  # its phases are what the study asks for
             return []
         return [
-            why for f in asked if "{" not in f and (why := figures.explain_undeclared_figure(f, of))
+            why
+            for f in asked
+            if "{" not in f and (why := figures.explain_unavailable_figure(f, of))
         ]
 
     for claim in paper.claims:

@@ -14,7 +14,7 @@ import samples
 
 from nandlab import report
 from nandlab.analysis.curves import curvemodels, curvevalues
-from nandlab.analysis.curves.curves import parse_study_curves
+from nandlab.analysis.curves.curves import make_curves_from_spec
 from nandlab.analysis.figures import groups
 from nandlab.analysis.figures.curveplaces import CurvePlace
 from nandlab.base.console import Console
@@ -60,8 +60,10 @@ def test_a_page_without_curves_has_no_section_of_them(tmp_path: Path) -> None:
 
 
 def test_forty_points_have_one_chart_and_one_table(run: RunFolder) -> None:
-    setting = next(s for s in groups.group_trials(made.readers()) if s.workload == "reader")
-    drawn = pointcharts.render_points_chart(setting)
+    setting = next(
+        s for s in groups.group_trials_into_settings(made.readers()) if s.workload == "reader"
+    )
+    drawn = pointcharts.render_point_times_chart(setting)
     assert drawn is not None
     assert len(drawn.chart.datasets["marks"]) == 8 * 6
     assert [r.subject for r in drawn.table.rows][:2] == ["sequential 8", "sequential 64"]
@@ -79,7 +81,7 @@ def test_a_model_is_dashed_and_named_in_key_table_and_caption(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def more(y: str, at: CurvePlace) -> float | None:
-        return 14 + (curvevalues.compute_place_figure(y, at) or 0)
+        return 14 + (curvevalues.compute_figure_at_place(y, at) or 0)
 
     monkeypatch.setitem(curvemodels.CURVE_MODELS, "more", more)
     trials = [made.reader("ubifs", a, s) for a in (0, 128) for s in (1, 2)]
@@ -123,14 +125,16 @@ def test_a_least_squares_line_is_drawn_and_told_with_its_r2(tmp_path: Path) -> N
     assert "drawn is the one whose slope is in the middle" in text
     out = io.StringIO()
     console = Console(file=out, width=100)
-    for part in curvetables.render_curve_tables({"curves": [FITTED]}, trials, 100):
+    for part in curvetables.render_terminal_curve_tables({"curves": [FITTED]}, trials, 100):
         console.print(part)
     assert f"JFFS2: {told}" in out.getvalue()
 
 
 def test_a_line_is_laid_through_configurations_over_a_figure_too() -> None:
     over = {**made.SCATTER, "fit": True}
-    (plot,) = curvevalues.make_curve_plots(parse_study_curves({"curves": [over]}), made.databases())
+    (plot,) = curvevalues.make_curve_plots(
+        make_curves_from_spec({"curves": [over]}), made.databases()
+    )
     assert [len(line.fits) for line in plot.lines] == [3, 3, 3]
     drawn = curvecharts.render_study_curves({"curves": [over]}, made.databases())[0].drawn
     assert drawn is not None
@@ -141,7 +145,7 @@ def test_a_figure_that_counts_is_a_number_on_the_axis() -> None:
     """Whole numbers, as files in a tree are: places of the axis, and not words."""
     over = {**made.SCATTER, "x": "chip.programs", "fit": True}
     (plot,) = curvevalues.make_curve_plots(
-        parse_study_curves({"curves": [over]}), made.databases(1)
+        make_curves_from_spec({"curves": [over]}), made.databases(1)
     )
     assert plot.numeric
     assert [len(line.fits) for line in plot.lines] == [1, 1, 1]
@@ -164,7 +168,7 @@ def test_a_logarithm_that_must_show_0_is_symmetric_about_it() -> None:
 
 def test_the_terminal_has_each_curve_within_its_width(run: RunFolder) -> None:
     out = io.StringIO()
-    terminal.print_run(run, Console(file=out, width=80), every=True)
+    terminal.print_run_results(run, Console(file=out, width=80), every=True)
     text = out.getvalue()
     assert max(map(len, text.splitlines()[:-1])) <= 80
     rows = [" ".join(row.split()) for row in text.splitlines()]

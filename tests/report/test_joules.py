@@ -50,7 +50,7 @@ def setting(**power: object) -> groups.Setting:
     trials = [
         logged(fs, seed, ms, **power) for fs, all_ in times.items() for seed, ms in enumerate(all_)
     ]
-    (found,) = groups.group_trials(trials)
+    (found,) = groups.group_trials_into_settings(trials)
     return found
 
 
@@ -96,7 +96,7 @@ def test_energies_above_idle_are_told_as_such() -> None:
 
 
 def test_where_nothing_is_known_nothing_is_drawn() -> None:
-    (bare,) = groups.group_trials([samples.trial(), samples.trial(seed=2)])
+    (bare,) = groups.group_trials_into_settings([samples.trial(), samples.trial(seed=2)])
     assert energychart.render_energy_chart(bare) is None
 
 

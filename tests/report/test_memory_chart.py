@@ -34,7 +34,7 @@ def with_series(filesystem: str, seed: int, mib: int, *, known: bool = True) -> 
 
 
 def setting(*trials: Trial) -> Setting:
-    (found,) = groups.group_trials(trials)
+    (found,) = groups.group_trials_into_settings(trials)
     return found
 
 

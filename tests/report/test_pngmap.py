@@ -46,22 +46,24 @@ CELLS = st.integers(1, 4).flatmap(
 @given(CELLS)
 def test_a_map_keeps_every_cell_its_order_and_its_zeros(cells: list[list[int]]) -> None:
     values = np.array(cells, dtype=np.int64)
-    palette, indices = read_png(pngmap.encode_png(pngmap.map_to_palette(values, int(values.max()))))
-    assert palette == pngmap.make_palette()
+    palette, indices = read_png(
+        pngmap.encode_indexed_png(pngmap.map_values_to_palette(values, int(values.max())))
+    )
+    assert palette == pngmap.make_map_palette()
     found = np.array(indices)
     assert found.shape == values.shape
     assert ((found == 0) == (values == 0)).all()
     order = np.argsort(values, axis=None, kind="stable")
     assert (np.diff(found.ravel()[order]) >= 0).all()
     least = min((v for row in cells for v in row if v), default=1)
-    stretched = pngmap.map_to_palette(values, int(values.max()), least)
+    stretched = pngmap.map_values_to_palette(values, int(values.max()), least)
     assert ((stretched == 0) == (values == 0)).all()
     assert (np.diff(stretched.ravel()[order].astype(int)) >= 0).all()
 
 
 @given(st.lists(st.integers(0, 99), min_size=1, max_size=9000))
 def test_a_narrowed_map_never_loses_the_most_worn_block(erases: list[int]) -> None:
-    narrowed, step = pngmap.narrow_columns(np.array([erases], dtype=np.int64))
+    narrowed, step = pngmap.narrow_map_columns(np.array([erases], dtype=np.int64))
     assert narrowed.shape[1] <= pngmap.COLUMNS_MAX
     assert narrowed.shape[1] == -(-len(erases) // step)
     assert narrowed.max() == max(erases)

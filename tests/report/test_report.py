@@ -375,7 +375,7 @@ def charts(setting: groups.Setting) -> list[Chart]:
 def test_a_line_of_deaths_keeps_every_bend_and_its_end() -> None:
     """Rounds left out of the line are those that a step line draws anyway."""
     trials = samples.lifetime_study()
-    (setting,) = groups.group_trials(trials)
+    (setting,) = groups.group_trials_into_settings(trials)
     (chart,) = [c for c in charts(setting) if c.name == "lifetime-deaths"]
     for trial in trials:
         points = [d for d in chart.datasets["trials"] if d["trial"] == trial.id]
@@ -390,7 +390,9 @@ def test_a_line_of_deaths_keeps_every_bend_and_its_end() -> None:
 
 def test_configurations_of_one_file_system_differ_by_their_dash() -> None:
     options = [{"compr": "none"}, {"compr": "lzo"}]
-    (setting,) = groups.group_trials([samples.lifetime_trial("ubifs", options=o) for o in options])
+    (setting,) = groups.group_trials_into_settings(
+        [samples.lifetime_trial("ubifs", options=o) for o in options]
+    )
     (chart,) = [c for c in charts(setting) if c.name == "lifetime-deaths"]
     looks = {(d["colour"], str(d["dash"])) for d in chart.datasets["trials"]}
     assert len(looks) == 2
@@ -398,7 +400,9 @@ def test_configurations_of_one_file_system_differ_by_their_dash() -> None:
 
 def test_a_life_without_a_whole_round_has_no_line() -> None:
     none = {"rounds": [], "gave_up": "no room"}
-    (setting,) = groups.group_trials([samples.lifetime_trial(lifetime=none, per_block=None)])
+    (setting,) = groups.group_trials_into_settings(
+        [samples.lifetime_trial(lifetime=none, per_block=None)]
+    )
     assert charts(setting) == []
 
 
@@ -441,7 +445,10 @@ def test_charts_stand_beside_the_page_and_out_is_obeyed(tmp_path: Path) -> None:
 
 def test_steps_and_ram_stand_in_the_tables_where_they_were_measured(tmp_path: Path) -> None:
     memory = [samples.trial(memory=samples.MEMORY, counters={"x": 1})]
-    (with_memory,), (without,) = groups.group_trials(memory), groups.group_trials([samples.trial()])
+    (with_memory,), (without,) = (
+        groups.group_trials_into_settings(memory),
+        groups.group_trials_into_settings([samples.trial()]),
+    )
     table = viewreports.render_setting_overview(with_memory)
     told = dict(zip(table.head, table.rows[0].cells, strict=True))
     assert told["memory, mounted"].text == "424 KiB"
@@ -471,13 +478,13 @@ def test_a_run_without_a_finished_trial_says_so(tmp_path: Path) -> None:
 
 
 def test_a_row_without_figures_says_so_in_the_chart() -> None:
-    (setting,) = groups.group_trials([samples.trial(), samples.failed("ubifs")])
+    (setting,) = groups.group_trials_into_settings([samples.trial(), samples.failed("ubifs")])
     chart = charts(setting)[0]
     assert {d["text"] for d in chart.datasets["absent"]} == {"no trial ended well"}
 
 
 def test_the_median_never_stands_without_range_and_trials() -> None:
-    (setting,) = groups.group_trials(samples.study(seeds=3))
+    (setting,) = groups.group_trials_into_settings(samples.study(seeds=3))
     for chart in charts(setting):
         for item in chart.datasets.get("summary", []):
             assert item["low"] <= item["mid"] <= item["high"]
@@ -486,9 +493,12 @@ def test_the_median_never_stands_without_range_and_trials() -> None:
 
 
 def test_a_file_system_keeps_its_colour_whatever_else_is_measured() -> None:
-    known = [layout.choose_colour(n) for n in ("jffs2", "ubifs", "yaffs2", "nftl-fat32", "logfs")]
+    known = [
+        layout.choose_filesystem_colour(n)
+        for n in ("jffs2", "ubifs", "yaffs2", "nftl-fat32", "logfs")
+    ]
     assert len(set(known)) == len(known)
-    assert layout.choose_colour("logfs") == layout.choose_colour("logfs")
+    assert layout.choose_filesystem_colour("logfs") == layout.choose_filesystem_colour("logfs")
 
 
 def test_flat_names_every_leaf() -> None:

@@ -91,7 +91,7 @@ def test_junit_is_xml_whatever_a_trial_said(setting: str, label: str, error: str
             setting, label, ("t",), (FigureChange(STATUS_ROW, "ok", error, ("t",)),)
         )
     ]
-    (case,) = ET.fromstring(figurechanges.render_junit(held)).iter("testcase")
+    (case,) = ET.fromstring(figurechanges.render_figure_changes_junit(held)).iter("testcase")
     failure = case.find("failure")
     assert failure is not None and (failure.text or "").split()[-3:] == ["1", "of", "1"]
 
@@ -125,7 +125,7 @@ def test_a_change_is_told_to_the_last_digit_and_against_the_ensemble(
     held = [ConfigurationChange("setting", "UBIFS", ("t",), (moved,))]
     row = figurechanges.render_figure_changes(held, "markdown").splitlines()[-1].split(" | ")
     assert tuple(row[1 : 1 + len(said)]) == said
-    (record,) = figurechanges.list_change_records(held)
+    (record,) = figurechanges.list_figure_change_records(held)
     assert record["in_range"] is within
 
 

@@ -20,12 +20,12 @@ from nandlab.results.record import Trial
 def printed(folder: Path, trials: list[Trial] | None, width: int) -> str:
     out = io.StringIO()
     run = samples.folder(folder, trials)
-    show.print_run(run, Console(file=out, width=width), every=True)
+    show.print_run_results(run, Console(file=out, width=width), every=True)
     return out.getvalue()
 
 
 def test_json_has_exactly_these_keys_and_survives_a_round_trip(tmp_path: Path) -> None:
-    found = [*show.list_trial_records(samples.folder(tmp_path / "run"))]
+    found = [*show.list_trial_json_objects(samples.folder(tmp_path / "run"))]
     assert json.loads(json.dumps(found)) == found
     assert len(found) == len(samples.study())
     for trial in found:
@@ -88,7 +88,7 @@ def test_the_verdict_is_last_and_its_doubts_stand_in_it(tmp_path: Path) -> None:
 
 def test_without_more_the_verdict_is_all(tmp_path: Path) -> None:
     out = io.StringIO()
-    show.print_run(samples.folder(tmp_path / "run"), Console(file=out, width=80))
+    show.print_run_results(samples.folder(tmp_path / "run"), Console(file=out, width=80))
     text = out.getvalue()
     assert "3 of 33 trials are not in the figures" in " ".join(text.split())
     assert "Latency: 99 of 100" not in text
@@ -98,15 +98,15 @@ def test_without_more_the_verdict_is_all(tmp_path: Path) -> None:
 def test_it_tells_the_board_and_the_commit_that_it_was_measured_with(tmp_path: Path) -> None:
     run = samples.folder(tmp_path / "run", commit="0123456789ab-dirty")
     out = io.StringIO()
-    show.print_run(run, Console(file=out, width=80))
+    show.print_run_results(run, Console(file=out, width=80))
     board = run.head().board_id
     assert f"board {board}, commit of nandlab 0123456789ab-dirty" in out.getvalue()
-    page = html.write_report(run).read_text()
+    page = html.write_report_page_and_charts(run).read_text()
     assert f"<td>{board}," in page and "<td>0123456789ab-dirty</td>" in page
     assert "commit" not in printed(tmp_path / "older", None, 80)
-    older = exports.export_run_figures(samples.folder(tmp_path / "old"), "markdown")
+    older = exports.render_run_figures(samples.folder(tmp_path / "old"), "markdown")
     assert f"Board {board}." in older
-    unknown = html.write_report(samples.folder(tmp_path / "oldest")).read_text()
+    unknown = html.write_report_page_and_charts(samples.folder(tmp_path / "oldest")).read_text()
     assert "not known, for nandlab was no git checkout" in unknown
     other = samples.head(samples.study(), provenance={"kernel": "another"})
     assert len(board) == 12 and other.board_id != board
@@ -141,7 +141,7 @@ def test_a_life_has_its_own_table_and_its_end(tmp_path: Path, width: int) -> Non
 
 def test_the_json_of_a_life_has_its_rounds(tmp_path: Path) -> None:
     trials = samples.lifetime_study()
-    found = [*show.list_trial_records(samples.folder(tmp_path / "run", trials))]
+    found = [*show.list_trial_json_objects(samples.folder(tmp_path / "run", trials))]
     for one, trial in zip(found, trials, strict=True):
         written = next(s for s in one["series"] if s["name"] == "bytes_written")
         assert len(written["values"]) == one["figures"]["rounds"] > 10
@@ -162,7 +162,7 @@ def test_a_file_system_has_the_title_of_the_catalog(tmp_path: Path) -> None:
     text = printed(tmp_path / "run", trials, 100)
     assert "NFTL+FAT32" in text
     assert "NFTL-FAT32" not in text
-    page = html.write_report(samples.folder(tmp_path / "again", trials)).read_text()
+    page = html.write_report_page_and_charts(samples.folder(tmp_path / "again", trials)).read_text()
     assert "NFTL+FAT32: compr=none" in page
     assert "(NFTL+FAT32, aged, seed 90)" in page
     assert "NFTL-FAT32" not in page
@@ -171,6 +171,6 @@ def test_a_file_system_has_the_title_of_the_catalog(tmp_path: Path) -> None:
 def test_an_empty_run_is_said_to_be_empty(tmp_path: Path) -> None:
     run = samples.folder(tmp_path / "run", [], ["a"])
     out = io.StringIO()
-    show.print_run(run, Console(file=out, width=100))
+    show.print_run_results(run, Console(file=out, width=100))
     assert "No trial of this run has finished yet." in out.getvalue()
-    assert [*show.list_trial_records(run)] == []
+    assert [*show.list_trial_json_objects(run)] == []

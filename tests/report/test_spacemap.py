@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from nandlab.onflash.layout import ByteKind, Extent, Layout
-from nandlab.report.charts.spacemap import render_space_map
+from nandlab.report.charts.spacemap import render_space_map_page
 
 ERASE, PAGE = 4096, 512
 EXTENTS = [
@@ -26,7 +26,7 @@ LAYOUT = Layout(
 
 
 def test_the_page_has_the_exact_bytes_of_each_kind() -> None:
-    text = render_space_map(LAYOUT, "x & y.nand")
+    text = render_space_map_page(LAYOUT, "x & y.nand")
     assert "x &amp; y.nand" in text and "old &lt;data&gt;" in text
     assert re.findall(r"<strong>([\d,]+)</strong>", text) == ["1,436", "100", "0", "512", "6,144"]
     assert text.count("</script>") == 1
@@ -34,7 +34,7 @@ def test_the_page_has_the_exact_bytes_of_each_kind() -> None:
 
 @pytest.mark.browser
 def test_pointing_at_a_cell_tells_its_place_and_file(tmp_path: Path) -> None:
-    (tmp_path / "map.html").write_text(render_space_map(LAYOUT, "x"))
+    (tmp_path / "map.html").write_text(render_space_map_page(LAYOUT, "x"))
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         view = browser.new_page(viewport={"width": 1200, "height": 800})

@@ -62,8 +62,8 @@ TRIALS = [listed(seed, str(seed) * 64) for seed in (1, 2, 3)]
 
 
 def test_every_phase_is_a_row_with_its_counts_and_the_cache() -> None:
-    (setting,) = groups.group_trials(TRIALS)
-    table = steptable.render_steps_table(setting)
+    (setting,) = groups.group_trials_into_settings(TRIALS)
+    table = steptable.render_file_steps_table(setting)
     assert table is not None
     assert table.lead == ("step", "configuration")
     assert [(row.subject, row.state) for row in table.rows] == [
@@ -77,21 +77,21 @@ def test_every_phase_is_a_row_with_its_counts_and_the_cache() -> None:
 
 
 def test_texts_are_told_where_they_agree_and_where_they_do_not() -> None:
-    (setting,) = groups.group_trials([listed(1, "a" * 64), listed(2, "a" * 64)])
-    (said,) = steptable.list_step_texts(setting)
+    (setting,) = groups.group_trials_into_settings([listed(1, "a" * 64), listed(2, "a" * 64)])
+    (said,) = steptable.list_step_outputs(setting)
     assert (said.name, said.text) == ("tree digest", f"{'a' * 16}…, in all 2 trials")
-    (setting,) = groups.group_trials(TRIALS)
-    (said,) = steptable.list_step_texts(setting)
+    (setting,) = groups.group_trials_into_settings(TRIALS)
+    (said,) = steptable.list_step_outputs(setting)
     assert said.text.startswith("3 different in 3 trials: 1111111111111111…, 2222")
 
 
 def test_latencies_are_drawn_of_calls_that_write_or_look() -> None:
-    (setting,) = groups.group_trials(TRIALS)
+    (setting,) = groups.group_trials_into_settings(TRIALS)
     drawn = latencychart.render_latency_chart(setting)
     assert drawn is not None
     assert [v["title"] for v in drawn.chart.wide["concat"]] == ["Tree: create"]
-    assert figurecharts.render_flash_operations(setting) is None
-    assert figurecharts.render_throughput(setting) is None
+    assert figurecharts.render_flash_operations_chart(setting) is None
+    assert figurecharts.render_throughput_chart(setting) is None
 
 
 def test_an_operation_of_a_step_that_prepares_does_not_count() -> None:
@@ -100,7 +100,7 @@ def test_an_operation_of_a_step_that_prepares_does_not_count() -> None:
         PhaseWords(name="tree", title="tree"),
     )
     operations = tuple(OperationWords(name=n) for n in ("fill_fsync", "tree_write", "filled"))
-    (setting,) = groups.group_trials(TRIALS)
+    (setting,) = groups.group_trials_into_settings(TRIALS)
     words = replace(setting.words, phases=phases, operations=operations)
     assert [o.name for o in words.counting] == ["tree_write", "filled"]
 
@@ -108,7 +108,7 @@ def test_an_operation_of_a_step_that_prepares_does_not_count() -> None:
 def test_the_terminal_and_the_page_have_the_table(tmp_path: Path) -> None:
     out = io.StringIO()
     folder = samples.folder(tmp_path / "run", TRIALS)
-    show.print_run(folder, Console(file=out, width=80), every=True)
+    show.print_run_results(folder, Console(file=out, width=80), every=True)
     text = out.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     flat = " ".join(text.split())
@@ -116,13 +116,13 @@ def test_the_terminal_and_the_page_have_the_table(tmp_path: Path) -> None:
     assert "tree 13 ms 2 ms 10 22 3 warm" in flat
     assert "tree digest: 3 different in 3 trials" in flat
     assert "tree: folders tree: files" in flat
-    page = html.write_report(folder).read_text()
+    page = html.write_report_page_and_charts(folder).read_text()
     assert "<h3>Step by step</h3>" in page
     assert "rest (prepares)" in page
 
 
 def test_other_workloads_have_no_such_table() -> None:
-    (setting,) = groups.group_trials([samples.trial()])
-    assert steptable.render_steps_table(setting) is None
-    assert steptable.list_step_texts(setting) == []
-    assert figurecharts.render_flash_operations(setting) is not None
+    (setting,) = groups.group_trials_into_settings([samples.trial()])
+    assert steptable.render_file_steps_table(setting) is None
+    assert steptable.list_step_outputs(setting) == []
+    assert figurecharts.render_flash_operations_chart(setting) is not None

@@ -8,7 +8,7 @@ from dataclasses import replace
 import samples
 
 from nandlab.analysis.verdicts import verdictmaker
-from nandlab.analysis.verdicts.limits import Limits, parse_command_limits
+from nandlab.analysis.verdicts.limits import Limits, parse_command_line_limits
 from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.report.charts import verdictchart
 from nandlab.report.tables import verdicttext
@@ -16,8 +16,10 @@ from nandlab.report.tables.sheets import render_markdown_sheets
 
 
 def judged(*limits: str) -> Verdict:
-    under = parse_command_limits(limits) if limits else Limits()
-    (found,) = verdictmaker.judge_run({}, samples.study(2), samples.NAMING, under)
+    under = parse_command_line_limits(limits) if limits else Limits()
+    (found,) = verdictmaker.make_run_verdicts_from_trials(
+        {}, samples.study(2), samples.NAMING, under
+    )
     return found
 
 
@@ -33,10 +35,12 @@ def test_columns_that_do_not_fit_go_on_below_and_none_is_lost() -> None:
 
 def test_a_mark_follows_what_was_asked() -> None:
     found = judged("append.p99 < 50ms", "ram < 1M")
-    marks = {verdicttext.format_marked_cell(cell)[-1] for row in found.rows for cell in row.cells}
+    marks = {
+        verdicttext.format_marked_verdict_cell(cell)[-1] for row in found.rows for cell in row.cells
+    }
     assert marks >= {"✓", "?"}
     assert "✗" in "".join(
-        map(verdicttext.format_marked_cell, judged("append.p99 < 1ns").rows[0].cells)
+        map(verdicttext.format_marked_verdict_cell, judged("append.p99 < 1ns").rows[0].cells)
     )
 
 
@@ -49,11 +53,11 @@ def test_a_long_name_goes_on_in_a_second_line() -> None:
 
 
 def test_a_gap_of_all_is_told_so_once() -> None:
-    told = verdicttext.list_gap_lines([judged("ram < 1M")])
+    told = verdicttext.format_verdict_gap_lines([judged("ram < 1M")])
     assert [line for line in told if line.startswith("RAM ")] == [
         'RAM (JFFS2): measure = ["memory"]'
     ]
-    told = verdicttext.list_gap_lines([judged(), judged()])
+    told = verdicttext.format_verdict_gap_lines([judged(), judged()])
     assert sum(line.startswith("power cuts (") for line in told) == 1
 
 

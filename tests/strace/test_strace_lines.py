@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nandlab.base.errors import UsageError
 from nandlab.strace.events import EnterEvent
-from nandlab.strace.lines import read_trace
+from nandlab.strace.lines import read_strace_file
 from nandlab.strace.processcalls import FILELESS_CALLS
 from nandlab.strace.workload import TraceWorkload
 
@@ -24,7 +24,9 @@ GOOD = f'7     {T} openat(AT_FDCWD, "/data/a", O_RDWR|O_CREAT, 0644) = 3\n'
 
 
 def calls(path: Path) -> list[tuple[int, str, list[str], int | None, str]]:
-    found = [e.call for e in read_trace(path, FILELESS_CALLS).events if isinstance(e, EnterEvent)]
+    found = [
+        e.call for e in read_strace_file(path, FILELESS_CALLS).events if isinstance(e, EnterEvent)
+    ]
     return [(c.pid, c.name, c.args, c.result, c.error) for c in found]
 
 
@@ -56,13 +58,13 @@ def test_lines_of_every_kind_are_taken(tmp_path: Path) -> None:
         (7, "read", ["3", '"abc"', "4096"], 3, ""),
         (7, "fcntl", ["3", "F_GETFL"], 0x8002, ""),
     ]
-    trace = read_trace(path, FILELESS_CALLS)
+    trace = read_strace_file(path, FILELESS_CALLS)
     assert (trace.timed, trace.signals, trace.processes) == (True, 1, {7, 8})
 
 
 def test_a_mask_that_a_call_returns_is_octal(tmp_path: Path) -> None:
     path = written(tmp_path, f"{GOOD}7 {T} umask(077) = 022\n")
-    events = read_trace(path, frozenset()).events
+    events = read_strace_file(path, frozenset()).events
     assert [e.call.result for e in events if isinstance(e, EnterEvent)][-1] == 0o22
 
 
@@ -107,7 +109,7 @@ def test_what_is_no_trace_is_refused_with_its_line(
 ) -> None:
     path = written(tmp_path, text)
     with pytest.raises(UsageError) as refused:
-        read_trace(path, FILELESS_CALLS)
+        read_strace_file(path, FILELESS_CALLS)
     assert said in str(refused.value)
     assert str(refused.value).startswith(f"{path}:{line}: " if line else f"{path}: ")
 

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.strace.words import parse_arguments, parse_string, quote_word, unescape_text
+from nandlab.strace.words import (
+    parse_call_arguments,
+    parse_string_argument,
+    quote_load_word,
+    unescape_string_body,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,12 +29,12 @@ from nandlab.strace.words import parse_arguments, parse_string, quote_word, unes
     ],
 )
 def test_strings_are_the_bytes_that_strace_means(printed: str, meant: bytes) -> None:
-    assert parse_string(printed) == meant
+    assert parse_string_argument(printed) == meant
 
 
 @pytest.mark.parametrize("printed", ['"cut"...', "0x7ffc", "NULL", '"open', "3"])
 def test_what_is_no_whole_string_is_none(printed: str) -> None:
-    assert parse_string(printed) is None
+    assert parse_string_argument(printed) is None
 
 
 SHORT = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r"}
@@ -51,15 +56,15 @@ def printed(data: bytes, way: str) -> str:
 
 @given(st.binary(max_size=40), st.sampled_from(["octal", "hex", "short"]))
 def test_every_way_to_print_bytes_is_read_back(data: bytes, way: str) -> None:
-    assert parse_string(printed(data, way)) == data
+    assert parse_string_argument(printed(data, way)) == data
 
 
 @given(st.binary(max_size=40))
 def test_words_of_a_load_are_read_back_and_no_template(data: bytes) -> None:
-    word = quote_word(data)
+    word = quote_load_word(data)
     assert not re.search(r"[{}'\x00-\x1f\x7f-\xff]", word)
     assert word.format() == word
-    assert (unescape_text(word[1:-1]) if word.startswith('"') else word.encode()) == data
+    assert (unescape_string_body(word[1:-1]) if word.startswith('"') else word.encode()) == data
     assert word.startswith('"') or " " not in word
 
 
@@ -74,7 +79,7 @@ def test_words_of_a_load_are_read_back_and_no_template(data: bytes) -> None:
     ],
 )
 def test_arguments_are_split_between_commas(text: str, split: list[str] | None) -> None:
-    found = parse_arguments(text)
+    found = parse_call_arguments(text)
     if split is not None or not text:
         assert (found[0] if found else None) == split
     else:

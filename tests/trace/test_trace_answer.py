@@ -27,7 +27,7 @@ def summary(**change: Any) -> dict[str, Any]:
 
 
 def test_it_tells_time_chip_cause_file_and_amplification() -> None:
-    assert list(answer.format_sentences(summary())) == [
+    assert list(answer.format_summary_sentences(summary())) == [
         "It took 1 µs; the chip worked for 300 ns of it (30.0 %): 2 reads, 1 program, 0 erases.",
         "Of the chip's time 66.7 % was for write-back, 33.3 % for /b.",
         "Programs wrote 100 bytes, and the chip was given 150: 1.50 for each.",
@@ -40,8 +40,8 @@ def test_what_was_not_traced_is_not_called_nothing() -> None:
     none = summary(
         flash=idle, requests=[{"event": "VFS_READ"}], flash_by_cause=[], amplification=still
     )
-    assert list(answer.format_sentences(none)) == ["It took 1 µs; no flash was traced."]
-    assert list(answer.format_sentences(summary(trace_ns=0))) == ["No event was traced."]
+    assert list(answer.format_summary_sentences(none)) == ["It took 1 µs; no flash was traced."]
+    assert list(answer.format_summary_sentences(summary(trace_ns=0))) == ["No event was traced."]
 
 
 def test_events_without_a_function_share_a_line() -> None:
@@ -51,7 +51,7 @@ def test_events_without_a_function_share_a_line() -> None:
         "event FS_WRITE_END: no file system is named:",
         "cause erase: none of a, b",
     ]
-    assert answer.format_untraced(listed) == [
+    assert answer.format_untraced_events(listed) == [
         "readahead, write page: the file system has no such function here",
         *listed[2:],
     ]

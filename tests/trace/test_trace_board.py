@@ -27,7 +27,7 @@ from nandlab.trace import job, timeparts, writer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import TraceRequest
 from nandlab.traced import tables
-from nandlab.trial.steps import make_mounted_steps
+from nandlab.trial.steps import make_steps_until_mounted
 
 pytestmark = pytest.mark.board
 
@@ -53,7 +53,7 @@ def traced(board: QemuBoard, fs: str, path: Path, **more: object) -> TraceFolder
     spec = spec_on(board, fs)
     wanted = TraceRequest(spec, tracers=("vfs", "flash", "func"), **more)  # type: ignore[arg-type]
     record = asyncio.run(board.run(job.make_trace_job(wanted)))
-    writer.write_trace_folder(path, wanted, record, job.decode_outcome(wanted, record), board)
+    writer.write_trace_folder(path, wanted, record, job.decode_trace_outcome(wanted, record), board)
     return TraceFolder(path)
 
 
@@ -73,7 +73,7 @@ def accounted(trace: TraceFolder) -> None:
 def test_a_sequential_read_reads_ahead(board: QemuBoard, tmp_path: Path) -> None:
     trace = traced(board, "jffs2", tmp_path / "t", command=COMMAND, before=BEFORE)
     accounted(trace)
-    events = tables.query_rows(
+    events = tables.query_parquet_rows(
         trace.events,
         "SELECT event, \"offset\", size, extra FROM events WHERE task = 'dd' AND path = '/f' "
         "AND event SIMILAR TO 'VFS_READ|PC_.*|.*RA.*|FS_READ_PAGE' ORDER BY seq",
@@ -125,7 +125,7 @@ def test_what_a_command_leaves_to_the_background_is_traced(
         "SELECT count(*) FROM events WHERE event = 'FLASH_ERASE' AND task LIKE 'ubi_bgt%' AND "
         "seq > (SELECT seq FROM events WHERE text = 'command ended')"
     )
-    assert tables.query_rows(trace.events, after)[0][0] > 0
+    assert tables.query_parquet_rows(trace.events, after)[0][0] > 0
 
 
 @pytest.mark.parametrize("fs", ["jffs2", "ubifs"])
@@ -141,7 +141,7 @@ def test_what_comes_before_an_open_has_its_cause(board: QemuBoard, tmp_path: Pat
     )
     accounted(trace)
     calls = dict(
-        tables.query_rows(trace.events, "SELECT event, count(*) FROM events GROUP BY event")
+        tables.query_parquet_rows(trace.events, "SELECT event, count(*) FROM events GROUP BY event")
     )
     # each new name is looked up before it is created; filecalls creates the file n too
     assert (calls["FS_LOOK_UP"], calls["FS_CREATE"]) == (7 + 1 + 199, 1 + 199)
@@ -151,7 +151,7 @@ def test_what_comes_before_an_open_has_its_cause(board: QemuBoard, tmp_path: Pat
     assert causes["look_up"]["reads"] + causes["look_up"]["buffer_hits"] >= 7
     assert causes["create"]["programs"] > 0
     outside = "SELECT count(*) FROM events WHERE cause = 'outside' AND task IN ('sh', 'filecalls')"
-    assert tables.query_rows(trace.events, outside) == [(0,)]
+    assert tables.query_parquet_rows(trace.events, outside) == [(0,)]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,9 @@ def test_the_boards_for_long_traces_keep_what_they_say(
     trace = traced(board, "jffs2", tmp_path / "t", command="cat /proc/meminfo", records=records)
     assert trace.meta["tracer_status"]["records_per_cpu"] == str(records)
     look = Step("command", "cat /proc/meminfo")
-    untraced = asyncio.run(plain.run(Job((*make_mounted_steps(spec_on(plain, "jffs2")), look))))
+    untraced = asyncio.run(
+        plain.run(Job((*make_steps_until_mounted(spec_on(plain, "jffs2")), look)))
+    )
     # near what the study's board has, so that write-back begins as early; tracers take some too
     left = available(trace.meta["stdout"])
     has = available(untraced["command"].stdout)
@@ -214,10 +216,10 @@ def test_the_parts_of_the_time_add_up(board: QemuBoard, tmp_path: Path, fs: str,
     wanted = TraceRequest(spec, SLEPT, ("vfs", "flash", "func"), ("schedule",))
     record = asyncio.run(board.run(job.make_trace_job(wanted)))
     writer.write_trace_folder(
-        tmp_path / "t", wanted, record, job.decode_outcome(wanted, record), board
+        tmp_path / "t", wanted, record, job.decode_trace_outcome(wanted, record), board
     )
     trace = TraceFolder(tmp_path / "t")
-    found = timeparts.compute_folder_parts(trace)
+    found = timeparts.compute_trace_time_parts(trace)
     whole, *phases = found["phases"]
     assert trace.summary["lost"] == 0
     assert whole["elapsed_ns"] == trace.summary["trace_ns"]

@@ -84,7 +84,7 @@ def on_a_board(to: Path, said: str) -> TraceFolder:
 
 def test_a_brief_has_the_trace_s_figures_and_the_program_s_phases(tmp_path: Path) -> None:
     trace = on_a_board(tmp_path / "t", json.dumps(FFSMARK))
-    found = briefmaker.make_brief(trace)
+    found = briefmaker.make_trace_brief(trace)
     assert {c.cause: c.ns for c in found.causes} == {
         "garbage_collection": 745,
         "vfs_write": 220,
@@ -100,7 +100,7 @@ def test_a_brief_has_the_trace_s_figures_and_the_program_s_phases(tmp_path: Path
     assert (found.flash.ns, found.pages) == (sum(c.ns for c in found.causes), {})
     answer = CliRunner().invoke(app, ["trace", "brief", str(trace.path)])
     (tmp_path / "b.json").write_text(answer.stdout)
-    assert brief.read_brief(tmp_path / "b.json") == found
+    assert brief.read_trace_brief(tmp_path / "b.json") == found
     fits("trace-brief", answer.stdout)
 
 
@@ -108,27 +108,27 @@ def test_of_the_functions_a_brief_has_those_that_were_asked_for(tmp_path: Path) 
     trace = on_a_board(tmp_path / "t", json.dumps(FFSMARK))
     told = {r["name"]: [r["count"], r["ns"]] for r in trace.summary["functions"]}
     name = next(iter(told))
-    assert briefmaker.make_brief(trace).functions == {}
+    assert briefmaker.make_trace_brief(trace).functions == {}
     (trace.path / "meta.json").write_text(json.dumps(trace.meta | {"functions": [name, "other"]}))
-    assert briefmaker.make_brief(TraceFolder(trace.path)).functions == {name: told[name]}
+    assert briefmaker.make_trace_brief(TraceFolder(trace.path)).functions == {name: told[name]}
 
 
 def test_a_command_of_another_kind_has_no_phases(tmp_path: Path) -> None:
     for number, said in enumerate(("", "[1]", '{"program": "other"}')):
-        found = briefmaker.make_brief(on_a_board(tmp_path / str(number), said))
+        found = briefmaker.make_trace_brief(on_a_board(tmp_path / str(number), said))
         assert (found.phases, found.config) == ([], {})
 
 
 def test_a_file_that_is_no_brief_is_told(tmp_path: Path) -> None:
     path = tmp_path / "b.json"
     with pytest.raises(UsageError, match="no such file"):
-        brief.read_brief(path)
+        brief.read_trace_brief(path)
     path.write_text("{")
     with pytest.raises(UsageError, match="not JSON"):
-        brief.read_brief(path)
+        brief.read_trace_brief(path)
     path.write_text('{"format": 2}')
     with pytest.raises(UsageError, match=r"b\.json: format"):
-        brief.read_brief(path)
+        brief.read_trace_brief(path)
 
 
 def test_causes_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,12 +144,12 @@ def test_causes_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
     monkeypatch.setattr(papercauses, "CATALOG", tmp_path)
     for name, one in (("fresh", kept()), ("aged", aged)):
-        path = papercauses.locate_trace_figures("p", name)
+        path = papercauses.find_trace_figures_path("p", name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(brief.format_brief(one))
+        path.write_text(brief.format_trace_brief(one))
     taken = [{"file": f, "label": f.upper(), "command": f"take {f}"} for f in ("fresh", "aged")]
     shown = TraceComparison.model_validate({"id": "x", "title": "t", "text": "s", "traces": taken})
-    found = papercauses.make_cause_table("p", shown)
+    found = papercauses.make_paper_cause_table("p", shown)
     assert found.head == ["FRESH", "AGED"]
     assert found.whole[0] == (
         "creation, with its sync",
@@ -166,14 +166,14 @@ def test_causes_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ]
     assert found.warnings == ["AGED: records lost"]
     bare = kept(flash=None, causes=[], programmed_bytes=None, written_bytes=None, pages={})
-    papercauses.locate_trace_figures("p", "aged").write_text(brief.format_brief(bare))
-    found = papercauses.make_cause_table("p", shown)
+    papercauses.find_trace_figures_path("p", "aged").write_text(brief.format_trace_brief(bare))
+    found = papercauses.make_paper_cause_table("p", shown)
     assert dict(found.whole)["flash, whole trace"] == ["200 ns (4 read, 2,000 erased)", "—"]
-    papercauses.locate_trace_figures("p", "fresh").write_text(brief.format_brief(bare))
-    assert [name for name, _ in papercauses.make_cause_table("p", shown).whole] == [
+    papercauses.find_trace_figures_path("p", "fresh").write_text(brief.format_trace_brief(bare))
+    assert [name for name, _ in papercauses.make_paper_cause_table("p", shown).whole] == [
         "creation, with its sync"
     ]
-    assert papercauses.make_cause_table("p", shown).causes == []
+    assert papercauses.make_paper_cause_table("p", shown).causes == []
 
 
 def test_a_claim_cannot_show_a_table_that_is_not_there() -> None:
@@ -186,9 +186,9 @@ def test_a_claim_cannot_show_a_table_that_is_not_there() -> None:
 @pytest.mark.parametrize("name", list_noun_names("papers"))
 def test_what_a_paper_of_the_catalog_shows_is_of_the_command_that_it_names(name: str) -> None:
     for shown in load_noun("papers", name, PaperModel).causes:
-        papercauses.make_cause_table(name, shown)
+        papercauses.make_paper_cause_table(name, shown)
         for taken in shown.traces:
-            found = brief.read_brief(papercauses.locate_trace_figures(name, taken.file))
+            found = brief.read_trace_brief(papercauses.find_trace_figures_path(name, taken.file))
             words = shlex.split(taken.command)
             pairs = list(itertools.pairwise(words))
             assert ("--fs", found.filesystem) in pairs

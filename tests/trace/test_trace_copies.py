@@ -13,7 +13,7 @@ from nandlab.base.errors import UsageError
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.cli.trace import trace_app
-from nandlab.trace.copies import read_copies
+from nandlab.trace.copies import read_files_to_copy
 
 BOARD = load_noun("boards", "apf27", BoardModel)
 ARM = load_noun("boards", "apf27-arm", BoardModel)
@@ -47,7 +47,7 @@ def program(folder: Path, content: bytes, mode: int = 0o755) -> Path:
 
 def refused(word: str) -> str:
     with pytest.raises(UsageError) as e:
-        read_copies([word], BOARD, 1 << 17)
+        read_files_to_copy([word], BOARD, 1 << 17)
     said = str(e.value)
     assert "\n" not in said
     assert said.startswith("--copy")
@@ -90,31 +90,31 @@ def test_programs_that_the_board_cannot_run(tmp_path: Path, content: bytes, said
     path = program(tmp_path, content)
     assert said in refused(f"{path}:/opt/app")
     path.chmod(0o644)  # then it is data
-    assert len(read_copies([f"{path}:/opt/app"], BOARD, 1)) == 1
+    assert len(read_files_to_copy([f"{path}:/opt/app"], BOARD, 1)) == 1
 
 
 def test_programs_that_it_can_run_and_their_modes(tmp_path: Path) -> None:
     path = program(tmp_path, elf(62), 0o4711)
-    (copy,) = read_copies([f"{path}:/opt/app"], BOARD, 1)
+    (copy,) = read_files_to_copy([f"{path}:/opt/app"], BOARD, 1)
     assert (copy.path, copy.mode, copy.content) == ("/opt/app", 0o4711, elf(62))
     program(tmp_path, elf(62, loader="/lib64/ld-linux-x86-64.so.2"))
-    assert read_copies([f"{path}:/opt/app"], BOARD, 1)
+    assert read_files_to_copy([f"{path}:/opt/app"], BOARD, 1)
     # a loader that is brought along is there
     program(tmp_path, elf(62, loader="/lib/ld-musl-x86_64.so.1"))
     (tmp_path / "ld").write_bytes(b"")
     words = [f"{path}:/opt/app", f"{tmp_path / 'ld'}:/lib/ld-musl-x86_64.so.1"]
-    assert len(read_copies(words, BOARD, 1)) == len(words)
+    assert len(read_files_to_copy(words, BOARD, 1)) == len(words)
 
 
 def test_a_board_of_another_processor_runs_its_programs_alone(tmp_path: Path) -> None:
     word = f"{program(tmp_path, elf(40, wide=False, loader='/lib/ld-linux-armhf.so.3'))}:/opt/app"
-    assert read_copies([word], ARM, 1)
+    assert read_files_to_copy([word], ARM, 1)
     program(tmp_path, elf(40, wide=False, loader="/lib/ld-linux.so.3"))
     with pytest.raises(UsageError, match=r"needs the loader /lib/ld-linux\.so\.3"):
-        read_copies([word], ARM, 1)
+        read_files_to_copy([word], ARM, 1)
     program(tmp_path, elf(62))
     with pytest.raises(UsageError, match="for x86-64, and board apf27-arm runs ARM"):
-        read_copies([word], ARM, 1)
+        read_files_to_copy([word], ARM, 1)
 
 
 def test_files_that_are_none_and_too_many_bytes(tmp_path: Path) -> None:
@@ -129,10 +129,10 @@ def test_files_that_are_none_and_too_many_bytes(tmp_path: Path) -> None:
     with path.open("wb") as f:
         f.truncate(BOARD.usable_mib << 20)
     assert "the files take" in refused(f"{path}:/opt/large")
-    assert read_copies([f"{path}:/mnt/large"], BOARD, 1)  # that is on flash
+    assert read_files_to_copy([f"{path}:/mnt/large"], BOARD, 1)  # that is on flash
     path.write_bytes(b"")
     with pytest.raises(UsageError, match="/opt/a is given twice"):
-        read_copies([f"{path}:/opt/a", f"{path}:/opt/a"], BOARD, 1)
+        read_files_to_copy([f"{path}:/opt/a", f"{path}:/opt/a"], BOARD, 1)
 
 
 @pytest.mark.parametrize(

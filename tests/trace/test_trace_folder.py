@@ -48,13 +48,13 @@ BEGIN, END, INSTANT = 1, 2, 3
 
 def test_a_chip_that_was_written_while_it_was_saved_is_no_image() -> None:
     shape = chipimage.ChipGeometry(2048, 64, 131072, 16)
-    one, two = (chipimage.encode_image(ChipImage(shape, seq, 0, 0, [])) for seq in (7, 8))
+    one, two = (chipimage.encode_chip_image(ChipImage(shape, seq, 0, 0, [])) for seq in (7, 8))
     step = StepRecord(job.COUNTERS_STEP, 0, 0, False, 0, 1, "", "")
     steps = (step, replace(step, step=job.RECORDS_STEP))
-    assert job.find_chip_image(JobRecord(steps, cargo=one), JobRecord(steps)) == one
+    assert job.extract_pretrace_chip_image(JobRecord(steps, cargo=one), JobRecord(steps)) == one
     torn = one[: chipimage.IMAGE_HEADER.size] + two[chipimage.IMAGE_HEADER.size :]
     with pytest.raises(NandlabError, match=r"no image: the chip was written while .* settle"):
-        job.find_chip_image(JobRecord(steps, cargo=torn), JobRecord(steps))
+        job.extract_pretrace_chip_image(JobRecord(steps, cargo=torn), JobRecord(steps))
 
 
 def test_the_image_of_another_trace_is_refused(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_folder_has_all_of_a_trace(tmp_path: Path) -> None:
     assert trace.summary["not_traced"][0] == "event FS_READAHEAD: the file system has none:"
     causes = {row["cause"]: row["ns"] for row in trace.summary["flash_by_cause"]}
     assert causes == {"vfs_write": 220, "garbage_collection": 220 + 500 + 25, "vfs_read": 25}
-    rows = tables.query_rows(
+    rows = tables.query_parquet_rows(
         trace.events, "SELECT seq, parent, event, cause, path, text FROM events"
     )
     assert rows[0] == (1, 0, "MARK", "", "", "begin")
@@ -96,7 +96,7 @@ def test_names_are_the_bytes_that_they_are(tmp_path: Path) -> None:
     command = FakeResult(stdout="é\udcff")
     given = board(command=command)
     record = asyncio.run(given.run(job.make_trace_job(request())))
-    assert job.decode_outcome(request(), record).paths[18] == "/é\\xff\\x0a"
+    assert job.decode_trace_outcome(request(), record).paths[18] == "/é\\xff\\x0a"
     assert traced(tmp_path / "t", given).meta["stdout"] == command.stdout
 
 
@@ -149,21 +149,21 @@ def test_what_cannot_be_traced_is_an_error_of_its_own() -> None:
         board(tracers=FakeResult(stderr="no function x", rc=2)).run(job.make_trace_job(request()))
     )
     with pytest.raises(UsageError, match=r"nothing was traced: step tracers .*: no function x"):
-        job.decode_outcome(request(), record)
+        job.decode_trace_outcome(request(), record)
     record = asyncio.run(board(mount=FakeResult(rc=1)).run(job.make_trace_job(request())))
     with pytest.raises(NandlabError, match="step mount exited"):
-        job.decode_outcome(request(), record)
+        job.decode_trace_outcome(request(), record)
     full = board(records=FakeResult(stderr="no room", rc=1))
     with pytest.raises(NandlabError, match=r"trace is lost: step records .*: no room"):
-        job.decode_outcome(request(), asyncio.run(full.run(job.make_trace_job(request()))))
+        job.decode_trace_outcome(request(), asyncio.run(full.run(job.make_trace_job(request()))))
     silent = board()
     silent.brings = lambda job: None
     with pytest.raises(NandlabError, match="trace is lost: the board brought no records"):
-        job.decode_outcome(request(), asyncio.run(silent.run(job.make_trace_job(request()))))
+        job.decode_trace_outcome(request(), asyncio.run(silent.run(job.make_trace_job(request()))))
 
 
 def test_perfetto_gets_every_event_on_nested_tracks(tmp_path: Path) -> None:
-    trace = timeline.read_timeline(traced(tmp_path / "t").path / "trace.pftrace")
+    trace = timeline.read_perfetto_timeline(traced(tmp_path / "t").path / "trace.pftrace")
     tracks = {
         p.track_descriptor.uuid: p.track_descriptor.name or p.track_descriptor.thread.thread_name
         for p in trace.packet
@@ -191,8 +191,10 @@ def test_perfetto_gets_what_a_record_tells(tmp_path: Path) -> None:
     failed = ev(EventType.VFS_WRITE, 5, object=7, offset=2**63 + 1, size=3, result=-28)
     made = Made().task(7, failed, ev(EventType.VFS_READ, 5, object=8, result=2)).recording()
     none = Names()
-    timeline.write_timeline(made, none, tree.make_tree(made, none, {}), {}, tmp_path / "t")
-    packets = timeline.read_timeline(tmp_path / "t").packet
+    timeline.write_perfetto_timeline(
+        made, none, tree.make_event_tree(made, none, {}), {}, tmp_path / "t"
+    )
+    packets = timeline.read_perfetto_timeline(tmp_path / "t").packet
     events = [p.track_event for p in packets if p.track_event.type == BEGIN]
     told = [{n.name: n.int_value for n in e.debug_annotations} for e in events]
     first = {"object": 7, "offset": 1, "size": 3, "result": -28, "extra": 0}
@@ -213,7 +215,7 @@ def test_no_text_of_a_trace_commands_the_terminal(tmp_path: Path) -> None:
     trace = traced(tmp_path / "t")
     trace.summary, trace.meta = _spoiled(trace.summary), _spoiled(trace.meta)
     out = io.StringIO()
-    show.print_summary(trace, Console(file=out, width=500))
+    show.print_trace_summary(trace, Console(file=out, width=500))
     shown = out.getvalue()
     assert shown.count("[red]PWNED") > 5
     assert make_lines_printable(shown) == shown
@@ -222,7 +224,7 @@ def test_no_text_of_a_trace_commands_the_terminal(tmp_path: Path) -> None:
 
 def test_the_summary_prints(tmp_path: Path) -> None:
     console = Console(record=True, width=120, file=(tmp_path / "out").open("w"))
-    show.print_summary(traced(tmp_path / "t"), console)
+    show.print_trace_summary(traced(tmp_path / "t"), console)
     text = console.export_text()
     assert re.search(r"garbage collection +0\.001 +\S+ % +1 +1 +1\n", text)
     assert re.search(r"/a b +0\.001", text)
@@ -291,7 +293,7 @@ def test_a_folder_with_figures_out_of_form_is_refused(
 def test_the_page_s_maps_are_of_the_blocks_that_were_touched(tmp_path: Path) -> None:
     trace = traced(tmp_path / "t")
     touched = page._find_touched_blocks(trace)
-    rows = tables.query_rows(
+    rows = tables.query_parquet_rows(
         trace.events, f"SELECT object FROM events WHERE event IN {FLASH_EVENTS}"
     )
     blocks = {int(number) // page._pages_per_block(trace) for (number,) in rows}
@@ -363,10 +365,10 @@ def test_bad_input_is_a_usage_error(words: list[str], said: str) -> None:
 
 
 def test_the_command_s_words_keep_their_edges() -> None:
-    assert job.format_shell_line(["cat a > b; sync"]) == "cat a > b; sync"
-    assert job.format_shell_line(["cat", "a b"]) == "cat 'a b'"
-    assert job.is_workload_name(["ffsmark"], ["ffsmark"])
-    assert not job.is_workload_name(["ffsmark", "x"], ["ffsmark"])
+    assert job.format_command_as_shell(["cat a > b; sync"]) == "cat a > b; sync"
+    assert job.format_command_as_shell(["cat", "a b"]) == "cat 'a b'"
+    assert job.is_command_workload_name(["ffsmark"], ["ffsmark"])
+    assert not job.is_command_workload_name(["ffsmark", "x"], ["ffsmark"])
 
 
 def test_the_job_prepares_the_state_before_it_traces() -> None:
@@ -402,7 +404,7 @@ def test_a_trace_runs_the_programs_of_its_workload_s_project(tmp_path: Path) -> 
         todo = job.make_trace_job(TraceRequest(spec, command, ("flash",), before="mylog before"))
         wanted = {s.name: s.programs for s in todo.steps if s.name in ("before", "command")}
         assert wanted == {"before": ("mylog",), "command": ("mylog",)}
-        assert programs.find_program_folders(todo)["mylog"] == source.parent
+        assert programs.find_job_program_folders(todo)["mylog"] == source.parent
 
 
 def test_a_trace_may_begin_as_soon_as_the_flash_has_its_state() -> None:

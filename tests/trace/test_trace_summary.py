@@ -42,7 +42,7 @@ def test_any_nesting_is_found_again(tasks: list[tuple[int, Event]]) -> None:
     for pid, event in tasks:
         made.task(pid, event)
     recording = made.recording()
-    found = tree.make_tree(recording, NAMES, SYMBOLS)
+    found = tree.make_event_tree(recording, NAMES, SYMBOLS)
     seqs = [0, *recording.records["seq"].tolist()]
     parents = [seqs[p + 1] for p in found.parent.tolist()]
     assert parents == [made.parents[s] for s in seqs[1:]]
@@ -62,7 +62,7 @@ def test_any_nesting_is_found_again(tasks: list[tuple[int, Event]]) -> None:
 def summarized(made: Made, paths: dict[int, str] | None = None) -> dict[str, Any]:
     recording = made.recording()
     return summary.summarize_trace(
-        recording, NAMES, tree.make_tree(recording, NAMES, SYMBOLS), paths or {}
+        recording, NAMES, tree.make_event_tree(recording, NAMES, SYMBOLS), paths or {}
     )
 
 
@@ -201,7 +201,9 @@ def test_read_ahead_that_nobody_wanted_is_told() -> None:
         reading(21, 1, pc(EventType.PC_HIT, 21, 1), pc(EventType.RA_SUBMIT, 25, 4)),
     )
     recording = made.recording()
-    found = pagecache.count_page_cache(recording, tree.make_tree(recording, NAMES, SYMBOLS))
+    found = pagecache.make_page_cache_counts(
+        recording, tree.make_event_tree(recording, NAMES, SYMBOLS)
+    )
     assert (found.hits, found.misses, found.windows) == (3, 3, 4)
     assert (found.ahead, found.used, found.wasted) == (3 + 4 + 4, 2 + 1, 8)
 
@@ -227,14 +229,14 @@ ON_611 = {"board": {"icount_shift": 2}, "accel": "tcg", "kernel": "6.1.0-44-amd6
 
 
 def test_tracing_costs_its_events_at_their_prices() -> None:
-    price = {k: p.instructions for k, p in cost.read_costs().kernels["6.1"].items()}
+    price = {k: p.instructions for k, p in cost.read_tracing_costs().kernels["6.1"].items()}
     made = Made().task(
         7, ev(EventType.MARK, text=b"m"), ev(EventType.VFS_READ, 90, page_read(10), GC(1))
     )
     made.task(7, ev(EventType.VFS_OPEN, 9), ev(EventType.PC_HIT, size=1))
     told = summarized(made)
     probes = {"VFS_READ": "detour", "VFS_OPEN": "detour", "FUNC": "kretprobe"}
-    found = cost.price_trace(told["requests"], probes, ON_611, told["trace_ns"])
+    found = cost.compute_tracing_cost(told["requests"], probes, ON_611, told["trace_ns"])
     each = {row["kind"]: (row["count"], row["instructions_each"]) for row in found["kinds"]}
     assert each == {
         "call of the VFS": (2, price["call"]),
@@ -251,17 +253,23 @@ def test_tracing_costs_its_events_at_their_prices() -> None:
 def test_what_was_not_measured_has_no_price() -> None:
     told = summarized(Made().task(7, ev(EventType.VFS_READ, 90, page_read(10))))
     # the same event by another probe, another kernel, a clock that does not count instructions
-    found = cost.price_trace(told["requests"], {"VFS_READ": "kretprobe"}, ON_611, told["trace_ns"])
+    found = cost.compute_tracing_cost(
+        told["requests"], {"VFS_READ": "kretprobe"}, ON_611, told["trace_ns"]
+    )
     assert found["unpriced"] == {"VFS_READ": 1}
     assert [row["kind"] for row in found["kinds"]] == ["page read"]
-    found = cost.price_trace(told["requests"], {}, ON_611 | {"kernel": "9.9.1"}, told["trace_ns"])
+    found = cost.compute_tracing_cost(
+        told["requests"], {}, ON_611 | {"kernel": "9.9.1"}, told["trace_ns"]
+    )
     assert (found["unpriced"], found["instructions"]) == ({"FLASH_READ": 1, "VFS_READ": 1}, 0)
-    found = cost.price_trace(told["requests"], {}, ON_611 | {"accel": "kvm"}, told["trace_ns"])
+    found = cost.compute_tracing_cost(
+        told["requests"], {}, ON_611 | {"accel": "kvm"}, told["trace_ns"]
+    )
     assert (found["ns"], found["share"]) == (None, None)
 
 
 def test_every_event_but_a_mark_has_a_kind() -> None:
-    kinds = cost.read_costs().kinds.values()
+    kinds = cost.read_tracing_costs().kinds.values()
     assert {e for k in kinds for e in k.events} == {t.name for t in EventType} - {"MARK"}
 
 

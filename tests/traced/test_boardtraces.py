@@ -32,19 +32,19 @@ def put(tmp_path: Path, text: str | bytes) -> Path:
 
 def test_each_kind_is_read(tmp_path: Path) -> None:
     text = "\n".join(GOOD["syscalls"])
-    calls = boardtraces.read_trace_file(put(tmp_path, text), SYSCALLS).rows
+    calls = boardtraces.read_board_trace_file(put(tmp_path, text), SYSCALLS).rows
     assert [(c.call, c.offset, c.size, c.file) for c in calls] == [
         ("open", 0, 0, made.FILE),
         ("read", 0, 100, made.FILE),
         ("write", 4096, 8, made.FILE),
     ]
-    functions = boardtraces.read_trace_file(
+    functions = boardtraces.read_board_trace_file(
         put(tmp_path, "\n".join(GOOD["ffs_tracer"])), FFS_TRACER
     ).rows
     steps = [round((f.end_s - f.start_s) / boardtraces.STEP_S) for f in functions]
     assert steps == [10, 12, 5]
     assert {f.function for f in functions} == {"jffs2_readpage"}
-    assert boardtraces.read_trace_file(
+    assert boardtraces.read_board_trace_file(
         put(tmp_path, "\r\n".join(GOOD["flashmon"])), FLASHMON
     ).rows == (
         FlashStart(0.5, "R", 7, "a task"),
@@ -77,7 +77,7 @@ def test_a_wrong_row_is_told_with_its_line(kind: str, row: str, why: str, tmp_pa
     (form,) = (cast("TraceForm[FlashStart]", f) for f in FORMS if f.folder == kind)
     rows = [*[r for r in GOOD[kind] if r.startswith("#")], row]
     with pytest.raises(UsageError) as told:
-        boardtraces.read_trace_file(put(tmp_path, "\n".join(rows)), form)
+        boardtraces.read_board_trace_file(put(tmp_path, "\n".join(rows)), form)
     assert f"run.csv line {len(rows)}: " in str(told.value)
     assert why in str(told.value)
     assert form.columns in str(told.value)
@@ -88,34 +88,34 @@ def test_times_that_go_backwards_are_refused(form: TraceForm[FlashStart], tmp_pa
     rows = [r for r in GOOD[form.folder] if not r.startswith("#")]
     text = "\n".join([rows[-1], rows[0]])
     with pytest.raises(UsageError, match="line 2: the time is before that of the row above"):
-        boardtraces.read_trace_file(put(tmp_path, text), form)
+        boardtraces.read_board_trace_file(put(tmp_path, text), form)
 
 
 @pytest.mark.parametrize("text", [b"", b"\n\n", b"#<time>;<call>\n"])
 def test_a_file_without_a_row_is_refused(text: bytes, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no row"):
-        boardtraces.read_trace_file(put(tmp_path, text), SYSCALLS)
+        boardtraces.read_board_trace_file(put(tmp_path, text), SYSCALLS)
 
 
 def test_runs_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     folder = made.write(tmp_path / "load", *([GOOD[f.folder]] * 11 for f in FORMS))
-    (load,) = boardtraces.read_load_traces(folder)
+    (load,) = boardtraces.read_board_traces_of_loads(folder)
     assert [run.name for run in load.flash] == [f"made_{i}.csv" for i in range(1, 12)]
-    (same,) = boardtraces.read_load_traces(tmp_path)
+    (same,) = boardtraces.read_board_traces_of_loads(tmp_path)
     assert same == load
 
 
 def test_a_folder_that_lacks_something_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such folder"):
-        boardtraces.read_load_traces(tmp_path / "none")
+        boardtraces.read_board_traces_of_loads(tmp_path / "none")
     with pytest.raises(UsageError, match="no board's traces"):
-        boardtraces.read_load_traces(tmp_path)
+        boardtraces.read_board_traces_of_loads(tmp_path)
     (tmp_path / "syscalls").mkdir()
     with pytest.raises(UsageError, match="no CSV file"):
-        boardtraces.read_load_traces(tmp_path)
+        boardtraces.read_board_traces_of_loads(tmp_path)
     put(tmp_path / "syscalls", "\n".join(GOOD["syscalls"]))
     with pytest.raises(UsageError, match="no folder ffs_tracer"):
-        boardtraces.read_load_traces(tmp_path)
+        boardtraces.read_board_traces_of_loads(tmp_path)
 
 
 @quick
@@ -130,7 +130,7 @@ def test_a_folder_that_lacks_something_is_refused(tmp_path: Path) -> None:
 def test_what_is_written_is_read(tmp_path: Path, rows: list[tuple[int, str, int, str]]) -> None:
     rows.sort(key=lambda row: row[0])
     text = "".join(f"{at / 8:.3f};{kind};{number};{task}\n" for at, kind, number, task in rows)
-    found = boardtraces.read_trace_file(put(tmp_path, text), FLASHMON).rows
+    found = boardtraces.read_board_trace_file(put(tmp_path, text), FLASHMON).rows
     assert found == tuple(FlashStart(at / 8, kind, page, task) for at, kind, page, task in rows)
 
 
@@ -144,7 +144,7 @@ def test_damage_is_read_or_refused_in_one_line(
 ) -> None:
     text = "\n".join(GOOD[form.folder]).encode()
     try:
-        assert boardtraces.read_trace_file(
+        assert boardtraces.read_board_trace_file(
             put(tmp_path, text[:at] + junk + text[at + 1 :]), form
         ).rows
     except UsageError as e:

@@ -41,7 +41,9 @@ def split(
             )
         found = dict(con.execute(timeparts._make_query(SYMBOLS)).fetchnumpy())
     marks = [(row["start_ns"], row["text"]) for row in rows if row["event"] == "MARK"]
-    return timeparts.compute_parts(timeparts.make_events(found, KERNEL, marks, lost, yield_ns))
+    return timeparts.compute_time_parts(
+        timeparts.make_part_events_from_columns(found, KERNEL, marks, lost, yield_ns)
+    )
 
 
 def checked(found: dict[str, Any]) -> None:
@@ -264,7 +266,9 @@ def test_even_records_that_cannot_be_add_up(
         "cause": np.array([r[4] for r in rows]),
     }
     marks = [(r[1], "m") for r in rows if r[3] == EventType.MARK] if phases else []
-    checked(timeparts.compute_parts(timeparts.make_events(column, KERNEL, marks)))
+    checked(
+        timeparts.compute_time_parts(timeparts.make_part_events_from_columns(column, KERNEL, marks))
+    )
 
 
 def test_what_ended_before_records_were_lost_is_not_told_as_idle() -> None:

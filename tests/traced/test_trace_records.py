@@ -103,7 +103,7 @@ def test_any_records_come_back_in_the_order_of_their_numbers(
     data = (
         header(lost=1) + made[:cut].tobytes() + header(lost=lost, missed=3) + made[cut:].tobytes()
     )
-    back = records.decode_records(data)
+    back = records.decode_trace_records(data)
     expected = made[np.argsort(made["seq"])]
     for name in RECORD.names or ():
         assert (back.records[name] == expected[name]).all(), name
@@ -114,14 +114,14 @@ def test_any_records_come_back_in_the_order_of_their_numbers(
 @given(st.binary(max_size=400))
 def test_noise_is_refused_not_decoded(noise: bytes) -> None:
     with pytest.raises(NandlabError):
-        records.decode_records(noise)
+        records.decode_trace_records(noise)
 
 
 @given(some_records().filter(len), st.integers(1, 63))
 def test_a_cut_file_is_refused(made: np.ndarray[Any, Any], cut: int) -> None:
     data = header() + made.tobytes()
     with pytest.raises(NandlabError, match=rf"truncated: of record {len(made)} only {64 - cut} "):
-        records.decode_records(data[:-cut])
+        records.decode_trace_records(data[:-cut])
 
 
 def one(**fields: int) -> bytes:
@@ -149,37 +149,38 @@ def one(**fields: int) -> bytes:
 )
 def test_a_bad_file_is_told_what_is_wrong(data: bytes, said: str) -> None:
     with pytest.raises(NandlabError, match=said):
-        records.decode_records(data)
+        records.decode_trace_records(data)
 
 
 def test_a_file_is_read_as_its_bytes_are(tmp_path: Path) -> None:
     (tmp_path / "t").write_bytes(header(written=9) + one(seq=2) + one(seq=1))
-    back = records.read_records(tmp_path / "t")
+    back = records.read_trace_records(tmp_path / "t")
     assert back.records["seq"].tolist() == [1, 2]
     assert (back.written, back.closed.tolist()) == (9, [1, 0])
     (tmp_path / "empty").touch()
     with pytest.raises(NandlabError, match="empty"):
-        records.read_records(tmp_path / "empty")
+        records.read_trace_records(tmp_path / "empty")
     with pytest.raises(UsageError, match="no such file"):
-        records.read_records(tmp_path / "none")
+        records.read_trace_records(tmp_path / "none")
 
 
 def test_several_cpus_close_by_the_clock() -> None:
     inner = one(seq=2, start_ns=20, latency_ns=10, cpu=1)
     outer = one(seq=1, start_ns=10, latency_ns=30, cpu=0)
-    assert records.decode_records(header() + outer + inner).closed.tolist() == [1, 0]
+    assert records.decode_trace_records(header() + outer + inner).closed.tolist() == [1, 0]
 
 
 def test_a_mark_is_its_text() -> None:
     record = np.zeros(1, RECORD)
     record["type"], record["text"] = EventType.MARK, b"before the sync"
     assert (
-        records.decode_records(header() + record.tobytes()).records["text"][0] == b"before the sync"
+        records.decode_trace_records(header() + record.tobytes()).records["text"][0]
+        == b"before the sync"
     )
 
 
 def test_names() -> None:
-    found = records.parse_names(
+    found = records.parse_trace_names(
         "task 1 77 user cat\ntask 2 9 kernel jffs2_gcd mtd0\n"
         "mtd 0 0 65536 2048 131072 64 test part\nfunction 0 jffs2_mark_erased_block.part.0\n"
     )
@@ -189,7 +190,7 @@ def test_names() -> None:
     assert found.functions == {0: "jffs2_mark_erased_block.part.0"}
     assert (found.task(1), found.task(5)) == ("cat", "?")
     with pytest.raises(NandlabError, match="'tusk 1'"):
-        records.parse_names("tusk 1\n")
+        records.parse_trace_names("tusk 1\n")
 
 
 @pytest.mark.parametrize(
@@ -203,4 +204,4 @@ def test_names() -> None:
 )
 def test_a_number_that_no_kernel_has_is_refused(line: str) -> None:
     with pytest.raises(NandlabError, match="no line like"):
-        records.parse_names(f"{line}\n")
+        records.parse_trace_names(f"{line}\n")

@@ -25,17 +25,17 @@ def test_parquet_and_csv_have_every_event_in_order(tmp_path: Path) -> None:
     parquet, csv = tmp_path / "it's.parquet", tmp_path / "e.csv"
     cause = np.zeros(n, np.int32)
     cause[0] = 1
-    tables.write_tables(
-        records.sort_records(made),
+    tables.write_event_tables(
+        records.sort_trace_records(made),
         names,
         parquet,
         csv,
         more={"cause": cause, "parent": np.arange(n)},
         words={"cause": ["", "wear"]},
     )
-    rows = tables.query_rows(parquet, "SELECT seq FROM events")
+    rows = tables.query_parquet_rows(parquet, "SELECT seq FROM events")
     assert [r[0] for r in rows] == list(range(1, n + 1))
-    found = tables.query_rows(
+    found = tables.query_parquet_rows(
         parquet,
         'SELECT event, task, object, "offset", result, text, cause, parent FROM events '
         "WHERE seq IN (1, 2, 299999, 300000) ORDER BY seq",
@@ -54,5 +54,9 @@ def test_parquet_and_csv_have_every_event_in_order(tmp_path: Path) -> None:
 
 
 def test_a_trace_of_nothing_is_a_table_of_nothing(tmp_path: Path) -> None:
-    tables.write_tables(records.sort_records(np.zeros(0, RECORD)), Names(), tmp_path / "e.parquet")
-    assert tables.query_rows(tmp_path / "e.parquet", "SELECT count(*) FROM events") == [(0,)]
+    tables.write_event_tables(
+        records.sort_trace_records(np.zeros(0, RECORD)), Names(), tmp_path / "e.parquet"
+    )
+    assert tables.query_parquet_rows(tmp_path / "e.parquet", "SELECT count(*) FROM events") == [
+        (0,)
+    ]

@@ -16,7 +16,7 @@ from fitting import fits
 from test_run import TEXT
 from veryboard import RICH, Place, VeryBoard, leaves, placed, refused, ubifs_is_full, very_board
 
-from nandlab.analysis.differences.baselinecheck import compare_with_baseline
+from nandlab.analysis.differences.baselinecheck import compare_run_with_baseline
 from nandlab.analysis.differences.baselines import FiguresBaseline
 from nandlab.board.fake import FakeResult
 from nandlab.report.tables.figurechanges import RECORD_COLUMNS
@@ -145,7 +145,7 @@ def test_a_change_in_any_value_of_the_baseline_is_a_figure_that_moved(place: Pla
         at[last] += 1
         path.write_text(json.dumps(told))
         moved = [
-            one for one in compare_with_baseline(FiguresBaseline(path), place.run) if one.moved
+            one for one in compare_run_with_baseline(FiguresBaseline(path), place.run) if one.moved
         ]
         assert len(moved) == 1, where
         assert {i for m in moved[0].moved for i in m.trials} == {trial["id"]}

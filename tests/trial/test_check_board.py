@@ -15,7 +15,7 @@ import pytest
 from nandlab.board import yaffs2
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
-from nandlab.kit.kit import fetch_kit
+from nandlab.kit.kit import fetch_board_kit
 
 STUDY = """
 name = "watch"
@@ -40,7 +40,7 @@ def nandlab(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def core(to: Path) -> Path:
     """The sources of the core, whose tenth erase is done twice."""
     model = load_noun("boards", "apf27", BoardModel)
-    shutil.copytree(yaffs2.prepare_core(fetch_kit(model).yaffs2).folder, to)
+    shutil.copytree(yaffs2.prepare_yaffs2_core(fetch_board_kit(model).yaffs2).folder, to)
     file = to / "yaffs_nand.c"
     text = file.read_text()
     assert text.count(ERASE) == 1

@@ -16,7 +16,7 @@ from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
 from nandlab.trial import execution
-from nandlab.trial.steps import make_job
+from nandlab.trial.steps import make_trial_job
 
 PRINTED = f"{json.dumps(MEASURED)}\n"
 
@@ -47,7 +47,7 @@ def cpu_trial(specs: list[TrialSpec], **changed: FakeResult) -> Trial:
 
 def test_the_processor_s_idle_time_is_of_the_load_alone(specs: list[TrialSpec]) -> None:
     spec = specs[0].model_copy(update={"measure": ["cpu"]})
-    names = [step.name for step in make_job(spec).steps]
+    names = [step.name for step in make_trial_job(spec).steps]
     at = names.index("workload")
     assert names[at - 1 : at + 2] == ["cpu-begin", "workload", "cpu-end"]
     trial = cpu_trial(specs)

@@ -14,7 +14,7 @@ from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
 from nandlab.chip import simnand
 from nandlab.measure.cpu import IDLE_WORD, NS_PER_US, READ_COMMAND
-from nandlab.measure.instrument import parse_numbers
+from nandlab.measure.instrument import parse_step_numbers
 from nandlab.results.recordparts import ChipUsage
 
 pytestmark = pytest.mark.board
@@ -40,8 +40,8 @@ def parts(record: JobRecord, name: str) -> ProcessorTimeParts:
     """What the instrument would tell of a step, whole: from one reading's end to the next."""
     at = next(i for i, s in enumerate(record.steps) if s.step == name)
     begin, end = record.steps[at - 1], record.steps[at + 1]
-    idle = (parse_numbers(record, s.step)[IDLE_WORD] for s in (end, begin))
-    used = simnand.measure_usage_between(begin.counts, end.counts)
+    idle = (parse_step_numbers(record, s.step)[IDLE_WORD] for s in (end, begin))
+    used = simnand.compute_chip_usage_between(begin.counts, end.counts)
     assert used is not None
     usage = ChipUsage(idle_ns=(next(idle) - next(idle)) * NS_PER_US, **used)
     found = timeparts.split_span_time(TrialSpan(end.start_ns - begin.end_ns, None, usage))
@@ -53,7 +53,7 @@ def parts(record: JobRecord, name: str) -> ProcessorTimeParts:
 
 @pytest.fixture(scope="module")
 def record(board: QemuBoard) -> JobRecord:
-    words = simnand.make_module_parameters(chip(), 64, board.machine.model.store_start)
+    words = simnand.make_chip_module_parameters(chip(), 64, board.machine.model.store_start)
     steps = [Step("before", READ_COMMAND)]
     for name, command in WORK.items():
         steps += [Step(name, command), Step(f"after-{name}", READ_COMMAND)]

@@ -54,7 +54,7 @@ def run(board: QemuBoard, made: TrialSpec, *commands: str) -> JobRecord:
     """Mounts the file system, runs the commands one by one, and looks at the kernel's log."""
     steps = [Step(f"c{i}", command, deadline_s=3600) for i, command in enumerate(commands)]
     end = replace(LOG, always=True)
-    record = asyncio.run(board.run(Job((*trial.make_mounted_steps(made), *steps, end))))
+    record = asyncio.run(board.run(Job((*trial.make_steps_until_mounted(made), *steps, end))))
     failed = record.failed()
     assert failed is None, failed.failure()
     assert outcome.filter_kernel_log(made, record) == []
@@ -87,7 +87,7 @@ def mount_every_value(board: QemuBoard, name: str) -> Cases:
     cases = {
         case: (
             FORGET,
-            *trial.make_mounted_steps(spec),
+            *trial.make_steps_until_mounted(spec),
             Step("mounted", "grep /mnt /proc/mounts"),
             Step("copied", COPIED),
             mediumsteps.make_unmount_step(spec),

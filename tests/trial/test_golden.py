@@ -15,7 +15,7 @@ import samples
 from smalltrial import WRITABLE
 
 from nandlab.board.qemu import QemuBoard
-from nandlab.measure.instruments import INSTRUMENTS, list_instruments
+from nandlab.measure.instruments import INSTRUMENTS, list_trial_instruments
 from nandlab.plan.trialspec import Measure
 
 TRIALS = goldenset.planned("apf27")
@@ -48,7 +48,7 @@ def test_each_file_system_is_in_it() -> None:
 
 def test_each_instrument_is_in_it() -> None:
     measured = {
-        instrument.name for spec in TRIALS.values() for instrument in list_instruments(spec)
+        instrument.name for spec in TRIALS.values() for instrument in list_trial_instruments(spec)
     }
     assert measured == {instrument.name for instrument in INSTRUMENTS}
     asked = {name for spec in TRIALS.values() for name in spec.measure}

@@ -34,7 +34,7 @@ def execute(home: Path) -> None:
     path = home / "study.toml"
     made = study.read_study_file(path)
     specs, board = study.plan_trials(made), fake()
-    folder = RunFolder.create(home / "run", runner.make_head(made, specs, board))
+    folder = RunFolder.create(home / "run", runner.make_run_head(made, specs, board))
     with folder.held():
         store = Store(home / "store")
         asyncio.run(

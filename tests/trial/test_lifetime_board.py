@@ -45,7 +45,7 @@ def test_the_length_of_a_load_does_not_decide_the_years(
     path.write_text(TEXT.format(filesystem=filesystem, part=part))
     made = study.read_study_file(path)
     specs = study.plan_trials(made)
-    folder = runner.open_run_folder(runner.make_head(made, specs, board), tmp_path / "run")
+    folder = runner.open_run_folder(runner.make_run_head(made, specs, board), tmp_path / "run")
     asyncio.run(
         runner.run_trials(folder, specs, board, runner.LocalEngine(board, 2), SilentWatcher())
     )
@@ -61,5 +61,5 @@ def test_the_length_of_a_load_does_not_decide_the_years(
 
 def interval(trial: Trial) -> WriteForecast:
     found = forecast.forecast_writable_bytes(trial)
-    assert isinstance(found, WriteForecast), (found, wearsteadiness.count_load_erases(trial))
+    assert isinstance(found, WriteForecast), (found, wearsteadiness.count_load_block_erases(trial))
     return found

@@ -18,7 +18,7 @@ from nandlab.plan.trialspec import MemorySeries, TrialSpec
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Series
 from nandlab.trial import execution
-from nandlab.trial.steps import make_job
+from nandlab.trial.steps import make_trial_job
 
 MS = 1_000_000
 USAGE = """\
@@ -111,7 +111,7 @@ def test_a_series_without_a_sample_is_told() -> None:
 def test_steps_with_the_series() -> None:
     asked = 'measure = ["memory-series"]\nmemory_series = { interval_ms = 7, samples = 99 }\n'
     jffs2, *_ = planned(asked)
-    steps = {step.name: step for step in make_job(jffs2).steps}
+    steps = {step.name: step for step in make_trial_job(jffs2).steps}
     names = list(steps)
     assert names[names.index("workload") - 1] == "memory-series"
     assert names[names.index("workload") + 1] == "memory-end"
@@ -122,7 +122,7 @@ def test_steps_with_the_series() -> None:
 
 def test_without_the_series_the_steps_of_memory_are_as_they_were() -> None:
     jffs2, *_ = planned('measure = ["memory"]\n')
-    steps = {step.name: step.command for step in make_job(jffs2).steps}
+    steps = {step.name: step.command for step in make_trial_job(jffs2).steps}
     assert steps["memory-watch"].endswith(" && modprobe fsram modules=jffs2")
     assert steps["memory-end"] == "cat /sys/kernel/debug/fsram/usage"
     assert "memory-series" not in steps

@@ -42,7 +42,7 @@ def shard(home: Path, part: Shard) -> RunFolder:
     made, board = study.read_study_file(path), fake()
     specs = study.plan_trials(made)
     folder = RunFolder.create(
-        home / f"{part.number}-{part.of}", runner.make_head(made, specs, board)
+        home / f"{part.number}-{part.of}", runner.make_run_head(made, specs, board)
     )
     wanted = part.part(runner.order_trials(specs, made.members()))
     asyncio.run(

@@ -14,7 +14,7 @@ from nandlab.trial.publishedrun import open_results
 
 
 def test_a_shipped_study_is_named_by_its_name(tmp_path: Path) -> None:
-    found = naming.of_folder("quickstart", tmp_path / "run")
+    found = naming.make_run_folder_naming("quickstart", tmp_path / "run")
     assert found.again == f"nandlab run quickstart --out {tmp_path}/run"
     assert found.cut == f"nandlab powercut {tmp_path}/run"
 
@@ -25,11 +25,11 @@ def test_a_study_of_ones_own_is_named_by_its_file(
     monkeypatch.chdir(tmp_path)
     Path("gateway.toml").write_text("")
     run = Path("runs/a b")
-    found = naming.of_folder("gateway", run)
+    found = naming.make_run_folder_naming("gateway", run)
     assert shlex.split(found.again) == ["nandlab", "run", "gateway.toml", "--out", "runs/a b"]
     Path("runs").mkdir()
     Path("gateway.toml").rename("runs/gateway.toml")
-    assert naming.of_folder("gateway", run).study == "runs/gateway.toml"
+    assert naming.make_run_folder_naming("gateway", run).study == "runs/gateway.toml"
 
 
 def test_nothing_is_run_beside_a_figures_file() -> None:

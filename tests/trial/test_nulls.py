@@ -39,9 +39,9 @@ def without(base: dict[str, Any]) -> dict[str, Trial]:
 def read_all(folder: RunFolder) -> None:
     """Everything that reads a run and makes no picture."""
     for form in ("csv", "markdown"):
-        assert exports.export_run_figures(folder, form)
-    json.dumps([*terminal.list_trial_records(folder)], allow_nan=False)
-    terminal.print_run(folder, Console(file=io.StringIO()), every=True)
+        assert exports.render_run_figures(folder, form)
+    json.dumps([*terminal.list_trial_json_objects(folder)], allow_nan=False)
+    terminal.print_run_results(folder, Console(file=io.StringIO()), every=True)
 
 
 @pytest.mark.parametrize("base", BASES)

@@ -14,12 +14,12 @@ from veryboard import Place, placed, refused, very_board
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import CATALOG
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import is_kept_noun, list_noun_names, load_noun
+from nandlab.catalog.files import is_run_noun, list_noun_names, load_noun
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.cli.campaigns import keep_run_nouns, request
+from nandlab.cli.campaigns import make_campaign_request, use_nouns_of_run
 from nandlab.plan.medium import Medium
 from nandlab.powercut import workloads
-from nandlab.results.nouns import collect_nouns, collect_trial_nouns, list_own_nouns
+from nandlab.results.nouns import collect_run_own_nouns, collect_wanted_nouns, list_run_own_nouns
 
 OWN = TEXT.replace('name = "ffsmark"', 'name = "mine"').replace('part = "apf27"', 'part = "MINE"')
 SLOWER = "t_r_ns = 31000"
@@ -47,22 +47,24 @@ def place(
 
 def test_the_run_keeps_them_and_nothing_shipped(place: Place) -> None:
     head = place.run.head()
-    assert list_own_nouns(head) == {("chips", "MINE"), ("workloads", "mine")}
-    found = collect_trial_nouns(head, place.run.trials())
-    assert found.keys() == list_own_nouns(head)
+    assert list_run_own_nouns(head) == {("chips", "MINE"), ("workloads", "mine")}
+    found = collect_run_own_nouns(head, place.run.trials())
+    assert found.keys() == list_run_own_nouns(head)
     assert found["chips", "MINE"]["timing"]["t_r_ns"] == 31000
 
 
 def test_a_noun_that_was_kept_in_two_forms_is_not_taken() -> None:
     wanted = {("workloads", "mine")}
     forms = [{"workload": {"name": "mine", "steps": steps}} for steps in ([], [1])]
-    assert collect_nouns(wanted, iter(forms[:1])) == {("workloads", "mine"): forms[0]["workload"]}
-    assert collect_nouns(wanted, iter(forms)) == {}
+    assert collect_wanted_nouns(wanted, iter(forms[:1])) == {
+        ("workloads", "mine"): forms[0]["workload"]
+    }
+    assert collect_wanted_nouns(wanted, iter(forms)) == {}
 
 
 def media(load: str) -> list[Medium]:
     """The media of the run's study, as powercut has them."""
-    found = request(
+    found = make_campaign_request(
         "run", fs=None, loads=[load], settings=[], chip="", partition_mib=None, board=None
     )
     return list(found.media)
@@ -71,27 +73,27 @@ def media(load: str) -> list[Medium]:
 def test_powercut_takes_the_runs_chip(place: Place) -> None:
     with pytest.raises(UsageError, match="no 'MINE'"):
         media("ace1")
-    with keep_run_nouns("run"):
+    with use_nouns_of_run("run"):
         found = media("ace1")
     assert {on.chip.timing.t_r_ns for on in found} == {31000}
     assert {on.filesystem.name for on in found} == {"jffs2", "ubifs"}
-    assert not is_kept_noun("chips", "MINE")
+    assert not is_run_noun("chips", "MINE")
 
 
 def test_a_command_that_somebody_sent_is_not_run_on_this_machine(place: Place) -> None:
-    with keep_run_nouns("run"):
-        assert workloads.names_workload("mine")
+    with use_nouns_of_run("run"):
+        assert workloads.is_workload_load_name("mine")
         on = media("mine")[0]
         with pytest.raises(UsageError, match="its commands run on this machine"):
             workloads.record_workload("mine", on, None)  # type: ignore[arg-type]
 
 
 def test_a_shipped_noun_stays_todays(place: Place) -> None:
-    with keep_run_nouns("run"):
+    with use_nouns_of_run("run"):
         assert load_noun("chips", "MINE", ChipModel).timing.t_r_ns == 31000
         assert load_noun("workloads", "mine", WorkloadModel).name == "mine"
         assert {"MINE", "apf27"} <= set(list_noun_names("chips"))
-        assert not is_kept_noun("chips", "apf27")
+        assert not is_run_noun("chips", "apf27")
 
 
 def test_reproduce_runs_it_again_from_folder_and_file(place: Place) -> None:

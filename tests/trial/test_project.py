@@ -21,9 +21,9 @@ from nandlab.board import programs
 from nandlab.board.build import build_program
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog.files import load_noun, use_project_beside
+from nandlab.catalog.files import load_noun, use_project_beside_study
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.chip.image import decode_image
+from nandlab.chip.image import decode_chip_image
 from nandlab.kit.root import Root
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
@@ -130,7 +130,7 @@ def test_power_is_cut_and_the_chip_is_kept(board: QemuBoard, project: Path) -> N
         (kept,) = trial.artefacts
         image = folder.artefact_path(kept.sha256).read_bytes()
         assert len(image) == kept.bytes
-        assert b"precious" in b"".join(b.cells for b in decode_image(image).blocks)
+        assert b"precious" in b"".join(b.cells for b in decode_chip_image(image).blocks)
         cut, again = trial.phase("cut"), trial.phase("again")
         assert cut is not None and cut.chip is None
         assert again is not None and again.chip is not None and again.chip.reads > 0
@@ -177,7 +177,7 @@ values = { on = "relatime", off = "noatime" }
 @pytest.mark.board
 @pytest.mark.parametrize("fs", ["jffs2", "ubifs"])
 def test_a_state_of_the_free_bytes_is_what_the_free_bytes_allow(board: QemuBoard, fs: str) -> None:
-    words = read_toml(study.find_study("quickstart")) | {"board": board.machine.model.name}
+    words = read_toml(study.find_study_file("quickstart")) | {"board": board.machine.model.name}
     words["matrix"] |= {
         "workloads": [{"name": "ffsmark", "files": 20, "transactions": 20, "payload": "postmark"}],
         "filesystems": [{"name": fs, "compression": "none"}],
@@ -208,7 +208,7 @@ def test_a_state_of_the_free_bytes_is_what_the_free_bytes_allow(board: QemuBoard
 
 @pytest.mark.board
 def test_an_aged_lifetime_really_ages(board: QemuBoard, tmp_path: Path) -> None:
-    words = read_toml(study.find_study("lifetime")) | {"board": board.machine.model.name}
+    words = read_toml(study.find_study_file("lifetime")) | {"board": board.machine.model.name}
     words.pop("beside")
     words["matrix"] |= {
         "workloads": [{"name": "lifetime", "rounds": 2, "files": 20, "transactions": 20}],
@@ -236,7 +236,7 @@ def test_a_program_is_built_when_a_job_names_it_and_not_before(
 ) -> None:
     build = partial(build_program, tools)
     monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path / "cache"))
-    job = steps.make_job(specs(project)[0])
+    job = steps.make_trial_job(specs(project)[0])
     assert not (tmp_path / "cache").exists()
     assert set(programs.build_job_programs(job, build)) == {"journal", "settle"}
     (project / "programs" / "journal" / "journal.c").write_text("int main(void) { return 1 }")
@@ -279,11 +279,11 @@ def test_a_step_brings_the_programs_that_its_workload_lists() -> None:
 def test_a_project_s_program_has_a_name_of_its_own(project: Path) -> None:
     (project / "programs" / "lib").mkdir()
     (project / "programs" / "lib" / "mine.c").write_text("")
-    assert "journal" in found(steps.make_job(specs(project)[0]))
+    assert "journal" in found(steps.make_trial_job(specs(project)[0]))
     shutil.copytree(project / "programs" / "journal", project / "programs" / "settle")
     assert found(Job((Step("a", "true"),), home=project)) == {}
     with pytest.raises(UsageError, match=r"two programs are called settle: .*rename yours"):
-        found(steps.make_job(specs(project)[0]))
+        found(steps.make_trial_job(specs(project)[0]))
 
 
 @pytest.mark.board
@@ -384,5 +384,8 @@ def test_a_list_that_cannot_be_is_refused(
         "{" + ", ".join(f"{k} = {json.dumps(v)}" for k, v in step.items()) + "}" for step in steps_
     )
     path.write_text(f'name = "bad"\nsummary = "s"\nsteps = [{listed}]\n')
-    with use_project_beside(project), pytest.raises(UsageError, match=said.replace("(", r"\(")):
+    with (
+        use_project_beside_study(project),
+        pytest.raises(UsageError, match=said.replace("(", r"\(")),
+    ):
         load_noun("workloads", "bad", WorkloadModel)

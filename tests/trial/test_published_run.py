@@ -14,10 +14,10 @@ import pytest
 from test_check import erases_once_more
 from veryboard import Place, made_older, placed, refused, ubifs_is_full, very_board
 
-from nandlab.analysis.figures.figurenames import list_figure_names
-from nandlab.analysis.figures.workloadwords import make_words_for_trials
+from nandlab.analysis.figures.figurenames import list_figure_names_of_trials
+from nandlab.analysis.figures.workloadwords import make_workload_words_for_trials
 from nandlab.analysis.verdicts import wearsteadiness
-from nandlab.results.figuresfile import list_shipped_figures
+from nandlab.results.figuresfile import find_shipped_figures_files
 from nandlab.trial.publishedrun import MISSING_NOTE, OLD_FILE_NOTE, PublishedRun
 
 STUDY = "small.toml"
@@ -93,7 +93,7 @@ def test_an_older_file_is_told_with_the_catalog_of_today(place: Place) -> None:
     assert found.notes == (MISSING_NOTE, OLD_FILE_NOTE)
     trial = next(found.trials())
     assert (trial.filesystem_title, trial.provenance) == ("JFFS2", {})
-    assert list_figure_names([trial], make_words_for_trials([trial]))
+    assert list_figure_names_of_trials([trial], make_workload_words_for_trials([trial]))
     compared = place.nandlab(very_board(), "compare", file, place.run.path)
     assert compared.status == 0, compared
 
@@ -202,15 +202,15 @@ def test_the_demo_s_published_answer_fits_a_screen_and_its_wear_is_known(place: 
     assert told.status == 0
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 80
-    trials = [*PublishedRun(list_shipped_figures()["quickstart"]).trials()]
+    trials = [*PublishedRun(find_shipped_figures_files()["quickstart"]).trials()]
     assert {t.filesystem for t in trials} == {"jffs2", "ubifs", "yaffs2", "nftl-fat32"}
     assert all(t.ok for t in trials)
-    assert wearsteadiness.find_worst_unsteadiness(trials) is None
+    assert wearsteadiness.find_least_steady_wear(trials) is None
 
 
 @pytest.mark.parametrize("study", ["quickstart", "boot-2026", "thesis-2007-ram"])
 def test_a_shipped_file_is_read_whole(study: str) -> None:
-    found = PublishedRun(list_shipped_figures()[study])
+    found = PublishedRun(find_shipped_figures_files()[study])
     head = found.head()
     trials = list(found.trials())
     assert [t.id for t in trials] == [i for i in head.trials if i not in found.missing()]

@@ -18,7 +18,7 @@ from nandlab.measure import instruments
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.figuresfile import read_figures_file
-from nandlab.trial.steps import make_job
+from nandlab.trial.steps import make_trial_job
 
 FILES = ("quickstart", "ffsmark-2015")
 TWICE = """
@@ -46,7 +46,9 @@ def planned(folder: Path, value: str, workload: str = "ffsmark") -> list[TrialSp
 @pytest.mark.parametrize("file", FILES)
 def test_no_id_of_a_published_trial_has_changed(file: str) -> None:
     ids = read_figures_file(ROOT / f"docs/studies/{file}.figures.json.xz").run.trials
-    assert [s.id for s in study.plan_trials(study.read_study_file(study.find_study(file)))] == ids
+    assert [
+        s.id for s in study.plan_trials(study.read_study_file(study.find_study_file(file)))
+    ] == ids
 
 
 def test_a_number_and_its_text_are_one_trial(tmp_path: Path) -> None:
@@ -79,11 +81,11 @@ def test_every_mount_of_a_list_of_steps_sets_it(tmp_path: Path) -> None:
     (tmp_path / "catalog/workloads").mkdir(parents=True)
     (tmp_path / "catalog/workloads/twice.toml").write_text(TWICE)
     (spec, _) = planned(tmp_path, "64", "twice")
-    mounts = [s for s in make_job(spec).steps if s.command.startswith("mount -t jffs2")]
+    mounts = [s for s in make_trial_job(spec).steps if s.command.startswith("mount -t jffs2")]
     assert len(mounts) == 2
     assert all(s.command.count("echo 64 > /sys/class/bdi/mtd-0/") == 1 for s in mounts)
     (left, _) = planned(tmp_path, "", "twice")
-    mounts = [s for s in make_job(left).steps if s.command.startswith("mount -t jffs2")]
+    mounts = [s for s in make_trial_job(left).steps if s.command.startswith("mount -t jffs2")]
     assert {s.command for s in mounts} == {"mount -t jffs2 -o rw mtd0 /mnt"}
 
 
@@ -91,7 +93,9 @@ def test_the_result_tells_what_the_mount_read_back(tmp_path: Path) -> None:
     told = fake(mount=FakeResult("read_ahead_kib 128\n"))
     (t,) = execute(tmp_path / "a", told, planned(tmp_path / "a", "128")[:1])
     assert t.measured["read_ahead"] == {"kib": 128}
-    figure = figures.find_figure("read_ahead.kib", workloadwords.make_words_for_trials([t]))
+    figure = figures.find_workload_figure(
+        "read_ahead.kib", workloadwords.make_workload_words_for_trials([t])
+    )
     assert (figure(t), figure.form(128), figure.better) == (128, "128", "")
     (t,) = execute(tmp_path / "b", fake(), planned(tmp_path / "b", "")[:1])
     assert "read_ahead" not in t.measured

@@ -39,7 +39,7 @@ def read_a_page(made: TrialSpec) -> list[Step]:
     The directory is read before the counting.
     """
     return [
-        *trial.make_mounted_steps(made),
+        *trial.make_steps_until_mounted(made),
         Step("file", A_FILE),
         Step("value", f"cat {number(made).file}"),
         mediumsteps.make_unmount_step(made),
@@ -109,6 +109,6 @@ def test_what_the_kernel_took_instead_is_told(board: QemuBoard) -> None:
     made = spec(board, "jffs2")
     command = number(made).command("read_ahead", "6").format(**made.words())
     step = Step("mount", f"{mediumsteps.make_mount_step(made).command} && {command}")
-    failed = asyncio.run(board.run(Job((*trial.make_filesystem_steps(made), step)))).failed()
+    failed = asyncio.run(board.run(Job((*trial.make_steps_until_formatted(made), step)))).failed()
     assert failed is not None
     assert "read_ahead = 6: the kernel took 4 KiB instead: /sys/" in failed.failure()

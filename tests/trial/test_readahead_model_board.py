@@ -17,7 +17,7 @@ from yaffs2steps import LOAD, SIM, load, mount
 
 from nandlab.analysis.curves import readpoints
 from nandlab.analysis.curves.readahead import CACHE_PAGE_BYTES, OpenFile, ReadAccess
-from nandlab.analysis.curves.readrules import find_rule_of_kernel
+from nandlab.analysis.curves.readrules import find_kernel_read_ahead_rule
 from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
@@ -73,15 +73,15 @@ def points(file_bytes: int) -> list[dict[str, Any]]:
 
 def calls(point: dict[str, Any], seed: int) -> bytes:
     verb = {"read": "read", "mmap": "map"}[point["access"]]
-    requests = readpoints.list_point_requests(point, point["file_bytes"], seed)
+    requests = readpoints.list_point_read_requests(point, point["file_bytes"], seed)
     return " ".join(["filecalls /mnt/f", *(f"{verb}:1:{o}:{n}" for o, n in requests)]).encode()
 
 
 def modelled(point: dict[str, Any], seed: int, kib: int, kernel: str) -> int:
     """Flash reads; filecalls maps each request by itself."""
-    file = OpenFile(point["file_bytes"], kib, find_rule_of_kernel(kernel))
+    file = OpenFile(point["file_bytes"], kib, find_kernel_read_ahead_rule(kernel))
     access: ReadAccess = point["access"]
-    for request in readpoints.list_point_requests(point, point["file_bytes"], seed):
+    for request in readpoints.list_point_read_requests(point, point["file_bytes"], seed):
         file.map_again()
         file.request(*request, access)
     return readpoints.ModelledReads(file.bytes, tuple(file.read)).flash(FLASH_PAGE)
@@ -147,7 +147,9 @@ def test_the_points_of_readbench(of_kernel: QemuBoard, kib: int, file_bytes: int
     kernel, told = record["mount"].stdout, json.loads(record["run"].stdout)
     found = {}
     for phase in told["phases"][1:]:
-        said = readpoints.model_point_reads(phase["at"], seed, kib, find_rule_of_kernel(kernel))
+        said = readpoints.model_point_reads(
+            phase["at"], seed, kib, find_kernel_read_ahead_rule(kernel)
+        )
         name = f"{phase['name']} {phase['at']}"
         found[name] = (phase["chip"]["reads"], said.flash(FLASH_PAGE))
     judge(found)

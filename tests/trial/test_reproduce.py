@@ -29,7 +29,7 @@ from veryboard import (
 from nandlab.analysis.differences.baselines import FiguresBaseline
 from nandlab.analysis.differences.compare import compare_runs
 from nandlab.base import gate
-from nandlab.base.digest import digest_value
+from nandlab.base.digest import digest_json_value
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import find_noun_file as place_of
 from nandlab.catalog.files import read_noun_file
@@ -511,8 +511,8 @@ def test_publishing_what_no_commit_has_is_told(place: Place, commit: str | None)
 def test_a_head_tells_the_commit_and_it_is_no_part_of_its_id(place: Place) -> None:
     head = place.run.head()
     assert head.commit == COMMIT
-    assert head.board_id == digest_value(head.provenance)[:12]
+    assert head.board_id == digest_json_value(head.provenance)[:12]
     place.monkeypatch.setattr(runner, "find_commit", lambda: "another")
     made = study.read_study_file(place.folder / "small.toml")
-    other = runner.make_head(made, study.plan_trials(made), very_board())
+    other = runner.make_run_head(made, study.plan_trials(made), very_board())
     assert (other.id, other.commit) == (head.id, "another")

@@ -10,7 +10,7 @@ import pytest
 from test_run import TEXT, fake
 
 from nandlab.analysis.figures import figures
-from nandlab.analysis.figures.workloadwords import make_words_from_file
+from nandlab.analysis.figures.workloadwords import make_words_from_declaration
 from nandlab.board.fake import FakeResult
 from nandlab.measure.restart import DONE, NAME, STEP
 from nandlab.plan import study
@@ -19,7 +19,7 @@ from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Doubt
 from nandlab.trial import execution
-from nandlab.trial.steps import SAVE_CHIP_STEP, make_job
+from nandlab.trial.steps import SAVE_CHIP_STEP, make_trial_job
 
 
 @pytest.fixture
@@ -37,9 +37,9 @@ def doubts(trial: Trial) -> list[Doubt]:
 
 
 def test_its_step_comes_when_all_else_is_over_and_changes_no_other(spec: TrialSpec) -> None:
-    plain = make_job(spec.model_copy(update={"measure": []})).steps
-    with_space = make_job(spec.model_copy(update={"measure": ["space", NAME]})).steps
-    steps = make_job(spec).steps
+    plain = make_trial_job(spec.model_copy(update={"measure": []})).steps
+    with_space = make_trial_job(spec.model_copy(update={"measure": ["space", NAME]})).steps
+    steps = make_trial_job(spec).steps
     assert [s for s in steps if s.name != STEP] == list(plain)
     assert [s.name for s in steps][-3:] == ["unmount", STEP, "kernel-log"]
     assert [s.name for s in with_space][-4:] == ["unmount", SAVE_CHIP_STEP, STEP, "kernel-log"]
@@ -48,7 +48,9 @@ def test_its_step_comes_when_all_else_is_over_and_changes_no_other(spec: TrialSp
 def test_its_figure_is_the_time_of_mount_and_synced_write(spec: TrialSpec) -> None:
     told = trial(spec, FakeResult(f"{DONE}\n"))
     ns = told.measured[NAME]["durable_ns"]
-    figure = figures.find_figure("ready.durable", make_words_from_file(spec.workload))
+    figure = figures.find_workload_figure(
+        "ready.durable", make_words_from_declaration(spec.workload)
+    )
     assert ns > 0
     assert (figure(told), figure.quantity.name, figure.better) == (ns, "time", "less")
     assert STEP not in [s.name for s in told.steps]

@@ -23,7 +23,7 @@ from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import WARNINGS, Trial
 from nandlab.trial import execution, outcome, runner
-from nandlab.trial.steps import make_job
+from nandlab.trial.steps import make_trial_job
 
 PHASES = ("creation", "transactions", "deletion")
 OPERATIONS = ("create", "read", "append", "delete")
@@ -84,7 +84,7 @@ def fake(**answers: FakeResult) -> FakeBoard:
 def execute(tmp_path: Path, board: FakeBoard, specs: list[TrialSpec]) -> list[Trial]:
     tmp_path.mkdir(exist_ok=True)
     folder = runner.open_run_folder(
-        runner.make_head(read(tmp_path), specs, board), tmp_path / "run"
+        runner.make_run_head(read(tmp_path), specs, board), tmp_path / "run"
     )
     asyncio.run(
         runner.run_trials(folder, specs, board, runner.LocalEngine(board, 2), SilentWatcher())
@@ -113,9 +113,9 @@ def test_what_takes_long_to_read_keeps_no_other_trial_waiting(
 
     def slowly(*given: Any) -> Any:
         both.wait(timeout=60)
-        return outcome.make_outcome(*given)
+        return outcome.make_trial_outcome(*given)
 
-    monkeypatch.setattr(execution, "make_outcome", slowly)
+    monkeypatch.setattr(execution, "make_trial_outcome", slowly)
     assert all(t.ok for t in execute(tmp_path, fake(), specs[:2]))
 
 
@@ -199,8 +199,14 @@ def test_the_latencies_asked_for_reach_the_chip_and_the_result(
         specs[0].model_copy(update={"chip": chip, "latency": which})
         for which in ("typical", "maximum")
     )
-    assert " t_r_ns=12000 t_prog_ns=200000 t_bers_ns=2000000 " in make_job(typical).steps[0].command
-    assert " t_r_ns=12000 t_prog_ns=500000 t_bers_ns=3000000 " in make_job(maximum).steps[0].command
+    assert (
+        " t_r_ns=12000 t_prog_ns=200000 t_bers_ns=2000000 "
+        in make_trial_job(typical).steps[0].command
+    )
+    assert (
+        " t_r_ns=12000 t_prog_ns=500000 t_bers_ns=3000000 "
+        in make_trial_job(maximum).steps[0].command
+    )
     results = execute(tmp_path, fake(), [typical, maximum])
     assert [t.chip.latency for t in results] == ["typical", "maximum"]
 
@@ -287,7 +293,7 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path, specs: list[TrialSpe
 
 
 def test_the_job_says_what_the_study_asked(specs: list[TrialSpec]) -> None:
-    made: Job = make_job(specs[0])
+    made: Job = make_trial_job(specs[0])
     config = made.files["ffsmark.cfg"].decode().splitlines()
     assert {"set number 10", "set seed 1"} <= set(config)
     fill = made.files["fill.cfg"].decode().splitlines()
@@ -307,7 +313,7 @@ def test_members_are_run_one_after_another_and_the_rest_stays_to_be_run(
     trials = execute(tmp_path, fake(), runner.order_trials(specs, members[:1]))
     assert [t.seed for t in trials] == [1, 1]
     folder = runner.open_run_folder(
-        runner.make_head(read(tmp_path), specs, fake()), tmp_path / "whole"
+        runner.make_run_head(read(tmp_path), specs, fake()), tmp_path / "whole"
     )
     asyncio.run(
         runner.run_trials(folder, specs[:1], fake(), runner.LocalEngine(fake(), 1), SilentWatcher())
@@ -337,7 +343,7 @@ def test_the_time_left_goes_by_what_the_same_configuration_took(specs: list[Tria
 
 def test_a_folder_is_run_by_one_process_at_a_time(tmp_path: Path, specs: list[TrialSpec]) -> None:
     folder = runner.open_run_folder(
-        runner.make_head(read(tmp_path), specs, fake()), tmp_path / "run"
+        runner.make_run_head(read(tmp_path), specs, fake()), tmp_path / "run"
     )
     other = RunFolder(folder.path)
     with folder.held(), pytest.raises(UsageError, match="another nandlab"), other.held():
@@ -354,7 +360,7 @@ def test_memory_is_measured_where_asked_for_and_its_cost_is_a_doubt(
 ) -> None:
     spec = specs[0].model_copy(update={"measure": ["memory"]})
     assert spec.id != specs[0].id
-    names = [s.name for s in make_job(spec).steps]
+    names = [s.name for s in make_trial_job(spec).steps]
     assert names.index("memory-watch") < names.index("modules")
     assert names.index("memory-begin") == names.index("mount") - 1
     assert names.index("memory-end") < names.index("unmount") < names.index("memory-unmounted")
@@ -413,7 +419,7 @@ def test_a_run_with_other_steps_is_another_run(tmp_path: Path, specs: list[Trial
         return [specs[0].model_copy(update={"filesystem": fs.model_copy(update=to)}), *specs[1:]]
 
     def run_id(planned: list[TrialSpec]) -> str:
-        return runner.make_head(read(tmp_path), planned, fake()).id
+        return runner.make_run_head(read(tmp_path), planned, fake()).id
 
     settle = specs[0].filesystem.settle
     longer = changed(settle=settle.model_copy(update={"limit_s": settle.limit_s + 1}))

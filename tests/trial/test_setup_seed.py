@@ -34,9 +34,9 @@ def planned(folder: Path, text: str) -> list[TrialSpec]:
 
 def first(spec: TrialSpec) -> bytes:
     """What the board gets of a trial before its state is saved."""
-    job = steps.make_job(spec)
+    job = steps.make_trial_job(spec)
     assert job.setup is not None
-    return stagedjob.make_first_piece(job, job.setup, spec.virtual).archive({}, {})
+    return stagedjob.make_first_piece_job(job, job.setup, spec.virtual).archive({}, {})
 
 
 def test_members_and_their_parameters_share_what_leads_to_the_state(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_members_and_their_parameters_share_what_leads_to_the_state(tmp_path: Pa
     more = planned(tmp_path, text.replace("files = 10", "files = 99, transactions = 3"))
     assert first(more[1]) == first(one_member)
     assert len({spec.id for spec in (one_member, other, *more)}) == 6
-    offsets = [steps.make_job(spec) for spec in (one_member, other)]
+    offsets = [steps.make_trial_job(spec) for spec in (one_member, other)]
     assert [job.start_offset_ns for job in offsets] == [0, 0]
     assert [job.setup and job.setup.offset_ns for job in offsets] == [0, 97_000_000]
 
@@ -54,7 +54,7 @@ def test_members_and_their_parameters_share_what_leads_to_the_state(tmp_path: Pa
 def test_an_aged_flash_has_the_setups_seed_and_the_members_offset(tmp_path: Path) -> None:
     """A load begins at once after an ageing, so the offset comes before it: a state for each."""
     one_member, other, *_ = planned(tmp_path, SHARED)
-    job = steps.make_job(other)
+    job = steps.make_trial_job(other)
     assert b"set seed 7\n" in job.files["fill.cfg"]
     assert b"set seed 20\n" in job.files["ffsmark.cfg"]
     assert (job.start_offset_ns, job.setup and job.setup.offset_ns) == (97_000_000, 0)
@@ -66,13 +66,13 @@ def test_an_aged_flash_has_the_setups_seed_and_the_members_offset(tmp_path: Path
 
 def test_faults_are_drawn_with_the_setups_seed(tmp_path: Path) -> None:
     text = SHARED.replace("partition_mib = 8", "partition_mib = 8, faults = { bad_blocks = 2 }")
-    loads = [steps.make_job(spec).steps[0].command for spec in planned(tmp_path, text)[:2]]
+    loads = [steps.make_trial_job(spec).steps[0].command for spec in planned(tmp_path, text)[:2]]
     assert loads[0] == loads[1]
     assert " seed=7 " in f"{loads[0]} "
 
 
 def test_without_a_setups_seed_nothing_is_otherwise(tmp_path: Path) -> None:
-    assert not any(steps.make_job(spec).setup for spec in planned(tmp_path, MEMBERS))
+    assert not any(steps.make_trial_job(spec).setup for spec in planned(tmp_path, MEMBERS))
     plain, shared = planned(tmp_path, MEMBERS), planned(tmp_path, SHARED)
     board = fake()
     assert len({runner.hash_trial(spec, board) for spec in [*plain, *shared]}) == 8
@@ -81,7 +81,7 @@ def test_without_a_setups_seed_nothing_is_otherwise(tmp_path: Path) -> None:
 def ran(folder: Path, text: str, board: Board) -> list[Trial]:
     specs = planned(folder, text)
     made = study.read_study_file(folder / "small.toml")
-    run = RunFolder.create(folder / "run", runner.make_head(made, specs, board))
+    run = RunFolder.create(folder / "run", runner.make_run_head(made, specs, board))
     wanted = runner.order_trials(specs, made.members())
     asyncio.run(
         runner.run_trials(run, wanted, board, runner.LocalEngine(board, 1), SilentWatcher())

@@ -41,7 +41,7 @@ def before(records: tuple[StepRecord, ...]) -> list[StepRecord]:
 @pytest.mark.parametrize("fs", smalltrial.WRITABLE)
 def test_saving_takes_no_nanosecond_before_the_unmount(board: QemuBoard, fs: str) -> None:
     spec = smalltrial.spec(board, fs).model_copy(update={"measure": ["space"]})
-    job = steps.make_job(spec)
+    job = steps.make_trial_job(spec)
     nothing = asyncio.run(board.run(without_saving(job)))
     record = asyncio.run(board.run(job))
     assert before(record.steps) == before(nothing.steps)

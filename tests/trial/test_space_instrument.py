@@ -13,7 +13,7 @@ from test_run import execute, fake, read
 from typer.testing import CliRunner
 
 from nandlab.analysis.figures import figures
-from nandlab.analysis.figures.workloadwords import make_words_from_file
+from nandlab.analysis.figures.workloadwords import make_words_from_declaration
 from nandlab.board.fake import FakeResult
 from nandlab.chip import image as chipimage
 from nandlab.cli import main
@@ -22,7 +22,7 @@ from nandlab.onflash.cells import GARBLED_PAGE
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
-from nandlab.trial.steps import SAVE_CHIP_STEP, make_job
+from nandlab.trial.steps import SAVE_CHIP_STEP, make_trial_job
 
 PARTITION = 8 << 20
 
@@ -44,7 +44,7 @@ def run(folder: Path, spec: TrialSpec, chip: bytes | None) -> Trial:
 
 def test_it_has_one_step_after_the_unmount_and_an_id_of_its_own(spec: TrialSpec) -> None:
     without = spec.model_copy(update={"measure": []})
-    steps, plain = make_job(spec).steps, make_job(without).steps
+    steps, plain = make_trial_job(spec).steps, make_trial_job(without).steps
     names = [s.name for s in steps]
     assert spec.id != without.id
     assert names.index(SAVE_CHIP_STEP) == names.index("unmount") + 1
@@ -59,7 +59,7 @@ def test_its_figures_are_the_chip_s_and_the_run_keeps_the_chip(
     told = trial.measured[SPACE_NAME]
     assert told["partition"] == PARTITION
     assert told["user"] == told["user_data"] < told["user_logical"]
-    free = figures.find_figure("space.free", make_words_from_file(spec.workload))
+    free = figures.find_workload_figure("space.free", make_words_from_declaration(spec.workload))
     assert (free(trial), free.better, free.quantity.name) == (told["free"], "more", "bytes")
     (kept,) = trial.artefacts
     path = tmp_path / "run" / "artefacts" / kept.sha256
@@ -77,7 +77,7 @@ def test_a_chip_that_cannot_be_read_is_a_doubt(tmp_path: Path, spec: TrialSpec) 
     garbled = replace(chip, blocks=[first, *chip.blocks[1:]])
     for n, (brought, why) in enumerate(
         (
-            (chipimage.encode_image(garbled), "64 pages cannot be read"),
+            (chipimage.encode_chip_image(garbled), "64 pages cannot be read"),
             (flashsamples.packed("ubifs"), ""),
             (b"\0" * 100, "not an image"),
             (None, "no chip came back"),

@@ -22,7 +22,7 @@ from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
 from nandlab.trial import execution, runner
 from nandlab.trial import steps as trial
-from nandlab.trial.outcome import make_outcome
+from nandlab.trial.outcome import make_trial_outcome
 
 pytestmark = pytest.mark.board
 
@@ -55,7 +55,7 @@ def read(folder: Path, text: str = TEXT) -> Study:
 
 def execute(board: QemuBoard, made: Study, out: Path) -> RunFolder:
     specs = study.plan_trials(made)
-    folder = runner.open_run_folder(runner.make_head(made, specs, board), out)
+    folder = runner.open_run_folder(runner.make_run_head(made, specs, board), out)
     asyncio.run(
         runner.run_trials(folder, specs, board, runner.LocalEngine(board, 2), SilentWatcher())
     )
@@ -113,7 +113,7 @@ def test_the_state_asked_for_is_obtained(board: QemuBoard, tmp_path: Path, index
 
 def counters(board: QemuBoard, spec: TrialSpec, after: str) -> dict[str, int]:
     """The chip's counts once a trial's own job has come to its step ``after``."""
-    job = trial.make_job(spec)
+    job = trial.make_trial_job(spec)
     names = [s.name for s in job.steps]
     steps = job.steps[: names.index(after) + 1]
     look = Step("look", "cat /sys/kernel/debug/simnand/counters")
@@ -144,10 +144,10 @@ def test_the_state_told_is_the_one_that_the_load_begins_on(
     made = read(tmp_path, TEXT.replace('[{ name = "fresh" }]', WHOLE_BLOCKS))
     spec = study.plan_trials(made)[1]
     assert spec.filesystem.name == "ubifs"
-    job = trial.make_job(spec)
+    job = trial.make_trial_job(spec)
     record = asyncio.run(board.run(job))
     seen = json.loads(record["workload"].stdout.splitlines()[-1])["state"]["obtained"]
-    told = make_outcome(spec, job, record)["state"].obtained
+    told = make_trial_outcome(spec, job, record)["state"].obtained
     assert told.programmed == pytest.approx(seen["programmed"], abs=0.01)
     assert told.invalid == pytest.approx(told.programmed - told.before - told.valid, abs=0.03)
 

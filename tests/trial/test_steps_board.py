@@ -64,7 +64,7 @@ class Counted(QemuBoard):
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         look = Step("look", f"cat {simnand.COUNTERS_FILE}")
         record = await super().run(replace(job, steps=(*job.steps, look)), on_step)
-        self.totals = simnand.parse_counts(record["look"].stdout)
+        self.totals = simnand.parse_operation_counts(record["look"].stdout)
         return record
 
 
@@ -170,7 +170,7 @@ def test_all_that_is_in_the_mountpoint_is_deleted(
 ) -> None:
     """But for what the file system itself keeps there."""
     spec = changed(planned(board, fs, S2, depth=2, files="3", by=by), "delete", folder="")
-    job = steps.make_job(spec)
+    job = steps.make_trial_job(spec)
     names = [s.name for s in job.steps]
     look = Step("look", "ls -A /mnt")
     record = asyncio.run(board.run(Job((*job.steps[: names.index("delete") + 1], look), job.files)))

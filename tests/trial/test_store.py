@@ -16,7 +16,7 @@ from test_run import TEXT, fake
 from veryboard import placed, refused, very_board
 
 from nandlab import report
-from nandlab.analysis.differences.compare import compare_runs, list_source_runs_of_trials
+from nandlab.analysis.differences.compare import compare_runs, format_source_runs_of_trials
 from nandlab.board.fake import FakeBoard, FakeResult
 from nandlab.board.job import Job
 from nandlab.cli.progress import SilentWatcher
@@ -33,7 +33,7 @@ def execute(home: Path, text: str, board: FakeBoard, *, anew: bool = False) -> R
     path.write_text(text)
     made = study.read_study_file(path)
     specs = study.plan_trials(made)
-    run = runner.make_head(made, specs, board)
+    run = runner.make_run_head(made, specs, board)
     folder = RunFolder.create(home / "results" / made.name / run.id, run)
     store = None if anew else Store(home / "results" / "store")
     asyncio.run(
@@ -52,14 +52,14 @@ def test_a_grown_study_runs_only_what_is_new(tmp_path: Path) -> None:
     assert len(board.jobs) == 4 + 2
     assert grown.path != first.path
     assert [t.origin is None for t in grown.trials()] == [False, False, True] * 2
-    assert list_source_runs_of_trials(grown.trials()) == [
+    assert format_source_runs_of_trials(grown.trials()) == [
         f"4 of its trials were run in small, run {first.head().id}"
     ]
     assert "4 of its trials were run in small" in report.write_run_report(grown).read_text()
     again = execute(tmp_path, TEXT.replace("[1, 2]", "[3, 2, 1]"), board)
     assert len(board.jobs) == 6
     assert {t.id for t in again.trials()} == {t.id for t in grown.trials()}
-    assert len(list_source_runs_of_trials(again.trials())) == 2
+    assert len(format_source_runs_of_trials(again.trials())) == 2
 
 
 def test_another_question_or_name_runs_nothing(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def shared(home: Path, board: FakeBoard, store: Path, jobs: int = 1) -> RunFolde
     path.write_text(TEXT)
     made = study.read_study_file(path)
     specs = study.plan_trials(made)
-    folder = RunFolder.create(home / "run", runner.make_head(made, specs, board))
+    folder = RunFolder.create(home / "run", runner.make_run_head(made, specs, board))
     engine = runner.LocalEngine(board, jobs)
     asyncio.run(runner.run_trials(folder, specs, board, engine, SilentWatcher(), Store(store)))
     return folder

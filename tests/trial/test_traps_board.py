@@ -46,11 +46,11 @@ def run(board: QemuBoard, **change: Any) -> tuple[Study, list[Trial]]:
 def test_ram_and_latency_are_answered_by_one_study(board: QemuBoard) -> None:
     read, trials = run(board, limits={"record.p99": "< 50ms", "ram": "< 4M"})
     assert [t.measure for t in trials] == [[], [], ["memory"], ["memory"]]
-    (setting,) = groups.group_trials(trials)
-    asked = limits.parse_study_limits(read.model_dump(mode="json"))
-    judged = limits.judge_ensemble(setting, setting.ensembles[0], asked)
+    (setting,) = groups.group_trials_into_settings(trials)
+    asked = limits.make_limits_from_spec(read.model_dump(mode="json"))
+    judged = limits.judge_ensemble_against_limits(setting, setting.ensembles[0], asked)
     assert {j.limit: j.outcome for j in judged} == {"record.p99 < 50ms": "met", "ram < 4M": "met"}
-    verdict = verdictmaker.judge_setting({}, setting, asked, samples.NAMING)
+    verdict = verdictmaker.make_setting_verdict({}, setting, asked, samples.NAMING)
     assert [row.call for row in verdict.rows] == ["take"]
     times = setting.ensembles[0].spread(setting.headline)
     alone = [t.latency_ns["record"] for t in trials[:2]]

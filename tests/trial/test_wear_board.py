@@ -12,13 +12,13 @@ from nandlab.analysis.figures import wear
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.chip import simnand
-from nandlab.measure.wear import WEAR, collect_wear
+from nandlab.measure.wear import WEAR, collect_trial_wear
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Wear
 from nandlab.trial import execution
-from nandlab.trial.steps import make_job
+from nandlab.trial.steps import make_trial_job
 
 pytestmark = pytest.mark.board
 
@@ -51,17 +51,17 @@ def test_known_erases_of_known_blocks_are_told_exactly(board: QemuBoard) -> None
         for _ in range(times)
     )
     steps = []
-    for step in make_job(spec).steps:
+    for step in make_trial_job(spec).steps:
         if step.name == "wear-unmounted":
             steps.append(Step("known", erase))
         steps.append(Step("workload", "true") if step.name == "workload" else step)
     record = asyncio.run(board.run(Job(tuple(steps))))
     assert record.failed() is None
-    found = collect_wear(spec, record)
+    found = collect_trial_wear(spec, record)
     assert found is not None
     last = found.readings[-1]
     by_hand = [KNOWN.get(block, 0) for block in range(512)]
-    assert (last.after, wear.unpack_erases(last)) == ("unmounted", by_hand)
+    assert (last.after, wear.unpack_erases_of_reading(last)) == ("unmounted", by_hand)
     even = wear.compute_erase_evenness(by_hand)
     assert even is not None
     assert (even.erases, even.max, even.min) == (10, 5, 0)
@@ -75,17 +75,20 @@ def test_known_erases_of_known_blocks_are_told_exactly(board: QemuBoard) -> None
 @pytest.mark.parametrize("name", WRITABLE)
 def test_each_step_s_erases_are_the_chip_s_own(board: QemuBoard, name: str) -> None:
     spec = measured(board, name, "wear")
-    names = {s.name for s in make_job(spec).steps if s.beside}
-    record = asyncio.run(board.run(make_job(spec)))
+    names = {s.name for s in make_trial_job(spec).steps if s.beside}
+    record = asyncio.run(board.run(make_trial_job(spec)))
     assert record.failed() is None
-    found = collect_wear(spec, record)
+    found = collect_trial_wear(spec, record)
     assert found is not None
     at = [s for s in record.steps if s.step in names and s.step.startswith("wear-")]
     for before, after, reading in zip(at, at[1:], found.readings, strict=False):
-        own = simnand.count_between(before.counts, after.counts)
+        own = simnand.count_operations_between(before.counts, after.counts)
         assert own is not None
-        assert sum(wear.unpack_erases(reading)) == own["erases"], reading.after
-    assert sum(wear.count_all_erases(found)) == simnand.parse_counts(at[-1].counts)["erases"]
+        assert sum(wear.unpack_erases_of_reading(reading)) == own["erases"], reading.after
+    assert (
+        sum(wear.count_all_erases_per_block(found))
+        == simnand.parse_operation_counts(at[-1].counts)["erases"]
+    )
 
 
 @pytest.mark.parametrize("name", WRITABLE)
@@ -94,7 +97,7 @@ def test_the_instrument_costs_the_steps_no_more_than_it_tells(board: QemuBoard, 
     looked = run(board, measured(board, name, "wear"))
     assert plain.wear is None
     erased = sum(s.chip.erases for s in looked.steps if s.chip)
-    whole = sum(wear.count_all_erases(told(looked)))
+    whole = sum(wear.count_all_erases_per_block(told(looked)))
     assert whole == erased + looked.measured["wear"]["reading_erases"]
     cost = looked.measured["wear"]["reading_ns"]
     assert [s.name for s in plain.steps] == [s.name for s in looked.steps]
@@ -114,7 +117,7 @@ def test_ubi_s_own_moves_are_the_chip_s_programs_and_erases(board: QemuBoard) ->
     )
     read = "cat /dev/ubi0_0 > /dev/null && sleep 20 && dmesg | grep -c 'scrubbed PEB'"
     steps = []
-    for step in make_job(spec).steps:
+    for step in make_trial_job(spec).steps:
         if step.name == "unmount":
             steps.append(Step("keep", "cat /dev/urandom | head -c 300000 > /mnt/keep; sync"))
         if step.name == "wear-unmounted":
@@ -128,7 +131,7 @@ def test_ubi_s_own_moves_are_the_chip_s_programs_and_erases(board: QemuBoard) ->
     assert record.failed() is None
     found = WEAR.read(spec, record)
     moves = int(record["scrub"].stdout)
-    did = simnand.count_between(record["unmount"].counts, record["detach"].counts)
+    did = simnand.count_operations_between(record["unmount"].counts, record["detach"].counts)
     assert did is not None
     assert moves > 3
     assert found["own.moves"] == moves
@@ -158,4 +161,4 @@ def test_each_step_of_a_list_has_a_reading_and_with_the_chip_s_sum(board: QemuBo
     assert read[told(found).before - 1] == listed[0]
     erased = sum(s.chip.erases for s in found.steps if s.chip)
     beside = found.measured["wear"]["reading_erases"]
-    assert sum(wear.count_all_erases(told(found))) == erased + beside
+    assert sum(wear.count_all_erases_per_block(told(found))) == erased + beside

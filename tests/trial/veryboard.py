@@ -183,7 +183,7 @@ def _run_in(folder: Path, board: FakeBoard, text: str) -> None:
     (folder / "small.toml").write_text(text)
     made = study.read_study_file(folder / "small.toml")
     specs = study.plan_trials(made)
-    run = RunFolder.create(folder / "run", runner.make_head(made, specs, board))
+    run = RunFolder.create(folder / "run", runner.make_run_head(made, specs, board))
     asyncio.run(runner.run_trials(run, specs, board, runner.LocalEngine(board, 2), SilentWatcher()))
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from nandlab.base import checksums
-from nandlab.base.digest import digest_file, digest_value
+from nandlab.base.digest import digest_file, digest_json_value
 from nandlab.base.errors import UsageError
 from nandlab.base.files import PART, write_whole_file
 from nandlab.base.paths import find_cache_folder
@@ -33,7 +33,7 @@ from nandlab.base.printer import print_note
 
 
 @contextmanager
-def hold_lock(path: Path) -> Iterator[None]:
+def hold_path_lock(path: Path) -> Iterator[None]:
     """Only one process at a time is past this for one path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as f:
@@ -41,9 +41,9 @@ def hold_lock(path: Path) -> Iterator[None]:
         yield
 
 
-def entry_path(kind: str, inputs: Any) -> Path:
+def find_entry_path(kind: str, inputs: Any) -> Path:
     """Where the entry made from ``inputs`` is, or would be."""
-    return find_cache_folder() / kind / digest_value(inputs)[:20]
+    return find_cache_folder() / kind / digest_json_value(inputs)[:20]
 
 
 def make_entry(kind: str, inputs: Any, make: Callable[[Path], None], *, lazy: bool = False) -> Path:
@@ -52,11 +52,11 @@ def make_entry(kind: str, inputs: Any, make: Callable[[Path], None], *, lazy: bo
     ``inputs`` must name everything that ``make`` depends on. If ``make`` raises, nothing is kept.
     lazy: of an entry that is there no file is read; who uses one asks check() before.
     """
-    folder = _own_folder(entry_path(kind, inputs))
+    folder = _own_folder(find_entry_path(kind, inputs))
     if lazy and _has_list(folder):
         _unread_entries[folder] = partial(make_entry, kind, inputs, make)
     elif _find_fault(folder) is not None:
-        with hold_lock(_lock_path(folder)):
+        with hold_path_lock(_lock_path(folder)):
             why = _find_fault(folder)
             if why is not None:
                 _report_damage(folder, why)
@@ -67,7 +67,7 @@ def make_entry(kind: str, inputs: Any, make: Callable[[Path], None], *, lazy: bo
 
 def has_entry(kind: str, inputs: Any) -> bool:
     """Whether there is an entry made from ``inputs``; none of its files is read."""
-    return _has_list(_own_folder(entry_path(kind, inputs)))
+    return _has_list(_own_folder(find_entry_path(kind, inputs)))
 
 
 def verify_entry_files(folder: Path, paths: Collection[str] | None = None) -> None:
@@ -86,7 +86,7 @@ def hold_entry(kind: str, inputs: Any) -> Iterator[Path | None]:
 
     None too while somebody makes it: nobody is waited for.
     """
-    folder = _own_folder(entry_path(kind, inputs))
+    folder = _own_folder(find_entry_path(kind, inputs))
     with _try_lock(_lock_path(folder), fcntl.LOCK_SH) as ours:
         why = _find_fault(folder) if ours else NO_ENTRY
         if why is not None:
@@ -103,7 +103,7 @@ def fill_entry(kind: str, inputs: Any) -> Iterator[Path | None]:
 
     None if somebody else makes or reads the entry: nobody is waited for.
     """
-    folder = _own_folder(entry_path(kind, inputs))
+    folder = _own_folder(find_entry_path(kind, inputs))
     with _try_lock(_lock_path(folder), fcntl.LOCK_EX) as ours:
         if not ours:
             yield None
@@ -171,7 +171,7 @@ def _fill_folder(folder: Path, inputs: Any) -> Iterator[Path]:
         work.chmod(0o755)
         yield work
         (work / INPUTS).write_text(json.dumps(inputs, indent=1, sort_keys=True))
-        lines = checksums.make_listing(work)
+        lines = checksums.make_checksum_listing(work)
         _remove_entry(folder)
         write_whole_file(_list_path(folder), lines)
         work.rename(folder)
@@ -229,12 +229,12 @@ def _verify_content(folder: Path, lines: bytes, paths: Collection[str] | None) -
     are not read again: the emulator's files took each process as long as its saved state.
     """
     if paths is None:
-        return checksums.find_fault(folder, lines)
-    note, changes = folder.with_suffix(READ_NOTE), checksums.read_change_stamps(folder, paths)
+        return checksums.find_folder_fault(folder, lines)
+    note, changes = folder.with_suffix(READ_NOTE), checksums.read_file_change_stamps(folder, paths)
     lately = note.is_file() and 0 <= time.time() - note.stat().st_mtime < REREAD_S
     if lately and note.read_bytes() == changes:
-        return checksums.find_fault(folder, lines, ())
-    why = checksums.find_fault(folder, lines, paths)
+        return checksums.find_folder_fault(folder, lines, ())
+    why = checksums.find_folder_fault(folder, lines, paths)
     if why is None:
         write_whole_file(note, changes)
     return why
@@ -269,12 +269,12 @@ def list_cache_items() -> Iterator[CacheItem]:
     for path in sorted(find_cache_folder().glob("*/*")):
         of_hash = HASH_NAME.fullmatch(path.name) and path.is_dir()
         if of_hash or (CONTENT_NAME.fullmatch(path.name) and path.is_file()):
-            size = checksums.count_bytes(path) if path.is_dir() else path.stat().st_size
+            size = checksums.count_folder_bytes(path) if path.is_dir() else path.stat().st_size
             used = max(path.stat().st_atime, path.stat().st_mtime)
             yield CacheItem(path.parent.name, path, size, used)
 
 
-def verify_item(one: CacheItem) -> str | None:
+def remove_item_if_damaged(one: CacheItem) -> str | None:
     """Reads a thing of the cache, and removes it if it is damaged: what is wrong, in a clause.
 
     None: nothing, or somebody makes it just now, or it is another user's, which is never used.
@@ -303,7 +303,7 @@ def _find_whole_fault(folder: Path) -> str | None:
     A folder with neither inputs nor list is no entry, as that of apt, which verifies its own.
     """
     if _has_list(folder):
-        return checksums.find_fault(folder, _list_path(folder).read_bytes())
+        return checksums.find_folder_fault(folder, _list_path(folder).read_bytes())
     was_entry = (folder / INPUTS).exists() or _list_path(folder).exists()
     return "it lacks the list of its files, or that of its inputs" if was_entry else None
 
@@ -313,11 +313,11 @@ def remove_item(one: CacheItem) -> None:
     if not one.path.is_dir():
         one.path.unlink()
         return
-    with hold_lock(_lock_path(one.path)):
+    with hold_path_lock(_lock_path(one.path)):
         _remove_entry(one.path)
 
 
-def trim_kind(kind: str, most_bytes: int) -> None:
+def trim_cache_kind(kind: str, most_bytes: int) -> None:
     """Removes what was not used for longest until the kind takes no more; what is in use stays.
 
     With it goes what killed processes have left of entries that they made.

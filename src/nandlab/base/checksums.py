@@ -31,14 +31,16 @@ class ListedItem(NamedTuple):
     path: str
 
 
-def make_listing(folder: Path) -> bytes:
+def make_checksum_listing(folder: Path) -> bytes:
     """The list of all that a folder has, links first, in order of the paths."""
     items = [_read_item(_quote_path(path), place) for path, place in _walk_folder(folder)]
     items.sort(key=lambda item: (not _is_link(item), item.path))
     return "".join(" ".join(item) + "\n" for item in items).encode()
 
 
-def find_fault(folder: Path, lines: bytes, paths: Collection[str] | None = None) -> str | None:
+def find_folder_fault(
+    folder: Path, lines: bytes, paths: Collection[str] | None = None
+) -> str | None:
     """What of a folder is not as its list has it, in a clause; None: nothing.
 
     paths: those that are looked at, and with them every link; a process then reads a file once.
@@ -59,7 +61,7 @@ def find_fault(folder: Path, lines: bytes, paths: Collection[str] | None = None)
     )
 
 
-def read_change_stamps(folder: Path, paths: Collection[str]) -> bytes:
+def read_file_change_stamps(folder: Path, paths: Collection[str]) -> bytes:
     """When the system last saw a change to each of these files, which no program can set back."""
     stamps = []
     for path in sorted(paths):
@@ -71,7 +73,7 @@ def read_change_stamps(folder: Path, paths: Collection[str]) -> bytes:
     return json.dumps(stamps).encode()
 
 
-def count_bytes(folder: Path) -> int:
+def count_folder_bytes(folder: Path) -> int:
     """The bytes of all files that a folder has."""
     status = (os.lstat(place) for _, place in _walk_folder(folder))
     return sum(s.st_size for s in status if stat.S_ISREG(s.st_mode))

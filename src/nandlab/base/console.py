@@ -35,6 +35,6 @@ class Console(console.Console):
             yield piece if piece.control else piece._replace(text=make_lines_printable(piece.text))
 
 
-def escape_markup(text: str) -> str:
+def escape_rich_markup(text: str) -> str:
     """A text as one line within rich's markup."""
     return markup.escape(make_printable(text))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 
-def digest_value(value: Any) -> str:
+def digest_json_value(value: Any) -> str:
     """SHA-256 of a JSON-able value in its canonical form, as hex."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -49,7 +49,7 @@ DEPTH_MAX = 64
 """Arrays and tables within each other; nandlab's own files have at most 12."""
 
 
-def open_regular(path: Path) -> IO[bytes]:
+def open_regular_file(path: Path) -> IO[bytes]:
     """Opens a regular file, or a link to one, to be read from its begin.
 
     A pipe, a device or a folder is refused at once: nothing is waited for, nothing runs full.
@@ -70,7 +70,7 @@ def open_regular(path: Path) -> IO[bytes]:
 @contextmanager
 def map_chip_file(path: Path) -> Iterator[mmap]:
     """The bytes of a chip's file, mapped: only those that are looked at are read."""
-    with open_regular(path) as file:
+    with open_regular_file(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > CHIP_BYTES_MAX:
             raise _make_size_error(path, CHIP_BYTES_MAX)
@@ -82,7 +82,7 @@ def map_chip_file(path: Path) -> Iterator[mmap]:
 
 def read_bytes(path: Path, bytes_max: int) -> bytes:
     """All bytes of a regular file of at most ``bytes_max``."""
-    with open_regular(path) as file:
+    with open_regular_file(path) as file:
         size = os.fstat(file.fileno()).st_size
         try:
             # read(n) takes room for n bytes at once; a file of /proc has no size
@@ -99,7 +99,7 @@ def read_bytes(path: Path, bytes_max: int) -> bytes:
 def read_lines(path: Path, bytes_max: int) -> Iterator[bytes]:
     """The lines of a regular file of at most ``bytes_max``, with their ends, one by one."""
     left = bytes_max
-    with open_regular(path) as file:
+    with open_regular_file(path) as file:
         try:
             while line := file.readline(min(left, LINE_BYTES_MAX) + 1):
                 left -= len(line)
@@ -136,13 +136,13 @@ def read_packed_json(path: Path) -> Any:
     try:
         if content.startswith(xzpack.MAGIC):
             content = _unpack_xz(path, content)
-        refuse_unreadable(path, content)
+        refuse_oversized_packed_json(path, content)
         return parse_json(content)
     except ValueError as e:
         raise UsageError(f"{path}: not JSON that nandlab reads: {e}") from None
 
 
-def refuse_unreadable(path: Path, content: bytes) -> None:
+def refuse_oversized_packed_json(path: Path, content: bytes) -> None:
     """UsageError unless read_packed_json() takes a JSON text of this size, whatever packs it."""
     if len(content) > PACKED_BYTES_MAX:
         raise _make_size_error(path, PACKED_BYTES_MAX)
@@ -156,13 +156,13 @@ def _unpack_xz(path: Path, content: bytes) -> bytes:
     """The content of a file in xz. It is measured first: one that is too large takes no memory."""
     size = 0
     try:
-        for block in xzpack.unpack_xz(content):
+        for block in xzpack.unpack_xz_into_blocks(content):
             size += len(block)
             if size > PACKED_BYTES_MAX:
                 raise _make_size_error(path, PACKED_BYTES_MAX, "it unpacks to")
     except ValueError as e:
         raise UsageError(f"{path}: not xz that nandlab reads: {e}") from None
-    return b"".join(xzpack.unpack_xz(content))
+    return b"".join(xzpack.unpack_xz_into_blocks(content))
 
 
 def read_json_lines(path: Path, bytes_max: int = JSON_BYTES_MAX) -> list[Any]:
@@ -184,7 +184,7 @@ def parse_json(content: bytes) -> Any:
 
     Bounds: DEPTH_MAX levels, finite numbers, and as many digits as Python converts.
     """
-    if nests_too_deep(content):
+    if is_json_nested_too_deep(content):
         raise ValueError(f"its values nest more than {DEPTH_MAX} deep")
     try:
         text = content.decode()
@@ -198,7 +198,7 @@ def read_toml(path: Path, bytes_max: int = TOML_BYTES_MAX) -> dict[str, Any]:
     content = read_bytes(path, bytes_max)
     try:
         text = content.decode()
-        if has_deep_key(text):
+        if has_too_deep_toml_key(text):
             raise _make_depth_error(path)
         tables = (
             tomllib.loads(text)
@@ -232,7 +232,7 @@ _TOML_WORDS = re.compile(
 """Texts, comments, and keys of words with dots between."""
 
 
-def has_deep_key(text: str) -> bool:
+def has_too_deep_toml_key(text: str) -> bool:
     """Whether a key of a TOML text has more than DEPTH_MAX words with dots between.
 
     tomllib takes a time with the square of their number, so they are counted before it reads.
@@ -259,7 +259,7 @@ def _list_inner_values(value: Any) -> list[Any]:
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
-def nests_too_deep(content: bytes) -> bool:
+def is_json_nested_too_deep(content: bytes) -> bool:
     """Whether a JSON text may nest more than DEPTH_MAX deep.
 
     Each pass takes the innermost pairs off. Brackets in strings can stop that early; only then each

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-def suggest_nearest(word: str, known: Iterable[str]) -> str:
+def suggest_nearest_name(word: str, known: Iterable[str]) -> str:
     """``; nearest: NAME`` to end a refusal with; empty if no known name is like the word."""
     found = get_close_matches(word, list(known), n=1)
     return f"; nearest: {found[0]}" if found else ""

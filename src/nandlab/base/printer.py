@@ -80,7 +80,7 @@ def ignore_stderr_errors() -> Iterator[None]:
     try:
         yield
     except OSError:
-        drop_stream("stderr")
+        discard_unwritten_output("stderr")
 
 
 def flush_stdout() -> None:
@@ -88,7 +88,7 @@ def flush_stdout() -> None:
     sys.stdout.flush()
 
 
-def drop_stream(name: str = "stdout") -> None:
+def discard_unwritten_output(name: str = "stdout") -> None:
     """What a standard stream did not take is not tried again as the interpreter ends."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), getattr(sys, name).fileno())
@@ -122,7 +122,7 @@ class StreamGuard:
         return getattr(self._stream, name)
 
 
-def guard_streams() -> None:
+def guard_standard_streams() -> None:
     """Sets a Guard before both streams, for the process. A closed one becomes /dev/null.
 
     What the encoding of a stream lacks is written as an escape of Python's.

@@ -26,7 +26,7 @@ FOLDER_NAME = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
 
 
 @contextmanager
-def make_scratch_folder(within: str | None = None) -> Iterator[Path]:
+def hold_scratch_folder(within: str | None = None) -> Iterator[Path]:
     """A folder that is gone afterwards; within: below which folder, None: the system's."""
     home = Path(within or tempfile.gettempdir())
     _clean_once(home)
@@ -38,7 +38,7 @@ def make_scratch_folder(within: str | None = None) -> Iterator[Path]:
         os.close(lock)
 
 
-def buffer_text(pieces: Iterable[str]) -> Iterator[str]:
+def buffer_text_pieces(pieces: Iterable[str]) -> Iterator[str]:
     """The same text, begun once all of it is there: until then it waits in a file."""
     with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as file:
         file.writelines(pieces)

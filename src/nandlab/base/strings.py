@@ -125,7 +125,7 @@ def _find_pattern(kind: Any) -> str:
 _MEANINGS = {_find_pattern(kind): words for kind, words in MEANING.items()}
 
 
-def fits_type(kind: Any, text: object) -> bool:
+def does_text_fit_type(kind: Any, text: object) -> bool:
     """Whether a text is of one of these types."""
     try:
         _make_adapter(kind).validate_python(text, strict=True)
@@ -156,7 +156,7 @@ class PointName:
         return f"{self.operation}:{self.variant}:{self.seed}{cuts}"
 
 
-def parse_point_name(text: str) -> PointName:
+def parse_cut_point_name(text: str) -> PointName:
     """A :data:`Point`; ValueError if it is none."""
     match = _POINT.fullmatch(text)
     if match is None:

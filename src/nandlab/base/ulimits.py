@@ -18,7 +18,7 @@ ADDRESSES_MIB_MIN = 256
 """Addresses that a command takes; within fewer than 140 MiB numpy or pydantic abort."""
 
 
-def exit_below_limits() -> None:
+def exit_below_memory_limits() -> None:
     """Ends the process with a line if libraries might abort while they are loaded."""
     addresses, _ = resource.getrlimit(resource.RLIMIT_AS)
     if 0 <= addresses < ADDRESSES_MIB_MIN << 20:
@@ -45,6 +45,6 @@ def refuse_drawing_below_limits() -> None:
         )
 
 
-def has_address_limit() -> bool:
+def has_address_space_limit() -> bool:
     """Whether the addresses that this process may map have a limit."""
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY

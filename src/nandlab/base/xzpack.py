@@ -26,7 +26,7 @@ def pack_xz(content: bytes) -> bytes:
     return lzma.compress(content, lzma.FORMAT_XZ, lzma.CHECK_CRC64, filters=FILTERS)
 
 
-def unpack_xz(packed: bytes) -> Iterator[bytes]:
+def unpack_xz_into_blocks(packed: bytes) -> Iterator[bytes]:
     """The content of a file in xz, in blocks of at most BLOCK_BYTES.
 
     ValueError, in a clause, where it is damaged, ends early, goes on behind its end, or takes more

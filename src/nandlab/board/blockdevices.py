@@ -28,7 +28,7 @@ HARDWARE = f"{DEVICES}virtual/nvme-subsystem/"
 """Where NVMe disks with several paths are, though they are hardware."""
 
 
-def find_partitions(tables: Tables, device: Device) -> frozenset[int]:
+def find_device_mtd_numbers(tables: Tables, device: Device) -> frozenset[int]:
     """The numbers of the partitions that a block device is on; Doubt if that is not known."""
     block = next((b for b in tables.blocks.values() if b.device == device), None)
     if block is not None:
@@ -38,16 +38,16 @@ def find_partitions(tables: Tables, device: Device) -> frozenset[int]:
     raise Doubt(f"sysfs does not tell what the block device {device} is")
 
 
-def find_node_partitions(tables: Tables, node: Node) -> frozenset[int]:
+def find_node_mtd_numbers(tables: Tables, node: Node) -> frozenset[int]:
     """The partitions that a device's node stands for; Doubt if that is not known."""
     if node.device is not None and node.kind == "b":
-        return find_partitions(tables, node.device)
+        return find_device_mtd_numbers(tables, node.device)
     if node.device is not None and node.device.major == MTD_CHARACTER:
         return frozenset({node.device.minor // 2})
     raise Doubt("it is no device of flash or disk")
 
 
-def is_stacked(block: BlockDevice) -> bool:
+def is_stacked_device(block: BlockDevice) -> bool:
     """Whether a block device is made of others, which it then uses, mounted or not."""
     return bool(block.slaves) or _has_backing_file(block)
 
@@ -108,5 +108,5 @@ def _find_file_partitions(
         raise Doubt(f"{block.name} is made of {block.file!r}, which is no file and no disk now")
     lower = next((b for b in tables.blocks.values() if b.device == block.node.device), None)
     if lower is None:
-        return find_partitions(tables, block.node.device)
+        return find_device_mtd_numbers(tables, block.node.device)
     return _follow_down(tables, lower, above)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from nandlab.base.errors import UsageError
 from nandlab.board.guard import PartitionSpec, find_erasable_partition
-from nandlab.board.tables import PRINT_TABLES, Mtd, Tables, parse_tables
+from nandlab.board.tables import PRINT_TABLES, Mtd, Tables, parse_kernel_tables
 from nandlab.board.transport import Transport
 
 LOCK_FOLDER = "/tmp/nandlab.lock"
@@ -19,13 +19,13 @@ TAKEN_STATUS = 9
 """The exit status of a lock that is another's."""
 
 
-def format_owner() -> str:
+def format_this_process() -> str:
     """Who this process is, and when, in a line."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return f"{getpass.getuser()}@{socket.gethostname()}, process {os.getpid()}, since {now}"
 
 
-async def take_board(on: Transport, who: str, lock: str = LOCK_FOLDER) -> None:
+async def acquire_board_lock(on: Transport, who: str, lock: str = LOCK_FOLDER) -> None:
     """Takes the board; UsageError names who has it, and how to take it from them."""
     at = shlex.quote(lock)
     mine = f"mkdir {at} 2>/dev/null && echo {shlex.quote(who)} >{at}/owner"
@@ -37,32 +37,32 @@ async def take_board(on: Transport, who: str, lock: str = LOCK_FOLDER) -> None:
         )
 
 
-async def renew_lock(on: Transport, who: str, lock: str = LOCK_FOLDER) -> None:
+async def reacquire_board_lock(on: Transport, who: str, lock: str = LOCK_FOLDER) -> None:
     """Takes the board again if a boot has lost the lock; UsageError if it is another's now."""
     at = shlex.quote(lock)
     if (await on.call(f'[ "$(cat {at}/owner 2>/dev/null)" = {shlex.quote(who)} ]')).rc:
-        await take_board(on, who, lock)
+        await acquire_board_lock(on, who, lock)
 
 
-async def release_board(on: Transport, who: str, lock: str = LOCK_FOLDER) -> None:
+async def release_board_lock(on: Transport, who: str, lock: str = LOCK_FOLDER) -> None:
     """Gives the board back, if it still is this owner's."""
     at = shlex.quote(lock)
     await on.call(f'[ "$(cat {at}/owner)" = {shlex.quote(who)} ] && rm -r {at}')
 
 
-async def break_lock(on: Transport, lock: str = LOCK_FOLDER) -> str | None:
+async def break_board_lock(on: Transport, lock: str = LOCK_FOLDER) -> str | None:
     """Takes the board from whoever has it; who that was, None: nobody."""
     at = shlex.quote(lock)
     reply = await on.call(f"[ -d {at} ] && {{ cat {at}/owner; rm -r {at}; }}")
     return None if reply.rc else reply.text or "somebody"
 
 
-async def read_tables(on: Transport) -> Tables:
+async def read_kernel_tables(on: Transport) -> Tables:
     """The board's tables; Doubt if they did not come whole."""
     reply = await on.call(PRINT_TABLES)
-    return parse_tables(reply.out.decode(errors="surrogateescape"))
+    return parse_kernel_tables(reply.out.decode(errors="surrogateescape"))
 
 
-async def ask_erasable_partition(on: Transport, wanted: PartitionSpec, erase: str | None) -> Mtd:
+async def read_erasable_partition(on: Transport, wanted: PartitionSpec, erase: str | None) -> Mtd:
     """Asks the board for its tables: the partition that may be erased; Doubt if none may."""
-    return find_erasable_partition(wanted, erase, await read_tables(on))
+    return find_erasable_partition(wanted, erase, await read_kernel_tables(on))

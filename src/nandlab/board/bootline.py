@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from nandlab.board.blockdevices import find_node_partitions, find_partitions
+from nandlab.board.blockdevices import find_device_mtd_numbers, find_node_mtd_numbers
 from nandlab.board.tables import Device, Doubt, Mtd, Node, Tables
 
 NUMBERED = re.compile(r"mtd[a-z_/]*0*(\d+)")
@@ -24,7 +24,7 @@ ROOT_TYPES_WITHOUT_DEVICE = ("cifs", "nfs", "nfs4", "9p", "virtiofs", "ubifs")
 """File systems without a block device that tell where a root is; UBI tells where ubifs is."""
 
 
-def refuse_booted_from(mtd: Mtd, tables: Tables) -> None:
+def refuse_boot_partition(mtd: Mtd, tables: Tables) -> None:
     """Doubt if the kernel's command line names a partition, or the root may be on it."""
     words = [w.replace('"', "") for w in re.findall(r'(?:[^\s"]|"[^"]*")+', tables.cmdline)]
     words = [word for word in words if not LAYOUT.match(word)]
@@ -38,7 +38,7 @@ def refuse_booted_from(mtd: Mtd, tables: Tables) -> None:
             raise Doubt(f"the kernel's command line names {mtd.name!r}: {word}")
     roots = [word.partition("=")[2] for word in words if word.startswith("root=")]
     for root in roots:
-        numbers_of_root = find_root_partitions(root, tables)
+        numbers_of_root = find_root_mtd_numbers(root, tables)
         if numbers_of_root is None:
             _refuse_unknown(root, mtd, tables)
         elif mtd.number in numbers_of_root:
@@ -53,7 +53,7 @@ def _find_parameter_partition(value: str, word: str, tables: Tables) -> int:
     if names := [mtd.number for mtd in tables.mtds if mtd.name == value]:
         return names[0]
     try:
-        (number,) = find_node_partitions(tables, tables.nodes.get(value, Node("")))
+        (number,) = find_node_mtd_numbers(tables, tables.nodes.get(value, Node("")))
     except (Doubt, ValueError):
         raise Doubt(
             f"the kernel's command line has {word}, which names no partition that the board has"
@@ -61,7 +61,7 @@ def _find_parameter_partition(value: str, word: str, tables: Tables) -> int:
     return number
 
 
-def find_root_partitions(root: str, tables: Tables) -> frozenset[int] | None:
+def find_root_mtd_numbers(root: str, tables: Tables) -> frozenset[int] | None:
     """The partitions that root= is on; None: it does not tell."""
     if numbers := _find_named_partitions(root, tables):
         return numbers
@@ -69,8 +69,8 @@ def find_root_partitions(root: str, tables: Tables) -> frozenset[int] | None:
         return frozenset()
     try:
         if (device := _parse_root_device(root, tables)) is not None:
-            return find_partitions(tables, device)
-        return find_node_partitions(tables, tables.nodes.get(root, Node("")))
+            return find_device_mtd_numbers(tables, device)
+        return find_node_mtd_numbers(tables, tables.nodes.get(root, Node("")))
     except Doubt:
         return None
 

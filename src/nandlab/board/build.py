@@ -38,7 +38,7 @@ MODULE_FLAGS = (
 )
 
 
-def build_init(tools: Root, arch: Arch = AMD64) -> Path:
+def build_init_program(tools: Root, arch: Arch = AMD64) -> Path:
     """The static program that is the board's first process."""
 
     def make(work: Path) -> None:
@@ -66,7 +66,7 @@ def _stand_in_inputs(arch: Arch) -> dict[str, Any]:
     return {"arm": digest_tree(DEVICE / "arm")} if arch.cross else {}
 
 
-def build_library(tools: Root, arch: Arch = AMD64) -> Path:
+def build_library_objects(tools: Root, arch: Arch = AMD64) -> Path:
     """The folder with the objects of our ``programs/lib``, which all programs are linked with."""
     ours = DEVICE / "programs"
 
@@ -103,7 +103,7 @@ def build_program(
 
     def make(work: Path) -> None:
         see = {"/ours": ours, "/from": folder.parent, "/out": work}
-        see |= {SHARED: build_library(tools, arch), **_stand_in_folders(arch)}
+        see |= {SHARED: build_library_objects(tools, arch), **_stand_in_folders(arch)}
         words, extra = ["OUT=/out", "FROM=/from", f"LIB={SHARED}"], list[str]()
         if material is not None:
             see |= _prepare_material(material, folder, work)
@@ -150,7 +150,7 @@ def _material_flags(material: Material, arch: Arch) -> list[str]:
     return [*found, *material.link]
 
 
-def build_modules(
+def build_kernel_modules(
     tools: Root, folder: str, kernel: Kernel, foreign: Mapping[str, Path] | None = None
 ) -> list[Path]:
     """Paths of the .ko files built from ``device/modules/FOLDER`` for a kernel.

@@ -70,7 +70,7 @@ async def measure_board(
     return BoardMeasurement(name, machine, kernel, ram_mib, told, day)
 
 
-def make_chip_model(part: ChipModel, of: BoardMeasurement) -> ChipModel:
+def make_measured_chip_model(part: ChipModel, of: BoardMeasurement) -> ChipModel:
     """The part with the latencies that were measured."""
     g, told = part.geometry, of.told
     page = g.writesize + g.oobsize
@@ -119,7 +119,7 @@ def compute_instruction_ns(of: BoardMeasurement) -> float:
     return of.told["loop_ps"] / 1000 / LOOP_INSTRUCTIONS
 
 
-def make_board_model(part: ChipModel, of: BoardMeasurement) -> BoardModel:
+def make_measured_board_model(part: ChipModel, of: BoardMeasurement) -> BoardModel:
     """A virtual board that is like the one that was measured."""
     like = load_noun("boards", _find_like_board(of.machine), BoardModel)
     ns = compute_instruction_ns(of)
@@ -169,7 +169,7 @@ def _change_model(model: M, **change: object) -> M:
     return validate_data(told, type(model), str(change["name"]))
 
 
-def find_catalog_paths(part: ChipModel, name: str, catalog: Path) -> list[Path]:
+def choose_new_catalog_paths(part: ChipModel, name: str, catalog: Path) -> list[Path]:
     """Where the chip's and the board's file go; UsageError if one is there already."""
     found = [
         catalog / "chips" / f"{_chip_name(part, name)}.toml",
@@ -182,12 +182,14 @@ def find_catalog_paths(part: ChipModel, name: str, catalog: Path) -> list[Path]:
 
 def write_catalog_files(part: ChipModel, of: BoardMeasurement, catalog: Path) -> list[Path]:
     """Writes both files into a catalog; where they are."""
-    found = find_catalog_paths(part, of.board, catalog)
+    found = choose_new_catalog_paths(part, of.board, catalog)
     for path, noun in zip(
-        found, (make_chip_model(part, of), make_board_model(part, of)), strict=True
+        found,
+        (make_measured_chip_model(part, of), make_measured_board_model(part, of)),
+        strict=True,
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(format_toml(noun))
+        path.write_text(format_noun_toml(noun))
     return found
 
 
@@ -199,7 +201,7 @@ def _board_name(name: str) -> str:
     return f"{name}-model"
 
 
-def format_toml(model: Noun) -> str:
+def format_noun_toml(model: Noun) -> str:
     """A catalog file of a noun."""
     told = model.model_dump(exclude_none=True, exclude_defaults=True)
     return "".join(_format_table(told, ""))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nandlab.base.scratch import make_scratch_folder
+from nandlab.base.scratch import hold_scratch_folder
 from nandlab.board import programs
 from nandlab.board.job import OUTPUT_MAX, BoardLost, Job, JobRecord, Step, StepRecord
 from nandlab.kit.needs import FILE, FetchedPackages
@@ -74,7 +74,7 @@ class FakeBoard:
         self.jobs.append(job)
         records: list[StepRecord] = []
         failed = False
-        with make_scratch_folder() as folder:
+        with hold_scratch_folder() as folder:
             for name, content in job.files.items():
                 (folder / name).write_bytes(content)
             now = BOOTED_NS + job.start_offset_ns

@@ -28,7 +28,7 @@ BLANK_S = 3600
 """The most that reading a whole partition takes."""
 
 
-async def read_health(on: Transport, number: int) -> dict[str, int]:
+async def read_health_counters(on: Transport, number: int) -> dict[str, int]:
     """What a partition's driver counts, by HEALTH's names; what it does not tell is missing."""
     return await _read_sysfs_numbers(on, number, HEALTH)
 
@@ -70,7 +70,7 @@ class PartitionFlash:
         return {"machine": self.machine, "kernel": self.kernel, "flash": self.shape}
 
 
-def make_erase_command(number: int, blocks: int) -> str:
+def make_partition_erase_command(number: int, blocks: int) -> str:
     """The board's command that erases a partition's good blocks.
 
     In two pieces: asked for all at once, flash_erase tries the whole device first, in vain where a
@@ -81,7 +81,7 @@ def make_erase_command(number: int, blocks: int) -> str:
     return f"{device} 0 1 && {device} {size} {blocks - 1}"
 
 
-async def read_flash(on: Transport, number: int) -> PartitionFlash:
+async def read_flash_properties(on: Transport, number: int) -> PartitionFlash:
     """What the board tells of a partition."""
     ubi_there, nftl_there = "-d /sys/class/ubi/ubi0", "-e /sys/class/block/nftla"
     for_nftl = f"grep -v '^mtd{number}:' /proc/mtd | grep -q '\"{NFTL_NAME}'"
@@ -96,7 +96,7 @@ async def read_flash(on: Transport, number: int) -> PartitionFlash:
     return PartitionFlash(machine, kernel, shape, ubi != "no", nftl != "no")
 
 
-def refuse_another_chip(chip: ChipModel, told: PartitionFlash, mtd: Mtd) -> None:
+def refuse_other_chip_shape(chip: ChipModel, told: PartitionFlash, mtd: Mtd) -> None:
     """UsageError if the chip that the board's file names has another shape than the board's."""
     g = chip.geometry
     pairs = {
@@ -135,7 +135,7 @@ async def refuse_missing_tools(on: Transport, tools: Iterable[str]) -> None:
         )
 
 
-async def is_erased(on: Transport, number: int) -> bool:
+async def is_partition_erased(on: Transport, number: int) -> bool:
     """Whether all data bytes of a partition's good blocks are erased; OOB is not looked at."""
     read = f"nanddump -q --bb=skipbad /dev/mtd{number} 2>/dev/null || echo unreadable"
     found = await on.call(f"{{ {read}; }} | LC_ALL=C tr -d '\\377' | wc -c", limit_s=BLANK_S)

@@ -29,7 +29,7 @@ KERNEL_FILES = ("include/config/kernel.release", ".config", "Module.symvers")
 """Files of a build folder that tell which kernel it is of."""
 
 
-def make_start_command(number: int) -> str:
+def make_counting_start_command(number: int) -> str:
     """The board's command that begins to count what an erased partition does.
 
     It is for a step of a job: the modules lie beside the job's folder.
@@ -43,7 +43,7 @@ def make_start_command(number: int) -> str:
     )
 
 
-def build_count_modules(compiler: CrossCompiler, kdir: Path, machine: str) -> Sequence[Path]:
+def build_counting_modules(compiler: CrossCompiler, kdir: Path, machine: str) -> Sequence[Path]:
     """The modules, built for a board's kernel by its build folder; UsageError where it is none."""
     release = kdir / KERNEL_FILES[0]
     if not release.is_file():

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.files import open_whole_file
-from nandlab.board.flash import read_flash, refuse_missing_tools
-from nandlab.board.remote import make_temporary_name
+from nandlab.board.flash import read_flash_properties, refuse_missing_tools
+from nandlab.board.remote import make_temporary_path
 from nandlab.board.tables import Mtd
 from nandlab.board.transport import Transport
 
@@ -54,7 +54,7 @@ class PartitionCells:
     """Bytes of a page and its spare area."""
     pages: int
     """Pages of a block."""
-    piece: str = field(default_factory=make_temporary_name)
+    piece: str = field(default_factory=make_temporary_path)
     """The file on the board with what is to be written next; nobody else can know its name."""
 
     @property
@@ -138,14 +138,14 @@ def _find_runs(numbers: list[int]) -> Iterator[range]:
             start = i
 
 
-async def find_partition_cells(on: Transport, mtd: Mtd) -> PartitionCells:
+async def open_partition_cells(on: Transport, mtd: Mtd) -> PartitionCells:
     """A partition of a board."""
-    told = await read_flash(on, mtd.number)
+    told = await read_flash_properties(on, mtd.number)
     page, oob = (told.shape[name] for name in ("writesize", "oobsize"))
     return PartitionCells(on, mtd, page + oob, mtd.erasesize // page)
 
 
-async def save_partition(part: PartitionCells, file: Path) -> DumpSummary:
+async def save_partition_cells(part: PartitionCells, file: Path) -> DumpSummary:
     """Writes a partition's cells to a file, which must not be there yet."""
     await refuse_missing_tools(part.on, TOOLS)
     bad, summed, pages = await part.bad(), hashlib.sha256(), 0
@@ -158,7 +158,7 @@ async def save_partition(part: PartitionCells, file: Path) -> DumpSummary:
     return DumpSummary(part.blocks, bad, summed.hexdigest(), pages)
 
 
-def refuse_other_size(part: PartitionCells, file: Path) -> None:
+def refuse_other_dump_size(part: PartitionCells, file: Path) -> None:
     """UsageError unless a file has as many bytes as the partition."""
     if not file.is_file():
         raise UsageError(f"{file}: no such file")
@@ -170,14 +170,14 @@ def refuse_other_size(part: PartitionCells, file: Path) -> None:
         )
 
 
-async def restore_partition(
+async def restore_partition_cells(
     part: PartitionCells, file: Path, erase: Callable[[], Awaitable[None]]
 ) -> DumpSummary:
     """Has a partition erased, writes a file's cells to it, and reads them back.
 
     NandlabError tells where it then has others. Bad blocks stay as they are.
     """
-    refuse_other_size(part, file)
+    refuse_other_dump_size(part, file)
     await refuse_missing_tools(part.on, TOOLS)
     bad, summed, pages = await part.bad(), hashlib.sha256(), 0
     await erase()

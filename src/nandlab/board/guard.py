@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from nandlab.board.blockdevices import (
     MTD_BLOCK,
     MTD_CHARACTER,
-    find_node_partitions,
-    find_partitions,
-    is_stacked,
+    find_device_mtd_numbers,
+    find_node_mtd_numbers,
+    is_stacked_device,
 )
-from nandlab.board.bootline import NUMBERED, refuse_booted_from
+from nandlab.board.bootline import NUMBERED, refuse_boot_partition
 from nandlab.board.overlap import find_overlapping_partitions
 from nandlab.board.tables import Device, Doubt, Mount, Mtd, Node, Tables
-from nandlab.board.tables import parse_node as node_of
+from nandlab.board.tables import parse_ls_line as node_of
 
 NAND_TYPES = ("nand", "mlc-nand")
 """What sysfs calls a NAND chip."""
@@ -54,7 +54,7 @@ def find_erasable_partition(wanted: PartitionSpec, erase: str | None, tables: Ta
     if erase != wanted.name:
         given = f"the command line says {erase!r}" if erase else "give --erase too"
         raise Doubt(f"{wanted.name!r} would be erased, and must be named twice: {given}")
-    mtd = match_partition(wanted, tables.mtds)
+    mtd = find_specified_partition(wanted, tables.mtds)
     _refuse_by_sysfs(mtd, tables.sysfs.get(mtd.number))
     _refuse_other_nodes(mtd, tables.sysfs[mtd.number])
     _refuse_untraced(tables)
@@ -70,7 +70,7 @@ def find_erasable_partition(wanted: PartitionSpec, erase: str | None, tables: Ta
     return mtd
 
 
-def match_partition(wanted: PartitionSpec, mtds: list[Mtd]) -> Mtd:
+def find_specified_partition(wanted: PartitionSpec, mtds: list[Mtd]) -> Mtd:
     """The one partition that is as the board's file says; else Doubt."""
     named = [each for each in mtds if each.name == wanted.name]
     near = [each for each in mtds if each.name.strip(" \"'") == wanted.name.strip(" \"'")]
@@ -127,8 +127,8 @@ def _refuse_node(path: str, node: Node, right: Node) -> None:
 def _refuse_untraced(tables: Tables) -> None:
     """Doubt if something is used and nobody knows on what it is."""
     for block in tables.blocks.values():
-        if is_stacked(block):
-            find_partitions(tables, block.device)
+        if is_stacked_device(block):
+            find_device_mtd_numbers(tables, block.device)
     for mount in tables.elsewhere:
         if mount.device.major:
             _find_mount_partitions(tables, mount)
@@ -145,7 +145,7 @@ def _refuse_untraced(tables: Tables) -> None:
 def _find_mount_partitions(tables: Tables, mount: Mount) -> frozenset[int]:
     """The partitions that a mount is on."""
     try:
-        return find_partitions(tables, mount.device)
+        return find_device_mtd_numbers(tables, mount.device)
     except Doubt as e:
         raise Doubt(f"{mount.place} is mounted from {mount.source!r}: {e}; unmount it") from None
 
@@ -153,7 +153,7 @@ def _find_mount_partitions(tables: Tables, mount: Mount) -> frozenset[int]:
 def _find_swap_partitions(tables: Tables, source: str) -> frozenset[int]:
     """The partitions that a swap device is on."""
     try:
-        return find_node_partitions(tables, tables.nodes.get(source, Node("")))
+        return find_node_mtd_numbers(tables, tables.nodes.get(source, Node("")))
     except Doubt as e:
         raise Doubt(f"swap is on {source!r}, and {e}: swapoff it") from None
 
@@ -168,10 +168,10 @@ def refuse_used_partition(mtd: Mtd, tables: Tables) -> None:
         if swap.type == "partition" and number in _find_swap_partitions(tables, swap.source):
             raise Doubt(f"{mtd.name!r} is in use: for swap, as {swap.source!r}")
     for block in tables.blocks.values():
-        if is_stacked(block) and number in find_partitions(tables, block.device):
+        if is_stacked_device(block) and number in find_device_mtd_numbers(tables, block.device):
             made_of = block.file or ", ".join(block.slaves)
             raise Doubt(f"{mtd.name!r} is in use: by {block.name}, which is made of {made_of}")
-        if block.holders and number in find_partitions(tables, block.device):
+        if block.holders and number in find_device_mtd_numbers(tables, block.device):
             raise Doubt(f"{mtd.name!r} is in use: {block.name} is held by {block.holders[0]}")
     for ubi, attached in tables.ubi.items():
         if attached == number:
@@ -179,7 +179,7 @@ def refuse_used_partition(mtd: Mtd, tables: Tables) -> None:
     _refuse_named(mtd, (m.source for m in tables.elsewhere), "mounted")
     _refuse_named(mtd, (s.source for s in tables.swaps), "for swap")
     _refuse_named(mtd, (b.file for b in tables.blocks.values()), "by a loop device")
-    refuse_booted_from(mtd, tables)
+    refuse_boot_partition(mtd, tables)
 
 
 def _refuse_named(mtd: Mtd, sources: Iterable[str], how: str) -> None:

@@ -19,7 +19,7 @@ from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import DEVICE
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.imagetools import MTD_UTILS
-from nandlab.kit.kit import fetch_image_tools, fetch_tools
+from nandlab.kit.kit import fetch_board_tools, fetch_image_tools
 from nandlab.kit.root import Root
 
 STEADY = DEVICE / "host" / "steady.c"
@@ -44,7 +44,7 @@ class HostTools:
 
     def __init__(self, board: BoardModel, see: Mapping[str, Path], tree: str) -> None:
         self._board = board
-        self._tools, self._files = fetch_tools(board)
+        self._tools, self._files = fetch_board_tools(board)
         self._see = {**see, STEADY_FOLDER: build_steady_library(self._tools).parent}
         words = (
             f"LD_PRELOAD={STEADY_FOLDER}/steady.so",

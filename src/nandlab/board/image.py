@@ -13,17 +13,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from nandlab.base.scratch import make_scratch_folder
+from nandlab.base.scratch import hold_scratch_folder
 from nandlab.board.cpio import Archive
 from nandlab.board.modules import (
     INDEXES,
     LOADED_BY_NAME,
     MODULES,
     ModuleSet,
-    add_dependencies,
+    add_module_dependencies,
     normalize_module_name,
-    parse_dependencies,
-    strip_signature,
+    parse_module_dependencies,
+    strip_module_signature,
 )
 from nandlab.kit.kernel import Kernel
 from nandlab.kit.kit import Kit
@@ -135,7 +135,7 @@ def _list_foreign_libraries(kit: Kit, programs: list[str]) -> list[Path]:
     return sorted(found)
 
 
-def gather_modules(kernel: Kernel, own: list[Path], folder: Path) -> ModuleSet:
+def unpack_kernel_modules(kernel: Kernel, own: list[Path], folder: Path) -> ModuleSet:
     """The board's modules and those that they need, unpacked into a folder. own: our modules."""
     paths = {
         normalize_module_name(p.name.partition(".")[0]): p for p in kernel.modules.rglob("*.ko*")
@@ -148,10 +148,10 @@ def gather_modules(kernel: Kernel, own: list[Path], folder: Path) -> ModuleSet:
             return None  # built into this kernel
         content = _read_module(paths[name])
         (folder / f"{name}.ko").write_bytes(content)
-        needs[name] = (*parse_dependencies(content), *LOADED_BY_NAME.get(name, ()))
+        needs[name] = (*parse_module_dependencies(content), *LOADED_BY_NAME.get(name, ()))
         return needs[name]
 
-    there = add_dependencies([*(p.stem for p in own), *MODULES], take)
+    there = add_module_dependencies([*(p.stem for p in own), *MODULES], take)
     only = {name: tuple(n for n in needs[name] if n in needs) for name in there}
     return ModuleSet(folder, f"lib/modules/{kernel.release}", only)
 
@@ -159,7 +159,7 @@ def gather_modules(kernel: Kernel, own: list[Path], folder: Path) -> ModuleSet:
 def _read_module(module: Path) -> bytes:
     """A module of a kernel's package as the board loads it."""
     content = module.read_bytes()
-    return strip_signature(lzma.decompress(content) if module.suffix == ".xz" else content)
+    return strip_module_signature(lzma.decompress(content) if module.suffix == ".xz" else content)
 
 
 def _add_modules(cpio: Archive, kit: Kit, modules: ModuleSet) -> None:
@@ -173,7 +173,7 @@ def _add_modules(cpio: Archive, kit: Kit, modules: ModuleSet) -> None:
 def _index_modules(kit: Kit, modules: ModuleSet) -> Iterator[Path]:
     """A folder with all modules and depmod's index of them."""
     kernel = kit.kernel
-    with make_scratch_folder() as folder:
+    with hold_scratch_folder() as folder:
         home = folder / modules.home
         home.mkdir(parents=True)
         for name in modules.needs:
@@ -187,7 +187,7 @@ def _index_modules(kit: Kit, modules: ModuleSet) -> Iterator[Path]:
 
 def compress_initramfs(initramfs: bytes, tools: Root) -> bytes:
     """The initramfs as gzip, by the board's own tools: another gzip may pack into other bytes."""
-    with make_scratch_folder() as folder:
+    with hold_scratch_folder() as folder:
         (folder / "image").write_bytes(initramfs)
         tools.checked(["gzip", "-n", "-6", "/scratch/image"], see={"/scratch": folder})
         return (folder / "image.gz").read_bytes()

@@ -19,13 +19,13 @@ from nandlab.base.printer import print_note
 CLIENT = "labgrid-client"
 
 
-def make_power_command(place: str) -> str:
+def make_power_cycle_command(place: str) -> str:
     """The shell's words that switch a place's power off and on again."""
     return shlex.join([CLIENT, "-p", place, "power", "cycle"])
 
 
 @asynccontextmanager
-async def hold_place(place: str | None) -> AsyncIterator[None]:
+async def hold_labgrid_place(place: str | None) -> AsyncIterator[None]:
     """Holds a place of labgrid meanwhile; None: there is none.
 
     UsageError if it is not to be had, in the client's words.

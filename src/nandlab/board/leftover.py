@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nandlab.board.blockdevices import find_partitions
+from nandlab.board.blockdevices import find_device_mtd_numbers
 from nandlab.board.tables import Device, Mtd, Tables
 
 MOUNTPOINT = "/mnt"
@@ -30,7 +30,7 @@ class Leftover:
     """UBI devices on the partition."""
 
 
-def find_leftover(tables: Tables, mtd: Mtd) -> Leftover:
+def find_job_leftover(tables: Tables, mtd: Mtd) -> Leftover:
     """What of a partition is mounted where jobs mount, and attached."""
     ubi = tuple(number for number, attached in tables.ubi.items() if attached == mtd.number)
     mounts = tuple(
@@ -38,7 +38,7 @@ def find_leftover(tables: Tables, mtd: Mtd) -> Leftover:
         for mount in tables.mounts
         if mount.place == MOUNTPOINT
         and (
-            mtd.number in find_partitions(tables, mount.device)
+            mtd.number in find_device_mtd_numbers(tables, mount.device)
             if mount.device.major
             else bool(ubi) and mount.type == "ubifs"
         )

@@ -15,24 +15,24 @@ from nandlab.base.cache import make_entry
 from nandlab.base.digest import digest_file
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import DEVICE
-from nandlab.base.strings import Accel, Cpu, KernelWords, MachineType, fits_type
+from nandlab.base.strings import Accel, Cpu, KernelWords, MachineType, does_text_fit_type
 from nandlab.board import build
 from nandlab.board.cargo import STORE
 from nandlab.board.emulator import list_emulator_files
 from nandlab.board.image import (
     compress_initramfs,
-    gather_modules,
     list_command_names,
     make_initramfs,
+    unpack_kernel_modules,
 )
 from nandlab.board.job import PROGRAMS
 from nandlab.board.modules import ModuleSet
 from nandlab.board.programs import CARRIER, FOLDER
-from nandlab.board.yaffs2 import Yaffs2Core, prepare_core
+from nandlab.board.yaffs2 import Yaffs2Core, prepare_yaffs2_core
 from nandlab.catalog.arch import Arch
 from nandlab.catalog.board import FIRMWARE_BYTES, UNSIMULATED_KEYS, BoardModel
 from nandlab.catalog.chip import MIB
-from nandlab.catalog.noun import dump_identity
+from nandlab.catalog.noun import dump_noun_identity
 from nandlab.kit.kit import Kit
 from nandlab.kit.root import Root
 
@@ -76,7 +76,9 @@ class Machine:
             *((MachineType, m.machine), (Cpu, m.cpu)),
             *((KernelWords, m.cmdline), (Accel, self.accel)),
         )
-        if wrong := next((text for kind, text in words if not fits_type(kind, text)), None):
+        if wrong := next(
+            (text for kind, text in words if not does_text_fit_type(kind, text)), None
+        ):
             raise UsageError(f"board {m.name}: {wrong!r}: QEMU is not given this")
 
     @property
@@ -158,7 +160,7 @@ class Machine:
     def identity(self) -> dict[str, Any]:
         """What the machine is, as written into every result."""
         return {
-            "board": dump_identity(self.model, *UNSIMULATED_KEYS),
+            "board": dump_noun_identity(self.model, *UNSIMULATED_KEYS),
             "accel": self.accel,
             "kernel": self.kit.kernel.release,
             "command": shlex.join(self.qemu()),
@@ -176,10 +178,10 @@ def _digest_initramfs(initrd: Path) -> str:
     return digest_file(initrd)
 
 
-def build_own_programs(tools: Root, arch: Arch) -> dict[str, Path]:
+def build_initramfs_programs(tools: Root, arch: Arch) -> dict[str, Path]:
     """Our programs in the board's image, built, by their path on the board."""
     ferry = build.build_program(tools, DEVICE / FOLDER / CARRIER, arch=arch)
-    return {"init": build.build_init(tools, arch), f"{PROGRAMS}/{CARRIER}": ferry}
+    return {"init": build.build_init_program(tools, arch), f"{PROGRAMS}/{CARRIER}": ferry}
 
 
 def assemble_machine(
@@ -189,18 +191,18 @@ def assemble_machine(
 
     yaffs2_source: a folder of the YAFFS2 core's sources; None takes the kit's.
     """
-    yaffs2 = prepare_core(kit.yaffs2, yaffs2_source)
+    yaffs2 = prepare_yaffs2_core(kit.yaffs2, yaffs2_source)
     arch = model.of_arch
-    home = build_own_programs(kit.tools, arch)
-    built = (build.build_modules(kit.tools, folder, kit.kernel) for folder in OWN_MODULES)
+    home = build_initramfs_programs(kit.tools, arch)
+    built = (build.build_kernel_modules(kit.tools, folder, kit.kernel) for folder in OWN_MODULES)
     own = [ko for each in built for ko in each]
-    own += build.build_modules(kit.tools, "yaffs2", kit.kernel, {"core": yaffs2.folder})
+    own += build.build_kernel_modules(kit.tools, "yaffs2", kit.kernel, {"core": yaffs2.folder})
     parts = {p.name: digest_file(p) for p in (*home.values(), *own)}
 
     def make(work: Path) -> None:
         kit.kernel.root.check()
         (work / "modules").mkdir()
-        there = gather_modules(kit.kernel, own, work / "modules")
+        there = unpack_kernel_modules(kit.kernel, own, work / "modules")
         image = make_initramfs(kit, home, there)
         (work / "needs").write_text(json.dumps([there.home, there.needs]))
         (work / "commands").write_text("\n".join(list_command_names(image.paths())))

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from nandlab.base.digest import digest_value
+from nandlab.base.digest import digest_json_value
 from nandlab.board.job import Job
 from nandlab.board.programs import list_job_words
 
@@ -51,13 +51,13 @@ def normalize_module_name(word: str) -> str:
     return word.replace("-", "_")
 
 
-def parse_dependencies(module: bytes) -> list[str]:
+def parse_module_dependencies(module: bytes) -> list[str]:
     """What the module's own .modinfo says it depends on."""
     found = re.search(rb"\0depends=([^\0]*)\0", module)
     return [normalize_module_name(d) for d in found[1].decode().split(",") if d] if found else []
 
 
-def strip_signature(module: bytes) -> bytes:
+def strip_module_signature(module: bytes) -> bytes:
     """The module without the signature that is appended to it, if there is one."""
     if not module.endswith(SIGNATURE_MARK):
         return module
@@ -66,7 +66,7 @@ def strip_signature(module: bytes) -> bytes:
     return module[: info - size]
 
 
-def add_dependencies(
+def add_module_dependencies(
     names: Iterable[str], needs: Callable[[str], Iterable[str] | None]
 ) -> list[str]:
     """The names with all that these need, sorted; needs: None if there is no such module."""
@@ -94,16 +94,18 @@ class ModuleSet:
     @property
     def in_image(self) -> list[str]:
         """The modules that the board's image has, sorted: init's, with those that they need."""
-        return add_dependencies(INIT_MODULES, self.needs.get)
+        return add_module_dependencies(INIT_MODULES, self.needs.get)
 
     def of(self, job: Job) -> dict[str, Path]:
         """The modules that a job brings, by their path on the board."""
         said = list_job_words(job)
         named = self.needs if said is None else {normalize_module_name(word) for word in said}
         there = self.in_image
-        brought = [name for name in add_dependencies(named, self.needs.get) if name not in there]
+        brought = [
+            name for name in add_module_dependencies(named, self.needs.get) if name not in there
+        ]
         return {f"{self.home}/{name}.ko": self.folder / f"{name}.ko" for name in brought}
 
     def identity(self) -> str:
         """A hash of what each brings along; what they are themselves is in lock and parts."""
-        return digest_value({name: list(needs) for name, needs in self.needs.items()})
+        return digest_json_value({name: list(needs) for name, needs in self.needs.items()})

@@ -16,27 +16,27 @@ from nandlab.base.errors import UsageError
 from nandlab.base.printer import STDERR_NUMBER, print_note
 from nandlab.board import flashcounts, labgrid
 from nandlab.board.boardlock import (
-    ask_erasable_partition,
-    break_lock,
-    format_owner,
-    read_tables,
-    release_board,
-    renew_lock,
-    take_board,
+    acquire_board_lock,
+    break_board_lock,
+    format_this_process,
+    reacquire_board_lock,
+    read_erasable_partition,
+    read_kernel_tables,
+    release_board_lock,
 )
 from nandlab.board.crossbuild import CrossCompiler
 from nandlab.board.flash import (
     PartitionFlash,
     format_health_losses,
-    is_erased,
-    make_erase_command,
-    read_flash,
-    read_health,
+    is_partition_erased,
+    make_partition_erase_command,
+    read_flash_properties,
+    read_health_counters,
     refuse_missing_tools,
 )
 from nandlab.board.guard import PartitionSpec, find_erasable_partition
 from nandlab.board.job import BoardLost
-from nandlab.board.leftover import MOUNTPOINT, Leftover, find_leftover, make_cleanup_command
+from nandlab.board.leftover import MOUNTPOINT, Leftover, find_job_leftover, make_cleanup_command
 from nandlab.board.remote import FOLDERS, RemoteBoard
 from nandlab.board.serialline import SerialLine
 from nandlab.board.tables import Doubt, Mtd, Tables
@@ -56,7 +56,7 @@ REMOVE_STALE_FOLDERS = f'for d in {FOLDERS}*; do [ -O "$d" ] && [ ! -L "$d" ] &&
 """Takes away what runs that were killed have left; the board is used by one at a time."""
 
 
-def open_transport(model: RemoteModel) -> Transport:
+def open_board_transport(model: RemoteModel) -> Transport:
     """The way to a board."""
     reach = model.reach
     if reach.serial is not None:
@@ -94,8 +94,8 @@ class HeldBoard:
 
     async def _guarded(self) -> Tables:
         """The board's tables, by which the guard lets the partition be erased; else Doubt."""
-        await renew_lock(self.on, self.who)
-        now = await read_tables(self.on)
+        await reacquire_board_lock(self.on, self.who)
+        now = await read_kernel_tables(self.on)
         mtd = find_erasable_partition(make_partition_spec(self.model), self.erase, now)
         if mtd != self.mtd:
             raise Doubt(f"{mtd.name!r} is mtd{mtd.number} now, and was mtd{self.mtd.number}")
@@ -103,14 +103,14 @@ class HeldBoard:
 
     async def _leftover(self) -> Leftover:
         """What the last job left: nothing, if the board has booted since."""
-        now = await read_tables(self.on)
-        return find_leftover(now, self.mtd) if now.boot == self.boot else Leftover()
+        now = await read_kernel_tables(self.on)
+        return find_job_leftover(now, self.mtd) if now.boot == self.boot else Leftover()
 
     async def again(self) -> None:
         """Has a board that was lost answer again, with its partition unused; else BoardLost."""
         self.on.forget()
         reach = self.model.reach
-        power = reach.power or (reach.labgrid and labgrid.make_power_command(reach.labgrid))
+        power = reach.power or (reach.labgrid and labgrid.make_power_cycle_command(reach.labgrid))
         if power and not self.was_switched:
             self.was_switched = True
             switching = await asyncio.create_subprocess_shell(power, stdout=STDERR_NUMBER)
@@ -138,7 +138,7 @@ class HeldBoard:
         while (await self.on.call(COUNT_AGENTS)).text != "0" and time.monotonic() < until:
             await asyncio.sleep(1)
         if self.left is None:
-            await renew_lock(self.on, self.who)
+            await reacquire_board_lock(self.on, self.who)
             self.left = await self._leftover()
         await self.on.call(make_cleanup_command(self.left, self.mtd))
         self.left = Leftover()
@@ -149,7 +149,7 @@ class HeldBoard:
         """Erases the partition, if the guard lets it."""
         await self._guarded()
         blocks = self.mtd.size // self.mtd.erasesize
-        await self.on.call(make_erase_command(self.mtd.number, blocks), limit_s=ERASE_S)
+        await self.on.call(make_partition_erase_command(self.mtd.number, blocks), limit_s=ERASE_S)
 
 
 def make_partition_spec(model: RemoteModel) -> PartitionSpec:
@@ -161,27 +161,27 @@ def make_partition_spec(model: RemoteModel) -> PartitionSpec:
 async def hold_board(path: Path, erase: str | None) -> AsyncIterator[HeldBoard]:
     """The board of a file, held, with the partition that may be erased; Doubt if none may."""
     model = read_noun_file(path, RemoteModel)
-    on, who = open_transport(model), format_owner()
-    async with labgrid.hold_place(model.reach.labgrid):
+    on, who = open_board_transport(model), format_this_process()
+    async with labgrid.hold_labgrid_place(model.reach.labgrid):
         try:
-            await take_board(on, who)
+            await acquire_board_lock(on, who)
             try:
                 yield HeldBoard(
                     on,
                     model,
                     who,
                     erase,
-                    await ask_erasable_partition(on, make_partition_spec(model), erase),
+                    await read_erasable_partition(on, make_partition_spec(model), erase),
                 )
             finally:
                 with contextlib.suppress(BoardLost):
-                    await release_board(on, who)
+                    await release_board_lock(on, who)
         finally:
             with contextlib.suppress(BoardLost):
                 await on.close()
 
 
-async def find_board_partition(path: Path, erase: str | None) -> Mtd:
+async def find_erasable_board_partition(path: Path, erase: str | None) -> Mtd:
     """The partition that may be erased, by the board's file and tables; Doubt if none may.
 
     The board is held meanwhile; UsageError if it is another's. Nothing is written to flash.
@@ -190,19 +190,19 @@ async def find_board_partition(path: Path, erase: str | None) -> Mtd:
         return board.mtd
 
 
-async def free_board(path: Path) -> str | None:
+async def break_own_board_lock(path: Path) -> str | None:
     """Takes the board from whoever has it; who that was, None: nobody."""
     model = read_noun_file(path, RemoteModel)
-    on = open_transport(model)
-    async with labgrid.hold_place(model.reach.labgrid):
+    on = open_board_transport(model)
+    async with labgrid.hold_labgrid_place(model.reach.labgrid):
         try:
-            return await break_lock(on)
+            return await break_board_lock(on)
         finally:
             await on.close()
 
 
 @asynccontextmanager
-async def prepare_board(
+async def prepare_held_board(
     board: HeldBoard, *, discard: bool
 ) -> AsyncIterator[tuple[RemoteBoard, PartitionFlash]]:
     """A held board that runs jobs on its partition, and what it tells of its flash.
@@ -214,12 +214,12 @@ async def prepare_board(
     on, number = board.on, board.mtd.number
     await _refuse_mountpoint(on)
     await refuse_missing_tools(on, ("flash_erase", "nanddump"))
-    told = await read_flash(on, number)
+    told = await read_flash_properties(on, number)
     compiler = CrossCompiler(board.model.programs.cross)
     compiler.refuse_another(told.machine)
     kdir = board.model.programs.kdir
-    modules = flashcounts.build_count_modules(compiler, Path(kdir), told.machine) if kdir else ()
-    if not discard and not await is_erased(on, number):
+    modules = flashcounts.build_counting_modules(compiler, Path(kdir), told.machine) if kdir else ()
+    if not discard and not await is_partition_erased(on, number):
         raise UsageError(
             f"{board.mtd.name!r} is not erased: keep what it has by nandlab board save, then give "
             "--discard, which has it lost there; nandlab board restore brings it back"
@@ -234,14 +234,14 @@ async def prepare_board(
         modules=modules,
         told={"name": board.model.name, "kind": board.model.kind, **told.identity()},
     )
-    before = await read_health(on, number)
+    before = await read_health_counters(on, number)
     await on.call(REMOVE_STALE_FOLDERS)
     try:
         yield remote, told
     finally:
         try:
             await _erase_at_end(board)
-            for line in format_health_losses(before, await read_health(on, number)):
+            for line in format_health_losses(before, await read_health_counters(on, number)):
                 print_note(f"{board.mtd.name!r}: {line}")
             await on.call(f"rm -rf {shlex.quote(remote.folder)}")
         except BoardLost as lost:

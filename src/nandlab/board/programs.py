@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
-from nandlab.base.nearest import suggest_nearest
+from nandlab.base.nearest import suggest_nearest_name
 from nandlab.base.paths import DEVICE
 from nandlab.board.job import BEGIN_MEMBER, Job
 from nandlab.kit.needs import FILE
@@ -37,7 +37,7 @@ NAME = re.compile(r"[\w.-]+")
 """A word of a command that may name a program."""
 
 
-def find_program_sources(home: Path | None) -> dict[str, list[Path]]:
+def find_program_source_folders(home: Path | None) -> dict[str, list[Path]]:
     """Folders of sources by the name of their program, ours and a project's."""
     found: dict[str, list[Path]] = {}
     for folder in [*_find_own_sources(), *(_find_sources_in(home) if home else [])]:
@@ -65,9 +65,9 @@ def list_job_words(job: Job) -> set[str] | None:
     return set(NAME.findall(text.decode(errors="replace")))
 
 
-def find_named_programs(script: str, home: Path | None = None) -> tuple[str, ...]:
+def find_programs_in_script(script: str, home: Path | None = None) -> tuple[str, ...]:
     """The programs that a line for the shell names, ours and a project's."""
-    return tuple(sorted(find_program_sources(home).keys() & set(NAME.findall(script))))
+    return tuple(sorted(find_program_source_folders(home).keys() & set(NAME.findall(script))))
 
 
 def _find_listed_programs(job: Job, known: Mapping[str, object]) -> set[str]:
@@ -82,7 +82,7 @@ def _find_listed_programs(job: Job, known: Mapping[str, object]) -> set[str]:
             if name not in known:
                 raise UsageError(
                     f"{where}: there is no program {name!r}: {', '.join(sorted(known))}"
-                    f"{suggest_nearest(name, known)}"
+                    f"{suggest_nearest_name(name, known)}"
                 )
         first = next(iter(step.command.split()), "")
         if first in known and first not in step.programs:
@@ -91,12 +91,12 @@ def _find_listed_programs(job: Job, known: Mapping[str, object]) -> set[str]:
     return found
 
 
-def find_program_folders(job: Job) -> dict[str, Path]:
+def find_job_program_folders(job: Job) -> dict[str, Path]:
     """The folders of the programs that a job needs, by name.
 
     UsageError where a name is of two programs, or can be of none.
     """
-    known = find_program_sources(job.home)
+    known = find_program_source_folders(job.home)
     odd = [name for name in known if not NAME.fullmatch(name)]
     if odd:
         raise UsageError(f"{known[odd[0]][0]}: a program's name has letters, digits and _.- only")
@@ -119,4 +119,4 @@ def build_job_programs(job: Job, build: Callable[[Path], Path]) -> dict[str, Pat
 
     UsageError as folders() has.
     """
-    return {name: build(folder) for name, folder in find_program_folders(job).items()}
+    return {name: build(folder) for name, folder in find_job_program_folders(job).items()}

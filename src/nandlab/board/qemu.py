@@ -19,10 +19,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from nandlab.base.cache import fill_entry, make_entry, trim_kind
+from nandlab.base.cache import fill_entry, make_entry, trim_cache_kind
 from nandlab.base.digest import digest_bytes, digest_file, digest_known_file
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.scratch import make_scratch_folder
+from nandlab.base.scratch import hold_scratch_folder
 from nandlab.board import programs, ram, stagedjob, states
 from nandlab.board.build import build_program
 from nandlab.board.cargo import HEAD_BYTES
@@ -33,9 +33,9 @@ from nandlab.board.ram import find_ram_kib, make_boot_error
 from nandlab.board.vm import Vm, start_vm
 from nandlab.catalog.arch import HOST_ARCH
 from nandlab.catalog.board import JOB_BYTES, BoardModel
-from nandlab.kit.kit import fetch_kit
+from nandlab.kit.kit import fetch_board_kit
 from nandlab.kit.lock import Lock
-from nandlab.kit.needs import FetchedPackages, fetch_needs, unpack_material
+from nandlab.kit.needs import FetchedPackages, fetch_program_needs, unpack_build_material
 
 
 class QemuBoard:
@@ -45,7 +45,7 @@ class QemuBoard:
         self,
         machine: Machine,
         snapshot: Path,
-        bring: Callable[[BoardModel, Path], FetchedPackages] = fetch_needs,
+        bring: Callable[[BoardModel, Path], FetchedPackages] = fetch_program_needs,
     ) -> None:
         self.machine = machine
         self.snapshot = snapshot
@@ -83,13 +83,13 @@ class QemuBoard:
 
     def packages(self, job: Job) -> FetchedPackages:
         """What a job's programs are built from beside the board's packages: see Board.packages."""
-        found = [self._bring(folder) for folder in programs.find_program_folders(job).values()]
+        found = [self._bring(folder) for folder in programs.find_job_program_folders(job).values()]
         lock = {name: dict(files) for each in found for name, files in each.lock.items()}
         moved = dict.fromkeys(line for each in found for line in each.moved)
         return FetchedPackages(lock, tuple(moved))
 
     def _built(self, folder: Path) -> Path:
-        made = unpack_material(folder, self.machine.model, self._bring(folder).lock)
+        made = unpack_build_material(folder, self.machine.model, self._bring(folder).lock)
         return build_program(self.machine.kit.tools, folder, made, self.machine.model.of_arch)
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
@@ -113,16 +113,16 @@ class QemuBoard:
         repeat, the job runs its setup itself: its record is the same.
         """
         model = self.machine.model
-        carried = self._carried(job, stagedjob.make_first_piece(job, setup, model))
-        piece = stagedjob.make_second_piece(job, setup)
+        carried = self._carried(job, stagedjob.make_first_piece_job(job, setup, model))
+        piece = stagedjob.make_second_piece_archive(job, setup)
         if len(piece) + HEAD_BYTES > stagedjob.SECOND_PIECE_BYTES:
             raise NandlabError(
                 f"what a job brings after its setup is {len(piece)} bytes; a board takes "
                 f"{stagedjob.SECOND_PIECE_BYTES}"
             )
-        later = {stagedjob.second_piece_address(model): piece}
+        later = {stagedjob.compute_second_piece_address(model): piece}
         try:
-            if self.deterministic and states.read_limit_bytes():
+            if self.deterministic and states.read_states_limit_bytes():
                 inputs = self._led_to(carried)
                 record = await self._from_state(job, inputs, later, on_step)
                 if record is None and await self._save_state(job, inputs, carried, on_step):
@@ -151,7 +151,7 @@ class QemuBoard:
     ) -> JobRecord | None:
         """Runs what follows a job's setup from the saved state; None: there is none."""
         async with AsyncExitStack() as stack:
-            with states.find_saved_state(inputs) as state:
+            with states.hold_saved_state(inputs) as state:
                 if state is None:
                     return None
                 incoming = start_vm(self.machine, state=state.folder)
@@ -179,12 +179,12 @@ class QemuBoard:
                     return False
                 async with self._restored(carried, on_step, saves=work) as vm:
                     await self._to_state(vm, job)
-                    await states.save_state(vm, work)
+                    await states.save_vm_state(vm, work)
         except OSError as e:
             if e.errno != errno.ENOSPC:
                 raise
             return False
-        trim_kind(states.KIND, states.read_limit_bytes())
+        trim_cache_kind(states.KIND, states.read_states_limit_bytes())
         return True
 
     async def _to_state(self, vm: Vm, job: Job) -> None:
@@ -311,7 +311,7 @@ def _set_ram(machine: Machine) -> Machine:
     def make(work: Path) -> None:
         def available(kib: int) -> int:
             tried = replace(machine, accel="tcg", found_kib=kib)
-            with make_scratch_folder() as nothing:
+            with hold_scratch_folder() as nothing:
                 return asyncio.run(_boot_board(tried, nothing))
 
         (work / "kib").write_text(f"{find_ram_kib(machine.model, available)}\n")
@@ -353,7 +353,7 @@ def open_board(
         raise UsageError(
             f"--accel kvm: board {model.name} is of {model.arch}, and KVM runs amd64 here"
         )
-    parts = fetch_kit(model, locked=locked, lock=lock, yaffs2=yaffs2_source is None)
+    parts = fetch_board_kit(model, locked=locked, lock=lock, yaffs2=yaffs2_source is None)
     machine = assemble_machine(model, parts, accel, yaffs2_source)
     vmlinuz = parts.kernel.vmlinuz
     if accel == "kvm":
@@ -365,4 +365,4 @@ def open_board(
     snapshot = make_entry(
         "snapshots", inputs, lambda work: asyncio.run(boot_and_save_state(machine, work))
     )
-    return QemuBoard(machine, snapshot, partial(fetch_needs, locked=locked, lock=lock))
+    return QemuBoard(machine, snapshot, partial(fetch_program_needs, locked=locked, lock=lock))

@@ -19,7 +19,12 @@ from nandlab.base.digest import digest_file
 from nandlab.base.errors import NandlabError
 from nandlab.board import programs
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord, Step
-from nandlab.board.transport import Transport, list_digests, read_board_digests, write_board_file
+from nandlab.board.transport import (
+    Transport,
+    list_possible_digests,
+    read_file_digests_on_board,
+    write_file_on_board,
+)
 from nandlab.kit.needs import FetchedPackages
 
 FOLDERS = "/tmp/nandlab.job-"
@@ -28,7 +33,7 @@ AWAIT = "await-moment"
 """The step between a job's setup and what follows; no step of a workload has a hyphen."""
 
 
-def make_temporary_name() -> str:
+def make_temporary_path() -> str:
     """A name below a board's /tmp that nobody can know."""
     return FOLDERS + secrets.token_hex(8)
 
@@ -70,7 +75,7 @@ class RemoteBoard:
     """Modules of its kernel that its jobs load, from ``modules`` beside the job."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """What the steps find in their environment."""
-    folder: str = field(default_factory=make_temporary_name)
+    folder: str = field(default_factory=make_temporary_path)
     """The folder on the board; it must not be there."""
     kernel_config: Mapping[str, str] = field(default_factory=dict)
     told: dict[str, Any] = field(default_factory=dict)
@@ -158,11 +163,11 @@ class RemoteBoard:
         kept |= {f"bin/{name}": path for name, path in self.programs(job).items()}
         kept |= {f"modules/{path.name}": path for path in self.modules}
         if unknown := kept.keys() - self._there.keys():
-            self._there |= await read_board_digests(self.on, self.folder, sorted(unknown))
+            self._there |= await read_file_digests_on_board(self.on, self.folder, sorted(unknown))
         for name, path in kept.items():
             await self._put_once(name, path.read_bytes())
         for name, content in {**job.files, **job.texts()}.items():
-            await write_board_file(self.on, f"{self.folder}/job/{name}", content, "755")
+            await write_file_on_board(self.on, f"{self.folder}/job/{name}", content, "755")
 
     async def _make_folder(self) -> None:
         """Makes our folder, unless it is there and this board's; NandlabError if it is another's.
@@ -178,7 +183,7 @@ class RemoteBoard:
 
     async def _put_once(self, name: str, content: bytes) -> None:
         """Brings a file, unless it is there."""
-        right = list_digests(content)
+        right = list_possible_digests(content)
         if self._there.get(name) not in right:
-            await write_board_file(self.on, f"{self.folder}/{name}", content, "755")
+            await write_file_on_board(self.on, f"{self.folder}/{name}", content, "755")
             self._there[name] = right[0]

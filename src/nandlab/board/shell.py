@@ -18,7 +18,7 @@ GOODBYE = b"\nexit\n"
 """What ends a shell; Ctrl-D is lost if it comes before the shell does."""
 
 
-def feed_shell_input() -> tuple[int, Callable[[], None]]:
+def open_shell_input_pipe() -> tuple[int, Callable[[], None]]:
     """A pipe for what standard input gives, and then what ends a shell; and what begins to feed it.
 
     Not at once: what reaches the board before its state is restored is lost.
@@ -38,7 +38,7 @@ def run_interactive_shell(board: QemuBoard) -> None:
     """Joins the board's console to this terminal until either ends, then restores the terminal."""
     print_note("leave with exit or Ctrl-A X; modprobe simnand adds a chip")
     if not sys.stdin.isatty():
-        asyncio.run(board.shell(*feed_shell_input()))
+        asyncio.run(board.shell(*open_shell_input_pipe()))
         return
     before = termios.tcgetattr(sys.stdin)
     try:

@@ -24,14 +24,14 @@ SECOND_PIECE_BYTES = 4 * MIB
 DEADLINE_S = 60
 
 
-def second_piece_address(model: BoardModel) -> int:
+def compute_second_piece_address(model: BoardModel) -> int:
     """Physical address of the second piece."""
     return model.job_start + JOB_BYTES - SECOND_PIECE_BYTES
 
 
-def make_first_piece(job: Job, setup: Setup, model: BoardModel) -> Job:
+def make_first_piece_job(job: Job, setup: Setup, model: BoardModel) -> Job:
     """The first piece, as a job; its cargo is the job's."""
-    command = f"{BEGIN_MEMBER} {second_piece_address(model):#x} {setup.period_ms}"
+    command = f"{BEGIN_MEMBER} {compute_second_piece_address(model):#x} {setup.period_ms}"
     steps = (
         *job.steps[: setup.steps],
         Step(BEGIN_MEMBER, command, DEADLINE_S),
@@ -46,7 +46,7 @@ def make_first_piece(job: Job, setup: Setup, model: BoardModel) -> Job:
     return replace(job, steps=steps, files=files, setup=None)
 
 
-def make_second_piece(job: Job, setup: Setup) -> bytes:
+def make_second_piece_archive(job: Job, setup: Setup) -> bytes:
     """The second piece: a cpio archive that begin-member unpacks at the root."""
     cpio = Archive()
     for name in sorted(job.files.keys() - setup.files):

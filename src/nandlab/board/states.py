@@ -29,7 +29,7 @@ STORE, CONSOLE, CHANNEL = "store", "console", "channel"
 """Files of a state beside QEMU's: the store's, what the board had said."""
 
 
-def read_limit_bytes() -> int:
+def read_states_limit_bytes() -> int:
     """The most that states may take; UsageError if the environment says no number."""
     told = os.environ.get(LIMIT, "")
     if told and not (told.isascii() and told.isdigit()):
@@ -54,13 +54,13 @@ class SavedState:
 
 
 @contextmanager
-def find_saved_state(inputs: Any) -> Iterator[SavedState | None]:
+def hold_saved_state(inputs: Any) -> Iterator[SavedState | None]:
     """The state that ``inputs`` led to; None: there is none that is as it was saved."""
     with cache.hold_entry(KIND, inputs) as folder:
         yield None if folder is None else SavedState(folder)
 
 
-async def save_state(vm: Vm, work: Path) -> None:
+async def save_vm_state(vm: Vm, work: Path) -> None:
     """Saves a machine that stands still in a folder, which it sees as SAVES."""
     await vm.save(work)
     vm.store.save(work / STORE)

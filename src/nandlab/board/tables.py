@@ -161,10 +161,10 @@ class Tables:
     """The partition of each UBI device, by numbers."""
 
 
-def parse_tables(text: str) -> Tables:
+def parse_kernel_tables(text: str) -> Tables:
     """What LOOK printed; Doubt if it is cut off or has another form."""
     sections = _split_sections(text)
-    mounts, elsewhere = (parse_mounts(sections[name]) for name in ("mounts", "elsewhere"))
+    mounts, elsewhere = (parse_mountinfo(sections[name]) for name in ("mounts", "elsewhere"))
     if not mounts or not set(mounts) <= set(elsewhere):
         raise Doubt("the mounts of all processes did not come whole: has the board cat and sort?")
     return Tables(
@@ -220,7 +220,7 @@ def parse_mtd_table(text: str) -> list[Mtd]:
     return mtds
 
 
-def parse_mounts(text: str) -> list[Mount]:
+def parse_mountinfo(text: str) -> list[Mount]:
     """The mounts of mountinfo; Doubt for a line that is none."""
     mounts = []
     for line in filter(None, text.split("\n")):
@@ -258,10 +258,10 @@ def _parse_nodes(text: str) -> dict[str, Node]:
         return {}
     if len(lines) % 2:
         raise Doubt("the board's tables did not come whole: paths")
-    return {path: parse_node(line) for path, line in zip(lines[::2], lines[1::2], strict=True)}
+    return {path: parse_ls_line(line) for path, line in zip(lines[::2], lines[1::2], strict=True)}
 
 
-def parse_node(line: str) -> Node:
+def parse_ls_line(line: str) -> Node:
     """What a path is, by the line of ``ls -ln``."""
     if match := NODE_LINE.fullmatch(line):
         return Node(match[1], Device(int(match[2]), int(match[3])))
@@ -293,7 +293,7 @@ def _parse_blocks(sections: Iterable[tuple[str, str]]) -> dict[str, BlockDevice]
             _list_names(values["slaves"]),
             _list_names(values["holders"]),
             values["file"],
-            parse_node(values["node"]),
+            parse_ls_line(values["node"]),
         )
     if len({block.device for block in blocks.values()}) < len(blocks):
         raise Doubt("sysfs has two block devices of one number")

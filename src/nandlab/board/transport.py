@@ -67,13 +67,13 @@ class Transport(Protocol):
         """Leaves the board."""
 
 
-async def write_board_file(on: Transport, path: str, content: bytes, mode: str = "644") -> None:
+async def write_file_on_board(on: Transport, path: str, content: bytes, mode: str = "644") -> None:
     """Writes a file on the board and reads its digest back; NandlabError if it is another.
 
     The board compares it too, before the file has its name.
     """
     at, new = shlex.quote(path), shlex.quote(f"{path}.new")
-    right = list_digests(content)
+    right = list_possible_digests(content)
     done = await on.call(
         f"cat > {new} && told=$({DIGEST.format(new)}) && echo $told && "
         f"case $told in {'*|'.join(right)}*) chmod {mode} {new} && mv {new} {at};; esac",
@@ -84,12 +84,14 @@ async def write_board_file(on: Transport, path: str, content: bytes, mode: str =
         raise NandlabError(f"{on.where}: {path} did not arrive whole: the board says {why}")
 
 
-def list_digests(content: bytes) -> tuple[str, ...]:
+def list_possible_digests(content: bytes) -> tuple[str, ...]:
     """What a board may say of a file of this content, as :func:`there` asks it."""
     return hashlib.sha256(content).hexdigest(), hashlib.md5(content).hexdigest()
 
 
-async def read_board_digests(on: Transport, folder: str, names: Sequence[str]) -> dict[str, str]:
+async def read_file_digests_on_board(
+    on: Transport, folder: str, names: Sequence[str]
+) -> dict[str, str]:
     """The digests of those of a folder's files that are there, by name."""
     files = " ".join(map(shlex.quote, names))
     told = f"[ -f $f ] && echo $f $({DIGEST.format('$f')})"

@@ -19,7 +19,7 @@ from typing import Any
 from qemu.qmp import EventListener, QMPClient, QMPError
 
 from nandlab.base.errors import NandlabError
-from nandlab.base.scratch import PREFIX, make_scratch_folder
+from nandlab.base.scratch import PREFIX, hold_scratch_folder
 from nandlab.board.cargo import Store
 from nandlab.board.hostmemory import MemoryCurve, read_resident_bytes
 from nandlab.board.job import BoardLost, ChannelReader
@@ -190,7 +190,7 @@ async def start_vm(
     QemuBoard.shell.
     """
     with (
-        make_scratch_folder(_find_short_folder()) as folder,
+        hold_scratch_folder(_find_short_folder()) as folder,
         Store(machine.model) as store,
     ):
         for address, content in carried.items():

@@ -14,10 +14,10 @@ from functools import cached_property
 from pathlib import Path
 
 from nandlab.base.cache import make_entry
-from nandlab.base.digest import digest_file, digest_tree, digest_value
+from nandlab.base.digest import digest_file, digest_json_value, digest_tree
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.kit.lock import Files
-from nandlab.kit.packages import package_path
+from nandlab.kit.packages import make_cached_package_path
 
 CORE_FOLDER = "fs/yaffs2"
 """Where the core is in the package's source."""
@@ -41,10 +41,10 @@ class Yaffs2Core:
     @cached_property
     def _sha256(self) -> str:
         """Of its files, which are the cache's; each trial asks for it several times."""
-        return digest_value(digest_tree(self.folder))
+        return digest_json_value(digest_tree(self.folder))
 
 
-def prepare_core(source: Files, given: Path | None = None) -> Yaffs2Core:
+def prepare_yaffs2_core(source: Files, given: Path | None = None) -> Yaffs2Core:
     """The core from a user's folder, or from the files of Debian's source package."""
     if given is not None:
         return _copy_core(given)
@@ -55,7 +55,7 @@ def prepare_core(source: Files, given: Path | None = None) -> Yaffs2Core:
 
     def make(work: Path) -> None:
         (work / "core").mkdir()
-        _unpack_core(package_path(source[archive]), work / "core")
+        _unpack_core(make_cached_package_path(source[archive]), work / "core")
 
     inputs = {"archive": source[archive], "inside": CORE_FOLDER, "form": 1}
     name, _, version = dsc.removesuffix(".dsc").partition("_")

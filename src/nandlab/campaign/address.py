@@ -52,7 +52,7 @@ class CampaignAddress:
     tls: TlsCertificates | None = None
 
 
-def parse_address(words: str, *, insecure: bool = False) -> CampaignAddress:
+def parse_campaign_address(words: str, *, insecure: bool = False) -> CampaignAddress:
     """Reads what ``--on`` is given; UsageError tells why trials will not be sent there."""
     if found := LOCAL.fullmatch(words):
         return CampaignAddress(processes=int(found[1]))

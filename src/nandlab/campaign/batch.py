@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from nandlab.base.digest import digest_bytes, digest_tree, digest_value
+from nandlab.base.digest import digest_bytes, digest_json_value, digest_tree
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import Digest, FreeText, Line, PackageSets, StudyName, Word
 from nandlab.board.job import Board
@@ -31,7 +31,7 @@ ArtefactContents = dict[str, bytes]
 def hash_code() -> str:
     """A name for the very nandlab that this process has: its modules, byte for byte."""
     files = digest_tree(Path(__file__).resolve().parents[1])
-    return digest_value({name: d for name, d in files.items() if name.endswith(".py")})[:12]
+    return digest_json_value({name: d for name, d in files.items() if name.endswith(".py")})[:12]
 
 
 class BoardRequest(StrictModel):
@@ -82,7 +82,7 @@ class WorkerAnswer(StrictModel):
     )
 
 
-def make_batch(
+def make_batch_json(
     specs: Sequence[TrialSpec], keys: Sequence[str], study: str, board: BoardRequest
 ) -> str:
     """A batch as JSON; keys: one for each trial."""
@@ -92,7 +92,7 @@ def make_batch(
     return TrialBatch(code=hash_code(), study=study, board=board, trials=trials).model_dump_json()
 
 
-def parse_answer(sent: object, ids: Sequence[str]) -> tuple[WorkerAnswer, ArtefactContents]:
+def parse_worker_answer(sent: object, ids: Sequence[str]) -> tuple[WorkerAnswer, ArtefactContents]:
     """What a worker sent of the trials with these ids; UsageError if it is no answer of theirs.
 
     Trials and artefacts name files. So a trial must be one that was asked for, and an artefact's

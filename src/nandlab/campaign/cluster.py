@@ -28,13 +28,13 @@ from nandlab.campaign.batch import (
     ArtefactContents,
     BoardRequest,
     WorkerAnswer,
-    make_batch,
+    make_batch_json,
     make_board_request,
-    parse_answer,
+    parse_worker_answer,
 )
 from nandlab.campaign.worker import PackagePlugin, run_batch
 from nandlab.catalog.board import BoardModel
-from nandlab.kit.exchange import pack_board
+from nandlab.kit.exchange import write_board_file_from_cache
 from nandlab.kit.lock import Lock
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
@@ -135,7 +135,7 @@ class Cluster:
     ) -> list[tuple[TrialSpec, Trial]]:
         """The results of a batch, from whichever worker can run it."""
         keys = [hash_trial(spec, self._board) for spec in specs]
-        text = make_batch(specs, keys, study, self._asked)
+        text = make_batch_json(specs, keys, study, self._asked)
         while True:
             sent = self._sent
             answer, brought = await self._answered(text, specs)
@@ -156,7 +156,7 @@ class Cluster:
     def _knowing(self, spec: TrialSpec, result: Trial) -> Trial:
         """A result with what its provenance names, which is worked out once for each content."""
         if not all(name in self._sources for name in result.provenance.values()):
-            whole = result.knowing(execution.collect_sources(spec, self._board))
+            whole = result.knowing(execution.collect_trial_provenance(spec, self._board))
             self._sources |= {whole.provenance[what]: told for what, told in whole.sources.items()}
             return whole
         return result.knowing({w: self._sources[name] for w, name in result.provenance.items()})
@@ -182,7 +182,7 @@ class Cluster:
             raise
         except Exception as e:  # whatever a worker could not do, such as import nandlab
             raise _make_no_answer_error(e, ids) from None
-        return parse_answer(sent, ids)
+        return parse_worker_answer(sent, ids)
 
     @asynccontextmanager
     async def _asking(self) -> AsyncIterator[None]:
@@ -215,7 +215,7 @@ class Cluster:
             print_note("a worker lacks packages of the board: sending them")
             with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
                 file = Path(scratch) / "board"
-                pack_board(self._asked.model, self._asked.lock, file)
+                write_board_file_from_cache(self._asked.model, self._asked.lock, file)
                 board = PackagePlugin(file.read_bytes())
             async with self._asking():
                 await self._client.register_plugin(board)
@@ -277,7 +277,9 @@ async def _wait_for_some(tasks: set[asyncio.Task[None]]) -> set[asyncio.Task[Non
     return left
 
 
-async def make_engine(client: Client, board: Board, model: BoardModel, packages: Lock) -> Cluster:
+async def make_cluster_engine(
+    client: Client, board: Board, model: BoardModel, packages: Lock
+) -> Cluster:
     """The engine on a client's workers; packages: sets that programs need beside the board's."""
     jobs = sum((await client.nthreads()).values())
     return Cluster(client, board, make_board_request(board, model, packages), max(1, jobs))

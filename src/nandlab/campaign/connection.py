@@ -18,7 +18,7 @@ from distributed import Client, LocalCluster, Security
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_note
-from nandlab.base.scratch import make_scratch_folder
+from nandlab.base.scratch import hold_scratch_folder
 from nandlab.campaign import pickles
 from nandlab.campaign.address import CampaignAddress
 
@@ -61,7 +61,7 @@ class ClosingClient(Client):
 
 
 @asynccontextmanager
-async def open_client(address: CampaignAddress) -> AsyncIterator[Client]:
+async def open_scheduler_client(address: CampaignAddress) -> AsyncIterator[Client]:
     """A client of the scheduler there; for ``local:N`` one with N processes is begun, and ended.
 
     UsageError if no scheduler answers.
@@ -87,7 +87,7 @@ async def _start_local_cluster(processes: int) -> AsyncIterator[LocalCluster]:
     Dask puts its folder first among those that Python imports from: it is one of our own.
     """
     with (
-        make_scratch_folder() as folder,
+        hold_scratch_folder() as folder,
         dask.config.set({**NO_PAGES, "temporary-directory": str(folder)}),
     ):
         async with LocalCluster(

@@ -89,7 +89,7 @@ def _prepare_board(asked: str) -> Board:
     """
     told = BoardRequest.model_validate_json(asked)
     needed = {sha256 for files in told.lock.values() for sha256 in files.values()}
-    if not all(map(packages.has_package, needed)):
+    if not all(map(packages.is_package_cached, needed)):
         raise PackagesMissing
     return open_board(told.model, told.accel, locked=True, lock=told.lock)
 

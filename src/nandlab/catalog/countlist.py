@@ -8,9 +8,9 @@ NUMBERS_MAX = 1000
 DIGITS_MAX = 9
 
 
-def check_text(text: str) -> str | None:
+def check_count_list(text: str) -> str | None:
     """What is wrong with a list, or None."""
-    each = expand_text(text).split(",")
+    each = expand_count_list(text).split(",")
     if len(each) > NUMBERS_MAX:
         return f"must have {NUMBERS_MAX} numbers at the most, has {len(each)}"
     for number in each:
@@ -20,6 +20,6 @@ def check_text(text: str) -> str | None:
     return None
 
 
-def expand_text(text: str) -> str:
+def expand_count_list(text: str) -> str:
     """A list as programs take it, without blanks."""
     return "".join(text.split())

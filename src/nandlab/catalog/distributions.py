@@ -146,7 +146,7 @@ class ExpectedTree(NamedTuple):
     bytes: float
 
 
-def expect_tree(depth: int, dirs: str, files: str, size: str) -> ExpectedTree:
+def compute_expected_tree(depth: int, dirs: str, files: str, size: str) -> ExpectedTree:
     """What ``filetree make`` makes on the mean over all seeds; the top folder counts.
 
     Exact for plain numbers. pow2 and tables as if whole turns and whole tables were drawn.
@@ -157,7 +157,7 @@ def expect_tree(depth: int, dirs: str, files: str, size: str) -> ExpectedTree:
     return ExpectedTree(folders, count, count * parse_distribution(size).mean)
 
 
-def check_text(text: str) -> str | None:
+def check_distribution(text: str) -> str | None:
     """What is wrong with a text, or None."""
     try:
         parse_distribution(text)
@@ -166,7 +166,7 @@ def check_text(text: str) -> str | None:
     return None
 
 
-def expand_text(text: str) -> str:
+def expand_distribution(text: str) -> str:
     """A text as programs take it: without blanks, a table's name replaced by its counts."""
     return parse_distribution(text).text
 

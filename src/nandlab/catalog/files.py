@@ -22,10 +22,10 @@ from pydantic import BaseModel, ValidationError
 
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
-from nandlab.base.nearest import suggest_nearest
+from nandlab.base.nearest import suggest_nearest_name
 from nandlab.base.paths import CATALOG
-from nandlab.base.strings import Word, fits_type
-from nandlab.catalog.mistakes import list_mistakes
+from nandlab.base.strings import Word, does_text_fit_type
+from nandlab.catalog.mistakes import list_validation_mistakes
 from nandlab.catalog.noun import Noun
 
 M = TypeVar("M", bound=Noun)
@@ -42,7 +42,7 @@ _kept_nouns: ContextVar[KeptNouns] = ContextVar("kept", default=MappingProxyType
 
 
 @contextmanager
-def use_project_beside(folder: Path) -> Iterator[None]:
+def use_project_beside_study(folder: Path) -> Iterator[None]:
     """Looks for the project's nouns beside a study in this folder, not in the current one."""
     token = _study_folder.set(folder)
     try:
@@ -52,7 +52,7 @@ def use_project_beside(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def use_kept_nouns(entries: KeptNouns) -> Iterator[None]:
+def use_run_nouns(entries: KeptNouns) -> Iterator[None]:
     """Takes a project's own nouns from what a run keeps of them; shipped ones stay today's."""
     token = _kept_nouns.set({**_kept_nouns.get(), **entries})
     try:
@@ -63,10 +63,10 @@ def use_kept_nouns(entries: KeptNouns) -> Iterator[None]:
 
 def is_shipped_noun(kind: str, name: str) -> bool:
     """Whether nandlab brings a noun of this name."""
-    return fits_type(Word, name) and (CATALOG / kind / f"{name}.toml").is_file()
+    return does_text_fit_type(Word, name) and (CATALOG / kind / f"{name}.toml").is_file()
 
 
-def is_kept_noun(kind: str, name: str) -> bool:
+def is_run_noun(kind: str, name: str) -> bool:
     """Whether a noun is a run's copy, which whoever sent the run has written."""
     return (kind, name) in _kept_nouns.get() and not is_shipped_noun(kind, name)
 
@@ -84,11 +84,11 @@ def list_catalog_folders() -> list[Path]:
 
 def find_noun_file(kind: str, name: str) -> Path:
     """The file of a noun; UsageError if there is none, or one in two folders."""
-    named = list_catalog_folders() if fits_type(Word, name) else []
+    named = list_catalog_folders() if does_text_fit_type(Word, name) else []
     found = [p for f in named if (p := f / kind / f"{name}.toml").is_file()]
     if not found:
         there = list_noun_names(kind)
-        near = suggest_nearest(name, there)
+        near = suggest_nearest_name(name, there)
         raise UsageError(f"no {name!r} in catalog/{kind}; there are: {', '.join(there)}{near}")
     if len(found) > 1:
         raise UsageError(f"{name!r} is in {' and in '.join(map(str, found))}: rename one")
@@ -99,7 +99,7 @@ def load_noun(kind: str, name: str, model: type[M]) -> M:
     """The catalog's entry ``name`` of a kind ("boards", "chips", ...); UsageError if it is bad."""
     return (
         _load_kept_noun(kind, name, model)
-        if is_kept_noun(kind, name)
+        if is_run_noun(kind, name)
         else load_current_noun(kind, name, model)
     )
 
@@ -111,7 +111,9 @@ def _load_kept_noun(kind: str, name: str, model: type[M]) -> M:
         entry = model.model_validate_json(json.dumps(told))
     except ValidationError as e:
         where = f"the run's {name!r} of catalog/{kind}"
-        raise UsageError(*(f"{where}: {m}" for m in list_mistakes(e, model, told))) from None
+        raise UsageError(
+            *(f"{where}: {m}" for m in list_validation_mistakes(e, model, told))
+        ) from None
     entry._home = (_study_folder.get() or Path()).resolve()
     return entry
 
@@ -132,9 +134,9 @@ def list_noun_names(kind: str) -> list[str]:
     return sorted(there | {name for of, name in _kept_nouns.get() if of == kind})
 
 
-def format_origin(kind: str, name: str) -> str:
+def format_noun_origin(kind: str, name: str) -> str:
     """For lists: where a noun is from, if it is not shipped; empty for a shipped one."""
-    if is_kept_noun(kind, name):
+    if is_run_noun(kind, name):
         return "(the run's)"
     path = find_noun_file(kind, name)
     return "" if path.is_relative_to(CATALOG.resolve()) else f"({path})"
@@ -153,4 +155,6 @@ def validate_data(data: Any, model: type[V], where: str) -> V:
     try:
         return model.model_validate(data)
     except ValidationError as e:
-        raise UsageError(*(f"{where}: {m}" for m in list_mistakes(e, model, data))) from None
+        raise UsageError(
+            *(f"{where}: {m}" for m in list_validation_mistakes(e, model, data))
+        ) from None

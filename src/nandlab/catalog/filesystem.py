@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field, model_validator
 
 from nandlab.base.errors import UsageError
-from nandlab.base.nearest import suggest_nearest
+from nandlab.base.nearest import suggest_nearest_name
 from nandlab.base.strings import Command, Empty, Line, Lines, Word
 from nandlab.catalog.imagetools import IMAGE_WORDS, ImageTools
 from nandlab.catalog.noun import Noun, StrictModel
@@ -325,7 +325,7 @@ class FilesystemModel(Noun):
         """
         wrong = [
             f"{where}: {self.name} has no option {key!r}; it has: {', '.join(self.options) or '-'}"
-            f"{suggest_nearest(key, self.options)}"
+            f"{suggest_nearest_name(key, self.options)}"
             for key in given
             if key not in self.options
         ]

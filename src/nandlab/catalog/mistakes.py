@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from nandlab.base.nearest import suggest_nearest
+from nandlab.base.nearest import suggest_nearest_name
 from nandlab.base.strings import describe_pattern
 
 DataPlace = tuple[int | str, ...]
@@ -28,7 +28,9 @@ MUST_BE = "must be "
 CONTAINERS = (list, dict)
 
 
-def list_mistakes(error: ValidationError, model: type[BaseModel], data: Any) -> list[str]:
+def list_validation_mistakes(
+    error: ValidationError, model: type[BaseModel], data: Any
+) -> list[str]:
     """Each mistake as ``place: what is wrong``, one for a place.
 
     model, data: what was validated, and as what. An unknown key is told with the nearest known.
@@ -38,7 +40,7 @@ def list_mistakes(error: ValidationError, model: type[BaseModel], data: Any) -> 
         place = _find_place_in_data(e["loc"], model, data)
         text = _explain_error(e)
         if e["type"] == "extra_forbidden":
-            text += suggest_nearest(str(e["loc"][-1]), _list_keys_at(model, e["loc"][:-1]))
+            text += suggest_nearest_name(str(e["loc"][-1]), _list_keys_at(model, e["loc"][:-1]))
         found.setdefault(place, []).append(text)
     return [
         f"{_format_place(place) or 'the file'}: {_join_alternatives(texts)}"

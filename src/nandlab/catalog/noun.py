@@ -20,7 +20,7 @@ class StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-def dump_identity(noun: BaseModel, *without: str) -> dict[str, Any]:
+def dump_noun_identity(noun: BaseModel, *without: str) -> dict[str, Any]:
     """What a hash of a noun is of, as JSON: its fields that differ from their defaults.
 
     So a new field with a default moves the hash of no noun that does not use it. without: fields

@@ -193,7 +193,7 @@ class ClaimPart(StrictModel):
         return self
 
 
-def replace_phases(name: str, phases: Mapping[str, str]) -> str:
+def replace_phase_patterns(name: str, phases: Mapping[str, str]) -> str:
     """A name with what stands instead of each regular expression."""
     for pattern, instead in phases.items():
         name = re.sub(pattern, instead, name)
@@ -223,7 +223,7 @@ class ClaimBasis(StrictModel):
 
     def moved(self, name: str) -> str:
         """A figure's name, or a pattern of phases, with the other way's phases."""
-        return replace_phases(name, self.phases)
+        return replace_phase_patterns(name, self.phases)
 
     @model_validator(mode="after")
     def _is_another(self) -> ClaimBasis:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -13,20 +14,20 @@ from nandlab.catalog import countlist, distributions, readpoints
 from nandlab.catalog.noun import Scalar, StrictModel
 
 
-class TextGrammar(Protocol):
+@dataclass(frozen=True)
+class TextGrammar:
     """What a text means that is more than a word."""
 
-    def check_text(self, text: str) -> str | None:
-        """What is wrong with a text, or None."""
-
-    def expand_text(self, text: str) -> str:
-        """A text as templates have it."""
+    check: Callable[[str], str | None]
+    """What is wrong with a text, or None."""
+    expand: Callable[[str], str]
+    """A text as templates have it."""
 
 
 GRAMMARS: Mapping[str, TextGrammar] = {
-    "points": readpoints,
-    "counts": countlist,
-    "draw": distributions,
+    "points": TextGrammar(readpoints.check_read_points, readpoints.expand_read_points),
+    "counts": TextGrammar(countlist.check_count_list, countlist.expand_count_list),
+    "draw": TextGrammar(distributions.check_distribution, distributions.expand_distribution),
 }
 
 
@@ -59,7 +60,7 @@ class Parameter(StrictModel):
         if self.grammar and not isinstance(self.default, str):
             raise ValueError("a grammar is of a text")
         if self.grammar in ("counts", "draw"):
-            wrong = GRAMMARS[self.grammar].check_text(str(self.default))
+            wrong = GRAMMARS[self.grammar].check(str(self.default))
             if wrong:
                 raise ValueError(f"default: {wrong}")
         return self
@@ -67,7 +68,7 @@ class Parameter(StrictModel):
     def word(self, value: Scalar) -> str:
         """A value as templates have it."""
         if self.grammar:
-            return GRAMMARS[self.grammar].expand_text(str(value))
+            return GRAMMARS[self.grammar].expand(str(value))
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     def check(self, value: object) -> str | None:
@@ -86,4 +87,4 @@ class Parameter(StrictModel):
                 return f"must be at least {self.min:g}, is {value!r}"
             if self.max is not None and value > self.max:
                 return f"must be at most {self.max:g}, is {value!r}"
-        return GRAMMARS[self.grammar].check_text(str(value)) if self.grammar else None
+        return GRAMMARS[self.grammar].check(str(value)) if self.grammar else None

@@ -72,6 +72,6 @@ def _find_duplicates(keys: Sequence[tuple[object, ...]]) -> list[tuple[object, .
     return [key for i, key in enumerate(keys) if key in keys[:i]]
 
 
-def compute_energy_saving(on: ProfileRow, off: ProfileRow, time: float) -> float:
+def compute_energy_saving_share(on: ProfileRow, off: ProfileRow, time: float) -> float:
     """The share of energy saved by turning read-ahead off, for a share of time saved."""
     return 1 - off.watts / on.watts * (1 - time)

@@ -95,21 +95,21 @@ class FilePool(NamedTuple):
     most: int
 
 
-def check_text(text: str) -> str | None:
+def check_read_points(text: str) -> str | None:
     """What is wrong with a text of points, with its place; None: nothing."""
     try:
-        parse_points(text)
+        parse_read_points(text)
     except UsageError as e:
         return str(e)
     return None
 
 
-def expand_text(text: str) -> str:
+def expand_read_points(text: str) -> str:
     """The program's file of points."""
-    return "\n".join([f"# {COLUMNS}", *(point.line for point in parse_points(text))])
+    return "\n".join([f"# {COLUMNS}", *(point.line for point in parse_read_points(text))])
 
 
-def parse_points(text: str) -> list[ReadPoint]:
+def parse_read_points(text: str) -> list[ReadPoint]:
     """The points in their order, lists crossed; UsageError tells the place of the mistake."""
     places = [p for p in re.split(r"[;\n]", text) if p.strip()]
     found: dict[str, ReadPoint] = {}
@@ -130,15 +130,15 @@ def parse_points(text: str) -> list[ReadPoint]:
     return list(found.values())
 
 
-def check_fit(text: str, parameters: Mapping[str, object]) -> list[str]:
+def check_points_fit_files(text: str, parameters: Mapping[str, object]) -> list[str]:
     """Which points the files cannot hold, and what is wrong with the files themselves."""
     try:
-        pool = make_pool(parameters)
+        pool = make_file_pool(parameters)
     except UsageError as e:
         return [str(e)]
     single = pool.files == 1 and pool.least == pool.most
     found = []
-    for point in parse_points(text):
+    for point in parse_read_points(text):
         if point.pattern != "head" and not single:
             found.append(
                 f"{point.name}: only a head is of a pool: give files = 1 and leave file_bytes_min "
@@ -152,7 +152,7 @@ def check_fit(text: str, parameters: Mapping[str, object]) -> list[str]:
     return found
 
 
-def make_pool(parameters: Mapping[str, object]) -> FilePool:
+def make_file_pool(parameters: Mapping[str, object]) -> FilePool:
     """The files that a workload's parameters ask for; UsageError if they contradict."""
     files, size, least, most = (int(str(parameters[name])) for name in NEEDED_PARAMETERS)
     if not least and not most:

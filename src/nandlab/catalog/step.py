@@ -243,7 +243,9 @@ class TreeStep(FileStep):
         """Its distributions too are filled in: tables are those of the study's own catalog."""
         said = {name: getattr(self, name).format(**words) for name in DISTRIBUTION_FIELDS}
         known = {
-            k: distributions.expand_text(v) if distributions.check_text(v) is None else v
+            k: distributions.expand_distribution(v)
+            if distributions.check_distribution(v) is None
+            else v
             for k, v in said.items()
         }
         return super().settled(words).model_copy(update=known)

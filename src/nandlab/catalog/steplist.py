@@ -32,12 +32,14 @@ def list_valid_steps(given: Sequence[Any]) -> list[WorkloadStep]:
     return found
 
 
-def select_steps(steps: Sequence[AnyStep], parameters: Mapping[str, object]) -> list[AnyStep]:
+def select_steps_for_parameters(
+    steps: Sequence[AnyStep], parameters: Mapping[str, object]
+) -> list[AnyStep]:
     """The steps that are there with these parameters."""
     return [step for step in steps if matches_parameters(step.when, parameters)]
 
 
-def settle_steps(steps: Sequence[AnyStep], words: Mapping[str, str]) -> list[AnyStep]:
+def resolve_step_switches(steps: Sequence[AnyStep], words: Mapping[str, str]) -> list[AnyStep]:
     """The steps with their switches set; ValueError names the step and what is wrong."""
     found = []
     for step in steps:
@@ -48,7 +50,7 @@ def settle_steps(steps: Sequence[AnyStep], words: Mapping[str, str]) -> list[Any
     return found
 
 
-def check_conditions(
+def check_step_conditions(
     steps: Sequence[WorkloadStep], parameters: Mapping[str, Parameter]
 ) -> str | None:
     """What is wrong with a ``when``, or None: a parameter that is not there, or cannot be so."""
@@ -61,7 +63,7 @@ def check_conditions(
     return None
 
 
-def list_parameter_choices(
+def list_condition_parameter_values(
     steps: Sequence[WorkloadStep], parameters: Mapping[str, Parameter]
 ) -> Iterator[dict[str, Scalar]]:
     """Values of the parameters that a ``when`` names: each set that makes another list."""
@@ -85,7 +87,7 @@ def _list_values(parameter: Parameter, named: list[Scalar]) -> list[Scalar]:
     return list(dict.fromkeys([parameter.default, *named]))
 
 
-def check_steps(steps: Sequence[WorkloadStep]) -> str | None:
+def check_step_list(steps: Sequence[WorkloadStep]) -> str | None:
     """What is wrong with a list of valid steps that all are there, or None."""
     names = [step.phase for step in steps]
     own = [s.phase for s in steps if s.phase in TRIAL_STEPS and s.phase != s.do]

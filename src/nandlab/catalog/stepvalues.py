@@ -31,16 +31,17 @@ PATH_MAX = 4095
 """The most bytes of a path that the kernel takes."""
 
 
-def fill_templates(step: WorkloadStep, words: Mapping[str, str]) -> dict[str, str]:
+def fill_step_templates(step: WorkloadStep, words: Mapping[str, str]) -> dict[str, str]:
     """What each of a step's templates gives, by field."""
     return {field: template.format(**words) for field, template in step.templates().items()}
 
 
-def check_values(steps: Sequence[WorkloadStep], words: Mapping[str, str]) -> Iterator[str]:
+def check_step_values(steps: Sequence[WorkloadStep], words: Mapping[str, str]) -> Iterator[str]:
     """What is wrong with the values of steps that are all there and settled."""
     for step in steps:
         yield from (
-            f"step {step.phase}: {text}" for text in _check_step(step, fill_templates(step, words))
+            f"step {step.phase}: {text}"
+            for text in _check_step(step, fill_step_templates(step, words))
         )
 
 
@@ -87,7 +88,7 @@ def _check_tree(values: Mapping[str, str]) -> Iterator[str]:
     wrong = [
         (field, said)
         for field in DISTRIBUTION_FIELDS
-        if (said := distributions.check_text(values[field]))
+        if (said := distributions.check_distribution(values[field]))
     ]
     yield from (f"{field}: {said}" for field, said in wrong)
     if not wrong and depth.isdigit() and (said := _check_tree_size(values)):
@@ -104,7 +105,7 @@ def _check_tree(values: Mapping[str, str]) -> Iterator[str]:
 def _check_tree_size(values: Mapping[str, str]) -> str | None:
     """What is wrong with a tree that is expected to have more than filetree makes."""
     try:
-        found = distributions.expect_tree(
+        found = distributions.compute_expected_tree(
             min(int(values["depth"]), DEPTH_MAX), *(values[n] for n in DISTRIBUTION_FIELDS)
         )
         entries = found.folders + found.files
@@ -144,11 +145,15 @@ def list_emptying_steps(steps: Sequence[WorkloadStep], words: Mapping[str, str])
     """The steps in which filetree deletes all that is in the mountpoint."""
     deletes = (s for s in steps if isinstance(s, WalkStep) and s.do == "delete")
     return [
-        s.phase for s in deletes if s.by == "filetree" and not fill_templates(s, words)["folder"]
+        s.phase
+        for s in deletes
+        if s.by == "filetree" and not fill_step_templates(s, words)["folder"]
     ]
 
 
-def find_largest_step(steps: Sequence[AnyStep], words: Mapping[str, str]) -> tuple[str, int] | None:
+def find_largest_tree_step(
+    steps: Sequence[AnyStep], words: Mapping[str, str]
+) -> tuple[str, int] | None:
     """The step after which the trees of a list are largest, and their expected bytes then.
 
     A tree that may fail may be as large as it likes. None: the list makes no other tree.
@@ -156,9 +161,9 @@ def find_largest_step(steps: Sequence[AnyStep], words: Mapping[str, str]) -> tup
     there: dict[str, int] = {}
     found: tuple[str, int] | None = None
     for step in steps:
-        values = fill_templates(step, words)
+        values = fill_step_templates(step, words)
         if isinstance(step, TreeStep) and not step.may_fail:
-            there[values["folder"]] = expect_tree_bytes(values)
+            there[values["folder"]] = compute_expected_tree_bytes(values)
         elif isinstance(step, WalkStep) and step.do == "delete":
             there = {f: n for f, n in there.items() if not _is_within(f, values["folder"])}
         held = sum(there.values())
@@ -172,10 +177,10 @@ def _is_within(folder: str, top: str) -> bool:
     return not top or folder == top or folder.startswith(f"{top}/")
 
 
-def expect_tree_bytes(values: Mapping[str, str]) -> int:
+def compute_expected_tree_bytes(values: Mapping[str, str]) -> int:
     """Bytes that a tree's files are expected to take at the least, by its templates' values: what
     a compressor may take out is left out."""
-    found = distributions.expect_tree(
+    found = distributions.compute_expected_tree(
         int(values["depth"]), *(values[name] for name in DISTRIBUTION_FIELDS)
     )
     left = PAYLOADS[values["payload"]] * (1 - float(values["compressibility"]))

@@ -32,7 +32,7 @@ CACHE = {"title": "cache before"}
 """The attribute of a phase that works on files: cold or warm."""
 
 
-def format_title(step: WorkloadStep) -> str:
+def format_step_title(step: WorkloadStep) -> str:
     """As tables show the step."""
     return step.title or step.phase.replace("_", " ")
 
@@ -44,32 +44,32 @@ def runs_filetree(step: WorkloadStep) -> bool:
     return step.do == "tree" or (isinstance(step, FillStep) and bool(step.file))
 
 
-def list_phases(steps: Iterable[WorkloadStep]) -> list[dict[str, Any]]:
+def list_step_phases(steps: Iterable[WorkloadStep]) -> list[dict[str, Any]]:
     """A step is a phase, unless it reports phases of its own."""
     made: dict[str, dict[str, Any]] = {}
     for s in steps:
         if not (isinstance(s, RunStep) and s.tells):
             still = {"moves_data": False} if s.do in NO_DATA else {}
-            words = {"name": s.phase, "title": format_title(s), "timed": s.counts, **still}
+            words = {"name": s.phase, "title": format_step_title(s), "timed": s.counts, **still}
             made.setdefault(s.phase, words)
     return list(made.values())
 
 
-def list_operations(steps: Iterable[WorkloadStep]) -> list[dict[str, Any]]:
+def list_step_operations(steps: Iterable[WorkloadStep]) -> list[dict[str, Any]]:
     """The calls that steps tell, each with its phase's name before its own."""
     made = {}
     for step in filter(runs_filetree, steps):
         for kind in KINDS[step.do]:
             name = f"{step.phase}_{kind}"
             how = {"writes": kind in WRITES, "durable": kind in DURABLE}
-            made[name] = {"name": name, "title": f"{format_title(step)}: {kind}", **how}
+            made[name] = {"name": name, "title": f"{format_step_title(step)}: {kind}", **how}
     return list(made.values())
 
 
-def make_figures(steps: Iterable[WorkloadStep]) -> dict[str, dict[str, Any]]:
+def make_tree_step_figures(steps: Iterable[WorkloadStep]) -> dict[str, dict[str, Any]]:
     """What trees tell of themselves."""
     return {
-        f"{step.phase}_{name}": {"title": f"{format_title(step)}: {said}", "unit": unit}
+        f"{step.phase}_{name}": {"title": f"{format_step_title(step)}: {said}", "unit": unit}
         for step in steps
         if step.do == "tree"
         for name, (said, unit) in FIGURES.items()
@@ -78,7 +78,7 @@ def make_figures(steps: Iterable[WorkloadStep]) -> dict[str, dict[str, Any]]:
 
 def add_step_words(told: Mapping[str, Any], steps: Sequence[WorkloadStep]) -> dict[str, Any]:
     """A workload's file with the words that its steps bring and it has not."""
-    listed = {"phases": list_phases(steps), "operations": list_operations(steps)}
+    listed = {"phases": list_step_phases(steps), "operations": list_step_operations(steps)}
     found = dict(told)
     for key, made in listed.items():
         given = [] if told.get(key) is None else told[key]
@@ -88,7 +88,7 @@ def add_step_words(told: Mapping[str, Any], steps: Sequence[WorkloadStep]) -> di
         known = {name for table in tables if isinstance(name := table.get("name"), str)}
         if made or key == "phases":
             found[key] = [*given, *(p for p in made if p["name"] not in known)]
-    if own := make_figures(steps):
+    if own := make_tree_step_figures(steps):
         found["figures"] = _merge_words(own, told.get("figures"))
     if any(step.of_files and not isinstance(step, RunStep) for step in steps):
         found["at"] = _merge_words({"cache": CACHE}, told.get("at"))
@@ -100,7 +100,7 @@ def _merge_words(made: dict[str, Any], given: Any) -> Any:
     return {**made, **given} if isinstance(given, dict) else given or made
 
 
-def list_word_names(steps: Sequence[WorkloadStep]) -> set[str]:
+def list_step_word_names(steps: Sequence[WorkloadStep]) -> set[str]:
     """The names of what steps have words for."""
-    words = [*list_phases(steps), *list_operations(steps)]
-    return {str(word["name"]) for word in words} | set(make_figures(steps))
+    words = [*list_step_phases(steps), *list_step_operations(steps)]
+    return {str(word["name"]) for word in words} | set(make_tree_step_figures(steps))

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from nandlab.base.errors import UsageError
-from nandlab.base.nearest import suggest_nearest
+from nandlab.base.nearest import suggest_nearest_name
 from nandlab.base.strings import Command, Empty, Word
 from nandlab.catalog import readpoints, steplist, stepvalues, stepwords
 from nandlab.catalog.demands import Need, StoredData, WrittenData
@@ -110,10 +110,10 @@ class WorkloadModel(Noun, WorkloadWords):
 
     def _check_steps(self) -> None:
         """ValueError if the list cannot be done with values that its parameters may have."""
-        if wrong := steplist.check_conditions(self.steps, self.parameters):
+        if wrong := steplist.check_step_conditions(self.steps, self.parameters):
             raise ValueError(wrong)
         defaults = {key: p.default for key, p in self.parameters.items()}
-        for values in steplist.list_parameter_choices(self.steps, self.parameters):
+        for values in steplist.list_condition_parameter_values(self.steps, self.parameters):
             if any(need.unmet({**defaults, **values}, ()) for need in self.needs):
                 continue
             if wrong := self._misfit({**defaults, **values}):
@@ -122,12 +122,15 @@ class WorkloadModel(Noun, WorkloadWords):
 
     def _misfit(self, parameters: Mapping[str, Scalar]) -> str | None:
         """What is wrong with the list with these parameters, or None."""
-        steps = steplist.select_steps(self.steps, parameters)
-        if wrong := steplist.check_steps(steps):
+        steps = steplist.select_steps_for_parameters(self.steps, parameters)
+        if wrong := steplist.check_step_list(steps):
             return wrong
         words = self._said(parameters)
         try:
-            return next(stepvalues.check_values(steplist.settle_steps(steps, words), words), None)
+            return next(
+                stepvalues.check_step_values(steplist.resolve_step_switches(steps, words), words),
+                None,
+            )
         except ValueError as e:
             return str(e)
 
@@ -140,8 +143,10 @@ class WorkloadModel(Noun, WorkloadWords):
         """The workload as it is with these parameters: with the steps that are there, and words
         for what these tell."""
         words = self._said(parameters)
-        steps = steplist.settle_steps(steplist.select_steps(self.steps, parameters), words)
-        gone = stepwords.list_word_names(self.steps) - stepwords.list_word_names(steps)
+        steps = steplist.resolve_step_switches(
+            steplist.select_steps_for_parameters(self.steps, parameters), words
+        )
+        gone = stepwords.list_step_word_names(self.steps) - stepwords.list_step_word_names(steps)
         if steps == self.steps:
             return self
         return self.model_copy(
@@ -161,7 +166,7 @@ class WorkloadModel(Noun, WorkloadWords):
 
     def most_bytes(self, parameters: Mapping[str, Scalar]) -> tuple[str, int] | None:
         """The step after which its trees are largest, and their expected bytes; None: no tree."""
-        return stepvalues.find_largest_step(self.steps, self._said(parameters))
+        return stepvalues.find_largest_tree_step(self.steps, self._said(parameters))
 
     def _check_templates(self) -> None:
         """ValueError if a template has a word that stands for nothing."""
@@ -200,8 +205,10 @@ class WorkloadModel(Noun, WorkloadWords):
             raise ValueError(f"points are of files: there is no parameter {lost[0]!r}")
         defaults = {key: p.default for key, p in self.parameters.items()}
         for key in self._points():
-            wrong = readpoints.check_text(str(defaults[key]))
-            wrong = wrong or next(iter(readpoints.check_fit(str(defaults[key]), defaults)), None)
+            wrong = readpoints.check_read_points(str(defaults[key]))
+            wrong = wrong or next(
+                iter(readpoints.check_points_fit_files(str(defaults[key]), defaults)), None
+            )
             if wrong:
                 raise ValueError(f"{key}: {wrong}")
 
@@ -211,14 +218,14 @@ class WorkloadModel(Noun, WorkloadWords):
             return self.stores.least(parameters)
         if not self._points():
             return None
-        pool = readpoints.make_pool(parameters)
+        pool = readpoints.make_file_pool(parameters)
         return pool.files * pool.least
 
     def chosen(self, given: dict[str, Scalar], where: str) -> dict[str, Scalar]:
         """Every parameter with its value; UsageError lists what is wrong."""
         wrong = [
             f"{where}: {self.name} has no parameter {key!r}; it has: {', '.join(self.parameters)}"
-            f"{suggest_nearest(key, self.parameters)}"
+            f"{suggest_nearest_name(key, self.parameters)}"
             for key in given
             if key not in self.parameters
         ]
@@ -231,7 +238,7 @@ class WorkloadModel(Noun, WorkloadWords):
         found = {key: given.get(key, p.default) for key, p in self.parameters.items()}
         wrong += [f"{where}: {self.name}: {text}" for text in self._out_of_order(found)]
         for key in self._points():
-            misfits = readpoints.check_fit(str(found[key]), found)
+            misfits = readpoints.check_points_fit_files(str(found[key]), found)
             wrong += [f"{where}: {self.name}: {key}: {text}" for text in misfits]
         if not wrong and self.steps and (misfit := self._misfit(found)):
             wrong.append(f"{where}: {self.name}: {misfit}")

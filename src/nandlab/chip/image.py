@@ -123,7 +123,7 @@ def _add_checksum(packed: bytes, payload: bytes = b"") -> bytes:
     return packed[:-4] + struct.pack("<I", crc) + payload
 
 
-def decode_image(data: bytes | mmap) -> ChipImage:
+def decode_chip_image(data: bytes | mmap) -> ChipImage:
     """The chip in an image; NandlabError says what is wrong with it."""
     image, end = _decode_image(data)
     if end != len(data):
@@ -131,7 +131,7 @@ def decode_image(data: bytes | mmap) -> ChipImage:
     return image
 
 
-def decode_leading_image(data: bytes) -> tuple[ChipImage, bytes]:
+def decode_leading_chip_image(data: bytes) -> tuple[ChipImage, bytes]:
     """The chip in an image that data begins with, and what comes after it."""
     image, end = _decode_image(data)
     return image, data[end:]
@@ -179,7 +179,7 @@ def _decode_block(reader: _ByteReader, geometry: ChipGeometry) -> ChipBlock:
     return ChipBlock(index, wear, disturb, flags, pairs, states, payload[cells_at:])
 
 
-def encode_image(image: ChipImage) -> bytes:
+def encode_chip_image(image: ChipImage) -> bytes:
     """The image as a chip loads it: ``encode(decode(x)) == x``."""
     g = image.geometry
     shape = (g.writesize, g.oobsize, g.erasesize, g.blocks)
@@ -198,7 +198,7 @@ def encode_image(image: ChipImage) -> bytes:
     return b"".join(parts)
 
 
-def split_image(
+def write_cells_and_sidecar(
     image: ChipImage,
     cells: Path,
     sidecar: Path,
@@ -232,7 +232,7 @@ def split_image(
     sidecar.write_text(json.dumps(told) + "\n")
 
 
-def join_image(cells: Path, sidecar: Path) -> ChipImage:
+def read_cells_and_sidecar(cells: Path, sidecar: Path) -> ChipImage:
     """The image of two files that ``split`` wrote; UsageError if they do not fit together."""
     told = validate_data(read_json(sidecar), Sidecar, str(sidecar))
     geometry = ChipGeometry(**told.geometry.model_dump())

@@ -16,10 +16,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from nandlab.base.digest import digest_file, digest_value
+from nandlab.base.digest import digest_file, digest_json_value
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.gate import read_json
-from nandlab.base.scratch import make_scratch_folder
+from nandlab.base.scratch import hold_scratch_folder
 from nandlab.base.strings import Line, Word
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun, validate_data
@@ -68,7 +68,7 @@ class ImageSidecar(Sidecar):
     made: ImageDescription
 
 
-def find_sidecar(path: Path) -> Path:
+def make_sidecar_path(path: Path) -> Path:
     """The file beside an image that tells what it is; UsageError if the path names no file."""
     if not path.name:
         raise UsageError(f"{path}: a folder, and no image")
@@ -100,7 +100,9 @@ class ImageHead:
 
     def digest(self) -> str:
         """Digest of the image and its sidecar; the name is not part of it."""
-        return digest_value([digest_file(self.path), digest_file(find_sidecar(self.path))])
+        return digest_json_value(
+            [digest_file(self.path), digest_file(make_sidecar_path(self.path))]
+        )
 
     def loaded_bytes(self) -> int:
         """The most bytes that the board is given to load."""
@@ -116,9 +118,9 @@ class ImageHead:
         )
 
 
-def refuse_to_overwrite(path: Path) -> None:
+def refuse_image_overwrite(path: Path) -> None:
     """UsageError if an image cannot be written there."""
-    for file in (path, find_sidecar(path)):
+    for file in (path, make_sidecar_path(path)):
         if file.exists():
             raise UsageError(f"{file} is there already; remove it, or give another --output")
     if not path.parent.is_dir():
@@ -127,23 +129,23 @@ def refuse_to_overwrite(path: Path) -> None:
         raise UsageError(f"{path.parent}: cannot be written to")
 
 
-def write_image(path: Path, image: ChipImage, made: ImageDescription) -> None:
+def write_image_files(path: Path, image: ChipImage, made: ImageDescription) -> None:
     """Writes both files, or leaves nothing."""
-    with make_scratch_folder(str(path.parent)) as folder:
+    with hold_scratch_folder(str(path.parent)) as folder:
         cells, sidecar = folder / "cells", folder / "sidecar"
         more = {"made": made.model_dump()}
-        chipimage.split_image(image, cells, sidecar, made.partition_blocks, more)
-        sidecar.rename(find_sidecar(path))
+        chipimage.write_cells_and_sidecar(image, cells, sidecar, made.partition_blocks, more)
+        sidecar.rename(make_sidecar_path(path))
         try:
             cells.rename(path)
         except OSError:
-            find_sidecar(path).unlink()
+            make_sidecar_path(path).unlink()
             raise
 
 
 def read_image_head(path: Path) -> ImageHead:
     """What an image is; UsageError says what is wrong with it. The cells are not checked."""
-    sidecar = find_sidecar(path)
+    sidecar = make_sidecar_path(path)
     for file, what in ((path, "image"), (sidecar, "image's sidecar")):
         if not file.is_file():
             raise UsageError(f"{file}: no such {what}; nandlab image make makes both")
@@ -166,10 +168,10 @@ def _refuse_other_geometry(found: ImageHead, geometry: ChipGeometry) -> None:
         )
 
 
-def read_image(path: Path) -> tuple[ImageDescription, ChipImage]:
+def read_image_files(path: Path) -> tuple[ImageDescription, ChipImage]:
     """An image with its cells; UsageError says what is wrong with it."""
     made = read_image_head(path).made
     try:
-        return made, chipimage.join_image(path, find_sidecar(path))
+        return made, chipimage.read_cells_and_sidecar(path, make_sidecar_path(path))
     except NandlabError as e:
         raise UsageError(*e.lines) from None

@@ -66,7 +66,7 @@ class OperationLog:
         return int(np.count_nonzero(self.records["kind"] == kind))
 
 
-def decode_log(data: bytes) -> OperationLog:
+def decode_operation_log(data: bytes) -> OperationLog:
     """The log that a chip wrote; NandlabError if it is no log, or incomplete."""
     if len(data) < HEADER.size:
         raise NandlabError(f"an operation log of {len(data)} bytes has no header")

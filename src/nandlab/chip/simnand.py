@@ -22,7 +22,7 @@ CHIP_FIFO = "/tmp/chip"
 LOAD_DEADLINE_S = 3600
 
 
-def make_module_parameters(
+def make_chip_module_parameters(
     chip: ChipModel, partition_blocks: int, chip_store_phys: int, latency: Latency = "typical"
 ) -> dict[str, str | int]:
     """The chip module's parameters, by name; UsageError if the chip lacks a latency asked for."""
@@ -60,7 +60,7 @@ def make_chip_load_step(parameters: dict[str, str | int], image: str | None = No
     return Step("load", f"{ferried} && {words} image={CHIP_FIFO}", LOAD_DEADLINE_S)
 
 
-def parse_counts(printed: str) -> dict[str, int]:
+def parse_operation_counts(printed: str) -> dict[str, int]:
     """Page reads, page programs and block erases so far, from what the chip prints of itself."""
     return _parse_rows(printed, COUNTS)
 
@@ -70,35 +70,35 @@ def _parse_rows(printed: str, keys: Sequence[str]) -> dict[str, int]:
     return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[0] in keys}
 
 
-def count_between(before: str, after: str) -> dict[str, int] | None:
+def count_operations_between(before: str, after: str) -> dict[str, int] | None:
     """What the chip did between two moments, from what it printed of itself at each.
 
     before: empty where it was not there yet. None: not known, for there was none at the end, or
     another that counts anew.
     """
-    had, has = parse_counts(before), parse_counts(after)
+    had, has = parse_operation_counts(before), parse_operation_counts(after)
     did = {key: has[key] - had.get(key, 0) for key in COUNTS if key in has}
     return did if len(did) == len(COUNTS) and min(did.values()) >= 0 else None
 
 
-def parse_erased_blocks(printed: str) -> int | None:
+def parse_erased_block_count(printed: str) -> int | None:
     """Blocks of the partition that are erased, from what the chip prints of itself."""
     return _parse_rows(printed, ("blocks_erased",)).get("blocks_erased")
 
 
-def parse_missed_operations(printed: str) -> int:
+def parse_missed_operation_count(printed: str) -> int:
     """Operations that a real chip's counts lack at the least; a simulated one misses none."""
     return _parse_rows(printed, ("missed",)).get("missed", 0)
 
 
-def count_hits_between(before: str, after: str) -> int | None:
+def count_register_hits_between(before: str, after: str) -> int | None:
     """Reads that the page register answered between two moments; None as :func:`between`."""
     had, has = (_parse_rows(printed, (HITS,)).get(HITS) for printed in (before, after))
     did = None if has is None else has - (had or 0)
     return None if did is None or did < 0 else did
 
 
-def measure_usage_between(before: str, after: str) -> dict[str, int] | None:
+def compute_chip_usage_between(before: str, after: str) -> dict[str, int] | None:
     """Time and bytes of the chip between two moments; None as :func:`between`."""
     had, has = (_parse_rows(printed, (*USAGE, HITS)) for printed in (before, after))
     did = {key: value - had.get(key, 0) for key, value in has.items()}
@@ -107,7 +107,7 @@ def measure_usage_between(before: str, after: str) -> dict[str, int] | None:
     return {"register_hits" if key == HITS else key: value for key, value in did.items()}
 
 
-def parse_programmed_share(printed: str) -> float | None:
+def parse_programmed_page_share(printed: str) -> float | None:
     """Share of the partition's pages that are programmed, from what the chip prints of itself."""
     rows = _parse_rows(printed, ("pages_programmed", "partition_pages"))
     return rows["pages_programmed"] / rows["partition_pages"] if len(rows) == 2 else None
@@ -127,6 +127,6 @@ def make_power_cut_command(load: Step, unmount: Step) -> str:
     return f"{off} && {gone} && {load.command} image={SAVED_IMAGE} && rm {SAVED_IMAGE}"
 
 
-def make_save_command(put: str) -> str:
+def make_image_pipe_command(put: str) -> str:
     """The command that gives the chip's image to the host; put: what takes it."""
     return f"set -o pipefail; cat {IMAGE_FILE} | {put}"

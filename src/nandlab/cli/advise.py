@@ -68,7 +68,7 @@ def advise(
 
     from nandlab.analysis.figures import groups
     from nandlab.analysis.verdicts import battery, limitsyntax, promises, verdictmaker
-    from nandlab.analysis.verdicts.limits import parse_command_limits, parse_study_limits
+    from nandlab.analysis.verdicts.limits import make_limits_from_spec, parse_command_line_limits
     from nandlab.analysis.verdicts.verdict import Verdict
     from nandlab.base import amounts
     from nandlab.report.tables import verdicttext
@@ -76,28 +76,28 @@ def advise(
 
     folder = open_results(run)
     head, trials = folder.head(), list(folder.trials())
-    settings = groups.group_trials(trials)
+    settings = groups.group_trials_into_settings(trials)
     daily = None if daily_write is None else amounts.parse_size(daily_write, "--daily-write")
-    own = parse_command_limits(limit or [], lifetime_years, daily)
-    limits = own.over(parse_study_limits(head.spec))
+    own = parse_command_line_limits(limit or [], lifetime_years, daily)
+    limits = own.over(make_limits_from_spec(head.spec))
     _refuse_half_pair(limits, battery_wh)
-    lasting = battery.make_battery(battery_wh, limits.daily)
+    lasting = battery.make_battery_from_watt_hours(battery_wh, limits.daily)
     wrong = limitsyntax.check_limits(own.figures, [(s.workload, s.words) for s in settings])
     if wrong:
         raise UsageError(*(f"--limit: {text}" for text in wrong))
-    found = verdictmaker.judge_run(head.spec, trials, folder.naming(), limits)
+    found = verdictmaker.make_run_verdicts_from_trials(head.spec, trials, folder.naming(), limits)
     if as_json:
         told = TypeAdapter(list[Verdict]).dump_python(found, mode="json")
         print_json([*told, *(_make_lasting_record(s, lasting) for s in settings if lasting)])
         return
     if every:
-        print_lines(*promises.list_promise_lines(trials, folder.naming()))
+        print_lines(*promises.format_promise_lines(trials, folder.naming()))
     if lasting:
         print_lines(
             *(
                 x
                 for s in settings
-                for x in (f"{s.title}:", *battery.list_battery_sentences(s, lasting), "")
+                for x in (f"{s.title}:", *battery.format_battery_sentences(s, lasting), "")
             )
         )
     print_lines(*verdicttext.render_verdicts(found, every=every))

@@ -43,8 +43,8 @@ def complete_figure_names(context: typer.Context, incomplete: str) -> list[str]:
     """For the shell's completion: figures of the run, or of the baseline, that the line names."""
     from itertools import islice
 
-    from nandlab.analysis.figures.figurenames import list_setting_figure_names
-    from nandlab.analysis.figures.groups import group_trials
+    from nandlab.analysis.figures.figurenames import list_figure_names_of_settings
+    from nandlab.analysis.figures.groups import group_trials_into_settings
     from nandlab.base.errors import NandlabError
     from nandlab.trial.publishedrun import open_results
 
@@ -54,7 +54,7 @@ def complete_figure_names(context: typer.Context, incomplete: str) -> list[str]:
         trials = islice(open_results(Path(given)).trials(), TRIALS_READ)
         return [
             name
-            for name in list_setting_figure_names(group_trials(trials))
+            for name in list_figure_names_of_settings(group_trials_into_settings(trials))
             if name.startswith(incomplete)
         ]
     except NandlabError:
@@ -92,7 +92,7 @@ EveryOption = Annotated[
 ]
 
 
-def parse_pairs(given: Iterable[str], option: str) -> dict[str, str]:
+def parse_name_value_pairs(given: Iterable[str], option: str) -> dict[str, str]:
     """Values of ``NAME=VALUE`` words by name; UsageError for another form or a name twice."""
     found: dict[str, str] = {}
     for word in given:
@@ -117,6 +117,6 @@ def parse_scalar(text: str) -> bool | int | float | str:
     return text
 
 
-def split_list(text: str) -> tuple[str, ...]:
+def split_comma_list(text: str) -> tuple[str, ...]:
     """The words of a text, which commas separate."""
     return tuple(word.strip() for word in text.split(",") if word.strip())

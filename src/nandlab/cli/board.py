@@ -83,11 +83,11 @@ def shell(
 def list_boards() -> None:
     """List the boards of the catalog."""
     from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.files import format_origin, list_noun_names, load_noun
+    from nandlab.catalog.files import format_noun_origin, list_noun_names, load_noun
 
     for name in list_noun_names("boards"):
         summary = load_noun("boards", name, BoardModel).summary
-        print_lines(f"{name:12} {summary} {format_origin('boards', name)}".rstrip())
+        print_lines(f"{name:12} {summary} {format_noun_origin('boards', name)}".rstrip())
 
 
 @board_app.command()
@@ -109,7 +109,7 @@ def update(
     models = {
         name: load_noun("boards", name, BoardModel) for name in boards or list_noun_names("boards")
     }
-    for path, lines in kit.update_locks(models, needs.list_needed_sets).items():
+    for path, lines in kit.update_package_locks(models, needs.list_needed_package_sets).items():
         for line in lines:
             print_lines(line)
         told = f"{len(lines)} changes: figures from now on are of other boards" if lines else "same"
@@ -132,7 +132,7 @@ def export_board(
     from nandlab.catalog.files import load_noun
     from nandlab.kit import exchange
 
-    exchange.export_board(load_noun("boards", board, BoardModel), file)
+    exchange.export_board_file(load_noun("boards", board, BoardModel), file)
     print_lines(file)
 
 
@@ -147,7 +147,7 @@ def import_board(
     """
     from nandlab.kit import exchange
 
-    for line in exchange.import_board(file):
+    for line in exchange.import_board_file(file):
         print_lines(line)
 
 
@@ -165,7 +165,7 @@ def look(
     """
     import asyncio
 
-    from nandlab.board.ownboard import find_board_partition as look_at
+    from nandlab.board.ownboard import find_erasable_board_partition as look_at
 
     mtd = asyncio.run(look_at(file, erase))
     blocks = mtd.size // mtd.erasesize
@@ -198,8 +198,8 @@ def save(
 
     async def saving() -> flashdump.DumpSummary:
         async with ownboard.hold_board(file, erase) as board:
-            return await flashdump.save_partition(
-                await flashdump.find_partition_cells(board.on, board.mtd), output
+            return await flashdump.save_partition_cells(
+                await flashdump.open_partition_cells(board.on, board.mtd), output
             )
 
     told = asyncio.run(saving())
@@ -224,8 +224,8 @@ def restore(
 
     async def restoring() -> flashdump.DumpSummary:
         async with ownboard.hold_board(file, erase) as board:
-            part = await flashdump.find_partition_cells(board.on, board.mtd)
-            return await flashdump.restore_partition(part, dump, board.erased)
+            part = await flashdump.open_partition_cells(board.on, board.mtd)
+            return await flashdump.restore_partition_cells(part, dump, board.erased)
 
     told = asyncio.run(restoring())
     _print_partition(told)
@@ -252,15 +252,15 @@ def calibrate(
 
     from nandlab.board import calibrate as calibrating
     from nandlab.board import ownboard
-    from nandlab.board.flash import refuse_another_chip
-    from nandlab.cli.ownrun import load_board_chip
+    from nandlab.board.flash import refuse_other_chip_shape
+    from nandlab.cli.ownrun import load_held_board_chip
 
     async def measuring() -> tuple[ChipModel, calibrating.BoardMeasurement]:
         async with ownboard.hold_board(file, erase) as there:
-            part = load_board_chip(there)
-            calibrating.find_catalog_paths(part, there.model.name, output)
-            async with ownboard.prepare_board(there, discard=discard) as (board, told):
-                refuse_another_chip(part, told, there.mtd)
+            part = load_held_board_chip(there)
+            calibrating.choose_new_catalog_paths(part, there.model.name, output)
+            async with ownboard.prepare_held_board(there, discard=discard) as (board, told):
+                refuse_other_chip_shape(part, told, there.mtd)
                 await there.erased()
                 name, number = there.model.name, there.mtd.number
                 return part, await calibrating.measure_board(
@@ -288,6 +288,6 @@ def unlock(file: OwnArgument) -> None:
     """Take your own board from whoever has it: for after a run that was killed."""
     import asyncio
 
-    from nandlab.board.ownboard import free_board
+    from nandlab.board.ownboard import break_own_board_lock
 
-    print_lines(asyncio.run(free_board(file)) or "nobody had it")
+    print_lines(asyncio.run(break_own_board_lock(file)) or "nobody had it")

@@ -64,7 +64,7 @@ def verify_cache(
     What is removed is made again when it is needed. Progress goes to standard error, a line for
     each damaged thing to standard output. The exit status is 1 if there is one.
     """
-    from nandlab.base.cache import list_cache_items, verify_item
+    from nandlab.base.cache import list_cache_items, remove_item_if_damaged
     from nandlab.base.errors import UsageError
     from nandlab.base.paths import RESULTS, find_cache_folder
     from nandlab.base.units import format_size
@@ -78,7 +78,7 @@ def verify_cache(
         same = [thing for thing in things if thing.kind == kind]
         print_note(f"reading {kind}: {len(same)}")
         for thing in same:
-            if why := verify_item(thing):
+            if why := remove_item_if_damaged(thing):
                 damaged += 1
                 print_lines(f"{thing.path.relative_to(find_cache_folder())}: {why}")
     trials = store or RESULTS / "store"

@@ -16,8 +16,8 @@ import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_lines, print_note
-from nandlab.cli.arguments import make_name_completer, parse_pairs, split_list
-from nandlab.cli.preparation import announce_preparation
+from nandlab.cli.arguments import make_name_completer, parse_name_value_pairs, split_comma_list
+from nandlab.cli.preparation import announce_board_preparation
 from nandlab.cli.run import CORES, JobsOption
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class CampaignOptions:
 
     def request(self, usual: str) -> Request:
         """The media and loads that they name; usual: the load where none is named."""
-        return request(
+        return make_campaign_request(
             self.study,
             fs=self.fs,
             loads=self.load or ([] if self.study else [usual]),
@@ -129,11 +129,11 @@ class CampaignOptions:
         faulty: bool = False,
     ) -> CampaignSettings:
         """Campaigns of these points, with the options that both commands have."""
-        from nandlab.powercut.job import parse_bad_blocks
+        from nandlab.powercut.job import parse_bad_block_words
 
         fewest = min(on.partition_blocks for on in wanted.media)
-        words = split_list(self.bad_blocks) if self.bad_blocks else ()
-        bad = parse_bad_blocks(words, fewest)
+        words = split_comma_list(self.bad_blocks) if self.bad_blocks else ()
+        bad = parse_bad_block_words(words, fewest)
         more = replace(points, seed=self.seed, seeds=self.seeds, every=self.points, bad=bad)
         return CampaignSettings(more, self.title, self.jobs, sample, states, faulty)
 
@@ -141,10 +141,10 @@ class CampaignOptions:
         """The point that is named, or all campaigns, each in ``hows``' ways; exit status 1 if
         anything does not hold. alone: --out is the campaign's own folder."""
         if self.point is not None:
-            from nandlab.cli.singlepoint import try_point
+            from nandlab.cli.singlepoint import run_single_cut_point
 
             self._refuse_beside_a_point(hows[0])
-            try_point(hows[0], wanted, self.point)
+            run_single_cut_point(hows[0], wanted, self.point)
             return
         place = find_campaigns_folder(self.study, self.out)
         hows[0].refuse_bad_loads(wanted)
@@ -182,7 +182,7 @@ def add_campaign_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def taking(**given: Any) -> None:
         common = CampaignOptions(**{each.name: given.pop(each.name) for each in shared})
-        with keep_run_nouns(common.study):
+        with use_nouns_of_run(common.study):
             command(common, **given)
 
     every = [*shared, *list(own.values())[1:]]
@@ -193,7 +193,7 @@ def add_campaign_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def parse_choices(text: str, option: str, known: Sequence[str]) -> tuple[str, ...]:
     """The words of an option, each of them known and given once; else UsageError."""
-    words = split_list(text)
+    words = split_comma_list(text)
     if not words or set(words) - set(known):
         raise UsageError(f"{option} {text}: known are {', '.join(known)}")
     if len(set(words)) < len(words):
@@ -201,7 +201,7 @@ def parse_choices(text: str, option: str, known: Sequence[str]) -> tuple[str, ..
     return words
 
 
-def request(
+def make_campaign_request(
     study: str | None,
     *,
     fs: str | None,
@@ -212,7 +212,7 @@ def request(
     board: str | None,
 ) -> Request:
     """The media and loads that a command line names; UsageError where it names too much."""
-    from nandlab.powercut.requests import Request, select_study_campaigns
+    from nandlab.powercut.requests import Request, make_study_campaign_request
 
     if (study is None) == (fs is None):
         raise UsageError("give a STUDY, or --fs with a file system: one of both")
@@ -220,7 +220,7 @@ def request(
         read = _read_study(study, board)
         if settings:
             raise UsageError("--set: a study says which options its file systems have")
-        found = select_study_campaigns(read, loads, partition_mib)
+        found = make_study_campaign_request(read, loads, partition_mib)
         print_note(f"{len(found.media)} media, loads: {', '.join(found.loads)}")
         return found
     on = make_medium(fs or "", settings, chip, partition_mib or DEFAULT_MIB, board or DEFAULT_BOARD)
@@ -229,29 +229,29 @@ def request(
 
 def _read_study(name: str, board: str | None) -> Any:
     """A study by name or file, or that of a run's folder."""
-    from nandlab.plan.study import find_study, read_study_file, restore_study
+    from nandlab.plan.study import find_study_file, parse_run_study, read_study_file
     from nandlab.results.folder import RunFolder
-    from nandlab.trial.runplan import find_study_folder
+    from nandlab.trial.runplan import find_run_study_folder
 
     if not (Path(name) / RUN_HEAD).exists():
-        return read_study_file(find_study(name), board)
+        return read_study_file(find_study_file(name), board)
     head = RunFolder(Path(name)).head()
-    study = restore_study(head.spec, find_study_folder(head, Path(name)), name)
+    study = parse_run_study(head.spec, find_run_study_folder(head, Path(name)), name)
     return study.model_copy(update={"board": board or study.board})
 
 
 @contextmanager
-def keep_run_nouns(study: str | None) -> Iterator[None]:
+def use_nouns_of_run(study: str | None) -> Iterator[None]:
     """A run's own chips and workloads are known here; they need no catalog beside it."""
-    from nandlab.catalog.files import use_kept_nouns
+    from nandlab.catalog.files import use_run_nouns
     from nandlab.results.folder import RunFolder
-    from nandlab.results.nouns import collect_trial_nouns
+    from nandlab.results.nouns import collect_run_own_nouns
 
     if study is None or not (Path(study) / RUN_HEAD).exists():
         yield
         return
     folder = RunFolder(Path(study))
-    with use_kept_nouns(collect_trial_nouns(folder.head(), folder.trials())):
+    with use_run_nouns(collect_run_own_nouns(folder.head(), folder.trials())):
         yield
 
 
@@ -290,7 +290,7 @@ def make_medium(
         chip=chip,
         partition_blocks=count_partition_blocks(chip, partition_mib),
         filesystem=system,
-        options=system.chosen(parse_pairs(settings, "--set"), "--set"),
+        options=system.chosen(parse_name_value_pairs(settings, "--set"), "--set"),
     )
     if system.read_only:
         raise UsageError(f"--fs {fs}: it is only read, so there is nothing to cut")
@@ -303,7 +303,7 @@ def open_media_board(media: Sequence[Medium]) -> QemuBoard:
     from nandlab.board.qemu import open_board
     from nandlab.trial.runner import refuse_unsupported_kernel
 
-    with announce_preparation(media[0].virtual):
+    with announce_board_preparation(media[0].virtual):
         board = open_board(media[0].virtual)
     refuse_unsupported_kernel(media, board.kernel_config, "--board")
     return board
@@ -332,17 +332,17 @@ class CampaignSettings:
     def _of(self, loads: LoadSet) -> tuple[LoadSet, CutPoints]:
         """Loads as they are played, and which points of them are tried."""
         from nandlab.powercut import faults
-        from nandlab.powercut.requests import select_load_points
+        from nandlab.powercut.requests import select_cut_points_of_load
 
-        loads = faults.make_fault_loads(loads) if self.faulty else loads
-        return loads, select_load_points(self.points, loads, self.title)
+        loads = faults.append_sync_to_loads(loads) if self.faulty else loads
+        return loads, select_cut_points_of_load(self.points, loads, self.title)
 
     def campaign(self, on: Medium, name: str, board: QemuBoard) -> Campaign:
         """The campaign of a load on a medium."""
         from nandlab.powercut.campaign import Campaign
-        from nandlab.powercut.requests import resolve_loads
+        from nandlab.powercut.requests import find_or_record_loads
 
-        return Campaign(on, *self._of(resolve_loads(name, on, board)))
+        return Campaign(on, *self._of(find_or_record_loads(name, on, board)))
 
     def run(self, one: Campaign, board: QemuBoard, out: Path, *, alone: bool) -> bool:
         """Runs a campaign, in ``out`` or, not alone, in a folder there; whether all held."""
@@ -364,14 +364,14 @@ class CampaignSettings:
         """The same without a word but by ``told``; what was found."""
         from nandlab.powercut import campaign as cutting
         from nandlab.powercut import campaignresult
-        from nandlab.powercut.requests import name_campaign_folder
+        from nandlab.powercut.requests import make_campaign_folder_name
         from nandlab.powercut.sample import refuse_several_seeds
         from nandlab.report.charts import powercuts
         from nandlab.results import cutsummaries
 
         if self.sample:
             refuse_several_seeds(one)
-        folder = out if alone else out / name_campaign_folder(one)
+        folder = out if alone else out / make_campaign_folder_name(one)
         await cutting.run_campaign(one, board, folder, self.jobs, told)
         if self.sample:
             await _retry_sample(
@@ -400,9 +400,9 @@ async def _retry_sample(
     campaign: Campaign, result: CampaignResult, board: QemuBoard, out: Path, count: int
 ) -> None:
     """Tries points alone and by the host, and tells how many say the same."""
-    from nandlab.powercut.sample import retry_sample
+    from nandlab.powercut.sample import retry_point_sample
 
-    every = [each async for each in retry_sample(campaign, result, board, out, count)]
+    every = [each async for each in retry_point_sample(campaign, result, board, out, count)]
     alone = sum(each.campaign == each.alone for each in every)
     host = [each.host_agrees for each in every]
     same = sum(each.same_recording for each in every)

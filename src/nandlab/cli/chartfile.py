@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 CHART_SUFFIXES = (".svg", ".png")
 
 
-def refuse_other_suffixes(option: str, to: Path | None) -> None:
+def refuse_unknown_chart_suffix(option: str, to: Path | None) -> None:
     """UsageError for a file that is neither of :data:`DRAWN`, before any work is done."""
     if to is not None and to.suffix not in CHART_SUFFIXES:
         raise UsageError(f"{option} {to}: give a name that ends in .svg or .png")
@@ -25,10 +25,10 @@ def write_chart(to: Path, chart: Chart) -> None:
     from nandlab.report.charts import charts
 
     svg = chart.svg()
-    write_chart_file(to, svg.encode() if to.suffix == ".svg" else charts.convert_svg_to_png(svg))
+    write_chart_bytes(to, svg.encode() if to.suffix == ".svg" else charts.convert_svg_to_png(svg))
 
 
-def write_chart_file(to: Path, content: bytes) -> None:
+def write_chart_bytes(to: Path, content: bytes) -> None:
     """UsageError where the file cannot be written."""
     from nandlab.base.files import write_whole_file
 

@@ -80,8 +80,8 @@ def check(  # noqa: PLR0913 - the command line's own options
     That is told. The study and the board's model must be the same. A module that was built anew
     from other source takes other times, by some ns; --figure 'chip.*' looks at the flash alone.
     """
-    from nandlab.analysis.differences.baselinecheck import compare_with_baseline as checked
-    from nandlab.analysis.differences.baselinecheck import list_baseline_differences
+    from nandlab.analysis.differences.baselinecheck import compare_run_with_baseline as checked
+    from nandlab.analysis.differences.baselinecheck import format_baseline_difference_lines
     from nandlab.analysis.differences.baselines import read_baseline
     from nandlab.report.tables import figurechanges
     from nandlab.results.folder import RunFolder
@@ -96,7 +96,7 @@ def check(  # noqa: PLR0913 - the command line's own options
         assert run is not None
         folder = RunFolder(run)
     held = checked(baseline, folder, figure)
-    for line in list_baseline_differences(baseline, folder):
+    for line in format_baseline_difference_lines(baseline, folder):
         print_note(line)
     print_text(figurechanges.render_figure_changes(held, form))
     if any(one.moved for one in held):
@@ -105,14 +105,16 @@ def check(  # noqa: PLR0913 - the command line's own options
 
 def _run_study(study: str, board: str | None, how: RunSettings, baseline: Baseline) -> RunFolder:
     """The run of the study, with every trial of the baseline."""
-    from nandlab.analysis.differences.baselinecheck import refuse_other_run
-    from nandlab.plan.study import find_study, read_study_file
+    from nandlab.analysis.differences.baselinecheck import refuse_run_unlike_baseline
+    from nandlab.plan.study import find_study_file, read_study_file
     from nandlab.results.record import Run
 
     def refuse(head: Run) -> None:
-        refuse_other_run(baseline, Run.model_validate_json(head.model_dump_json()))
+        refuse_run_unlike_baseline(baseline, Run.model_validate_json(head.model_dump_json()))
 
     keys = baseline.keys
     return how.run(
-        read_study_file(find_study(study), board), lambda s: [t for t in s if t.id in keys], refuse
+        read_study_file(find_study_file(study), board),
+        lambda s: [t for t in s if t.id in keys],
+        refuse,
     )

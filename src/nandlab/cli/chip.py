@@ -44,7 +44,7 @@ class Figure:
     source: str
 
 
-def find_unit(key: str) -> str:
+def find_chip_figure_unit(key: str) -> str:
     """The unit of a figure; empty if it has none."""
     for ending, name in UNIT_SUFFIXES.items():
         if key.endswith(ending):
@@ -62,10 +62,10 @@ def _format_value(key: str, value: Any) -> str:
     if isinstance(value, str):
         return value
     text = f"{value:,g}" if isinstance(value, float) else f"{value:,}"
-    return f"{text} {find_unit(key)}".rstrip()
+    return f"{text} {find_chip_figure_unit(key)}".rstrip()
 
 
-def list_figures(chip: ChipModel) -> Iterator[Figure]:
+def list_chip_figures(chip: ChipModel) -> Iterator[Figure]:
     """Every figure of a part, known or not, in the order of a catalog file."""
     identity = " ".join(f"{byte:02X}" for byte in chip.id)
     described = type(chip).model_fields["id"].description or ""
@@ -90,7 +90,7 @@ def list_chips() -> None:
     """
     from nandlab.base.errors import UsageError
     from nandlab.catalog.chip import ChipModel
-    from nandlab.catalog.files import format_origin, list_noun_names, load_noun
+    from nandlab.catalog.files import format_noun_origin, list_noun_names, load_noun
 
     broken = False
     for name in list_noun_names("chips"):
@@ -105,7 +105,7 @@ def list_chips() -> None:
         pages = f"{g.writesize:>5} + {g.oobsize:<4}"
         line = (
             f"{name:16} {chip.cell}  {size:>9}  {pages} {chip.summary} "
-            f"{format_origin('chips', name)}"
+            f"{format_noun_origin('chips', name)}"
         )
         print_lines(line.rstrip())
     if broken:
@@ -131,7 +131,7 @@ def show(
     print_lines(f"{chip.name}: {chip.vendor}, {chip.cell}", chip.summary)
     if "name" in chip.sources:
         print_lines(f"source: {chip.sources['name']}")
-    for figure in list_figures(chip):
+    for figure in list_chip_figures(chip):
         print_lines("", f"{figure.key} = {figure.value}")
         if figure.meaning:
             print_lines(f"    {figure.meaning}")

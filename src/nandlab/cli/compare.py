@@ -69,7 +69,7 @@ def _print_comparison(compared: RunComparison, form: str, *, brief: bool) -> Non
 
     found, held, changed = compared.differences, compared.held, compared.changed
     if brief:
-        print_lines(*figurechanges.list_change_lines(held, changed))
+        print_lines(*figurechanges.format_figure_change_lines(held, changed))
         return
     if changed and form in ("csv", "json"):
         print_note(*changed)
@@ -81,13 +81,15 @@ def _print_comparison(compared: RunComparison, form: str, *, brief: bool) -> Non
 
 def _print_likeness(real: Results, simulated: Results, form: str) -> None:
     """Tells how like a run on a board of the user's own one on a virtual board is."""
-    from nandlab.analysis.differences.likeness import compare_board_results
+    from nandlab.analysis.differences.likeness import compare_real_and_simulated_trials
     from nandlab.base.errors import UsageError
     from nandlab.report.tables import likeness
 
-    if not (found := compare_board_results(list(real.trials()), list(simulated.trials()))):
+    if not (
+        found := compare_real_and_simulated_trials(list(real.trials()), list(simulated.trials()))
+    ):
         raise UsageError(
             "no configuration ended well in both runs: the chip's name and the partition must be "
             "the same (nandlab board calibrate makes a chip for both)"
         )
-    print_text(likeness.render_likeness(found, form))
+    print_text(likeness.render_board_likeness(found, form))

@@ -16,17 +16,17 @@ from nandlab.board.kvm import probe_kvm
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.kit import packages
-from nandlab.kit.apt import KEYRING, list_mirrors
+from nandlab.kit.apt import KEYRING, list_debian_mirrors
 from nandlab.kit.kit import (
     PACKAGE_REMEDY,
     find_unpacked_kernel,
     find_unpacked_tools,
-    list_board_sets,
-    read_board_lock,
-    seems_to_have_set,
+    list_board_package_sets,
+    read_board_package_lock,
+    seems_to_have_package_set,
 )
 from nandlab.kit.root import ENTRY_REMEDY as ROOT_WAYS
-from nandlab.kit.root import find_entry_hindrance
+from nandlab.kit.root import find_root_entry_hindrance
 
 PACKAGE_LISTS = ROOT / "setup"
 BOARD = "apf27"
@@ -63,7 +63,7 @@ def _check_processor() -> Requirement:
 
 def _check_root() -> Requirement:
     way = "as root, by chroot" if os.getuid() == 0 else "in a user namespace"
-    why = find_entry_hindrance()
+    why = find_root_entry_hindrance()
     return Requirement(
         "a root of its own for the board", None if why else way, f"{ROOT_WAYS} ({why})"
     )
@@ -71,15 +71,17 @@ def _check_root() -> Requirement:
 
 def _check_board(model: BoardModel) -> Iterator[Requirement]:
     """Whether the locked packages are here, and if not, whether there is a way to get them."""
-    sets = list_board_sets(model)
-    lock = read_board_lock(model)
-    missing = [each.name for each in sets if not seems_to_have_set(each, lock.get(each.name, {}))]
+    sets = list_board_package_sets(model)
+    lock = read_board_package_lock(model)
+    missing = [
+        each.name for each in sets if not seems_to_have_package_set(each, lock.get(each.name, {}))
+    ]
     told = None if missing else f"{', '.join(each.name for each in sets)}"
     yield Requirement(
         f"packages of board {BOARD}, in the cache", told, "`nandlab run` fetches them", False
     )
-    ways = [f"{packages.PACKAGES_VARIABLE}={path}" for path in packages.list_user_sources()]
-    if KEYRING.exists() and (found := list_mirrors()):
+    ways = [f"{packages.PACKAGES_VARIABLE}={path}" for path in packages.list_user_package_sources()]
+    if KEYRING.exists() and (found := list_debian_mirrors()):
         ways.append(f"apt, from {', '.join(found)}")
     yield Requirement(
         "a way to get packages", ", ".join(ways) or None, PACKAGE_REMEDY, needed=bool(missing)
@@ -107,7 +109,7 @@ def _check_kvm(model: BoardModel) -> Requirement:
     return Requirement("KVM that boots a guest", kvm.found, kvm.remedy, needed=False)
 
 
-def check_machine(*, kvm: bool = False) -> Iterator[Requirement]:
+def probe_machine_requirements(*, kvm: bool = False) -> Iterator[Requirement]:
     """Checks everything, KVM only if that is asked for."""
     model = load_noun("boards", BOARD, BoardModel)
     yield _check_processor()
@@ -120,10 +122,10 @@ def check_machine(*, kvm: bool = False) -> Iterator[Requirement]:
     yield Requirement("pages that help names as docs/NAME.md", str(DOCS), "")
 
 
-def print_checks(*, kvm: bool = False) -> bool:
+def print_requirement_checks(*, kvm: bool = False) -> bool:
     """Prints a line for each check as it is done; False if something needed is missing."""
     looked = []
-    for check in check_machine(kvm=kvm):
+    for check in probe_machine_requirements(kvm=kvm):
         looked.append(check)
         mark = "ok" if check.found else "MISSING" if check.needed else "-"
         print_lines(f"{mark:8} {check.what}: {check.found or 'no; ' + check.remedy}")

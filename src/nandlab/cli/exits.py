@@ -22,13 +22,13 @@ from typer._click.exceptions import ClickException
 from nandlab.base.errors import NandlabError
 from nandlab.base.paths import find_cache_folder
 from nandlab.base.printer import (
-    drop_stream,
+    discard_unwritten_output,
     flush_stdout,
-    guard_streams,
+    guard_standard_streams,
     ignore_stderr_errors,
     print_note,
 )
-from nandlab.base.ulimits import has_address_limit
+from nandlab.base.ulimits import has_address_space_limit
 
 INTERRUPTED = 128 + signal.SIGINT
 OUTPUT_UNREAD = 128 + signal.SIGPIPE
@@ -56,7 +56,7 @@ def run_command_line(command: Callable[[], int | None]) -> NoReturn:
     signal.signal(signal.SIGTERM, _exit_on_signal)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as a job in the background has it
         signal.signal(signal.SIGINT, _exit_on_signal)
-    guard_streams()
+    guard_standard_streams()
     try:
         try:
             status = command()
@@ -75,15 +75,15 @@ def run_command_line(command: Callable[[], int | None]) -> NoReturn:
         _note_interruption()
         sys.exit(INTERRUPTED)
     except (MemoryError, ImportError) as e:
-        if isinstance(e, ImportError) and not has_address_limit():
+        if isinstance(e, ImportError) and not has_address_space_limit():
             raise
         exit_with_message(LITTLE_MEMORY, status=2)
     except BrokenPipeError:
-        drop_stream()
+        discard_unwritten_output()
         sys.exit(OUTPUT_UNREAD)
     except OSError as e:
         if e.filename is None:
-            drop_stream()
+            discard_unwritten_output()
         exit_with_message(format_os_error(e), status=1 if e.errno in DISK_FULL else 2)
 
 

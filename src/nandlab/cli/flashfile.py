@@ -52,7 +52,7 @@ VolumeOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
-def parse_file_options(  # noqa: PLR0917 - the command line's own options
+def make_flash_file_options(  # noqa: PLR0917 - the command line's own options
     partition_mib: float | None,
     page: str | None,
     erase_block: str | None,

@@ -13,8 +13,8 @@ import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_lines, print_note
-from nandlab.cli.arguments import make_name_completer, parse_pairs
-from nandlab.cli.preparation import announce_preparation
+from nandlab.cli.arguments import make_name_completer, parse_name_value_pairs
+from nandlab.cli.preparation import announce_board_preparation
 from nandlab.cli.sizes import sizes
 
 if TYPE_CHECKING:
@@ -110,14 +110,14 @@ def make(
 
     on = _make_medium(fs, set_ or [], chip, partition_mib, board)
     imaging.refuse_unfit_medium(on)
-    chipfile.refuse_to_overwrite(output)
-    whole = tree.scan_folder(source)
-    content, warnings = tree.drop_losses(whole, on.filesystem)
-    tree.refuse_unnameable(content, on.filesystem)
+    chipfile.refuse_image_overwrite(output)
+    whole = tree.scan_folder_tree(source)
+    content, warnings = tree.drop_unstorable_content(whole, on.filesystem)
+    tree.refuse_unstorable_names(content, on.filesystem)
     for warning in warnings:
         print_note(f"warning: {warning}")
-    image, made = imaging.make_image(on, source, content, _open_board(on))
-    chipfile.write_image(output, image, made)
+    image, made = imaging.make_filesystem_image(on, source, content, _open_board(on))
+    chipfile.write_image_files(output, image, made)
     for line in _format_sizes(output, on, image, made):
         print_lines(line)
 
@@ -149,9 +149,9 @@ def extract(
     """
     from nandlab.image import making as imaging
 
-    imaging.refuse_to_extract(to)
+    imaging.refuse_extraction_folder(to)
     on, image, opened = _read_image(file, board)
-    print_lines(_format_counts(imaging.extract_image(on, image, opened, to, set_id).counts()))
+    print_lines(_format_counts(imaging.extract_image_files(on, image, opened, to, set_id).counts()))
 
 
 def _make_medium(
@@ -166,7 +166,7 @@ def _make_medium(
     system = load_noun("filesystems", fs, FilesystemModel)
     chip = load_noun("chips", part, ChipModel)
     blocks = count_partition_blocks(chip, partition_mib)
-    options = system.chosen(parse_pairs(settings, "--set"), "--set", from_image=True)
+    options = system.chosen(parse_name_value_pairs(settings, "--set"), "--set", from_image=True)
     return Medium(
         board=load_noun("boards", board, BoardModel),
         chip=chip,
@@ -188,7 +188,7 @@ def _open_board(on: Medium) -> Board:
     from nandlab.board.opening import open_board
     from nandlab.trial.runner import refuse_unsupported_kernel
 
-    with announce_preparation(on.virtual):
+    with announce_board_preparation(on.virtual):
         board = open_board(on.virtual)
     refuse_unsupported_kernel([on], board.kernel_config, "image")
     return board
@@ -200,8 +200,8 @@ def _read_image(file: Path, board: str | None) -> tuple[Medium, ChipImage, Board
     from nandlab.chip import imagefile as chipfile
     from nandlab.image import making as imaging
 
-    made, image = chipfile.read_image(file)
-    on = imaging.make_medium(made, load_noun("boards", board or made.board, BoardModel))
+    made, image = chipfile.read_image_files(file)
+    on = imaging.make_image_medium(made, load_noun("boards", board or made.board, BoardModel))
     return on, image, _open_board(on)
 
 
@@ -227,10 +227,10 @@ def _format_counts(c: dict[str, int]) -> str:
 
 
 def _format_entry(entry: TreeEntry) -> str:
-    from nandlab.image.tree import format_name
+    from nandlab.image.tree import escape_file_name
 
     when = datetime.fromtimestamp(entry.mtime_s, UTC).strftime("%Y-%m-%d %H:%M:%S")
     owner = f"{entry.uid}:{entry.gid}"
-    points = "" if entry.target is None else f" -> {format_name(entry.target)}"
+    points = "" if entry.target is None else f" -> {escape_file_name(entry.target)}"
     mode = stat.filemode(entry.mode)
-    return f"{mode} {owner:>9} {entry.size:>10} {when} {format_name(entry.path)}{points}"
+    return f"{mode} {owner:>9} {entry.size:>10} {when} {escape_file_name(entry.path)}{points}"

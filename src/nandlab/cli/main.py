@@ -74,25 +74,25 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
     from nandlab.base.gate import read_toml
     from nandlab.kit.kit import find_unpacked_kernel
     from nandlab.plan import outlook
-    from nandlab.plan.study import find_study, list_shipped_studies, read_study_file
+    from nandlab.plan.study import find_shipped_study_files, find_study_file, read_study_file
     from nandlab.plan.study import plan_trials as expand
     from nandlab.trial.runner import refuse_unsupported_kernel
 
     if study is None:
         if board:
             raise UsageError("plan: --board needs a study: nandlab plan STUDY --board NAME")
-        for name, path in list_shipped_studies().items():
+        for name, path in find_shipped_study_files().items():
             print_lines(f"{name:28}  {read_toml(path)['question']}")
         return
-    read_study = read_study_file(find_study(study), board)
+    read_study = read_study_file(find_study_file(study), board)
     specs = expand(read_study)
     kernel = find_unpacked_kernel(specs[0].virtual)
     if kernel is not None:
         refuse_unsupported_kernel(specs, kernel.config, read_study.name)
     for spec in specs:
         print_lines(f"{spec.id}  {spec.title()}")
-    print_note(*outlook.format_outlook(read_study, specs, CORES))
-    if cuts := runcuts.format_cut_plan(read_study, CORES):
+    print_note(*outlook.format_plan_outlook(read_study, specs, CORES))
+    if cuts := runcuts.format_power_cut_plan(read_study, CORES):
         print_note(cuts)
 
 
@@ -128,15 +128,17 @@ def report(
 
     refuse_drawing_below_limits()  # before libraries that abort too
     from nandlab import report as reporter
-    from nandlab.analysis.verdicts.battery import make_battery
-    from nandlab.analysis.verdicts.limits import parse_study_limits
+    from nandlab.analysis.verdicts.battery import make_battery_from_watt_hours
+    from nandlab.analysis.verdicts.limits import make_limits_from_spec
     from nandlab.base import amounts
     from nandlab.cli.preparation import print_heartbeats
     from nandlab.trial.publishedrun import open_results
 
     folder = open_results(run)
     given = daily_write and amounts.parse_size(daily_write, "--daily-write")
-    battery = make_battery(battery_wh, given or parse_study_limits(folder.head().spec).daily)
+    battery = make_battery_from_watt_hours(
+        battery_wh, given or make_limits_from_spec(folder.head().spec).daily
+    )
     with print_heartbeats("writing the report"):
         page = reporter.write_run_report(folder, out, battery=battery)
     print_lines(page)
@@ -162,9 +164,9 @@ def doctor(
     ] = False,
 ) -> None:
     """Say what this machine has, what is missing, and how to get it."""
-    from nandlab.cli.doctor import print_checks
+    from nandlab.cli.doctor import print_requirement_checks
 
-    if not print_checks(kvm=kvm):
+    if not print_requirement_checks(kvm=kvm):
         raise typer.Exit(1)
 
 

@@ -73,7 +73,7 @@ def _render_command(command: Any, name: str, above: typer.Context) -> Iterator[s
     """A verb with its options, or a group: its text and each of its verbs."""
     context = typer.Context(command, info_name=name, parent=above)
     usage = " ".join(piece.strip("{}") for piece in command.collect_usage_pieces(context))
-    yield f".SS {escape_line(f'{context.command_path} {usage}')}"
+    yield f".SS {escape_man_line(f'{context.command_path} {usage}')}"
     yield from _render_text(split_paragraphs(command.help or ""))
     yield from _render_tags(_list_options(command, context))
     if isinstance(command, TyperGroup):
@@ -100,14 +100,14 @@ def _render_text(parts: list[str]) -> Iterator[str]:
 
 def _render_tags(told: dict[str, str]) -> Iterator[str]:
     for tag, text in told.items():
-        yield from (".TP", f".B {escape_line(tag)}", *_wrap_lines(text))
+        yield from (".TP", f".B {escape_man_line(tag)}", *_wrap_lines(text))
 
 
 def _wrap_lines(text: str) -> Iterator[str]:
-    yield from map(escape_line, textwrap.wrap(text, WIDTH, break_on_hyphens=False))
+    yield from map(escape_man_line, textwrap.wrap(text, WIDTH, break_on_hyphens=False))
 
 
-def escape_line(text: str) -> str:
+def escape_man_line(text: str) -> str:
     """A text that stands for itself on a line of its own."""
     safe = text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
     return f"\\&{safe}" if safe[:1] in (".", "'") else safe

@@ -16,9 +16,9 @@ from nandlab.cli import modelmap
 from nandlab.cli.arguments import make_name_completer
 from nandlab.cli.chartfile import (
     CHART_SUFFIXES,
-    refuse_other_suffixes,
+    refuse_unknown_chart_suffix,
     write_chart,
-    write_chart_file,
+    write_chart_bytes,
 )
 from nandlab.cli.flashfile import (
     EraseBlockOption,
@@ -29,7 +29,7 @@ from nandlab.cli.flashfile import (
     PageOption,
     PartitionOption,
     VolumeOption,
-    parse_file_options,
+    make_flash_file_options,
 )
 
 if TYPE_CHECKING:
@@ -81,30 +81,30 @@ def map_(  # noqa: PLR0913, PLR0917 - the command line's own options
     N in sequence is with what the call before left in the NAND core's buffer, N alone without.
     Nodes that cannot be read are dropped and told; the pages that they may touch are unknown.
     """
-    from nandlab.model.fragments import map_file
-    from nandlab.model.kernelstate import find_reader
-    from nandlab.model.reads import find_owner
-    from nandlab.onflash.flashfile import read_layout
+    from nandlab.model.fragments import map_file_pages
+    from nandlab.model.kernelstate import find_filesystem_reader
+    from nandlab.model.reads import find_inode_number
+    from nandlab.onflash.flashfile import read_flash_file_layout
 
-    layout, dropped = read_layout(
+    layout, dropped = read_flash_file_layout(
         image,
-        parse_file_options(partition_mib, page, erase_block, oob, None, volume, offset),
+        make_flash_file_options(partition_mib, page, erase_block, oob, None, volume, offset),
         tolerant=True,
     )
-    find_reader(layout.filesystem, image)
+    find_filesystem_reader(layout.filesystem, image)
     if out is not None and file is None:
         raise UsageError(f"-o {out}: name the file that is to be drawn, with --file")
-    owners = [find_owner(layout, file)] if file else list(layout.sizes)
+    owners = [find_inode_number(layout, file)] if file else list(layout.sizes)
     exact = file is not None or len(layout.pieces) <= PACKED_ANEW
-    maps = [map_file(layout, owner, dropped, exact=exact) for owner in owners]
+    maps = [map_file_pages(layout, owner, dropped, exact=exact) for owner in owners]
     if out is not None:
         _draw_map(out, maps[0])
     if as_json:
-        print_json(modelmap.make_map_records(maps, dropped, page_seen=layout.page_seen))
+        print_json(modelmap.make_file_maps_json_object(maps, dropped, page_seen=layout.page_seen))
     elif file:
-        modelmap.print_pages(maps[0])
+        modelmap.print_file_map_pages(maps[0])
     else:
-        modelmap.print_files(maps)
+        modelmap.print_file_map_totals(maps)
     _warn_of_pages(layout)
     _warn_of_losses(layout.filesystem, dropped, dumped=page is not None)
 
@@ -144,7 +144,7 @@ def _draw_map(to: Path, m: FileMap) -> None:
     if to.suffix in CHART_SUFFIXES:
         write_chart(to, fragmap.render_file_map_chart(m))
     else:
-        write_chart_file(to, fragmap.render_file_map_page(m).encode())
+        write_chart_bytes(to, fragmap.render_file_map_page(m).encode())
 
 
 @model_app.command()
@@ -198,26 +198,26 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     apart: JFFS2 reads the header of every live node of the file, UBIFS its name and its inode.
     """
     from nandlab.model import rewrite as anew
-    from nandlab.model.fragments import foretell_reads
-    from nandlab.model.kernelstate import KernelState, find_reader
-    from nandlab.onflash.flashfile import read_layout
+    from nandlab.model.fragments import foretell_read_calls
+    from nandlab.model.kernelstate import KernelState, find_filesystem_reader
+    from nandlab.onflash.flashfile import read_flash_file_layout
 
-    layout, dropped = read_layout(
+    layout, dropped = read_flash_file_layout(
         image,
-        parse_file_options(partition_mib, page, erase_block, oob, None, volume, offset),
+        make_flash_file_options(partition_mib, page, erase_block, oob, None, volume, offset),
         tolerant=True,
     )
-    find_reader(layout.filesystem, image)
+    find_filesystem_reader(layout.filesystem, image)
     _warn_of_pages(layout)
     pieces = _read_pieces(image, file, layout, dropped)
     if rewritten:
-        pieces = anew.rewrite_file(layout, pieces.owner)
+        pieces = anew.lay_file_out_alone(layout, pieces.owner)
         layout = pieces.layout
     pages = _read_page_order(order, image, pieces, pieces.owner)
     t_page, instruction_ns = _find_costs(chip, board, layout)
     state = KernelState(layout, mounted=mounted)
     opened = state.first_open(pieces.owner)
-    each = list(foretell_reads(layout, pieces, pages, state))
+    each = list(foretell_read_calls(layout, pieces, pages, state))
     ns = (
         _make_paper_pricer(t_page, overhead_ns)
         if formula == "paper"
@@ -237,9 +237,9 @@ def _read_pieces(
 ) -> FilePieces:
     """A file's content; UsageError where some of it could not be read."""
     from nandlab.model.fragments import find_unknown_pages
-    from nandlab.model.reads import FilePieces, find_owner
+    from nandlab.model.reads import FilePieces, find_inode_number
 
-    pieces = FilePieces(layout, find_owner(layout, file))
+    pieces = FilePieces(layout, find_inode_number(layout, file))
     if find_unknown_pages(pieces, pieces.owner, dropped):
         raise UsageError(
             f"{image}: nodes of {file} could not be read: nandlab model map tells which"
@@ -253,7 +253,7 @@ def _make_paper_pricer(
     """The paper's time of a call, ns."""
     from nandlab.model import times
 
-    return lambda call: round(times.compute_paper_ns(call, t_page, overhead_ns))
+    return lambda call: round(times.compute_paper_call_ns(call, t_page, overhead_ns))
 
 
 def _make_pricer(
@@ -269,7 +269,7 @@ def _make_pricer(
     from nandlab.model import times
 
     try:
-        by = times.find_instructions(filesystem, kernel or _find_kernel_series(board))
+        by = times.find_instruction_counts(filesystem, kernel or _find_kernel_series(board))
         for call in each:
             times.compute_call_ns(call, by, t_page, instruction_ns)
     except UsageError as e:
@@ -290,10 +290,10 @@ def _print_calls(first: CallRow, told: list[CallRow], estimated: int, *, as_json
         print_json(found | totals)
         return
     columns = ("page", "n", "hits", "ns", "chip_ns")
-    modelmap.print_csv(columns, ([call[c] for c in columns] for call in told))
+    modelmap.print_csv_rows(columns, ([call[c] for c in columns] for call in told))
     key, of_chip = ("ns", "") if known else ("chip_ns", " of the chip")
     if estimated:
-        print_note(f"nandlab: {modelmap.format_estimated_pages(estimated)}")
+        print_note(f"nandlab: {modelmap.format_rewrite_estimate_note(estimated)}")
     print_note(
         f"predicted: {len(told)} calls, N {_sum_key(told, 'n')}, {_sum_key(told, key) / 1e6:.3f} ms"
         f"{of_chip}; the first open before them, N {first['n']}, "
@@ -308,7 +308,7 @@ def _sum_key(told: list[CallRow], key: str) -> int:
 def _read_page_order(order: str, image: Path, of: FilePieces, owner: int) -> list[int]:
     from random import Random
 
-    from nandlab.model.walk import list_pages_read
+    from nandlab.model.walk import list_traced_file_pages
     from nandlab.trace.folder import CHIP_IMAGE, TraceFolder
 
     pages = of.pages
@@ -331,7 +331,7 @@ def _read_page_order(order: str, image: Path, of: FilePieces, owner: int) -> lis
     kept = Path(order) / CHIP_IMAGE
     if kept.is_file() and not filecmp.cmp(kept, image, shallow=False):
         raise UsageError(f"--order {order}: its {CHIP_IMAGE} is not {image}: it is another's trace")
-    found = list_pages_read(TraceFolder(Path(order)).events, owner)
+    found = list_traced_file_pages(TraceFolder(Path(order)).events, owner)
     if not found or max(found) >= pages:
         raise UsageError(f"--order {order}: its calls are not of this file")
     return found
@@ -341,10 +341,10 @@ def _find_kernel_series(board: str) -> str:
     """The series of a board's locked kernel."""
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.files import load_noun
-    from nandlab.kit.kit import read_kernel_release
-    from nandlab.traced.cost import find_kernel_series
+    from nandlab.kit.kit import read_locked_kernel_release
+    from nandlab.traced.cost import parse_kernel_series
 
-    return find_kernel_series(read_kernel_release(load_noun("boards", board, BoardModel)))
+    return parse_kernel_series(read_locked_kernel_release(load_noun("boards", board, BoardModel)))
 
 
 def _find_costs(chip: str, board: str, layout: Layout) -> tuple[float, float]:
@@ -363,7 +363,7 @@ def _find_costs(chip: str, board: str, layout: Layout) -> tuple[float, float]:
         )
     of = PartLatencies.of(chip, part.geometry, part.timing, "typical")
     shift = load_noun("boards", board, BoardModel).icount_shift
-    return times.compute_page_ns(of, part.geometry), float(1 << shift)
+    return times.compute_page_read_ns(of, part.geometry), float(1 << shift)
 
 
 @model_app.command()
@@ -387,22 +387,22 @@ def score(
     from nandlab.model import times, walk
     from nandlab.report.charts import readtimes
     from nandlab.trace.folder import TraceFolder
-    from nandlab.trace.reads import make_traced_reads
+    from nandlab.trace.reads import make_chip_trace_from_folder
 
-    refuse_other_suffixes("--chart", chart)
-    of = make_traced_reads(TraceFolder(trace), mounted=mounted)
-    each = walk.score_calls(of)
-    found = scorer.summarise_scores(of, each)
+    refuse_unknown_chart_suffix("--chart", chart)
+    of = make_chip_trace_from_folder(TraceFolder(trace), mounted=mounted)
+    each = walk.score_traced_calls(of)
+    found = scorer.summarise_call_scores(of, each)
     if as_json:
         print_json(found)
     else:
-        print_lines(*scorer.format_summary(found))
+        print_lines(*scorer.format_score_summary(found))
     if chart is not None:
-        told = scorer.time_calls(of, each)
+        told = scorer.list_call_times(of, each)
         write_chart(
             chart,
-            readtimes.render_read_times_chart(
-                told, times.find_instructions(of.filesystem, of.kernel), "read-times"
+            readtimes.render_read_call_times_chart(
+                told, times.find_instruction_counts(of.filesystem, of.kernel), "read-times"
             ),
         )
     if found["differ"]:

@@ -30,10 +30,10 @@ def board(
     run, and what is not known. docs/model.md has the columns.
     """
     from nandlab.model import boardscore, boardwords
-    from nandlab.traced.boardtraces import read_load_traces
+    from nandlab.traced.boardtraces import read_board_traces_of_loads
 
-    found = [boardscore.score_load(load) for load in read_load_traces(folder)]
+    found = [boardscore.score_traced_load(load) for load in read_board_traces_of_loads(folder)]
     if as_json:
         print_json({"loads": found})
         return
-    print_paragraphs(boardwords.format_scores(one) for one in found)
+    print_paragraphs(boardwords.format_load_scores(one) for one in found)

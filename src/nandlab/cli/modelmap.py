@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FILES_SHOWN = 40
 
 
-def make_map_records(
+def make_file_maps_json_object(
     maps: list[FileMap], dropped: list[DroppedNode], *, page_seen: bool
 ) -> dict[str, Any]:
     """The maps as JSON has them."""
@@ -51,16 +51,16 @@ def make_map_records(
     }
 
 
-def print_pages(m: FileMap) -> None:
+def print_file_map_pages(m: FileMap) -> None:
     """Each page of a file as CSV; on standard error what they come to."""
     rows = []
     for r in m.rows:
         alone, flash = (r.alone, " ".join(map(str, r.flash))) if r.known else ("unknown", "")
         together = "unknown" if r.in_sequence is None else r.in_sequence
         rows.append((r.page, r.nodes, alone, together, flash))
-    print_csv(("page", "nodes", "n_alone", "n_in_sequence", "flash_pages"), rows)
+    print_csv_rows(("page", "nodes", "n_alone", "n_in_sequence", "flash_pages"), rows)
     unknown = f"; {m.unknown} pages are unknown" if m.unknown else ""
-    unknown += f"; {format_estimated_pages(m.estimated)}" if m.estimated else ""
+    unknown += f"; {format_rewrite_estimate_note(m.estimated)}" if m.estimated else ""
     print_note(
         f"{m.path}: {m.size:,} bytes, {m.live_bytes:,} live and {_format_count(m.dead_bytes)} "
         f"dead on "
@@ -68,14 +68,14 @@ def print_pages(m: FileMap) -> None:
     )
 
 
-def print_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def print_csv_rows(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Rows of numbers as CSV."""
     to = io.StringIO()
     csv.writer(to).writerows([head, *rows])
     print_text(to.getvalue())
 
 
-def print_files(maps: list[FileMap]) -> None:
+def print_file_map_totals(maps: list[FileMap]) -> None:
     """A line a file, that of the greatest N first."""
     heads = ("bytes", "live", "dead", "N", "rewritten", "unknown")
     print_lines("".join(f"{head:>12}" for head in heads) + "  file")
@@ -89,10 +89,10 @@ def print_files(maps: list[FileMap]) -> None:
         print_lines(f"... and {len(maps) - FILES_SHOWN} more files of less N; --json has them all")
     pages = sum(m.estimated for m in maps)
     if pages:
-        print_note(f"nandlab: {format_estimated_pages(pages)}")
+        print_note(f"nandlab: {format_rewrite_estimate_note(pages)}")
 
 
-def format_estimated_pages(pages: int) -> str:
+def format_rewrite_estimate_note(pages: int) -> str:
     """Of how many pages a file written anew is not known exactly."""
     return f"if rewritten, {pages} pages are taken to be packed as well as their pieces are now"
 

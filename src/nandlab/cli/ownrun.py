@@ -52,28 +52,28 @@ class OwnRun:
         self, study: Study, part: Callable[[Study, Sequence[TrialSpec]], Sequence[TrialSpec]]
     ) -> RunFolder:
         from nandlab.board import ownboard
-        from nandlab.cli.progress import make_watcher, unsilent
+        from nandlab.cli.progress import make_progress_watcher, print_heartbeats_during_run
         from nandlab.plan.study import plan_trials
         from nandlab.trial import runner
 
         async with ownboard.hold_board(self.file, self.erase) as there:
-            chip = load_board_chip(there)
-            async with ownboard.prepare_board(there, discard=self.discard) as (board, told):
+            chip = load_held_board_chip(there)
+            async with ownboard.prepare_held_board(there, discard=self.discard) as (board, told):
                 study = await fit_study_to_board(study, there, told, chip)
                 number = {"mtd": there.mtd.number}
                 planned = plan_trials(study, board=there.model)
                 specs = [spec.model_copy(update=number) for spec in planned]
-                print_wear(study, specs, chip)
-                folder = runner.open_run_folder(runner.make_head(study, specs, board), self.out)
-                watch = make_watcher(self.progress)
-                with folder.held(), unsilent(watch):
+                print_planned_wear(study, specs, chip)
+                folder = runner.open_run_folder(runner.make_run_head(study, specs, board), self.out)
+                watch = make_progress_watcher(self.progress)
+                with folder.held(), print_heartbeats_during_run(watch):
                     todo = part(study, specs)
                     engine = runner.LocalEngine(board, jobs=1)
                     await runner.run_trials(folder, todo, board, engine, watch)
                 return folder
 
 
-def load_board_chip(there: HeldBoard) -> ChipModel:
+def load_held_board_chip(there: HeldBoard) -> ChipModel:
     """The chip of the catalog that the board's file names."""
     from nandlab.catalog.chip import ChipModel
     from nandlab.catalog.files import load_noun
@@ -91,12 +91,12 @@ async def fit_study_to_board(
     study: Study, there: HeldBoard, told: PartitionFlash, chip: ChipModel
 ) -> Study:
     """The study as it can be on the board; what is left out is told."""
-    from nandlab.board.flash import refuse_another_chip
-    from nandlab.plan.ownboardstudy import fit_study
+    from nandlab.board.flash import refuse_other_chip_shape
+    from nandlab.plan.ownboardstudy import fit_study_to_partition
 
-    refuse_another_chip(chip, told, there.mtd)
+    refuse_other_chip_shape(chip, told, there.mtd)
     lacking = await _find_unsupported(there.on, study, told)
-    study, left_out = fit_study(study, there.model.name, chip, there.mtd.size, lacking)
+    study, left_out = fit_study_to_partition(study, there.model.name, chip, there.mtd.size, lacking)
     for line in left_out:
         print_note(f"left out: {line}")
     return study
@@ -105,9 +105,9 @@ async def fit_study_to_board(
 async def _find_unsupported(on: Transport, study: Study, flash: PartitionFlash) -> dict[str, str]:
     """Why the board cannot have file systems of a study, by their names."""
     from nandlab.board.flash import list_missing_modules
-    from nandlab.plan.ownboardstudy import load_systems
+    from nandlab.plan.ownboardstudy import load_study_filesystems
 
-    known = load_systems(study)
+    known = load_study_filesystems(study)
     absent = set(
         await list_missing_modules(on, sorted({m for fs in known.values() for m in fs.modules}))
     )
@@ -122,7 +122,7 @@ async def _find_unsupported(on: Transport, study: Study, flash: PartitionFlash) 
     return found
 
 
-def print_wear(study: Study, specs: Sequence[TrialSpec], chip: ChipModel) -> None:
+def print_planned_wear(study: Study, specs: Sequence[TrialSpec], chip: ChipModel) -> None:
     """Tells what the trials take of the partition's life, and whether they are enough."""
     erased = sum(2 if spec.filesystem.format else 1 for spec in specs)
     lasts = f" of {chip.endurance.pe_cycles}" if chip.endurance else ""

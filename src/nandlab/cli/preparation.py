@@ -23,25 +23,32 @@ PACKAGES_MB, CACHE_GB, MINUTES = 200, 1.2, "2 to 10"
 
 
 @contextmanager
-def announce_preparation(model: BoardModel) -> Iterator[None]:
+def announce_board_preparation(model: BoardModel) -> Iterator[None]:
     """Around the opening of a board."""
     print_note("preparing the board")
-    if line := format_first_costs(model):
+    if line := format_first_board_costs(model):
         print_note(line)
     with print_heartbeats("preparing the board"):
         yield
 
 
-def format_first_costs(model: BoardModel) -> str:
+def format_first_board_costs(model: BoardModel) -> str:
     """What the first board on this machine takes; empty: its packages are here, or not known."""
     from nandlab.base.paths import find_cache_folder
-    from nandlab.kit.kit import list_board_sets, read_board_lock, seems_to_have_set
+    from nandlab.kit.kit import (
+        list_board_package_sets,
+        read_board_package_lock,
+        seems_to_have_package_set,
+    )
 
     try:
-        lock = read_board_lock(model)
+        lock = read_board_package_lock(model)
     except UsageError:  # of a run whose board is in no catalog any more
         return ""
-    if all(seems_to_have_set(each, lock.get(each.name, {})) for each in list_board_sets(model)):
+    if all(
+        seems_to_have_package_set(each, lock.get(each.name, {}))
+        for each in list_board_package_sets(model)
+    ):
         return ""
     return (
         f"the first time: some {PACKAGES_MB} MB of packages are fetched, {CACHE_GB:g} GB are taken "

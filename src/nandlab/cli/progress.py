@@ -22,17 +22,17 @@ from rich.progress import (
 )
 from rich.table import Column
 
-from nandlab.base.console import Console, escape_markup
+from nandlab.base.console import Console, escape_rich_markup
 from nandlab.base.printable import make_printable
 from nandlab.base.printer import format_json, is_stderr_terminal, print_note
 from nandlab.cli.arguments import Style
 from nandlab.cli.preparation import print_heartbeats
-from nandlab.plan.trialspec import TrialSpec, make_labels
+from nandlab.plan.trialspec import TrialSpec, make_trial_labels
 from nandlab.results.record import Trial
 from nandlab.trial.runner import Watcher
 
 
-def make_watcher(style: Style) -> Watcher:
+def make_progress_watcher(style: Style) -> Watcher:
     """The watcher of a style; auto is bars on a terminal and plain lines elsewhere."""
     if style == "auto":
         style = "bar" if is_stderr_terminal() else "plain"
@@ -41,7 +41,7 @@ def make_watcher(style: Style) -> Watcher:
     ]()
 
 
-def unsilent(watch: Watcher) -> AbstractContextManager[None]:
+def print_heartbeats_during_run(watch: Watcher) -> AbstractContextManager[None]:
     """Around a run: where its progress is lines for people, none comes later than BEAT_S."""
     return print_heartbeats(watch.doing) if isinstance(watch, LineWatcher) else nullcontext()
 
@@ -135,7 +135,7 @@ class TimedWatcher(SilentWatcher):
     def run_begins(
         self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
     ) -> None:
-        self._labels = make_labels(todo)
+        self._labels = make_trial_labels(todo)
         self._done = sum(len(took) for took in done.values())
         self._all = len(todo) + self._done
         self._pace = PaceEstimate(todo, done, jobs)
@@ -277,6 +277,8 @@ class BarWatcher(TimedWatcher):
         self._progress.remove_task(self._rows.pop(spec.id))
         self._progress.update(self._run, advance=1, **self._told())
         if not result.ok:
-            self._progress.console.print(escape_markup(f"{spec.title()}: {_format_ending(result)}"))
+            self._progress.console.print(
+                escape_rich_markup(f"{spec.title()}: {_format_ending(result)}")
+            )
         if self._done == self._all:
             self._progress.stop()

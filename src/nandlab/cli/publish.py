@@ -29,7 +29,7 @@ def publish(
     A file whose name ends in .xz is packed; whatever reads a figures file reads both.
     A trial that failed has no figures. It is left out, and the file and the output tell why.
     """
-    from nandlab.analysis.differences.baselines import make_figures_file as published
+    from nandlab.analysis.differences.baselines import make_figures_file_of_run as published
     from nandlab.base.checkout import DIRTY
     from nandlab.results.figuresfile import write_figures_file
 

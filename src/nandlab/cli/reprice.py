@@ -13,8 +13,8 @@ import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_json, print_note, print_paragraphs
-from nandlab.cli.arguments import RunArgument, make_name_completer, parse_pairs
-from nandlab.cli.chartfile import refuse_other_suffixes, write_chart
+from nandlab.cli.arguments import RunArgument, make_name_completer, parse_name_value_pairs
+from nandlab.cli.chartfile import refuse_unknown_chart_suffix, write_chart
 
 if TYPE_CHECKING:
     from nandlab.analysis.differences.reprice import PartLatencies
@@ -55,16 +55,18 @@ def reprice(
     Nothing is run. A part of another geometry is refused, since the file system would write other
     pages. docs/reprice.md tells how far such figures were off when the parts were run.
     """
-    from nandlab.catalog.files import use_kept_nouns
+    from nandlab.catalog.files import use_run_nouns
     from nandlab.report.page import repricereport
-    from nandlab.results.nouns import collect_trial_nouns
+    from nandlab.results.nouns import collect_run_own_nouns
     from nandlab.trial.publishedrun import open_results
 
-    refuse_other_suffixes("--chart", chart)
+    refuse_unknown_chart_suffix("--chart", chart)
     folder = open_results(run)
     settings = _group_trials(folder)
-    values = {key: _parse_ns(key, text) for key, text in parse_pairs(sets, "--set").items()}
-    with use_kept_nouns(collect_trial_nouns(folder.head(), folder.trials())):
+    values = {
+        key: _parse_ns(key, text) for key, text in parse_name_value_pairs(sets, "--set").items()
+    }
+    with use_run_nouns(collect_run_own_nouns(folder.head(), folder.trials())):
         tables = [
             (s, _reprice_ensembles(s, found))
             for s in settings
@@ -76,7 +78,9 @@ def reprice(
         many = f"the run has {len(tables)} settings, and a chart shows one"
         raise UsageError(f"--chart {chart}: {many}; give a run of one setting")
     if as_json:
-        print_json([told for one in tables for told in repricereport.list_prediction_records(*one)])
+        print_json(
+            [told for one in tables for told in repricereport.list_prediction_json_objects(*one)]
+        )
     else:
         phases = bool(to or sets)
         print_paragraphs(
@@ -93,9 +97,9 @@ def reprice(
 
 
 def _group_trials(folder: Results) -> list[Setting]:
-    from nandlab.analysis.figures.groups import group_trials
+    from nandlab.analysis.figures.groups import group_trials_into_settings
 
-    found = group_trials(folder.trials())
+    found = group_trials_into_settings(folder.trials())
     if not any(t.ok for setting in found for t in setting.trials):
         raise UsageError(f"{folder.path}: no trial of this run has ended well")
     return found
@@ -111,23 +115,23 @@ def _find_targets(
     setting: Setting, to: Sequence[str], values: Mapping[str, int]
 ) -> list[PartLatencies]:
     """What to foretell for; UsageError for a named part that no trial here could stand for."""
-    from nandlab.analysis.differences.reprice import make_part_with_timings
+    from nandlab.analysis.differences.reprice import make_trial_part_with_timings
 
     first = next((t for t in setting.trials if t.ok), None)
     if first is None:
         return []
     named = [_find_part(name, first) for name in to]
-    own = [make_part_with_timings(first, values)] if values else []
+    own = [make_trial_part_with_timings(first, values)] if values else []
     return [*named, *own] or list(_list_alike_parts(first))
 
 
 def _find_part(name: str, trial: Trial) -> PartLatencies:
-    from nandlab.analysis.differences.reprice import PartLatencies, compare_geometry
+    from nandlab.analysis.differences.reprice import PartLatencies, format_geometry_difference
     from nandlab.catalog.chip import ChipModel
     from nandlab.catalog.files import load_noun
 
     model = load_noun("chips", name, ChipModel)
-    if differs := compare_geometry(trial, model):
+    if differs := format_geometry_difference(trial, model):
         raise UsageError(
             f"--to {name}: another geometry than {trial.chip.part}: {differs}. The file system "
             "would write other pages; run the study on that part"
@@ -146,8 +150,9 @@ def _list_alike_parts(trial: Trial) -> Iterator[PartLatencies]:
 
 
 def _reprice_ensembles(setting: Setting, parts: Sequence[PartLatencies]) -> PredictionTable:
-    from nandlab.analysis.differences.reprice import list_time_predictions
+    from nandlab.analysis.differences.reprice import list_part_time_predictions
 
     return {
-        part.name: [list_time_predictions(e, part) for e in setting.ensembles] for part in parts
+        part.name: [list_part_time_predictions(e, part) for e in setting.ensembles]
+        for part in parts
     }

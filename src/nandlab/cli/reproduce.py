@@ -12,7 +12,7 @@ import typer
 
 from nandlab.base.printer import print_lines, print_note, print_text
 from nandlab.cli.arguments import Style, make_name_completer
-from nandlab.cli.preparation import announce_preparation
+from nandlab.cli.preparation import announce_board_preparation
 
 if TYPE_CHECKING:
     from nandlab.analysis.differences.baselines import Baseline
@@ -70,16 +70,16 @@ def reproduce(
     """
     from nandlab.analysis.differences.baselines import read_baseline
     from nandlab.board.opening import open_board
-    from nandlab.cli.progress import make_watcher
-    from nandlab.image.startimages import StartImageMaker, fetch_tree_packages
+    from nandlab.cli.progress import make_progress_watcher
+    from nandlab.image.startimages import StartImageMaker, fetch_trials_tree_packages
     from nandlab.trial import reproduction as reproducer
-    from nandlab.trial.runner import LocalEngine, add_images, run_trials
+    from nandlab.trial.runner import LocalEngine, add_start_images, run_trials
 
     before = read_baseline(run)
     todo = reproducer.plan_reproduction(before, trial)
-    with announce_preparation(todo.model):
+    with announce_board_preparation(todo.model):
         board = open_board(todo.model, todo.accel, yaffs2_source, lock=todo.lock)
-    for line in reproducer.list_notes(todo, board):
+    for line in reproducer.list_reproduction_notes(todo, board):
         print_note(line)
     folder = reproducer.open_reproduction_folder(todo, board, out)
     ids = [spec.id for spec in todo.wanted]
@@ -90,20 +90,27 @@ def reproduce(
                 f"{done} of {len(ids)} trials were run by an earlier reproduce; to run these too, "
                 f"remove {folder.path}"
             )
-        wanted = add_images(
-            folder, fetch_tree_packages(todo.wanted, strictly=True), board, StartImageMaker(board)
+        wanted = add_start_images(
+            folder,
+            fetch_trials_tree_packages(todo.wanted, strictly=True),
+            board,
+            StartImageMaker(board),
         )
         asyncio.run(
-            run_trials(folder, wanted, board, LocalEngine(board, jobs), make_watcher(progress))
+            run_trials(
+                folder, wanted, board, LocalEngine(board, jobs), make_progress_watcher(progress)
+            )
         )
-    _print_differences(before, folder, ids, same_board=not reproducer.find_other_parts(todo, board))
+    _print_differences(
+        before, folder, ids, same_board=not reproducer.list_differing_board_parts(todo, board)
+    )
 
 
 def _print_differences(
     before: Baseline, folder: RunFolder, ids: list[str], *, same_board: bool
 ) -> None:
     """Prints what differs, if anything does; the exit status is then 1."""
-    from nandlab.analysis.differences.figurechanges import compare_configurations
+    from nandlab.analysis.differences.figurechanges import list_configuration_changes
     from nandlab.report.tables import figurechanges
 
     trials = [trial for i in ids if (trial := folder.load(i)) is not None]
@@ -120,7 +127,7 @@ def _print_differences(
     else:
         print_text(
             figurechanges.render_figure_changes(
-                compare_configurations([before.sides(t) for t in trials], unlike), "text"
+                list_configuration_changes([before.sides(t) for t in trials], unlike), "text"
             )
         )
     how_many = f"of {len(ids)} trials {len(unlike)} differ{'s' if len(unlike) == 1 else ''}"

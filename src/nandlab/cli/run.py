@@ -20,7 +20,7 @@ from nandlab.cli import runcuts
 from nandlab.cli.arguments import BoardOption, StudyArgument, Style
 from nandlab.cli.board import Accel, AccelOption, DiscardOption, EraseOption, Yaffs2Option
 from nandlab.cli.ownrun import OwnRun, is_board_file
-from nandlab.cli.preparation import announce_preparation
+from nandlab.cli.preparation import announce_board_preparation
 
 if TYPE_CHECKING:
     from nandlab.board.job import Board
@@ -92,8 +92,8 @@ class RunSettings:
         """
         from nandlab.base.paths import RESULTS
         from nandlab.board.opening import open_board
-        from nandlab.cli.progress import make_watcher, unsilent
-        from nandlab.image.startimages import StartImageMaker, fetch_tree_packages
+        from nandlab.cli.progress import make_progress_watcher, print_heartbeats_during_run
+        from nandlab.image.startimages import StartImageMaker, fetch_trials_tree_packages
         from nandlab.plan import outlook
         from nandlab.plan.study import plan_trials
         from nandlab.results.store import Store
@@ -101,22 +101,24 @@ class RunSettings:
 
         if self.out is not None:
             runner.refuse_another_study(study, self.out)
-        specs = fetch_tree_packages(plan_trials(study), strictly=self.locked)
+        specs = fetch_trials_tree_packages(plan_trials(study), strictly=self.locked)
         asked = study.product or study.limits
-        for line in outlook.format_outlook(study, specs, self.jobs)[1:] if asked else []:
+        for line in outlook.format_plan_outlook(study, specs, self.jobs)[1:] if asked else []:
             if self.progress not in runcuts.QUIET:
                 print_note(line)
         model = specs[0].virtual
-        with announce_preparation(model):
+        with announce_board_preparation(model):
             there = open_board(model, self.accel.value, self.yaffs2_source, locked=self.locked)
         runner.refuse_unsupported_kernel(specs, there.kernel_config, study.name)
-        head = runner.make_head(study, specs, there)
+        head = runner.make_run_head(study, specs, there)
         refuse(head)
         folder = runner.open_run_folder(head, self.out)
         store = None if self.anew else Store(self.store or RESULTS / "store")
-        watch = make_watcher(self.progress)
-        with folder.held(), unsilent(watch):
-            wanted = runner.add_images(folder, part(specs), there, StartImageMaker(there), store)
+        watch = make_progress_watcher(self.progress)
+        with folder.held(), print_heartbeats_during_run(watch):
+            wanted = runner.add_start_images(
+                folder, part(specs), there, StartImageMaker(there), store
+            )
             if self.on is None:
                 engine = runner.LocalEngine(there, self.jobs)
                 asyncio.run(runner.run_trials(folder, wanted, there, engine, watch, store))
@@ -134,16 +136,18 @@ class RunSettings:
         store: Store | None,
     ) -> None:
         """Runs the trials on the workers of a scheduler."""
-        from nandlab.campaign.cluster import make_engine
-        from nandlab.campaign.connection import open_client
+        from nandlab.campaign.cluster import make_cluster_engine
+        from nandlab.campaign.connection import open_scheduler_client
         from nandlab.trial.runner import run_trials
 
-        async with open_client(on) as client:
-            there = await make_engine(client, board, wanted[0].virtual, folder.head().packages)
+        async with open_scheduler_client(on) as client:
+            there = await make_cluster_engine(
+                client, board, wanted[0].virtual, folder.head().packages
+            )
             await run_trials(folder, wanted, board, there, watch, store)
 
 
-def find_scheduler(
+def find_campaign_address(
     on: str | None, insecure: bool, yaffs2_source: Path | None
 ) -> CampaignAddress | None:
     """Where trials are to be run if not here; UsageError where they cannot be."""
@@ -157,7 +161,7 @@ def find_scheduler(
         raise UsageError("--on needs Dask: pip install 'nandlab[distributed]'")
     if yaffs2_source is not None:
         raise UsageError("--on and --yaffs2-source: workers have Debian's core of YAFFS2 alone")
-    return address.parse_address(on, insecure=insecure)
+    return address.parse_campaign_address(on, insecure=insecure)
 
 
 def run(  # noqa: PLR0913 - the command line's own options
@@ -222,11 +226,11 @@ def run(  # noqa: PLR0913 - the command line's own options
     (docs/boards.md): one trial at a time, and none is taken from the store.
     """
     from nandlab.plan.shard import Shard
-    from nandlab.plan.study import find_study, read_study_file
+    from nandlab.plan.study import find_study_file, read_study_file
     from nandlab.trial.runner import order_trials
 
     own = board is not None and is_board_file(board)
-    read_study = read_study_file(find_study(study), None if own else board)
+    read_study = read_study_file(find_study_file(study), None if own else board)
     only = Shard.read(shard) if shard else Shard(1, 1)
 
     def part(of: Study, specs: Sequence[TrialSpec]) -> Sequence[TrialSpec]:
@@ -242,11 +246,11 @@ def run(  # noqa: PLR0913 - the command line's own options
             "--erase, --discard: the board is a virtual one and has no partition of yours: leave "
             "them out, or name your own board's file by --board"
         )
-    where = find_scheduler(on, insecure, yaffs2_source)
+    where = find_campaign_address(on, insecure, yaffs2_source)
     how = RunSettings(out, jobs, progress, yaffs2_source, anew, locked, accel, where, store)
     folder = how.run(read_study, partial(part, read_study))
     if _cuts_power(powercut, read_study, how, whole=shard is None):
-        runcuts.cut_run_power(read_study, folder, jobs, progress)
+        runcuts.run_power_cut_campaigns(read_study, folder, jobs, progress)
     _print_end(folder)
 
 
@@ -254,7 +258,7 @@ def _cuts_power(wanted: bool | None, study: Study, how: RunSettings, *, whole: b
     """Whether the power is cut after a study's trials; it is cut here, on the emulated board."""
     from nandlab.powercut import runcampaigns
 
-    asked = runcampaigns.asks_for_power_cuts(study) if wanted is None else wanted
+    asked = runcampaigns.does_study_request_power_cuts(study) if wanted is None else wanted
     here = whole and how.on is None and how.accel is Accel.tcg
     if asked and not here:
         print_note(

@@ -27,39 +27,40 @@ QUIET: tuple[Style, ...] = ("json", "none")
 """Styles of progress that have no lines for people."""
 
 
-def format_cut_plan(study: Study, jobs: int) -> str:
+def format_power_cut_plan(study: Study, jobs: int) -> str:
     """What the cuts of a study's run are, in a line; empty: it asks for none."""
     from nandlab.powercut import runcampaigns
 
-    if not runcampaigns.asks_for_power_cuts(study):
+    if not runcampaigns.does_study_request_power_cuts(study):
         return ""
-    wanted = runcampaigns.select_run_campaigns(study)
+    wanted = runcampaigns.make_sample_campaign_request(study)
     count = len(list(wanted.pairs()))
     if not count:
         return ""
     return (
         f"power cuts: {count} campaign{'s' if count > 1 else ''} after the trials "
-        f"({', '.join(wanted.loads)}), about {runcampaigns.estimate_minutes(wanted, jobs)} min; "
+        f"({', '.join(wanted.loads)}), about "
+        f"{runcampaigns.estimate_campaign_minutes(wanted, jobs)} min; "
         f"--no-powercut "
         "leaves them out"
     )
 
 
-def cut_run_power(study: Study, folder: RunFolder, jobs: int, style: Style) -> None:
+def run_power_cut_campaigns(study: Study, folder: RunFolder, jobs: int, style: Style) -> None:
     """Cuts the power of a run's file systems; a campaign that is there already is not run again.
 
     What cannot be cut is told, and stays open in the verdict.
     """
-    from nandlab.cli.campaigns import CampaignSettings, keep_run_nouns, open_media_board
+    from nandlab.cli.campaigns import CampaignSettings, open_media_board, use_nouns_of_run
     from nandlab.cli.preparation import print_heartbeats
     from nandlab.powercut import runcampaigns
-    from nandlab.powercut.requests import resolve_loads
+    from nandlab.powercut.requests import find_or_record_loads
 
     say: Callable[[str], None] = (lambda line: None) if style in QUIET else print_note
-    wanted = runcampaigns.select_run_campaigns(study)
+    wanted = runcampaigns.make_sample_campaign_request(study)
     if not list(wanted.pairs()):
         return
-    with keep_run_nouns(str(folder.path)):
+    with use_nouns_of_run(str(folder.path)):
         try:
             board = open_media_board(wanted.media)
         except NandlabError as e:
@@ -70,8 +71,12 @@ def cut_run_power(study: Study, folder: RunFolder, jobs: int, style: Style) -> N
             progress = Progress(about, say)
             try:
                 with nullcontext() if style in QUIET else print_heartbeats(progress.doing):
-                    sample = runcampaigns.select_sample_points(resolve_loads(name, on, board))
-                    how = CampaignSettings(sample, runcampaigns.title(study, name), jobs)
+                    sample = runcampaigns.select_sample_cut_points(
+                        find_or_record_loads(name, on, board)
+                    )
+                    how = CampaignSettings(
+                        sample, runcampaigns.find_cut_load_title(study, name), jobs
+                    )
                     _cut_campaign(on, name, board, folder.path, how, progress)
             except NandlabError as e:
                 print_note(f"{about}: not tried: {e}")

@@ -20,10 +20,10 @@ def schema(
     Without a name it lists what there is. An editor with a language server for TOML completes and
     checks a study by its schema.
     """
-    from nandlab.cli.schemas import SCHEMAS, make_schema
+    from nandlab.cli.schemas import SCHEMAS, make_json_schema
 
     if name is not None:
-        print_json(make_schema(name))
+        print_json(make_json_schema(name))
         return
     for each, told in SCHEMAS.items():
         print_lines(f"{each:16} {told.what}")

@@ -93,7 +93,7 @@ SCHEMAS = {
 }
 
 
-def make_schema(name: str) -> dict[str, Any]:
+def make_json_schema(name: str) -> dict[str, Any]:
     """The JSON Schema of one of :data:`SCHEMAS`; UsageError if there is no such name."""
     if name not in SCHEMAS:
         raise UsageError(f"there is no schema {name!r}; there are: {', '.join(SCHEMAS)}")

@@ -37,7 +37,7 @@ def show(
     With --figure, each format has that figure alone: the median over the ensemble, its range, and
     how many trials ended well.
     """
-    from nandlab.base.scratch import buffer_text
+    from nandlab.base.scratch import buffer_text_pieces
     from nandlab.report.page import terminal
     from nandlab.report.tables import exports
     from nandlab.report.tables.sheets import render_json_list
@@ -45,13 +45,13 @@ def show(
 
     folder, form = open_results(run), "json" if as_json else form
     if figure is not None:
-        print_text(exports.export_named_figures(folder, figure, form))
+        print_text(exports.render_named_figures(folder, figure, form))
     elif form == "json":
-        for piece in buffer_text(render_json_list(terminal.list_trial_records(folder))):
+        for piece in buffer_text_pieces(render_json_list(terminal.list_trial_json_objects(folder))):
             print_text(piece)
     elif form == "text":
         from nandlab.base.console import Console
 
-        terminal.print_run(folder, Console(), every=every)
+        terminal.print_run_results(folder, Console(), every=every)
     else:
-        print_text(exports.export_run_figures(folder, form))
+        print_text(exports.render_run_figures(folder, form))

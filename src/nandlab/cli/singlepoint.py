@@ -12,7 +12,7 @@ import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_lines, print_note
-from nandlab.base.strings import PointName, parse_point_name
+from nandlab.base.strings import PointName, parse_cut_point_name
 from nandlab.cli.campaigns import CampaignSettings, open_media_board
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 OPERATION_MAX, SEED_MAX = 10**9 - 1, 10**19 - 1
 
 
-def try_point(how: CampaignSettings, wanted: Request, point: str) -> None:
+def run_single_cut_point(how: CampaignSettings, wanted: Request, point: str) -> None:
     """A single point on a board of its own; exit status 1 if it does not hold."""
     from nandlab.powercut import campaign as cutting
-    from nandlab.powercut.job import select_single_point
+    from nandlab.powercut.job import select_single_cut_point
 
     name = _parse_point(point, faulty=how.faulty)
     if how.title is None:
@@ -38,7 +38,7 @@ def try_point(how: CampaignSettings, wanted: Request, point: str) -> None:
     how.refuse_bad_loads(wanted)
     (on, load), board = next(wanted.pairs()), open_media_board(wanted.media)
     campaign = how.campaign(on, load, board)
-    only = select_single_point(
+    only = select_single_cut_point(
         campaign.points, campaign.points.first_load, name.operation, name.variant, name.seed
     )
     reports = asyncio.run(cutting.run_piece(campaign, only, board))
@@ -64,7 +64,7 @@ def _parse_point(point: str, *, faulty: bool) -> PointName:
     what, such = ("FAULT", "3:beyond:1") if faulty else ("VARIANT", "5:subset:1")
     refusal = UsageError(f"--point {point}: expected K:{what}:SEED, such as {such}")
     try:
-        name = parse_point_name(point)
+        name = parse_cut_point_name(point)
     except ValueError:
         raise refusal from None
     if name.recovery or name.operation > OPERATION_MAX or name.seed > SEED_MAX:

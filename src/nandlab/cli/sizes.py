@@ -12,7 +12,7 @@ import typer
 
 from nandlab.base.printer import print_json, print_lines, print_note
 from nandlab.cli.arguments import make_name_completer
-from nandlab.cli.preparation import announce_preparation
+from nandlab.cli.preparation import announce_board_preparation
 
 if TYPE_CHECKING:
     from nandlab.image.survey import SurveyRow
@@ -70,8 +70,8 @@ def sizes(
     systems = [load_noun("filesystems", name, FilesystemModel) for name in wanted]
     part, model = load_noun("chips", chip, ChipModel), load_noun("boards", board, BoardModel)
     blocks = count_partition_blocks(part, partition_mib)
-    content = tree.scan_folder(source)
-    with announce_preparation(model):
+    content = tree.scan_folder_tree(source)
+    with announce_board_preparation(model):
         opened = open_board(model)
     todo, cannot = survey.plan_survey(systems, model, part, blocks, opened)
     at_once = os.cpu_count() or 1
@@ -83,7 +83,9 @@ def sizes(
         done += 1
         _print_progress(f"[{done}/{len(todo)}] {_format_outcome(row)} ({row.seconds:g} s)")
 
-    found = survey.run_survey(todo, survey.SurveySource(source, content), opened, at_once, told)
+    found = survey.make_survey_rows(
+        todo, survey.SurveySource(source, content), opened, at_once, told
+    )
     place = {name: i for i, name in enumerate(wanted)}
     rows = sorted([*found, *cannot], key=lambda row: place[row.filesystem])
     head = {

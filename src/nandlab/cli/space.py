@@ -20,7 +20,7 @@ from nandlab.cli.flashfile import (
     PageOption,
     PartitionOption,
     VolumeOption,
-    parse_file_options,
+    make_flash_file_options,
 )
 from nandlab.onflash.layout import NO_OWNER, ByteKind
 
@@ -54,10 +54,10 @@ def space(  # noqa: PLR0913, PLR0917 - the command line's own options
     The parts add up to the partition, byte for byte. The file system must have been unmounted: an
     image that is damaged, or was cut off by a loss of power, is refused, with the place.
     """
-    from nandlab.onflash.flashfile import read_layout
+    from nandlab.onflash.flashfile import read_flash_file_layout
 
-    layout, _ = read_layout(
-        image, parse_file_options(partition_mib, page, erase_block, oob, fs, volume, offset)
+    layout, _ = read_flash_file_layout(
+        image, make_flash_file_options(partition_mib, page, erase_block, oob, fs, volume, offset)
     )
     for line in layout.notes:
         print_note(f"nandlab: {image}: {line}")
@@ -70,10 +70,10 @@ def space(  # noqa: PLR0913, PLR0917 - the command line's own options
 
 
 def _write_map(to: Path, layout: Layout, name: str) -> None:
-    from nandlab.report.charts.spacemap import render_space_map
+    from nandlab.report.charts.spacemap import render_space_map_page
 
     try:
-        to.write_text(render_space_map(layout, name))
+        to.write_text(render_space_map_page(layout, name))
     except OSError as e:
         raise UsageError(f"{to}: cannot be written: {e.strerror}") from None
 

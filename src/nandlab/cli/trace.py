@@ -12,8 +12,13 @@ from typer.core import TyperGroup
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.printer import print_json, print_lines, print_note, print_text
-from nandlab.cli.arguments import make_name_completer, parse_pairs, parse_scalar, split_list
-from nandlab.cli.preparation import announce_preparation
+from nandlab.cli.arguments import (
+    make_name_completer,
+    parse_name_value_pairs,
+    parse_scalar,
+    split_comma_list,
+)
+from nandlab.cli.preparation import announce_board_preparation
 
 if TYPE_CHECKING:
     from nandlab.plan.trialspec import TrialSpec
@@ -188,12 +193,14 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     """
     from nandlab.catalog.files import list_noun_names
     from nandlab.trace import job
-    from nandlab.trace.copies import read_copies
+    from nandlab.trace.copies import read_files_to_copy
 
-    workload = job.is_workload_name(command, list_noun_names("workloads"))
+    workload = job.is_command_workload_name(command, list_noun_names("workloads"))
     if param and not workload:
         raise UsageError("--param is for a workload, and the command is not one")
-    words = _parse_parameters(command[0], parse_pairs(param, "--param")) if workload else {}
+    words = (
+        _parse_parameters(command[0], parse_name_value_pairs(param, "--param")) if workload else {}
+    )
     system, place = _find_medium(fs, {"part": chip, "partition_mib": partition_mib}, from_)
     spec = _plan_trial(
         board=board,
@@ -201,14 +208,21 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
             "name": command[0] if workload else _find_unused_workload(system["name"]),
             **words,
         },
-        filesystem={**system, **parse_pairs(set_, "--set")},
+        filesystem={**system, **parse_name_value_pairs(set_, "--set")},
         chip=place,
         state=_parse_state(state),
         seed=seed,
     )
-    line = None if workload else job.format_shell_line(command)
-    asked = (split_list(tracers), split_list(functions), records, before, with_mount, at_once)
-    brought = read_copies(copy, spec.virtual, records)
+    line = None if workload else job.format_command_as_shell(command)
+    asked = (
+        split_comma_list(tracers),
+        split_comma_list(functions),
+        records,
+        before,
+        with_mount,
+        at_once,
+    )
+    brought = read_files_to_copy(copy, spec.virtual, records)
     _begin_trace(job.TraceRequest(spec, line, *asked, brought), out, image=image)
 
 
@@ -264,7 +278,7 @@ def _begin_trace(request: TraceRequest, out: Path | None, *, image: bool) -> Non
     system = request.spec.filesystem
     make_tracer_commands(system, None, request.tracers, request.functions, request.records)
     path = out or _find_free_path(Path(f"trace-{system.name}"))
-    writer.refuse_existing(path)
+    writer.refuse_existing_trace_folder(path)
     ok = _run_trace(request, path, image=image)
     print_lines(path)
     if not ok:
@@ -280,16 +294,16 @@ def _run_trace(request: TraceRequest, path: Path, *, image: bool) -> bool:
     from nandlab.trial.runner import refuse_unsupported_kernel
 
     traced = job.make_trace_job(request)  # refuses what does not fit before the board is prepared
-    with announce_preparation(request.spec.virtual):
+    with announce_board_preparation(request.spec.virtual):
         there = open_board(request.spec.virtual)
     refuse_unsupported_kernel([request.spec], there.kernel_config, "--set")
     try:
         record = asyncio.run(there.run(traced))
-        before = asyncio.run(there.run(job.make_image_job(request))) if image else None
+        before = asyncio.run(there.run(job.make_pretrace_image_job(request))) if image else None
     except BoardLost as e:
         raise NandlabError(f"nothing was traced: {e.reason}", *e.console_tail[-10:]) from None
-    outcome = job.decode_outcome(request, record)
-    kept = job.find_chip_image(before, record) if before is not None else b""
+    outcome = job.decode_trace_outcome(request, record)
+    kept = job.extract_pretrace_chip_image(before, record) if before is not None else b""
     writer.write_trace_folder(path, request, record, outcome, there, kept)
     for warning in TraceFolder(path).summary["warnings"]:
         print_note(f"nandlab: {warning}")
@@ -301,9 +315,9 @@ def show(folder: FolderArgument) -> None:
     """Print the summary of a trace."""
     from nandlab.base.console import Console
     from nandlab.trace.folder import TraceFolder
-    from nandlab.trace.show import print_summary
+    from nandlab.trace.show import print_trace_summary
 
-    print_summary(TraceFolder(folder), Console())
+    print_trace_summary(TraceFolder(folder), Console())
 
 
 @trace_app.command()
@@ -326,11 +340,11 @@ def parts(
     from nandlab.trace import partshow, timeparts
     from nandlab.trace.folder import TraceFolder
 
-    found = timeparts.compute_folder_parts(TraceFolder(folder))
+    found = timeparts.compute_trace_time_parts(TraceFolder(folder))
     if json_:
         print_json(found)
     else:
-        partshow.print_parts(found, Console())
+        partshow.print_time_parts(found, Console())
 
 
 @trace_app.command()
@@ -339,13 +353,13 @@ def brief(folder: FolderArgument) -> None:
     from nandlab.trace import brief, briefmaker
     from nandlab.trace.folder import TraceFolder
 
-    print_text(brief.format_brief(briefmaker.make_brief(TraceFolder(folder))))
+    print_text(brief.format_trace_brief(briefmaker.make_trace_brief(TraceFolder(folder))))
 
 
 def _parse_state(text: str) -> dict[str, Any]:
     if text in STATES:
         return {"name": text, **STATES[text]}
-    given = dict(word.partition("=")[::2] for word in split_list(text))
+    given = dict(word.partition("=")[::2] for word in split_comma_list(text))
     of = {"of": given.pop("of")} if "of" in given else {}
     shares = {name: parse_scalar(value) for name, value in given.items()}
     if not shares.keys() <= STATES["fresh"].keys() or any(

@@ -98,8 +98,8 @@ def from_fio(
     from nandlab.fio import jobfile, workload
 
     path = _choose_output_path(jobs, out, name)
-    read = jobfile.read_job_file(jobs)
-    write_whole_file(path, workload.format_workload(read, path.stem).encode())
+    read = jobfile.read_fio_job_file(jobs)
+    write_whole_file(path, workload.format_workload_file(read, path.stem).encode())
     for doubt in read.notes:
         print_note(f"nandlab: {jobs}: {doubt}")
     print_lines(path)

@@ -103,7 +103,7 @@ class JobFile:
         return found
 
 
-def read_job_file(path: Path) -> JobFile:
+def read_fio_job_file(path: Path) -> JobFile:
     """A job file; UsageError lists all that is wrong or no part of what can be done, with lines."""
     text = read_text(path, BYTES_MAX)
     lines = [re.split(r"[;#]", line, maxsplit=1)[0].strip() for line in text.splitlines()]
@@ -176,7 +176,7 @@ class _JobFileReader:
         if section == GLOBAL:
             self.into = self.shared
             return
-        name = make_job_name(section)
+        name = make_section_job_name(section)
         self.into = dict(self.shared)
         same = next((job for job in self.file.jobs if job.name == name), None)
         if not name:
@@ -269,7 +269,7 @@ class _JobFileReader:
             )
 
 
-def make_job_name(section: str) -> str:
+def make_section_job_name(section: str) -> str:
     """A section's name as figures can bear it: lower-case letters, digits and _."""
     words = "_".join(re.findall(r"[a-z0-9]+", section.lower()))[:NAME_MAX].strip("_")
     taken = words in ("layout", "") or re.fullmatch(r"group_\d+", words) or words[0].isdigit()

@@ -32,24 +32,26 @@ RANGES = {
 NUMBER_MAX = 10**15
 
 
-def parse_size(value: str) -> int:
+def parse_fio_size(value: str) -> int:
     """Bytes: k, kb and ki are 1024 to fio, and KiB is 1000."""
     found = SIZE.fullmatch(value)
     if found is None:
         raise ValueError("expected bytes as a whole number with k, m, g or t, such as 64k")
     number, prefix, more = found.groups()
     base = DECIMAL if (more or "").lower() == "ib" else BINARY
-    return require_range(int(number) * base ** ("kmgt".index(prefix.lower()) + 1 if prefix else 0))
+    return require_in_range(
+        int(number) * base ** ("kmgt".index(prefix.lower()) + 1 if prefix else 0)
+    )
 
 
-def require_range(number: int, least: int = 0, most: int = NUMBER_MAX) -> int:
+def require_in_range(number: int, least: int = 0, most: int = NUMBER_MAX) -> int:
     if not least <= number <= most:
         raise ValueError(f"must be {least} to {most:,}")
     return number
 
 
 def _make_bytes_parser(least: int) -> ValueParser:
-    return lambda value: str(require_range(parse_size(value), least))
+    return lambda value: str(require_in_range(parse_fio_size(value), least))
 
 
 def _parse_pair(value: str) -> str:
@@ -57,7 +59,7 @@ def _parse_pair(value: str) -> str:
     parts = value.split(",")
     if len(parts) > 2:
         raise ValueError("expected one value, or one for reads and one for writes")
-    return ",".join(str(parse_size(part)) if part or len(parts) == 1 else "0" for part in parts)
+    return ",".join(str(parse_fio_size(part)) if part or len(parts) == 1 else "0" for part in parts)
 
 
 def _parse_block_sizes(value: str) -> str:
@@ -65,13 +67,13 @@ def _parse_block_sizes(value: str) -> str:
     if len(parts) > 2:
         raise ValueError("expected one size, or one for reads and one for writes")
     usual = "4k"
-    sizes = [require_range(parse_size(p or usual), 1, 16 << 20) for p in parts]
+    sizes = [require_in_range(parse_fio_size(p or usual), 1, 16 << 20) for p in parts]
     return ",".join(map(str, sizes))
 
 
 def _make_count_parser(name: str) -> ValueParser:
     least, most = RANGES.get(name, (0, NUMBER_MAX))
-    return lambda value: str(require_range(parse_size(value), least, most))
+    return lambda value: str(require_in_range(parse_fio_size(value), least, most))
 
 
 def _make_time_parser(unit_us: int, usual_us: int) -> ValueParser:
@@ -86,7 +88,7 @@ def _make_time_parser(unit_us: int, usual_us: int) -> ValueParser:
         us = number * (MICROSECONDS[suffix.lower()] if suffix else usual_us)
         if us % unit_us:
             raise ValueError(f"must be whole {what}")
-        return str(require_range(us // unit_us, 0, 10**9 if unit_us == 1 else 86400))
+        return str(require_in_range(us // unit_us, 0, 10**9 if unit_us == 1 else 86400))
 
     return read
 

@@ -27,7 +27,7 @@ FIGURES = {
 """Title, unit, which end is better, and whether a job that reads, that writes, has it."""
 
 
-def format_workload(file: JobFile, name: str) -> str:
+def format_workload_file(file: JobFile, name: str) -> str:
     """The workload's file."""
     return "\n".join(
         [
@@ -35,12 +35,12 @@ def format_workload(file: JobFile, name: str) -> str:
             "",
             *_format_keys(file, name),
             "",
-            f"config = '''\n{format_jobs(file)}'''\n",
+            f"config = '''\n{format_board_jobs(file)}'''\n",
         ]
     )
 
 
-def format_jobs(file: JobFile) -> str:
+def format_board_jobs(file: JobFile) -> str:
     """The jobs as the board's program reads them; {seed} is the trial's."""
     lines = []
     for job in file.jobs:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.scratch import make_scratch_folder
+from nandlab.base.scratch import hold_scratch_folder
 from nandlab.board.cargo import Cargo, make_cargo
 from nandlab.board.hosttools import HostTools, ToolFailed
 from nandlab.board.job import Board, Job, JobRecord, Step
@@ -31,8 +31,8 @@ from nandlab.image.tree import FileTree
 from nandlab.plan.medium import MOUNTPOINT, Medium
 from nandlab.trial.mediumsteps import (
     make_format_steps,
-    make_load_step,
-    make_modules_step,
+    make_medium_load_step,
+    make_module_load_step,
     make_mount_step,
     make_unmount_step,
 )
@@ -42,7 +42,7 @@ FULL_PATTERN = re.compile("No space left on device|does not fit|partially writte
 """What the board's tools print when the chip is too small."""
 
 
-def make_medium(made: ImageDescription, board: BoardModel) -> Medium:
+def make_image_medium(made: ImageDescription, board: BoardModel) -> Medium:
     """The medium that an image was made for, on a board."""
     system = made.system()
     options = system.chosen(made.options, "the image", from_image=True)
@@ -60,9 +60,9 @@ def make_image_cargo(on: Medium, content: bytes, back_bytes: int) -> Cargo:
     return make_cargo(on.virtual, on.cells_bytes, content, back_bytes=back_bytes)
 
 
-def list_load_steps(on: Medium, image: str | None = None) -> list[Step]:
+def make_medium_load_steps(on: Medium, image: str | None = None) -> list[Step]:
     """Loads the chip, erased or from what the board's command ``image`` prints, and the modules."""
-    return [make_load_step(on, image), make_modules_step(on)]
+    return [make_medium_load_step(on, image), make_module_load_step(on)]
 
 
 def refuse_unfit_medium(on: Medium) -> None:
@@ -72,17 +72,17 @@ def refuse_unfit_medium(on: Medium) -> None:
         raise UsageError(*(f"{on.where} cannot be: {why}" for why in unfit))
 
 
-def make_image(
+def make_filesystem_image(
     on: Medium, folder: Path, content: FileTree, board: Board
 ) -> tuple[ChipImage, ImageDescription]:
     """Makes an image of a folder; ``content`` is its tree without what the file system loses."""
     version = None
-    summed = tree.add_checksums(content, folder)
+    summed = tree.add_file_checksums(content, folder)
     if on.filesystem.image.make:
-        blob, version = make_with_tools(on, folder, tree.hash_tree(summed), board)
+        blob, version = make_image_with_tools(on, folder, tree.hash_checksummed_tree(summed), board)
         image = _flash_on_board(on, blob, board)
     else:
-        image = _unpack_on_board(on, *tree.pack_tree(content, folder), board)
+        image = _unpack_on_board(on, *tree.pack_tree_archives(content, folder), board)
     made = ImageDescription(
         filesystem=on.filesystem.name,
         options=on.options,
@@ -93,20 +93,22 @@ def make_image(
         tree=TreeCounts(**content.counts()),
     )
     found = read_image_tree(on, image, board, sums=True)
-    wrong = tree.find_differences(summed, found, on.filesystem)
+    wrong = tree.format_tree_differences(summed, found, on.filesystem)
     if wrong:
         raise NandlabError("the image does not give back what it was given:", *wrong)
     return image, made
 
 
-def make_with_tools(on: Medium, folder: Path, identity: str, board: Board) -> tuple[bytes, str]:
+def make_image_with_tools(
+    on: Medium, folder: Path, identity: str, board: Board
+) -> tuple[bytes, str]:
     """What the host's tools make from a folder, ready to be flashed; and their version.
 
     identity: a digest of the folder's tree. UsageError if it is too large for the partition.
     """
     recipe = on.filesystem.image
     words = on.words() | on.filesystem.tool_words(on.options) | _probe_board(on, board)
-    with make_scratch_folder() as work:
+    with hold_scratch_folder() as work:
         see = {"/tree": folder.resolve(), "/made": work}
         tools = HostTools(on.virtual, see, identity)
         out = work / "out"
@@ -141,17 +143,17 @@ def _probe_board(on: Medium, board: Board) -> dict[str, str]:
         return {}
     asked = [Step(f"probe-{key}", on.commands(command)) for key, command in recipe.probe.items()]
     prepare = [Step("prepare", on.commands(recipe.prepare), DEADLINE_S)] if recipe.prepare else []
-    record = _run_job(on, Job((*list_load_steps(on), *prepare, *asked)), board)
+    record = _run_job(on, Job((*make_medium_load_steps(on), *prepare, *asked)), board)
     return {key: record[f"probe-{key}"].stdout.strip() for key in recipe.probe}
 
 
 def _flash_on_board(on: Medium, blob: bytes, board: Board) -> ChipImage:
     """The chip after the board has flashed what the tools made."""
     hold = make_image_cargo(on, blob, on.image_bytes)
-    return _save_chip(on, hold, [make_flash_step(on, blob, hold.get())], board)
+    return _save_chip(on, hold, [make_image_flash_step(on, blob, hold.get())], board)
 
 
-def make_flash_step(on: Medium, blob: bytes, source: str) -> Step:
+def make_image_flash_step(on: Medium, blob: bytes, source: str) -> Step:
     """Flashes what the tools made; source: the board's command that prints it."""
     flash = on.filesystem.image.flash.replace("{out_bytes}", str(len(blob)))
     return _make_piped_step("write", source, on.commands(flash))
@@ -177,8 +179,8 @@ def _unpack_on_board(on: Medium, archives: bytes, first_bytes: int, board: Board
 def _save_chip(on: Medium, hold: Cargo, steps: list[Step], board: Board) -> ChipImage:
     """The chip after these steps."""
     save = _make_piped_step("save", f"cat {IMAGE_FILE}", hold.put())
-    record = _run_job(on, Job((*list_load_steps(on), *steps, save), cargo=hold), board)
-    return chipimage.decode_image(_require_cargo(record))
+    record = _run_job(on, Job((*make_medium_load_steps(on), *steps, save), cargo=hold), board)
+    return chipimage.decode_chip_image(_require_cargo(record))
 
 
 def _make_piped_step(name: str, source: str, sink: str) -> Step:
@@ -203,9 +205,9 @@ def _require_cargo(record: JobRecord) -> bytes:
 
 def _read_from_image(on: Medium, image: ChipImage, command: str, board: Board) -> bytes:
     """What a command prints on the mounted image."""
-    hold = make_image_cargo(on, chipimage.encode_image(image), MIB)
+    hold = make_image_cargo(on, chipimage.encode_chip_image(image), MIB)
     steps = (
-        *list_load_steps(on, hold.get()),
+        *make_medium_load_steps(on, hold.get()),
         replace(make_mount_step(on), deadline_s=DEADLINE_S),
         _make_piped_step("read", command, hold.put()),
     )
@@ -219,7 +221,7 @@ def read_image_tree(on: Medium, image: ChipImage, board: Board, sums: bool = Fal
     return found.without(on.filesystem.own_entries)
 
 
-def extract_image(
+def extract_image_files(
     on: Medium, image: ChipImage, board: Board, to: Path, set_id: bool = False
 ) -> FileTree:
     """Reads all files of an image into a folder that is empty or does not exist yet.
@@ -227,15 +229,15 @@ def extract_image(
     set_id: whether files keep their set-user-ID and set-group-ID bits.
     """
     archive = _read_from_image(on, image, f"tar -c -C {MOUNTPOINT} .", board)
-    with make_scratch_folder(str(to.parent)) as private:
+    with hold_scratch_folder(str(to.parent)) as private:
         work = private / "tree"
         tree.unpack_archive(archive, work, skip=on.filesystem.own_entries, set_id=set_id)
-        found = tree.scan_folder(work)
+        found = tree.scan_folder_tree(work)
         work.rename(to)
     return found
 
 
-def refuse_to_extract(to: Path) -> None:
+def refuse_extraction_folder(to: Path) -> None:
     """UsageError if files cannot be extracted into this folder."""
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UsageError(f"{to} is there already and not an empty folder; give another --to")

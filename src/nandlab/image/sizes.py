@@ -35,7 +35,7 @@ class ImageSize:
     """Bytes of the pages without UBI's headers, spare areas not counted."""
 
 
-def measure_image(image: ChipImage, chip: ChipModel) -> ImageSize:
+def measure_image_size(image: ChipImage, chip: ChipModel) -> ImageSize:
     """What an image takes of a chip; NandlabError if the image is of a chip of another geometry."""
     g = chip.geometry
     if image.geometry != ChipGeometry(g.writesize, g.oobsize, g.erasesize, g.blocks):

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from nandlab.base.cache import entry_path, make_entry
-from nandlab.base.digest import digest_file, digest_value
+from nandlab.base.cache import find_entry_path, make_entry
+from nandlab.base.digest import digest_file, digest_json_value
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_note
 from nandlab.board.hosttools import STEADY
 from nandlab.board.job import Board
-from nandlab.catalog.noun import dump_identity
+from nandlab.catalog.noun import dump_noun_identity
 from nandlab.chip import imagefile as chipfile
 from nandlab.image import making, tree
-from nandlab.image.sizes import measure_image
+from nandlab.image.sizes import measure_image_size
 from nandlab.kit import trees
-from nandlab.kit.kit import fetch_tools, find_image_makers, make_tool_set
+from nandlab.kit.kit import fetch_board_tools, find_image_tool_packages, make_tool_package_set
 from nandlab.plan.matrix import Faults
 from nandlab.plan.medium import Medium
 from nandlab.plan.start import ImageFootprint, ImageStart, TreeStart, check_image_start
@@ -32,7 +32,7 @@ IMAGE_FORM = 1
 IMAGE_FILE = "image.nand"
 
 
-def fetch_tree_packages(specs: Sequence[TrialSpec], *, strictly: bool) -> list[TrialSpec]:
+def fetch_trials_tree_packages(specs: Sequence[TrialSpec], *, strictly: bool) -> list[TrialSpec]:
     """The trials, their trees' packages in the cache.
 
     strictly: UsageError if the locked packages are not to be had; else the newest are taken then,
@@ -41,7 +41,9 @@ def fetch_tree_packages(specs: Sequence[TrialSpec], *, strictly: bool) -> list[T
     found: dict[str, TreeStart] = {}
     for start in _list_tree_starts(specs):
         if start.sha256 not in found:
-            files, moved = trees.fetch_tree(start.tree, start.packages, strictly=strictly)
+            files, moved = trees.fetch_tree_package_set(
+                start.tree, start.packages, strictly=strictly
+            )
             words = {"packages": dict(files), "sha256": trees.digest_tree_inputs(start.tree, files)}
             found[start.sha256] = start.model_copy(update={**words, "moved": moved})
     return [
@@ -69,8 +71,8 @@ class StartImageMaker:
         for spec in specs:
             if isinstance(spec.image, TreeStart):
                 inputs = self._inputs(spec, spec.image)
-                if not entry_path("images", inputs).is_dir():
-                    todo[digest_value(inputs)] = spec
+                if not find_entry_path("images", inputs).is_dir():
+                    todo[digest_json_value(inputs)] = spec
         for n, spec in enumerate(todo.values(), 1):
             text = f"making image {n} of {len(todo)}: {_format_spec(spec)}"
             print_note(text)
@@ -88,9 +90,9 @@ class StartImageMaker:
     def _told(self, start: ImageStart) -> ImageStart:
         """The image with what it takes of its chip."""
         if start.sha256 not in self._ready:
-            made, image = chipfile.read_image(start.head().path)
+            made, image = chipfile.read_image_files(start.head().path)
             self._ready[start.sha256] = start.model_copy(
-                update={"takes": ImageFootprint(**vars(measure_image(image, made.chip())))}
+                update={"takes": ImageFootprint(**vars(measure_image_size(image, made.chip())))}
             )
         return self._ready[start.sha256]
 
@@ -98,7 +100,7 @@ class StartImageMaker:
         """The image of a trial's tree, made if the cache does not have it."""
         assert isinstance(spec.image, TreeStart)
         inputs = self._inputs(spec, spec.image)
-        known = self._ready.get(digest_value(inputs))
+        known = self._ready.get(digest_json_value(inputs))
         if known is None:
             folder = make_entry("images", inputs, lambda work: self._make(spec, work / IMAGE_FILE))
             head = chipfile.read_image_head(folder / IMAGE_FILE)
@@ -106,7 +108,7 @@ class StartImageMaker:
             if wrong:
                 raise UsageError(*wrong)
             start = ImageStart(name=spec.image.name, path=head.path, sha256=head.digest())
-            known = self._ready[digest_value(inputs)] = self._told(start)
+            known = self._ready[digest_json_value(inputs)] = self._told(start)
         return known
 
     def _inputs(self, spec: TrialSpec, start: TreeStart) -> dict[str, object]:
@@ -114,9 +116,9 @@ class StartImageMaker:
         return {
             "tree": start.sha256,
             "medium": spec.recipe(),
-            "chip": dump_identity(spec.chip, "summary", "sources", "energy"),
+            "chip": dump_noun_identity(spec.chip, "summary", "sources", "energy"),
             "board": self._board.identity,
-            "makers": dict(find_image_makers(spec.virtual, spec.filesystem.image.package)),
+            "makers": dict(find_image_tool_packages(spec.virtual, spec.filesystem.image.package)),
             "tools": digest_file(STEADY),
             "form": IMAGE_FORM,
         }
@@ -127,20 +129,20 @@ class StartImageMaker:
         self._refuse_other_tools(spec)
         fields = {name: getattr(spec, name) for name in Medium.model_fields}
         on = Medium(**{**fields, "latency": "typical", "faults": Faults(), "seed": 1})
-        folder = trees.prepare_tree(start.tree, start.packages, as_told=not start.moved)
-        whole = tree.give_to_root(tree.scan_folder(folder))
-        content, warnings = tree.drop_losses(whole, on.filesystem)
-        tree.refuse_unnameable(content, on.filesystem)
+        folder = trees.prepare_tree_folder(start.tree, start.packages, as_told=not start.moved)
+        whole = tree.set_owner_to_root(tree.scan_folder_tree(folder))
+        content, warnings = tree.drop_unstorable_content(whole, on.filesystem)
+        tree.refuse_unstorable_names(content, on.filesystem)
         for warning in warnings:
             print_note(f"warning: {_format_spec(spec)}: {warning}")
-        image, made = making.make_image(on, folder, content, self._board)
-        chipfile.write_image(path, image, made)
+        image, made = making.make_filesystem_image(on, folder, content, self._board)
+        chipfile.write_image_files(path, image, made)
 
     def _refuse_other_tools(self, spec: TrialSpec) -> None:
         """UsageError if a run that is done again had other tools than the catalog locks."""
         lock = self._board.identity.get("lock", {})
-        of_run = lock.get(make_tool_set(spec.virtual).name)
-        if of_run is not None and dict(of_run) != dict(fetch_tools(spec.virtual)[1]):
+        of_run = lock.get(make_tool_package_set(spec.virtual).name)
+        if of_run is not None and dict(of_run) != dict(fetch_board_tools(spec.virtual)[1]):
             raise UsageError(
                 f"{_format_spec(spec)}: the tools that boards.lock names are not the run's, so the "
                 "image would be another: check out the run's commit"

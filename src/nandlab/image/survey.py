@@ -26,7 +26,7 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.image import making, tree
-from nandlab.image.sizes import ImageSize, measure_image
+from nandlab.image.sizes import ImageSize, measure_image_size
 from nandlab.image.tree import FileTree
 from nandlab.plan.medium import Medium
 from nandlab.trial.runner import refuse_unsupported_kernel
@@ -76,7 +76,7 @@ class SurveySource:
     tree: FileTree
 
 
-def list_rows(system: FilesystemModel) -> list[SurveyRow]:
+def list_filesystem_rows(system: FilesystemModel) -> list[SurveyRow]:
     """A row for each compression of a file system, without any compression first."""
     option = system.options.get(COMPRESSION)
     if option is None:
@@ -96,7 +96,7 @@ def plan_survey(
     """What is to be made, and the rows of what cannot be on this chip, or with this kernel."""
     todo, cannot = [], []
     for system in systems:
-        for row in list_rows(system):
+        for row in list_filesystem_rows(system):
             chosen = {COMPRESSION: row.compression} if row.compression else {}
             try:
                 on = Medium(
@@ -114,7 +114,7 @@ def plan_survey(
     return todo, cannot
 
 
-def run_survey(
+def make_survey_rows(
     todo: Sequence[SurveyTask],
     source: SurveySource,
     board: Board,
@@ -134,10 +134,10 @@ def run_survey(
                 number, process = running.pop(ready)
                 found[number] = _receive_row(ready, process, todo[number].row)
                 told(found[number])
-    return add_savings([found[number] for number in sorted(found)])
+    return add_saving_shares([found[number] for number in sorted(found)])
 
 
-def add_savings(rows: Sequence[SurveyRow]) -> list[SurveyRow]:
+def add_saving_shares(rows: Sequence[SurveyRow]) -> list[SurveyRow]:
     """The rows with the share that each saves against its file system without compression."""
     plain = {
         row.filesystem: row.account.bytes
@@ -207,10 +207,10 @@ def _make_in_process(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked for it ends it
     began, on = time.monotonic(), each.medium
     try:
-        content, lost = tree.drop_losses(source.tree, on.filesystem)
-        tree.refuse_unnameable(content, on.filesystem)
-        image, _ = making.make_image(on, source.folder, content, board)
-        row = replace(each.row, account=measure_image(image, on.chip), lost=tuple(lost))
+        content, lost = tree.drop_unstorable_content(source.tree, on.filesystem)
+        tree.refuse_unstorable_names(content, on.filesystem)
+        image, _ = making.make_filesystem_image(on, source.folder, content, board)
+        row = replace(each.row, account=measure_image_size(image, on.chip), lost=tuple(lost))
     except NandlabError as e:
         row = replace(each.row, why=_format_error(e))
     tell.send(replace(row, seconds=round(time.monotonic() - began, 1)))

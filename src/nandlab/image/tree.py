@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from nandlab.base.digest import digest_value
+from nandlab.base.digest import digest_json_value
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.printable import make_printable
 from nandlab.catalog.filesystem import Difference, FilesystemModel
@@ -99,12 +99,12 @@ class FileTree:
         return FileTree(tuple(e for e in self.entries if e.path not in names))
 
 
-def format_name(name: str) -> str:
+def escape_file_name(name: str) -> str:
     """A name for a line of text: bytes that cannot be printed become \\xNN."""
     return make_printable(name, exact=True)
 
 
-def scan_folder(folder: Path) -> FileTree:
+def scan_folder_tree(folder: Path) -> FileTree:
     """The tree of a folder; UsageError if it is no folder, or holds what no image can hold."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
@@ -115,9 +115,11 @@ def scan_folder(folder: Path) -> FileTree:
             path = Path(at, name)
             entry = _read_entry(folder, str(path.relative_to(folder)))
             if not (entry.is_file or entry.is_folder or entry.is_link):
-                wrong.append(f"{folder}: {format_name(entry.path)} is {_name_kind(entry.mode)}")
+                wrong.append(
+                    f"{folder}: {escape_file_name(entry.path)} is {_name_kind(entry.mode)}"
+                )
             if entry.is_file and not os.access(path, os.R_OK):
-                wrong.append(f"{folder}: {format_name(entry.path)} cannot be read")
+                wrong.append(f"{folder}: {escape_file_name(entry.path)} cannot be read")
             entries.append(entry)
     if wrong:
         what = "an image takes files, folders, symbolic and hard links that you may read"
@@ -126,7 +128,7 @@ def scan_folder(folder: Path) -> FileTree:
 
 
 def _raise_unreadable(e: OSError) -> None:
-    raise UsageError(f"{format_name(os.fsdecode(e.filename))}: cannot be read: {e.strerror}")
+    raise UsageError(f"{escape_file_name(os.fsdecode(e.filename))}: cannot be read: {e.strerror}")
 
 
 def _sort_entries(entries: Iterable[TreeEntry]) -> FileTree:
@@ -165,22 +167,22 @@ def _cut_cases(cases: list[str]) -> list[str]:
     return [*cases[:CASES_SHOWN], f"… and {more} more"] if more > 0 else cases
 
 
-def refuse_unnameable(tree: FileTree, fs: FilesystemModel) -> None:
+def refuse_unstorable_names(tree: FileTree, fs: FilesystemModel) -> None:
     """UsageError for names and links that the file system cannot hold."""
     wrong = [
-        f"{format_name(e.path)}: {fs.title} has one of its own there"
+        f"{escape_file_name(e.path)}: {fs.title} has one of its own there"
         for e in tree
         if e.path in fs.own_entries
     ]
     if fs.names:
         pattern = re.compile(fs.names.pattern)
         wrong += [
-            f"{format_name(e.path)}: {fs.names.why}"
+            f"{escape_file_name(e.path)}: {fs.names.why}"
             for e in tree
             if e.path and not pattern.fullmatch(e.path.rpartition("/")[2])
         ]
     wrong += [
-        f"{format_name(e.path)}: points to a path of {length} bytes; {fs.title} takes at most "
+        f"{escape_file_name(e.path)}: points to a path of {length} bytes; {fs.title} takes at most "
         f"{most}"
         for e in tree
         if (most := fs.link_bytes_max) is not None
@@ -199,11 +201,13 @@ def _find_case_clashes(tree: FileTree) -> list[str]:
     for e in tree:
         first = seen.setdefault(e.path.lower(), e.path)
         if first != e.path:
-            wrong.append(f"{format_name(first)} and {format_name(e.path)}: differ in case alone")
+            wrong.append(
+                f"{escape_file_name(first)} and {escape_file_name(e.path)}: differ in case alone"
+            )
     return wrong
 
 
-def drop_losses(tree: FileTree, fs: FilesystemModel) -> tuple[FileTree, list[str]]:
+def drop_unstorable_content(tree: FileTree, fs: FilesystemModel) -> tuple[FileTree, list[str]]:
     """What the file system keeps of a tree, and a warning for each thing that it loses."""
     warnings = []
     entries = list(tree)
@@ -238,7 +242,7 @@ def _describe_loss(loss: Loss, tree: FileTree) -> str | None:
     return f"not kept: times of folders ({folders})" if folders else None
 
 
-def pack_tree(tree: FileTree, folder: Path) -> tuple[bytes, int]:
+def pack_tree_archives(tree: FileTree, folder: Path) -> tuple[bytes, int]:
     """The tree as a tar archive, then a second archive of the folders alone; the first's bytes.
 
     Some unpackers set a folder's time at once, and unpacking files into it changes the time again.
@@ -268,7 +272,9 @@ def _add_member(
     try:
         tar.addfile(info, f)
     except OSError as error:  # the file has become shorter
-        raise NandlabError(f"{format_name(e.path)} changed while it was read: {error}") from None
+        raise NandlabError(
+            f"{escape_file_name(e.path)} changed while it was read: {error}"
+        ) from None
 
 
 def _make_tar_info(e: TreeEntry, firsts: dict[int, str]) -> tarfile.TarInfo:
@@ -316,7 +322,7 @@ def _find_member_path(member: tarfile.TarInfo) -> str:
 def _normalise_inside(name: str) -> str:
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
-        raise NandlabError(f"{format_name(name)}: the path leads out of its folder")
+        raise NandlabError(f"{escape_file_name(name)}: the path leads out of its folder")
     return "" if path == PurePosixPath() else str(path)
 
 
@@ -329,7 +335,7 @@ def _make_member(
     parent, _, _ = below.rpartition("/")
     if below in made or (below and made.get(parent) != tarfile.DIRTYPE):
         raise NandlabError(
-            f"{format_name(member.name)}: it is in the archive twice, or in no folder of it"
+            f"{escape_file_name(member.name)}: it is in the archive twice, or in no folder of it"
         )
     if member.isdir():
         path.mkdir()
@@ -338,7 +344,9 @@ def _make_member(
     elif member.islnk():
         target = _normalise_inside(member.linkname)
         if made.get(target) != tarfile.REGTYPE:
-            raise NandlabError(f"{format_name(member.name)}: a hard link to no file of the archive")
+            raise NandlabError(
+                f"{escape_file_name(member.name)}: a hard link to no file of the archive"
+            )
         path.hardlink_to(to / target)
     elif member.isreg():
         content = tar.extractfile(member)
@@ -347,7 +355,7 @@ def _make_member(
             shutil.copyfileobj(content, f)
         _finish_member(member, path)
     else:
-        raise NandlabError(f"{format_name(member.name)}: neither file, folder nor link")
+        raise NandlabError(f"{escape_file_name(member.name)}: neither file, folder nor link")
     made[below] = tarfile.REGTYPE if member.islnk() or member.isreg() else member.type
 
 
@@ -359,19 +367,19 @@ def _finish_member(member: tarfile.TarInfo, path: Path) -> None:
     os.utime(path, (member.mtime, member.mtime))
 
 
-def give_to_root(tree: FileTree) -> FileTree:
+def set_owner_to_root(tree: FileTree) -> FileTree:
     """The tree with everything root's own, whoever unpacked it."""
     return FileTree(tuple(replace(e, uid=0, gid=0) for e in tree))
 
 
-def add_checksums(tree: FileTree, folder: Path) -> FileTree:
+def add_file_checksums(tree: FileTree, folder: Path) -> FileTree:
     """The tree with each file's checksum."""
     return FileTree(
         tuple(replace(e, crc32=_compute_crc32(folder / e.path)) if e.is_file else e for e in tree)
     )
 
 
-def hash_tree(summed: FileTree) -> str:
+def hash_checksummed_tree(summed: FileTree) -> str:
     """A digest of a tree with its files' checksums: of all that an image may keep of it."""
     firsts = summed.first_names()
     told = [
@@ -379,7 +387,7 @@ def hash_tree(summed: FileTree) -> str:
         + ([] if e.is_link else [e.mtime_s])
         for e in summed
     ]
-    return digest_value(told)
+    return digest_json_value(told)
 
 
 def _compute_crc32(path: Path) -> int:
@@ -399,7 +407,7 @@ def parse_treelist(lines: bytes) -> FileTree:
         if told.get("read_bytes", told["bytes"]) != told["bytes"]:
             read = told["read_bytes"]
             raise NandlabError(
-                f"{format_name(path)}: only {read} of {told['bytes']} bytes could be read"
+                f"{escape_file_name(path)}: only {read} of {told['bytes']} bytes could be read"
             )
         entries.append(
             TreeEntry(
@@ -417,12 +425,12 @@ def _decode_hex(text: str) -> str:
     return os.fsdecode(bytes.fromhex(text))
 
 
-def find_differences(wanted: FileTree, found: FileTree, fs: FilesystemModel) -> list[str]:
+def format_tree_differences(wanted: FileTree, found: FileTree, fs: FilesystemModel) -> list[str]:
     """Where ``found`` differs from ``wanted`` in what the file system can keep."""
     ours = {e.path: e for e in wanted}
     theirs = {e.path: e for e in found}
-    wrong = [f"{format_name(p)} is missing" for p in sorted(ours.keys() - theirs.keys())]
-    wrong += [f"{format_name(p)} is new" for p in sorted(theirs.keys() - ours.keys())]
+    wrong = [f"{escape_file_name(p)} is missing" for p in sorted(ours.keys() - theirs.keys())]
+    wrong += [f"{escape_file_name(p)} is new" for p in sorted(theirs.keys() - ours.keys())]
     if "root" in fs.image.loses or "modes" in fs.differs:
         ours.pop("")
     our_firsts, their_firsts = wanted.first_names(), found.first_names()
@@ -431,7 +439,9 @@ def find_differences(wanted: FileTree, found: FileTree, fs: FilesystemModel) -> 
         told = dict(_list_figures(a, our_firsts, fs))
         for what, figure in _list_figures(b, their_firsts, fs):
             if told.get(what) != figure:
-                wrong.append(f"{format_name(a.path)}: {what} is {figure!r}, not {told.get(what)!r}")
+                wrong.append(
+                    f"{escape_file_name(a.path)}: {what} is {figure!r}, not {told.get(what)!r}"
+                )
     return _cut_cases(wrong)
 
 

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from nandlab.base.digest import digest_value
+from nandlab.base.digest import digest_json_value
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import find_cache_folder
-from nandlab.base.strings import DebianArch, Release, fits_type
+from nandlab.base.strings import DebianArch, Release, does_text_fit_type
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 PRINTED_FILE = re.compile(r"^'\S+' (\S+) \d+ SHA256:([0-9a-f]{64})$", re.MULTILINE)
@@ -45,7 +45,9 @@ class Suite:
 
     def __post_init__(self) -> None:
         """UsageError: both become a line of apt's list, and may be of a file from elsewhere."""
-        if not fits_type(Release, self.release) or not fits_type(DebianArch, self.arch):
+        if not does_text_fit_type(Release, self.release) or not does_text_fit_type(
+            DebianArch, self.arch
+        ):
             raise UsageError(f"{self.release!r}, {self.arch!r}: no release of Debian")
 
     @property
@@ -85,7 +87,7 @@ def _format_complaint(stderr: str) -> str:
     return "; ".join([*lines[:2], *more])
 
 
-def list_mirrors() -> list[str]:
+def list_debian_mirrors() -> list[str]:
     """The archives with Debian's releases that this machine's apt knows."""
     try:
         return list(dict.fromkeys(uri for _, uri, origin in _list_archives() if origin == "Debian"))
@@ -132,7 +134,7 @@ class Apt:
         _refuse_control_characters(lines)
         if "signed-by" in "".join(lines) and not KEYRING.exists():
             raise PackagesUnavailable(f"{KEYRING} is missing: install debian-archive-keyring")
-        self.folder = find_cache_folder() / "apt" / digest_value([lines, suite.arch])[:20]
+        self.folder = find_cache_folder() / "apt" / digest_json_value([lines, suite.arch])[:20]
         for sub in ("lists/partial", "archives/partial"):
             (self.folder / sub).mkdir(parents=True, exist_ok=True)
         (self.folder / "status").touch()

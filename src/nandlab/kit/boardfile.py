@@ -20,8 +20,8 @@ from typing import IO, Any, BinaryIO, Self
 
 from nandlab.base.errors import UsageError
 from nandlab.base.files import open_whole_file
-from nandlab.base.gate import open_regular, parse_json
-from nandlab.kit.lock import Lock, validate_lock
+from nandlab.base.gate import open_regular_file, parse_json
+from nandlab.kit.lock import Lock, validate_package_lock
 
 FORMAT = 1
 HEAD = "board.json"
@@ -107,7 +107,7 @@ class BoardFileReader:
         board = told.get("board")
         if not isinstance(board, dict):
             raise UsageError(f"{self._path}: {HEAD} in it has no board")
-        return BoardHead(board, validate_lock(told.get("lock"), f"{self._path}: lock"))
+        return BoardHead(board, validate_package_lock(told.get("lock"), f"{self._path}: lock"))
 
     def packages(self) -> Iterator[tuple[str, IO[bytes]]]:
         """Each package's SHA-256, as the file names it, and its content; not verified yet."""
@@ -121,7 +121,7 @@ class BoardFileReader:
 @contextmanager
 def open_board_file(path: Path) -> Iterator[BoardFileReader]:
     """Opens a board file; UsageError if it is none, or ends too early."""
-    with open_regular(path) as f:
+    with open_regular_file(path) as f:
         try:
             with tarfile.open(fileobj=f, mode="r:", tarinfo=_Member) as tar:
                 yield BoardFileReader(tar, path)

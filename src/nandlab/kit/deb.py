@@ -31,14 +31,14 @@ def unpack_package(package: Path, root: Path) -> None:
 
     The owner is who runs this; no file has a set-user-ID bit.
     """
-    with open_package(package, str(package)) as tar:
+    with open_package_tar(package, str(package)) as tar:
         for member in tar:
             if _place_member(member):
                 _write_member(tar, member, root)
 
 
 @contextmanager
-def open_package(package: Path, called: str) -> Iterator[tarfile.TarFile]:
+def open_package_tar(package: Path, called: str) -> Iterator[tarfile.TarFile]:
     """A package's files, as a stream; UsageError, within too, if it cannot be read.
 
     called: what an error calls it.
@@ -75,15 +75,15 @@ def _open_data(f: BinaryIO) -> tarfile.TarFile:
 
 def _place_member(member: tarfile.TarInfo) -> bool:
     """Gives the member its place in a merged root; False: it is left out."""
-    member.name = map_package_path(member.name)
+    member.name = map_path_into_root(member.name)
     if member.issym() and member.name.removeprefix("usr/") in TOP_FOLDERS:
         return False  # base-files of trixie merges the folders by its own links
     if member.islnk():
-        member.linkname = map_package_path(member.linkname)
+        member.linkname = map_path_into_root(member.linkname)
     return member.name not in ("", ".") and not OMITTED_FOLDERS.match(member.name + "/")
 
 
-def map_package_path(name: str, *, merged: bool = True) -> str:
+def map_path_into_root(name: str, *, merged: bool = True) -> str:
     """A package's path as the root has it; merged: the root's top folders are merged into /usr."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
@@ -108,7 +108,7 @@ def _write_member(tar: tarfile.TarFile, member: tarfile.TarInfo, root: Path) -> 
         target.hardlink_to(root / member.linkname)
     elif member.isreg():
         with target.open("wb") as out:
-            for block in read_blocks(tar, member):
+            for block in read_member_blocks(tar, member):
                 out.write(block)
         target.chmod(0o755 if member.mode & 0o111 else 0o644)
 
@@ -122,7 +122,7 @@ def _relative_target(link: tarfile.TarInfo) -> str:
     return str(PurePosixPath(*up, *to.parts[1:]))
 
 
-def read_blocks(tar: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:
+def read_member_blocks(tar: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:
     """A file's content, in pieces."""
     content = tar.extractfile(member)
     while content and (block := content.read(1 << 20)):

@@ -12,11 +12,15 @@ from nandlab.catalog.board import UNSIMULATED_KEYS, BoardModel
 from nandlab.catalog.files import PROJECT_FOLDER, list_noun_names, load_noun, validate_data
 from nandlab.kit import boardfile, needs, packages
 from nandlab.kit import lock as locks
-from nandlab.kit.kit import fetch_locked_set, list_board_sets, read_board_lock
+from nandlab.kit.kit import (
+    fetch_locked_package_set,
+    list_board_package_sets,
+    read_board_package_lock,
+)
 from nandlab.kit.lock import Lock
 
 
-def export_board(model: BoardModel, file: Path) -> None:
+def export_board_file(model: BoardModel, file: Path) -> None:
     """Writes a board's file; UsageError if it has no lock, or its packages are not to be had.
 
     It has what programs are built from too, as far as that is locked: needs.locked().
@@ -24,27 +28,29 @@ def export_board(model: BoardModel, file: Path) -> None:
     if not file.absolute().parent.is_dir():
         raise UsageError(f"{file}: no such folder: {file.parent}")
     lock: dict[str, locks.Files] = {}
-    for each in list_board_sets(model):
-        files = read_board_lock(model).get(each.name)
+    for each in list_board_package_sets(model):
+        files = read_board_package_lock(model).get(each.name)
         if files is None:
             raise UsageError(f"board {model.name} has no lock: `nandlab board update {model.name}`")
-        fetch_locked_set(each, files)
+        fetch_locked_package_set(each, files)
         lock[each.name] = files
-    for each, files in needs.list_locked_sets(model):
-        fetch_locked_set(each, files)
+    for each, files in needs.list_locked_package_sets(model):
+        fetch_locked_package_set(each, files)
         lock[each.name] = files
-    pack_board(model, lock, file)
+    write_board_file_from_cache(model, lock, file)
 
 
-def pack_board(model: BoardModel, lock: Lock, file: Path) -> None:
+def write_board_file_from_cache(model: BoardModel, lock: Lock, file: Path) -> None:
     """Writes a board's file with the packages of a lock, which the cache has."""
     head = boardfile.BoardHead(model.model_dump(mode="json", exclude={"controller", "power"}), lock)
     boardfile.write_board_file(
-        file, head, {sha256: packages.package_path(sha256) for sha256 in head.contents()}
+        file,
+        head,
+        {sha256: packages.make_cached_package_path(sha256) for sha256 in head.contents()},
     )
 
 
-def import_board(file: Path) -> list[str]:
+def import_board_file(file: Path) -> list[str]:
     """Imports a board file: packages, and the board if the catalog lacks it; what was done.
 
     UsageError if the file is damaged, or its board is another than the catalog's of that name;
@@ -53,7 +59,9 @@ def import_board(file: Path) -> list[str]:
     with boardfile.open_board_file(file) as reader:
         head = reader.head
     model = validate_data(dict(head.board), BoardModel, f"{file}: its board")
-    if lacking := [each.name for each in list_board_sets(model) if each.name not in head.lock]:
+    if lacking := [
+        each.name for each in list_board_package_sets(model) if each.name not in head.lock
+    ]:
         raise UsageError(f"{file}: its lock has no {lacking[0]!r}, which its board needs")
     known = model.name in list_noun_names("boards")
     if known:
@@ -82,21 +90,21 @@ def _refuse_another(model: BoardModel, ours: BoardModel, file: Path) -> None:
 def _refuse_to_change(lock: Lock, file: Path) -> None:
     """UsageError if adding a board would change what other boards of the project are made of."""
     path = Path(PROJECT_FOLDER) / "boards" / locks.FILE
-    for name, files in locks.read_lock(path).items():
+    for name, files in locks.read_package_lock(path).items():
         if name in lock and lock[name] != files:
             raise UsageError(
                 f"{file}: {path} has other packages for {name!r}, of which boards here are made: "
-                f"{locks.list_lock_changes(files, lock[name])[0]}; import it in another folder"
+                f"{locks.format_package_changes(files, lock[name])[0]}; import it in another folder"
             )
 
 
 def _other_sets(model: BoardModel, lock: Lock) -> str:
     """How the lock here differs from an imported one, in a line; empty: it does not."""
-    here = read_board_lock(model)
+    here = read_board_package_lock(model)
     lines = [
         c
         for name, files in lock.items()
-        for c in locks.list_lock_changes(files, here.get(name, {}))
+        for c in locks.format_package_changes(files, here.get(name, {}))
     ]
     return "; ".join(lines[:3]) + (f" and {len(lines) - 3} more" if len(lines) > 3 else "")
 
@@ -106,7 +114,9 @@ def _add_board(model: BoardModel, lock: Lock) -> Path:
     folder = Path(PROJECT_FOLDER) / "boards"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{model.name}.toml"
-    locks.write_lock(folder / locks.FILE, {**locks.read_lock(folder / locks.FILE), **lock})
+    locks.write_package_lock(
+        folder / locks.FILE, {**locks.read_package_lock(folder / locks.FILE), **lock}
+    )
     told = model.model_dump(mode="json", exclude_none=True)
     write_whole_file(
         path, "".join(f"{key} = {_format_toml(value)}\n" for key, value in told.items()).encode()

@@ -66,7 +66,7 @@ class Kernel:
         return f"/usr/src/linux-headers-{self.release}"
 
 
-def find_kernel(files: Files, unpacked: Root) -> Kernel:
+def find_kernel_in_root(files: Files, unpacked: Root) -> Kernel:
     """The kernel of an unpacked set; UsageError if it has none."""
     kinds = ("linux-image-", "linux-headers-", "linux-kbuild-")
     if lacking := [kind for kind in kinds if not any(f.startswith(kind) for f in files)]:

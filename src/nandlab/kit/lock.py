@@ -17,7 +17,7 @@ from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole_file
 from nandlab.base.gate import read_toml
 from nandlab.base.printable import make_printable
-from nandlab.base.strings import PackageFile, PackageSet, Sha256, fits_type
+from nandlab.base.strings import PackageFile, PackageSet, Sha256, does_text_fit_type
 
 FILE = "boards.lock"
 Files = Mapping[str, str]
@@ -31,31 +31,31 @@ HEAD = """\
 _KERNEL_VERSION = re.compile(r"-\d+\.[\d.]+[^-_]*(-\d+)?")
 
 
-def read_lock(path: Path) -> Lock:
+def read_package_lock(path: Path) -> Lock:
     """The lock of a file, empty if there is no file; UsageError if it is not one."""
-    return validate_lock(read_toml(path), str(path)) if path.exists() else {}
+    return validate_package_lock(read_toml(path), str(path)) if path.exists() else {}
 
 
-def validate_lock(told: Any, where: str) -> Lock:
+def validate_package_lock(told: Any, where: str) -> Lock:
     """What was read, if it has the form of a lock; else UsageError."""
     if not isinstance(told, dict):
         raise UsageError(f"{where}: not a lock of packages")
     for name, files in told.items():
-        if not fits_type(PackageSet, name) or not isinstance(files, dict) or not files:
+        if not does_text_fit_type(PackageSet, name) or not isinstance(files, dict) or not files:
             raise UsageError(f"{where}: {make_printable(str(name))}: not a set of packages")
         for file, sha256 in files.items():
-            if not fits_type(PackageFile, file) or not fits_type(Sha256, sha256):
+            if not does_text_fit_type(PackageFile, file) or not does_text_fit_type(Sha256, sha256):
                 shown = make_printable(str(file))
                 raise UsageError(f"{where}: {name}: {shown}: no package file with its SHA-256")
     return told
 
 
-def write_lock(path: Path, lock: Lock, head: str = HEAD) -> None:
+def write_package_lock(path: Path, lock: Lock, head: str = HEAD) -> None:
     """Writes a lock's file: the same lock gives the same bytes. head: its first lines."""
-    write_whole_file(path, format_lock(lock, head).encode())
+    write_whole_file(path, format_package_lock(lock, head).encode())
 
 
-def format_lock(lock: Lock, head: str = HEAD) -> str:
+def format_package_lock(lock: Lock, head: str = HEAD) -> str:
     """A lock as its file has it."""
     parts = [head]
     for name, files in sorted(lock.items()):
@@ -64,7 +64,7 @@ def format_lock(lock: Lock, head: str = HEAD) -> str:
     return "".join(parts)
 
 
-def list_lock_changes(old: Files, new: Files) -> list[str]:
+def format_package_changes(old: Files, new: Files) -> list[str]:
     """How two sets differ, a line for each package: ``name: old version -> new version``."""
     before, after = _find_versions(old), _find_versions(new)
     names = sorted(set(before.items()) ^ set(after.items()))

@@ -27,16 +27,16 @@ from nandlab.kit import lock as locks
 from nandlab.kit.apt import Suite
 from nandlab.kit.kit import (
     SHIPPED_BOARDS,
-    fetch_sets,
-    lock_path,
-    make_image_set,
-    make_tool_set,
-    read_lock_with_shipped,
+    fetch_package_sets,
+    make_board_lock_path,
+    make_image_tool_set,
+    make_tool_package_set,
+    read_package_lock_with_shipped,
 )
 from nandlab.kit.lock import Files, Lock
-from nandlab.kit.packages import package_path
+from nandlab.kit.packages import make_cached_package_path
 from nandlab.kit.packagesets import LibrarySet, SourceSet, SuiteSet
-from nandlab.kit.root import Root, prepare_root
+from nandlab.kit.root import Root, prepare_package_root
 
 FILE = "needs.toml"
 PathBelow = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./+-]*$")]
@@ -94,26 +94,26 @@ class FetchedPackages:
     """How they differ from those that are locked, a line each; empty: they do not."""
 
 
-def read_needs(folder: Path) -> Needs | None:
+def read_program_needs(folder: Path) -> Needs | None:
     """What a program's folder says that it needs; None: nothing. UsageError if it is wrong."""
     path = folder / FILE
     return validate_data(read_toml(path), Needs, str(path)) if path.is_file() else None
 
 
-def fetch_needs(
+def fetch_program_needs(
     model: BoardModel, folder: Path, *, locked: bool = False, lock: Lock | None = None
 ) -> FetchedPackages:
     """Sees that the cache has the packages of a program's needs; locked, lock: as of kit.kit."""
-    needs = read_needs(folder)
+    needs = read_program_needs(folder)
     if needs is None:
         return FetchedPackages({})
     sets = needs.wanted(_find_suite(model))
     given = None if lock is not None else _find_lock_path(model, folder)
-    found, moved = fetch_sets(model, sets, locked=locked, lock=lock, path=given)
+    found, moved = fetch_package_sets(model, sets, locked=locked, lock=lock, path=given)
     return FetchedPackages(found, tuple(moved))
 
 
-def list_needed_sets(model: BoardModel) -> list[tuple[SuiteSet, Path]]:
+def list_needed_package_sets(model: BoardModel) -> list[tuple[SuiteSet, Path]]:
     """The sets that no board is made of, and their locks: the makers of read-only images, and what
     programs of ours and of the current folder's project need."""
     folders = [f.parent for top in (DEVICE, Path()) for f in top.glob(f"programs/*/{FILE}")]
@@ -121,31 +121,31 @@ def list_needed_sets(model: BoardModel) -> list[tuple[SuiteSet, Path]]:
     found = {
         each.name: (each, _find_lock_path(model, folder))
         for folder in folders
-        if (needs := read_needs(folder)) is not None
+        if (needs := read_program_needs(folder)) is not None
         for each in needs.wanted(suite)
     }
-    images = make_image_set(model)
-    return [(images, lock_path(model)), *(found[name] for name in sorted(found))]
+    images = make_image_tool_set(model)
+    return [(images, make_board_lock_path(model)), *(found[name] for name in sorted(found))]
 
 
-def list_locked_sets(model: BoardModel) -> list[tuple[SuiteSet, Files]]:
+def list_locked_package_sets(model: BoardModel) -> list[tuple[SuiteSet, Files]]:
     """Those of placed() that are locked, with their files."""
     found = (
-        (each, read_lock_with_shipped(path).get(each.name))
-        for each, path in list_needed_sets(model)
+        (each, read_package_lock_with_shipped(path).get(each.name))
+        for each, path in list_needed_package_sets(model)
     )
     return [(each, files) for each, files in found if files is not None]
 
 
-def unpack_material(folder: Path, model: BoardModel, lock: Lock) -> Material | None:
+def unpack_build_material(folder: Path, model: BoardModel, lock: Lock) -> Material | None:
     """What a program is built from, unpacked from packages in the cache; None: its folder alone."""
-    needs = read_needs(folder)
+    needs = read_program_needs(folder)
     if needs is None:
         return None
     library, foreign = None, None
     for each in needs.wanted(_find_suite(model)):
         if isinstance(each, LibrarySet):
-            library = prepare_root(lock[each.name])
+            library = prepare_package_root(lock[each.name])
         elif needs.source:
             foreign = _unpack_sources(lock[each.name], tuple(needs.source.files), each.name)
     return Material(library, tuple(needs.link), foreign)
@@ -153,13 +153,13 @@ def unpack_material(folder: Path, model: BoardModel, lock: Lock) -> Material | N
 
 def _find_suite(model: BoardModel) -> Suite:
     """The release of a board's compiler, and what the board runs."""
-    return Suite(make_tool_set(model).suite.release, model.arch)
+    return Suite(make_tool_package_set(model).suite.release, model.arch)
 
 
 def _find_lock_path(model: BoardModel, folder: Path) -> Path:
     """Where the packages of a program are locked: with the board's, but never among the shipped
     for a project's own program."""
-    path = lock_path(model)
+    path = make_board_lock_path(model)
     if path.parent != SHIPPED_BOARDS or folder.is_relative_to(DEVICE):
         return path
     return folder.absolute().parents[1] / PROJECT_FOLDER / "boards" / locks.FILE
@@ -174,7 +174,7 @@ def _unpack_sources(source: Files, wanted: tuple[str, ...], name: str) -> Path:
     def make(work: Path) -> None:
         (work / "files").mkdir()
         lacking = set(wanted)
-        with tarfile.open(package_path(source[archive])) as tar:
+        with tarfile.open(make_cached_package_path(source[archive])) as tar:
             for member in tar:
                 path = str(PurePosixPath(*PurePosixPath(member.name).parts[1:]))
                 content = tar.extractfile(member) if path in lacking else None

@@ -14,11 +14,11 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-from nandlab.base.cache import hold_lock
+from nandlab.base.cache import hold_path_lock
 from nandlab.base.digest import digest_file, digest_stream
 from nandlab.base.errors import UsageError
 from nandlab.base.files import open_whole_file
-from nandlab.base.gate import open_regular
+from nandlab.base.gate import open_regular_file
 from nandlab.base.paths import find_cache_folder
 from nandlab.base.printer import print_note
 from nandlab.kit import boardfile
@@ -33,7 +33,7 @@ PACKAGES_VARIABLE = "NANDLAB_PACKAGES"
 """The environment variable that names folders of package files, and board files, as PATH does."""
 
 
-def package_path(sha256: str) -> Path:
+def make_cached_package_path(sha256: str) -> Path:
     """Where the cache has a file, or would have it."""
     return _archive_folder() / sha256
 
@@ -44,12 +44,12 @@ def _archive_folder() -> Path:
 
 def list_missing_packages(files: Files) -> list[str]:
     """The names of those files that the cache does not have whole; damaged ones are removed."""
-    return [name for name, sha256 in files.items() if not has_package(sha256)]
+    return [name for name, sha256 in files.items() if not is_package_cached(sha256)]
 
 
-def has_package(sha256: str) -> bool:
+def is_package_cached(sha256: str) -> bool:
     """Whether the cache has a file; one that is damaged is removed, to be had anew."""
-    path = package_path(sha256)
+    path = make_cached_package_path(sha256)
     if not path.exists():
         return False
     if digest_file(path) == sha256:
@@ -58,10 +58,10 @@ def has_package(sha256: str) -> bool:
     return False
 
 
-def add_package(content: IO[bytes], sha256: str, whence: str) -> None:
+def add_package_to_cache(content: IO[bytes], sha256: str, whence: str) -> None:
     """Adds a file to the cache; UsageError if its content is another than its SHA-256 says."""
     _archive_folder().mkdir(parents=True, exist_ok=True)
-    with open_whole_file(package_path(sha256)) as out:
+    with open_whole_file(make_cached_package_path(sha256)) as out:
         found = hashlib.sha256()
         while block := content.read(1 << 20):
             found.update(block)
@@ -75,9 +75,9 @@ def add_package(content: IO[bytes], sha256: str, whence: str) -> None:
 
 def fetch_packages(wanted: SuiteSet, files: Files) -> None:
     """Brings into the cache what it lacks of a set; NotToBeHad names what is nowhere."""
-    for where in list_user_sources():
+    for where in list_user_package_sources():
         _take_from_source(where, files)
-    with hold_lock(_apt_lock_path()):
+    with hold_path_lock(_apt_lock_path()):
         if lacking := list_missing_packages(files):
             for left in _archive_folder().glob(f"{FETCH_PREFIX}*"):  # by a run that was killed
                 shutil.rmtree(left, ignore_errors=True)
@@ -86,12 +86,12 @@ def fetch_packages(wanted: SuiteSet, files: Files) -> None:
                 _download(wanted, files, lacking, Path(scratch))
                 for name in lacking:
                     with (Path(scratch) / name).open("rb") as f:
-                        add_package(f, files[name], name)
+                        add_package_to_cache(f, files[name], name)
 
 
 def resolve_newest_packages(wanted: SuiteSet) -> Files:
     """The files of the mirror's newest packages for a set; nothing of them is fetched."""
-    with hold_lock(_apt_lock_path()):
+    with hold_path_lock(_apt_lock_path()):
         apt = Apt(wanted.suite, wanted.kind)
         apt.update()
         return wanted.resolve(apt)
@@ -115,7 +115,7 @@ def _download(wanted: SuiteSet, files: Files, lacking: list[str], folder: Path) 
             raise PackagesUnavailable(f"{wanted.name}: the mirror did not give {name}")
 
 
-def list_user_sources() -> list[Path]:
+def list_user_package_sources() -> list[Path]:
     """The folders and board files that the user names; UsageError if one is not there."""
     given = [Path(p) for p in os.environ.get(PACKAGES_VARIABLE, "").split(os.pathsep) if p]
     for path in given:
@@ -131,8 +131,8 @@ def _take_from_source(where: Path, files: Files) -> None:
         return
     if where.is_dir():
         for path in sorted(p for p in where.rglob("*") if p.name in lacking and p.is_file()):
-            with open_regular(path) as f:
-                add_package(f, files[path.name], str(path))
+            with open_regular_file(path) as f:
+                add_package_to_cache(f, files[path.name], str(path))
     else:
         import_board_packages(where, {files[name] for name in lacking})
 
@@ -144,7 +144,7 @@ def import_board_packages(path: Path, only: set[str] | None = None) -> boardfile
     """
     with boardfile.open_board_file(path) as reader:
         named = reader.head.contents()
-        todo = {s for s in (named if only is None else named & only) if not has_package(s)}
+        todo = {s for s in (named if only is None else named & only) if not is_package_cached(s)}
         seen: set[str] = set()
         added = []
         try:
@@ -153,7 +153,7 @@ def import_board_packages(path: Path, only: set[str] | None = None) -> boardfile
                 if sha256 not in named or sha256 in seen:
                     raise UsageError(f"{whence}: its lock does not name this, or it is there twice")
                 if sha256 in todo:
-                    add_package(content, sha256, whence)
+                    add_package_to_cache(content, sha256, whence)
                     added.append(sha256)
                 elif only is None and digest_stream(content) != sha256:
                     raise UsageError(f"{whence}: damaged: its SHA-256 is another")
@@ -162,6 +162,6 @@ def import_board_packages(path: Path, only: set[str] | None = None) -> boardfile
                 raise UsageError(f"{path}: it ends too early: {len(absent)} packages are not in it")
         except BaseException:
             for sha256 in added:
-                package_path(sha256).unlink(missing_ok=True)
+                make_cached_package_path(sha256).unlink(missing_ok=True)
             raise
         return reader.head

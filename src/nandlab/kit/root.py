@@ -20,7 +20,7 @@ from pathlib import Path
 from nandlab.base.cache import has_entry, make_entry, verify_entry_files
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.printer import print_note
-from nandlab.base.scratch import make_scratch_folder
+from nandlab.base.scratch import hold_scratch_folder
 from nandlab.kit import deb, enter, packages
 from nandlab.kit.lock import Files
 
@@ -113,7 +113,7 @@ def _make_entry_command(
     ]
 
 
-def prepare_root(files: Files) -> Root:
+def prepare_package_root(files: Files) -> Root:
     """The root of a set, unpacked from the cache's package files, or found there unpacked."""
     return Root(
         make_entry(
@@ -124,7 +124,7 @@ def prepare_root(files: Files) -> Root:
 
 def find_unpacked_root(files: Files) -> Root | None:
     """The root of a set if it is unpacked already."""
-    return prepare_root(files) if has_entry("roots", _list_inputs(files)) else None
+    return prepare_package_root(files) if has_entry("roots", _list_inputs(files)) else None
 
 
 def _list_inputs(files: Files) -> dict[str, object]:
@@ -141,7 +141,8 @@ def _unpack_packages(files: Files, work: Path) -> None:
     # lzma and writing leave Python's lock; packages have no file in common
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for _ in pool.map(
-            lambda sha256: deb.unpack_package(packages.package_path(sha256), top), files.values()
+            lambda sha256: deb.unpack_package(packages.make_cached_package_path(sha256), top),
+            files.values(),
         ):
             pass
     for name, to in LINKS.items():
@@ -152,18 +153,18 @@ def _unpack_packages(files: Files, work: Path) -> None:
 
 
 @cache
-def find_entry_hindrance(path: Path = HOST) -> str | None:
+def find_root_entry_hindrance(path: Path = HOST) -> str | None:
     """Why no root can be entered on this machine, in the system's words; None: it can.
 
     path: the root to try it with; it must have ``true``.
     """
-    with make_scratch_folder() as stage:
+    with hold_scratch_folder() as stage:
         words = _make_entry_command(path, stage, {}, ["true"])
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     return None if done.returncode == 0 else done.stderr.strip()
 
 
-def require_entry(tools: Root) -> None:
+def require_root_entry(tools: Root) -> None:
     """UsageError with what to do if this machine lets nobody enter a root."""
-    if why := find_entry_hindrance(tools.path):
+    if why := find_root_entry_hindrance(tools.path):
         raise UsageError(f"{ENTRY_REMEDY} ({why})")

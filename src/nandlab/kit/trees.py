@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from nandlab.base.cache import make_entry
-from nandlab.base.digest import digest_value
+from nandlab.base.digest import digest_json_value
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_note
 from nandlab.catalog.files import find_noun_file, load_noun
-from nandlab.catalog.noun import dump_identity
+from nandlab.catalog.noun import dump_noun_identity
 from nandlab.catalog.tree import TreeContents, TreeModel
 from nandlab.kit import deb, kit, packages
 from nandlab.kit import lock as locks
@@ -41,24 +41,26 @@ HEAD = """\
 """
 
 
-def make_tree_set(model: TreeModel) -> TreeSet:
+def make_tree_package_set(model: TreeModel) -> TreeSet:
     suite = Suite(model.release, model.arch)
     return TreeSet(suite, tuple(model.packages), model.name)
 
 
-def find_tree_lock_path(name: str) -> Path:
+def make_tree_lock_path(name: str) -> Path:
     """The lock beside a tree's file."""
     return find_noun_file(KIND, name).parent / FILE
 
 
-def read_tree_lock(model: TreeModel, lock: Lock | None = None) -> Files:
+def read_locked_tree_packages(model: TreeModel, lock: Lock | None = None) -> Files:
     """A tree's packages; UsageError if they are not locked, or others than it names.
 
     lock: take them from here; None: from the lock beside the tree's file.
     """
-    path = find_tree_lock_path(model.name)
+    path = make_tree_lock_path(model.name)
     renew = f"`bench/rootfs {model.name} --update` locks its newest packages"
-    files = (locks.read_lock(path) if lock is None else lock).get(make_tree_set(model).name)
+    files = (locks.read_package_lock(path) if lock is None else lock).get(
+        make_tree_package_set(model).name
+    )
     where = str(path) if lock is None else "the run's packages"
     if files is None:
         raise UsageError(f"tree {model.name}: {where} has no set of it: {renew}")
@@ -72,49 +74,52 @@ def read_tree_lock(model: TreeModel, lock: Lock | None = None) -> Files:
 
 def digest_tree_inputs(model: TreeModel, files: Files) -> str:
     """A digest of all that decides a tree's bytes."""
-    return digest_value([_make_recipe(model), dict(files), FORM])
+    return digest_json_value([_make_recipe(model), dict(files), FORM])
 
 
 def _make_recipe(model: TreeModel) -> dict[str, Any]:
     """What of a tree's file decides its bytes."""
-    return dump_identity(model, "summary", "holds")
+    return dump_noun_identity(model, "summary", "holds")
 
 
-def fetch_tree(model: TreeModel, files: Files, *, strictly: bool) -> tuple[Files, list[str]]:
+def fetch_tree_package_set(
+    model: TreeModel, files: Files, *, strictly: bool
+) -> tuple[Files, list[str]]:
     """Sees that the cache has a tree's packages; these, and how they differ from the locked.
 
     strictly: UsageError if the locked ones are not to be had; else the newest are taken then.
     """
-    taken, moved = kit.fetch_set(make_tree_set(model), files, strictly)
+    taken, moved = kit.fetch_package_set_or_newest(make_tree_package_set(model), files, strictly)
     if moved:
         print_note(f"not the locked tree: {'; '.join(moved)}")
     return taken, moved
 
 
-def prepare_tree(model: TreeModel, files: Files, *, as_told: bool = True) -> Path:
+def prepare_tree_folder(model: TreeModel, files: Files, *, as_told: bool = True) -> Path:
     """The folder of a tree, unpacked from packages in the cache, or found there unpacked.
 
     as_told: UsageError if it has not what its file says that it holds.
     """
     inputs = {"tree": _make_recipe(model), "files": dict(files), "form": FORM}
     top = (
-        make_entry("trees", inputs, lambda work: unpack_tree(model, files, work / "tree")) / "tree"
+        make_entry("trees", inputs, lambda work: unpack_tree_packages(model, files, work / "tree"))
+        / "tree"
     )
-    found = count_tree(top)
+    found = count_tree_contents(top)
     if as_told and model.holds is not None and found != model.holds:
         raise UsageError(
-            f"tree {model.name} has {format_holds(found)}, and its file says "
-            f"{format_holds(model.holds)}: "
+            f"tree {model.name} has {format_tree_contents(found)}, and its file says "
+            f"{format_tree_contents(model.holds)}: "
             "mend [holds]"
         )
     return top
 
 
-def format_holds(found: TreeContents) -> str:
+def format_tree_contents(found: TreeContents) -> str:
     return f"{found.folders} folders, {found.files} files, {found.links} links, {found.bytes} bytes"
 
 
-def count_tree(top: Path) -> TreeContents:
+def count_tree_contents(top: Path) -> TreeContents:
     """What an unpacked tree has."""
     folders, links = 0, 0
     sizes: dict[int, int] = {}
@@ -133,17 +138,17 @@ def count_tree(top: Path) -> TreeContents:
 def update_tree_lock(name: str) -> list[str]:
     """Locks the newest packages for a tree; what changed. UsageError if there is no mirror."""
     model = load_noun(KIND, name, TreeModel)
-    each, path = make_tree_set(model), find_tree_lock_path(name)
+    each, path = make_tree_package_set(model), make_tree_lock_path(name)
     try:
         newest = packages.resolve_newest_packages(each)
     except PackagesUnavailable as e:
         raise UsageError(f"{each.name}: {e}") from None
-    old = locks.read_lock(path)
-    locks.write_lock(path, {**old, each.name: newest}, HEAD)
-    return locks.list_lock_changes(old.get(each.name, {}), newest)
+    old = locks.read_package_lock(path)
+    locks.write_package_lock(path, {**old, each.name: newest}, HEAD)
+    return locks.format_package_changes(old.get(each.name, {}), newest)
 
 
-def unpack_tree(model: TreeModel, files: Files, to: Path) -> None:
+def unpack_tree_packages(model: TreeModel, files: Files, to: Path) -> None:
     """Unpacks packages of the cache into a new folder."""
     if damaged := packages.list_missing_packages(files):
         raise UsageError(f"{damaged[0]}: it was damaged in the cache and is removed: run again")
@@ -166,7 +171,7 @@ class _TreeUnpacker:
     def run(self, files: Files) -> None:
         self.to.mkdir()
         for file, sha256 in sorted(files.items()):
-            with deb.open_package(packages.package_path(sha256), file) as tar:
+            with deb.open_package_tar(packages.make_cached_package_path(sha256), file) as tar:
                 for member in tar:
                     self._take(tar, member, file)
         self._add()
@@ -178,7 +183,7 @@ class _TreeUnpacker:
         os.utime(self.to, (self.latest, self.latest))
 
     def _take(self, tar: tarfile.TarFile, member: tarfile.TarInfo, file: str) -> None:
-        name = deb.map_package_path(member.name, merged=self.model.merged_usr)
+        name = deb.map_path_into_root(member.name, merged=self.model.merged_usr)
         merges = member.issym() and name.removeprefix("usr/") in deb.TOP_FOLDERS  # as _add does
         if name in ("", ".") or merges or not self.model.has(name):
             return
@@ -194,7 +199,7 @@ class _TreeUnpacker:
         elif member.issym():
             self._link(target, member.linkname, mtime)
         elif member.islnk():
-            first = self.to / deb.map_package_path(member.linkname, merged=self.model.merged_usr)
+            first = self.to / deb.map_path_into_root(member.linkname, merged=self.model.merged_usr)
             if not first.exists():
                 raise UsageError(f"{file}: {name} is a hard link to what is left out")
             target.unlink(missing_ok=True)
@@ -202,7 +207,7 @@ class _TreeUnpacker:
         elif member.isreg():
             target.unlink(missing_ok=True)
             with target.open("wb") as out:
-                out.writelines(deb.read_blocks(tar, member))
+                out.writelines(deb.read_member_blocks(tar, member))
             target.chmod(member.mode & 0o7777)
             os.utime(target, (mtime, mtime))
 
@@ -251,7 +256,7 @@ class _TreeUnpacker:
         return path
 
 
-def list_tree_locks(models: Mapping[str, TreeModel]) -> Iterator[tuple[str, Files]]:
+def list_locked_tree_packages(models: Mapping[str, TreeModel]) -> Iterator[tuple[str, Files]]:
     """The sets of trees, by name."""
     for model in models.values():
-        yield make_tree_set(model).name, read_tree_lock(model)
+        yield make_tree_package_set(model).name, read_locked_tree_packages(model)

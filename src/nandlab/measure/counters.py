@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from nandlab.board.job import JobRecord, Step
-from nandlab.measure.instrument import Instrument, Moment, parse_numbers
+from nandlab.measure.instrument import Instrument, Moment, parse_step_numbers
 from nandlab.plan.trialspec import TrialSpec
 
 
@@ -13,7 +13,7 @@ def _make_steps(spec: TrialSpec) -> dict[Moment, Step]:
 
 
 def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
-    return {**parse_numbers(record, "counters")}
+    return {**parse_step_numbers(record, "counters")}
 
 
 COUNTERS = Instrument(

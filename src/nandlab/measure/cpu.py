@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from nandlab.board.job import JobRecord, Step, StepRecord
 from nandlab.chip import simnand
-from nandlab.measure.instrument import Instrument, Moment, parse_numbers
+from nandlab.measure.instrument import Instrument, Moment, parse_step_numbers
 from nandlab.plan.trialspec import TrialSpec
 
 BEGIN_STEP, END_STEP = "cpu-begin", "cpu-end"
@@ -39,7 +39,7 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
     if begin is None or end is None:
         return {}
     found: dict[str, int | float] = {"span_ns": end.start_ns - begin.end_ns}
-    had, has = (parse_numbers(record, step).get(IDLE_WORD) for step in (BEGIN_STEP, END_STEP))
+    had, has = (parse_step_numbers(record, step).get(IDLE_WORD) for step in (BEGIN_STEP, END_STEP))
     if had is not None and has is not None:
         found["idle_ns"] = (has - had) * NS_PER_US
     return found | _count_chip_operations(
@@ -49,9 +49,9 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
 
 def _count_chip_operations(steps: Sequence[StepRecord]) -> dict[str, int]:
     """What the chip counted from the first to the last; one that was loaded anew tells nothing."""
-    went = [simnand.measure_usage_between(a.counts, b.counts) for a, b in pairwise(steps)]
-    counted = simnand.count_between(steps[0].counts, steps[-1].counts)
-    usage = simnand.measure_usage_between(steps[0].counts, steps[-1].counts)
+    went = [simnand.compute_chip_usage_between(a.counts, b.counts) for a, b in pairwise(steps)]
+    counted = simnand.count_operations_between(steps[0].counts, steps[-1].counts)
+    usage = simnand.compute_chip_usage_between(steps[0].counts, steps[-1].counts)
     return {**counted, **usage} if counted and usage and None not in went else {}
 
 

@@ -69,7 +69,7 @@ class Instrument:
     """Its step after a step of this name in a workload that is a list; None: none."""
 
 
-def parse_numbers(record: JobRecord, step: str) -> dict[str, int]:
+def parse_step_numbers(record: JobRecord, step: str) -> dict[str, int]:
     """A step's lines ``name value``; all other lines are left out."""
     rows = (line.split() for line in escape_output(record[step].stdout).splitlines())
     return {
@@ -77,9 +77,9 @@ def parse_numbers(record: JobRecord, step: str) -> dict[str, int]:
     }
 
 
-def parse_number(record: JobRecord, step: str, name: str) -> int:
+def parse_step_number(record: JobRecord, step: str, name: str) -> int:
     """One of a step's numbers; Unreadable if it printed none of this name."""
-    found = parse_numbers(record, step)
+    found = parse_step_numbers(record, step)
     if name not in found:
         raise UnreadableOutput(f"step {step}: printed no {name}")
     return found[name]

@@ -18,6 +18,6 @@ from nandlab.plan.trialspec import TrialSpec
 INSTRUMENTS = (MEMORY, COUNTERS, READ_AHEAD, CPU, SPACE, WEAR, PARTS, READS, RESTART)
 
 
-def list_instruments(spec: TrialSpec) -> list[Instrument]:
+def list_trial_instruments(spec: TrialSpec) -> list[Instrument]:
     """The instruments that measure a trial."""
     return [i for i in INSTRUMENTS if i.wanted(spec)]

@@ -13,8 +13,8 @@ from nandlab.measure.instrument import (
     Instrument,
     Moment,
     UnreadableOutput,
-    parse_number,
-    parse_numbers,
+    parse_step_number,
+    parse_step_numbers,
 )
 from nandlab.plan.trialspec import MemorySeries, TrialSpec
 from nandlab.results.recordparts import Doubt, Series
@@ -87,15 +87,15 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
     ``reclaimable`` is of the load's end, ``kept_peak`` the most of the rest since the mount.
     """
     found: dict[str, int | float] = {
-        key: parse_number(record, step, word) for key, (step, word) in HELD_BYTES.items()
+        key: parse_step_number(record, step, word) for key, (step, word) in HELD_BYTES.items()
     }
     if spec.memory_series is None:
         return found
     for name, held, peak, *_ in _parse_rows(record, FUNCTION_WORDS, names=1):
         found |= {f"of.{name}": int(held), f"peak_of.{name}": int(peak)}
     if spec.filesystem.memory_reclaimable is not None:
-        found["reclaimable"] = parse_number(record, END_STEP, "reclaimable_bytes")
-        found["kept_peak"] = parse_number(record, END_STEP, "peak_kept_bytes")
+        found["reclaimable"] = parse_step_number(record, END_STEP, "reclaimable_bytes")
+        found["kept_peak"] = parse_step_number(record, END_STEP, "peak_kept_bytes")
     return found
 
 
@@ -148,11 +148,11 @@ def _parse_rows(record: JobRecord, words: int, names: int = 0) -> list[list[str]
 
 def _make_doubts(record: JobRecord) -> list[Doubt]:
     found = [Doubt(code="memory_measured", text="each allocation of the kernel was looked at")]
-    lost = parse_number(record, END_STEP, "lost")
+    lost = parse_step_number(record, END_STEP, "lost")
     if lost:
         text = f"{lost} allocations found the table full"
         found.append(Doubt(code="memory_lost", text=text))
-    told = parse_numbers(record, END_STEP)
+    told = parse_step_numbers(record, END_STEP)
     if overwritten := told.get("samples_lost"):
         text = (
             f"the first {overwritten} of {told['samples']} samples were overwritten by later ones"

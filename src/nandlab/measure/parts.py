@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nandlab.base.errors import NandlabError
-from nandlab.base.scratch import make_scratch_folder
+from nandlab.base.scratch import hold_scratch_folder
 from nandlab.board.job import JobRecord, Step, StepRecord, escape_output
 from nandlab.chip import simnand
 from nandlab.measure import tracing
@@ -24,7 +24,7 @@ from nandlab.measure.instrument import FiguresUnknown, Instrument, Moment, Unrea
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.recordparts import Doubt, Phase
-from nandlab.traced.setup import FOLDER, compute_records_file_bytes, make_start_lines
+from nandlab.traced.setup import FOLDER, compute_records_file_bytes_max, make_tracer_start_lines
 
 if TYPE_CHECKING:
     from nandlab.traced.records import Names, Recording
@@ -61,18 +61,18 @@ def _count_records(spec: TrialSpec) -> int:
 def _make_steps(spec: TrialSpec) -> Mapping[Moment, Step]:
     # of a list, the file system may be mounted anew: its type selects it
     where = None if spec.workload.steps else MOUNTPOINT
-    begin = make_start_lines(
+    begin = make_tracer_start_lines(
         spec.filesystem, where, functions=FUNCTIONS, records=_count_records(spec)
     )
     look = f"echo {COUNTERS.strip()}; cat {simnand.COUNTERS_FILE}"
     return {
         "ready": Step(BEGIN_STEP, "; ".join([*begin, look]), beside=True),
-        "worked": tracing.make_end_step(END_STEP, look),
+        "worked": tracing.make_tracing_end_step(END_STEP, look),
     }
 
 
 def _count_room(spec: TrialSpec) -> int:
-    return compute_records_file_bytes(_count_records(spec))
+    return compute_records_file_bytes_max(_count_records(spec))
 
 
 def _decode_recording(record: JobRecord) -> Recording:
@@ -83,7 +83,7 @@ def _decode_recording(record: JobRecord) -> Recording:
             _make_lost_doubt("the records did not come back: no unmount ends the trial")
         )
     try:
-        return records.decode_records(record.cargo, "the trial's trace")
+        return records.decode_trace_records(record.cargo, "the trial's trace")
     except NandlabError as e:
         raise FiguresUnknown(_make_lost_doubt(str(e))) from None
 
@@ -102,7 +102,7 @@ def _collect_figures(
     """
     from nandlab.traced import timeparts
 
-    recording, names = _decode_recording(record), tracing.parse_names(record, END_STEP)
+    recording, names = _decode_recording(record), tracing.parse_traced_names(record, END_STEP)
     _require_whole_trace(spec, record, recording)
     events = _read_events(spec, recording, names)
     begin, end = record[BEGIN_STEP].end_ns, record[END_STEP].start_ns
@@ -113,7 +113,7 @@ def _collect_figures(
     windows = [w for w in windows if begin <= w[1] < w[2] <= end]
     found: dict[str, int | float] = {"records": len(recording.records)}
     found["cost_ns"] = _compute_cost(spec, record)["ns"]
-    for part in timeparts.compute_window_parts(events, windows):
+    for part in timeparts.compute_time_parts_of_windows(events, windows):
         _require_equal_sum(part)
         found |= {f"{part['name']}.{key}": n for key, n in _list_figures(part)}
     return found
@@ -135,7 +135,7 @@ def _require_whole_trace(spec: TrialSpec, record: JobRecord, recording: Recordin
     listed = symbols.get("garbage_collection", [])
     probed = {
         w[2]
-        for w in map(str.split, tracing.parse_status(record, END_STEP).splitlines())
+        for w in map(str.split, tracing.parse_tracer_status(record, END_STEP).splitlines())
         if w[:2] == PROBE_WORDS
     }
     if listed and not probed & set(listed):
@@ -151,11 +151,11 @@ def _read_events(spec: TrialSpec, recording: Recording, names: Names) -> PartEve
     from nandlab.traced import timeparts
 
     symbols: Mapping[str, Sequence[str]] = spec.filesystem.symbols  # type: ignore[assignment]
-    with make_scratch_folder() as folder:
+    with hold_scratch_folder() as folder:
         table = folder / "events.parquet"
         tracing.write_event_table(recording, names, spec.filesystem, table)
         try:
-            return timeparts.read_events(table, symbols, names.kernel_threads())
+            return timeparts.read_part_events(table, symbols, names.kernel_threads())
         except timeparts.NoPartsPossible as e:
             raise FiguresUnknown(_make_lost_doubt(str(e))) from None
 
@@ -224,7 +224,7 @@ def _require_chip_counts(record: JobRecord, events: PartEvents, looks: list[Time
     """
     from nandlab.traced.timeparts import OPERATIONS
 
-    did = simnand.count_between(
+    did = simnand.count_operations_between(
         _parse_counters(record[BEGIN_STEP]), _parse_counters(record[END_STEP])
     )
     if did is None or not looks:
@@ -261,8 +261,10 @@ def _compute_cost(spec: TrialSpec, record: JobRecord) -> dict[str, Any]:
     counts = np.bincount(types, minlength=256)
     rows = [{"event": t.name, "count": int(counts[t.value])} for t in EventType if counts[t.value]]
     span = record[END_STEP].start_ns - record[BEGIN_STEP].end_ns
-    probes = cost.parse_probe_kinds(tracing.parse_status(record, END_STEP))
-    return cost.price_trace(rows, probes, tracing.describe_board(spec, record, END_STEP), span)
+    probes = cost.parse_probe_kinds(tracing.parse_tracer_status(record, END_STEP))
+    return cost.compute_tracing_cost(
+        rows, probes, tracing.describe_traced_board(spec, record, END_STEP), span
+    )
 
 
 def _make_doubts(spec: TrialSpec, record: JobRecord) -> list[Doubt]:

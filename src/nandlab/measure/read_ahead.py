@@ -8,7 +8,7 @@ measured by it: its mounts look at nothing, and stay the steps that they were.
 from __future__ import annotations
 
 from nandlab.board.job import JobRecord
-from nandlab.measure.instrument import Instrument, UnreadableOutput, parse_numbers
+from nandlab.measure.instrument import Instrument, UnreadableOutput, parse_step_numbers
 from nandlab.plan.trialspec import TrialSpec
 
 OPTION = "read_ahead"
@@ -23,7 +23,7 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
     number = spec.filesystem.options[OPTION].number
     assert number is not None, "only a trial with a number is measured"
     name = number.told_as(OPTION)
-    told = {s.step: parse_numbers(record, s.step).get(name) for s in record.steps}
+    told = {s.step: parse_step_numbers(record, s.step).get(name) for s in record.steps}
     mounts = {
         step: n
         for step, n in told.items()

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.scratch import make_scratch_folder
+from nandlab.base.scratch import hold_scratch_folder
 from nandlab.board.job import JobRecord, Step
 from nandlab.chip import image, simnand
 from nandlab.measure import tracing
@@ -24,7 +24,7 @@ from nandlab.onflash.decoders import salvage_layout
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.recordparts import Doubt
-from nandlab.traced.setup import FOLDER, compute_records_file_bytes, make_start_lines
+from nandlab.traced.setup import FOLDER, compute_records_file_bytes_max, make_tracer_start_lines
 
 if TYPE_CHECKING:
     from nandlab.model.score import CallTimes
@@ -42,16 +42,20 @@ def _make_step_after(spec: TrialSpec, name: str) -> Step | None:
     first = next((s.phase for s in spec.workload.steps if s.do == "drop"), None)
     if spec.reads is None or name != first:
         return None
-    lines = make_start_lines(spec.filesystem, MOUNTPOINT, TRACERS, records=spec.reads.records)
+    lines = make_tracer_start_lines(
+        spec.filesystem, MOUNTPOINT, TRACERS, records=spec.reads.records
+    )
     return Step(BEGIN_STEP, "; ".join(lines), beside=True)
 
 
 def _make_steps(spec: TrialSpec) -> Mapping[Moment, Step]:
-    return {"worked": tracing.make_end_step(END_STEP)}
+    return {"worked": tracing.make_tracing_end_step(END_STEP)}
 
 
 def _count_room(spec: TrialSpec) -> int:
-    return compute_records_file_bytes(spec.reads.records) + spec.image_bytes if spec.reads else 0
+    return (
+        compute_records_file_bytes_max(spec.reads.records) + spec.image_bytes if spec.reads else 0
+    )
 
 
 def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
@@ -100,8 +104,8 @@ def _time_calls(spec: TrialSpec, record: JobRecord) -> list[CallTimes]:
             _make_lost_doubt("the records did not come back: no unmount ends the trial")
         )
     try:
-        chip, rest = image.decode_leading_image(record.cargo)
-        recording = records.decode_records(rest, "the trial's trace")
+        chip, rest = image.decode_leading_chip_image(record.cargo)
+        recording = records.decode_trace_records(rest, "the trial's trace")
         partition = Partition(chip, spec.partition_blocks, spec.chip.ecc.strength)
         layout, dropped = salvage_layout(partition, spec.filesystem.name)
     except NandlabError as e:
@@ -109,19 +113,19 @@ def _time_calls(spec: TrialSpec, record: JobRecord) -> list[CallTimes]:
     if recording.lost:
         text = f"{recording.lost} records were overwritten: raise records of reads"
         raise FiguresUnknown(_make_lost_doubt(text))
-    with make_scratch_folder() as folder:
+    with hold_scratch_folder() as folder:
         events = folder / "events.parquet"
         tracing.write_event_table(
-            recording, tracing.parse_names(record, END_STEP), spec.filesystem, events
+            recording, tracing.parse_traced_names(record, END_STEP), spec.filesystem, events
         )
-        told = tracing.describe_board(spec, record, END_STEP)
+        told = tracing.describe_traced_board(spec, record, END_STEP)
         fs = spec.filesystem.name
         shape = "reads", fs, spec.chip, told, events, layout, dropped
         drops = _list_drops(spec, record)
         of = walk.ChipTrace(*shape, at_end=True, options=spec.options, drops=drops)
         try:
-            found = [one for one in walk.score_calls(of) if isinstance(one.call, ReadCall)]
-            return score.time_calls(of, found)
+            found = [one for one in walk.score_traced_calls(of) if isinstance(one.call, ReadCall)]
+            return score.list_call_times(of, found)
         except UsageError as e:
             raise FiguresUnknown(_make_lost_doubt(str(e))) from None
 
@@ -136,7 +140,7 @@ def _list_figures(
     of: Sequence[CallTimes], spec: TrialSpec, record: JobRecord
 ) -> Iterator[tuple[str, int | float]]:
     from nandlab.model import times
-    from nandlab.model.score import compute_errors
+    from nandlab.model.score import compute_time_errors
     from nandlab.traced import cost
 
     measured = [t.ns for t in of]
@@ -150,13 +154,15 @@ def _list_figures(
     yield "least_ns", round(min(measured))
     yield "most_ns", round(max(measured))
     yield "overhead_ns", round(_compute_overhead(of))
-    kernel = cost.find_kernel_series(str(tracing.describe_board(spec, record, END_STEP)["kernel"]))
+    kernel = cost.parse_kernel_series(
+        str(tracing.describe_traced_board(spec, record, END_STEP)["kernel"])
+    )
     try:
-        by = times.find_instructions(spec.filesystem.name, kernel)
+        by = times.find_instruction_counts(spec.filesystem.name, kernel)
         foretold = [t.foretold_ns(by) for t in of]
     except UsageError:  # a compressor or a kernel that was not measured: no figure
         return
-    for name, share in compute_errors(foretold, of).items():
+    for name, share in compute_time_errors(foretold, of).items():
         yield f"{name}_off", abs(share)
 
 

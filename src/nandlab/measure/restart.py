@@ -47,7 +47,7 @@ def _parse_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]
 
 def _chip(record: JobRecord, step: StepRecord) -> dict[str, int]:
     before = record.steps[record.steps.index(step) - 1]
-    return simnand.count_between(before.counts, step.counts) or {}
+    return simnand.count_operations_between(before.counts, step.counts) or {}
 
 
 RESTART = Instrument(NAME, _is_requested, _steps, _parse_figures)

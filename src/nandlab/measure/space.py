@@ -35,14 +35,14 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
         raise FiguresUnknown(Doubt(code="space_unread", text=text))
     ecc = spec.chip.ecc
     try:
-        image = chipimage.decode_image(record.cargo)
+        image = chipimage.decode_chip_image(record.cargo)
         partition = Partition(image, spec.partition_blocks, ecc.strength, ecc.step)
-        return {**sum_figures(decode_layout(partition, spec.filesystem.name))}
+        return {**sum_layout_bytes(decode_layout(partition, spec.filesystem.name))}
     except NandlabError as e:
         raise FiguresUnknown(Doubt(code="space_unread", text=str(e))) from None
 
 
-def sum_figures(layout: Layout) -> dict[str, int]:
+def sum_layout_bytes(layout: Layout) -> dict[str, int]:
     """All bytes that a layout tells, by figure: ``user``, ``metadata``, ``metadata_names``, ..."""
     found = {"partition": layout.partition_bytes, "user_logical": layout.logical_bytes}
     for kind, total in layout.sums().items():

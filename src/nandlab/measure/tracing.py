@@ -25,7 +25,7 @@ STATUS_MARK, NAMES = "--status--\n", "--names--\n"
 KERNEL = re.compile(r"kernel (\S+)")
 
 
-def make_end_step(name: str, before: str = "") -> Step:
+def make_tracing_end_step(name: str, before: str = "") -> Step:
     """The step that ends the tracers; before: a command of it that comes first."""
     lines = [
         *([before] if before else []),
@@ -40,21 +40,21 @@ def make_end_step(name: str, before: str = "") -> Step:
     return Step(name, " && ".join(lines), beside=True)
 
 
-def parse_status(record: JobRecord, end: str) -> str:
+def parse_tracer_status(record: JobRecord, end: str) -> str:
     """What the tracers said of themselves in the step of this name."""
     return escape_output(record[end].stdout).partition(STATUS_MARK)[2].partition(NAMES)[0]
 
 
-def parse_names(record: JobRecord, end: str) -> Names:
+def parse_traced_names(record: JobRecord, end: str) -> Names:
     """The names that records have numbers for."""
     from nandlab.traced import records
 
-    return records.parse_names(escape_output(record[end].stdout).partition(NAMES)[2])
+    return records.parse_trace_names(escape_output(record[end].stdout).partition(NAMES)[2])
 
 
-def describe_board(spec: TrialSpec, record: JobRecord, end: str) -> dict[str, Any]:
+def describe_traced_board(spec: TrialSpec, record: JobRecord, end: str) -> dict[str, Any]:
     """The board as ``traced.cost`` asks for it."""
-    kernel = KERNEL.search(parse_status(record, end))
+    kernel = KERNEL.search(parse_tracer_status(record, end))
     return {
         "kernel": kernel[1] if kernel else "?",
         "accel": "tcg",
@@ -71,8 +71,8 @@ def write_event_table(
     from nandlab.traced import tables, tree
 
     symbols: Mapping[str, Sequence[str]] = filesystem.symbols  # type: ignore[assignment]
-    made = tree.make_tree(recording, names, symbols)
+    made = tree.make_event_tree(recording, names, symbols)
     seq = recording.records["seq"]
     parent = np.where(made.parent == tree.NONE, 0, seq[made.parent])
     more = {"parent": parent, "cause": made.cause}
-    tables.write_tables(recording, names, to, more=more, words={"cause": made.causes})
+    tables.write_event_tables(recording, names, to, more=more, words={"cause": made.causes})

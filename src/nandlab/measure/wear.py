@@ -87,7 +87,7 @@ def _parse_rows(step: StepRecord) -> tuple[list[int], list[int]]:
     return wear, flags
 
 
-def collect_wear(spec: TrialSpec, record: JobRecord) -> Wear | None:
+def collect_trial_wear(spec: TrialSpec, record: JobRecord) -> Wear | None:
     """The readings of a trial, for its result; None: it was not measured."""
     if not _applies_to(spec):
         return None
@@ -161,7 +161,7 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
     found: dict[str, int | float] = {"readings": len(taken), COST_FIGURE: sum(s.ns for s in taken)}
     places = [record.steps.index(s) for s in taken]
     did = [
-        simnand.count_between(record.steps[i - 1].counts, record.steps[i].counts)
+        simnand.count_operations_between(record.steps[i - 1].counts, record.steps[i].counts)
         for i in places
         if i > 0
     ]

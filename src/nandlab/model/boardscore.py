@@ -46,7 +46,7 @@ def score_read_calls(of: BoardTraces) -> dict[str, Any]:
     equal, is scored on the others."""
     both = list(zip(of.calls, of.functions, strict=False))
     foretold = {
-        cache: [pagecache.count_page_reads(calls.rows, cache) for calls, _ in both]
+        cache: [pagecache.count_page_reads_per_call(calls.rows, cache) for calls, _ in both]
         for cache in pagecache.CACHE_CHOICES
     }
     traced = [[b.calls for b in find_call_bursts(functions.rows)] for _, functions in both]
@@ -151,7 +151,7 @@ def _split_bursts(rows: Sequence[Any], times: Sequence[tuple[float, float]]) -> 
     return found
 
 
-def pair_bursts(
+def pair_call_and_flash_bursts(
     functions: Sequence[FunctionCall], flash: Sequence[FlashStart]
 ) -> list[PagedBurst] | None:
     """A run's bursts of calls with the flash pages of each, both from the last one back: what the
@@ -171,7 +171,7 @@ def score_burst_times(of: BoardTraces) -> dict[str, Any]:
             "the load writes, so a flash page may be read by other calls than these"
         )
     both = list(zip(of.functions, of.flash, strict=False))
-    runs = [(a.name, b.name, pair_bursts(a.rows, b.rows)) for a, b in both]
+    runs = [(a.name, b.name, pair_call_and_flash_bursts(a.rows, b.rows)) for a, b in both]
     known = [(a, b, some) for a, b, some in runs if some is not None]
     if not known:
         return _make_not_scored("no run has as many bursts of flash reads as of calls")
@@ -271,7 +271,7 @@ def _summarise_pauses(steps: Counter[int], table_us: float) -> dict[str, Any]:
 # The collector's reads of erased blocks
 
 
-def score_collector(of: BoardTraces) -> dict[str, Any]:
+def score_garbage_collector(of: BoardTraces) -> dict[str, Any]:
     """JFFS2 reads each block that it erased, all its pages in order: 64 reads an erase foretold, by
     the tasks that erase. Nothing is fitted."""
     runs = [{"flash_of": run.name} | _count_collector_reads(run.rows) for run in of.flash]
@@ -315,7 +315,7 @@ def _is_block_read(rows: Sequence[FlashStart], at: int) -> bool:
     return told == [("R", first + i) for i in range(PAGES_OF_A_BLOCK)]
 
 
-def score_load(of: BoardTraces) -> dict[str, Any]:
+def score_traced_load(of: BoardTraces) -> dict[str, Any]:
     """All four scores of a load: what ``nandlab model board --json`` prints of it."""
     return {
         "load": of.name,
@@ -324,5 +324,5 @@ def score_load(of: BoardTraces) -> dict[str, Any]:
         "read_calls": score_read_calls(of),
         "burst_times": score_burst_times(of),
         "page_times": score_page_times(of),
-        "collector": score_collector(of),
+        "collector": score_garbage_collector(of),
     }

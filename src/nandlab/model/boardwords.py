@@ -9,7 +9,7 @@ from typing import Any
 KINDS = {"R": "page read", "W": "page write", "E": "block erase"}
 
 
-def format_scores(found: dict[str, Any]) -> Iterator[str]:
+def format_load_scores(found: dict[str, Any]) -> Iterator[str]:
     """The scores of one load."""
     runs = ", ".join(f"{count} of {kind}" for kind, count in found["runs"].items())
     yield f"{found['load']}: {runs} runs"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nandlab.model import rewrite
-from nandlab.model.kernelstate import KernelState, find_reader
+from nandlab.model.kernelstate import KernelState, find_filesystem_reader
 from nandlab.model.reads import PAGE_BYTES, FilePieces, ReadCall
 from nandlab.onflash.jffs2nodes import DroppedNode
 from nandlab.onflash.layout import Layout
@@ -97,7 +97,7 @@ def _compute_mean(found: Sequence[int]) -> float | None:
     return sum(found) / len(found) if found else None
 
 
-def foretell_reads(
+def foretell_read_calls(
     layout: Layout,
     pieces: FilePieces,
     pages: Sequence[int],
@@ -116,7 +116,7 @@ def foretell_reads(
             state = KernelState(layout)
 
 
-def map_file(
+def map_file_pages(
     layout: Layout, owner: int, dropped: Sequence[DroppedNode] = (), *, exact: bool = True
 ) -> FileMap:
     """The map of a regular file; UsageError where its file system's reads are not modelled.
@@ -125,8 +125,8 @@ def map_file(
     """
     pieces = FilePieces(layout, owner)
     pages = pieces.listed
-    alone = foretell_reads(layout, pieces, pages, carry=False)
-    in_turn = foretell_reads(layout, pieces, pages)
+    alone = foretell_read_calls(layout, pieces, pages, carry=False)
+    in_turn = foretell_read_calls(layout, pieces, pages)
     unknown = find_unknown_pages(pieces, owner, dropped)
     rows, before = [], -1
     for a, b in zip(alone, in_turn, strict=True):
@@ -135,7 +135,7 @@ def map_file(
         rows.append(PageRow(a.page, len(a.pieces), a.flash, n, a.page not in unknown))
         before = a.page
     stored = {piece.at: piece.stored for piece in layout.pieces_of.get(owner, [])}
-    header = find_reader(layout.filesystem).header
+    header = find_filesystem_reader(layout.filesystem).header
     return FileMap(
         layout.paths.get(owner, f"inode {owner}"),
         pieces.size,
@@ -161,7 +161,7 @@ def _estimate_rewritten(
     layout: Layout, owner: int, unknown: PageSet, *, exact: bool
 ) -> tuple[float | None, int]:
     """Mean N in sequence of the file written anew, and of how many pages it is an estimate."""
-    pieces = rewrite.rewrite_file(layout, owner, unknown, exact=exact)
-    each = foretell_reads(pieces.layout, pieces, pieces.listed)
+    pieces = rewrite.lay_file_out_alone(layout, owner, unknown, exact=exact)
+    each = foretell_read_calls(pieces.layout, pieces, pieces.listed)
     n = _compute_mean([len(c.flash) for c in each if c.pieces and c.page not in unknown])
     return n, pieces.estimated

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from nandlab.onflash.unpacking import count_zlib_header
+from nandlab.onflash.unpacking import count_zlib_header_bytes
 
 OWN_BITS, ROOT_BITS, FAR_BITS = 7, 9, 6
 """Of the first table of the codes of lengths, of literals and lengths, of distances."""
@@ -239,7 +239,7 @@ FIXED = _HuffmanCode([8] * 144 + [9] * 112 + [7] * 24 + [8] * 8, 9), _HuffmanCod
 def count_zlib_tokens(packed: bytes, room: int) -> tuple[Counter[str], int]:
     """Tokens of zlib, with its header or without, and the bytes that they make; room: bytes that
     there is room for. IndexError if the bytes end within a token, ValueError if one is none."""
-    walk = _TokenWalk(packed, room, count_zlib_header(packed))
+    walk = _TokenWalk(packed, room, count_zlib_header_bytes(packed))
     walk.all()
     del walk.found[""]
     return walk.found, walk.made

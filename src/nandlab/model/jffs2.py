@@ -84,7 +84,7 @@ class Jffs2Reader(FilesystemReader):
     def open(self, owner: int, folder: int | None = None) -> list[MtdRead]:
         """The header of each node; a name is in memory already."""
         nodes = self._nodes(owner)
-        order = order_nodes(nodes, self.layout.erasesize, mounted=self.mounted)
+        order = order_nodes_like_kernel(nodes, self.layout.erasesize, mounted=self.mounted)
         return self._opening(order, nodes)
 
     def open_otherwise(self, owner: int) -> list[list[MtdRead]]:
@@ -94,7 +94,7 @@ class Jffs2Reader(FilesystemReader):
         blocks = {at // size for at in nodes}
         if self.mounted or owner not in self.layout.moved or len(blocks) < 2:
             return []
-        order, found = order_nodes(nodes, size, mounted=False), []
+        order, found = order_nodes_like_kernel(nodes, size, mounted=False), []
         for block in blocks:
             within = [at for at in order if at // size == block]
             others = [at for at in order if at // size != block]
@@ -102,7 +102,7 @@ class Jffs2Reader(FilesystemReader):
         return found
 
     def _opening(self, order: Sequence[int], nodes: Sequence[int]) -> list[MtdRead]:
-        return list(list_header_reads(order, nodes[0], self.layout.writesize)) if nodes else []
+        return list(list_first_open_reads(order, nodes[0], self.layout.writesize)) if nodes else []
 
     def _nodes(self, owner: int) -> list[int]:
         """First bytes of a file's nodes, from the newest version on."""
@@ -123,7 +123,7 @@ class Jffs2Reader(FilesystemReader):
         return {at: owner for owner in self.layout.nodes for at in self._nodes(owner)}
 
 
-def order_nodes(nodes: Sequence[int], erasesize: int, *, mounted: bool) -> list[int]:
+def order_nodes_like_kernel(nodes: Sequence[int], erasesize: int, *, mounted: bool) -> list[int]:
     """A file's nodes, given from the newest version on, from the one on that the kernel met last.
 
     mounted: whether the file system was mounted after they were written.
@@ -136,7 +136,7 @@ def order_nodes(nodes: Sequence[int], erasesize: int, *, mounted: bool) -> list[
     return sorted(nodes, key=lambda at: (newest[at // erasesize], -at))
 
 
-def list_header_reads(nodes: Sequence[int], newest: int, writesize: int) -> Iterator[MtdRead]:
+def list_first_open_reads(nodes: Sequence[int], newest: int, writesize: int) -> Iterator[MtdRead]:
     """The reads of the first open of a file whose nodes begin there, in this order; newest: the one
     of the newest version."""
     for at in nodes:

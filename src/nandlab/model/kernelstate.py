@@ -24,7 +24,7 @@ READERS: MappingProxyType[str, type[FilesystemReader]] = MappingProxyType(
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
 
-def find_reader(filesystem: str, where: object = None) -> type[FilesystemReader]:
+def find_filesystem_reader(filesystem: str, where: object = None) -> type[FilesystemReader]:
     """How a file system reads; UsageError if that is not known. where: what the message names."""
     if filesystem not in READERS:
         named = f"{where}: {filesystem}" if where else filesystem
@@ -48,7 +48,7 @@ class KernelState:
         """options: of the file system, as the catalog names them; those left out are default.
         mounted: whether it was mounted after its files were written."""
         self.buffer = PageBuffer(layout.writesize)
-        self.reader = find_reader(layout.filesystem)(layout, options, mounted=mounted)
+        self.reader = find_filesystem_reader(layout.filesystem)(layout, options, mounted=mounted)
 
     def read(self, file: FilePieces, page: int) -> ReadCall:
         """Reads a page of a file."""

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nandlab.analysis.curves.readahead import CACHE_PAGE_BYTES, OpenFile
-from nandlab.analysis.curves.readrules import find_read_ahead_rule
+from nandlab.analysis.curves.readrules import find_read_ahead_rule_named
 from nandlab.traced.boardtraces import SystemCall
 
-READ_AHEAD_RULE = find_read_ahead_rule("2.6.37-32bit")
+READ_AHEAD_RULE = find_read_ahead_rule_named("2.6.37-32bit")
 """Of the kernels up to 3.11, on 32 bits: the board's own is not told."""
 
 
@@ -45,7 +45,7 @@ CACHE_CHOICES = (
 """Those that a score chooses among, Linux's default first: of equals the first is taken."""
 
 
-def find_first_sizes(calls: Sequence[SystemCall]) -> dict[str, int]:
+def find_initial_file_sizes(calls: Sequence[SystemCall]) -> dict[str, int]:
     """File -> the bytes that it must have had at first: what was read of it and not written before.
 
     It may have been longer, so this is the least that agrees with the calls.
@@ -63,9 +63,9 @@ def find_first_sizes(calls: Sequence[SystemCall]) -> dict[str, int]:
     return sizes
 
 
-def count_page_reads(calls: Sequence[SystemCall], cache: CacheChoice) -> list[int]:
+def count_page_reads_per_call(calls: Sequence[SystemCall], cache: CacheChoice) -> list[int]:
     """How many pages each read(2) makes the file system read; those that need none are left out."""
-    sizes = find_first_sizes(calls)
+    sizes = find_initial_file_sizes(calls)
     files: dict[str, OpenFile] = {}
     held: Counter[str] = Counter()
     found: list[int] = []

@@ -128,7 +128,7 @@ class FilePieces:
                 )
             packed = self.layout.bytes_at(piece.at, piece.stored)
             room = self.layout.unpack_room
-            self.counted[piece.at] = tokencount.count_tokens(
+            self.counted[piece.at] = tokencount.count_node_tokens(
                 piece.packing, packed, piece.plain, room
             )
         return self.counted[piece.at]
@@ -185,7 +185,7 @@ class FirstOpen(FlashReading):
     """Whether the same flash pages are read in all of these orders."""
 
 
-def find_owner(layout: Layout, path: str) -> int:
+def find_inode_number(layout: Layout, path: str) -> int:
     """The number of a regular file; UsageError if there is none of this path."""
     wanted = "/" + path.strip("/")
     for owner in layout.sizes:

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from nandlab.model import tokencount
-from nandlab.model.kernelstate import find_reader
+from nandlab.model.kernelstate import find_filesystem_reader
 from nandlab.model.reads import PAGE_BYTES, FilePieces
 from nandlab.model.tokencount import TokenCounts
 from nandlab.onflash import unpacking
@@ -49,7 +49,7 @@ class _FileWriter:
         self, of: Layout, owner: int, leave_out: Container[int] = (), *, exact: bool = True
     ) -> None:
         self.of, self.old, self.leave_out = of, FilePieces(of, owner), leave_out
-        self.reader = find_reader(of.filesystem)
+        self.reader = find_filesystem_reader(of.filesystem)
         self.known = exact and set(of.packings) <= self.reader.packers
         """Whether pages are packed, and all compressors are known."""
         self.rooms: dict[int, int] = {}
@@ -112,7 +112,7 @@ class _FileWriter:
         found = bytearray(length)
         for count, piece in _list_data_pieces(self.old, page):
             try:
-                held = unpacking.unpack_piece(piece, self.of.bytes_at)
+                held = unpacking.unpack_file_piece(piece, self.of.bytes_at)
             except UnpackError:
                 return None
             at = max(piece.offset, begin)
@@ -126,7 +126,7 @@ class _FileWriter:
         if data is None:
             return None
         made = self.reader.packed(self.of, data[skip:], self.rooms.get(piece.at, PAGE_BYTES))
-        return made and tokencount.count_tokens(
+        return made and tokencount.count_node_tokens(
             made.packing, made.data, made.plain, self.of.unpack_room
         )
 
@@ -157,13 +157,13 @@ class RewrittenFile(FilePieces):
         return found or None
 
 
-def rewrite_file(
+def lay_file_out_alone(
     of: Layout, owner: int, leave_out: Container[int] = (), *, exact: bool = True
 ) -> FilePieces:
     """The file alone, from the first byte of the partition on; pages are left out that hold
     nothing, or are named. exact: whether pages are packed, which takes long; else they are taken to
     be packed as well as their pieces are now."""
-    reader = find_reader(of.filesystem)
+    reader = find_filesystem_reader(of.filesystem)
     if not reader.align:
         return FilePieces(of, owner)
     writing = _FileWriter(of, owner, leave_out, exact=exact)

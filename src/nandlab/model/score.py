@@ -44,12 +44,12 @@ class CallTimes:
             found += each * by.first_wait
         if timer is None or not isinstance(call, ReadCall):
             return found
-        stretches = [each * n for n in times.split_stretches(call, by, self.tracing)]
+        stretches = [each * n for n in times.split_call_instructions(call, by, self.tracing)]
         return found + timer.delay_ns(self.scored.row.start_ns, stretches, self.page_ns)
 
     def paper_ns(self, overhead_ns: float) -> float:
         """The time that the tracing paper's formula gives with this overhead, ns."""
-        return times.compute_paper_ns(self.scored.call, self.page_ns, overhead_ns)
+        return times.compute_paper_call_ns(self.scored.call, self.page_ns, overhead_ns)
 
     @property
     def processor(self) -> float:
@@ -57,15 +57,15 @@ class CallTimes:
         return (self.ns - len(self.scored.told) * self.page_ns) / self.instruction_ns
 
 
-def time_calls(trace: ChipTrace, scored: Sequence[ScoredCall]) -> list[CallTimes]:
+def list_call_times(trace: ChipTrace, scored: Sequence[ScoredCall]) -> list[CallTimes]:
     """The times of the calls that are known; UsageError where the board counts no instructions.
 
     The time for a call that failed in its order of pages is that of the pages it did read.
     """
-    instruction_ns = cost.find_instruction_ns(trace.board)
+    instruction_ns = cost.find_board_instruction_ns(trace.board)
     if instruction_ns is None:
         raise UsageError(f"{trace.where}: on this board's clock no instruction has a time")
-    page_ns, costs = times.compute_chip_page_ns(trace.chip), cost.read_costs()
+    page_ns, costs = times.compute_chip_page_read_ns(trace.chip), cost.read_tracing_costs()
     each = {event: costs.price(trace.kernel, event, None) or 0 for event in PRICED_EVENTS}
     found = []
     for one in (s for s in scored if s.known):
@@ -75,7 +75,7 @@ def time_calls(trace: ChipTrace, scored: Sequence[ScoredCall]) -> list[CallTimes
     return found
 
 
-def summarise_scores(trace: ChipTrace, scored: Sequence[ScoredCall]) -> dict[str, Any]:
+def summarise_call_scores(trace: ChipTrace, scored: Sequence[ScoredCall]) -> dict[str, Any]:
     """What ``nandlab model score --json`` prints; errors are shares of the measured time."""
     pages = [s for s in scored if isinstance(s.call, ReadCall)]
     known = [s for s in pages if s.known]
@@ -94,9 +94,9 @@ def summarise_scores(trace: ChipTrace, scored: Sequence[ScoredCall]) -> dict[str
     by, why = _find_instructions(trace, scored)
     found["opens"] = [
         _compare_first_open(t, by)
-        for t in time_calls(trace, [s for s in scored if not _is_page_read(s)])
+        for t in list_call_times(trace, [s for s in scored if not _is_page_read(s)])
     ]
-    told = time_calls(trace, pages)
+    told = list_call_times(trace, pages)
     if not told:
         return found
     still = [t for t in told if not (t.scored.disturbed or t.scored.ticked)]
@@ -107,18 +107,18 @@ def summarise_scores(trace: ChipTrace, scored: Sequence[ScoredCall]) -> dict[str
         "n": sum(len(t.scored.told) for t in told),
         "measured_ns": round(sum(t.ns for t in told)),
         "chip_ns": round(sum(len(t.scored.told) * t.page_ns for t in told)),
-        "nandlab": compute_errors([t.foretold_ns(by) for t in told], told) if by else None,
-        "in_time": compute_errors([t.in_time_ns(by) for t in told], told)
+        "nandlab": compute_time_errors([t.foretold_ns(by) for t in told], told) if by else None,
+        "in_time": compute_time_errors([t.in_time_ns(by) for t in told], told)
         if by and by.tick
         else None,
-        "alone": compute_errors([t.in_time_ns(by) for t in alone], alone)
+        "alone": compute_time_errors([t.in_time_ns(by) for t in alone], alone)
         if by and by.tick and alone
         else None,
-        "undisturbed": compute_errors([t.foretold_ns(by) for t in still], still)
+        "undisturbed": compute_time_errors([t.foretold_ns(by) for t in still], still)
         if by and still
         else None,
         "not_known": why,
-        "paper": compute_errors(paper, told) | {"overhead_ns": round(overhead)},
+        "paper": compute_time_errors(paper, told) | {"overhead_ns": round(overhead)},
     }
 
 
@@ -127,7 +127,7 @@ def _find_instructions(
 ) -> tuple[times.Instructions | None, str | None]:
     """What the trace's calls take, or None and why that is not known."""
     try:
-        by = times.find_instructions(trace.filesystem, trace.kernel)
+        by = times.find_instruction_counts(trace.filesystem, trace.kernel)
         for one in scored:
             times.compute_call_ns(one.call, by, 0, 0)
     except UsageError as e:
@@ -158,7 +158,7 @@ def _compare_first_open(of: CallTimes, by: times.Instructions | None) -> dict[st
     }
 
 
-def compute_errors(told: Sequence[float], traced: Sequence[CallTimes]) -> dict[str, float]:
+def compute_time_errors(told: Sequence[float], traced: Sequence[CallTimes]) -> dict[str, float]:
     """How far foretold times are off, as shares: their sum, and the median, the 99th percentile and
     the most of single calls."""
     measured = [t.ns for t in traced]
@@ -177,7 +177,7 @@ def _format_pages(pages: Sequence[int]) -> str:
     return f"[{told}, ... {len(pages)} in all]" if len(pages) > PAGES_SHOWN else f"[{told}]"
 
 
-def format_summary(found: dict[str, Any]) -> Iterator[str]:
+def format_score_summary(found: dict[str, Any]) -> Iterator[str]:
     """The summary in words."""
     known = found["calls"] - found["unknown"]
     yield f"{found['calls']} calls read a page of a file; {found['unknown']} of pages not known"

@@ -84,16 +84,16 @@ FILE_HEAD = """\
 
 
 @cache
-def read_instructions() -> dict[str, dict[str, Instructions]]:
+def read_instruction_counts() -> dict[str, dict[str, Instructions]]:
     """The file, checked; empty where it has nothing yet."""
     return validate_data(
         read_toml(READ_MODEL_FILE) or {"filesystems": {}}, ReadModel, str(READ_MODEL_FILE)
     ).filesystems
 
 
-def find_instructions(filesystem: str, kernel: str) -> Instructions:
+def find_instruction_counts(filesystem: str, kernel: str) -> Instructions:
     """Of a file system on a kernel's series, such as 6.1; UsageError if none were measured."""
-    known = read_instructions().get(filesystem, {})
+    known = read_instruction_counts().get(filesystem, {})
     if kernel not in known:
         there = f"{', '.join(known)} are" if known else "no kernel is"
         raise UsageError(
@@ -103,7 +103,7 @@ def find_instructions(filesystem: str, kernel: str) -> Instructions:
     return known[kernel]
 
 
-def count_call_amounts(call: ReadCall) -> dict[str, float]:
+def count_read_call_work(call: ReadCall) -> dict[str, float]:
     """What a call does, by the keys of :class:`Instructions`; ``lzo.run`` for a token of LZO."""
     found: dict[str, float] = defaultdict(float)
     found["call"] += 1
@@ -148,12 +148,12 @@ def _add_node_amounts(found: dict[str, float], piece: FilePiece, seen: int, call
             found[f"{piece.packing}.{token}"] += count
 
 
-def count_amounts(call: ReadCall | FirstOpen) -> dict[str, float]:
+def count_operation_work(call: ReadCall | FirstOpen) -> dict[str, float]:
     """What either of them does."""
-    return count_call_amounts(call) if isinstance(call, ReadCall) else count_open_amounts(call)
+    return count_read_call_work(call) if isinstance(call, ReadCall) else count_first_open_work(call)
 
 
-def count_open_amounts(opened: FirstOpen) -> dict[str, float]:
+def count_first_open_work(opened: FirstOpen) -> dict[str, float]:
     """What the first open of a file does, by the same keys."""
     nodes = opened.nodes
     if opened.index is not None:
@@ -162,15 +162,15 @@ def count_open_amounts(opened: FirstOpen) -> dict[str, float]:
     return {"open": 1, "open_read": len(opened.flash), "open_node": nodes, "open_order": order}
 
 
-def compute_page_ns(part: PartLatencies, geometry: Geometry) -> float:
+def compute_page_read_ns(part: PartLatencies, geometry: Geometry) -> float:
     """A page read of a part, ns: array and bus, spare area too."""
     one = OperationCounts(reads=1, programs=0, erases=0)
     return part.ns(one, geometry.writesize + geometry.oobsize, 0)
 
 
-def compute_chip_page_ns(chip: ChipModel) -> float:
+def compute_chip_page_read_ns(chip: ChipModel) -> float:
     """A page read of a chip with its typical times, ns."""
-    return compute_page_ns(
+    return compute_page_read_ns(
         PartLatencies.of(chip.name, chip.geometry, chip.timing, "typical"), chip.geometry
     )
 
@@ -179,9 +179,9 @@ def compute_call_ns(
     call: ReadCall | FirstOpen, by: Instructions, t_page: float, instruction_ns: float
 ) -> float:
     """The time of a call, ns; UsageError for a compressor that was not measured."""
-    told = flatten_instructions(by)
+    told = flatten_instruction_counts(by)
     total = 0.0
-    for key, amount in count_amounts(call).items():
+    for key, amount in count_operation_work(call).items():
         compressor, dot, _ = key.partition(".")
         if dot and compressor not in by.unpack:
             raise UsageError(f"{compressor}: what it takes to unpack was not measured")
@@ -189,13 +189,15 @@ def compute_call_ns(
     return len(call.flash) * t_page + instruction_ns * total
 
 
-def split_stretches(call: ReadCall, by: Instructions, traced: Mapping[str, float]) -> list[float]:
+def split_call_instructions(
+    call: ReadCall, by: Instructions, traced: Mapping[str, float]
+) -> list[float]:
     """The instructions before each page that the chip reads, and after the last.
 
     traced: what else the call's events of each kind took. Half of what asking for a node takes
     comes before its reads, the rest where its end is read; all that is of no node comes first.
     """
-    told, found = flatten_instructions(by), [0.0]
+    told, found = flatten_instruction_counts(by), [0.0]
     each = {key: traced[key] / max(1, n) for key, n in _count_events(call).items()}
     chunks = bool(call.file.layout.chunk_bytes)
     waiting = iter(() if chunks else call.pieces)
@@ -214,7 +216,7 @@ def split_stretches(call: ReadCall, by: Instructions, traced: Mapping[str, float
         if piece and access.page == _find_last_page(piece, call.file.layout.writesize):
             found[-1] += _sum_node_instructions(piece, call, told) - asking
             piece = next(waiting, None)
-    total = sum(n * told.get(key, 0.0) for key, n in count_call_amounts(call).items())
+    total = sum(n * told.get(key, 0.0) for key, n in count_read_call_work(call).items())
     found[0] += total + sum(traced[key] for key in each) - sum(found)
     return found
 
@@ -236,12 +238,12 @@ def _sum_node_instructions(piece: FilePiece, call: ReadCall, told: Mapping[str, 
     return sum(n * told.get(key, 0.0) for key, n in found.items())
 
 
-def compute_paper_ns(call: ReadCall | FirstOpen, t_page: float, overhead_ns: float) -> float:
+def compute_paper_call_ns(call: ReadCall | FirstOpen, t_page: float, overhead_ns: float) -> float:
     """The tracing paper's formula (2014, section 5.1)."""
     return len(call.flash) * t_page + overhead_ns
 
 
-def flatten_instructions(by: Instructions) -> Mapping[str, float]:
+def flatten_instruction_counts(by: Instructions) -> Mapping[str, float]:
     """All instructions by key, those of tokens as ``lzo.run``."""
     found: dict[str, float] = by.model_dump(exclude={"unpack"})
     for compressor, tokens in by.unpack.items():

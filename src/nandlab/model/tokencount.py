@@ -25,7 +25,9 @@ TOKEN_COUNTERS: MappingProxyType[str, Callable[[bytes, int], tuple[TokenCounts, 
 make."""
 
 
-def count_tokens(compressor: str, packed: bytes, plain: int, room: int = 0) -> TokenCounts | None:
+def count_node_tokens(
+    compressor: str, packed: bytes, plain: int, room: int = 0
+) -> TokenCounts | None:
     """Of a node; plain: bytes that it unpacks to; room: that the decompressor is given room for, if
     more: it goes on the fast way longer then. None: of this compressor they are not known.
 

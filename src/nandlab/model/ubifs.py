@@ -37,7 +37,7 @@ from nandlab.onflash.ubifs import (
     NAME_KEY,
     NODE_BYTES_MIN,
     ROOT_INODE,
-    make_leaf_key,
+    make_leaf_node_key,
 )
 
 DATA_HEADER = 48
@@ -85,7 +85,7 @@ class UbifsReader(FilesystemReader):
             return
         if page * PAGE_BYTES >= file.size:
             return
-        branch = yield from self._find(make_leaf_key(file.owner, DATA_KEY, page))
+        branch = yield from self._find(make_leaf_node_key(file.owner, DATA_KEY, page))
         if branch is not None:
             yield MtdRead(branch.at, branch.bytes)
 
@@ -101,7 +101,7 @@ class UbifsReader(FilesystemReader):
             if branch is not None and branch.at not in self.held:
                 self.held.add(branch.at)
                 yield MtdRead(branch.at, branch.bytes)
-        inode = yield from self._find(make_leaf_key(owner, INODE_KEY))
+        inode = yield from self._find(make_leaf_node_key(owner, INODE_KEY))
         if inode is not None:
             yield MtdRead(inode.at, inode.bytes)
 
@@ -132,7 +132,7 @@ class UbifsReader(FilesystemReader):
         """With its name, its inode and an index, all in the erase block after the data."""
         leaves = [
             Branch(
-                make_leaf_key(p.owner, DATA_KEY, p.offset // PAGE_BYTES),
+                make_leaf_node_key(p.owner, DATA_KEY, p.offset // PAGE_BYTES),
                 p.at - DATA_HEADER,
                 DATA_HEADER + p.stored,
             )
@@ -143,11 +143,11 @@ class UbifsReader(FilesystemReader):
         entries = {}
         for owner in layout.nodes:
             name = layout.paths.get(owner, "").rpartition("/")[2].encode()
-            entry = IndexEntry(make_leaf_key(ROOT_INODE, NAME_KEY), at, ROOT_INODE, owner)
+            entry = IndexEntry(make_leaf_node_key(ROOT_INODE, NAME_KEY), at, ROOT_INODE, owner)
             entries[at] = entry
             leaves.append(Branch(entry.key, at, NODE_BYTES_MIN[DENT] + len(name) + 1))
             at += _align(leaves[-1].bytes)
-            leaves.append(Branch(make_leaf_key(owner, INODE_KEY), at, NODE_BYTES_MIN[INO]))
+            leaves.append(Branch(make_leaf_node_key(owner, INODE_KEY), at, NODE_BYTES_MIN[INO]))
             at += NODE_BYTES_MIN[INO]
         return replace(layout, index=_make_index(sorted(leaves), at, entries))
 
@@ -247,8 +247,8 @@ class UbifsReader(FilesystemReader):
         """Nodes that lie one after the other, pages that they stand for, holes too, and whether the
         file has no more (ubifs_tnc_get_bu_keys())."""
         first, most = (
-            make_leaf_key(owner, DATA_KEY, page),
-            make_leaf_key(owner, DATA_KEY, KEY_BLOCK),
+            make_leaf_node_key(owner, DATA_KEY, page),
+            make_leaf_node_key(owner, DATA_KEY, KEY_BLOCK),
         )
         room = min(BULK_BYTES, self.index.unit_bytes or BULK_BYTES)
         way = yield from self._down(first)
@@ -290,7 +290,7 @@ class UbifsReader(FilesystemReader):
     @cached_property
     def _inodes(self) -> dict[int, int]:
         """First byte of a regular file's inode -> the file."""
-        keys = {make_leaf_key(owner, INODE_KEY): owner for owner in self.layout.sizes}
+        keys = {make_leaf_node_key(owner, INODE_KEY): owner for owner in self.layout.sizes}
         leaves = (b for node in self.index.nodes.values() if not node.level for b in node.branches)
         return {branch.at: keys[branch.key] for branch in leaves if branch.key in keys}
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel
 from nandlab.model import times
-from nandlab.model.kernelstate import KernelState, find_reader
+from nandlab.model.kernelstate import KernelState, find_filesystem_reader
 from nandlab.model.reads import PAGE_BYTES, FilePieces, FirstOpen, MtdRead, ReadCall
 from nandlab.model.ticks import TICK_NS, TickTimer
 from nandlab.onflash.jffs2nodes import DroppedNode
@@ -72,7 +72,7 @@ class ChipTrace:
     @property
     def kernel(self) -> str:
         """The kernel's series, such as 6.1."""
-        return cost.find_kernel_series(str(self.board["kernel"]))
+        return cost.parse_kernel_series(str(self.board["kernel"]))
 
 
 class EventRow(NamedTuple):
@@ -128,11 +128,11 @@ class ScoredCall:
         return self.told == self.call.flash
 
 
-def score_calls(trace: ChipTrace) -> list[ScoredCall]:
+def score_traced_calls(trace: ChipTrace) -> list[ScoredCall]:
     """Every traced call that read a page of a file of the layout, or opened one first; UsageError
     if there are none, or the layout is another's."""
-    find_reader(trace.filesystem, trace.where)
-    rows = [EventRow(*row) for row in tables.query_rows(trace.events, EVENTS)]
+    find_filesystem_reader(trace.filesystem, trace.where)
+    rows = [EventRow(*row) for row in tables.query_parquet_rows(trace.events, EVENTS)]
     if not any(row.event == READ_PAGE for row in rows):
         raise UsageError(f"{trace.where}: nothing in it reads a page of a file")
     found = list(_TraceWalk(trace, rows).all())
@@ -157,7 +157,7 @@ class _TraceWalk:
         self.inside = _group_inside(rows)
         waits = (row.ns for row in rows if row.event == "FLASH_READ")
         self.late_ns = min(waits, default=0)
-        self.late_ns += SLACK * (cost.find_instruction_ns(trace.board) or 0)
+        self.late_ns += SLACK * (cost.find_board_instruction_ns(trace.board) or 0)
         self.files: dict[int, FilePieces] = {}
         writes = [i for i, row in enumerate(rows) if self._writes(row)]
         whole = range(len(rows))
@@ -167,7 +167,7 @@ class _TraceWalk:
         )
         self.sound = after if trace.at_end else before
         """Indices of the rows at which the chip was as the layout has it."""
-        self.page_ns = times.compute_chip_page_ns(trace.chip)
+        self.page_ns = times.compute_chip_page_read_ns(trace.chip)
         self.timer = _make_timer(trace, rows)
         self.waited: set[int] = set()
         """Processes that have waited for the chip."""
@@ -268,10 +268,10 @@ class _TraceWalk:
 
 def _make_timer(trace: ChipTrace, rows: Sequence[EventRow]) -> TickTimer | None:
     """Of the tick, as it is when the trace begins."""
-    each = cost.find_instruction_ns(trace.board)
+    each = cost.find_board_instruction_ns(trace.board)
     if each is None or not rows:
         return None
-    by = times.read_instructions().get(trace.filesystem, {}).get(trace.kernel)
+    by = times.read_instruction_counts().get(trace.filesystem, {}).get(trace.kernel)
     return TickTimer(rows[0].start_ns, each, by.tick if by else 0)
 
 
@@ -299,7 +299,7 @@ def _group_inside(rows: Sequence[EventRow]) -> dict[int, list[EventRow]]:
     return found
 
 
-def list_pages_read(events: Path, inode: int) -> list[int]:
+def list_traced_file_pages(events: Path, inode: int) -> list[int]:
     """The pages of a file that the calls of a trace's table read, in order."""
-    rows = (EventRow(*row) for row in tables.query_rows(events, EVENTS))
+    rows = (EventRow(*row) for row in tables.query_parquet_rows(events, EVENTS))
     return [r.offset // PAGE_BYTES for r in rows if r.event == READ_PAGE and r.object == inode]

@@ -29,7 +29,7 @@ SALVAGERS: MappingProxyType[str, Callable[[Partition], tuple[Layout, list[Droppe
     MappingProxyType(
         {
             "jffs2": jffs2.salvage_jffs2,
-            "ubifs": lambda partition: (ubifs.decode_mounted(partition), []),
+            "ubifs": lambda partition: (ubifs.decode_mounted_ubifs(partition), []),
             "yaffs2": lambda partition: (yaffs2.decode_yaffs2(partition), []),
         }
     )
@@ -59,7 +59,7 @@ def salvage_layout(
     """
     if _names_volume(filesystem, volume):
         return _call_decoder(
-            partial(ubifs.decode_mounted, volume=volume), partition, filesystem
+            partial(ubifs.decode_mounted_ubifs, volume=volume), partition, filesystem
         ), []
     if filesystem not in SALVAGERS:
         return decode_layout(partition, filesystem), []
@@ -80,7 +80,7 @@ def _call_decoder(how: Callable[[Partition], T], partition: Partition, filesyste
         raise UsageError(f"damaged, or no {filesystem}: {e!r}. Nothing is summed") from None
 
 
-def find_filesystem(partition: Partition) -> str:
+def detect_filesystem(partition: Partition) -> str:
     """The file system on a partition, by the first bytes of its written blocks.
 
     The first of them tells. If it begins as none does, for damage, most of them must agree on

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nandlab.base.errors import UsageError
-from nandlab.base.gate import map_chip_file, open_regular
+from nandlab.base.gate import map_chip_file, open_regular_file
 from nandlab.chip.image import FACTORY_BAD, ChipBlock, ChipGeometry, ChipImage
 from nandlab.chip.sidecar import BLOCKS_MAX
 from nandlab.onflash import yaffs2image
@@ -62,7 +62,7 @@ class Dump(NamedTuple):
     """What was taken otherwise than the file has it."""
 
 
-def read_dump(path: Path, shape: Shape, wanted: int | None = None) -> Dump:
+def read_flash_dump(path: Path, shape: Shape, wanted: int | None = None) -> Dump:
     """The chip in a dump; UsageError says what cannot be right with the file or the shape.
 
     A block whose mark of a bad block is set is bad. A block that nanddump padded is erased. An
@@ -90,9 +90,9 @@ def read_dump(path: Path, shape: Shape, wanted: int | None = None) -> Dump:
     return Dump(ChipImage(geometry, 0, 0, 0, found), tuple(notes))
 
 
-def refuse_foreign(path: Path) -> None:
+def refuse_block_filesystem_file(path: Path) -> None:
     """UsageError if a file begins as a file system of block devices does."""
-    with open_regular(path) as file:
+    with open_regular_file(path) as file:
         begin = file.read(2048)
     for name, marks in FOREIGN_MARKS.items():
         if all(begin[at:].startswith(mark) for at, mark in marks):
@@ -166,7 +166,7 @@ def _read_written_blocks(
                 "which no chip has: the file has holes, or is no dump"
             )
         if tags_moved:
-            own = yaffs2image.move_tags(own, shape)
+            own = yaffs2image.move_tags_behind_mark(own, shape)
         flags = FACTORY_BAD if shape.oob and _has_bad_mark(own, shape) else 0
         yield ChipBlock(index, 0, 0, flags, [], [], own)
 

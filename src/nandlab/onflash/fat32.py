@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from nandlab.base.errors import UsageError
-from nandlab.onflash.layout import NO_OWNER, ByteKind, decode_name, join_path
+from nandlab.onflash.layout import NO_OWNER, ByteKind, decode_file_name, join_bounded_path
 
 SECTOR = 512
 ENTRY = 32
@@ -42,7 +42,7 @@ class FolderEntry(NamedTuple):
     size: int
 
 
-def make_damage_error(what: str) -> UsageError:
+def make_fat32_damage_error(what: str) -> UsageError:
     return UsageError(f"FAT32: {what}; the image is damaged, or no FAT32. Nothing is summed")
 
 
@@ -64,7 +64,7 @@ class FatVolume:
         self._walk()
         self.used_clusters = sum(1 for value in self.table[2:] if value)
         if len(self.owners) != self.used_clusters - self.table.count(BAD_CLUSTER):
-            raise make_damage_error("clusters are allocated that no file has")
+            raise make_fat32_damage_error("clusters are allocated that no file has")
 
     per_cluster: int
     reserved: int
@@ -78,9 +78,9 @@ class FatVolume:
         (self.fat_sectors,) = struct.unpack_from("<I", boot, 36)
         (self.root,) = struct.unpack_from("<I", boot, 44)
         if boot[510:512] != b"\x55\xaa" or size != SECTOR or roots or not self.fats:
-            raise make_damage_error("its boot sector is none")
+            raise make_fat32_damage_error("its boot sector is none")
         if not self.per_cluster or self.per_cluster & (self.per_cluster - 1):
-            raise make_damage_error(f"clusters of {self.per_cluster} sectors")
+            raise make_fat32_damage_error(f"clusters of {self.per_cluster} sectors")
         self.first_data = self.reserved + self.fats * self.fat_sectors
         self.end = small or large
         self.clusters = (self.end - self.first_data) // self.per_cluster
@@ -89,7 +89,7 @@ class FatVolume:
             or self.clusters <= 0
             or self.clusters + 2 > self.fat_sectors * SECTOR // 4
         ):
-            raise make_damage_error(f"{self.end} sectors on a device of {sectors}")
+            raise make_fat32_damage_error(f"{self.end} sectors on a device of {sectors}")
 
     def _table(self) -> None:
         copies = [
@@ -100,7 +100,7 @@ class FatVolume:
             for n in range(self.fats)
         ]
         if any(c != copies[0] for c in copies):
-            raise make_damage_error("its FATs differ")
+            raise make_fat32_damage_error("its FATs differ")
         words = struct.unpack_from(f"<{self.clusters + 2}I", copies[0])
         self.table = [w & CLUSTER_MASK for w in words]
 
@@ -113,14 +113,16 @@ class FatVolume:
         cluster = first
         while cluster < CHAIN_END:
             if not 2 <= cluster < self.clusters + 2:
-                raise make_damage_error(f"a chain leads to cluster {cluster} of {self.clusters}")
+                raise make_fat32_damage_error(
+                    f"a chain leads to cluster {cluster} of {self.clusters}"
+                )
             if cluster in self.owners:
-                raise make_damage_error(f"cluster {cluster} belongs to two files")
+                raise make_fat32_damage_error(f"cluster {cluster} belongs to two files")
             self.owners[cluster] = (owner, len(chain), size)
             chain.append(cluster)
             cluster = self.table[cluster]
         if size >= 0 and len(chain) != -(-size // (self.per_cluster * SECTOR)):
-            raise make_damage_error(f"a file of {size} bytes has {len(chain)} clusters")
+            raise make_fat32_damage_error(f"a file of {size} bytes has {len(chain)} clusters")
         return chain
 
     def _walk(self) -> None:
@@ -130,7 +132,7 @@ class FatVolume:
             self.paths[first] = path
             chain = self._chain(first, first, -1)
             for entry in self._entries(chain):
-                name = join_path(path, entry.name)
+                name = join_bounded_path(path, entry.name)
                 self.names[name] = entry.first
                 if entry.attributes & FOLDER:
                     waiting.append((entry.first, name))
@@ -138,7 +140,7 @@ class FatVolume:
                     self.paths[entry.first], self.sizes[entry.first] = name, entry.size
                     self._chain(entry.first, entry.first, entry.size)
                 elif entry.size:
-                    raise make_damage_error(f"{name} has {entry.size} bytes and no cluster")
+                    raise make_fat32_damage_error(f"{name} has {entry.size} bytes and no cluster")
 
     def _entries(self, chain: list[int]) -> list[FolderEntry]:
         found: list[FolderEntry] = []
@@ -184,6 +186,6 @@ def _parse_entry(raw: bytes, long: dict[int, bytes]) -> FolderEntry:
     name = b"".join(long[i] for i in sorted(long)).decode("utf-16-le", "backslashreplace")
     name = name.split("\0", 1)[0]
     if not name:
-        stem, ending = decode_name(raw[:8]).rstrip(), decode_name(raw[8:11]).rstrip()
+        stem, ending = decode_file_name(raw[:8]).rstrip(), decode_file_name(raw[8:11]).rstrip()
         name = f"{stem}.{ending}" if ending else stem
     return FolderEntry(name, raw[11], high << 16 | low, size)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, Field
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.gate import map_chip_file, open_regular, read_json
+from nandlab.base.gate import map_chip_file, open_regular_file, read_json
 from nandlab.base.strings import Line
 from nandlab.catalog.files import validate_data
 from nandlab.chip import image as chipimage
@@ -61,7 +61,7 @@ class FlashFileOptions(NamedTuple):
     """Bytes of data before the partition, from the chip's start."""
 
 
-def read_layout(
+def read_flash_file_layout(
     path: Path, asked: FlashFileOptions, *, tolerant: bool = False
 ) -> tuple[Layout, list[DroppedNode]]:
     """Where everything is, and what of it could not be read.
@@ -74,11 +74,13 @@ def read_layout(
     begin = _read_begin(path)
     if jffs2text.is_jffs2dump_text(begin):
         return _read_text_layout(path, asked, tolerant=tolerant)
-    partition, told = open_partition(path, asked.partition_mib, asked.shape, asked.offset)
+    partition, told = open_flash_file_partition(
+        path, asked.partition_mib, asked.shape, asked.offset
+    )
     try:
-        name = asked.filesystem or told or decoders.find_filesystem(partition)
+        name = asked.filesystem or told or decoders.detect_filesystem(partition)
         if asked.shape and name in NEEDS_SPARE:
-            dump.refuse_foreign(path)
+            dump.refuse_block_filesystem_file(path)
         if asked.shape and not asked.shape.oob and name in NEEDS_SPARE:
             raise UsageError(
                 f"no file system that can be read without spare areas; {dump.DUMP_ADVICE}"
@@ -96,19 +98,19 @@ def _decode_partition(
         return decoders.decode_layout(partition, name, asked.volume), []
     if name != "jffs2" or asked.volume:
         return decoders.salvage_layout(partition, name, asked.volume)
-    found = jffs2scan.scan_partition(partition)
+    found = jffs2scan.scan_partition_nodes(partition)
     if asked.shape and found.dropped:
         refuse_wrong_shape(path, asked.shape, found.dropped, found.order)
-    layout, dropped = jffs2.salvage_nodes(found, jffs2nodes.NodeGeometry.of(partition))
+    layout, dropped = jffs2.salvage_layout_from_nodes(found, jffs2nodes.NodeGeometry.of(partition))
     if not asked.shape:
         return layout, dropped
     seen = bool(asked.shape.oob) or jffs2.is_page_size_sure(found, asked.shape.page)
-    return replace(layout, page_seen=seen), dropped + jffs2.find_missing_parts(layout)
+    return replace(layout, page_seen=seen), dropped + jffs2.find_missing_file_parts(layout)
 
 
 def _read_begin(path: Path) -> bytes:
     """The first bytes of a file; UsageError if there are none."""
-    with open_regular(path) as file:
+    with open_regular_file(path) as file:
         begin = file.read(BEGIN_BYTES)
     if not begin:
         raise UsageError(f"{path}: empty: {dump.DUMP_ADVICE}, or make it with nandlab image make")
@@ -128,18 +130,18 @@ def _read_text_layout(
         raise UsageError(f"{path}: a text of jffs2dump: no {asked.filesystem}")
     if asked.partition_mib:
         raise UsageError(f"{path}: a text of jffs2dump: --partition-mib is of images and dumps")
-    found, shaped = jffs2text.read_nodes(path, asked.shape)
+    found, shaped = jffs2text.read_jffs2dump_nodes(path, asked.shape)
     if found.dropped and not tolerant:
         raise UsageError(f"{path}: {found.dropped[0].why}: damaged. Nothing is summed")
     try:
-        layout, dropped = jffs2.salvage_nodes(found, shaped)
+        layout, dropped = jffs2.salvage_layout_from_nodes(found, shaped)
         layout = replace(layout, page_seen=jffs2.is_page_size_sure(found, asked.shape.page))
-        return layout, dropped + (jffs2.find_missing_parts(layout) if tolerant else [])
+        return layout, dropped + (jffs2.find_missing_file_parts(layout) if tolerant else [])
     except UsageError as e:
         raise _name_file_in(path, e) from None
 
 
-def open_partition(
+def open_flash_file_partition(
     path: Path,
     partition_mib: float | None = None,
     shape: Shape | None = None,
@@ -152,20 +154,20 @@ def open_partition(
     """
     own = _read_begin(path)[:4] == chipimage.IMAGE_MAGIC.to_bytes(4, "little")
     if shape is not None:
-        if own or chipfile.find_sidecar(path).exists():
+        if own or chipfile.make_sidecar_path(path).exists():
             raise UsageError(f"{path}: tells its geometry itself: leave --page and the others out")
         return _read_dump_partition(path, partition_mib, shape, offset), None
     try:
         if own:
             with map_chip_file(path) as cells:
-                chip, told = chipimage.decode_image(cells), _read_chip_facts(path)
-        elif not chipfile.find_sidecar(path).exists():
+                chip, told = chipimage.decode_chip_image(cells), _read_chip_facts(path)
+        elif not chipfile.make_sidecar_path(path).exists():
             raise UsageError(
                 f"{path}: no image of nandlab's, for there is no {path.name}.json; of a dump of a "
                 "chip, give --page, --erase-block and --oob"
             )
         else:
-            made, chip = chipfile.read_image(path)
+            made, chip = chipfile.read_image_files(path)
             ecc = made.chip().ecc
             told = ChipFacts(made.filesystem, made.partition_blocks, ecc.strength, ecc.step)
         first = _find_first_block(offset, chip.geometry.erasesize)
@@ -192,7 +194,7 @@ def _read_dump_partition(
     dump.require_possible_shape(shape)
     first = _find_first_block(offset, shape.erase_block)
     blocks = _count_blocks(partition_mib, shape.erase_block) if partition_mib else None
-    chip, notes = dump.read_dump(path, shape, None if blocks is None else first + blocks)
+    chip, notes = dump.read_flash_dump(path, shape, None if blocks is None else first + blocks)
     there = chip.geometry.blocks
     if blocks is not None and first + blocks > there:
         raise UsageError(

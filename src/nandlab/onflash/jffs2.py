@@ -6,7 +6,7 @@ from __future__ import annotations
 from nandlab.base.errors import UsageError
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.jffs2files import (
-    assemble_files,
+    assemble_file_layout,
 )
 from nandlab.onflash.jffs2nodes import (
     EVEN_PADDINGS_MIN,
@@ -15,14 +15,16 @@ from nandlab.onflash.jffs2nodes import (
     PartitionNodes,
 )
 from nandlab.onflash.jffs2scan import (
-    scan_partition,
+    scan_partition_nodes,
 )
 from nandlab.onflash.layout import Layout
 
 
 def decode_jffs2(partition: Partition) -> Layout:
     """Where everything is; UsageError says what is wrong with the image."""
-    return assemble_files(scan_partition(partition, strict=True), NodeGeometry.of(partition))
+    return assemble_file_layout(
+        scan_partition_nodes(partition, strict=True), NodeGeometry.of(partition)
+    )
 
 
 def salvage_jffs2(partition: Partition) -> tuple[Layout, list[DroppedNode]]:
@@ -31,10 +33,12 @@ def salvage_jffs2(partition: Partition) -> tuple[Layout, list[DroppedNode]]:
 
     UsageError where what is left is no file system, or cannot be of a chip of this geometry.
     """
-    return salvage_nodes(scan_partition(partition), NodeGeometry.of(partition))
+    return salvage_layout_from_nodes(scan_partition_nodes(partition), NodeGeometry.of(partition))
 
 
-def salvage_nodes(found: PartitionNodes, shape: NodeGeometry) -> tuple[Layout, list[DroppedNode]]:
+def salvage_layout_from_nodes(
+    found: PartitionNodes, shape: NodeGeometry
+) -> tuple[Layout, list[DroppedNode]]:
     """What is made of all that was found; UsageError as for :func:`salvage`."""
     if found.dropped:
         why = _explain_implausible(found)
@@ -46,7 +50,7 @@ def salvage_nodes(found: PartitionNodes, shape: NodeGeometry) -> tuple[Layout, l
     _refuse_larger_page(found, shape.writesize)
     _refuse_larger_block(found, shape.erasesize)
     unread = list(found.dropped)
-    layout = assemble_files(found, shape, strict=False)
+    layout = assemble_file_layout(found, shape, strict=False)
     _restore_file_sizes(layout, unread)
     return layout, found.dropped
 
@@ -60,7 +64,7 @@ def _restore_file_sizes(layout: Layout, dropped: list[DroppedNode]) -> None:
             layout.sizes[node.number] = end
 
 
-def find_missing_parts(layout: Layout) -> list[DroppedNode]:
+def find_missing_file_parts(layout: Layout) -> list[DroppedNode]:
     """Parts of files that no node holds, as nodes that are not there.
 
     JFFS2 writes nodes for a hole too, but for one within a page. So a dump that may lack blocks

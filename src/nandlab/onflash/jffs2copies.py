@@ -31,7 +31,7 @@ class NodeCopies:
     """First byte of the copy that is read -> of the one that is read after a mount."""
 
 
-def sort_copies(
+def sort_node_copies(
     pieces: dict[int, list[DataNode]], reached: Collection[int], erasesize: int
 ) -> NodeCopies:
     """Sorts the nodes of each file so that of copies the one that is read comes first."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from nandlab.base.errors import UsageError
 from nandlab.onflash.coverage import CoveredRanges
-from nandlab.onflash.jffs2copies import sort_copies
+from nandlab.onflash.jffs2copies import sort_node_copies
 from nandlab.onflash.jffs2nodes import (
     DIRENT_NODE,
     INODE_NODE,
@@ -30,21 +30,23 @@ from nandlab.onflash.layout import (
     FilePiece,
     Layout,
     LayoutCollector,
-    decode_name,
-    find_paths,
-    map_all_paths,
+    decode_file_name,
+    map_numbers_to_paths,
+    map_paths_to_numbers,
 )
 
 
-def assemble_files(found: PartitionNodes, shape: NodeGeometry, *, strict: bool = True) -> Layout:
+def assemble_file_layout(
+    found: PartitionNodes, shape: NodeGeometry, *, strict: bool = True
+) -> Layout:
     """Files put together from their nodes; strict: UsageError for a name that leads nowhere."""
     walk = found.walk
-    names = [(d.parent, d.number, decode_name(d.name)) for d in _account_dirents(walk, found)]
-    reached = find_paths(names, ROOT)
+    names = [(d.parent, d.number, decode_file_name(d.name)) for d in _account_dirents(walk, found)]
+    reached = map_numbers_to_paths(names, ROOT)
     lost = next((n for n in reached if n != ROOT and n not in found.pieces), None)
     if lost is not None and (strict or not found.dropped):
         raise UsageError(f"{reached[lost]}: no node of inode {lost} is there. Nothing is summed")
-    copies = sort_copies(found.pieces, reached, shape.erasesize)
+    copies = sort_node_copies(found.pieces, reached, shape.erasesize)
     for number, pieces in found.pieces.items():
         _account_inode(walk, number, pieces, number in reached)
     _account_attributes(walk, found, reached)
@@ -52,7 +54,7 @@ def assemble_files(found: PartitionNodes, shape: NodeGeometry, *, strict: bool =
     return Layout(
         "jffs2", shape.bytes, shape.erasesize, shape.writesize,
         walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts,
-        walk.nodes, walk.dead, shape.bytes_at, names=map_all_paths(names, reached),
+        walk.nodes, walk.dead, shape.bytes_at, names=map_paths_to_numbers(names, reached),
         moved=frozenset(n for n in walk.nodes if _may_have_moved(found.pieces[n])),
         last_copy=copies.last,
     )  # fmt: skip
@@ -66,7 +68,7 @@ def _account_dirents(walk: LayoutCollector, found: PartitionNodes) -> list[Diren
         if held is None or d.version > held.version:
             latest[d.parent, d.name] = d
     holding = [d for d in latest.values() if d.number]
-    reached = find_paths(((d.parent, d.number, "") for d in holding), ROOT)
+    reached = map_numbers_to_paths(((d.parent, d.number, "") for d in holding), ROOT)
     for d in found.dirents:
         size = DIRENT_NODE.size + len(d.name)
         if latest[d.parent, d.name] is not d or d.parent not in reached:

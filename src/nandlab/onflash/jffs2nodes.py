@@ -190,11 +190,11 @@ class PartitionNodes:
         self.padding_most = max(self.padding_most, to - at)
 
 
-def compute_crc(data: bytes) -> int:
+def compute_jffs2_crc(data: bytes) -> int:
     """JFFS2's CRC-32: begins with 0 and is not inverted."""
     return zlib.crc32(data, 0xFFFFFFFF) ^ 0xFFFFFFFF
 
 
-def select_struct(little: struct.Struct, order: str) -> struct.Struct:
+def select_struct_byte_order(little: struct.Struct, order: str) -> struct.Struct:
     """A form of this file in a byte order."""
     return BIG_ENDIAN[little] if order == BIG else little

@@ -45,10 +45,10 @@ from nandlab.onflash.jffs2nodes import (
     DroppedNode,
     PartitionNodes,
     ReferenceNode,
-    compute_crc,
-    select_struct,
+    compute_jffs2_crc,
+    select_struct_byte_order,
 )
-from nandlab.onflash.layout import ByteKind, refuse_damage
+from nandlab.onflash.layout import ByteKind, refuse_damaged_image
 
 
 def find_byte_order(partition: Partition) -> str | None:
@@ -61,7 +61,7 @@ def find_byte_order(partition: Partition) -> str | None:
     return None
 
 
-def scan_partition(partition: Partition, *, strict: bool = False) -> PartitionNodes:
+def scan_partition_nodes(partition: Partition, *, strict: bool = False) -> PartitionNodes:
     """All nodes of a partition; strict: UsageError for what cannot be read, else it is dropped."""
     found = PartitionNodes(order=find_byte_order(partition) or LITTLE)
     for block in range(partition.blocks):
@@ -89,11 +89,13 @@ class BlockScan:
 
     def _take(self, little: struct.Struct, at: int) -> tuple[int, ...]:
         """The numbers of a form, in the byte order of the chip's nodes."""
-        return select_struct(little, self.found.order).unpack_from(self.data, at)
+        return select_struct_byte_order(little, self.found.order).unpack_from(self.data, at)
 
     def _head_sum(self, kind: int, size: int) -> int:
-        return compute_crc(
-            select_struct(HEADER_CRC_STRUCT, self.found.order).pack(MAGIC, kind | ACCURATE, size)
+        return compute_jffs2_crc(
+            select_struct_byte_order(HEADER_CRC_STRUCT, self.found.order).pack(
+                MAGIC, kind | ACCURATE, size
+            )
         )
 
     def run(self) -> None:
@@ -149,7 +151,7 @@ class BlockScan:
         if name != "inode" or at + INODE_NODE.size > len(self.data):
             return name, 0, 0, 0
         node = self._take(INODE_NODE, at)
-        if compute_crc(self.data[at : at + 60]) == node[20]:
+        if compute_jffs2_crc(self.data[at : at + 60]) == node[20]:
             return name, node[4], node[13], node[15]
         written = self._written_to(at, at + size)
         if written >= at + INODE_NODE.size:
@@ -172,14 +174,14 @@ class BlockScan:
         if magic == 0:
             return self._zeroes(at)
         if bytes(self.data[at : at + 2]) in MAGIC_MARKS and magic != MAGIC:
-            refuse_damage("a JFFS2 of the other byte order", self.block, at)
+            refuse_damaged_image("a JFFS2 of the other byte order", self.block, at)
         if magic != MAGIC:
-            refuse_damage("no JFFS2 node where one should be", self.block, at)
+            refuse_damaged_image("no JFFS2 node where one should be", self.block, at)
         return self._node(at, kind, size, head_crc)
 
     def _filled(self, at: int, end: int) -> int:
         if self.data[at:end].strip(b"\xff") and self.data[at:end].strip(b"\0"):
-            refuse_damage("no JFFS2 node where one should be", self.block, at)
+            refuse_damaged_image("no JFFS2 node where one should be", self.block, at)
         self.walk.add(self.base + at, end - at, ByteKind.SLACK, "block ends")
         return end
 
@@ -193,7 +195,7 @@ class BlockScan:
             return len(self.data)
         to = following.start() & ~3
         if to == at:
-            refuse_damage("no JFFS2 node where one should be", self.block, at)
+            refuse_damaged_image("no JFFS2 node where one should be", self.block, at)
         self.walk.add(self.base + at, to - at, ByteKind.SLACK, "gaps")
         return to
 
@@ -201,22 +203,22 @@ class BlockScan:
         """The rest of a page that was too short for a padding node."""
         to = min(-(-(at + 1) // self.page) * self.page, len(self.data))
         if to - at >= HEADER_STRUCT.size or self.data[at:to].strip(b"\0"):
-            refuse_damage("no JFFS2 node where one should be", self.block, at)
+            refuse_damaged_image("no JFFS2 node where one should be", self.block, at)
         self.walk.add(self.base + at, to - at, ByteKind.SLACK, "padding")
         return to
 
     def _node(self, at: int, kind: int, size: int, head_crc: int) -> int:
         true_kind = kind | ACCURATE
         if self._head_sum(kind, size) != head_crc:
-            refuse_damage("a node's header has a wrong checksum", self.block, at)
+            refuse_damaged_image("a node's header has a wrong checksum", self.block, at)
         if true_kind not in KIND_NAMES:
-            refuse_damage(f"a node of unknown kind 0x{kind:04x}", self.block, at)
+            refuse_damaged_image(f"a node of unknown kind 0x{kind:04x}", self.block, at)
         self.found.crossing += at + size > len(self.data)
         if size < NODE_BYTES_MIN[true_kind] or at + size > len(self.data):
-            refuse_damage("a node of impossible length", self.block, at)
+            refuse_damaged_image("a node of impossible length", self.block, at)
         to = min(at + (size + 3 & ~3), len(self.data))
         if kind != true_kind and not self.strict:
-            refuse_damage(
+            refuse_damaged_image(
                 "a node is marked obsolete, which JFFS2 does not do on NAND", self.block, at
             )
         if kind != true_kind:
@@ -235,14 +237,14 @@ class BlockScan:
         return to
 
     def _sums(self, at: int, covered: int, node_crc: int) -> None:
-        if compute_crc(self.data[at : at + covered]) != node_crc:
-            refuse_damage("a node has a wrong checksum", self.block, at)
+        if compute_jffs2_crc(self.data[at : at + covered]) != node_crc:
+            refuse_damaged_image("a node has a wrong checksum", self.block, at)
 
     def _stored(self, start: int, count: int, size: int, at: int, data_crc: int) -> None:
         if start + count != at + size:
-            refuse_damage("a node of impossible length", self.block, at)
-        if compute_crc(self.data[start : start + count]) != data_crc:
-            refuse_damage("a node's data have a wrong checksum", self.block, at)
+            refuse_damaged_image("a node of impossible length", self.block, at)
+        if compute_jffs2_crc(self.data[start : start + count]) != data_crc:
+            refuse_damaged_image("a node's data have a wrong checksum", self.block, at)
 
     def dirent(self, at: int, size: int) -> None:
         node = self._take(DIRENT_NODE, at)
@@ -260,7 +262,7 @@ class BlockScan:
         self._stored(at + INODE_NODE.size, stored, size, at, node[19])
         compressor = node[16]
         if compressor == NO_COMPRESSION and stored != plain:
-            refuse_damage("a node of impossible length", self.block, at)
+            refuse_damaged_image("a node of impossible length", self.block, at)
         self.found.pieces[number].append(
             DataNode(version, self.base + at, offset, stored, plain, isize, compressor, mode)
         )
@@ -271,7 +273,7 @@ class BlockScan:
         self._sums(at, 28, node_crc)
         held = XATTR_NODE.size + name_bytes + 1 + value_bytes
         if held + 3 & ~3 != size:
-            refuse_damage("a node of impossible length", self.block, at)
+            refuse_damaged_image("a node of impossible length", self.block, at)
         self._stored(at + XATTR_NODE.size, held - XATTR_NODE.size, held, at, data_crc)
         self.walk.add(self.base + at + held, size - held, ByteKind.SLACK, "alignment")
         self.found.attributes.append(AttributeNode(self.base + at, number, version, held))
@@ -280,28 +282,30 @@ class BlockScan:
         inode, attribute, version, node_crc = self._take(XREF_NODE, at)[4:]
         self._sums(at, 24, node_crc)
         if size != XREF_NODE.size:
-            refuse_damage("a node of impossible length", self.block, at)
+            refuse_damaged_image("a node of impossible length", self.block, at)
         self.found.references.append(ReferenceNode(self.base + at, inode, attribute, version))
 
     def summary(self, at: int, size: int) -> None:
         entries, _, _, sum_crc, node_crc = self._take(SUMMARY_NODE, at)[4:]
         self._sums(at, 24, node_crc)
         start, end = at + SUMMARY_NODE.size, at + size
-        if compute_crc(self.data[start:end]) != sum_crc:
-            refuse_damage("a summary has a wrong checksum", self.block, at)
+        if compute_jffs2_crc(self.data[start:end]) != sum_crc:
+            refuse_damaged_image("a summary has a wrong checksum", self.block, at)
         place, mark = self._take(SUMMARY_END, end - 8)
         self.found.elsewhere += mark == SUMMARY_MARK and place != at
         if (place, mark) != (at, SUMMARY_MARK):
-            refuse_damage("a summary without its mark", self.block, at)
+            refuse_damaged_image("a summary without its mark", self.block, at)
         for _ in range(entries):
             if start + 24 > end:
-                refuse_damage("a summary of more entries than it has room for", self.block, at)
+                refuse_damaged_image(
+                    "a summary of more entries than it has room for", self.block, at
+                )
             (kind,) = self._take(KIND_OF, start)
             if kind not in SUMMARY_ENTRY_BYTES:
-                refuse_damage("a summary's entry of unknown kind", self.block, start)
+                refuse_damaged_image("a summary's entry of unknown kind", self.block, start)
             start += SUMMARY_ENTRY_BYTES[kind] + (self.data[start + 22] if kind == DIRENT else 0)
         if start > end - 8:
-            refuse_damage("a summary of more entries than it has room for", self.block, at)
+            refuse_damaged_image("a summary of more entries than it has room for", self.block, at)
         self.walk.add(self.base + at, start - at, ByteKind.METADATA, "summaries")
         self.walk.add(self.base + start, end - 8 - start, ByteKind.SLACK, "padding of summaries")
         self.walk.add(self.base + end - 8, 8, ByteKind.METADATA, "summaries")

@@ -257,7 +257,7 @@ class _TextReader:
         self.found.written = len(begun)
 
 
-def read_nodes(path: Path, shape: Shape) -> tuple[PartitionNodes, NodeGeometry]:
+def read_jffs2dump_nodes(path: Path, shape: Shape) -> tuple[PartitionNodes, NodeGeometry]:
     """All nodes that a text tells, and its geometry; UsageError names the line that cannot be."""
     data = read_bytes(path, TEXT_BYTES_MAX)
     if not data.endswith(b"\n"):

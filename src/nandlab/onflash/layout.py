@@ -223,7 +223,7 @@ class LayoutCollector:
         return joined
 
 
-def refuse_damage(what: str, block: int, offset: int) -> NoReturn:
+def refuse_damaged_image(what: str, block: int, offset: int) -> NoReturn:
     """Refuses an image; offset: in bytes of data from the start of the block."""
     raise UsageError(
         f"block {block}, byte {offset}: {what}; the image is damaged, was cut off by a loss of "
@@ -231,7 +231,7 @@ def refuse_damage(what: str, block: int, offset: int) -> NoReturn:
     )
 
 
-def find_paths(names: Iterable[tuple[int, int, str]], root: int) -> dict[int, str]:
+def map_numbers_to_paths(names: Iterable[tuple[int, int, str]], root: int) -> dict[int, str]:
     """Number -> path of all that is reached from the root; names: (parent, number, name)."""
     within: dict[int, list[tuple[int, str]]] = defaultdict(list)
     for parent, number, name in names:
@@ -242,22 +242,28 @@ def find_paths(names: Iterable[tuple[int, int, str]], root: int) -> dict[int, st
         folder = waiting.pop()
         for number, name in sorted(within.get(folder, [])):
             if number not in found:
-                found[number] = join_path(found[folder], name)
+                found[number] = join_bounded_path(found[folder], name)
                 waiting.append(number)
     return found
 
 
-def map_all_paths(names: Iterable[tuple[int, int, str]], reached: dict[int, str]) -> dict[str, int]:
+def map_paths_to_numbers(
+    names: Iterable[tuple[int, int, str]], reached: dict[int, str]
+) -> dict[str, int]:
     """Each path -> number, of names (parent, number, name) whose folder has a path."""
-    return {join_path(reached[parent], name): n for parent, n, name in names if parent in reached}
+    return {
+        join_bounded_path(reached[parent], name): n
+        for parent, n, name in names
+        if parent in reached
+    }
 
 
-def join_path(folder: str, name: str) -> str:
+def join_bounded_path(folder: str, name: str) -> str:
     """The path of a name in a folder; of one that is longer than PATH_MAX only its end."""
     path = f"{folder.rstrip('/')}/{name}"
     return path if len(path) <= PATH_MAX else f"...{path[len(path) - PATH_MAX :]}"
 
 
-def decode_name(name: bytes) -> str:
+def decode_file_name(name: bytes) -> str:
     """A name for people; bytes that are not UTF-8 are shown as escapes."""
     return name.decode("utf-8", "backslashreplace")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from nandlab.base.errors import UsageError
 from nandlab.onflash import fat32
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.layout import ByteKind, Layout, LayoutCollector, refuse_damage
+from nandlab.onflash.layout import ByteKind, Layout, LayoutCollector, refuse_damaged_image
 
 SECTOR = 512
 HEADER = struct.Struct("<6sHHIB")
@@ -38,7 +38,7 @@ class UnitChains:
 def decode_nftl(partition: Partition) -> Layout:
     """Where everything is; UsageError says what is wrong with the image."""
     if partition.writesize != SECTOR or partition.oobsize < 16:
-        refuse_damage("NFTL needs pages of 512 bytes with 16 of OOB", 0, 0)
+        refuse_damaged_image("NFTL needs pages of 512 bytes with 16 of OOB", 0, 0)
     walk = LayoutCollector()
     units = _read_units(partition, walk)
     live = _find_live_sectors(partition, units, walk)
@@ -104,7 +104,7 @@ def _read_units(on: Partition, walk: LayoutCollector) -> UnitChains:
                 continue
             follows[block] = (unit, link)
             if not unit & NOT_FIRST and first_of.setdefault(unit, block) != block:
-                refuse_damage(f"virtual unit {unit} begins twice", block, 0)
+                refuse_damaged_image(f"virtual unit {unit} begins twice", block, 0)
     if not headers:
         raise UsageError("no NFTL media header: the image is of another file system, or damaged")
     found = UnitChains(_count_formatted_sectors(on, headers), states=states)
@@ -120,13 +120,15 @@ def _read_unit(on: Partition, block: int) -> tuple[list[int], int, int]:
     words = struct.unpack("<4H", spare[0, UNIT_AT : UNIT_AT + 8].tobytes())
     unit, link = words[0] | words[2], words[1] | words[3]
     if unit == FREE_UNIT and any(s != FREE for s in states):
-        refuse_damage("a unit without a number has data", block, 0)
+        refuse_damaged_image("a unit without a number has data", block, 0)
     return states, unit, link
 
 
 def _parse_state(block: int, sector: int, pair: list[int]) -> int:
     if pair[0] != pair[1] or pair[0] not in STATES:
-        refuse_damage(f"a sector's state is {pair[0]:02x} {pair[1]:02x}", block, sector * SECTOR)
+        refuse_damaged_image(
+            f"a sector's state is {pair[0]:02x} {pair[1]:02x}", block, sector * SECTOR
+        )
     return int(pair[0])
 
 
@@ -134,10 +136,10 @@ def _count_formatted_sectors(on: Partition, headers: list[int]) -> int:
     """Sectors of the virtual device."""
     told = {HEADER.unpack_from(on.data(block)) for block in headers}
     if len(told) != 1:
-        refuse_damage("the media headers differ", headers[-1], 0)
+        refuse_damaged_image("the media headers differ", headers[-1], 0)
     _, units, _, size, factor = told.pop()
     if not size or size % SECTOR or size > on.bytes or units > on.blocks or factor != 0xFF:
-        refuse_damage("a media header that does not fit the partition", headers[0], 0)
+        refuse_damaged_image("a media header that does not fit the partition", headers[0], 0)
     return int(size) // SECTOR
 
 
@@ -149,13 +151,15 @@ def _make_chains(
         chain, block = [], first
         while block != NIL:
             if block not in left or follows[block][0] & ~NOT_FIRST != unit:
-                refuse_damage(f"the chain of virtual unit {unit} is broken", min(block, first), 0)
+                refuse_damaged_image(
+                    f"the chain of virtual unit {unit} is broken", min(block, first), 0
+                )
             left.remove(block)
             chain.append(block)
             block = follows[block][1]
         found.chains[unit] = chain
     if left:
-        refuse_damage("a unit belongs to no chain", min(left), 0)
+        refuse_damaged_image("a unit belongs to no chain", min(left), 0)
 
 
 def _find_live_sectors(on: Partition, units: UnitChains, walk: LayoutCollector) -> dict[int, int]:

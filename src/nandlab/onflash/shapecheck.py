@@ -61,7 +61,7 @@ def _list_other_shapes(shape: Shape) -> Iterator[Shape]:
 
 def _is_node_sound(cells: mmap, at: int, shape: Shape, order: str) -> bool:
     """Whether the data of the node at a byte of the file have their checksum."""
-    form = jffs2nodes.select_struct(jffs2nodes.INODE_NODE, order)
+    form = jffs2nodes.select_struct_byte_order(jffs2nodes.INODE_NODE, order)
     head = _read_data(cells, at, form.size, shape)
     if len(head) < form.size or jffs2nodes.MAGIC_MARKS.get(head[:2]) != order:
         return False
@@ -70,7 +70,7 @@ def _is_node_sound(cells: mmap, at: int, shape: Shape, order: str) -> bool:
     return (
         bool(stored)
         and len(stored) == node[14]
-        and bool(jffs2nodes.compute_crc(stored) == node[19])
+        and bool(jffs2nodes.compute_jffs2_crc(stored) == node[19])
     )
 
 

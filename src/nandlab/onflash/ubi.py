@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from nandlab.base.errors import UsageError
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.layout import ByteKind, LayoutCollector, decode_name, refuse_damage
+from nandlab.onflash.layout import ByteKind, LayoutCollector, decode_file_name, refuse_damaged_image
 
 EC_HEADER = struct.Struct(">4sB3xQIII32xI")
 VID_HEADER = struct.Struct(">4sBBBBII4xIIII4xQ12xI")
@@ -87,7 +87,7 @@ class Attached:
         return ", ".join(v.name for v in self.volumes.values()) or "none"
 
 
-def compute_crc(data: bytes) -> int:
+def compute_ubi_crc(data: bytes) -> int:
     """UBI's and UBIFS's CRC-32: begins with all ones and is not inverted."""
     return zlib.crc32(data) ^ 0xFFFFFFFF
 
@@ -101,7 +101,7 @@ def attach_ubi(on: Partition, walk: LayoutCollector) -> Attached:
     return _Attachment(on, walk).run()
 
 
-def account_content(
+def account_volume_content(
     on: Partition, attached: Attached, volume: UbiVolume, walk: LayoutCollector
 ) -> None:
     """Accounts for what a volume's blocks hold, as bytes that nobody looks into."""
@@ -152,7 +152,7 @@ class _Attachment:
             places.setdefault(place, block)
         if len(places) > 1:
             other = max(places.values())
-            refuse_damage("UBI headers that do not agree with those before", other, 0)
+            refuse_damaged_image("UBI headers that do not agree with those before", other, 0)
         for place in places:
             self.vid_at, self.data_at = place
 
@@ -237,7 +237,9 @@ class _Attachment:
             newer, older = older, newer
             data = self.on.data(newer[1])
         elif before[0].sequence == header.sequence:
-            refuse_damage(f"the sequence number of block {before[1]} again", block, self.vid_at)
+            refuse_damaged_image(
+                f"the sequence number of block {before[1]} again", block, self.vid_at
+            )
         if newer[0].copied and not self._is_whole(newer[0], data):
             self.lost[newer[1]] = "torn copies"
             newer, older = older, newer
@@ -247,7 +249,7 @@ class _Attachment:
 
     def _is_whole(self, header: VolumeHeader, data: bytes) -> bool:
         content = data[self.data_at : self.data_at + header.data_bytes]
-        return len(content) == header.data_bytes and compute_crc(content) == header.data_crc
+        return len(content) == header.data_bytes and compute_ubi_crc(content) == header.data_crc
 
     def _refuse_damage(self) -> None:
         """Refuses what the kernel would not attach."""
@@ -255,7 +257,9 @@ class _Attachment:
         if len(self.damaged) > most:
             block = self.damaged[0]
             why = self.lost[block].removeprefix("blocks ")
-            refuse_damage(f"{len(self.damaged)} blocks are damaged ({why}), the first", block, 0)
+            refuse_damaged_image(
+                f"{len(self.damaged)} blocks are damaged ({why}), the first", block, 0
+            )
 
     def _account(self) -> Attached:
         on, erasesize = self.on, self.on.erasesize
@@ -312,7 +316,7 @@ class _Attachment:
         else:
             bad = records.index(None)
             at = self.data_at + bad * RECORD_BYTES
-            refuse_damage("a volume's record has a wrong checksum", block, at)
+            refuse_damaged_image("a volume's record has a wrong checksum", block, at)
         volumes, grows = {}, False
         for number, record in enumerate(records):
             if record is None or not record[0]:
@@ -320,7 +324,7 @@ class _Attachment:
             reserved, _, _, kind, _, length, name, flags = record
             grows = grows or bool(flags & AUTORESIZE)
             volumes[number] = UbiVolume(
-                number, decode_name(name[:length]), kind == STATIC_VOLUME, reserved
+                number, decode_file_name(name[:length]), kind == STATIC_VOLUME, reserved
             )
         return volumes, grows
 
@@ -331,14 +335,14 @@ class _Attachment:
         data = self.on.data(block)[self.data_at :]
         for at in range(0, min(RECORDS, len(data) // RECORD_BYTES) * RECORD_BYTES, RECORD_BYTES):
             (checksum,) = struct.unpack_from(">I", data, at + RECORD_BYTES - 4)
-            whole = compute_crc(data[at : at + RECORD_BYTES - 4]) == checksum
+            whole = compute_ubi_crc(data[at : at + RECORD_BYTES - 4]) == checksum
             yield VOLUME_RECORD.unpack_from(data, at) if whole else None
 
 
 def _find_offsets(begin: bytes, erasesize: int) -> tuple[int, int] | None:
     """Where a block's volume header and data begin; None: it has no counter of erasures."""
     magic, version, _, vid_at, data_at, _, checksum = EC_HEADER.unpack(begin)
-    if magic != b"UBI#" or version != 1 or compute_crc(begin[:-4]) != checksum:
+    if magic != b"UBI#" or version != 1 or compute_ubi_crc(begin[:-4]) != checksum:
         return None
     possible = EC_HEADER.size <= vid_at <= data_at - VID_HEADER.size and data_at < erasesize
     return (vid_at, data_at) if possible else None
@@ -349,7 +353,7 @@ def _parse_header(raw: bytes) -> VolumeHeader | None:
     if (
         raw[:4] != b"UBI!"
         or len(raw) < VID_HEADER.size
-        or compute_crc(raw[:-4]) != VID_HEADER.unpack(raw)[-1]
+        or compute_ubi_crc(raw[:-4]) != VID_HEADER.unpack(raw)[-1]
     ):
         return None
     _, _, _, copied, compatible, volume, logical, size, _, _, checksum, sequence, _ = (

@@ -21,10 +21,10 @@ from nandlab.onflash.layout import (
     Layout,
     LayoutCollector,
     VolumeUse,
-    decode_name,
-    find_paths,
-    map_all_paths,
-    refuse_damage,
+    decode_file_name,
+    map_numbers_to_paths,
+    map_paths_to_numbers,
+    refuse_damaged_image,
 )
 
 MAGIC = 0x06101831
@@ -109,7 +109,7 @@ def decode_ubifs(partition: Partition, volume: str | None = None) -> Layout:
     return _decode_partition(partition, volume, mounted=False)
 
 
-def decode_mounted(partition: Partition, volume: str | None = None) -> Layout:
+def decode_mounted_ubifs(partition: Partition, volume: str | None = None) -> Layout:
     """The same of a chip whose file system may be mounted: what it wrote last is committed, so that
     the index in memory is the one on flash. UsageError if it is not."""
     return _decode_partition(partition, volume, mounted=True)
@@ -121,7 +121,7 @@ def _decode_partition(on: Partition, word: str | None, *, mounted: bool) -> Layo
     chosen = _choose_volume(on, attached, word)
     for volume in attached.volumes.values():
         if volume is not chosen:
-            ubi.account_content(on, attached, volume, walk)
+            ubi.account_volume_content(on, attached, volume, walk)
     uses = tuple(
         VolumeUse(v.number, v.name, v.static, v.reserved, len(v.blocks))
         for v in attached.volumes.values()
@@ -157,14 +157,14 @@ def _has_ubifs(on: Partition, attached: ubi.Attached, volume: ubi.UbiVolume) -> 
     return on.bytes_at(at, 4) == MAGIC.to_bytes(4, "little")
 
 
-def make_key(raw: tuple[int, int]) -> int:
+def join_key_words(raw: tuple[int, int]) -> int:
     """A key's two words as a number that orders as they do: inode, then kind and place."""
     return raw[0] << 32 | raw[1]
 
 
-def make_leaf_key(owner: int, kind: int, place: int = 0) -> int:
+def make_leaf_node_key(owner: int, kind: int, place: int = 0) -> int:
     """The key of an inode's node, or of a block of its data."""
-    return make_key((owner, kind << KIND_SHIFT | place))
+    return join_key_words((owner, kind << KIND_SHIFT | place))
 
 
 def _count_fill_bytes(leb: bytes, at: int) -> int:
@@ -211,13 +211,13 @@ class _VolumeScan:
             raise UsageError(f"UBIFS: the index leads to {len(reached)} places where no node is")
         on = self.on
         top = self._place(root[0]) + root[1]
-        named = find_paths(self.names, ROOT_INODE)
+        named = map_numbers_to_paths(self.names, ROOT_INODE)
         index = Index(top, self.index, self.entries, self.attached.leb_bytes)
         return Layout(
             "ubifs", on.bytes, on.erasesize, on.writesize, self.walk.done(on.bytes),
             named, self.walk.sizes, self.walk.pieces, self.counts,
             bytes_at=on.bytes_at, index=index, unpack_room=BLOCK,
-            names=map_all_paths(self.names, named),
+            names=map_paths_to_numbers(self.names, named),
         )  # fmt: skip
 
     def _place(self, logical: int) -> int:
@@ -234,20 +234,26 @@ class _VolumeScan:
         """The node there, with its checksum checked."""
         block = self.blocks.get(logical, -1)
         if at < 0 or at & 7 or at + HEADER_STRUCT.size > len(leb):
-            refuse_damage(f"no UBIFS node (logical block {logical})", block, at)
+            refuse_damaged_image(f"no UBIFS node (logical block {logical})", block, at)
         magic, crc, _, size, kind, _ = HEADER_STRUCT.unpack_from(leb, at)
         if magic != MAGIC or kind not in NAMES:
-            refuse_damage(f"no UBIFS node where one should be (logical block {logical})", block, at)
+            refuse_damaged_image(
+                f"no UBIFS node where one should be (logical block {logical})", block, at
+            )
         if not NODE_BYTES_MIN[kind] <= size <= len(leb) - at:
-            refuse_damage(f"a UBIFS node of impossible length (logical block {logical})", block, at)
-        if ubi.compute_crc(leb[at + 8 : at + size]) != crc:
-            refuse_damage(f"a UBIFS node has a wrong checksum (logical block {logical})", block, at)
+            refuse_damaged_image(
+                f"a UBIFS node of impossible length (logical block {logical})", block, at
+            )
+        if ubi.compute_ubi_crc(leb[at + 8 : at + size]) != crc:
+            refuse_damaged_image(
+                f"a UBIFS node has a wrong checksum (logical block {logical})", block, at
+            )
         return UbifsNode(at, size, kind)
 
     def _areas(self) -> UbifsAreas:
         leb = self._leb(0)
         if self._node(leb, 0, 0).kind != SB:
-            refuse_damage("no UBIFS superblock", self.blocks.get(0, -1), 0)
+            refuse_damaged_image("no UBIFS superblock", self.blocks.get(0, -1), 0)
         _, key_format, flags, unit, leb_bytes, count, _, _, log, lpt, orphans, *_ = (
             SUPERBLOCK_STRUCT.unpack_from(leb)
         )
@@ -277,7 +283,9 @@ class _VolumeScan:
                 (padded,) = struct.unpack_from("<I", leb, at + HEADER_STRUCT.size)
                 at += node.bytes + padded
             else:
-                refuse_damage("no UBIFS master node where one should be", self.blocks[logical], at)
+                refuse_damaged_image(
+                    "no UBIFS master node where one should be", self.blocks[logical], at
+                )
         return newest
 
     def _master(self, areas: UbifsAreas) -> tuple[int, int, int]:
@@ -305,7 +313,7 @@ class _VolumeScan:
                         "sync it, or mount and unmount it"
                     )
             elif node.kind not in (CS, PAD):
-                refuse_damage(
+                refuse_damaged_image(
                     "a node in the log that does not belong there", self.blocks[self.log_at], at
                 )
             padded = (
@@ -337,7 +345,9 @@ class _VolumeScan:
                 or level >= above
                 or HEADER_STRUCT.size + 4 + 20 * children > size
             ):
-                refuse_damage("a UBIFS index node that is damaged", self.blocks[logical], offset)
+                refuse_damaged_image(
+                    "a UBIFS index node that is damaged", self.blocks[logical], offset
+                )
             branches = [
                 BRANCH_STRUCT.unpack_from(
                     leb, offset + NODE_BYTES_MIN[IDX] + BRANCH_STRUCT.size * i
@@ -354,7 +364,7 @@ class _VolumeScan:
         """Keeps a node of the index. What leads to a block that is not mapped is refused later."""
         at = self._place(logical) + offset
         branches = tuple(
-            Branch(make_key((low, high)), self._place(to) + there, count)
+            Branch(join_key_words((low, high)), self._place(to) + there, count)
             for to, there, count, low, high in raw
             if to in self.blocks
         )
@@ -376,7 +386,9 @@ class _VolumeScan:
             if node.kind == PAD:
                 (padded,) = struct.unpack_from("<I", leb, at + HEADER_STRUCT.size)
                 if at + node.bytes + padded > len(leb):
-                    refuse_damage("a padding node of impossible length", self.blocks[logical], at)
+                    refuse_damaged_image(
+                        "a padding node of impossible length", self.blocks[logical], at
+                    )
                 self.walk.add(base + at, node.bytes + padded, ByteKind.SLACK, "padding")
                 at += node.bytes + padded
                 continue
@@ -385,7 +397,7 @@ class _VolumeScan:
                 part = PART_NAMES.get(node.kind, "journal")
                 self.walk.add(base + at, aligned, ByteKind.OBSOLETE, part)
             elif size != node.bytes:
-                refuse_damage(
+                refuse_damaged_image(
                     "a UBIFS node is not as long as the index has it", self.blocks[logical], at
                 )
             else:
@@ -407,9 +419,11 @@ class _VolumeScan:
         elif node.kind in (DENT, XENT):
             number, length = struct.unpack_from("<Q2xH", leb, at + 40)
             if node.kind == DENT:
-                self.names.append((owner, number, decode_name(leb[at + 56 : at + 56 + length])))
+                self.names.append(
+                    (owner, number, decode_file_name(leb[at + 56 : at + 56 + length]))
+                )
                 raw = struct.unpack_from("<II", leb, at + HEADER_STRUCT.size)
-                self.entries[base + at] = IndexEntry(make_key(raw), base + at, owner, number)
+                self.entries[base + at] = IndexEntry(join_key_words(raw), base + at, owner, number)
             who = number if node.kind == DENT else owner
             self.walk.add(base + at, node.bytes, ByteKind.METADATA, PART_NAMES[node.kind], who)
         elif node.kind == INO:
@@ -417,14 +431,18 @@ class _VolumeScan:
         elif node.kind == IDX:
             self.walk.add(base + at, node.bytes, ByteKind.METADATA, PART_NAMES[IDX])
         else:
-            refuse_damage(f"a {NAMES[node.kind]} node in the index", base // self.on.erasesize, at)
+            refuse_damaged_image(
+                f"a {NAMES[node.kind]} node in the index", base // self.on.erasesize, at
+            )
 
     def _data(self, leb: bytes, base: int, node: UbifsNode, owner: int) -> None:
         """A data node that holds: a block of a file, compressed or not."""
         block, size, packer = struct.unpack_from("<I8xIH", leb, node.at + HEADER_STRUCT.size + 4)
         start, stored = base + node.at + 48, node.bytes - 48
         if not 0 < size <= BLOCK or (packer == 0 and stored != size):
-            refuse_damage("a data node of impossible size", base // self.on.erasesize, node.at)
+            refuse_damaged_image(
+                "a data node of impossible size", base // self.on.erasesize, node.at
+            )
         self.walk.add(base + node.at, 48, ByteKind.METADATA, "data headers", owner)
         self.walk.add(start, stored, ByteKind.USER, "data", owner)
         packing = COMPRESSORS.get(packer, f"compressor {packer}")

@@ -18,18 +18,18 @@ class UnpackError(NandlabError):
     """The bytes are none that the compressor makes, or the compressor is not known here."""
 
 
-def unpack_piece(piece: FilePiece, bytes_at: BytesAt) -> bytes:
+def unpack_file_piece(piece: FilePiece, bytes_at: BytesAt) -> bytes:
     """The bytes of the file that a piece has; Unpackable says why they cannot be told."""
     if piece.packing == HOLE:
         return bytes(piece.bytes)
     stored = bytes_at(piece.at, piece.stored)
-    plain = unpack_data(piece.packing, stored) if piece.packing else stored
+    plain = unpack_node_data(piece.packing, stored) if piece.packing else stored
     if len(plain) < piece.skip + piece.bytes:
         raise UnpackError(f"{piece.stored} bytes hold {len(plain)}, not {piece.plain}")
     return plain[piece.skip : piece.skip + piece.bytes]
 
 
-def unpack_data(packing: str, stored: bytes) -> bytes:
+def unpack_node_data(packing: str, stored: bytes) -> bytes:
     """All that a node's data stands for; Unpackable if it cannot be told."""
     if packing not in UNPACKERS:
         raise UnpackError(f"packed by {packing}, which the host does not read")
@@ -39,14 +39,16 @@ def unpack_data(packing: str, stored: bytes) -> bytes:
         raise UnpackError(f"{packing}: {len(stored)} bytes cannot be unpacked: {e}") from None
 
 
-def count_zlib_header(packed: bytes) -> int:
+def count_zlib_header_bytes(packed: bytes) -> int:
     """Bytes of zlib's header: 2, as JFFS2 has it, or 0, as UBIFS leaves it out."""
     headed = packed[0] & 15 == zlib.DEFLATED and int.from_bytes(packed[:2], "big") % 31 == 0
     return 2 if headed else 0
 
 
 def _unpack_zlib(packed: bytes) -> bytes:
-    inflate = zlib.decompressobj(zlib.MAX_WBITS if count_zlib_header(packed) else -zlib.MAX_WBITS)
+    inflate = zlib.decompressobj(
+        zlib.MAX_WBITS if count_zlib_header_bytes(packed) else -zlib.MAX_WBITS
+    )
     return inflate.decompress(packed, UNPACKED_MAX)
 
 

@@ -21,10 +21,10 @@ from nandlab.onflash.layout import (
     ByteKind,
     Layout,
     LayoutCollector,
-    decode_name,
-    find_paths,
-    map_all_paths,
-    refuse_damage,
+    decode_file_name,
+    map_numbers_to_paths,
+    map_paths_to_numbers,
+    refuse_damaged_image,
 )
 
 TAGS_AT, TAGS = 8, 8
@@ -52,7 +52,7 @@ class ObjectHeader:
     """Of a hard link, which is an object of its own: the file that it is a name of; 0: of none."""
 
 
-def parse_header(page: bytes) -> ObjectHeader | None:
+def parse_object_header(page: bytes) -> ObjectHeader | None:
     """The header in a page; None if it cannot be one."""
     kind, parent, _, name = HEADER.unpack_from(page)
     low, high = (struct.unpack_from("<I", page, at)[0] for at in (SIZE_AT, SIZE_HIGH_AT))
@@ -67,16 +67,16 @@ def parse_header(page: bytes) -> ObjectHeader | None:
     return ObjectHeader(kind, parent, name, size, max(0, shadows), shrinks == 1, links)
 
 
-def decode_header_name(head: ObjectHeader) -> str:
+def decode_object_name(head: ObjectHeader) -> str:
     """The object's name, for people."""
-    return decode_name(head.raw_name.split(b"\0", 1)[0])
+    return decode_file_name(head.raw_name.split(b"\0", 1)[0])
 
 
-def map_linked_paths(
+def map_paths_to_objects(
     names: list[tuple[int, int, str]], reached: dict[int, str], stands_for: dict[int, int]
 ) -> dict[str, int]:
     """Each path -> the object it leads to, which of a hard link is the file that it stands for."""
-    return {p: stands_for.get(n) or n for p, n in map_all_paths(names, reached).items()}
+    return {p: stands_for.get(n) or n for p, n in map_paths_to_numbers(names, reached).items()}
 
 
 def _make_bit_numbers() -> NDArray[np.uint16]:
@@ -95,7 +95,7 @@ ECC_MASK = np.uint32(0xFFF << 18)
 ALIVE = np.uint32(1 << 30)
 
 
-def compute_tags_code(tags: NDArray[Any]) -> NDArray[np.uint16]:
+def compute_tags_ecc(tags: NDArray[Any]) -> NDArray[np.uint16]:
     """The code of each row of two words, as it was when the chunk lived."""
     plain = tags.copy()
     plain[:, 1] = (plain[:, 1] & ~ECC_MASK) | ALIVE
@@ -108,7 +108,9 @@ def compute_tags_code(tags: NDArray[Any]) -> NDArray[np.uint16]:
 def decode_yaffs1(partition: Partition) -> Layout:
     """Where everything is; UsageError says what is wrong with the image."""
     if partition.oobsize < TAGS_AT + TAGS:
-        refuse_damage(f"an OOB of {partition.oobsize} bytes has no room for YAFFS1's tags", 0, 0)
+        refuse_damaged_image(
+            f"an OOB of {partition.oobsize} bytes has no room for YAFFS1's tags", 0, 0
+        )
     return _ChunkScan(partition).run()
 
 
@@ -131,18 +133,18 @@ class _ChunkScan:
             else:
                 self._block(block, base)
         names = [
-            (h.parent, n, decode_header_name(h))
+            (h.parent, n, decode_object_name(h))
             for n, (_, _, h) in self.headers.items()
             if n != ROOT_OBJECT and h.parent not in HIDDEN_PARENTS
         ]
-        reached = find_paths(names, ROOT_OBJECT)
+        reached = map_numbers_to_paths(names, ROOT_OBJECT)
         stands_for = {n: h.stands_for for n, (_, _, h) in self.headers.items()}
         counts = self._files(reached)
         return Layout(
             "yaffs2", on.bytes, on.erasesize, on.writesize,
             self.walk.done(on.bytes), reached, self.walk.sizes, self.walk.pieces, counts,
             bytes_at=on.bytes_at, chunk_bytes=PAGE,
-            names=map_linked_paths(names, reached, stands_for),
+            names=map_paths_to_objects(names, reached, stands_for),
         )  # fmt: skip
 
     def _block(self, block: int, base: int) -> None:
@@ -154,9 +156,11 @@ class _ChunkScan:
         tagged = (spare[:, TAGS_AT : TAGS_AT + TAGS] != 0xFF).any(axis=1)
         used = tagged | (plain != 0xFF).any(axis=1)
         coded = (tags[:, 1] >> 18 & 0xFFF).astype(np.uint16)
-        wrong = used & (~tagged | (compute_tags_code(tags) != coded))
+        wrong = used & (~tagged | (compute_tags_ecc(tags) != coded))
         if wrong.any():
-            refuse_damage("a chunk's tags do not fit their code", block, int(wrong.argmax()) * PAGE)
+            refuse_damaged_image(
+                "a chunk's tags do not fit their code", block, int(wrong.argmax()) * PAGE
+            )
         last = int(np.flatnonzero(used)[-1]) if used.any() else -1
         for page, (first, second) in enumerate(tags.tolist()):
             at = base + page * PAGE
@@ -179,14 +183,14 @@ class _ChunkScan:
         number = second & 0x3FFFF
         if chunk:
             if count > PAGE or not number:
-                refuse_damage("a chunk with impossible tags", block, page * PAGE)
+                refuse_damaged_image("a chunk with impossible tags", block, page * PAGE)
             self.chunks[number, chunk] = self._newer(
                 self.chunks.get((number, chunk)), (at, serial, count)
             )
             return
-        head = parse_header(data[page * PAGE : page * PAGE + PAGE])
+        head = parse_object_header(data[page * PAGE : page * PAGE + PAGE])
         if head is None or not number:
-            refuse_damage("a header that is none", block, page * PAGE)
+            refuse_damaged_image("a header that is none", block, page * PAGE)
         held = self.headers.get(number)
         if held and (held[1] + 1) & 3 != serial:
             self.dead.append((at, "replaced headers"))
@@ -220,7 +224,7 @@ class _ChunkScan:
                 self.dead.append((at, "chunks of deleted files"))
                 continue
             if number not in reached or held[2].kind != FILE_OBJECT:
-                refuse_damage(
+                refuse_damaged_image(
                     f"data of object {number}, which no name leads to",
                     at // self.on.erasesize,
                     at % self.on.erasesize,

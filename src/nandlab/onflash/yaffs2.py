@@ -21,15 +21,15 @@ from nandlab.onflash.layout import (
     ByteKind,
     Layout,
     LayoutCollector,
-    find_paths,
-    refuse_damage,
+    map_numbers_to_paths,
+    refuse_damaged_image,
 )
 from nandlab.onflash.yaffs1 import (
     DELETED_OBJECTS,
     FILE_OBJECT,
     HIDDEN_PARENTS,
     ROOT_OBJECT,
-    decode_header_name,
+    decode_object_name,
 )
 
 TAGS_BYTES, CODED_TAGS_BYTES, TAGS_AT = 16, 28, 2
@@ -105,7 +105,7 @@ def _make_parity_table() -> NDArray[np.uint8]:
 PARITY = _make_parity_table()
 
 
-def compute_tags_code(tags: NDArray[np.uint8]) -> NDArray[np.uint32]:
+def compute_tags_ecc(tags: NDArray[np.uint8]) -> NDArray[np.uint32]:
     """The code of each row of tags: columns' parity, lines' parity, and its complement's."""
     found = PARITY[tags]
     odd = (found & 1).astype(bool)
@@ -116,7 +116,7 @@ def compute_tags_code(tags: NDArray[np.uint8]) -> NDArray[np.uint32]:
     return np.stack([column, lines, others], axis=1)
 
 
-def correct_tags(spare: bytes) -> bytes | None:
+def correct_spare_tags(spare: bytes) -> bytes | None:
     """A spare area with tags as the core takes them, and their code; it corrects one bit of either.
 
     None: it cannot correct them (yaffs_ecc.c), or the area has no room for tags with a code.
@@ -125,7 +125,7 @@ def correct_tags(spare: bytes) -> bytes | None:
     if len(spare) < bounds:
         return None
     tags = np.frombuffer(spare[TAGS_AT:end], dtype=np.uint8).copy()
-    found = compute_tags_code(tags[None, :])[0] ^ np.frombuffer(spare[end:bounds], dtype="<u4")
+    found = compute_tags_ecc(tags[None, :])[0] ^ np.frombuffer(spare[end:bounds], dtype="<u4")
     column, line, other = int(found[0]) & 0xFF, int(found[1]), int(found[2])
     if line ^ other == 0xFFFFFFFF and (column ^ column >> 1) & 0x15 == 0x15 and line < TAGS_BYTES:
         tags[line] ^= 1 << ((column >> 5 & 1) << 2 | (column >> 3 & 1) << 1 | column >> 1 & 1)
@@ -135,7 +135,7 @@ def correct_tags(spare: bytes) -> bytes | None:
 
 
 def _encode_tags_code(tags: NDArray[np.uint8]) -> bytes:
-    code: bytes = compute_tags_code(tags[None, :])[0].astype("<u4").tobytes()
+    code: bytes = compute_tags_ecc(tags[None, :])[0].astype("<u4").tobytes()
     return code
 
 
@@ -164,7 +164,7 @@ class _ChunkScan:
         for _, block, tags, used in sorted(blocks, key=lambda b: b[:2], reverse=True):
             self._block(block, tags, used)
         names = self._names()
-        reached = find_paths(names, ROOT_OBJECT)
+        reached = map_numbers_to_paths(names, ROOT_OBJECT)
         stands_for = {n: o.stands_for for n, o in self.objects.items()}
         self._files(reached)
         on = self.on
@@ -172,7 +172,7 @@ class _ChunkScan:
             "yaffs2", on.bytes, on.erasesize, on.writesize,
             self.walk.done(on.bytes), reached, self.walk.sizes, self.walk.pieces, self.counts,
             bytes_at=on.bytes_at, chunk_bytes=self.chunk_bytes,
-            names=yaffs1.map_linked_paths(names, reached, stands_for),
+            names=yaffs1.map_paths_to_objects(names, reached, stands_for),
         )  # fmt: skip
 
     def _kept(self, data: NDArray[np.uint8], spare: NDArray[np.uint8]) -> str:
@@ -208,7 +208,7 @@ class _ChunkScan:
         sequences = {int(s) for s in tags[used, 0]}
         sequence = sequences.pop()
         if sequences or not _is_sequence_number(sequence):
-            refuse_damage(
+            refuse_damaged_image(
                 f"no YAFFS2 tags from byte {TAGS_AT} of the spare area, where the kernel's default "
                 "layout has them (a layout that puts ECC between them is not read)",
                 block,
@@ -222,14 +222,14 @@ class _ChunkScan:
         stored = np.ascontiguousarray(
             spare[:, TAGS_AT + TAGS_BYTES : TAGS_AT + CODED_TAGS_BYTES]
         ).view("<u4")
-        wrong = (compute_tags_code(raw) != stored) & np.array(
+        wrong = (compute_tags_ecc(raw) != stored) & np.array(
             [[0x3F, -1 & 0xFFFFFFFF, -1 & 0xFFFFFFFF]]
         ) != 0
         stored_column = stored[:, 0] & 0xFF
-        column = compute_tags_code(raw)[:, 0]
+        column = compute_tags_ecc(raw)[:, 0]
         bad = used & ((column != stored_column) | wrong[:, 1] | wrong[:, 2])
         if bad.any():
-            refuse_damage(
+            refuse_damaged_image(
                 "a chunk's tags do not fit their code", block, int(bad.argmax()) * self.on.writesize
             )
 
@@ -271,7 +271,7 @@ class _ChunkScan:
     def _data(self, block: int, page: int, number: int, chunk: int, count: int) -> None:
         at = block * self.on.erasesize + page * self.on.writesize
         if number > OBJECT_MAX or chunk > CHUNK_MAX or count > self.chunk_bytes:
-            refuse_damage("a chunk with impossible tags", block, page * self.on.writesize)
+            refuse_damaged_image("a chunk with impossible tags", block, page * self.on.writesize)
         held = self.objects.setdefault(number, YaffsObject(FILE_OBJECT))
         offset = (chunk - 1) * self.chunk_bytes
         if held.deleted or chunk in held.chunks or offset >= held.shrink:
@@ -290,13 +290,13 @@ class _ChunkScan:
         at = block * self.on.erasesize + page * self.on.writesize
         first = page * self.on.writesize
         data = self.on.data(block)[first : first + self.on.writesize]
-        head = yaffs1.parse_header(data)
+        head = yaffs1.parse_object_header(data)
         if head is None:
-            refuse_damage("a header that is none", block, first)
+            refuse_damaged_image("a header that is none", block, first)
         if chunk & EXTRA_FLAG:
             number &= ~EXTRA_ALL
             if head.parent != chunk & ~EXTRA_ALL:
-                refuse_damage("a header whose parent is not that of its tags", block, first)
+                refuse_damaged_image("a header whose parent is not that of its tags", block, first)
         shrinks = bool(chunk & SHRINK) if chunk & EXTRA_FLAG else head.shrinks
         held = self.objects.setdefault(number, YaffsObject(head.kind))
         gone = head.parent in HIDDEN_PARENTS
@@ -310,7 +310,7 @@ class _ChunkScan:
             head.kind,
             True,
             head.parent,
-            decode_header_name(head),
+            decode_object_name(head),
         )
         held.stands_for = head.stands_for
         held.deleted = held.deleted or gone

@@ -55,7 +55,7 @@ def _read_tags(cells: bytes, shape: Shape, at: int) -> Iterator[tuple[int, int, 
             yield struct.unpack_from("<III", whole, shape.page + at)
 
 
-def move_tags(block: bytes, shape: Shape) -> bytes:
+def move_tags_behind_mark(block: bytes, shape: Shape) -> bytes:
     """A block whose tags begin at byte 0 of each spare area, with them where a chip has them."""
     pages = np.frombuffer(block, dtype=np.uint8).reshape(-1, shape.page + shape.oob).copy()
     spare = pages[:, shape.page :]

@@ -89,7 +89,7 @@ def _check_figure(name: str, trials: Sequence[TrialSpec]) -> str | None:
         return f"{name}: a point has no such figure; there are: {there}"
     models = {t.workload.name: t.workload for t in trials}
     wrong = [
-        figures.explain_undeclared_figure(name, workloadwords.make_words_from_file(w))
+        figures.explain_unavailable_figure(name, workloadwords.make_words_from_declaration(w))
         for w in models.values()
     ]
     return None if None in wrong else f"{wrong[0]}; or {POINT}NAME of a phase with attributes"
@@ -121,7 +121,7 @@ def _check_value(name: str, value: object, trials: Sequence[TrialSpec]) -> str |
         there = [read(t) for t in trials]
     else:
         return None
-    if not there or any(curveplaces.are_values_alike(value, v) for v in there):
+    if not there or any(curveplaces.are_attribute_values_alike(value, v) for v in there):
         return None
     known = ", ".join(dict.fromkeys(str(v) for v in there))
     return f"no trial of this study has {name} = {value!r}; they have: {known}"

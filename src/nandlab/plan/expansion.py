@@ -10,7 +10,7 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.remote import RemoteModel
 from nandlab.plan import readonly, states
-from nandlab.plan.fit import check_room, check_workload_needs
+from nandlab.plan.fit import check_files_fit_partition, check_workload_needs
 from nandlab.plan.lookup import Lookup, MatrixChip, MatrixSystem
 from nandlab.plan.matrix import Matrix
 from nandlab.plan.start import check_image_start, check_tree_start
@@ -44,7 +44,7 @@ def expand_matrix(
     for i, loaded in enumerate(filter(None, workloads)):
         where = f"{at}.workloads.{i}"
         for place in filter(None, places):
-            wrong = check_room(*loaded, place.chip, place.blocks)
+            wrong = check_files_fit_partition(*loaded, place.chip, place.blocks)
             c.refuse(where, *([wrong] if wrong else []))
         for system, place in pairs:
             c.refuse(where, *check_workload_needs(*loaded, system.model, place.chip, place.blocks))
@@ -52,7 +52,7 @@ def expand_matrix(
     for i, state in enumerate(m.states):
         models = [system.model for system, _ in pairs]
         c.refuse(f"{at}.states.{i}", *readonly.check_state_fill(state, models))
-        c.refuse(f"{at}.states.{i}", *states.check_state_name(state, filter(None, systems)))
+        c.refuse(f"{at}.states.{i}", *states.check_state_ages_flash(state, filter(None, systems)))
     if c.wrong or board is None:
         return []
     return [

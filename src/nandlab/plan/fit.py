@@ -11,7 +11,7 @@ from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.workload import WorkloadModel
 
 
-def check_room(
+def check_files_fit_partition(
     workload: WorkloadModel, parameters: Mapping[str, Any], chip: ChipModel, blocks: int
 ) -> str | None:
     """What is wrong with files that are larger than the partition; None: nothing, or not known."""

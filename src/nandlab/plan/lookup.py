@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from nandlab.analysis.figures import figures
 from nandlab.base.errors import UsageError
-from nandlab.base.nearest import suggest_nearest
+from nandlab.base.nearest import suggest_nearest_name
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel
 from nandlab.catalog.files import list_noun_names, load_noun
@@ -18,13 +18,13 @@ from nandlab.catalog.remote import RemoteModel
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.kit.lock import Lock
 from nandlab.plan.matrix import ChipChoice, FilesystemChoice, NamedChoice, WorkloadChoice
-from nandlab.plan.readonly import check_needs_image
+from nandlab.plan.readonly import check_erased_chip_start
 from nandlab.plan.start import (
     ImageStart,
     NamedImage,
     TreeStart,
-    find_image,
-    load_tree,
+    find_named_image,
+    load_tree_start,
     merge_image_options,
 )
 
@@ -72,7 +72,7 @@ class Lookup:
         if name not in list_noun_names(kind):
             there = f"the catalog's {kind} ({', '.join(list_noun_names(kind))})"
             self.refuse(
-                place, f"no {name!r} in {there}{suggest_nearest(name, list_noun_names(kind))}"
+                place, f"no {name!r} in {there}{suggest_nearest_name(name, list_noun_names(kind))}"
             )
             return None
         return load_noun(kind, name, model)
@@ -112,14 +112,14 @@ class Lookup:
             return self._of_tree(choice, choice.tree, place)
         if choice.image is None:
             system = self._chosen("filesystems", FilesystemModel, choice, place)
-            wrong = check_needs_image(system[0]) if system else None
+            wrong = check_erased_chip_start(system[0]) if system else None
             self.refuse(place, *([wrong] if wrong else []))
             return MatrixSystem(*system) if system and not wrong else None
         noun = self.load("filesystems", choice.name, FilesystemModel, place)
         if noun is None:
             return None
         try:
-            image = find_image(choice.image, self.folder)
+            image = find_named_image(choice.image, self.folder)
             options = merge_image_options(
                 noun, image.head, choice.choices(), f"{self.where}: {place}"
             )
@@ -139,7 +139,7 @@ class Lookup:
             self.wrong += e.lines
             return None
         try:
-            return MatrixSystem(noun, options, tree=load_tree(name, self.lock))
+            return MatrixSystem(noun, options, tree=load_tree_start(name, self.lock))
         except UsageError as e:
             self.refuse(place, *(f"tree: {line}" for line in e.lines))
             return None

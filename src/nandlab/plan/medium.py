@@ -10,7 +10,7 @@ from nandlab.base.strings import Line, Word
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel, Latency
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.catalog.noun import StrictModel, dump_identity
+from nandlab.catalog.noun import StrictModel, dump_noun_identity
 from nandlab.catalog.remote import RemoteModel
 from nandlab.chip import image
 from nandlab.plan.matrix import Faults
@@ -81,10 +81,10 @@ class Medium(StrictModel):
     def recipe(self) -> list[object]:
         """What decides an image that is made on it, beside the folder, the board and the tools."""
         fs = self.filesystem
-        tools = dump_identity(fs.image, "too_large", "loses")
+        tools = dump_noun_identity(fs.image, "too_large", "loses")
         lost = sorted([*fs.differs, *fs.image.loses])
         commands = [fs.modules, fs.format, fs.mount_commands(self.options), fs.unmount]
-        geometry = dump_identity(self.chip.geometry)
+        geometry = dump_noun_identity(self.chip.geometry)
         return [fs.name, self.options, tools, lost, commands, geometry, self.partition_blocks]
 
     def words(self) -> dict[str, str]:

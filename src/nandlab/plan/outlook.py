@@ -29,9 +29,9 @@ DRAWS_BYTES = ("logwriter", "replay")
 SEEDS_MIN = 3
 
 
-def find_gaps(study: Study, specs: Sequence[TrialSpec]) -> list[VerdictGap]:
+def find_verdict_gaps(study: Study, specs: Sequence[TrialSpec]) -> list[VerdictGap]:
     """What the trials of a plan cannot answer; each once."""
-    limits = limits_of.parse_study_limits(study.model_dump(mode="json"))
+    limits = limits_of.make_limits_from_spec(study.model_dump(mode="json"))
     found = [*_find_member_gaps(study, specs), *_find_ram_gaps(study, specs, limits)]
     found += [
         gap for limit in limits.figures for gap in _find_figure_gaps(study, specs, limit.figure)
@@ -41,10 +41,11 @@ def find_gaps(study: Study, specs: Sequence[TrialSpec]) -> list[VerdictGap]:
     return list(dict.fromkeys(found))
 
 
-def format_outlook(study: Study, specs: Sequence[TrialSpec], jobs: int) -> list[str]:
+def format_plan_outlook(study: Study, specs: Sequence[TrialSpec], jobs: int) -> list[str]:
     """The count of trials, what they take, and what they cannot answer, a line each."""
     open_ = [
-        f"not answered: {g.what}{_format_who(g)}: {g.why}: {g.do}" for g in find_gaps(study, specs)
+        f"not answered: {g.what}{_format_who(g)}: {g.why}: {g.do}"
+        for g in find_verdict_gaps(study, specs)
     ]
     return [_format_size(specs, jobs), *open_]
 

@@ -14,7 +14,7 @@ COUNT_MEASURES = ("wear",)
 """What is measured by the chip's counts alone."""
 
 
-def check_own_board(spec: TrialSpec) -> Iterator[str]:
+def check_trial_on_own_board(spec: TrialSpec) -> Iterator[str]:
     """Why a trial cannot be on a user's own board, each in a sentence; nothing: it can."""
     if not spec.own:
         return

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import MIB, ChipModel
-from nandlab.catalog.files import load_noun, use_project_beside
+from nandlab.catalog.files import load_noun, use_project_beside_study
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.matrix import ChipChoice, FilesystemChoice, FurtherMatrix, Matrix
 from nandlab.plan.study import Study
@@ -19,14 +19,14 @@ from nandlab.plan.study import Study
 M = TypeVar("M", Matrix, FurtherMatrix)
 
 
-def load_systems(study: Study) -> dict[str, FilesystemModel]:
+def load_study_filesystems(study: Study) -> dict[str, FilesystemModel]:
     """The file systems that a study names, by name."""
     parts = [study.matrix.filesystems, *(b.filesystems or [] for b in study.beside)]
-    with use_project_beside(study._folder):
+    with use_project_beside_study(study._folder):
         return {c.name: load_noun("filesystems", c.name, FilesystemModel) for p in parts for c in p}
 
 
-def fit_study(
+def fit_study_to_partition(
     study: Study, board: str, chip: ChipModel, size: int, lacking: Mapping[str, str]
 ) -> tuple[Study, list[str]]:
     """The study on a partition of ``size`` bytes of a board's chip, and what is left out, and why.
@@ -34,7 +34,7 @@ def fit_study(
     lacking: why the board cannot have a file system, by its name. UsageError if none is left.
     """
     place = ChipChoice(part=chip.name, partition_mib=size / MIB)
-    known, left_out = load_systems(study), dict[str, str]()
+    known, left_out = load_study_filesystems(study), dict[str, str]()
 
     def why_not(choice: FilesystemChoice) -> str | None:
         if choice.image is not None or choice.tree is not None:

@@ -60,7 +60,7 @@ class Product(StrictModel):
         return f"ram_mib: board {board.name} has {offered} MiB, the product {self.ram_mib}"
 
 
-def apply_product(told: dict[str, Any]) -> dict[str, Any]:
+def fill_matrix_from_product(told: dict[str, Any]) -> dict[str, Any]:
     """A study's data with the parts of its matrix that follow from its product.
 
     ValueError where the matrix says another thing than the product.

@@ -11,7 +11,7 @@ from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan.matrix import StateChoice
 
 
-def check_needs_image(system: FilesystemModel) -> str | None:
+def check_erased_chip_start(system: FilesystemModel) -> str | None:
     """Why a trial of it cannot begin from an erased chip; None: it can."""
     if not system.read_only:
         return None

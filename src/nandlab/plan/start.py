@@ -68,7 +68,7 @@ class TreeStart(StrictModel):
     @property
     def set_name(self) -> str:
         """The set that has its packages in a lock."""
-        return trees.make_tree_set(self.tree).name
+        return trees.make_tree_package_set(self.tree).name
 
 
 class NamedImage(NamedTuple):
@@ -78,20 +78,20 @@ class NamedImage(NamedTuple):
     head: ImageHead
 
 
-def find_image(name: str, folder: Path) -> NamedImage:
+def find_named_image(name: str, folder: Path) -> NamedImage:
     """The image that a study in this folder names; UsageError if there is no image there."""
     path = folder / name
     found = head_of(path)
     return NamedImage(ImageStart(name=name, path=path, sha256=found.digest()), found)
 
 
-def load_tree(name: str, lock: Lock | None) -> TreeStart:
+def load_tree_start(name: str, lock: Lock | None) -> TreeStart:
     """The tree that a study names; UsageError if there is none, or its packages are not locked.
 
     lock: take its packages from here; None: from the lock beside the tree's file.
     """
     tree = load_noun(trees.KIND, name, TreeModel)
-    packages = dict(trees.read_tree_lock(tree, lock))
+    packages = dict(trees.read_locked_tree_packages(tree, lock))
     return TreeStart(
         name=name, tree=tree, packages=packages, sha256=trees.digest_tree_inputs(tree, packages)
     )

@@ -15,7 +15,7 @@ AGED = "valid = 0.5, invalid = 0.25, mix = 1"
 """Shares to write for one: the usual aged flash, half of it live data."""
 
 
-def check_state_name(state: StateChoice, systems: Iterable[MatrixSystem]) -> list[str]:
+def check_state_ages_flash(state: StateChoice, systems: Iterable[MatrixSystem]) -> list[str]:
     """Why a state would be called aged in every table and be fresh; empty: it would not.
 
     A chip that begins from an image holds what the image has.

@@ -25,11 +25,11 @@ from nandlab.analysis.verdicts import limits, limitsyntax
 from nandlab.analysis.verdicts.limits import Limits
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
-from nandlab.base.nearest import suggest_nearest
+from nandlab.base.nearest import suggest_nearest_name
 from nandlab.base.paths import STUDIES
 from nandlab.base.strings import Empty, FigureName, FreeValue, Lines, StudyName, Word
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import list_noun_names, use_project_beside, validate_data
+from nandlab.catalog.files import list_noun_names, use_project_beside_study, validate_data
 from nandlab.catalog.noun import StrictModel
 from nandlab.catalog.remote import RemoteModel
 from nandlab.kit.lock import Lock
@@ -37,7 +37,7 @@ from nandlab.plan import curves, ownboard, traceable
 from nandlab.plan.expansion import MeasureSet, expand_matrix
 from nandlab.plan.lookup import Lookup
 from nandlab.plan.matrix import FurtherMatrix, Matrix, Member, StateChoice
-from nandlab.plan.product import Product, apply_product
+from nandlab.plan.product import Product, fill_matrix_from_product
 from nandlab.plan.trialspec import Measure, MemorySeries, PartsTrace, ReadsTrace, TrialSpec
 
 TRIALS_MAX = 20_000
@@ -96,7 +96,7 @@ class Study(StrictModel):
     @model_validator(mode="before")
     @classmethod
     def _follows_from_the_product(cls, told: Any) -> Any:
-        return apply_product(told) if isinstance(told, dict) else told
+        return fill_matrix_from_product(told) if isinstance(told, dict) else told
 
     @model_validator(mode="after")
     def _measures_memory_once(self) -> Study:
@@ -151,19 +151,19 @@ class Study(StrictModel):
         return self.matrix.members()[:first]
 
 
-def list_shipped_studies() -> dict[str, Path]:
+def find_shipped_study_files() -> dict[str, Path]:
     """The study files that nandlab brings, by name."""
     return {p.stem: p for p in sorted(STUDIES.glob("*.toml"), key=lambda p: p.stem)}
 
 
-def find_study(study: str) -> Path:
+def find_study_file(study: str) -> Path:
     """A study file by path, or a shipped one by name."""
     path = Path(study)
     if path.suffix == ".toml" or path.is_file():
         return path
-    there = list_shipped_studies()
+    there = find_shipped_study_files()
     if study not in there:
-        near = suggest_nearest(study, list(there))
+        near = suggest_nearest_name(study, list(there))
         raise UsageError(
             f"{study}: no such file, nor a study of nandlab ({', '.join(there)}){near}"
         )
@@ -180,7 +180,7 @@ def read_study_file(path: Path, board: str | None = None) -> Study:
     return study
 
 
-def restore_study(spec: Any, folder: Path, where: str) -> Study:
+def parse_run_study(spec: Any, folder: Path, where: str) -> Study:
     """A study as a run's head keeps it; ``folder``: see Study. UsageError if it is none today.
 
     One from before memory had trials of its own measured it in all; a head has all keys of its day.
@@ -203,7 +203,7 @@ def plan_trials(
     board: what the trials are to run on; None: the catalog's board that the study names.
     lock: the packages of its trees; None: those that are locked in the catalog.
     """
-    with use_project_beside(study._folder):
+    with use_project_beside_study(study._folder):
         return _plan_trials(study, Lookup(where or study.name, study._folder, lock), board)
 
 
@@ -232,9 +232,12 @@ def _plan_trials(
     for at, matrix in matrices.items():
         trials += expand_matrix(c, matrix, board, measured, at)
     c.refuse(
-        "measure", *dict.fromkeys(text for t in trials for text in traceable.check_traceable(t))
+        "measure",
+        *dict.fromkeys(text for t in trials for text in traceable.check_trial_traceable(t)),
     )
-    c.wrong += [f"{c.where}: {text}" for t in trials for text in ownboard.check_own_board(t)]
+    c.wrong += [
+        f"{c.where}: {text}" for t in trials for text in ownboard.check_trial_on_own_board(t)
+    ]
     _note_limit_mistakes(c, told, trials)
     if not c.wrong:
         c.wrong += [f"{c.where}: {text}" for text in curves.check_curves(study.curves, trials)]
@@ -249,7 +252,7 @@ def _plan_trials(
 def _parse_limits(c: Lookup, study: Study) -> Limits:
     """The study's limits, none if they are no limits; the lookup keeps why."""
     try:
-        return limits.parse_study_limits(study.model_dump(mode="json"))
+        return limits.make_limits_from_spec(study.model_dump(mode="json"))
     except UsageError as e:
         c.refuse("limits", *str(e).splitlines())
         return Limits()
@@ -258,5 +261,5 @@ def _parse_limits(c: Lookup, study: Study) -> Limits:
 def _note_limit_mistakes(c: Lookup, told: Limits, trials: list[TrialSpec]) -> None:
     """The lookup keeps the mistakes of the study's limits."""
     each = {id(t.workload): t.workload for t in trials}  # one name may stand for several lists
-    workloads = [(w.name, workloadwords.make_words_from_file(w)) for w in each.values()]
+    workloads = [(w.name, workloadwords.make_words_from_declaration(w)) for w in each.values()]
     c.refuse("limits", *limitsyntax.check_limits(told.figures, workloads))

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from nandlab.base.errors import UsageError
 from nandlab.board.cargo import make_cargo
 from nandlab.plan.trialspec import PartsTrace, TrialSpec
-from nandlab.traced.setup import compute_records_file_bytes, compute_records_max
+from nandlab.traced.setup import compute_records_file_bytes_max, compute_records_max
 
 
-def check_traceable(spec: TrialSpec) -> Iterator[str]:
+def check_trial_traceable(spec: TrialSpec) -> Iterator[str]:
     """Why a trial's parts, or its reads, cannot be had, each in a sentence; nothing: they can."""
     if spec.own:
         return
@@ -33,7 +33,9 @@ def _check_room(spec: TrialSpec, what: str, asked: PartsTrace, beside: int) -> I
         )
     try:
         make_cargo(
-            spec.virtual, spec.cells_bytes, back_bytes=compute_records_file_bytes(records) + beside
+            spec.virtual,
+            spec.cells_bytes,
+            back_bytes=compute_records_file_bytes_max(records) + beside,
         )
     except UsageError as e:
         yield f"{what}: {e}"

@@ -8,9 +8,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from nandlab.base.digest import digest_value
+from nandlab.base.digest import digest_json_value
 from nandlab.base.strings import Word
-from nandlab.catalog.noun import Scalar, StrictModel, dump_identity
+from nandlab.catalog.noun import Scalar, StrictModel, dump_noun_identity
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan.matrix import Member, StateChoice
 from nandlab.plan.medium import Medium
@@ -124,8 +124,8 @@ class TrialSpec(Medium):
             "faults": self.faults.parameters(self.at_setup().seed),
             "image": self.image and self.image.sha256,
         }
-        key = dump_identity(self, "mtd", *named) | named
-        return f"{self.filesystem.name}-{self.state.name}-{digest_value(key)[:10]}"
+        key = dump_noun_identity(self, "mtd", *named) | named
+        return f"{self.filesystem.name}-{self.state.name}-{digest_json_value(key)[:10]}"
 
     def _asked(self) -> list[str]:
         """The workload's parameters that are not at their defaults, each cut to fit a line."""
@@ -162,7 +162,7 @@ class TrialSpec(Medium):
         return [*self._options(), *image, *chip, *load, *self._begin()]
 
 
-def make_labels(specs: Sequence[TrialSpec]) -> dict[str, str]:
+def make_trial_labels(specs: Sequence[TrialSpec]) -> dict[str, str]:
     """A short title of each trial, by id: its file system and state, then what not all trials of
     this file system share.
     """

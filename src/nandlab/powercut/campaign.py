@@ -16,13 +16,13 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from nandlab.base.digest import digest_bytes, digest_file, digest_value
+from nandlab.base.digest import digest_bytes, digest_file, digest_json_value
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.strings import POINT, PointName, parse_point_name
+from nandlab.base.strings import POINT, PointName, parse_cut_point_name
 from nandlab.board.job import BoardLost
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.files import validate_data
-from nandlab.catalog.mistakes import list_mistakes
+from nandlab.catalog.mistakes import list_validation_mistakes
 from nandlab.plan.medium import Medium
 from nandlab.powercut import campaignfolder, kernellog
 from nandlab.powercut.campaignfolder import (
@@ -34,7 +34,7 @@ from nandlab.powercut.campaignfolder import (
     LoadReport,
     Piece,
     RequestedPoints,
-    piece_path,
+    find_campaign_piece_path,
 )
 from nandlab.powercut.job import CUT_STEP, CutPoints, build_chip_module, make_cut_job
 from nandlab.powercut.loads import LoadSet
@@ -70,7 +70,7 @@ class Campaign:
         built = board.programs(make_cut_job(self.on, self.loads, self.points, module))
         parts = {name: digest_bytes(data) for name, data in module.items()}
         parts |= {name: digest_file(path) for name, path in built.items()}
-        return digest_value(
+        return digest_json_value(
             [FORMAT, board.key, parts, self.on.recipe(), self.loads.text(), asdict(self.points)]
         )
 
@@ -107,9 +107,9 @@ def _find_lost_point(lost: BoardLost, loads: LoadSet) -> tuple[int, PointName, F
         count=1,
         first=last["point"],
         what=lost.reason,
-        console=kernellog.find_crash_lines(lost.console, last[0]),
+        console=kernellog.find_kernel_crash_lines(lost.console, last[0]),
     )
-    return titles.index(last["load"]), parse_point_name(last["point"]), finding
+    return titles.index(last["load"]), parse_cut_point_name(last["point"]), finding
 
 
 async def run_piece(campaign: Campaign, points: CutPoints, board: QemuBoard) -> list[LoadReport]:
@@ -177,7 +177,7 @@ def make_campaign_head(campaign: Campaign, board: QemuBoard) -> CampaignHead:
         )
     except ValidationError as e:
         raise UsageError(
-            *(f"powercut: {m}" for m in list_mistakes(e, CampaignHead, None))
+            *(f"powercut: {m}" for m in list_validation_mistakes(e, CampaignHead, None))
         ) from None
 
 
@@ -204,7 +204,7 @@ def _write_piece(out: Path, head: CampaignHead, number: int, piece: Piece) -> No
     """Keeps a piece. The head comes with the first, so that what fails before claims no folder."""
     if not _has_campaign_head(out, head):
         campaignfolder.write_campaign_head(out, head)
-    campaignfolder.write_piece(out, number, piece)
+    campaignfolder.write_campaign_piece(out, number, piece)
 
 
 async def run_campaign(
@@ -218,12 +218,12 @@ async def run_campaign(
     head = make_campaign_head(campaign, board)
     prepare_campaign_folder(out, head)
     pieces, free = campaign.pieces(), asyncio.Semaphore(jobs)
-    ready = sum(piece_path(out, i).exists() for i in range(len(pieces)))
+    ready = sum(find_campaign_piece_path(out, i).exists() for i in range(len(pieces)))
     told_s = _measure_children_cpu_s()
 
     async def one(number: int, points: CutPoints) -> None:
         nonlocal ready, told_s
-        if piece_path(out, number).exists():
+        if find_campaign_piece_path(out, number).exists():
             return
         async with free:
             loads = await run_piece(campaign, points, board)

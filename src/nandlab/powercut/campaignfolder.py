@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.files import write_whole_file
 from nandlab.base.gate import read_json
-from nandlab.base.strings import FreeText, Line, Point, PointName, Word, parse_point_name
+from nandlab.base.strings import FreeText, Line, Point, PointName, Word, parse_cut_point_name
 from nandlab.catalog.files import validate_data
-from nandlab.catalog.mistakes import list_mistakes
+from nandlab.catalog.mistakes import list_validation_mistakes
 
 HEAD = "powercut.json"
 PIECES = "[0-9]*.json"
@@ -81,7 +81,7 @@ class Finding(_FolderModel):
     @property
     def point(self) -> PointName:
         """The first one."""
-        return parse_point_name(self.first)
+        return parse_cut_point_name(self.first)
 
 
 class LoadReport(_FolderModel):
@@ -125,7 +125,7 @@ def parse_load_reports(lines: str, where: str) -> list[LoadReport]:
         try:
             reports.append(LoadReport.model_validate_json(line))
         except ValidationError as e:
-            mistakes = "; ".join(list_mistakes(e, LoadReport, None))
+            mistakes = "; ".join(list_validation_mistakes(e, LoadReport, None))
             raise NandlabError(f"powercut: {where}: the board's report: {mistakes}") from None
     return reports
 
@@ -138,7 +138,7 @@ def read_campaign_head(out: Path) -> CampaignHead:
     return validate_data(read_json(path), CampaignHead, str(path))
 
 
-def read_pieces(out: Path) -> list[Piece]:
+def read_campaign_pieces(out: Path) -> list[Piece]:
     """The pieces that are done, in order."""
     return [validate_data(read_json(path), Piece, str(path)) for path in sorted(out.glob(PIECES))]
 
@@ -148,14 +148,14 @@ def write_campaign_head(out: Path, head: CampaignHead) -> None:
     _write_model(out / HEAD, head)
 
 
-def piece_path(out: Path, number: int) -> Path:
+def find_campaign_piece_path(out: Path, number: int) -> Path:
     """The file of a piece that is done."""
     return out / f"{number:05}.json"
 
 
-def write_piece(out: Path, number: int, piece: Piece) -> None:
+def write_campaign_piece(out: Path, number: int, piece: Piece) -> None:
     """Writes a piece whole or not at all."""
-    _write_model(piece_path(out, number), piece)
+    _write_model(find_campaign_piece_path(out, number), piece)
 
 
 def _write_model(path: Path, model: BaseModel) -> None:

@@ -143,13 +143,13 @@ class CampaignResult:
 def read_campaign_result(out: Path) -> CampaignResult:
     """What is in a campaign's folder; UsageError if it is none."""
     result = CampaignResult(campaignfolder.read_campaign_head(out))
-    for piece in campaignfolder.read_pieces(out):
+    for piece in campaignfolder.read_campaign_pieces(out):
         result.done += 1
         result.cpu_s += piece.cpu_s
         for load in piece.loads:
             _add_load(result, load)
     result.counted = pointcounts.read_point_counts(out)
-    for one, name, what in samplefile.list_sample_findings(out):
+    for one, name, what in samplefile.list_sample_disagreements(out):
         _count_finding(result, one.load, Finding(name=name, count=1, first=one.point, what=what))
     return result
 

@@ -15,7 +15,7 @@ KINDS = ("program", "erase", "flips", "beyond", "disturb", FULL)
 """What fails; device/programs/faultcheck/faults.c tells what each is."""
 
 
-def make_fault_loads(loads: LoadSet) -> LoadSet:
+def append_sync_to_loads(loads: LoadSet) -> LoadSet:
     """Loads that end with a sync, so that what was not told to be lost must be there."""
     if loads.program != of_calls.PROGRAM:
         raise UsageError(f"--load {loads.name}: faults have no judge of SQL: cut the power instead")

@@ -17,7 +17,7 @@ STATE_AT, DIRTY = 0x41, 1
 IMAGE = "volume"
 
 
-def check_fat(volume: bytes, root: Root) -> str:
+def check_fat_volume(volume: bytes, root: Root) -> str:
     """What fsck.vfat would mend in a FAT32 volume; empty: nothing.
 
     A mount that the power ended leaves its mark, which is no damage: it is taken off before.
@@ -34,7 +34,9 @@ def check_fat(volume: bytes, root: Root) -> str:
 
 
 HOST_CHECKS: Mapping[str, Callable[[Partition, Root], str]] = {
-    "fsck.vfat": lambda partition, root: check_fat(nftl.read_virtual_device(partition), root),
+    "fsck.vfat": lambda partition, root: check_fat_volume(
+        nftl.read_virtual_device(partition), root
+    ),
 }
 """By the words of a catalog file's ``host_check``: what is wrong, empty: nothing; UsageError if the
 partition cannot be read."""

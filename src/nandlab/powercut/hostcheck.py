@@ -17,7 +17,7 @@ from nandlab.catalog.chip import MIB, Ecc
 from nandlab.catalog.filesystem import Checksums
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
-from nandlab.chip.simnand import DEBUG_FOLDER, make_save_command
+from nandlab.chip.simnand import DEBUG_FOLDER, make_image_pipe_command
 from nandlab.onflash import decoders, jffs2files, jffs2nodes, jffs2scan, unpacking, yaffs2
 from nandlab.onflash.cells import GARBLED_PAGE, Partition, find_uncorrectable_pages
 from nandlab.onflash.layout import NO_OWNER, Layout
@@ -28,7 +28,7 @@ from nandlab.powercut.campaignfolder import Finding, parse_load_reports
 from nandlab.powercut.job import CUT_STEP, JOURNAL_MIB, CutPoints, build_chip_module, make_cut_job
 from nandlab.powercut.loadcheck import RESERVED_NAMES
 from nandlab.powercut.oracle import FOLDER as A_FOLDER
-from nandlab.powercut.oracle import Oracle, undo_extensions
+from nandlab.powercut.oracle import Oracle, undo_file_extensions
 from nandlab.powercut.samplefile import POINT_HELD
 from nandlab.results.cutsummaries import TWO_NAMES_CLASS
 
@@ -93,13 +93,13 @@ async def try_point(campaign: Campaign, point: CutPoints, board: QemuBoard) -> P
     more = (
         Step(MARKS, f"cat {DEBUG_FOLDER}/journal_marks"),
         Step(KERNEL, kernellog.PRINT_ERRORS),
-        Step("save", make_save_command(hold.put())),
+        Step("save", make_image_pipe_command(hold.put())),
     )
     record = await board.run(replace(one, steps=(*one.steps, *more), cargo=hold))
     failed = record.failed()
     if failed is not None or record.cargo is None:
         raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
-    chip = chipimage.decode_image(record.cargo)
+    chip = chipimage.decode_chip_image(record.cargo)
     kernel = tuple(kernellog.parse_kernel_errors(record[KERNEL].stdout))
     return replace(_judge_point(campaign, point, board, record, chip), kernel=kernel)
 
@@ -124,12 +124,12 @@ def _judge_point(
             own = fsck.HOST_CHECKS[power.host_check]
             # which is told of no page that cannot be read
             check = own(_make_partition(on, chip, "all"), board.machine.kit.kernel.root)
-        tree = read_files(
+        tree = read_partition_files(
             _make_partition(on, chip, power.checksums if power else "none"), on.filesystem.name
         )
     except NandlabError as e:
         return PointVerdicts(findings, [], recording, str(e), check)
-    before, wrong = undo_extensions(tree, report.longer)
+    before, wrong = undo_file_extensions(tree, report.longer)
     in_next = point.variants != ("before",)
     wrong += oracle.wrong(before, point.first, in_next=in_next)
     return PointVerdicts(findings, wrong, recording, check=check)
@@ -137,10 +137,12 @@ def _judge_point(
 
 def _make_partition(on: Medium, chip: ChipImage, checksums: Checksums) -> Partition:
     ecc = on.chip.ecc
-    return Partition(apply_ecc(chip, ecc, checksums), on.partition_blocks, ecc.strength, ecc.step)
+    return Partition(
+        apply_ecc_to_chip(chip, ecc, checksums), on.partition_blocks, ecc.strength, ecc.step
+    )
 
 
-def apply_ecc(chip: ChipImage, ecc: Ecc, checksums: Checksums) -> ChipImage:
+def apply_ecc_to_chip(chip: ChipImage, ecc: Ecc, checksums: Checksums) -> ChipImage:
     """The chip's cells as a file system takes them, with no word of pages that its ECC cannot
     correct.
 
@@ -166,7 +168,7 @@ def _apply_block_ecc(
         at, garbled = page * size, bool(state & GARBLED_PAGE)
         spare = at + geometry.writesize
         if garbled and checksums == "tags":
-            taken = yaffs2.correct_tags(bytes(cells[spare : at + size]))
+            taken = yaffs2.correct_spare_tags(bytes(cells[spare : at + size]))
             if taken is None:
                 cells[at : at + size] = b"\xff" * size
                 continue
@@ -181,12 +183,12 @@ def _apply_block_ecc(
     )
 
 
-def read_files(partition: Partition, filesystem: str) -> dict[str, bytes | None]:
+def read_partition_files(partition: Partition, filesystem: str) -> dict[str, bytes | None]:
     """Files with their bytes, folders with None, by path; UsageError if it cannot be decoded."""
     if filesystem == "jffs2":
         # torn nodes are left out, as by a mount: no file is as long as these say
-        found = jffs2scan.scan_partition(partition)
-        layout = jffs2files.assemble_files(
+        found = jffs2scan.scan_partition_nodes(partition)
+        layout = jffs2files.assemble_file_layout(
             found, jffs2nodes.NodeGeometry.of(partition), strict=False
         )
     else:
@@ -204,6 +206,6 @@ def read_files(partition: Partition, filesystem: str) -> dict[str, bytes | None]
 def _read_content(layout: Layout, partition: Partition, owner: int) -> bytes:
     content = bytearray(layout.sizes.get(owner, 0))
     for piece in layout.pieces_of.get(owner, []):
-        plain = unpacking.unpack_piece(piece, partition.bytes_at)
+        plain = unpacking.unpack_file_piece(piece, partition.bytes_at)
         content[piece.offset : piece.offset + piece.bytes] = plain
     return bytes(content[: layout.sizes.get(owner, 0)])

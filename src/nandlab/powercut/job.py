@@ -12,17 +12,17 @@ from nandlab.base.errors import UsageError
 from nandlab.base.paths import DEVICE
 from nandlab.board import build
 from nandlab.board.job import Job, Step
-from nandlab.board.modules import parse_dependencies
+from nandlab.board.modules import parse_module_dependencies
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.chip import MIB
-from nandlab.chip.simnand import make_module_parameters
+from nandlab.chip.simnand import make_chip_module_parameters
 from nandlab.plan.medium import Medium
 from nandlab.powercut.loads import LoadSet
 from nandlab.trial.mediumsteps import (
     make_format_steps,
-    make_modules_step,
+    make_idle_wait_step,
+    make_module_load_step,
     make_mount_step,
-    make_rest_step,
     make_unmount_step,
 )
 
@@ -85,7 +85,7 @@ class CutPoints:
         return [*found, *(flag for flag, on in flags.items() if on), *self.plant]
 
 
-def parse_bad_blocks(words: Sequence[str], blocks: int) -> tuple[int, ...]:
+def parse_bad_block_words(words: Sequence[str], blocks: int) -> tuple[int, ...]:
     """Block numbers from words: a number, or ``worst``, the first two that may be bad and the last
     two of the partition. UsageError for a block that cannot be bad."""
     found: set[int] = set()
@@ -140,11 +140,11 @@ def build_chip_module(board: QemuBoard) -> dict[str, bytes]:
     """The chip with a journal, built for a board's kernel, as files of a job."""
     kit = board.machine.kit
     chip = {"simnand": DEVICE / "modules" / "simnand"}
-    (module,) = build.build_modules(kit.tools, MODULE, kit.kernel, chip)
+    (module,) = build.build_kernel_modules(kit.tools, MODULE, kit.kernel, chip)
     return {module.name: module.read_bytes()}
 
 
-def find_journal_start(on: Medium) -> int:
+def find_journal_address(on: Medium) -> int:
     """Physical address of the journal: behind the chip's cells."""
     return on.virtual.store_start + -(-on.cells_bytes // MIB) * MIB
 
@@ -153,20 +153,20 @@ def make_chip_load_step(on: Medium, module: dict[str, bytes], bad: Sequence[int]
     """Loads the chip, erased but for the maker's marks of bad blocks, with its journal behind its
     cells."""
     ((name, content),) = module.items()
-    start, journal = on.virtual.store_start, find_journal_start(on)
+    start, journal = on.virtual.store_start, find_journal_address(on)
     room = (on.virtual.store_end - journal) // MIB
     if room < JOURNAL_MIB:
         raise UsageError(
             f"board {on.board.name} has {room} MiB beside this partition, and a journal takes "
             f"{JOURNAL_MIB}: take a smaller --partition-mib"
         )
-    parameters = make_module_parameters(on.chip, on.partition_blocks, start)
+    parameters = make_chip_module_parameters(on.chip, on.partition_blocks, start)
     parameters |= {str(key): value for key, value in on.filesystem.chip_parameters.items()}
     parameters |= {"journal_phys": journal, "journal_mib": JOURNAL_MIB}
     if bad:
         parameters["bad"] = ",".join(map(str, bad))
     words = " ".join(f"{key}={value}" for key, value in parameters.items())
-    needs = " && ".join(f"modprobe {each}" for each in parse_dependencies(content))
+    needs = " && ".join(f"modprobe {each}" for each in parse_module_dependencies(content))
     return Step("load", f"{needs} && insmod ./{name} {words}")
 
 
@@ -175,15 +175,15 @@ def make_cut_job(on: Medium, loads: LoadSet, points: CutPoints, module: dict[str
     words = [loads.program, *make_cutcheck_options(on), *points.words(), "./loads"]
     steps = [
         make_chip_load_step(on, module, points.bad),
-        make_modules_step(on),
+        make_module_load_step(on),
         *make_format_steps(on),
     ]
-    steps += [make_mount_step(on), make_rest_step(on), make_unmount_step(on)]
+    steps += [make_mount_step(on), make_idle_wait_step(on), make_unmount_step(on)]
     steps.append(Step(CUT_STEP, shlex.join(words), DEADLINE_S))
     return Job(tuple(steps), {**module, "loads": loads.text().encode()})
 
 
-def select_single_point(
+def select_single_cut_point(
     points: CutPoints, load: int, operations: int, variant: str, seed: int
 ) -> CutPoints:
     """The one point of these."""

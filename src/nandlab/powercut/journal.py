@@ -95,7 +95,7 @@ class Journal:
         return OperationSide(tuple(found), high, flags), content
 
 
-def list_broken_limits(operation: Operation, geometry: Geometry) -> list[str]:
+def list_broken_program_limits(operation: Operation, geometry: Geometry) -> list[str]:
     """Which figures of the geometry a program breaks: what ``ChipModel.forbids`` has words for.
 
     As simnand counts them as illegal (``legal.c``): the part's data sheet forbids such a program.

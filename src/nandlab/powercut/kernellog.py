@@ -24,7 +24,7 @@ def parse_kernel_errors(log: str) -> list[str]:
     return list(dict.fromkeys(each["text"] for each in told if each))[:LINES_MAX]
 
 
-def find_crash_lines(console: Sequence[str], point: str) -> list[str]:
+def find_kernel_crash_lines(console: Sequence[str], point: str) -> list[str]:
     """The console from the line that names the point at which the kernel died to the end of the
     trace; what follows repeats the registers."""
     at = max((i for i, line in enumerate(console) if line.strip() == point), default=-1)

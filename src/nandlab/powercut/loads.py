@@ -88,16 +88,16 @@ class LoadSet:
         return "\n".join(lines) + "\n"
 
 
-def find_load_set(name: str) -> LoadSet:
+def find_load_set_named(name: str) -> LoadSet:
     """The loads of a name, or of a file; UsageError names what is wrong with it."""
     if name in LOAD_SETS:
         return LOAD_SETS[name]()
     if not Path(name).is_file():
         raise UsageError(f"--load {name}: no such file, and none of {', '.join(LOAD_SETS)}")
-    return parse_loads(name, read_load_text(name))
+    return parse_loads(name, read_load_file_text(name))
 
 
-def read_load_text(name: str) -> str:
+def read_load_file_text(name: str) -> str:
     """The text of a file of loads; UsageError if it is none."""
     return read_text(Path(name), LOADS_BYTES_MAX)
 
@@ -123,7 +123,7 @@ def parse_loads(name: str, text: str) -> LoadSet:
         names = _count_paths(words[0])
         there.take(where, words[0], words[1 : 1 + names], [int(w) for w in words[1 + names :]])
         (loads[title] if loads else base).append(call)
-    return LoadSet(name, tuple(base), make_loads(name, loads))
+    return LoadSet(name, tuple(base), make_loads_from_calls(name, loads))
 
 
 def refuse_long_line(where: str, line: str, most: int) -> None:
@@ -141,7 +141,7 @@ def parse_load_title(where: str, title: str, before: Mapping[str, object]) -> st
     return title
 
 
-def make_loads(name: str, loads: Mapping[str, Sequence[str]]) -> tuple[Load, ...]:
+def make_loads_from_calls(name: str, loads: Mapping[str, Sequence[str]]) -> tuple[Load, ...]:
     """The loads of a file, from their calls by title."""
     if not loads:
         raise UsageError(f"{name}: no load in it: begin one with a line 'load TITLE'")

@@ -50,7 +50,7 @@ def make_call_bytes(call: int, at: int, count: int) -> bytes:
     return words[at - 8 * first :][:count].replace(b"\0", b"\1")
 
 
-def undo_extensions(tree: Tree, longer: Iterable[str]) -> tuple[Tree, list[str]]:
+def undo_file_extensions(tree: Tree, longer: Iterable[str]) -> tuple[Tree, list[str]]:
     """The tree with the files as they were before the check made these longer, and what is wrong
     with what they have now behind their old ends, where zeros should be."""
     before, told = dict(tree), list[str]()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from nandlab.base.errors import UsageError
 from nandlab.powercut.loadcheck import FILE_BYTES_MAX
 from nandlab.powercut.loads import Load, LoadSet
-from nandlab.strace.words import unescape_text
+from nandlab.strace.words import unescape_string_body
 
 WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)')
 ODD_CHARACTER = re.compile(r"[^\w.+,:@~-]")
@@ -214,7 +214,7 @@ PATH_WORDS = {
 def _split_words(line: str) -> list[str]:
     """A line's words; a quoted one may hold blanks."""
     return [
-        unescape_text(found[1]).decode("latin-1") if found[1] is not None else found[2]
+        unescape_string_body(found[1]).decode("latin-1") if found[1] is not None else found[2]
         for found in WORD.finditer(line)
     ]
 
@@ -237,7 +237,7 @@ def _parse_lines(where: str, text: str) -> Iterator[tuple[str, str, list[str], s
         yield f"{where}:{number}", words[0], words[1 : -2 if returned else None], returned
 
 
-def parse_recording(name: str, text: str) -> LoadSet:
+def parse_recorded_load(name: str, text: str) -> LoadSet:
     """A recording as a load; UsageError where it has what cannot be cut."""
     calls = _CallConverter(name)
     base: list[str] = []

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nandlab.base.digest import digest_value
+from nandlab.base.digest import digest_json_value
 from nandlab.base.errors import UsageError
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan.medium import Medium
@@ -33,7 +33,7 @@ class Request:
         return ((on, name) for name in self.loads for on in self.media)
 
 
-def select_study_campaigns(
+def make_study_campaign_request(
     study: Study, named: Sequence[str], partition_mib: float | None = None
 ) -> Request:
     """The media of a study that can be written to, and the loads that are named; without a name
@@ -49,8 +49,8 @@ def select_study_campaigns(
             m.model_copy(update={"partition_blocks": m.chip.partition_blocks(partition_mib)})
             for m in media
         ]
-    every = {digest_value([m.board.name, m.chip.name, m.recipe()]): m for m in media}
-    own = [spec.workload.name for spec in specs if workloads.has_few_calls(spec.workload)]
+    every = {digest_json_value([m.board.name, m.chip.name, m.recipe()]): m for m in media}
+    own = [spec.workload.name for spec in specs if workloads.has_workload_few_calls(spec.workload)]
     names = list(dict.fromkeys(named or own))
     if not every or not names:
         known = ", ".join([*loads.LOAD_SETS, sql.SET_NAME, *workloads.SMALL_PARAMETERS])
@@ -61,7 +61,7 @@ def select_study_campaigns(
     return Request(list(every.values()), names)
 
 
-def resolve_loads(name: str, on: Medium, board: QemuBoard) -> LoadSet:
+def find_or_record_loads(name: str, on: Medium, board: QemuBoard) -> LoadSet:
     """The loads of a name: a set of ours, a workload of the catalog, or a file."""
     return find_loads_without_board(name) or workloads.record_workload(name, on, board)
 
@@ -69,16 +69,16 @@ def resolve_loads(name: str, on: Medium, board: QemuBoard) -> LoadSet:
 def find_loads_without_board(name: str) -> LoadSet | None:
     """The loads of a name that are there without a board; None: a workload, whose programs must
     run first."""
-    if workloads.names_workload(name):
+    if workloads.is_workload_load_name(name):
         return None
     if name == sql.SET_NAME:
         return sql.make_sql_loads()
     if name.endswith(".sql") and Path(name).is_file():
-        return sql.parse_sql_loads(name, loads.read_load_text(name))
-    return loads.find_load_set(name)
+        return sql.parse_sql_loads(name, loads.read_load_file_text(name))
+    return loads.find_load_set_named(name)
 
 
-def select_load_points(points: CutPoints, of: LoadSet, title: str | None) -> CutPoints:
+def select_cut_points_of_load(points: CutPoints, of: LoadSet, title: str | None) -> CutPoints:
     """The points of one load; None: of all. UsageError if there is no such load."""
     if title is None:
         return points
@@ -88,7 +88,7 @@ def select_load_points(points: CutPoints, of: LoadSet, title: str | None) -> Cut
     return replace(points, first_load=titles.index(title), last_load=titles.index(title))
 
 
-def name_campaign_folder(campaign: Campaign) -> str:
+def make_campaign_folder_name(campaign: Campaign) -> str:
     """The name of a campaign's folder among others: words, and what tells it apart."""
     on = campaign.on
     options = [f"{k}={v}" for k, v in on.filesystem.changed(on.options).items()]
@@ -101,4 +101,4 @@ def name_campaign_folder(campaign: Campaign) -> str:
         campaign.loads.text(),
         campaign.points.words(),
     ]
-    return f"{told}-{digest_value(rest)[:8]}"
+    return f"{told}-{digest_json_value(rest)[:8]}"

@@ -19,11 +19,13 @@ from nandlab.powercut import hostcheck
 from nandlab.powercut.campaign import Campaign, run_piece
 from nandlab.powercut.campaignresult import CLASSES, CampaignResult
 from nandlab.powercut.hostcheck import PointVerdicts
-from nandlab.powercut.job import CutPoints, select_single_point
+from nandlab.powercut.job import CutPoints, select_single_cut_point
 from nandlab.powercut.samplefile import POINT_HELD, SampledPoint, SampleFile
 
 
-def draw_sample(found: CampaignResult, count: int, seed: int) -> list[tuple[str, int, str, str]]:
+def draw_point_sample(
+    found: CampaignResult, count: int, seed: int
+) -> list[tuple[str, int, str, str]]:
     """Points of a campaign: load, operation, variant and letter."""
     every = [
         (title, k, variant, letter)
@@ -35,7 +37,7 @@ def draw_sample(found: CampaignResult, count: int, seed: int) -> list[tuple[str,
     return random.Random(seed).sample(every, min(count, len(every)))
 
 
-async def retry_sample(
+async def retry_point_sample(
     campaign: Campaign,
     found: CampaignResult,
     board: QemuBoard,
@@ -50,8 +52,8 @@ async def retry_sample(
     titles = [load.title for load in campaign.loads.loads]
     points = replace(campaign.points, recovery=False)
     kept = SampleFile(out / f"sample-{seed}.jsonl")
-    for title, k, variant, letter in draw_sample(found, count, seed):
-        one = select_single_point(points, titles.index(title), k, variant, points.seed)
+    for title, k, variant, letter in draw_point_sample(found, count, seed):
+        one = select_single_cut_point(points, titles.index(title), k, variant, points.seed)
         point = f"{PointName(k, variant, one.seed)}"
         if (title, point) not in kept.every:
             told = await hostcheck.try_point(campaign, one, board)

@@ -88,7 +88,7 @@ def _parse_sampled_point(told: Any, where: str) -> SampledPoint:
         ) from None
 
 
-def list_sample_findings(folder: Path) -> Iterator[tuple[SampledPoint, str, str]]:
+def list_sample_disagreements(folder: Path) -> Iterator[tuple[SampledPoint, str, str]]:
     """What does not agree of all samples of a campaign: a point, the class, and what it is."""
     points = {}
     for path in sorted(folder.glob(SAMPLE_FILES)):

@@ -15,7 +15,13 @@ from contextlib import closing
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
-from nandlab.powercut.loads import Load, LoadSet, make_loads, parse_load_title, refuse_long_line
+from nandlab.powercut.loads import (
+    Load,
+    LoadSet,
+    make_loads_from_calls,
+    parse_load_title,
+    refuse_long_line,
+)
 
 SET_NAME = "sqlite"
 PROGRAM = "sqlcut"
@@ -77,7 +83,9 @@ def parse_sql_loads(name: str, text: str) -> LoadSet:
             found[title] = {}
         else:
             (found[title] if found else base)[where] = line
-    made = make_loads(name, {title: tuple(lines.values()) for title, lines in found.items()})
+    made = make_loads_from_calls(
+        name, {title: tuple(lines.values()) for title, lines in found.items()}
+    )
     for lines in found.values():
         _refuse_bad_lines({**base, **lines})
     return LoadSet(name, tuple(base.values()), made, PROGRAM)

@@ -80,7 +80,7 @@ def _digest_flips(page: int, bits: Iterable[int]) -> int:
     return int.from_bytes(hashlib.blake2b(packed, digest_size=DIGEST_BYTES).digest()) * bool(told)
 
 
-def digest_pages(pages: Iterable[Page]) -> int:
+def digest_chip_pages(pages: Iterable[Page]) -> int:
     """Of some pages together; so of all of a chip's, the chip's."""
     found = 0
     for page in pages:
@@ -88,11 +88,11 @@ def digest_pages(pages: Iterable[Page]) -> int:
     return found
 
 
-def digest_image(chip: ChipImage) -> int:
+def digest_decoded_chip_image(chip: ChipImage) -> int:
     """Of a chip that was saved."""
     g = chip.geometry
     size = g.writesize + g.oobsize
-    found = digest_pages(
+    found = digest_chip_pages(
         Page(b.index * g.pages_per_block + i, state, b.cells[i * size : (i + 1) * size])
         for b in chip.blocks
         for i, state in enumerate(b.states)
@@ -103,12 +103,12 @@ def digest_image(chip: ChipImage) -> int:
     return found
 
 
-def digest_change(operation: Operation) -> int:
+def digest_operation_change(operation: Operation) -> int:
     """What the operation, not torn, changes in the chip's digest: to be XORed."""
-    return digest_pages(operation.before.pages) ^ digest_pages(operation.after.pages)
+    return digest_chip_pages(operation.before.pages) ^ digest_chip_pages(operation.after.pages)
 
 
-def digest_torn_change(operation: Operation, variant: str, seed: int) -> int | None:
+def digest_torn_operation_change(operation: Operation, variant: str, seed: int) -> int | None:
     """What the operation, torn so, changes in the chip's digest; None: it has no such variant."""
     if operation.erases and variant in ONLY_PROGRAMS:
         return None
@@ -117,7 +117,7 @@ def digest_torn_change(operation: Operation, variant: str, seed: int) -> int | N
     if not operation.erases and not operation.after.pages[0].state:
         return 0  # a program that left its page erased
     tear = _digest_torn_erase if operation.erases else _digest_torn_program
-    changed = digest_pages(operation.before.pages) ^ tear(operation, variant, seed)
+    changed = digest_chip_pages(operation.before.pages) ^ tear(operation, variant, seed)
     return changed ^ _digest_unstable_cells(operation, seed) if variant == "unstable" else changed
 
 

@@ -28,10 +28,10 @@ from nandlab.powercut.job import (
     JOURNAL_MIB,
     CutPoints,
     build_chip_module,
-    find_journal_start,
+    find_journal_address,
     make_cut_job,
 )
-from nandlab.powercut.journal import Journal, Operation, list_broken_limits
+from nandlab.powercut.journal import Journal, Operation, list_broken_program_limits
 from nandlab.powercut.pointcounts import PointCounts
 
 NO_POINT = (1 << 32) - 1
@@ -55,7 +55,7 @@ class LoadRecording:
     """Digests of chips that the board brought to points."""
 
 
-def make_recording_job(
+def make_load_recording_job(
     campaign: Campaign, load: int, board: QemuBoard, at: Sequence[PointPlace] = ()
 ) -> Job:
     """Records a load on a fresh board, and saves the chip as it was before, and at each of these
@@ -67,7 +67,7 @@ def make_recording_job(
     one = make_cut_job(on, campaign.loads, none, build_chip_module(board))
     room = on.cells_bytes + JOURNAL_MIB * MIB + MIB
     hold = make_cargo(on.virtual, room, back_bytes=on.image_bytes * (1 + len(at)))
-    hold = replace(hold, left=(find_journal_start(on), JOURNAL_MIB * MIB))
+    hold = replace(hold, left=(find_journal_address(on), JOURNAL_MIB * MIB))
     goto = [f"goto {k} {variant} {seed}" for k, variant, seed in ((0, "before", 1), *at)]
     saved = " && ".join(
         f"echo {each} > {DEBUG_FOLDER}/journal && cat {IMAGE_FILE}" for each in goto
@@ -79,7 +79,7 @@ def make_recording_job(
     return replace(one, steps=(*one.steps, *more), cargo=hold)
 
 
-def decode_operations(record: JobRecord, geometry: Geometry) -> tuple[Operation, ...]:
+def decode_recorded_operations(record: JobRecord, geometry: Geometry) -> tuple[Operation, ...]:
     """The operations that a job of :func:`recording` recorded."""
     state = dict(line.split() for line in record[RECORDING_STEP].stdout.splitlines())
     return tuple(Journal(record.left or b"", int(state["recorded"]), geometry).operations())
@@ -93,7 +93,7 @@ async def record_load(
     at: points to which the board brings the chip, and saves it.
     """
     on = campaign.on
-    record = await board.run(make_recording_job(campaign, load, board, at))
+    record = await board.run(make_load_recording_job(campaign, load, board, at))
     failed = record.failed()
     if failed is not None and failed.step != "save":
         raise NandlabError(f"powercut: {on.where}: {failed.failure()}")
@@ -104,14 +104,14 @@ async def record_load(
         raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
     base, *images = _digest_images(record.cargo)
     return LoadRecording(
-        decode_operations(record, on.chip.geometry), base, report.recording, tuple(images)
+        decode_recorded_operations(record, on.chip.geometry), base, report.recording, tuple(images)
     )
 
 
 def _digest_images(saved: bytes) -> Iterator[int]:
     while saved:
-        chip, saved = image.decode_leading_image(saved)
-        yield statedigest.digest_image(chip)
+        chip, saved = image.decode_leading_chip_image(saved)
+        yield statedigest.digest_decoded_chip_image(chip)
 
 
 def list_point_states(of: LoadRecording, asked: CutPoints) -> Iterator[tuple[PointPlace, int]]:
@@ -124,11 +124,13 @@ def list_point_states(of: LoadRecording, asked: CutPoints) -> Iterator[tuple[Poi
                 if variant == "before":
                     yield (k, variant, seed), chip
                 elif k < count:
-                    change = statedigest.digest_torn_change(of.operations[k], variant, seed)
+                    change = statedigest.digest_torn_operation_change(
+                        of.operations[k], variant, seed
+                    )
                     if change is not None:
                         yield (k, variant, seed), chip ^ change
         if k < count:
-            chip ^= statedigest.digest_change(of.operations[k])
+            chip ^= statedigest.digest_operation_change(of.operations[k])
 
 
 def _list_variants(asked: CutPoints) -> Iterator[tuple[str, int]]:
@@ -137,9 +139,9 @@ def _list_variants(asked: CutPoints) -> Iterator[tuple[str, int]]:
             yield variant, seed
 
 
-def count_points(title: str, of: LoadRecording, campaign: Campaign) -> PointCounts:
+def count_load_points(title: str, of: LoadRecording, campaign: Campaign) -> PointCounts:
     """A load's points, and those of them that are no state of the part."""
-    broken = [list_broken_limits(each, campaign.on.chip.geometry) for each in of.operations]
+    broken = [list_broken_program_limits(each, campaign.on.chip.geometry) for each in of.operations]
     every = list(list_point_states(of, campaign.points))
     return PointCounts(
         load=title,
@@ -160,7 +162,7 @@ async def _record_and_count(campaign: Campaign, load: int, board: QemuBoard) -> 
     of = await record_load(campaign, load, board)
     title = campaign.loads.loads[load].title
     # beside the loop, which serves the other boards meanwhile
-    return None if of is None else await asyncio.to_thread(count_points, title, of, campaign)
+    return None if of is None else await asyncio.to_thread(count_load_points, title, of, campaign)
 
 
 async def count_campaign_points(

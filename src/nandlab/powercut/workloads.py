@@ -18,7 +18,7 @@ from pathlib import Path
 from nandlab.base.errors import UsageError
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog.files import is_kept_noun, list_noun_names, load_current_noun, load_noun
+from nandlab.catalog.files import is_run_noun, list_noun_names, load_current_noun, load_noun
 from nandlab.catalog.noun import Scalar
 from nandlab.catalog.step import FileStep
 from nandlab.catalog.workload import WorkloadModel
@@ -41,12 +41,12 @@ HOST_S_MAX = 300
 STRACE = ("strace", "-f", "-ttt", "-T", "-y")
 
 
-def names_workload(name: str) -> bool:
+def is_workload_load_name(name: str) -> bool:
     """Whether a load's name begins with a workload's."""
     return name.split(maxsplit=1)[0] in list_noun_names("workloads") if name.split() else False
 
 
-def has_few_calls(workload: WorkloadModel) -> bool:
+def has_workload_few_calls(workload: WorkloadModel) -> bool:
     """Whether it is known to have few calls, or is a recording of the user's."""
     return workload.name in SMALL_PARAMETERS or workload.config_file == CONFIG_FILE
 
@@ -59,8 +59,8 @@ def record_workload(name: str, on: Medium, board: QemuBoard) -> LoadSet:
     called, *words = shlex.split(name)
     workload = load_noun("workloads", called, WorkloadModel)
     if workload.config_file == CONFIG_FILE:
-        return recordings.parse_recording(called, workload.config)
-    if is_kept_noun("workloads", called):
+        return recordings.parse_recorded_load(called, workload.config)
+    if is_run_noun("workloads", called):
         # whoever sent the run wrote it, and its commands would run on this machine
         workload = _load_project_workload(called, name)
     asked = {**SMALL_PARAMETERS.get(called, {}), **_parse_parameters(workload, words, name)}
@@ -72,8 +72,8 @@ def record_workload(name: str, on: Medium, board: QemuBoard) -> LoadSet:
         state=StateChoice(name="fresh", valid=0, invalid=0),
         phase_offset_ms=0,
     )
-    text = _trace_commands(name, _list_commands(spec), steps.make_config_file(spec), board)
-    return recordings.parse_recording(name, text)
+    text = _trace_commands(name, _list_commands(spec), steps.make_workload_config_file(spec), board)
+    return recordings.parse_recorded_load(name, text)
 
 
 def _load_project_workload(called: str, name: str) -> WorkloadModel:
@@ -106,11 +106,13 @@ def _parse_parameters(workload: WorkloadModel, words: list[str], where: str) -> 
 def _list_commands(spec: TrialSpec) -> list[str]:
     """What the workload does to files, in the shell's words; mounts and rests are left out."""
     if not spec.workload.steps:
-        return [steps.fill_template(spec, spec.workload.command)]
+        return [steps.fill_workload_template(spec, spec.workload.command)]
     found: list[str] = []
     for step in spec.workload.steps:
         if isinstance(step, FileStep):
-            found.append(filesteps.make_file_command(spec, step, steps.make_template_words(spec)))
+            found.append(
+                filesteps.make_file_step_command(spec, step, steps.make_template_words(spec))
+            )
             found += ["sync"] if step.sync else []
         elif step.do in ("unmount", "sync"):
             found.append("sync")

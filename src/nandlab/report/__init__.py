@@ -22,4 +22,4 @@ def write_run_report(
     """
     from nandlab.report.page import html
 
-    return html.write_report(run_folder, out, battery)
+    return html.write_report_page_and_charts(run_folder, out, battery)

@@ -107,21 +107,21 @@ class Tally:
     def outcome(self) -> str:
         """How many points did not hold, each class with its own."""
         failed, unstable = sum(self.failed.values()), sum(self.unstable.values())
-        found = [f"{failed:,} did not hold: {counted(self.failed)}"] if failed else []
+        found = [f"{failed:,} did not hold: {format_class_counts(self.failed)}"] if failed else []
         if unstable:
-            classes = counted(self.unstable)
+            classes = format_class_counts(self.unstable)
             found.append(f"{unstable:,} with unstable cells did not hold: {classes}")
         if self.two_names:
             found.append(f"{self.two_names:,} had both names of a rename, which is allowed")
         return "; ".join(found) or "each held"
 
 
-def counted(classes: Mapping[str, int]) -> str:
+def format_class_counts(classes: Mapping[str, int]) -> str:
     """Each class with its points."""
     return ", ".join(f"{name} {n:,}" for name, n in sorted(classes.items()))
 
 
-def tally(cuts: Iterable[CutSummary]) -> Tally | None:
+def tally_power_cuts(cuts: Iterable[CutSummary]) -> Tally | None:
     """The campaigns of power cuts that tried anything; None: there is none."""
     tried = [c for c in cuts if not c.faulty and (c.operations or c.lost or c.excused)]
     if not tried:

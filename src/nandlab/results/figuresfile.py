@@ -20,18 +20,18 @@ from pydantic import FailFast, Field, ValidationError, model_validator
 from nandlab.base import xzpack
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole_file
-from nandlab.base.gate import read_packed_json, refuse_unreadable
-from nandlab.base.nearest import suggest_nearest
+from nandlab.base.gate import read_packed_json, refuse_oversized_packed_json
+from nandlab.base.nearest import suggest_nearest_name
 from nandlab.base.paths import PUBLISHED
 from nandlab.base.strings import Digest, FileName, FreeText, FreeValue, Line, Sha256, Word
 from nandlab.catalog.files import KeptNouns
-from nandlab.catalog.mistakes import list_mistakes
+from nandlab.catalog.mistakes import list_validation_mistakes
 from nandlab.catalog.noun import StrictModel
 from nandlab.results import nouns
-from nandlab.results.folder import RunFolder, hash_source
+from nandlab.results.folder import RunFolder, hash_provenance_content
 from nandlab.results.record import Run, Trial
 from nandlab.results.recordparts import Count, Doubt, EraseSpread, Latency, OperationCounts, Phase
-from nandlab.results.sources import find_source_model
+from nandlab.results.sources import find_provenance_model
 
 KIND: Literal["nandlab figures"] = "nandlab figures"
 FORMAT: Literal[1] = 1
@@ -97,7 +97,7 @@ FIGURE_FIELDS = tuple(name for name in TrialFigures.model_fields if name not in 
 """The fields that are compared one by one."""
 
 
-def select_figures(trial: Trial) -> dict[str, Any]:
+def select_trial_figures(trial: Trial) -> dict[str, Any]:
     """The figures of a trial, however it ended, by the names of :data:`FIGURES`."""
     later = {"command", "register_hits", "usage"}
     return trial.model_dump(include=set(FIGURE_FIELDS), exclude={"steps": {"__all__": later}})
@@ -132,7 +132,9 @@ class FiguresFile(StrictModel):
 
     def nouns(self) -> KeptNouns:
         """The project's own nouns that the file keeps."""
-        return nouns.collect_nouns(nouns.list_own_nouns(self.run), map(self.ran_with, self.trials))
+        return nouns.collect_wanted_nouns(
+            nouns.list_run_own_nouns(self.run), map(self.ran_with, self.trials)
+        )
 
     def text(self) -> str:
         """The file: the head with a line for each value, then a line for each trial."""
@@ -161,31 +163,31 @@ def _format_sources(sources: Mapping[str, dict[str, Any]]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
-def select_sources(trial: Trial, head: Run) -> dict[str, dict[str, Any]]:
+def select_trial_provenance(trial: Trial, head: Run) -> dict[str, dict[str, Any]]:
     """What a trial ran with, but for the board that the run's head has."""
     every = trial.sources.items()
     return {w: told for w, told in every if w != HEAD_SOURCE or told != head.provenance}
 
 
-def list_shipped_figures() -> dict[str, Path]:
+def find_shipped_figures_files() -> dict[str, Path]:
     """The figures files that nandlab brings, by the names of their studies."""
     found = sorted(PUBLISHED.glob(f"*{ENDING}"))
     return {path.name.removesuffix(ENDING): path for path in found}
 
 
-def find_results(run: Path) -> Path:
+def find_results_path(run: Path) -> Path:
     """A run's folder or a figures file as it is named: by its path, or a shipped one by its study.
 
     UsageError if there is neither. A run of that name goes before a shipped file.
     """
     if run.is_file() or (run / "run.json").exists():
         return run
-    there = list_shipped_figures()
+    there = find_shipped_figures_files()
     if str(run) in there:
         return there[str(run)]
     if run.exists():
         RunFolder(run).head()
-    near = suggest_nearest(str(run), list(there))
+    near = suggest_nearest_name(str(run), list(there))
     raise UsageError(
         f"{run}: no run's folder or figures file, nor a published study ({', '.join(there)}){near}"
     )
@@ -197,7 +199,7 @@ def write_figures_file(path: Path, published: FiguresFile) -> None:
     UsageError where its folder cannot be written, or the file would be too large to be read.
     """
     content = published.text().encode()
-    refuse_unreadable(path, content)
+    refuse_oversized_packed_json(path, content)
     try:
         write_whole_file(path, xzpack.pack_xz(content) if path.suffix == xzpack.SUFFIX else content)
     except OSError as e:
@@ -216,7 +218,7 @@ def read_figures_file(path: Path) -> FiguresFile:
     try:
         found = FiguresFile.model_validate(told)
     except ValidationError as e:
-        raise UsageError(f"{path}: {list_mistakes(e, FiguresFile, told)[0]}") from None
+        raise UsageError(f"{path}: {list_validation_mistakes(e, FiguresFile, told)[0]}") from None
     _refuse_other_sources(path, found)
     return found
 
@@ -226,14 +228,14 @@ def _refuse_other_sources(path: Path, found: FiguresFile) -> None:
     trial names lacks. A file that is older than sources has none.
     """
     for name, content in found.sources.items():
-        if hash_source(content) != name:
+        if hash_provenance_content(content) != name:
             raise UsageError(f"{path}: sources: {name}: it is not as it was written")
     for what, name in sorted({kept for t in found.trials for kept in t.provenance.items()}):
         if name not in found.sources:
             raise UsageError(f"{path}: sources: {name}, a trial's {what}, is missing")
-        content, model = found.sources[name], find_source_model(what)
+        content, model = found.sources[name], find_provenance_model(what)
         try:
             model.model_validate(content)
         except ValidationError as e:
-            first = list_mistakes(e, model, content)[0]
+            first = list_validation_mistakes(e, model, content)[0]
             raise UsageError(f"{path}: sources: {name}: {first}") from None

@@ -19,16 +19,16 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from nandlab.base.digest import digest_bytes, digest_value
+from nandlab.base.digest import digest_bytes, digest_json_value
 from nandlab.base.errors import UsageError
 from nandlab.base.files import PART, write_whole_file
-from nandlab.base.gate import JSON_BYTES_MAX, open_regular, read_bytes
-from nandlab.catalog.mistakes import list_mistakes
+from nandlab.base.gate import JSON_BYTES_MAX, open_regular_file, read_bytes
+from nandlab.catalog.mistakes import list_validation_mistakes
 from nandlab.results import cutsummaries
-from nandlab.results.naming import Naming, of_folder
+from nandlab.results.naming import Naming, make_run_folder_naming
 from nandlab.results.record import FORMAT, HASH_LETTERS, Run, Trial
 from nandlab.results.seals import DamagedFile, seal_json, unseal_json
-from nandlab.results.sources import find_source_model
+from nandlab.results.sources import find_provenance_model
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -91,7 +91,7 @@ class RunFolder:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Only one process at a time runs trials into a folder; UsageError while another does."""
-        with open_regular(self.path / "run.json") as head:
+        with open_regular_file(self.path / "run.json") as head:
             try:
                 fcntl.flock(head, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -114,7 +114,7 @@ class RunFolder:
 
     def naming(self) -> Naming:
         """See Results."""
-        return of_folder(self.head().study, self.path)
+        return make_run_folder_naming(self.head().study, self.path)
 
     def trial_path(self, trial_id: str) -> Path:
         return self.path / "trials" / f"{trial_id}.json"
@@ -155,7 +155,7 @@ class RunFolder:
         path = self.trial_path(trial_id)
         if not path.exists():
             return None
-        found = read_trial(path, self.path / "provenance", self._sources)
+        found = read_trial_file(path, self.path / "provenance", self._sources)
         if found.id != trial_id:
             raise UsageError(_format_damage(path, f"it is of another trial, {found.id}"))
         return found.beside(self._cuts) if self._cuts else found
@@ -177,7 +177,7 @@ RERUN_CURE = "remove it and run again"
 """What to do about a damaged trial."""
 
 
-def read_trial(path: Path, provenance: Path, seen: SourceCache) -> Trial:
+def read_trial_file(path: Path, provenance: Path, seen: SourceCache) -> Trial:
     """Reads a trial's file and, from the provenance folder, what it ran with.
 
     seen: contents that many trials share. UsageError if it is no trial or a part lacks.
@@ -193,9 +193,9 @@ def read_trial(path: Path, provenance: Path, seen: SourceCache) -> Trial:
     return trial.knowing(sources, trial.provenance)
 
 
-def hash_source(source: dict[str, Any]) -> str:
+def hash_provenance_content(source: dict[str, Any]) -> str:
     """The name that something which trials ran with is kept under."""
-    return digest_value(source)[:HASH_LETTERS]
+    return digest_json_value(source)[:HASH_LETTERS]
 
 
 def _read_source(provenance: Path, what: str, sha256: str, trial: Path) -> dict[str, Any]:
@@ -205,8 +205,8 @@ def _read_source(provenance: Path, what: str, sha256: str, trial: Path) -> dict[
     path = provenance / f"{sha256}.json"
     try:
         told = unseal_json(read_bytes(path, JSON_BYTES_MAX))
-        if hash_source(told) == sha256:
-            _parse_model(told, find_source_model(what))
+        if hash_provenance_content(told) == sha256:
+            _parse_model(told, find_provenance_model(what))
             return told
         why = "it is not as it was written"
     except (DamagedFile, UsageError) as e:
@@ -239,7 +239,7 @@ def _parse_model(told: dict[str, Any], model: type[T]) -> T:
     try:
         return model.model_validate(told)
     except ValidationError as e:
-        first, *others = list_mistakes(e, model, told)
+        first, *others = list_validation_mistakes(e, model, told)
         raise DamagedFile(
             first + (f", and {len(others)} more mistakes" if others else "")
         ) from None

@@ -32,19 +32,19 @@ class Naming:
         return f"{self.again} --powercut" if self.published else f"nandlab powercut {self.run}"
 
 
-def study_folder(study: str, run: Path) -> Path | None:
+def find_folder_of_study(study: str, run: Path) -> Path | None:
     """The folder that has a run's study, among those where it may be; None: none has."""
     near = (run.parent, Path(), STUDIES)
     return next((folder for folder in near if (folder / f"{study}.toml").is_file()), None)
 
 
-def of_folder(study: str, run: Path) -> Naming:
+def make_run_folder_naming(study: str, run: Path) -> Naming:
     """Of a run's folder."""
-    folder = study_folder(study, run)
+    folder = find_folder_of_study(study, run)
     named = study if folder == STUDIES else f"{(folder or Path()) / study}.toml"
     return Naming(shlex.quote(str(run)), shlex.quote(named))
 
 
-def of_published(study: str) -> Naming:
+def make_figures_file_naming(study: str) -> Naming:
     """Of a figures file."""
     return Naming(shlex.quote(study), shlex.quote(study), published=True)

@@ -20,7 +20,7 @@ NOUN_PLACES: Final = {
 """By kind: the list in a study's matrix, its key for a name, and what a trial calls the content."""
 
 
-def list_own_nouns(head: Run) -> set[tuple[str, str]]:
+def list_run_own_nouns(head: Run) -> set[tuple[str, str]]:
     """The chips and workloads of the run's study that nandlab does not bring: kind and name."""
     beside = head.spec.get("beside")
     places = [head.spec.get("matrix"), *(beside if isinstance(beside, list) else [])]
@@ -42,7 +42,7 @@ def _list_names(place: Any, key: str, called: str) -> Iterator[str]:
             yield name
 
 
-def collect_nouns(
+def collect_wanted_nouns(
     wanted: set[tuple[str, str]], contents: Iterator[Mapping[str, dict[str, Any]]]
 ) -> KeptNouns:
     """The wanted nouns among what trials ran with.
@@ -61,6 +61,6 @@ def collect_nouns(
     return {key: content for key, content in found.items() if key not in several}
 
 
-def collect_trial_nouns(head: Run, trials: Iterator[Trial]) -> KeptNouns:
+def collect_run_own_nouns(head: Run, trials: Iterator[Trial]) -> KeptNouns:
     """Of a run by its trials, which are read only if its study names nouns of its own."""
-    return collect_nouns(list_own_nouns(head), (trial.sources for trial in trials))
+    return collect_wanted_nouns(list_run_own_nouns(head), (trial.sources for trial in trials))

@@ -17,7 +17,7 @@ from pydantic import (
     PrivateAttr,
 )
 
-from nandlab.base.digest import digest_value
+from nandlab.base.digest import digest_json_value
 from nandlab.base.strings import (
     Digest,
     Empty,
@@ -217,7 +217,9 @@ class Trial(RecordPart):
         hashes: of the contents, by name, where they have been checked; None: they are worked out.
         """
         if hashes is None:
-            hashes = {what: digest_value(source)[:HASH_LETTERS] for what, source in sources.items()}
+            hashes = {
+                what: digest_json_value(source)[:HASH_LETTERS] for what, source in sources.items()
+            }
         copy = self.model_copy(update={"provenance": hashes})
         copy._sources = sources
         return copy
@@ -313,4 +315,4 @@ class Run(RecordPart):
     @property
     def board_id(self) -> str:
         """A name for the very board that the run had, down to each package, program and module."""
-        return digest_value(self.provenance)[:12]
+        return digest_json_value(self.provenance)[:12]

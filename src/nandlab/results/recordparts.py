@@ -48,7 +48,7 @@ class RecordPart(BaseModel):
         object.__setattr__(self, "__pydantic_fields_set__", shared)
 
 
-def pack_counts(counts: Sequence[int]) -> array[int]:
+def pack_counts_into_array(counts: Sequence[int]) -> array[int]:
     """Counts in as few bytes each as the greatest needs: a chip has thousands of blocks."""
     most = max(counts, default=0)
     return array(next(code for code in "BHIQ" if most < 1 << 8 * array(code).itemsize), counts)
@@ -58,7 +58,7 @@ def _make_packed_schema(counts: object, handler: GetCoreSchemaHandler) -> CoreSc
     """A list of counts to whoever writes or reads one, and packed while it is here."""
     told = handler.generate_schema(list[Count])
     written = plain_serializer_function_ser_schema(list, return_schema=told)
-    return no_info_after_validator_function(pack_counts, told, serialization=written)
+    return no_info_after_validator_function(pack_counts_into_array, told, serialization=written)
 
 
 PackedCounts = Annotated[Sequence[int], GetPydanticSchema(_make_packed_schema)]

@@ -120,6 +120,6 @@ MODELS: dict[str, type[KeptContent]] = {
 """By name in a trial's provenance; whatever else is there is an object of any keys."""
 
 
-def find_source_model(what: str) -> type[KeptContent]:
+def find_provenance_model(what: str) -> type[KeptContent]:
     """The model of what a trial's provenance calls so."""
     return MODELS.get(what, KeptContent)

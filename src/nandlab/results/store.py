@@ -22,7 +22,7 @@ from uuid import uuid4
 from nandlab.base.digest import digest_bytes
 from nandlab.base.errors import UsageError
 from nandlab.base.files import PART, open_whole_file
-from nandlab.results.folder import RunFolder, hash_source, read_trial
+from nandlab.results.folder import RunFolder, hash_provenance_content, read_trial_file
 from nandlab.results.record import Trial
 from nandlab.results.seals import DamagedFile, unseal_json
 
@@ -66,7 +66,7 @@ class Store:
         if not path.exists():
             return None
         try:
-            found = read_trial(path, self.path / "provenance", {})
+            found = read_trial_file(path, self.path / "provenance", {})
             names = [artefact.sha256 for artefact in found.artefacts]
             kept = {n: (self.path / "artefacts" / n).read_bytes() for n in names}
         except (UsageError, OSError):
@@ -78,7 +78,9 @@ class Store:
         """Removes each file that is not as it was written; a run then makes its trial again."""
         kinds: dict[str, Callable[[bytes, str], bool]] = {
             "trials/*.json": lambda content, name: bool(unseal_json(content)),
-            "provenance/*.json": lambda content, name: hash_source(unseal_json(content)) == name,
+            "provenance/*.json": lambda content, name: (
+                hash_provenance_content(unseal_json(content)) == name
+            ),
             "artefacts/*": lambda content, name: digest_bytes(content) == name,
         }
         for pattern, is_whole in kinds.items():

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from nandlab.strace.events import Call
-from nandlab.strace.follower import CallHandlers, TraceFollower, parse_number
+from nandlab.strace.follower import CallHandlers, TraceFollower, parse_argument_number
 from nandlab.strace.processes import OpenFile
 
 WRITTEN_MAPS_REASON = "maps of files that are written through"
@@ -45,9 +45,9 @@ def _replay_move(f: TraceFollower, call: Call, verb: str, *, vector: bool, place
     if opened is None or call.result is None:
         return
     moved = call.result
-    asked = _parse_lengths(call, moved) if vector else str(parse_number(call.arg(2)) or 0)
+    asked = _parse_lengths(call, moved) if vector else str(parse_argument_number(call.arg(2)) or 0)
     total = sum(map(int, asked.split(",")))
-    at = parse_number(call.arg(3)) if placed else None
+    at = parse_argument_number(call.arg(3)) if placed else None
     if placed and at == -1:  # preadv2 and pwritev2: at the file's position
         verb, at = verb.removeprefix("p"), None
     if max(total, moved) > MOVED_MAX:
@@ -90,7 +90,7 @@ def _note_write(opened: OpenFile, at: int | None, moved: int) -> None:
 
 def _replay_llseek(f: TraceFollower, call: Call) -> None:
     """lseek of 32-bit machines, which tells the position in an argument."""
-    at = parse_number(call.arg(2).strip("[]"))
+    at = parse_argument_number(call.arg(2).strip("[]"))
     _replay_lseek(f, replace(call, args=[*call.args[:2], call.arg(3)], result=at))
 
 
@@ -98,7 +98,7 @@ def _replay_lseek(f: TraceFollower, call: Call) -> None:
     opened = f.replayed(call)
     if opened is None or call.result is None:
         return
-    at, whence = parse_number(call.arg(1)) or 0, call.arg(2)
+    at, whence = parse_argument_number(call.arg(1)) or 0, call.arg(2)
     if whence not in WHENCES:
         f.leave_out(call, f"lseek from {whence}")
         return
@@ -128,7 +128,7 @@ def _replay_sync_range(f: TraceFollower, call: Call) -> None:
         return
     turned = call.name != "sync_file_range"  # 32-bit machines have the flags first
     flags, *rest = (call.arg(i) for i in ((1, 2, 3) if turned else (3, 1, 2)))
-    at, size = (parse_number(word) or 0 for word in rest)
+    at, size = (parse_argument_number(word) or 0 for word in rest)
     told = sum(FLUSHES.get(word, 0) for word in flags.split("|"))
     f.emit(call, "sync_range", opened.number, at, size, told)
 
@@ -136,7 +136,7 @@ def _replay_sync_range(f: TraceFollower, call: Call) -> None:
 def _replay_ftruncate(f: TraceFollower, call: Call) -> None:
     opened = f.replayed(call)
     if opened is not None:
-        size = parse_number(call.arg(1)) or 0
+        size = parse_argument_number(call.arg(1)) or 0
         f.emit(call, "ftruncate", opened.number, size)
         if opened.node is not None:
             opened.node.size.cut(size)
@@ -146,7 +146,7 @@ def _replay_fallocate(f: TraceFollower, call: Call) -> None:
     opened = f.replayed(call)
     if opened is None:
         return
-    mode, at, size = (parse_number(call.arg(i)) for i in (1, 2, 3))
+    mode, at, size = (parse_argument_number(call.arg(i)) for i in (1, 2, 3))
     if mode is None:
         f.leave_out(call, f"fallocate with {call.arg(1)}")
         return
@@ -162,12 +162,12 @@ def replay_fstat(f: TraceFollower, call: Call, told: str) -> None:
         return
     f.emit(call, "fstat", opened.number)
     if opened.node is not None:
-        opened.node.kind = opened.node.kind or parse_kind(told)
+        opened.node.kind = opened.node.kind or parse_stat_file_kind(told)
         if opened.node.kind != "dir" and (size := SIZE_PATTERN.search(told)):
             opened.node.size.told(int(size[1]))
 
 
-def parse_kind(told: str) -> str:
+def parse_stat_file_kind(told: str) -> str:
     """What a stat tells a name to be; empty: it does not."""
     found = KIND.search(told)
     return KINDS.get(found[1], "") if found else ""
@@ -187,7 +187,7 @@ def _replay_fadvise(f: TraceFollower, call: Call) -> None:
     word, *rest = (call.arg(i) for i in ((1, 2, 3) if turned else (3, 1, 2)))
     advice = word.removeprefix("POSIX_FADV_")
     if opened is not None and advice in ADVICES:
-        at, size = (parse_number(word) or 0 for word in rest)
+        at, size = (parse_argument_number(word) or 0 for word in rest)
         f.emit(call, "fadvise", opened.number, at, size, f"POSIX_FADV_{advice}")
 
 
@@ -213,7 +213,7 @@ def _replay_copy(f: TraceFollower, call: Call, source: int, to: int, *, placed: 
         if opened is None or not opened.number:
             continue
         shown = call.arg(index + 1) if placed or verb == "read" else "NULL"
-        at = parse_number(shown.strip("[]")) if "NULL" not in shown else None
+        at = parse_argument_number(shown.strip("[]")) if "NULL" not in shown else None
         (_note_read(opened, at, moved, moved) if verb == "read" else _note_write(opened, at, moved))
         f.left[f"{call.name}, replayed as read and write"] += 1
         words = (opened.number, moved) if at is None else (opened.number, moved, at)
@@ -232,10 +232,10 @@ def _replay_copy_range(f: TraceFollower, call: Call) -> None:
 def _replay_fchmod(f: TraceFollower, call: Call) -> None:
     opened = f.replayed(call)
     if opened is not None:
-        f.emit(call, "fchmod", opened.number, format_mode(call.arg(1)))
+        f.emit(call, "fchmod", opened.number, format_load_file_mode(call.arg(1)))
 
 
-def format_mode(text: str) -> str:
+def format_load_file_mode(text: str) -> str:
     """A mode as the recorded load has it."""
     return f"{int(text, 8) & 0o7777:o}" if MODE.fullmatch(text) else "644"
 
@@ -243,7 +243,7 @@ def format_mode(text: str) -> str:
 def _replay_fchown(f: TraceFollower, call: Call) -> None:
     opened = f.replayed(call)
     if opened is not None:
-        owner, group = (parse_number(call.arg(i)) for i in (1, 2))
+        owner, group = (parse_argument_number(call.arg(i)) for i in (1, 2))
         f.emit(call, "fchown", opened.number, -1 if owner is None else owner, group or 0)
 
 
@@ -262,7 +262,7 @@ def _count_quiet_call(f: TraceFollower, call: Call) -> None:
     f.opened(call, 0)
 
 
-def make_move_handlers() -> CallHandlers:
+def make_read_write_handlers() -> CallHandlers:
     """Reads and writes by the kernel's names."""
     found: CallHandlers = {}
     for way in ("read", "write"):
@@ -275,7 +275,7 @@ def make_move_handlers() -> CallHandlers:
 
 
 FILE_HANDLERS: CallHandlers = {
-    **make_move_handlers(),
+    **make_read_write_handlers(),
     "lseek": _replay_lseek,
     "_llseek": _replay_llseek,
     "fsync": partial(_replay_sync, verb="fsync"),

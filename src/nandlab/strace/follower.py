@@ -24,7 +24,7 @@ from nandlab.strace.events import (
 from nandlab.strace.lines import Trace
 from nandlab.strace.names import NameNode, NameTree, PathParts, normalise_path
 from nandlab.strace.processes import UNKNOWN_ROOT, OpenFile, ProcessTable, RootPath
-from nandlab.strace.words import parse_string, quote_word, unescape_text
+from nandlab.strace.words import parse_string_argument, quote_load_word, unescape_string_body
 
 FD = re.compile(r"(-?\d{1,10})(?:<(.*)>(?:\(deleted\))?)?$", re.DOTALL)
 CWD = re.compile(r"AT_FDCWD(?:<(.*)>)?$", re.DOTALL)
@@ -59,7 +59,7 @@ class ReplayOperation:
         return f"{head}{self.verb}{words}{tail}"
 
 
-def parse_number(text: str) -> int | None:
+def parse_argument_number(text: str) -> int | None:
     """A whole number of an argument, without the comment behind it."""
     found = NUMBER.match(text)
     return int(found[0], 16 if "x" in found[0] else 10) if found else None
@@ -69,14 +69,14 @@ def resolve_path(path: bytes, begin: RootPath = UNKNOWN_ROOT) -> RootPath | None
     """A path as parts from the root; one that does not begin there goes on from ``begin``."""
     parts = tuple(path.split(b"/"))
     if path.startswith(b"/"):
-        return make_absolute(parts)
+        return make_absolute_path(parts)
     if begin[:1] == UNKNOWN_ROOT:
         more = normalise_path((*begin[1:], *parts))
         return None if more is None else (*UNKNOWN_ROOT, *more)
-    return make_absolute((*begin, *parts))
+    return make_absolute_path((*begin, *parts))
 
 
-def make_absolute(parts: PathParts) -> RootPath:
+def make_absolute_path(parts: PathParts) -> RootPath:
     """The same from the root, above which .. does not lead."""
     found: list[bytes] = []
     for part in parts:
@@ -87,10 +87,10 @@ def make_absolute(parts: PathParts) -> RootPath:
     return tuple(found)
 
 
-def parse_annotation(argument: str) -> bytes | None:
+def parse_folder_annotation(argument: str) -> bytes | None:
     """The folder that strace -y names behind AT_FDCWD; None: there is none."""
     match = CWD.match(argument)
-    return unescape_text(match[1]) if match and (match[1] or "").startswith("/") else None
+    return unescape_string_body(match[1]) if match and (match[1] or "").startswith("/") else None
 
 
 class TraceFollower:
@@ -141,9 +141,9 @@ class TraceFollower:
             if call.name in ("chdir", "fchdir") and not call.error:
                 return
             path = (
-                parse_string(call.arg(0))
+                parse_string_argument(call.arg(0))
                 if call.name == "getcwd"
-                else parse_annotation(call.arg(0))
+                else parse_folder_annotation(call.arg(0))
             )
             if path is not None and path.startswith(b"/"):
                 self.processes.get(call.pid).place.cwd = resolve_path(path)
@@ -218,7 +218,7 @@ class TraceFollower:
         return True
 
     def word(self, path: PathParts) -> str:
-        return quote_word(b"/".join(path) or b".")
+        return quote_load_word(b"/".join(path) or b".")
 
     def opened(self, call: Call, index: int) -> OpenFile | None:
         """The open file of an argument; None: not known. Counts what is left out."""
@@ -250,7 +250,7 @@ class TraceFollower:
         """A file that was open before the trace, which strace -y tells."""
         if not annotated or not annotated.startswith("/"):
             return None
-        where = resolve_path(unescape_text(annotated.partition("<")[0]))
+        where = resolve_path(unescape_string_body(annotated.partition("<")[0]))
         opened = OpenFile(where)
         parts = self.inside(where)
         if parts is not None:
@@ -273,13 +273,13 @@ class TraceFollower:
 
     def where(self, call: Call, folder: int | None, index: int) -> RootPath | None:
         """The path of an argument, from the root; None: not known."""
-        path = parse_string(call.arg(index))
+        path = parse_string_argument(call.arg(index))
         if path is None or not path:
             return None
         if path.startswith(b"/"):
             return resolve_path(path)
         if folder is None or CWD.match(call.arg(folder)):
-            here = None if folder is None else parse_annotation(call.arg(folder))
+            here = None if folder is None else parse_folder_annotation(call.arg(folder))
             place = self.processes.get(call.pid).place
             if here is not None:
                 place.cwd = resolve_path(here)

@@ -17,7 +17,7 @@ from typing import NoReturn
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import TEXT_BYTES_MAX, read_lines
 from nandlab.strace.events import Call, EventFile
-from nandlab.strace.words import parse_arguments
+from nandlab.strace.words import parse_call_arguments
 
 LINE = re.compile(
     r"(?:(\d{1,10})(?:<[^>]*>)?|\[pid +(\d{1,10})(?:<[^>]*>)?\]) +"
@@ -68,7 +68,7 @@ class Trace:
     """ns since 1970: of the first and the last line."""
 
 
-def read_trace(path: Path, skipped: frozenset[str]) -> Trace:
+def read_strace_file(path: Path, skipped: frozenset[str]) -> Trace:
     """A file as a trace; calls that are named in ``skipped`` are only counted."""
     reader = _TraceReader(Trace(path), skipped)
     for text in _read_texts(path):
@@ -213,7 +213,7 @@ class _TraceReader:
 
     def _end(self, call: Call, text: str) -> None:
         """Takes a call's arguments and what it returned."""
-        split = parse_arguments(text)
+        split = parse_call_arguments(text)
         told = RESULT.fullmatch(text, split[1]) if split else None
         if split is None or told is None:
             self._refuse(

@@ -7,11 +7,16 @@ import re
 from functools import partial
 
 from nandlab.strace.events import Call
-from nandlab.strace.filecalls import SIZE_PATTERN, format_mode, parse_kind, replay_fstat
-from nandlab.strace.follower import CallHandlers, TraceFollower, parse_number
+from nandlab.strace.filecalls import (
+    SIZE_PATTERN,
+    format_load_file_mode,
+    parse_stat_file_kind,
+    replay_fstat,
+)
+from nandlab.strace.follower import CallHandlers, TraceFollower, parse_argument_number
 from nandlab.strace.names import NameNode, PathParts
 from nandlab.strace.processes import OpenFile
-from nandlab.strace.words import parse_string, quote_word
+from nandlab.strace.words import parse_string_argument, quote_load_word
 
 FLAGS = (
     *("O_RDONLY", "O_WRONLY", "O_RDWR", "O_CREAT", "O_EXCL", "O_TRUNC", "O_APPEND", "O_SYNC"),
@@ -69,7 +74,7 @@ def _format_open(f: TraceFollower, call: Call, path: PathParts, text: str, bits:
     return [
         f.word(path),
         "|".join(flags) or "O_RDONLY",
-        *([format_mode(bits)] if "O_CREAT" in text else []),
+        *([format_load_file_mode(bits)] if "O_CREAT" in text else []),
     ]
 
 
@@ -123,7 +128,7 @@ def _replay_lookup(
 
 def _note_lookup(f: TraceFollower, call: Call, verb: str, path: PathParts, told: str) -> None:
     """A name that is there; what a stat or a readlink tells of it."""
-    kind = "link" if verb == "readlink" and not call.error else parse_kind(told)
+    kind = "link" if verb == "readlink" and not call.error else parse_stat_file_kind(told)
     node = f.names.existing(path, kind, follow=verb not in ("lstat", "readlink"))
     if node is None:
         f.leave_out(call, "look-ups of files that another program made")
@@ -131,7 +136,7 @@ def _note_lookup(f: TraceFollower, call: Call, verb: str, path: PathParts, told:
     if node.kind in ("", "file") and (size := SIZE_PATTERN.search(told)):
         node.size.told(int(size[1]))
     if kind == "link" and verb == "readlink":
-        target = parse_string(told)
+        target = parse_string_argument(told)
         node.target = node.target or (
             None if target is None else _translate_target(f, path, target)
         )
@@ -163,7 +168,9 @@ def _replay_mkdir(f: TraceFollower, call: Call, folder: int | None, index: int) 
         f.names.existing(path, "", follow=False)
     elif not call.error:
         f.names.make(path, "dir")
-    _add_name_operation(f, call, "mkdir", path, f.word(path), format_mode(call.arg(index + 1)))
+    _add_name_operation(
+        f, call, "mkdir", path, f.word(path), format_load_file_mode(call.arg(index + 1))
+    )
 
 
 def _add_name_operation(
@@ -278,7 +285,7 @@ def _replay_link(f: TraceFollower, call: Call, folders: bool) -> None:
 
 
 def _replay_symlink(f: TraceFollower, call: Call, folder: int | None, index: int) -> None:
-    path, target = f.path(call, folder, index), parse_string(call.arg(0))
+    path, target = f.path(call, folder, index), parse_string_argument(call.arg(0))
     if path is None or target is None or f.failed(call):
         return
     target = _translate_target(f, path, target)
@@ -286,14 +293,14 @@ def _replay_symlink(f: TraceFollower, call: Call, folder: int | None, index: int
         f.names.existing(path, follow=False)
     elif not call.error and (made := f.names.make(path, "link")) is not None:
         made.target = target
-    _add_name_operation(f, call, "symlink", path, quote_word(target), f.word(path))
+    _add_name_operation(f, call, "symlink", path, quote_load_word(target), f.word(path))
 
 
 def _replay_truncate(f: TraceFollower, call: Call) -> None:
     path = f.path(call, None, 0)
     if path is None or f.failed(call):
         return
-    size = parse_number(call.arg(1)) or 0
+    size = parse_argument_number(call.arg(1)) or 0
     if call.error == "ENOENT":
         f.names.absent(path)
     elif not call.error and (node := f.names.existing(path, "file")) is not None:
@@ -320,9 +327,9 @@ def _replay_change(f: TraceFollower, call: Call, verb: str, folder: int | None, 
 
 def _list_change_words(call: Call, verb: str, index: int) -> list[str | int]:
     if verb == "chmod":
-        return [format_mode(call.arg(index + 1))]
+        return [format_load_file_mode(call.arg(index + 1))]
     if verb in ("chown", "lchown"):
-        given = (parse_number(call.arg(index + i)) for i in (1, 2))
+        given = (parse_argument_number(call.arg(index + i)) for i in (1, 2))
         return [-1 if n is None else n for n in given]
     return []
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 
 from nandlab.strace.events import Call
-from nandlab.strace.follower import CallHandlers, TraceFollower, parse_number, resolve_path
+from nandlab.strace.follower import CallHandlers, TraceFollower, parse_argument_number, resolve_path
 from nandlab.strace.namecalls import replay_open
 from nandlab.strace.processes import OpenFile
-from nandlab.strace.words import parse_string
+from nandlab.strace.words import parse_string_argument
 
 PAIR = re.compile(r"\[(\d{1,9})(?:<.*?>)?, (\d{1,9})")
 MadeDescriptor = tuple[OpenFile, bool] | None
@@ -24,7 +24,7 @@ def _follow_close(f: TraceFollower, call: Call) -> None:
 
 
 def _parse_fd(call: Call, index: int) -> int | None:
-    return parse_number(call.arg(index))
+    return parse_argument_number(call.arg(index))
 
 
 def _follow_close_range(f: TraceFollower, call: Call) -> None:
@@ -110,7 +110,7 @@ def _follow_fchdir(f: TraceFollower, call: Call) -> None:
 
 def _follow_chroot(f: TraceFollower, call: Call) -> None:
     """Paths mean others from now on: nothing that follows could be right."""
-    path = parse_string(call.arg(0))
+    path = parse_string_argument(call.arg(0))
     if not call.error and path is not None and resolve_path(path) != ():
         f.leave_out(call, "chroot, after which paths are of another root")
 

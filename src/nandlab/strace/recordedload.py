@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from nandlab.strace.follower import ReplayOperation, TraceFollower
 from nandlab.strace.names import NameNode
 from nandlab.strace.processes import OpenFile
-from nandlab.strace.words import quote_word
+from nandlab.strace.words import quote_load_word
 
 NS_PER_US = 1000
 NS_PER_S = 1_000_000_000
@@ -64,7 +64,7 @@ class RecordedLoad:
     """What is left out or replayed otherwise, by why, the most first."""
 
 
-def record_load(followed: TraceFollower) -> RecordedLoad:
+def make_recorded_load(followed: TraceFollower) -> RecordedLoad:
     """The recorded load of a trace that was followed."""
     operations = followed.operations
     befores = list(_format_before(followed))
@@ -106,7 +106,7 @@ def _format_node(followed: TraceFollower, node: NameNode) -> tuple[str, int]:
     if node.kind == "dir" or (not node.kind and node.children):
         return f"dir {path} 755", 0
     if node.kind == "link" and node.target is not None:
-        return f"symlink {quote_word(node.target)} {path}", 0
+        return f"symlink {quote_load_word(node.target)} {path}", 0
     return f"file {path} {node.size.first}", node.size.first
 
 

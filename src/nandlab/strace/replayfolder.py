@@ -17,7 +17,7 @@ PROGRAMS = (*PSEUDO, b"bin", b"etc", b"lib", b"lib64", b"sbin", b"usr", b"run", 
 TOLD_MAX = 8
 
 
-def parse_folder(text: str) -> RootPath:
+def parse_trace_folder(text: str) -> RootPath:
     """A folder as the user wrote it, as paths of the trace are."""
     if not text:
         raise UsageError("--below '': give a folder, / for all of them, or leave --below out")
@@ -27,13 +27,13 @@ def parse_folder(text: str) -> RootPath:
     return found
 
 
-def format_folder(folder: RootPath) -> str:
+def format_trace_folder(folder: RootPath) -> str:
     """A folder as a user writes it."""
     text = b"/".join(folder).decode(errors="backslashreplace")
     return text if folder[:1] == UNKNOWN_ROOT else f"/{text}"
 
 
-def choose_folder(trace: Trace, seen: TraceFollower) -> RootPath:
+def choose_trace_folder(trace: Trace, seen: TraceFollower) -> RootPath:
     """The folder below which the trace changes files, or uses any; UsageError lists several.
 
     ``seen``: the trace, followed below the root.
@@ -49,7 +49,7 @@ def choose_folder(trace: Trace, seen: TraceFollower) -> RootPath:
 
 
 def _choose_one(trace: Trace, folders: Counter[RootPath]) -> RootPath:
-    shared = find_common_path(list(folders))
+    shared = find_common_folder(list(folders))
     if shared and shared != UNKNOWN_ROOT:
         return shared
     if shared == UNKNOWN_ROOT and len({f[:2] for f in folders}) == 1:
@@ -59,15 +59,15 @@ def _choose_one(trace: Trace, folders: Counter[RootPath]) -> RootPath:
         groups.setdefault(folder[: 2 if folder[:1] == UNKNOWN_ROOT else 1], []).append(folder)
     if len(groups) == 1:
         return shared
-    calls = {find_common_path(each): sum(folders[f] for f in each) for each in groups.values()}
+    calls = {find_common_folder(each): sum(folders[f] for f in each) for each in groups.values()}
     most = sorted(calls, key=lambda f: (-calls[f], f))
-    lines = [f"  --below {format_folder(f)}  ({calls[f]:,} calls)" for f in most[:TOLD_MAX]]
+    lines = [f"  --below {format_trace_folder(f)}  ({calls[f]:,} calls)" for f in most[:TOLD_MAX]]
     more = [f"  and {len(most) - TOLD_MAX} more"] if len(most) > TOLD_MAX else []
     head = f"{trace.path}: calls are below several folders; say which one is replayed:"
     raise UsageError(head, *lines, *more)
 
 
-def find_common_path(folders: list[RootPath]) -> RootPath:
+def find_common_folder(folders: list[RootPath]) -> RootPath:
     """The longest path that all begin with."""
     least, most = min(folders), max(folders)
     for i, part in enumerate(least):

@@ -21,7 +21,7 @@ PLAIN_WORD = re.compile(r"[A-Za-z0-9._/@%:~^*?!$&;,-][A-Za-z0-9._/@%:~^*?!$&;,=+
 """A word that a recorded load has without quotes."""
 
 
-def unescape_text(body: str) -> bytes:
+def unescape_string_body(body: str) -> bytes:
     """The bytes between the quotes of a string; each character of ``body`` is a byte."""
     return _ESCAPE.sub(_unescape_character, body).encode("latin-1", errors="replace")
 
@@ -35,13 +35,13 @@ def _unescape_character(found: re.Match[str]) -> str:
     return chr(_ESCAPE_LETTERS[word]) if word in _ESCAPE_LETTERS else word
 
 
-def parse_string(argument: str) -> bytes | None:
+def parse_string_argument(argument: str) -> bytes | None:
     """An argument as the string that it is; None if it is none, or was cut."""
     found = STRING.match(argument)
-    return None if found is None or found[2] else unescape_text(found[1])
+    return None if found is None or found[2] else unescape_string_body(found[1])
 
 
-def quote_word(word: bytes) -> str:
+def quote_load_word(word: bytes) -> str:
     """A word of a recorded load, in quotes where it needs them; without braces, for templates."""
     text = word.decode("latin-1")
     if PLAIN_WORD.fullmatch(text):
@@ -56,7 +56,7 @@ def _escape_character(character: str) -> str:
     return character if plain else f"\\x{ord(character):02x}"
 
 
-def parse_arguments(text: str) -> tuple[list[str], int] | None:
+def parse_call_arguments(text: str) -> tuple[list[str], int] | None:
     """The arguments before the bracket that closes a call, and where that is; None: none does."""
     found: list[str] = []
     depth = begin = 0

@@ -12,12 +12,12 @@ from nandlab.strace import replayfolder
 from nandlab.strace.filecalls import FILE_HANDLERS as FILES
 from nandlab.strace.filecalls import WRITTEN_MAPS_REASON
 from nandlab.strace.follower import TEXT_BYTES_MAX, CallHandlers, TraceFollower
-from nandlab.strace.lines import Trace, read_trace
+from nandlab.strace.lines import Trace, read_strace_file
 from nandlab.strace.namecalls import NAME_HANDLERS as NAMES
 from nandlab.strace.processcalls import DESCRIPTOR_MAKERS, FILELESS_CALLS
 from nandlab.strace.processcalls import PROCESS_HANDLERS as PROCESSES
 from nandlab.strace.processes import RootPath
-from nandlab.strace.recordedload import VERBS_OF_KIND, format_seconds, record_load
+from nandlab.strace.recordedload import VERBS_OF_KIND, format_seconds, make_recorded_load
 
 HANDLERS: CallHandlers = {**FILES, **NAMES, **PROCESSES}
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][\w.+-]*")
@@ -59,19 +59,19 @@ class TraceWorkload:
 
     def __init__(self, path: Path, folder: str | None, name: str) -> None:
         """UsageError if the trace cannot be read, or has nothing to replay."""
-        self.trace = read_trace(path, FILELESS_CALLS)
+        self.trace = read_strace_file(path, FILELESS_CALLS)
         self.name = name
         if folder is None:
-            where = replayfolder.choose_folder(self.trace, follow_trace(self.trace, ()))
+            where = replayfolder.choose_trace_folder(self.trace, follow_trace(self.trace, ()))
         else:
-            where = replayfolder.parse_folder(folder)
+            where = replayfolder.parse_trace_folder(folder)
         self.followed = follow_trace(self.trace, where)
-        self.recorded = record_load(self.followed)
+        self.recorded = make_recorded_load(self.followed)
         self._refuse_nothing(path)
 
     @property
     def folder(self) -> str:
-        return replayfolder.format_folder(self.followed.below)
+        return replayfolder.format_trace_folder(self.followed.below)
 
     def _refuse_nothing(self, path: Path) -> None:
         if not self.followed.replayed_calls:

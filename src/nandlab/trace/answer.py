@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nandlab.base import units
-from nandlab.trace.summary import NO_FILE, format_cause
+from nandlab.trace.summary import NO_FILE, format_cause_name
 
 NO_FUNCTION = ("the file system has none", "the kernel has none that can be probed")
 """Why an event has nothing to show: no function of its own does what it stands for."""
 
 
-def format_sentences(s: Mapping[str, Any]) -> Iterator[str]:
+def format_summary_sentences(s: Mapping[str, Any]) -> Iterator[str]:
     """The answer of a summary: each sentence stands by itself."""
     whole = s["trace_ns"]
     if not whole:
@@ -49,14 +49,14 @@ def _format_for_whom(s: Mapping[str, Any]) -> Iterator[str]:
         return
     told = (
         f"Of the chip's time {_format_share(causes['ns'], whole)} was for "
-        f"{format_cause(causes['cause'])}"
+        f"{format_cause_name(causes['cause'])}"
     )
     files = [row for row in s["flash_by_file"] if row["path"] != NO_FILE and row["ns"]]
     file = max(files, key=lambda row: row["ns"], default=None)
     yield f"{told}, {_format_share(file['ns'], whole)} for {file['path']}." if file else f"{told}."
 
 
-def format_untraced(listed: Sequence[str]) -> list[str]:
+def format_untraced_events(listed: Sequence[str]) -> list[str]:
     """What a trace cannot show, a line each; events for which there is no function share one."""
     plain, without = [], []
     for line in listed:

@@ -83,11 +83,11 @@ class Brief(StrictModel):
     )
 
 
-def read_brief(path: Path) -> Brief:
+def read_trace_brief(path: Path) -> Brief:
     """A brief that was kept; UsageError if it is none."""
     return validate_data(read_json(path), Brief, str(path))
 
 
-def format_brief(brief: Brief) -> str:
+def format_trace_brief(brief: Brief) -> str:
     """As it is kept in a file."""
     return json.dumps(brief.model_dump(), indent=1) + "\n"

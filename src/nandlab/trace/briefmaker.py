@@ -16,7 +16,7 @@ PAGE_EVENTS = {"FS_WRITE_END": "written to", "FS_WRITE_PAGE": "written back"}
 """Events of the page cache that are kept, in words."""
 
 
-def make_brief(trace: TraceFolder) -> Brief:
+def make_trace_brief(trace: TraceFolder) -> Brief:
     """A folder's brief; what was not traced is null in it."""
     s, meta = trace.summary, trace.meta
     on = meta["board"]["board"]

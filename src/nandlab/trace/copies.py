@@ -60,7 +60,7 @@ class Copy:
         return self.path.startswith(f"{MOUNTPOINT}/")
 
 
-def read_copies(words: Sequence[str], board: BoardModel, records: int) -> tuple[Copy, ...]:
+def read_files_to_copy(words: Sequence[str], board: BoardModel, records: int) -> tuple[Copy, ...]:
     """The copies that ``FILE:PATH`` words ask for; UsageError lists all that cannot be.
 
     records: of the trace, which the board's RAM holds beside the files.
@@ -160,12 +160,12 @@ def _parse_elf(content: bytes) -> tuple[int, str]:
     return machine, ""
 
 
-def make_copy_step() -> Step:
+def make_copy_files_step() -> Step:
     """Puts the copies where they belong; needs :func:`script` as SCRIPT."""
     return Step(STEP, f"sh ./{SCRIPT}", DEADLINE_S)
 
 
-def make_copy_script(copies: Sequence[Copy], get: Callable[[int], str]) -> bytes:
+def make_copy_files_script(copies: Sequence[Copy], get: Callable[[int], str]) -> bytes:
     """The step's script; get: the board's command that writes a copy's content to stdout."""
     lines = ["set -e"]
     for i, copy in enumerate(copies):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.cargo import Cargo, make_cargo
 from nandlab.board.job import Job, JobRecord, Step, escape_output
-from nandlab.board.programs import find_named_programs
+from nandlab.board.programs import find_programs_in_script
 from nandlab.catalog.filesystem import CAUSES
 from nandlab.chip import image as chipimage
 from nandlab.chip import imagefile as chipfile
@@ -28,17 +28,17 @@ from nandlab.traced import cost, records
 from nandlab.traced.records import Names, Recording
 from nandlab.traced.setup import (
     FOLDER,
-    compute_records_file_bytes,
+    compute_records_file_bytes_max,
     compute_records_max,
-    make_start_lines,
+    make_tracer_start_lines,
 )
-from nandlab.trial.mediumsteps import make_mount_step, make_rest_step, make_unmount_step
+from nandlab.trial.mediumsteps import make_idle_wait_step, make_mount_step, make_unmount_step
 from nandlab.trial.steps import (
-    fill_template,
-    make_config_file,
-    make_fill_files,
+    fill_workload_template,
     make_fill_step,
-    make_mounted_steps,
+    make_state_fill_files,
+    make_steps_until_mounted,
+    make_workload_config_file,
 )
 
 DEADLINE_S = 24 * 3600
@@ -101,7 +101,7 @@ class TraceRequest:
 def make_trace_job(request: TraceRequest) -> Job:
     """The steps that set up, trace, and hand over."""
     spec = request.spec
-    hold = _make_cargo(request, compute_records_file_bytes(request.records))
+    hold = _make_cargo(request, compute_records_file_bytes_max(request.records))
     steps = list(_make_steps_until_begin(request, hold))
     if request.with_mount:
         steps.append(make_mount_step(spec, "mount-traced"))
@@ -113,7 +113,7 @@ def make_trace_job(request: TraceRequest) -> Job:
         steps.append(make_unmount_step(spec, "unmount-traced"))
     # what the command left to background threads belongs to it too; and once that is done,
     # nothing happens between the tracers' last record and the reading of the chip's counters
-    steps.append(replace(make_rest_step(spec), name=SETTLE_STEP, always=True))
+    steps.append(replace(make_idle_wait_step(spec), name=SETTLE_STEP, always=True))
     return Job(
         (*steps, *_make_end_steps(hold)),
         _make_files(request, hold),
@@ -123,7 +123,7 @@ def make_trace_job(request: TraceRequest) -> Job:
     )
 
 
-def make_image_job(request: TraceRequest) -> Job:
+def make_pretrace_image_job(request: TraceRequest) -> Job:
     """The traced job, but that the chip is handed over where the trace would begin.
 
     So the traced job is the same with and without an image. Every step keeps its place and its
@@ -144,7 +144,7 @@ def _pad_step(step: Step, command: str) -> Step:
     return replace(step, command=command.ljust(len(step.command)))
 
 
-def find_chip_image(record: JobRecord, traced: JobRecord) -> bytes:
+def extract_pretrace_chip_image(record: JobRecord, traced: JobRecord) -> bytes:
     """The chip as it was when the trace began; NandlabError if it is not known to be that."""
     step, before = record.get(RECORDS_STEP), record.get(COUNTERS_STEP)
     if step is None or before is None or not step.ok or record.cargo is None:
@@ -153,7 +153,7 @@ def find_chip_image(record: JobRecord, traced: JobRecord) -> bytes:
     if _list_steps_until_begin(record) != _list_steps_until_begin(traced):
         raise NandlabError("no image: the board did not repeat what came before the trace")
     try:
-        chipimage.decode_image(record.cargo)
+        chipimage.decode_chip_image(record.cargo)
     except NandlabError as e:
         why = f"{e}; if a collector still worked, end --before with 'sync; settle'"
         raise NandlabError(f"no {why}") from None
@@ -168,19 +168,19 @@ def _list_steps_until_begin(record: JobRecord) -> list[tuple[str, int, str]]:
 
 def _make_steps_until_begin(request: TraceRequest, hold: Cargo) -> Iterator[Step]:
     spec = request.spec
-    settle = make_rest_step(spec)
-    yield from make_mounted_steps(spec, hold.get() if spec.image is not None else None)
+    settle = make_idle_wait_step(spec)
+    yield from make_steps_until_mounted(spec, hold.get() if spec.image is not None else None)
     if spec.aged:
         yield make_fill_step(spec)
     if request.copies:
-        yield copies.make_copy_step()
+        yield copies.make_copy_files_step()
     if request.before:
         command = f"cd {MOUNTPOINT} && sh /job/before.sh"
         yield Step(
             "before",
             command,
             DEADLINE_S,
-            programs=find_named_programs(request.before, spec.workload.home),
+            programs=find_programs_in_script(request.before, spec.workload.home),
         )
     if request.with_mount:
         yield make_unmount_step(spec, "unmount-before")
@@ -194,17 +194,17 @@ def _make_files(request: TraceRequest, hold: Cargo) -> dict[str, bytes]:
     files = {"tracers.sh": _make_start_script(request).encode()}
     if request.copies:
         first = len(hold.contents) - len(request.copies)
-        files[copies.SCRIPT] = copies.make_copy_script(
+        files[copies.SCRIPT] = copies.make_copy_files_script(
             request.copies, lambda i: hold.get(first + i)
         )
     if request.spec.aged:
-        files |= make_fill_files(request.spec)
+        files |= make_state_fill_files(request.spec)
     if request.before:
         files["before.sh"] = request.before.encode()
     if request.command is not None:
         files["command.sh"] = request.command.encode()
     else:
-        files |= make_config_file(request.spec)
+        files |= make_workload_config_file(request.spec)
     return files
 
 
@@ -217,8 +217,8 @@ def _make_cargo(request: TraceRequest, back_bytes: int) -> Cargo:
     spec = request.spec
     contents = [copy.content for copy in request.copies]
     if spec.image is not None:
-        _, begun = chipfile.read_image(spec.image.head().path)
-        contents.insert(0, chipimage.encode_image(begun))
+        _, begun = chipfile.read_image_files(spec.image.head().path)
+        contents.insert(0, chipimage.encode_chip_image(begun))
     return make_cargo(spec.virtual, spec.cells_bytes, *contents, back_bytes=back_bytes)
 
 
@@ -226,9 +226,12 @@ def _make_command_step(request: TraceRequest) -> Step:
     spec = request.spec
     if request.command is not None:
         command = f"cd {MOUNTPOINT} && exec sh /job/command.sh"
-        listed = find_named_programs(request.command, spec.workload.home)
+        listed = find_programs_in_script(request.command, spec.workload.home)
         return Step("command", command, DEADLINE_S, programs=listed)
-    command, listed = fill_template(spec, spec.workload.command), tuple(spec.workload.programs)
+    command, listed = (
+        fill_workload_template(spec, spec.workload.command),
+        tuple(spec.workload.programs),
+    )
     return Step("command", command, DEADLINE_S, programs=listed)
 
 
@@ -236,7 +239,7 @@ def _make_start_script(request: TraceRequest) -> str:
     """A script that loads the tracers and starts them, and says what it could not do."""
     where = None if request.with_mount else MOUNTPOINT
     fs, functions = request.spec.filesystem, request.functions
-    lines = make_start_lines(fs, where, request.tracers, functions, request.records)
+    lines = make_tracer_start_lines(fs, where, request.tracers, functions, request.records)
     return "\n".join([*lines, "true\n"])
 
 
@@ -271,7 +274,7 @@ class TraceOutcome:
     """What the chip counted while the trace went on; energy_nj may be null."""
 
 
-def decode_outcome(request: TraceRequest, record: JobRecord) -> TraceOutcome:
+def decode_trace_outcome(request: TraceRequest, record: JobRecord) -> TraceOutcome:
     """Decodes what came back; NandlabError if nothing was traced."""
     if record.get("command") is None:
         failed = record.failed()
@@ -279,15 +282,15 @@ def decode_outcome(request: TraceRequest, record: JobRecord) -> TraceOutcome:
         asked = failed.step in ("tracers", copies.STEP) and failed.rc == UsageError.exit_code
         raise (UsageError if asked else NandlabError)(f"nothing was traced: {failed.failure()}")
     status = record["status"].stdout
-    recording = records.decode_records(_find_records(record), "the board's trace")
+    recording = records.decode_trace_records(_find_records(record), "the board's trace")
     before, after = (_parse_numbers(record[s].stdout) for s in (COUNTERS_STEP, "chip-after"))
     return TraceOutcome(
         recording,
-        records.parse_names(escape_output(record["names"].stdout)),
+        records.parse_trace_names(escape_output(record["names"].stdout)),
         dict(line.split(" ", 1) for line in status.splitlines() if line.count(" ") == 1),
-        list_untraced(request, status),
+        list_untraced_events(request, status),
         cost.parse_probe_kinds(status),
-        parse_paths(record["paths"].stdout),
+        parse_inode_paths(record["paths"].stdout),
         {
             **{key: after[key] - before[key] for key in CHIP_COUNTS},
             ENERGY_COUNTER: after[ENERGY_COUNTER] - before[ENERGY_COUNTER]
@@ -310,18 +313,18 @@ def _parse_numbers(text: str) -> dict[str, int]:
     return {words[0]: int(words[1]) for words in split if len(words) == 2}
 
 
-def parse_paths(text: str) -> dict[int, str]:
+def parse_inode_paths(text: str) -> dict[int, str]:
     """Inode -> path below the mount, from treelist's output; the first of several names.
 
     A line that was cut is left out. Bytes that cannot be printed become \\xNN.
     """
     found: dict[int, str] = {}
     for entry in tree.parse_treelist(text.rpartition("\n")[0].encode()):
-        found.setdefault(entry.inode, "/" + tree.format_name(entry.path))
+        found.setdefault(entry.inode, "/" + tree.escape_file_name(entry.path))
     return found
 
 
-def list_untraced(request: TraceRequest, status: str) -> list[str]:
+def list_untraced_events(request: TraceRequest, status: str) -> list[str]:
     """What the trace cannot show on this kernel, for lack of a function to probe."""
     lines = status.splitlines()
     gone = [line.split(" ", 2) for line in lines if line.startswith("absent ")]
@@ -336,12 +339,12 @@ def list_untraced(request: TraceRequest, status: str) -> list[str]:
     return missing
 
 
-def is_workload_name(command: list[str], workloads: list[str]) -> bool:
+def is_command_workload_name(command: list[str], workloads: list[str]) -> bool:
     """Whether a command is the name of a workload of the catalog, and nothing else."""
     return len(command) == 1 and command[0] in workloads
 
 
-def format_shell_line(command: list[str]) -> str:
+def format_command_as_shell(command: list[str]) -> str:
     """One word is a line for the shell as it is; several are a program and its arguments.
 
     UsageError if there is no program in them.

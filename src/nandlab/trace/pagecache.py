@@ -39,7 +39,7 @@ class PageCache:
         return self.ahead - self.used
 
 
-def count_page_cache(recording: Recording, tree: Tree) -> PageCache:
+def make_page_cache_counts(recording: Recording, tree: Tree) -> PageCache:
     """What a recording says of the page cache."""
     records = recording.records
     hits, misses = (

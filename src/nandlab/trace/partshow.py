@@ -9,7 +9,7 @@ from rich.table import Table
 
 from nandlab.base.console import Console
 from nandlab.base.printable import make_printable
-from nandlab.trace.show import format_ms, format_percent
+from nandlab.trace.show import format_ns_as_ms, format_part_as_percent
 from nandlab.traced.timeparts import SWITCHES
 
 WORDS = {
@@ -41,26 +41,26 @@ LOST_NOTE = (
 )
 
 
-def sort_parts(phase: dict[str, Any]) -> list[tuple[str, int]]:
+def sort_phase_time_parts(phase: dict[str, Any]) -> list[tuple[str, int]]:
     """Each part's name and time, in one order."""
     return sorted(phase["parts_ns"].items(), key=lambda part: ORDER.index(part[0]))
 
 
-def list_notes(found: dict[str, Any]) -> list[str]:
+def format_time_part_notes(found: dict[str, Any]) -> list[str]:
     """What the parts do not tell, and why."""
     told = [] if found["switches"] else [TOGETHER_NOTE]
     return [*told, LOST_NOTE] if found["lost"] else told
 
 
-def print_parts(found: dict[str, Any], console: Console) -> None:
+def print_time_parts(found: dict[str, Any], console: Console) -> None:
     """Prints for each phase its parts, for whom they were, and who asked the chip for what."""
     for phase in found["phases"]:
-        title = make_printable(f"{phase['name']}: {format_ms(phase['elapsed_ns'])} ms")
+        title = make_printable(f"{phase['name']}: {format_ns_as_ms(phase['elapsed_ns'])} ms")
         console.print(title, style="bold", markup=False)
         console.print(_render_parts_table(phase))
         console.print(_render_for_whom_table(phase))
         console.print(_render_operations_table(phase))
-    for note in list_notes(found):
+    for note in format_time_part_notes(found):
         console.print(note, style="dim", markup=False)
 
 
@@ -74,9 +74,11 @@ def _render_table(title: str, first: str, *columns: str) -> Table:
 
 def _render_parts_table(phase: dict[str, Any]) -> Table:
     table = _render_table("Time in parts", "part", "ms", "share")
-    for name, ns in sort_parts(phase):
-        table.add_row(WORDS[name], format_ms(ns), format_percent(ns, phase["elapsed_ns"]))
-    table.add_row("together", format_ms(sum(phase["parts_ns"].values())), "")
+    for name, ns in sort_phase_time_parts(phase):
+        table.add_row(
+            WORDS[name], format_ns_as_ms(ns), format_part_as_percent(ns, phase["elapsed_ns"])
+        )
+    table.add_row("together", format_ns_as_ms(sum(phase["parts_ns"].values())), "")
     return table
 
 
@@ -84,9 +86,12 @@ def _render_for_whom_table(phase: dict[str, Any]) -> Table:
     table = _render_table("For whom, ms", "", "own code", "MTD", "chip", "together", "share")
     for name, cells in phase["for_ns"].items():
         whole = sum(cells.values())
-        share = format_percent(whole, phase["elapsed_ns"])
+        share = format_part_as_percent(whole, phase["elapsed_ns"])
         table.add_row(
-            WORDS[name], *(format_ms(ns) for ns in cells.values()), format_ms(whole), share
+            WORDS[name],
+            *(format_ns_as_ms(ns) for ns in cells.values()),
+            format_ns_as_ms(whole),
+            share,
         )
     return table
 

@@ -6,25 +6,25 @@ from __future__ import annotations
 from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
-from nandlab.model.kernelstate import find_reader
+from nandlab.model.kernelstate import find_filesystem_reader
 from nandlab.model.walk import ChipTrace
 from nandlab.onflash.decoders import salvage_layout
-from nandlab.onflash.flashfile import open_partition
+from nandlab.onflash.flashfile import open_flash_file_partition
 from nandlab.trace.folder import TraceFolder
 
 
-def make_traced_reads(folder: TraceFolder, *, mounted: bool = False) -> ChipTrace:
+def make_chip_trace_from_folder(folder: TraceFolder, *, mounted: bool = False) -> ChipTrace:
     """mounted: whether the file system was mounted after its files were written.
 
     UsageError where no image is kept or it cannot be read, of a file system whose reads are not
     known, and of a trace that lost records.
     """
     filesystem, meta = folder.meta["filesystem"], folder.meta
-    find_reader(filesystem, folder.path)
+    find_filesystem_reader(filesystem, folder.path)
     if folder.summary["lost"]:
         raise UsageError(f"{folder.path}: the trace has lost records: trace again with more")
     try:
-        layout, dropped = salvage_layout(open_partition(folder.image)[0], filesystem)
+        layout, dropped = salvage_layout(open_flash_file_partition(folder.image)[0], filesystem)
     except UsageError as e:
         raise UsageError(f"{folder.path}: {e}") from None
     chip = load_noun("chips", meta["chip"], ChipModel)

@@ -8,26 +8,26 @@ from typing import Any
 
 from rich.table import Table
 
-from nandlab.base.console import Console, escape_markup
+from nandlab.base.console import Console, escape_rich_markup
 from nandlab.base.printable import make_printable
 from nandlab.trace import answer
 from nandlab.trace.folder import TraceFolder
-from nandlab.trace.summary import format_cause
+from nandlab.trace.summary import format_cause_name
 from nandlab.traced.tree import LAYERS
 
 FILES_SHOWN = 15
 NS_PER_MS = 1e6
 
 
-def format_ms(ns: int) -> str:
+def format_ns_as_ms(ns: int) -> str:
     return f"{ns / NS_PER_MS:,.3f}"
 
 
-def format_percent(part: float, whole: float) -> str:
+def format_part_as_percent(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
-def print_summary(trace: TraceFolder, console: Console) -> None:
+def print_trace_summary(trace: TraceFolder, console: Console) -> None:
     """Prints where the time went, what each layer was asked, who used the flash."""
     s, meta = trace.summary, trace.meta
     where = f"{meta['filesystem']} on {meta['chip']}, {meta['state']['name']}"
@@ -38,25 +38,25 @@ def print_summary(trace: TraceFolder, console: Console) -> None:
         highlight=False,
     )
     console.print(
-        f"{s['events']:,} events in {format_ms(s['trace_ns'])} ms; "
+        f"{s['events']:,} events in {format_ns_as_ms(s['trace_ns'])} ms; "
         f"{s['lost']:,} lost, {s['missed']:,} missed"
     )
     for warning in s["warnings"]:
         console.print(make_printable(f"warning: {warning}"), style="yellow", markup=False)
-    for line in answer.format_sentences(s):
+    for line in answer.format_summary_sentences(s):
         console.print(make_printable(line), markup=False, highlight=False)
     for table in (
-        render_calls_table(s),
-        render_functions_table(s),
-        render_layers_table(s),
-        render_flash_table(s),
-        render_files_table(s),
-        render_cost_table(s),
+        render_system_calls_table(s),
+        render_kernel_functions_table(s),
+        render_layer_bytes_table(s),
+        render_flash_time_by_cause(s),
+        render_flash_time_by_file(s),
+        render_tracing_cost_table(s),
     ):
         console.print(table)
-    console.print(make_printable(format_cost(s["cost"])), markup=False)
-    console.print(format_cache(s["cache"]))
-    for absent in answer.format_untraced(s["not_traced"]):
+    console.print(make_printable(format_tracing_cost(s["cost"])), markup=False)
+    console.print(format_page_cache(s["cache"]))
+    for absent in answer.format_untraced_events(s["not_traced"]):
         console.print(make_printable(f"not traced: {absent}"), style="dim", markup=False)
 
 
@@ -68,33 +68,33 @@ def _render_table(title: str, first: str, *columns: str) -> Table:
     return table
 
 
-def render_calls_table(s: dict[str, Any]) -> Table:
+def render_system_calls_table(s: dict[str, Any]) -> Table:
     """Where the time of each system call went."""
     table = _render_table("Time of calls, ms", "call", "count", "time", "longest", *LAYERS[:-1])
     for row in s["calls"]:
         name = row["name"] if row["kind"] == "system call" else f"task {row['name']}"
-        times = [format_ms(row["layers_ns"][layer]) for layer in LAYERS[:-1]]
+        times = [format_ns_as_ms(row["layers_ns"][layer]) for layer in LAYERS[:-1]]
         table.add_row(
-            escape_markup(name),
+            escape_rich_markup(name),
             f"{row['count']:,}",
-            format_ms(row["ns"]),
-            format_ms(row["ns_max"]),
+            format_ns_as_ms(row["ns"]),
+            format_ns_as_ms(row["ns_max"]),
             *times,
         )
     return table
 
 
-def render_functions_table(s: dict[str, Any]) -> Table:
+def render_kernel_functions_table(s: dict[str, Any]) -> Table:
     """Kernel functions: how often, how long with all inside and without."""
     head = ("function", "count", "time", "own", "longest")
     table = _render_table("Time of functions, ms", *head)
     for row in s["functions"]:
-        times = [format_ms(row[k]) for k in ("ns", "ns_self", "ns_max")]
-        table.add_row(escape_markup(row["name"]), f"{row['count']:,}", *times)
+        times = [format_ns_as_ms(row[k]) for k in ("ns", "ns_self", "ns_max")]
+        table.add_row(escape_rich_markup(row["name"]), f"{row['count']:,}", *times)
     return table
 
 
-def render_layers_table(s: dict[str, Any]) -> Table:
+def render_layer_bytes_table(s: dict[str, Any]) -> Table:
     """What each layer was asked, in bytes."""
     table = _render_table(
         "Bytes down the layers", "", "program", "file system", "MTD", "chip", "pages", "x"
@@ -103,12 +103,14 @@ def render_layers_table(s: dict[str, Any]) -> Table:
         keys = ("program_bytes", "file_system_bytes", "mtd_bytes", "chip_bytes", "chip_pages")
         cells = ["-" if row[k] is None else f"{row[k]:,}" for k in keys]
         table.add_row(
-            escape_markup(name), *cells, "-" if row["factor"] is None else f"{row['factor']:.2f}"
+            escape_rich_markup(name),
+            *cells,
+            "-" if row["factor"] is None else f"{row['factor']:.2f}",
         )
     return table
 
 
-def render_flash_table(s: dict[str, Any]) -> Table:
+def render_flash_time_by_cause(s: dict[str, Any]) -> Table:
     """Time of the flash by cause."""
     table = _render_table(
         "Flash time by cause", "cause", "ms", "share", "reads", "programs", "erases"
@@ -119,29 +121,32 @@ def render_flash_table(s: dict[str, Any]) -> Table:
             f"{row['programs'] + row['oob_programs']:,}",
             f"{row['erases']:,}",
         ]
-        share = format_percent(row["ns"], s["flash"]["ns"])
+        share = format_part_as_percent(row["ns"], s["flash"]["ns"])
         table.add_row(
-            escape_markup(format_cause(row["cause"])), format_ms(row["ns"]), share, *counts
+            escape_rich_markup(format_cause_name(row["cause"])),
+            format_ns_as_ms(row["ns"]),
+            share,
+            *counts,
         )
     return table
 
 
-def render_files_table(s: dict[str, Any]) -> Table:
+def render_flash_time_by_file(s: dict[str, Any]) -> Table:
     """Time of the flash by file, the greatest first."""
     table = _render_table("Flash time by file", "file", "ms", "share", "mostly")
-    for row in list_file_rows(s):
+    for row in list_flash_time_file_rows(s):
         most = max(row["causes_ns"], key=row["causes_ns"].get, default="")
-        share = format_percent(row["ns"], s["flash"]["ns"])
+        share = format_part_as_percent(row["ns"], s["flash"]["ns"])
         table.add_row(
-            escape_markup(row["path"]),
-            format_ms(row["ns"]),
+            escape_rich_markup(row["path"]),
+            format_ns_as_ms(row["ns"]),
             share,
-            escape_markup(format_cause(most)),
+            escape_rich_markup(format_cause_name(most)),
         )
     return table
 
 
-def list_file_rows(s: dict[str, Any]) -> list[dict[str, Any]]:
+def list_flash_time_file_rows(s: dict[str, Any]) -> list[dict[str, Any]]:
     """The files with most flash time, then one row for all that are gone and one for the rest."""
     there = [row for row in s["flash_by_file"] if not row["gone"]]
     gone = [row for row in s["flash_by_file"] if row["gone"]]
@@ -157,34 +162,36 @@ def list_file_rows(s: dict[str, Any]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -int(row["ns"]))
 
 
-def render_cost_table(s: dict[str, Any]) -> Table:
+def render_tracing_cost_table(s: dict[str, Any]) -> Table:
     """What the tracing itself cost, by kind of event."""
     table = _render_table("Instructions of the tracers", "event", "count", "each", "together")
     for row in s["cost"]["kinds"]:
         figures = (f"{row[k]:,}" for k in ("count", "instructions_each", "instructions"))
-        table.add_row(escape_markup(row["kind"]), *figures)
+        table.add_row(escape_rich_markup(row["kind"]), *figures)
     return table
 
 
-def format_cost(found: dict[str, Any]) -> str:
+def format_tracing_cost(found: dict[str, Any]) -> str:
     """The cost of tracing in a sentence."""
     text = f"tracing cost {found['instructions']:,} instructions"
     if found["share"] is not None:
-        text += f", {format_ms(found['ns'])} ms: {100 * found['share']:.2f} % of the trace's time"
+        text += (
+            f", {format_ns_as_ms(found['ns'])} ms: {100 * found['share']:.2f} % of the trace's time"
+        )
     if found["unpriced"]:
         what = ", ".join(f"{count:,} {event}" for event, count in found["unpriced"].items())
         text += f"; not counting {what}, whose cost was not measured on Linux {found['kernel']}"
     return text
 
 
-def format_cache(cache: dict[str, Any]) -> str:
+def format_page_cache(cache: dict[str, Any]) -> str:
     """The page cache in a sentence."""
     asked = cache["hits"] + cache["misses"]
     if not asked:
         return "page cache: no read of a file was traced"
     text = (
         f"page cache: {cache['hits']:,} of {asked:,} pages hit "
-        f"({format_percent(cache['hits'], asked)})"
+        f"({format_part_as_percent(cache['hits'], asked)})"
     )
     if cache["ahead"]:
         text += f"; {cache['ahead']:,} pages read ahead, {cache['wasted']:,} of them for nothing"

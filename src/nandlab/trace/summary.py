@@ -60,9 +60,9 @@ def summarize_trace(
         "calls": _summarize_calls(recording, names, tree),
         "functions": _summarize_functions(r, names, tree),
         "requests": _summarize_requests(r),
-        "amplification": compute_amplification(recording, tree),
+        "amplification": compute_bytes_by_layer(recording, tree),
         "cache": _summarize_cache(recording, tree),
-        "flash": summarize_flash(r),
+        "flash": summarize_flash_operations(r),
         "flash_by_cause": _summarize_by_cause(r[chip], tree.cause[chip], tree),
         "flash_by_file": _summarize_by_file(
             r[chip], tree.inode[chip], tree.cause[chip], tree, paths
@@ -101,7 +101,7 @@ def _summarize_call(
         "ns": int(r["latency_ns"][outer].sum()),
         "ns_max": int(r["latency_ns"][outer].max(initial=0)),
         "layers_ns": {k: int(v) for k, v in zip(LAYERS, layers, strict=True)},
-        "flash": summarize_flash(r[among]),
+        "flash": summarize_flash_operations(r[among]),
     }
 
 
@@ -155,7 +155,7 @@ def _sum_returned_bytes(records: NDArray[Any]) -> int:
     return int(np.maximum(records["result"], 0).sum(dtype=np.int64))
 
 
-def compute_amplification(recording: Recording, tree: Tree) -> dict[str, dict[str, Any]]:
+def compute_bytes_by_layer(recording: Recording, tree: Tree) -> dict[str, dict[str, Any]]:
     """Bytes at each layer, from programs down to the chip; factor: the chip's / the programs'."""
     of = recording.of
     chip_reads, chip_programs = (
@@ -201,7 +201,7 @@ def _select_data_operations(records: NDArray[Any]) -> NDArray[Any]:
 
 
 def _summarize_cache(recording: Recording, tree: Tree) -> dict[str, Any]:
-    found = pagecache.count_page_cache(recording, tree)
+    found = pagecache.make_page_cache_counts(recording, tree)
     rate = found.hit_rate
     return {
         **asdict(found),
@@ -210,7 +210,7 @@ def _summarize_cache(recording: Recording, tree: Tree) -> dict[str, Any]:
     }
 
 
-def summarize_flash(r: NDArray[Any]) -> dict[str, int]:
+def summarize_flash_operations(r: NDArray[Any]) -> dict[str, int]:
     """The chip's operations among some records, and their time."""
     found: dict[str, int] = {}
     spare = (r["flags"] & EventFlag.OOB) != 0
@@ -238,7 +238,8 @@ def _summarize_by_cause(
     r: NDArray[Any], cause: NDArray[np.int64], tree: Tree
 ) -> list[dict[str, Any]]:
     rows = [
-        {"cause": tree.causes[key], **summarize_flash(r[at])} for key, at in _group_places(cause)
+        {"cause": tree.causes[key], **summarize_flash_operations(r[at])}
+        for key, at in _group_places(cause)
     ]
     return sorted(rows, key=_order_longest_first)
 
@@ -259,14 +260,14 @@ def _summarize_by_file(
                 "path": paths.get(key, f"inode {key}, gone at the end") if key else NO_FILE,
                 "inode": key or None,
                 "gone": bool(key) and key not in paths,
-                **summarize_flash(r[at]),
+                **summarize_flash_operations(r[at]),
                 "causes_ns": {c: int(n) for c, n in zip(tree.causes, ns, strict=True) if n},
             }
         )
     return sorted(rows, key=_order_longest_first)
 
 
-def format_cause(cause: str) -> str:
+def format_cause_name(cause: str) -> str:
     """A cause as people say it: a system call by its name."""
     return CAUSE_WORDS.get(cause, cause.removeprefix("vfs_").replace("_", " "))
 

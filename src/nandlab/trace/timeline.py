@@ -45,7 +45,7 @@ _GROUP_OF[EventType.MTD_READ : EventType.FUNC] = 4
 _GROUP_OF[EventType.FLASH_READ : EventType.MTD_READ] = FLASH
 
 
-def write_timeline(
+def write_perfetto_timeline(
     recording: Recording, names: Names, tree: Tree, paths: Mapping[int, str], to: Path
 ) -> int:
     """Writes the file; returns how many slices and instants it has."""
@@ -192,7 +192,7 @@ class _Writer:
         return labels
 
 
-def read_timeline(path: Path) -> Trace:
+def read_perfetto_timeline(path: Path) -> Trace:
     """Reads the file back with Perfetto's own classes."""
     trace = Trace()
     trace.ParseFromString(path.read_bytes())

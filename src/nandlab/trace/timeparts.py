@@ -13,7 +13,7 @@ from nandlab.trace.folder import TraceFolder
 from nandlab.traced import timeparts
 
 
-def compute_folder_parts(trace: TraceFolder) -> dict[str, Any]:
+def compute_trace_time_parts(trace: TraceFolder) -> dict[str, Any]:
     """The parts, whole and by phase, as JSON has them. UsageError if none can be made of it."""
     if trace.meta["kernel_threads"] is None:
         raise UsageError(
@@ -25,6 +25,8 @@ def compute_folder_parts(trace: TraceFolder) -> dict[str, Any]:
     ).symbols
     threads, lost = trace.meta["kernel_threads"], bool(trace.summary["lost"])
     try:
-        return timeparts.compute_parts(timeparts.read_events(trace.events, symbols, threads, lost))
+        return timeparts.compute_time_parts(
+            timeparts.read_part_events(trace.events, symbols, threads, lost)
+        )
     except timeparts.NoPartsPossible as e:
         raise UsageError(f"{trace.path}: {e}") from None

@@ -14,7 +14,7 @@ import numpy as np
 from nandlab import __version__
 from nandlab.base.digest import digest_bytes
 from nandlab.base.errors import UsageError
-from nandlab.base.scratch import make_scratch_folder
+from nandlab.base.scratch import hold_scratch_folder
 from nandlab.board.job import Board, JobRecord
 from nandlab.trace import summary, timeline
 from nandlab.trace.folder import CHIP_IMAGE, FORMAT
@@ -38,7 +38,7 @@ data or spare bytes, for the read that put the page there."""
 UNKNOWN = ""
 
 
-def refuse_existing(path: Path) -> None:
+def refuse_existing_trace_folder(path: Path) -> None:
     """UsageError if a trace cannot be written there."""
     if path.exists():
         raise UsageError(f"{path}: is there already; name another folder with -o, or remove it")
@@ -56,9 +56,9 @@ def write_trace_folder(
 
     image: the chip as it was when the trace began, of ``job.image``; empty: it is not kept.
     """
-    refuse_existing(path)
+    refuse_existing_trace_folder(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with make_scratch_folder(str(path.parent)) as folder:
+    with hold_scratch_folder(str(path.parent)) as folder:
         work = folder / "trace"
         work.mkdir()
         _fill_folder(work, request, record, outcome, board, image)
@@ -75,11 +75,11 @@ def _fill_folder(
 ) -> None:
     identity = board.identity
     symbols: Mapping[str, Sequence[str]] = request.spec.filesystem.symbols  # type: ignore[assignment]
-    tree = trees.make_tree(outcome.recording, outcome.names, symbols)
+    tree = trees.make_event_tree(outcome.recording, outcome.names, symbols)
     more, words = _make_columns(outcome.recording, tree, outcome.paths)
     to = (work / "events.parquet", work / "events.csv")
-    tables.write_tables(outcome.recording, outcome.names, *to, more=more, words=words)
-    timeline.write_timeline(
+    tables.write_event_tables(outcome.recording, outcome.names, *to, more=more, words=words)
+    timeline.write_perfetto_timeline(
         outcome.recording, outcome.names, tree, outcome.paths, work / "trace.pftrace"
     )
     told = summary.summarize_trace(outcome.recording, outcome.names, tree, outcome.paths)
@@ -89,9 +89,11 @@ def _fill_folder(
         "missed": int(outcome.status["missed"]),
         "chip": outcome.chip,
         "not_traced": outcome.absent,
-        "cost": cost.price_trace(told["requests"], outcome.probes, identity, told["trace_ns"]),
+        "cost": cost.compute_tracing_cost(
+            told["requests"], outcome.probes, identity, told["trace_ns"]
+        ),
     }
-    told["warnings"] = list_warnings(request, record, told, log)
+    told["warnings"] = list_trace_warnings(request, record, told, log)
     if board.moved:
         told["warnings"].append(f"not the locked board: {'; '.join(board.moved)}")
     (work / "summary.json").write_text(json.dumps(told, indent=1) + "\n")
@@ -112,7 +114,7 @@ def _make_columns(recording: Recording, tree: Tree, paths: Mapping[int, str]) ->
     return more, {"cause": tree.causes, "path": path}
 
 
-def list_warnings(
+def list_trace_warnings(
     request: TraceRequest, record: JobRecord, told: Mapping[str, Any], log: Sequence[str]
 ) -> list[str]:
     """Why the trace may not be the whole truth, each in a sentence with what to do."""

@@ -162,7 +162,7 @@ FLASHMON = TraceForm("flashmon", "time_s;R|W|E;page;task", _parse_flash_start)
 FOLDERS = tuple(form.folder for form in (SYSCALLS, FFS_TRACER, FLASHMON))
 
 
-def read_trace_file(path: Path, form: TraceForm[T]) -> TraceRun[T]:
+def read_board_trace_file(path: Path, form: TraceForm[T]) -> TraceRun[T]:
     """One file. UsageError, with its line, if it has other columns, a text that is no number, or
     times that go backwards; and if it has no row."""
     text = read_text(path, TEXT_BYTES_MAX)
@@ -201,14 +201,14 @@ def _read_runs(folder: Path, form: TraceForm[T]) -> tuple[TraceRun[T], ...]:
     files = sorted((f for f in within.glob("*.csv") if f.is_file()), key=_sort_by_number)
     if not files:
         raise UsageError(f"{within}: no CSV file: one for each run, of rows {form.columns}")
-    return tuple(read_trace_file(file, form) for file in files)
+    return tuple(read_board_trace_file(file, form) for file in files)
 
 
 def _is_load_folder(folder: Path) -> bool:
     return any((folder / name).is_dir() for name in FOLDERS)
 
 
-def read_load_traces(folder: Path) -> list[BoardTraces]:
+def read_board_traces_of_loads(folder: Path) -> list[BoardTraces]:
     """Each load's traces: of a load's own folder, or of all such folders in it; UsageError if there
     are none, or if one lacks a kind."""
     if not folder.is_dir():

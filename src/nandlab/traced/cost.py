@@ -71,7 +71,7 @@ class TracingCosts(StrictModel):
         return found.instructions if found and probe in (found.probe, None) else None
 
 
-def price_trace(
+def compute_tracing_cost(
     requests: Iterable[Mapping[str, Any]],
     probes: Mapping[str, str],
     board: Mapping[str, Any],
@@ -81,8 +81,8 @@ def price_trace(
 
     board: the identity of the board that was traced. Marks are left out: they are the user's own.
     """
-    costs = read_costs()
-    kernel = find_kernel_series(str(board["kernel"]))
+    costs = read_tracing_costs()
+    kernel = parse_kernel_series(str(board["kernel"]))
     counts: Counter[tuple[str, int]] = Counter()
     unpriced: Counter[str] = Counter()
     for row in requests:
@@ -102,7 +102,7 @@ def price_trace(
         for (kind, price), count in sorted(counts.items(), key=lambda c: -c[1] * c[0][1])
     ]
     instructions = sum(count * price for (_, price), count in counts.items())
-    ns_each = find_instruction_ns(board)
+    ns_each = find_board_instruction_ns(board)
     ns = None if ns_each is None else instructions * ns_each
     return {
         "kernel": kernel,
@@ -115,19 +115,19 @@ def price_trace(
     }
 
 
-def find_instruction_ns(board: Mapping[str, Any]) -> int | None:
+def find_board_instruction_ns(board: Mapping[str, Any]) -> int | None:
     """Board time of an instruction, ns; None: the board's clock does not count instructions."""
     if board.get("accel") != "tcg":
         return None
     return 1 << int(board["board"]["icount_shift"])
 
 
-def read_costs() -> TracingCosts:
+def read_tracing_costs() -> TracingCosts:
     """The file, checked."""
     return validate_data(read_toml(COSTS_FILE), TracingCosts, str(COSTS_FILE))
 
 
-def find_kernel_series(kernel: str) -> str:
+def parse_kernel_series(kernel: str) -> str:
     """``6.1.0-44-amd64`` is of the series ``6.1``."""
     return ".".join(kernel.split(".")[:2])
 

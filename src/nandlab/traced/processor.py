@@ -69,7 +69,7 @@ class _Edges:
     is_end: Bools
 
 
-def find_stretches(of: Intervals) -> Stretches:
+def find_processor_stretches(of: Intervals) -> Stretches:
     """Gives each stretch between two instants of a trace to who holds the processor."""
     edges = _list_edges(of)
     new = np.flatnonzero(np.diff(edges.at_ns)) + 1
@@ -108,7 +108,7 @@ def _list_edges(of: Intervals) -> _Edges:
     return _Edges(at[order], event[order], order < len(lasting))
 
 
-def climb_parents(at: Ints, parent: Ints, wrong: Callable[[Ints, Ints], Bools]) -> Ints:
+def climb_parents_while_wrong(at: Ints, parent: Ints, wrong: Callable[[Ints, Ints], Bools]) -> Ints:
     """For each event the innermost that is not wrong, among itself and those around it; or -1.
 
     ``wrong`` gets events, and the places in ``at`` that they are for.
@@ -125,7 +125,7 @@ def climb_parents(at: Ints, parent: Ints, wrong: Callable[[Ints, Ints], Bools]) 
 def _find_open_after(of: Intervals, event: Ints, is_end: Bools, now: Ints) -> Ints:
     """The innermost interval of its task that is open just after an edge."""
     end = of.end_ns
-    return climb_parents(
+    return climb_parents_while_wrong(
         np.where(is_end, of.parent[event], event), of.parent, lambda e, i: end[e] <= now[i]
     )
 
@@ -133,7 +133,7 @@ def _find_open_after(of: Intervals, event: Ints, is_end: Bools, now: Ints) -> In
 def _find_open_before(of: Intervals, event: Ints, is_end: Bools, now: Ints) -> Ints:
     """The innermost interval of its task that is open just before an edge."""
     inner = np.where(is_end, event, of.parent[event])
-    return climb_parents(inner, of.parent, lambda e, i: of.start_ns[e] >= now[i])
+    return climb_parents_while_wrong(inner, of.parent, lambda e, i: of.start_ns[e] >= now[i])
 
 
 def _find_edge_span(of: Intervals, edges: _Edges) -> tuple[Ints, Ints]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nandlab.base.errors import NandlabError
-from nandlab.base.gate import open_regular
+from nandlab.base.gate import open_regular_file
 from nandlab.traced import setup
 
 MAGIC = 0x5243524E
@@ -153,15 +153,15 @@ class Recording:
         return found
 
 
-def read_records(path: Path) -> Recording:
+def read_trace_records(path: Path) -> Recording:
     """The records of a file, mapped rather than read."""
-    with open_regular(path) as file:
+    with open_regular_file(path) as file:
         if not os.fstat(file.fileno()).st_size:
             raise NandlabError(f"{path}: empty, not a trace")
         return _decode_array(np.memmap(file, np.uint8, "r"), str(path))
 
 
-def decode_records(data: bytes, where: str = "trace") -> Recording:
+def decode_trace_records(data: bytes, where: str = "trace") -> Recording:
     """Decodes what the file ``records`` gave, read once or several times in a row.
 
     NandlabError says what is wrong with it, and at which record.
@@ -193,7 +193,7 @@ def _decode_array(data: Array, where: str) -> Recording:
     last = data.view(HEADER)[heads[-1]]
     figures = {k: int(last[k]) for k in ("lost", "missed", "written")}
     records = np.delete(every, heads) if len(heads) > 1 else every[1:]
-    return sort_records(records, where=where, **figures)
+    return sort_trace_records(records, where=where, **figures)
 
 
 def _check_header(head: Any, where: str) -> None:
@@ -205,7 +205,7 @@ def _check_header(head: Any, where: str) -> None:
         raise NandlabError(f"{where}: of format {head['version']}; this reads {VERSION}")
 
 
-def sort_records(
+def sort_trace_records(
     records: Array, lost: int = 0, missed: int = 0, written: int = 0, where: str = "trace"
 ) -> Recording:
     """Puts records, given as they were written, into the order in which their events began."""
@@ -283,7 +283,7 @@ _DEVICE = re.compile(rf"mtd {_INDEX} {' '.join([_NUMBER] * 5)} (.*)")
 _FUNCTION = re.compile(rf"function {_INDEX} (\S+)")
 
 
-def parse_names(text: str) -> Names:
+def parse_trace_names(text: str) -> Names:
     """The file ``names``, decoded; NandlabError names a line that it does not know."""
     found = Names()
     for line in text.split("\n"):

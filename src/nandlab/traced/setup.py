@@ -66,7 +66,7 @@ def make_tracer_commands(
     return [*lines, f"echo start > {FOLDER}/control"]
 
 
-def make_start_lines(
+def make_tracer_start_lines(
     fs: FilesystemModel,
     mountpoint: str | None,
     tracers: Iterable[str] = tuple(MODULES),
@@ -97,7 +97,7 @@ def compute_records_max(board: BoardModel) -> int:
     return 1 << (fit.bit_length() - 1) if fit else 0
 
 
-def compute_records_file_bytes(records: int) -> int:
+def compute_records_file_bytes_max(records: int) -> int:
     """The most bytes that the file of so many records takes: rounded up, and a header."""
     capacity = 1 << (records - 1).bit_length()
     return (capacity + 1) * RECORD_BYTES

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nandlab.base.errors import UsageError
-from nandlab.base.gate import open_regular
+from nandlab.base.gate import open_regular_file
 from nandlab.traced.records import EventType, Names, Recording
 
 NUMBERS = (
@@ -33,7 +33,7 @@ FORMATS = {
 }
 
 
-def write_tables(
+def write_event_tables(
     recording: Recording,
     names: Names,
     *paths: Path,
@@ -99,13 +99,13 @@ def _list_texts(records: NDArray[Any], names: Names) -> tuple[list[str], NDArray
     return listed, number
 
 
-def query_rows(path: Path, sql: str) -> list[tuple[Any, ...]]:
+def query_parquet_rows(path: Path, sql: str) -> list[tuple[Any, ...]]:
     """Rows of a statement over the table ``events`` that is in a Parquet file."""
     with _run_statement(path, sql) as answer:
         return answer.fetchall()
 
 
-def query_arrays(path: Path, sql: str) -> dict[str, NDArray[Any]]:
+def query_parquet_arrays(path: Path, sql: str) -> dict[str, NDArray[Any]]:
     """As query, but each column as an array; UsageError if a value is null: traces have none."""
     with _run_statement(path, sql) as answer:
         columns = dict(answer.fetchnumpy())
@@ -118,7 +118,7 @@ def query_arrays(path: Path, sql: str) -> dict[str, NDArray[Any]]:
 @contextmanager
 def _run_statement(path: Path, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """A statement's answer; UsageError if the file is no such table, or damaged."""
-    open_regular(path).close()
+    open_regular_file(path).close()
     with duckdb.connect() as con:
         try:
             con.execute(f"CREATE VIEW events AS FROM read_parquet('{_quote_path(path)}')")

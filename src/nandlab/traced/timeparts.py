@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 
 from nandlab.base.errors import NandlabError
 from nandlab.traced import processor, tables
-from nandlab.traced.processor import IDLE, NONE, UNKNOWN, Intervals, Stretches, climb_parents
+from nandlab.traced.processor import (
+    IDLE,
+    NONE,
+    UNKNOWN,
+    Intervals,
+    Stretches,
+    climb_parents_while_wrong,
+)
 from nandlab.traced.records import EventFlag, EventType
 
 FORMAT = 1
@@ -96,23 +103,23 @@ class NoPartsPossible(NandlabError):
     """The events are none that parts can be made of; the message says why."""
 
 
-def read_events(
+def read_part_events(
     table: Path,
     symbols: Mapping[str, Sequence[str]],
     kernel_threads: Sequence[int],
     lost: bool = False,
 ) -> PartEvents:
     """The events of a trace's table, as ``tables`` writes it. NotOne if they make no parts."""
-    found = tables.query_arrays(table, _make_query(symbols))
+    found = tables.query_parquet_arrays(table, _make_query(symbols))
     if len(found["seq"]) == 0:
         raise NoPartsPossible("the trace has no events, so no time to split")
     if found["cpu"].min() != found["cpu"].max():
         raise NoPartsPossible("of several processors; time in parts is that of a single one")
-    marks = tables.query_rows(
+    marks = tables.query_parquet_rows(
         table, "SELECT start_ns, text FROM events WHERE event = 'MARK' ORDER BY seq"
     )
     texts = [(int(t), str(n)) for t, n in marks]
-    return make_events(found, kernel_threads, texts, lost)
+    return make_part_events_from_columns(found, kernel_threads, texts, lost)
 
 
 def _make_query(symbols: Mapping[str, Sequence[str]]) -> str:
@@ -140,7 +147,7 @@ def _quote_names(names: Sequence[str]) -> str:
     return ", ".join("'" + name.replace("'", "''") + "'" for name in names) or "NULL"
 
 
-def make_events(
+def make_part_events_from_columns(
     found: Mapping[str, NDArray[Any]],
     kernel_threads: Sequence[int],
     marks: Sequence[tuple[int, str]],
@@ -167,23 +174,23 @@ def make_events(
     )
     inherits = (function == _UNKNOWN) | (function == _SWITCH)
     own = np.where(inherits, INHERITED, _LAYER_OF[kind])
-    giver = climb_parents(every, parent, lambda e, _: own[e] == INHERITED)
+    giver = climb_parents_while_wrong(every, parent, lambda e, _: own[e] == INHERITED)
     return PartEvents(
         intervals,
         kind,
         np.where(giver == NONE, OWN_LAYER, own[giver]),
-        climb_parents(every, parent, lambda e, _: ~collector[e]) != NONE,
+        climb_parents_while_wrong(every, parent, lambda e, _: ~collector[e]) != NONE,
         column["cause"],
-        climb_parents(every, parent, lambda e, _: function[e] == _SWITCH),
+        climb_parents_while_wrong(every, parent, lambda e, _: function[e] == _SWITCH),
         (column["flags"] & EventFlag.OOB) != 0,
         sorted(marks),
         lost,
     )
 
 
-def compute_parts(events: PartEvents) -> dict[str, Any]:
+def compute_time_parts(events: PartEvents) -> dict[str, Any]:
     """The parts, whole and by phase."""
-    stretches = processor.find_stretches(events.intervals)
+    stretches = processor.find_processor_stretches(events.intervals)
     cells = _find_cells(events, stretches)
     began = events.start_ns
     ended = int(events.intervals.end_ns.max())
@@ -200,7 +207,7 @@ def compute_parts(events: PartEvents) -> dict[str, Any]:
     }
 
 
-def compute_window_parts(
+def compute_time_parts_of_windows(
     events: PartEvents, windows: Sequence[tuple[str, int, int]]
 ) -> list[dict[str, Any]]:
     """The parts of stretches of the trace: name, beginning and end of each, in ns.
@@ -208,7 +215,9 @@ def compute_window_parts(
     Parts of a window that reaches beyond the trace sum to less than its elapsed time.
     """
     bounds = [at for _, began, ended in windows for at in (began, ended)]
-    found = _cut_stretches(processor.find_stretches(events.intervals), np.asarray(bounds, np.int64))
+    found = _cut_stretches(
+        processor.find_processor_stretches(events.intervals), np.asarray(bounds, np.int64)
+    )
     cells = _find_cells(events, found)
     return [_make_phase(*window, events, found, cells) for window in windows]
 

@@ -58,7 +58,9 @@ class Tree:
         return {name for cause in causes for name in self.symbols.get(cause, ())}
 
 
-def make_tree(recording: Recording, names: Names, symbols: Mapping[str, Sequence[str]]) -> Tree:
+def make_event_tree(
+    recording: Recording, names: Names, symbols: Mapping[str, Sequence[str]]
+) -> Tree:
     """The tree of a recording. ``symbols`` are those of the file system's catalog file."""
     records = recording.records
     parent = _find_parents(records["pid"], recording.closed)

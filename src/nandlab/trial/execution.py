@@ -17,8 +17,8 @@ from nandlab.results import record as results
 from nandlab.results.record import Host
 from nandlab.results.recordparts import Doubt
 from nandlab.trial import steps
-from nandlab.trial.outcome import make_outcome
-from nandlab.trial.request import describe_request, dump_catalog_entries
+from nandlab.trial.outcome import make_trial_outcome
+from nandlab.trial.request import describe_trial_request, dump_trial_catalog_entries
 
 
 async def run_trial(
@@ -29,8 +29,8 @@ async def run_trial(
 ) -> results.Trial:
     """Runs a trial and returns its result, even if the board is lost."""
     began = time.monotonic()
-    todo = steps.make_job(spec)
-    common = describe_request(spec, study)
+    todo = steps.make_trial_job(spec)
+    common = describe_trial_request(spec, study)
     common["files"] = {name: content.decode() for name, content in todo.files.items()}
     try:
         record = await board.run(todo, on_step)
@@ -44,7 +44,7 @@ async def run_trial(
         }
     else:
         # In a thread: it may take minutes, and other boards must be answered meanwhile.
-        found = await asyncio.to_thread(make_outcome, spec, todo, record)
+        found = await asyncio.to_thread(make_trial_outcome, spec, todo, record)
         memory = record.host_memory
         brought = _select_artefacts(record.cargo, found)
     doubts = list(found.pop("warnings", []))
@@ -53,11 +53,15 @@ async def run_trial(
             "on a board of the user's own, on its clock" if spec.own else "under KVM, on host time"
         )
         doubts.insert(0, Doubt(code="not_deterministic", text=f"ran {clock}"))
-    doubts = add_lock_doubt(doubts, board, list_trial_packages(spec, board))
+    doubts = add_lock_doubt(doubts, board, collect_trial_packages(spec, board))
     seconds = round(time.monotonic() - began, 3)
     host = Host(seconds=seconds, board=board.key, memory=list(memory))
     told = {**common, **found, "warnings": doubts, "host": host}
-    return results.Trial.model_validate(told).knowing(collect_sources(spec, board)).holding(brought)
+    return (
+        results.Trial.model_validate(told)
+        .knowing(collect_trial_provenance(spec, board))
+        .holding(brought)
+    )
 
 
 def _select_artefacts(cargo: bytes | None, found: dict[str, Any]) -> dict[str, bytes]:
@@ -69,9 +73,9 @@ def _select_artefacts(cargo: bytes | None, found: dict[str, Any]) -> dict[str, b
     return {sha256: cargo} if sha256 in named else {}
 
 
-def list_trial_packages(spec: TrialSpec, board: Board) -> FetchedPackages:
+def collect_trial_packages(spec: TrialSpec, board: Board) -> FetchedPackages:
     """The trial's packages beside the board's: of its programs, and of the tree it begins from."""
-    found = board.packages(steps.make_job_without_image(spec))
+    found = board.packages(steps.make_trial_job_without_image(spec))
     if not isinstance(spec.image, TreeStart):
         return found
     lock = {**found.lock, spec.image.set_name: spec.image.packages}
@@ -89,11 +93,11 @@ def add_lock_doubt(doubts: list[Doubt], board: Board, brought: FetchedPackages) 
     return [*told, *others]
 
 
-def collect_sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
+def collect_trial_provenance(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
     """What the trial ran with, in full: programs, board, and the catalog's entries."""
-    brought = board.programs(steps.make_job_without_image(spec))
-    told = dump_catalog_entries(spec)
-    if lock := list_trial_packages(spec, board).lock:
+    brought = board.programs(steps.make_trial_job_without_image(spec))
+    told = dump_trial_catalog_entries(spec)
+    if lock := collect_trial_packages(spec, board).lock:
         told["packages"] = {name: dict(files) for name, files in lock.items()}
     programs = {name: digest_known_file(path) for name, path in brought.items()}
     return told | {"programs": programs, "board": board.identity}

@@ -29,9 +29,9 @@ COLD_AFTER = ("mount", "drop", *UNMOUNTING_STEPS)
 """Steps after which the kernel has nothing of the files cached."""
 
 
-def make_file_command(spec: TrialSpec, step: FileStep, words: Mapping[str, str]) -> str:
+def make_file_step_command(spec: TrialSpec, step: FileStep, words: Mapping[str, str]) -> str:
     """The board's command for a step; words: those of templates, by name."""
-    values = stepvalues.fill_templates(step, words)
+    values = stepvalues.fill_step_templates(step, words)
     by = BY_BUSYBOX if isinstance(step, WalkStep) and step.by == "busybox" else BY_FILETREE
     return by[step.do](spec, values)
 
@@ -95,7 +95,7 @@ BY_BUSYBOX: Mapping[str, CommandMaker] = {
 """The paper's commands."""
 
 
-def find_cache_states(spec: TrialSpec) -> dict[str, str]:
+def find_step_cache_states(spec: TrialSpec) -> dict[str, str]:
     """For each step that works on files whether it finds the kernel's cache cold or warm.
 
     It is cold if no step has worked on files since the last mount or drop.

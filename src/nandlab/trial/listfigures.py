@@ -12,7 +12,7 @@ from nandlab.catalog.stepwords import runs_filetree
 from nandlab.measure.instrument import UnreadableOutput
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.recordparts import OperationCounts, Phase
-from nandlab.trial.filesteps import SYNC_PREFIX, find_cache_states
+from nandlab.trial.filesteps import SYNC_PREFIX, find_step_cache_states
 from nandlab.trial.workloadresult import WorkloadResult
 
 ChipCounts = Mapping[str, OperationCounts | None]
@@ -21,13 +21,13 @@ ResultReader = Callable[[str], WorkloadResult]
 """The result that a step printed."""
 
 
-def collect_list_figures(
+def collect_step_list_figures(
     spec: TrialSpec, record: JobRecord, chip: ChipCounts, told: ResultReader
 ) -> dict[str, Any]:
     """The figures of a workload that is a list, as fields of a result."""
     steps = spec.workload.steps
     several = sum(isinstance(s, RunStep) and s.tells for s in steps) > 1
-    whole, phases, cache = WorkloadResult(), list[Phase](), find_cache_states(spec)
+    whole, phases, cache = WorkloadResult(), list[Phase](), find_step_cache_states(spec)
     for step in steps:
         if isinstance(step, RunStep) and step.tells:
             said = told(step.phase)

@@ -4,25 +4,27 @@
 from __future__ import annotations
 
 from nandlab.board import flashcounts
-from nandlab.board.flash import MODULE_THERE, make_erase_command
+from nandlab.board.flash import MODULE_THERE, make_partition_erase_command
 from nandlab.board.job import Step
-from nandlab.chip.simnand import make_chip_load_step, make_module_parameters
+from nandlab.chip.simnand import make_chip_load_step, make_chip_module_parameters
 from nandlab.plan.medium import MOUNTPOINT, Medium
 
 FORMAT_DEADLINE_S = 3600
 
 
-def make_load_step(on: Medium, image: str | None = None) -> Step:
+def make_medium_load_step(on: Medium, image: str | None = None) -> Step:
     """Loads the chip; a user's own is there, and its partition is erased.
 
     image: the board's command that writes the chip's image to stdout; None: the chip is erased.
     """
     if on.own:
-        counts = f" && {flashcounts.make_start_command(on.mtd)}" if on.counted else ""
+        counts = f" && {flashcounts.make_counting_start_command(on.mtd)}" if on.counted else ""
         return Step(
-            "load", make_erase_command(on.mtd, on.partition_blocks) + counts, FORMAT_DEADLINE_S
+            "load",
+            make_partition_erase_command(on.mtd, on.partition_blocks) + counts,
+            FORMAT_DEADLINE_S,
         )
-    parameters = make_module_parameters(
+    parameters = make_chip_module_parameters(
         on.chip, on.partition_blocks, on.virtual.store_start, on.latency
     )
     parameters |= on.faults.parameters(on.seed)
@@ -31,7 +33,7 @@ def make_load_step(on: Medium, image: str | None = None) -> Step:
     return make_chip_load_step(parameters, image)
 
 
-def make_modules_step(on: Medium) -> Step:
+def make_module_load_step(on: Medium) -> Step:
     """Loads the file system's modules."""
     loads = (f"modprobe {m}" for m in on.filesystem.modules)
     if on.own:
@@ -55,7 +57,7 @@ def make_unmount_step(on: Medium, name: str = "unmount") -> Step:
     return Step(name, on.commands(*on.filesystem.unmount))
 
 
-def make_put_away_step(on: Medium) -> Step:
+def make_partition_cleanup_step(on: Medium) -> Step:
     """Leaves a user's own partition unused, wherever a trial ended."""
     command = f"umount {MOUNTPOINT}; ubidetach -m {on.mtd}"
     if on.counted:
@@ -63,7 +65,7 @@ def make_put_away_step(on: Medium) -> Step:
     return Step("put-away", f"{{ {command}; }} 2>/dev/null; true", always=True, beside=True)
 
 
-def make_rest_step(on: Medium, name: str = "settle", limit_s: int = 0) -> Step:
+def make_idle_wait_step(on: Medium, name: str = "settle", limit_s: int = 0) -> Step:
     """Waits until background work has ended, for so long at the most; 0: as its catalog file has
     it."""
     settle = on.filesystem.settle

@@ -13,8 +13,8 @@ from nandlab.base.digest import digest_bytes
 from nandlab.board.job import Job, JobRecord, StepRecord, escape_output
 from nandlab.chip import simnand
 from nandlab.measure.instrument import FiguresUnknown, UnreadableOutput
-from nandlab.measure.instruments import list_instruments
-from nandlab.measure.wear import collect_wear as wear_kept
+from nandlab.measure.instruments import list_trial_instruments
+from nandlab.measure.wear import collect_trial_wear as wear_kept
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.recordparts import (
     Artefact,
@@ -27,7 +27,7 @@ from nandlab.results.recordparts import (
     StepResult,
 )
 from nandlab.trial import listfigures, workloadresult
-from nandlab.trial.steps import list_fill_steps, list_rest_limits, list_state_fills
+from nandlab.trial.steps import list_fill_step_names, list_state_fill_steps, map_idle_wait_seconds
 from nandlab.trial.workloadresult import WorkloadResult
 
 OFF_TARGET = "fill-off-target"
@@ -45,13 +45,13 @@ EXPECTED_IN_LOG = ("taints kernel.", "tainting kernel")
 """Ends of the lines that the kernel logs for modules built outside its tree, such as ours."""
 
 
-def make_outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
+def make_trial_outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
     """The outcome of a trial's steps, as fields of its result."""
     commands = {s.name: s.command for s in job.steps if not (s.beside or s.always)}
     log, chip = filter_kernel_log(spec, record), _count_chip_operations(spec, record)
     hits, usage = (
         _count_register_hits(spec, record),
-        _compare_steps(spec, record, simnand.measure_usage_between),
+        _compare_steps(spec, record, simnand.compute_chip_usage_between),
     )
     found: dict[str, Any] = {
         "status": "ok",
@@ -62,7 +62,7 @@ def make_outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]
                 name=s.step,
                 ns=s.ns,
                 chip=chip[s.step],
-                blocks_erased=simnand.parse_erased_blocks(s.counts),
+                blocks_erased=simnand.parse_erased_block_count(s.counts),
                 register_hits=hits[s.step],
                 usage=ChipUsage(**told) if (told := usage[s.step]) else None,
                 command=commands[s.step],
@@ -75,7 +75,9 @@ def make_outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]
     if log:
         text = f"{len(log)} lines, the first: {log[0]}"
         found["warnings"].append(Doubt(code="kernel_log", text=text))
-    if missed := max((simnand.parse_missed_operations(s.counts) for s in record.steps), default=0):
+    if missed := max(
+        (simnand.parse_missed_operation_count(s.counts) for s in record.steps), default=0
+    ):
         text = f"probes missed {missed} events"
         found["warnings"].append(Doubt(code="counts_missed", text=text))
     failed = record.failed()
@@ -99,7 +101,7 @@ def _is_own_fault(spec: TrialSpec, failed: StepRecord) -> bool:
 
 def _collect_figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[str, Any]:
     """What was measured, as fields of a result; adds to doubts. Unreadable if output is invalid."""
-    limits_s = list_rest_limits(spec)
+    limits_s = map_idle_wait_seconds(spec)
     for name in (s.step for s in record.steps if s.step in limits_s):
         if not _parse_step_output(name, workloadresult.parse_settle_result, record):
             text = f"{name}: the chip was still busy after {limits_s[name]} s"
@@ -108,7 +110,7 @@ def _collect_figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) ->
     of_load: list[Doubt] = []
     if spec.workload.steps:
         told_by = partial(_parse_workload_output, spec, record, doubts=of_load)
-        figures = listfigures.collect_list_figures(
+        figures = listfigures.collect_step_list_figures(
             spec, record, _count_chip_operations(spec, record), told_by
         )
     else:
@@ -119,7 +121,7 @@ def _collect_figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) ->
     figures["artefacts"] = _list_artefacts(spec, record)
     figures["state"] = FlashState(**spec.state.model_dump(), obtained=obtained)
     figures["measured"] = _collect_measurements(spec, record, doubts, figures["phases"])
-    more = [line for i in list_instruments(spec) for line in i.series(spec, record)]
+    more = [line for i in list_trial_instruments(spec) for line in i.series(spec, record)]
     figures["series"] = [*figures.get("series", []), *more]
     if wear := wear_kept(spec, record):
         figures["wear"] = wear
@@ -131,7 +133,7 @@ def _collect_measurements(
 ) -> dict[str, dict[str, int | float]]:
     """What the instruments measured, by their names; adds to doubts."""
     found = {}
-    for instrument in list_instruments(spec):
+    for instrument in list_trial_instruments(spec):
         try:
             found[instrument.name] = (
                 instrument.read_with(spec, record, phases)
@@ -192,12 +194,12 @@ def _find_obtained_shares(
     spec: TrialSpec, record: JobRecord, doubts: list[Doubt]
 ) -> PageShares | None:
     """The shares that the chip held after the fill; None if no step filled it."""
-    name = next((n for n in list_state_fills(spec) if spec.aged and record.get(n)), None)
+    name = next((n for n in list_state_fill_steps(spec) if spec.aged and record.get(n)), None)
     if name is None:
         return None
     told = _parse_step_output(name, workloadresult.parse_workload_result, record)
-    last = next(s for n in reversed(list_fill_steps(name)) if (s := record.get(n)))
-    programmed = simnand.parse_programmed_share(last.counts)
+    last = next(s for n in reversed(list_fill_step_names(name)) if (s := record.get(n)))
+    programmed = simnand.parse_programmed_page_share(last.counts)
     doubts += _make_doubts([w for w in told.warnings if not w.startswith(OFF_TARGET)])
     if told.obtained is None or programmed is None:
         return told.obtained
@@ -244,7 +246,7 @@ def _check_target(spec: TrialSpec, obtained: PageShares) -> list[Doubt]:
 def _list_artefacts(spec: TrialSpec, record: JobRecord) -> list[Artefact]:
     """What the trial left besides figures: the chip's image, if a step saved it."""
     names = [step.phase for step in spec.workload.steps if step.do == "save"]
-    names += [i.name for i in list_instruments(spec) if i.saves_chip]
+    names += [i.name for i in list_trial_instruments(spec) if i.saves_chip]
     if not names or record.cargo is None:
         return []
     sha256, size = digest_bytes(record.cargo), len(record.cargo)
@@ -256,13 +258,13 @@ def _count_chip_operations(spec: TrialSpec, record: JobRecord) -> dict[str, Oper
 
     None if it is not known: after a step that loads the chip anew, its counters start anew.
     """
-    did = _compare_steps(spec, record, simnand.count_between)
+    did = _compare_steps(spec, record, simnand.count_operations_between)
     return {step: OperationCounts(**counted) if counted else None for step, counted in did.items()}
 
 
 def _count_register_hits(spec: TrialSpec, record: JobRecord) -> dict[str, int | None]:
     """The same of the reads that the chip's page register answered."""
-    return _compare_steps(spec, record, simnand.count_hits_between)
+    return _compare_steps(spec, record, simnand.count_register_hits_between)
 
 
 def _compare_steps(

@@ -21,15 +21,15 @@ from nandlab.results.figuresfile import (
     HEAD_SOURCE,
     FailedTrial,
     TrialFigures,
-    find_results,
+    find_results_path,
     read_figures_file,
 )
 from nandlab.results.folder import Results, RunFolder
-from nandlab.results.naming import Naming, of_published
+from nandlab.results.naming import Naming, make_figures_file_naming
 from nandlab.results.record import Run, Trial
 from nandlab.results.recordparts import StartImage
-from nandlab.trial.request import describe_request, dump_catalog_entries
-from nandlab.trial.runplan import plan_run
+from nandlab.trial.request import describe_trial_request, dump_trial_catalog_entries
+from nandlab.trial.runplan import restore_run_plan
 
 MISSING_NOTE = (
     "a figures file has no series, no counts of each block and no kernel log: its run has them"
@@ -56,7 +56,7 @@ class PublishedRun:
             (MISSING_NOTE,) if published.sources else (MISSING_NOTE, OLD_FILE_NOTE)
         )
         self._specs = {
-            spec.id: spec for spec in plan_run(published.run, path, published.nouns()).specs
+            spec.id: spec for spec in restore_run_plan(published.run, path, published.nouns()).specs
         }
         if lost := self._trials.keys() - self._specs.keys():
             raise UsageError(
@@ -71,7 +71,7 @@ class PublishedRun:
 
     def naming(self) -> Naming:
         """See Results."""
-        return of_published(self._head.study)
+        return make_figures_file_naming(self._head.study)
 
     def load(self, trial_id: str) -> Trial | None:
         """See Results."""
@@ -103,7 +103,7 @@ class PublishedRun:
 
     def _asked(self, spec: TrialSpec) -> dict[str, Any]:
         """What a trial was asked; its image is named by what it is made of."""
-        told = describe_request(spec, self._head.study)
+        told = describe_trial_request(spec, self._head.study)
         if told["image"] is None and isinstance(spec.image, TreeStart):
             of = spec.image
             told["image"] = StartImage(name=of.name, sha256=of.sha256, tree=of.sha256)
@@ -116,10 +116,10 @@ class PublishedRun:
         with suppress(UsageError):
             board = load_noun("boards", spec.board.name, BoardModel)
             spec = spec.model_copy(update={"board": board})
-        return dump_catalog_entries(spec) | {HEAD_SOURCE: self._head.provenance}
+        return dump_trial_catalog_entries(spec) | {HEAD_SOURCE: self._head.provenance}
 
 
 def open_results(run: Path) -> Results:
     """A run's folder, a figures file, or a shipped one by its study; UsageError for none."""
-    path = find_results(run)
+    path = find_results_path(run)
     return RunFolder(path) if path.is_dir() else PublishedRun(path)

@@ -26,7 +26,7 @@ from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Run
 from nandlab.trial import runner
-from nandlab.trial.runplan import RunPlan, find_run_packages, plan_run
+from nandlab.trial.runplan import RunPlan, find_run_package_lock, restore_run_plan
 
 MARK_FILE = "reproduced.json"
 """In the folder of trials that were all run anew: which run they are to repeat."""
@@ -49,14 +49,14 @@ def plan_reproduction(before: Baseline, only: Sequence[str] = ()) -> Reproductio
     only: ids of trials; empty: all that the run has finished.
     """
     path = before.path
-    find_run_packages(before.head, path)
+    find_run_package_lock(before.head, path)
     if not before.keys:
         raise UsageError(f"{path}: no trial of this run is finished")
     for trial_id in only or before.keys:
         if trial_id not in before.keys:
             there = ", ".join(list(before.keys)[:3])
             raise UsageError(f"{path}: no finished trial {trial_id!r}; there are: {there}, ...")
-    todo = plan_run(before.head, path, before.nouns())
+    todo = restore_run_plan(before.head, path, before.nouns())
     wanted = [spec for spec in todo.specs if spec.id in (only or before.keys)]
     lost = set(only or before.keys) - {spec.id for spec in wanted}
     if lost:
@@ -67,10 +67,10 @@ def plan_reproduction(before: Baseline, only: Sequence[str] = ()) -> Reproductio
 def _format_refusal(before: Baseline, why: str) -> str:
     """A sentence for a run that cannot be done again with what is here."""
     here = "catalog, images or code here are not the run's"
-    return f"{before.path}: {here}: {why}; {format_remedy(before.head)}"
+    return f"{before.path}: {here}: {why}; {format_checkout_advice(before.head)}"
 
 
-def format_remedy(head: Run) -> str:
+def format_checkout_advice(head: Run) -> str:
     """What to check out."""
     if head.commit is None:
         return "the run does not tell its commit"
@@ -79,17 +79,19 @@ def format_remedy(head: Run) -> str:
     return f"check out the run's commit, {clean}{changed}"
 
 
-def find_other_parts(todo: Reproduction, board: Board) -> list[Difference]:
+def list_differing_board_parts(todo: Reproduction, board: Board) -> list[Difference]:
     """Where the board's identity is not the run's, such as ``board.parts.simnand.ko``."""
-    return setupdiff.compare_boards(todo.before.head.provenance, _pass_through_json(board.identity))
+    return setupdiff.compare_board_identities(
+        todo.before.head.provenance, _pass_through_json(board.identity)
+    )
 
 
-def list_notes(todo: Reproduction, board: Board) -> Iterator[str]:
+def list_reproduction_notes(todo: Reproduction, board: Board) -> Iterator[str]:
     """What is not the run's own: parts of the board, or else what the trials give it."""
     head = todo.before.head
-    parts = find_other_parts(todo, board)
+    parts = list_differing_board_parts(todo, board)
     if parts:
-        yield from (f"not the run's: {line}" for line in setupdiff.list_board_differences(parts))
+        yield from (f"not the run's: {line}" for line in setupdiff.format_board_differences(parts))
         if any(part.path.split(".")[1] == OWN_CORE for part in parts):
             yield "name the sources of the run's YAFFS2 core with --yaffs2-source"
     else:
@@ -97,7 +99,10 @@ def list_notes(todo: Reproduction, board: Board) -> Iterator[str]:
         if not others:
             return
         yield f"steps, programs or files of {others} of {len(todo.wanted)} trials are not the run's"
-    yield f"for the run's own, {format_remedy(head)}; this is {find_commit() or 'no checkout'}"
+    yield (
+        f"for the run's own, {format_checkout_advice(head)}; this is "
+        f"{find_commit() or 'no checkout'}"
+    )
 
 
 def _pass_through_json(identity: dict[str, Any]) -> Any:
@@ -111,7 +116,7 @@ def open_reproduction_folder(todo: Reproduction, board: Board, out: Path | None)
     UsageError for a folder that has other trials: taken for new ones, they would be compared with
     themselves.
     """
-    head = runner.make_head(todo.study, todo.specs, board)
+    head = runner.make_run_head(todo.study, todo.specs, board)
     path = out or RESULTS / "reproduced" / head.study / head.id
     if path.resolve() == todo.before.path.resolve():
         raise UsageError(f"{path}: this is the run itself; give another --out")

@@ -10,7 +10,7 @@ from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.recordparts import FlashState, StartImage, TrialChip
 
 
-def describe_request(spec: TrialSpec, study: str) -> dict[str, Any]:
+def describe_trial_request(spec: TrialSpec, study: str) -> dict[str, Any]:
     """What a trial is asked, as its result tells it."""
     g = spec.chip.geometry
     return {
@@ -48,7 +48,7 @@ def _describe_image(spec: TrialSpec) -> StartImage | None:
     return StartImage(name=start.name, sha256=start.sha256, tree=tree, **takes)
 
 
-def dump_catalog_entries(spec: TrialSpec) -> dict[str, dict[str, Any]]:
+def dump_trial_catalog_entries(spec: TrialSpec) -> dict[str, dict[str, Any]]:
     """The catalog's entries that a trial runs with, and what is only told of its board."""
     told = {
         key: said.model_dump(mode="json")

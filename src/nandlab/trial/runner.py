@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Protocol
 
 from nandlab.base.checkout import find_commit
-from nandlab.base.digest import digest_bytes, digest_known_file, digest_value
+from nandlab.base.digest import digest_bytes, digest_json_value, digest_known_file
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import RESULTS
 from nandlab.board.hosttools import STEADY
 from nandlab.board.job import Board
-from nandlab.catalog.noun import dump_identity
-from nandlab.kit.kit import find_image_makers
+from nandlab.catalog.noun import dump_noun_identity
+from nandlab.kit.kit import find_image_tool_packages
 from nandlab.kit.needs import FetchedPackages
 from nandlab.plan.matrix import Member
 from nandlab.plan.medium import Medium
 from nandlab.plan.start import TreeStart
-from nandlab.plan.study import Study, restore_study
+from nandlab.plan.study import Study, parse_run_study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Origin, Run, Trial
@@ -52,20 +52,20 @@ class Watcher(Protocol):
     def trial_ends(self, spec: TrialSpec, result: Trial) -> None: ...
 
 
-def make_head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
+def make_run_head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
     """The head of a study's run on a board; equal study, artefacts and steps give equal ids."""
     images = sorted({s.image.sha256 for s in specs if s.image})
     packages = _collect_packages(specs, board)
     moved = [*board.moved, *packages.moved]
     parts = [
-        dump_identity(study),
+        dump_noun_identity(study),
         board.identity,
         *moved,
         *images,
         *(_describe_job(s, board) for s in specs),
     ]
     return Run(
-        id=digest_value(parts)[:12],
+        id=digest_json_value(parts)[:12],
         study=study.name,
         question=study.question,
         deterministic=board.deterministic,
@@ -79,7 +79,7 @@ def make_head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
 
 def _collect_packages(specs: Sequence[TrialSpec], board: Board) -> FetchedPackages:
     """The packages of these trials beside the board's: of their programs and of their trees."""
-    each = [execution.list_trial_packages(spec, board) for spec in specs]
+    each = [execution.collect_trial_packages(spec, board) for spec in specs]
     lock = {name: files for brought in each for name, files in brought.lock.items()}
     return FetchedPackages(lock, tuple(dict.fromkeys(line for b in each for line in b.moved)))
 
@@ -91,7 +91,7 @@ means something else: no finished trial is then taken from the store."""
 
 def _describe_job(spec: TrialSpec, board: Board) -> dict[str, object]:
     """All that a trial gives the board but its image: its job's folder and programs."""
-    job = steps.make_job_without_image(spec)
+    job = steps.make_trial_job_without_image(spec)
     folder = {**job.files, **job.texts()}
     return {
         "folder": {name: digest_bytes(content) for name, content in folder.items()},
@@ -104,13 +104,13 @@ def _describe_image(spec: TrialSpec) -> object:
     """What decides the chip's first content; None: it is erased."""
     if not isinstance(spec.image, TreeStart):
         return spec.image and spec.image.sha256
-    by = find_image_makers(spec.virtual, spec.filesystem.image.package)
+    by = find_image_tool_packages(spec.virtual, spec.filesystem.image.package)
     return [spec.image.sha256, spec.recipe(), dict(by), digest_known_file(STEADY)]
 
 
 def hash_trial(spec: TrialSpec, board: Board) -> str:
     """The hash of all that the result depends on; names and titles are no part of it."""
-    return digest_value(
+    return digest_json_value(
         {
             "key": KEY,
             "board": board.identity,
@@ -173,7 +173,9 @@ def refuse_another_study(study: Study, out: Path) -> None:
 def _is_run_of(study: Study, run: Run) -> bool:
     """Whether a run is of this study; a field that its nandlab lacked is at its default."""
     try:
-        return dump_identity(restore_study(run.spec, Path(), "spec")) == dump_identity(study)
+        return dump_noun_identity(parse_run_study(run.spec, Path(), "spec")) == dump_noun_identity(
+            study
+        )
     except UsageError:
         return False
 
@@ -269,7 +271,7 @@ async def run_trials(
         store = None
     if store is not None:
         store.tidy()
-        take_from_store(folder, specs, board, store)
+        copy_trials_from_store(folder, specs, board, store)
     missing = set(folder.missing())
     todo = [s for s in specs if s.id in missing]
     watcher.run_begins(todo, _list_durations(folder, specs), engine.jobs)
@@ -302,7 +304,7 @@ class Images(Protocol):
         """The trials with their images, which are made if need be."""
 
 
-def add_images(
+def add_start_images(
     folder: RunFolder,
     specs: Sequence[TrialSpec],
     board: Board,
@@ -314,14 +316,14 @@ def add_images(
     store: as of execute.
     """
     if store is not None and board.deterministic:
-        take_from_store(folder, specs, board, store)
+        copy_trials_from_store(folder, specs, board, store)
     missing = set(folder.missing())
     todo = images.ready([s for s in specs if s.id in missing])
     ready = {s.id: s for s in todo}
     return [ready.get(s.id, s) for s in specs]
 
 
-def take_from_store(
+def copy_trials_from_store(
     folder: RunFolder, specs: Sequence[TrialSpec], board: Board, store: Store
 ) -> None:
     """Copies trials that the folder lacks from the store."""
@@ -343,9 +345,9 @@ def _find_in_store(run: Run, spec: TrialSpec, board: Board, store: Store) -> Tri
         return None
     origin = found.origin or Origin(study=found.study, run=found.run)
     doubts = execution.add_lock_doubt(
-        found.warnings, board, execution.list_trial_packages(spec, board)
+        found.warnings, board, execution.collect_trial_packages(spec, board)
     )
     words = {"id": spec.id, "study": run.study, "run": run.id, "origin": origin}
     words |= {"warnings": doubts, "options": spec.options, "parameters": spec.parameters}
-    sources = {**found.sources, **execution.collect_sources(spec, board)}
+    sources = {**found.sources, **execution.collect_trial_provenance(spec, board)}
     return found.model_copy(update=words).knowing(sources)

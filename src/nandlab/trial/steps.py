@@ -17,17 +17,17 @@ from nandlab.chip import image as chipimage
 from nandlab.chip import imagefile as chipfile
 from nandlab.chip import simnand
 from nandlab.measure.instrument import Moment
-from nandlab.measure.instruments import list_instruments
+from nandlab.measure.instruments import list_trial_instruments
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import filesteps
 from nandlab.trial.mediumsteps import (
     make_format_steps,
-    make_load_step,
-    make_modules_step,
+    make_idle_wait_step,
+    make_medium_load_step,
+    make_module_load_step,
     make_mount_step,
-    make_put_away_step,
-    make_rest_step,
+    make_partition_cleanup_step,
     make_unmount_step,
 )
 
@@ -48,13 +48,13 @@ STATE_BEFORE = "fill-to-state"
 """The step that makes the state where a workload has another step called fill."""
 
 
-def make_job(spec: TrialSpec) -> Job:
+def make_trial_job(spec: TrialSpec) -> Job:
     """The job that runs a trial."""
     hold = _make_cargo(spec)
     before = _make_setup_steps(
         spec.at_setup(), hold.get() if hold and spec.image is not None else None
     )
-    last = [make_put_away_step(spec)] if spec.own else []
+    last = [make_partition_cleanup_step(spec)] if spec.own else []
     steps = [
         *before,
         *_make_load_steps(spec, hold),
@@ -65,7 +65,7 @@ def make_job(spec: TrialSpec) -> Job:
     files, home = _make_files(spec), spec.workload.home
     if spec.setup_seed is None:
         return Job(tuple(steps), files, offset, hold, home)
-    shared = frozenset(files.keys() - make_config_file(spec).keys())
+    shared = frozenset(files.keys() - make_workload_config_file(spec).keys())
     if _begins_at_once(spec):
         setup = Setup(len(before), shared, AT_ONCE_MS)
         return Job(tuple(steps), files, offset, hold, home, setup)
@@ -77,19 +77,19 @@ def _begins_at_once(spec: TrialSpec) -> bool:
     return spec.aged and not spec.workload.steps
 
 
-def make_job_without_image(spec: TrialSpec) -> Job:
+def make_trial_job_without_image(spec: TrialSpec) -> Job:
     """The job of the trial as it would be without a chip image; reads no image."""
-    return make_job(spec.model_copy(update={"image": None}))
+    return make_trial_job(spec.model_copy(update={"image": None}))
 
 
 def _make_cargo(spec: TrialSpec) -> Cargo | None:
     """The chip images that are carried to the board and from it; None: neither."""
     contents: list[bytes] = []
     if spec.image is not None:
-        _, image = chipfile.read_image(spec.image.head().path)
-        contents.append(chipimage.encode_image(image))
+        _, image = chipfile.read_image_files(spec.image.head().path)
+        contents.append(chipimage.encode_chip_image(image))
     back_bytes = spec.image_bytes if _saves_chip(spec) or _saves_chip_for_instrument(spec) else 0
-    back_bytes = max([back_bytes, *(i.room(spec) for i in list_instruments(spec))])
+    back_bytes = max([back_bytes, *(i.room(spec) for i in list_trial_instruments(spec))])
     if not contents and not back_bytes:
         return None
     return make_cargo(spec.virtual, spec.cells_bytes, *contents, back_bytes=back_bytes)
@@ -102,40 +102,47 @@ def _saves_chip(spec: TrialSpec) -> bool:
 
 def _saves_chip_for_instrument(spec: TrialSpec) -> bool:
     """Whether the chip is saved for an instrument when all is over."""
-    return not _saves_chip(spec) and any(i.saves_chip for i in list_instruments(spec))
+    return not _saves_chip(spec) and any(i.saves_chip for i in list_trial_instruments(spec))
 
 
 def _make_files(spec: TrialSpec) -> dict[str, bytes]:
-    return {**make_config_file(spec), **(make_fill_files(spec.at_setup()) if spec.aged else {})}
+    return {
+        **make_workload_config_file(spec),
+        **(make_state_fill_files(spec.at_setup()) if spec.aged else {}),
+    }
 
 
-def make_config_file(spec: TrialSpec) -> dict[str, bytes]:
+def make_workload_config_file(spec: TrialSpec) -> dict[str, bytes]:
     """The workload's configuration file, by its name; empty if it has none."""
     name = spec.workload.config_file
-    return {name: fill_template(spec, spec.workload.config).encode()} if name else {}
+    return {name: fill_workload_template(spec, spec.workload.config).encode()} if name else {}
 
 
-def make_filesystem_steps(spec: TrialSpec, image: str | None = None) -> list[Step]:
+def make_steps_until_formatted(spec: TrialSpec, image: str | None = None) -> list[Step]:
     """The steps from a board without a chip to a file system that is made.
 
     image: the board's command that writes the chip's image to stdout, if the trial begins from one;
     nothing is formatted then.
     """
     return [
-        make_load_step(spec, image),
+        make_medium_load_step(spec, image),
         *_make_moment_steps(spec, "loaded"),
-        make_modules_step(spec),
+        make_module_load_step(spec),
         *(make_format_steps(spec) if image is None else []),
         *_make_moment_steps(spec, "formatted"),
     ]
 
 
-def make_mounted_steps(spec: TrialSpec, image: str | None = None) -> list[Step]:
+def make_steps_until_mounted(spec: TrialSpec, image: str | None = None) -> list[Step]:
     """The steps from a board without a chip to a file system that is mounted and at rest.
 
     image: as :func:`made` has it.
     """
-    return [*make_filesystem_steps(spec, image), make_mount_step(spec), make_rest_step(spec)]
+    return [
+        *make_steps_until_formatted(spec, image),
+        make_mount_step(spec),
+        make_idle_wait_step(spec),
+    ]
 
 
 def _make_setup_steps(spec: TrialSpec, image: str | None) -> list[Step]:
@@ -147,10 +154,10 @@ def _make_setup_steps(spec: TrialSpec, image: str | None) -> list[Step]:
         makes_state = any(_makes_state(step) for step in spec.workload.steps)
         apart = spec.aged and not makes_state
         return [
-            *make_filesystem_steps(spec, image),
-            *(_make_separate_fill(spec, *list_state_fills(spec)) if apart else ()),
+            *make_steps_until_formatted(spec, image),
+            *(_make_separate_fill(spec, *list_state_fill_steps(spec)) if apart else ()),
         ]
-    steps = [*make_mounted_steps(spec, image), *_make_moment_steps(spec, "mounted")]
+    steps = [*make_steps_until_mounted(spec, image), *_make_moment_steps(spec, "mounted")]
     return [*steps, make_fill_step(spec)] if spec.aged else steps
 
 
@@ -162,7 +169,7 @@ def _make_load_steps(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
     yield from _make_moment_steps(spec, "ready")
     yield Step(
         "workload",
-        fill_template(spec, spec.workload.command),
+        fill_workload_template(spec, spec.workload.command),
         deadline_s=WORK_DEADLINE_S,
         programs=tuple(spec.workload.programs),
     )
@@ -201,10 +208,13 @@ def _make_unmounted_steps(spec: TrialSpec, hold: Cargo | None) -> list[Step]:
     if hold is not None and _saves_chip_for_instrument(spec):
         steps.append(
             Step(
-                SAVE_CHIP_STEP, simnand.make_save_command(hold.put()), WORK_DEADLINE_S, beside=True
+                SAVE_CHIP_STEP,
+                simnand.make_image_pipe_command(hold.put()),
+                WORK_DEADLINE_S,
+                beside=True,
             )
         )
-    for brings in (i.brings for i in list_instruments(spec) if i.brings and hold is not None):
+    for brings in (i.brings for i in list_trial_instruments(spec) if i.brings and hold is not None):
         brought = f"set -o pipefail; {brings} | {hold.put() if hold else ''}"
         steps.append(Step(BRING_BACK_STEP, brought, WORK_DEADLINE_S, beside=True))
     return [*steps, *_make_moment_steps(spec, "over")]
@@ -237,7 +247,7 @@ def _make_board_steps(
     yield Step(
         name,
         _make_command(spec, step, hold),
-        deadline_s=max(WORK_DEADLINE_S, make_rest_step(spec).deadline_s),
+        deadline_s=max(WORK_DEADLINE_S, make_idle_wait_step(spec).deadline_s),
         always=step.always,
         may_fail=step.may_fail,
         programs=tuple(spec.workload.programs) if step.do == "run" else None,
@@ -249,19 +259,19 @@ def _make_board_steps(
 def _make_command(spec: TrialSpec, step: WorkloadStep, hold: Cargo | None) -> str:
     """The board's command for a step of a list, but for the making of a state."""
     if isinstance(step, FileStep):
-        return filesteps.make_file_command(spec, step, make_template_words(spec))
+        return filesteps.make_file_step_command(spec, step, make_template_words(spec))
     if isinstance(step, RemountStep):
         return f"mount -o remount,{step.options} {MOUNTPOINT}"
     if isinstance(step, RestStep):
-        return make_rest_step(spec, limit_s=step.limit_s).command
+        return make_idle_wait_step(spec, limit_s=step.limit_s).command
     commands = {
         "mount": make_mount_step(spec).command,
         "unmount": make_unmount_step(spec).command,
         "drop": "echo 3 > /proc/sys/vm/drop_caches",
         "sync": "sync",
-        "save": simnand.make_save_command(hold.put()) if hold else "false",
+        "save": simnand.make_image_pipe_command(hold.put()) if hold else "false",
         "cut": simnand.make_power_cut_command(
-            make_load_step(spec.at_setup()), make_unmount_step(spec)
+            make_medium_load_step(spec.at_setup()), make_unmount_step(spec)
         ),
     }
     return commands[step.do]
@@ -274,7 +284,7 @@ def _make_separate_fill(spec: TrialSpec, name: str) -> Iterator[Step]:
     """
     yield from (
         make_mount_step(spec, f"mount-to-{name}"),
-        make_rest_step(spec, f"{REST_BEFORE}{name}"),
+        make_idle_wait_step(spec, f"{REST_BEFORE}{name}"),
         make_fill_step(spec, name) if spec.aged else Step(name, "true"),
         make_unmount_step(spec, f"{UNMOUNT_AFTER}{name}"),
     )
@@ -282,21 +292,21 @@ def _make_separate_fill(spec: TrialSpec, name: str) -> Iterator[Step]:
 
 def _make_moment_steps(spec: TrialSpec, moment: Moment) -> list[Step]:
     """The steps of the instruments at a moment of the trial."""
-    found = (instrument.steps(spec).get(moment) for instrument in list_instruments(spec))
+    found = (instrument.steps(spec).get(moment) for instrument in list_trial_instruments(spec))
     return [step for step in found if step is not None]
 
 
 def _make_after_steps(spec: TrialSpec, name: str) -> list[Step]:
     """The steps of the instruments after a step of a list."""
-    found = (instrument.after(spec, name) for instrument in list_instruments(spec))
+    found = (instrument.after(spec, name) for instrument in list_trial_instruments(spec))
     return [step for step in found if step is not None]
 
 
-def list_rest_limits(spec: TrialSpec) -> dict[str, int]:
+def map_idle_wait_seconds(spec: TrialSpec) -> dict[str, int]:
     """The names that steps may have which wait until the chip is at rest, and for how many seconds
     at the most."""
     steps, usual = spec.workload.steps, spec.filesystem.settle.limit_s
-    names = ["settle", *(f"{REST_BEFORE}{name}" for name in list_state_fills(spec))]
+    names = ["settle", *(f"{REST_BEFORE}{name}" for name in list_state_fill_steps(spec))]
     own = {step.phase: step.limit_s or usual for step in steps if isinstance(step, RestStep)}
     return {**dict.fromkeys(names, usual), **own}
 
@@ -306,7 +316,7 @@ def _makes_state(step: WorkloadStep) -> bool:
     return step.do == "fill" and not step.of_files
 
 
-def list_state_fills(spec: TrialSpec) -> list[str]:
+def list_state_fill_steps(spec: TrialSpec) -> list[str]:
     """The names of the steps that make the state that the study asks for."""
     steps = spec.workload.steps
     names = [step.phase for step in steps if _makes_state(step)]
@@ -314,7 +324,7 @@ def list_state_fills(spec: TrialSpec) -> list[str]:
     return names or [STATE_BEFORE if taken else "fill"]
 
 
-def list_fill_steps(name: str) -> tuple[str, ...]:
+def list_fill_step_names(name: str) -> tuple[str, ...]:
     """A fill and the step that may follow it before the load, in order."""
     return (name, f"{UNMOUNT_AFTER}{name}")
 
@@ -324,7 +334,7 @@ def make_fill_step(spec: TrialSpec, name: str = "fill") -> Step:
     return Step(name, "ffsmark --json fill.cfg", WORK_DEADLINE_S)
 
 
-def make_fill_files(spec: TrialSpec) -> dict[str, bytes]:
+def make_state_fill_files(spec: TrialSpec) -> dict[str, bytes]:
     """FFSMark's commands that bring the flash to the state asked for, with next to no files."""
     state = spec.state
     text = (
@@ -336,7 +346,7 @@ def make_fill_files(spec: TrialSpec) -> dict[str, bytes]:
     return {"fill.cfg": text.encode()}
 
 
-def fill_template(spec: TrialSpec, template: str) -> str:
+def fill_workload_template(spec: TrialSpec, template: str) -> str:
     """A template of the workload's catalog file, with its placeholders filled in."""
     return template.format(**make_template_words(spec))
 

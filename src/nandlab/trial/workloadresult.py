@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json, to_json
 
 from nandlab.base.strings import FreeText, Line
-from nandlab.catalog.mistakes import list_mistakes
+from nandlab.catalog.mistakes import list_validation_mistakes
 from nandlab.measure.instrument import UnreadableOutput
 from nandlab.results.recordparts import (
     Count,
@@ -151,7 +151,7 @@ def _parse_line(model: type[M], line: bytes) -> M:
         told = from_json(line)
         if _drop_nulls(told, e):
             return _parse_line(model, to_json(told))
-        wrong = list_mistakes(e, model, told)
+        wrong = list_validation_mistakes(e, model, told)
         more = [f"and {len(wrong) - MISTAKES_SHOWN} more"] if len(wrong) > MISTAKES_SHOWN else []
         raise UnreadableOutput("; ".join([*wrong[:MISTAKES_SHOWN], *more])) from None
 

@@ -17,7 +17,7 @@ from fuzz.target import Files, Target
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.kit import boardfile
-from nandlab.kit.kit import list_board_sets
+from nandlab.kit.kit import list_board_package_sets
 
 KINDS = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE)
 
@@ -29,7 +29,7 @@ def sound() -> tuple[str, dict[str, bytes]]:
     board = model.model_dump(mode="json", exclude={"controller", "power"}) | {"name": "mine"}
     lock: dict[str, dict[str, str]] = {}
     packages: dict[str, bytes] = {}
-    for each in list_board_sets(model):
+    for each in list_board_package_sets(model):
         content = f"a package of {each.name}".encode()
         sha256 = hashlib.sha256(content).hexdigest()
         packages[sha256] = content

@@ -15,9 +15,13 @@ from flashsamples import BLOCKS, FILESYSTEM, chip, damaged, file_damaged
 from fuzz.target import Files, Target
 from nandlab.base.errors import NandlabError
 from nandlab.chip import image as chipimage
-from nandlab.model.fragments import map_file
+from nandlab.model.fragments import map_file_pages
 from nandlab.onflash.decoders import DECODERS
-from nandlab.onflash.flashfile import FlashFileOptions, open_partition, read_layout
+from nandlab.onflash.flashfile import (
+    FlashFileOptions,
+    open_flash_file_partition,
+    read_flash_file_layout,
+)
 from nandlab.onflash.layout import ByteKind
 
 MIB = 1 << 20
@@ -30,7 +34,7 @@ def draw(chance: Random) -> Files:
     if chance.random() < 0.2:
         cells = file_damaged(layout, seed)
     else:
-        cells = chipimage.encode_image(damaged(layout, seed))
+        cells = chipimage.encode_chip_image(damaged(layout, seed))
     asked = [name if chance.random() < 0.7 else None, mib if chance.random() < 0.9 else None]
     return {"chip.image": cells, "asked.json": json.dumps(asked).encode()}
 
@@ -46,16 +50,16 @@ def take(folder: Path) -> None:
 
 
 def summed(path: Path, asked: FlashFileOptions) -> None:
-    layout, _ = read_layout(path, asked)
-    partition, _ = open_partition(path, asked.partition_mib)
+    layout, _ = read_flash_file_layout(path, asked)
+    partition, _ = open_flash_file_partition(path, asked.partition_mib)
     assert sum(layout.sums().values()) == partition.bytes
     assert layout.sums()[ByteKind.BAD] == len(partition.bad) * partition.erasesize
 
 
 def mapped(path: Path, asked: FlashFileOptions) -> None:
-    layout, dropped = read_layout(path, asked, tolerant=True)
+    layout, dropped = read_flash_file_layout(path, asked, tolerant=True)
     for owner in layout.sizes:
-        map_file(layout, owner, dropped)
+        map_file_pages(layout, owner, dropped)
 
 
 DEVICE = Target(draw, take, cases=20)

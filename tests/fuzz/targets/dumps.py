@@ -18,8 +18,8 @@ from jffs2texts import text_of
 
 from fuzz.target import Files, Target
 from nandlab.base.errors import UsageError
-from nandlab.model.fragments import map_file
-from nandlab.onflash.flashfile import FlashFileOptions, read_layout
+from nandlab.model.fragments import map_file_pages
+from nandlab.onflash.flashfile import FlashFileOptions, read_flash_file_layout
 from nandlab.onflash.shape import Shape
 
 
@@ -85,9 +85,11 @@ def take(folder: Path) -> None:
         if told["kind"] is not None:
             known_pages(path, shape, truth(told["kind"]), told["mib"])
             return
-        layout, dropped = read_layout(path, FlashFileOptions(None, None, shape), tolerant=True)
+        layout, dropped = read_flash_file_layout(
+            path, FlashFileOptions(None, None, shape), tolerant=True
+        )
         for owner in layout.sizes:
-            map_file(layout, owner, dropped)
+            map_file_pages(layout, owner, dropped)
     except UsageError as e:
         assert "\n" not in str(e)
         raise

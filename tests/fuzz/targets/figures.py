@@ -17,7 +17,7 @@ from fuzz.target import Files, Target
 from nandlab.analysis.differences.baselines import read_baseline
 from nandlab.base import xzpack
 from nandlab.base.gate import read_packed_json
-from nandlab.results.folder import hash_source
+from nandlab.results.folder import hash_provenance_content
 from nandlab.trial import reproduction
 
 SHIPPED = Path(__file__).parents[3] / "docs" / "studies" / "quickstart.figures.json.xz"
@@ -37,8 +37,10 @@ def sound() -> str:
     told = read_packed_json(SHIPPED)
     told["trials"] = told["trials"][:TRIALS]
     sources = hostile.whole_sources()
-    told["trials"][0]["provenance"] = {what: hash_source(s) for what, s in sources.items()}
-    told["sources"] = {hash_source(s): s for s in sources.values()}
+    told["trials"][0]["provenance"] = {
+        what: hash_provenance_content(s) for what, s in sources.items()
+    }
+    told["sources"] = {hash_provenance_content(s): s for s in sources.values()}
     return json.dumps(told)
 
 
@@ -70,7 +72,7 @@ def _figures(chance: Random) -> bytes:
 
 def _renamed(told: Any, old: str) -> Any:
     """The figures with a source under the name that its content has now."""
-    new = hash_source(told["sources"][old])
+    new = hash_provenance_content(told["sources"][old])
     return json.loads(json.dumps(told).replace(old, new)) if new != old else told
 
 

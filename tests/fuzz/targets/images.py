@@ -45,8 +45,8 @@ def sound() -> tuple[bytes, str]:
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "i.nand"
-        chipfile.write_image(path, image, told)
-        return path.read_bytes(), chipfile.find_sidecar(path).read_text()
+        chipfile.write_image_files(path, image, told)
+        return path.read_bytes(), chipfile.make_sidecar_path(path).read_text()
 
 
 def draw(chance: Random) -> Files:

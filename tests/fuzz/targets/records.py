@@ -59,16 +59,16 @@ def draw(chance: Random) -> Files:
 
 
 def take(folder: Path) -> None:
-    recording = records.decode_records((folder / "records").read_bytes())
-    names = records.parse_names((folder / "names").read_text(errors="backslashreplace"))
+    recording = records.decode_trace_records((folder / "records").read_bytes())
+    names = records.parse_trace_names((folder / "names").read_text(errors="backslashreplace"))
     names.kernel_threads()
     symbols: Mapping[str, Sequence[str]] = load_noun(  # type: ignore[assignment]
         "filesystems", "jffs2", FilesystemModel
     ).symbols
-    found = tree.make_tree(recording, names, symbols)
+    found = tree.make_event_tree(recording, names, symbols)
     more = {"parent": found.parent, "cause": found.cause}
     words = {"cause": found.causes}
-    tables.write_tables(
+    tables.write_event_tables(
         recording, names, folder / "e.parquet", folder / "e.csv", more=more, words=words
     )
 

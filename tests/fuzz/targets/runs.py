@@ -15,7 +15,7 @@ import samples
 from fuzz import texts, values
 from fuzz.command import command
 from fuzz.target import Files, Target
-from nandlab.base.digest import digest_bytes, digest_value
+from nandlab.base.digest import digest_bytes, digest_json_value
 from nandlab.results.record import HASH_LETTERS
 from nandlab.results.seals import DamagedFile, seal_json, unseal_json
 
@@ -62,7 +62,7 @@ def _change(files: Files, name: str, chance: Random) -> None:
     if chance.random() < 0.05:
         files[name] = texts.bytes_changed(files[name], chance)
     elif name.startswith("provenance/") and chance.random() < 0.9:
-        _rename(files, name, f"provenance/{digest_value(told)[:HASH_LETTERS]}.json", text)
+        _rename(files, name, f"provenance/{digest_json_value(told)[:HASH_LETTERS]}.json", text)
     elif name.startswith("provenance/") or chance.random() < 0.1:
         files[name] = text
     else:

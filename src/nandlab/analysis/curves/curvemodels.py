@@ -25,13 +25,13 @@ def _model_read_pages(rule: str, y: str, at: CurvePlace) -> float | None:
 
     How many flash pages one of them costs is the file system's affair, so it is taken as one.
     """
-    window = find_read_ahead_kib(at)
+    window = find_place_read_ahead_kib(at)
     if y != CACHE_PAGES_FIGURE or at.phase is None or window is None:
         return None
     return _count_modelled_pages(rule, tuple(sorted(at.phase.at.items())), at.trial.seed, window)
 
 
-def find_read_ahead_kib(at: CurvePlace) -> int | None:
+def find_place_read_ahead_kib(at: CurvePlace) -> int | None:
     """The read-ahead of a place's trial, as it was measured or else chosen; None: not known."""
     told = at.trial.measured.get("read_ahead", {}).get("kib", at.trial.options.get("read_ahead"))
     try:

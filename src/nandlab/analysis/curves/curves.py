@@ -24,7 +24,7 @@ ATTRIBUTE_FAMILIES = ("option", "parameter", "at")
 """Attributes whose name goes on behind a dot."""
 
 
-def is_attribute(name: str) -> bool:
+def is_attribute_name(name: str) -> bool:
     """Whether a name is of an attribute; else it is of a figure."""
     return name in ATTRIBUTE_NAMES or name.partition(".")[0] in ATTRIBUTE_FAMILIES
 
@@ -79,7 +79,7 @@ class Curve(StrictModel):
 
     @model_validator(mode="after")
     def _is_drawable(self) -> Curve:
-        if is_attribute(self.y):
+        if is_attribute_name(self.y):
             raise ValueError(f"y = {self.y!r}: it is an attribute; y must be a figure")
         if self.gain and self.scatter:
             raise ValueError(f"x = {self.x!r}: over a figure there is no gain; x: an attribute")
@@ -99,7 +99,7 @@ class Curve(StrictModel):
     @property
     def scatter(self) -> bool:
         """Whether x is a figure too."""
-        return not is_attribute(self.x)
+        return not is_attribute_name(self.x)
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -129,7 +129,7 @@ def _is_trial_figure(name: str) -> bool:
     return name.startswith("phase.")
 
 
-def parse_study_curves(spec: Mapping[str, Any]) -> list[Curve]:
+def make_curves_from_spec(spec: Mapping[str, Any]) -> list[Curve]:
     """The curves of a study, as a run's head keeps it; UsageError if they are none today."""
     told = spec.get("curves") or []
     return [validate_data(c, Curve, f"curves.{i}") for i, c in enumerate(told)]

@@ -147,7 +147,7 @@ def make_curve_plots(curves: Sequence[Curve], trials: Sequence[Trial]) -> list[C
 def _make_curve_plot(curve: Curve, trials: Sequence[Trial]) -> CurvePlot:
     places = [p for t in trials for p in curveplaces.list_curve_places(t, phases=curve.of_phases)]
     places = [p for p in places if _is_selected_place(curve, p)]
-    members = list(_list_member_values(curve, places, partial(compute_place_figure, curve.y)))
+    members = list(_list_member_values(curve, places, partial(compute_figure_at_place, curve.y)))
     keys = _choose_line_attributes(curve, members)
     measured = _make_lines(curve, keys, members)
     model = curvemodels.CURVE_MODELS.get(curve.modelled)
@@ -177,17 +177,17 @@ def _name_modelled_lines(
     return found
 
 
-def compute_place_figure(name: str, at: CurvePlace) -> float | None:
+def compute_figure_at_place(name: str, at: CurvePlace) -> float | None:
     """A figure of a place by name; None: it has none."""
     family, _, rest = name.partition(".")
     if family == "point":
         figure = curveplaces.PHASE_FIGURES.get(rest)
         return None if figure is None or at.phase is None else figure.read(at.trial, at.phase)
-    of = workloadwords.make_words_for_trials([at.trial])
+    of = workloadwords.make_workload_words_for_trials([at.trial])
     return (
         None
-        if figures.explain_undeclared_figure(name, of)
-        else figures.find_figure(name, of)(at.trial)
+        if figures.explain_unavailable_figure(name, of)
+        else figures.find_workload_figure(name, of)(at.trial)
     )
 
 
@@ -195,7 +195,9 @@ def _is_selected_place(curve: Curve, at: CurvePlace) -> bool:
     told = at.identity
     for name, wanted in curve.where.items():
         one_of = wanted if isinstance(wanted, list) else [wanted]
-        if name not in told or not any(curveplaces.are_values_alike(told[name], w) for w in one_of):
+        if name not in told or not any(
+            curveplaces.are_attribute_values_alike(told[name], w) for w in one_of
+        ):
             return False
     return curve.scatter or curve.x in told
 
@@ -208,7 +210,7 @@ def _list_member_values(
         return
     for at in places:
         y = read(at)
-        x = compute_place_figure(curve.x, at) if curve.scatter else None
+        x = compute_figure_at_place(curve.x, at) if curve.scatter else None
         if y is not None and (x is not None or not curve.scatter):
             yield MemberValue(at, y, x, (), (at.trial.id,))
 
@@ -236,7 +238,7 @@ def _list_gain_values(
 
 def _has_attribute_value(at: CurvePlace, name: str, wanted: AttributeValue) -> bool:
     told = at.identity
-    return name in told and curveplaces.are_values_alike(told[name], wanted)
+    return name in told and curveplaces.are_attribute_values_alike(told[name], wanted)
 
 
 def _make_partner_key(gain: Gain, at: CurvePlace) -> Hashable:
@@ -299,7 +301,7 @@ def _make_lines(
     return [
         PlotLine(
             key,
-            ", ".join(filter(None, (format_attribute(k, found[0].place) for k in shown))),
+            ", ".join(filter(None, (format_attribute_at_place(k, found[0].place) for k in shown))),
             found[0].place.trial.filesystem,
             _make_points(curve, found),
         )
@@ -338,7 +340,7 @@ def _make_point_key(curve: Curve, m: MemberValue) -> Hashable:
     return m.place.trial.configuration(), m.place.phase and m.place.phase.name
 
 
-def format_attribute(name: str, at: CurvePlace) -> str:
+def format_attribute_at_place(name: str, at: CurvePlace) -> str:
     """An attribute's value as a line's name has it: ``JFFS2``, ``random``, ``size 4.00 KiB``."""
     told = at.identity.get(name)
     if told is None:
@@ -347,7 +349,7 @@ def format_attribute(name: str, at: CurvePlace) -> str:
         return at.trial.filesystem_title
     family, _, rest = name.partition(".")
     if family == "at":
-        said = workloadwords.find_declared_words(at.trial).at.get(rest)
+        said = workloadwords.find_declared_workload_words(at.trial).at.get(rest)
         if isinstance(told, str):
             return told
         return f"{rest} {QUANTITIES[said.unit].form(told) if said else told}"
@@ -363,15 +365,15 @@ def _make_axis(name: str, trials: Sequence[Trial]) -> PlotAxis:
         return PlotAxis(figure.title, figure.quantity)
     if family == "at":
         for t in trials:
-            if said := workloadwords.find_declared_words(t).at.get(rest):
+            if said := workloadwords.find_declared_workload_words(t).at.get(rest):
                 return PlotAxis(said.title, QUANTITIES[said.unit])
     if family in ("option", "parameter", "at"):
         return PlotAxis(rest.replace("_", " "), QUANTITIES["count"])
-    known = (workloadwords.make_words_for_trials([t]) for t in trials)
-    of = next((w for w in known if figures.explain_undeclared_figure(name, w) is None), None)
+    known = (workloadwords.make_workload_words_for_trials([t]) for t in trials)
+    of = next((w for w in known if figures.explain_unavailable_figure(name, w) is None), None)
     if of is None:
         return PlotAxis(ATTRIBUTE_TITLES.get(name, name.replace("_", " ")), QUANTITIES["count"])
-    found = figures.find_figure(name, of)
+    found = figures.find_workload_figure(name, of)
     return PlotAxis(found.title, found.quantity)
 
 

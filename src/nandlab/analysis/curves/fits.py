@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from nandlab.analysis.curves.curves import is_attribute
+from nandlab.analysis.curves.curves import is_attribute_name
 from nandlab.analysis.figures import curveplaces, figures
 from nandlab.analysis.figures.figures import Figure
 from nandlab.analysis.figures.spread import Spread, compute_spread
@@ -77,7 +77,7 @@ def fit_line(points: Iterable[tuple[float, float]]) -> LineFit | None:
     return LineFit(slope, y - slope * x, slope**2 * across / up if up else 0.0, change)
 
 
-def find_falling_below(of: ValueByPlace, over: ValueByPlace) -> float | None:
+def find_crossover_x(of: ValueByPlace, over: ValueByPlace) -> float | None:
     """The x from which on ``of`` is below ``over`` at every place that both have.
 
     Between places both are straight. 0: it is below at all places; infinite: not at the last one.
@@ -94,7 +94,7 @@ def find_falling_below(of: ValueByPlace, over: ValueByPlace) -> float | None:
     return 0.0
 
 
-def collect_member_points(
+def collect_points_by_member(
     by: str, trials: Iterable[Trial], figure: Figure, of: Words
 ) -> dict[MemberKey, ValueByPlace]:
     """Each member's points; UsageError where two of its trials are at one place."""
@@ -115,7 +115,7 @@ def collect_member_points(
     }
 
 
-def find_last_place(
+def find_trials_at_greatest_x(
     by: str, trials: Sequence[Trial], of: Words
 ) -> tuple[float, list[Trial]] | None:
     """The greatest place, and the trials there; None: no trial has a place."""
@@ -127,17 +127,17 @@ def find_last_place(
     return greatest, [t for x, t in places if x == greatest]
 
 
-def format_place_title(by: str, of: Words) -> str:
+def format_x_axis_title(by: str, of: Words) -> str:
     """In words: what the configurations differ in."""
-    if is_attribute(by):
+    if is_attribute_name(by):
         return by.rpartition(".")[2].replace("_", " ")
-    return figures.find_figure(by, of).title
+    return figures.find_workload_figure(by, of).title
 
 
 def _make_place_reader(by: str, of: Words) -> Callable[[Trial], float | None]:
     """How the place of a trial is read."""
-    if not is_attribute(by):
-        return figures.find_figure(by, of)
+    if not is_attribute_name(by):
+        return figures.find_workload_figure(by, of)
 
     def read(trial: Trial) -> float | None:
         told = curveplaces.parse_number_or_word(curveplaces.CurvePlace(trial).identity.get(by, ""))
@@ -146,30 +146,30 @@ def _make_place_reader(by: str, of: Words) -> Callable[[Trial], float | None]:
     return read
 
 
-def compute_member_number(
+def compute_member_trend_number(
     along: FigureTrend, of: ValueByPlace, over: ValueByPlace | None
 ) -> float | None:
     """A member's number of a part along something."""
     if along.says == "falls below":
-        return find_falling_below(of, over or {})
+        return find_crossover_x(of, over or {})
     fit = fit_line(of.items())
     if fit is None:
         return None
     return fit.r2 if along.says == "linear" else fit.change
 
 
-def compute_numbers_spread(
+def compute_trend_numbers_spread(
     along: FigureTrend, of: Mapping[MemberKey, ValueByPlace], over: Mapping[MemberKey, ValueByPlace]
 ) -> Spread | None:
     """The spread of the members' numbers; places that were not met have no mean."""
     sides = ((points, over.get(member)) for member, points in of.items())
-    values = [v for a, b in sides if (v := compute_member_number(along, a, b)) is not None]
+    values = [v for a, b in sides if (v := compute_member_trend_number(along, a, b)) is not None]
     if values and not all(map(math.isfinite, values)):
         return Spread(len(values), min(values), statistics.median(values), max(values))
     return compute_spread(values)
 
 
-def choose_number_format(along: FigureTrend, figure: Figure | None) -> units.Form:
+def choose_trend_number_formatter(along: FigureTrend, figure: Figure | None) -> units.Form:
     """How the number is written; figure: that of the places."""
     if along.says == "linear":
         return format_r2
@@ -180,7 +180,7 @@ def choose_number_format(along: FigureTrend, figure: Figure | None) -> units.For
     return lambda v: ends.get(v) or at(v)
 
 
-def find_agreeing_side(
+def judge_trend_claim(
     along: FigureTrend, within: float, ours: Spread
 ) -> Literal["right", "wrong", "both"]:
     """Whether all members go the way that is said, or none does."""
@@ -196,20 +196,20 @@ def find_agreeing_side(
     return "right" if right else "wrong" if wrong else "both"
 
 
-def format_middle_line(of: Mapping[MemberKey, ValueByPlace], form: units.Form) -> str:
+def format_median_slope_line(of: Mapping[MemberKey, ValueByPlace], form: units.Form) -> str:
     """The line of the member whose slope is the middle one; empty: there is none."""
     fits = [f for points in of.values() if (f := fit_line(points.items())) is not None]
     if not fits:
         return ""
-    return find_middle_fit(sorted(fits, key=lambda f: f.slope)).in_words(form)
+    return find_median_slope_fit(sorted(fits, key=lambda f: f.slope)).in_words(form)
 
 
-def find_middle_fit(fits: Sequence[LineFit]) -> LineFit:
+def find_median_slope_fit(fits: Sequence[LineFit]) -> LineFit:
     """Of lines by their slopes that of the middle; of an even number the flatter one."""
     return fits[(len(fits) - 1) // 2]
 
 
-def format_r2_range(fits: Sequence[LineFit]) -> str:
+def format_r2_range_of_fits(fits: Sequence[LineFit]) -> str:
     """``R² 0.9991 (0.9989 to 0.9993)``."""
     found = compute_spread(f.r2 for f in fits)
     return "" if found is None else f"R² {found.brief(format_r2)}"

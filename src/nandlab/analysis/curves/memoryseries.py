@@ -41,7 +41,7 @@ class MemoryMoment:
     spread: Spread
 
 
-def make_memory_series(trial: Trial) -> MemorySeries | None:
+def make_filesystem_memory_series(trial: Trial) -> MemorySeries | None:
     """All bytes that were held; None: no series of it was measured."""
     found = trial.line(BYTES_SERIES)
     if found is None or not found.t_ns:
@@ -49,16 +49,16 @@ def make_memory_series(trial: Trial) -> MemorySeries | None:
     return MemorySeries([t - found.t_ns[0] for t in found.t_ns], found.values)
 
 
-def make_unreclaimable_series(trial: Trial) -> MemorySeries | None:
+def make_unreclaimable_filesystem_memory_series(trial: Trial) -> MemorySeries | None:
     """Of these, the bytes that the kernel could not have taken back; None: not known."""
-    all_of_it, given = make_memory_series(trial), trial.line(RECLAIMABLE_SERIES)
+    all_of_it, given = make_filesystem_memory_series(trial), trial.line(RECLAIMABLE_SERIES)
     if all_of_it is None or given is None:
         return None
     pairs = zip(all_of_it.values, given.values, strict=True)
     return MemorySeries(all_of_it.t_ns, [a - b for a, b in pairs])
 
 
-def make_memory_curve(
+def make_memory_curve_of_trials(
     trials: Sequence[Trial], read: Callable[[Trial], MemorySeries | None]
 ) -> list[MemoryMoment]:
     """The curve of the trials that have the series; empty: none has."""
@@ -76,7 +76,9 @@ def make_memory_curve(
     return found
 
 
-def list_largest_allocators(trials: Sequence[Trial], most: int) -> list[tuple[str, float]]:
+def list_largest_allocating_functions(
+    trials: Sequence[Trial], most: int
+) -> list[tuple[str, float]]:
     """The functions whose allocations held most at a time, with their peaks in bytes.
 
     The peak is the greatest of any trial's.

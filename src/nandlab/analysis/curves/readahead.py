@@ -257,7 +257,7 @@ class OpenFile:
 
     def _begin(self, page: int, asked: int, limit: int) -> None:
         """A stream's first window: initial_readahead."""
-        self._start, self._size = page, compute_initial_window(asked, limit)
+        self._start, self._size = page, compute_initial_window_pages(asked, limit)
         if self._size > asked:
             self._ahead = self._size - asked
         else:
@@ -267,7 +267,7 @@ class OpenFile:
     def _push_on(self, page: int, limit: int) -> None:
         """The stream's next window."""
         self._start += self._size
-        self._size = self._ahead = compute_next_window(self._size, limit)
+        self._size = self._ahead = compute_next_window_pages(self._size, limit)
         self._submit_merged(page, limit)
 
     def _by_context(self, page: int, asked: int, limit: int) -> None:
@@ -283,7 +283,7 @@ class OpenFile:
             history *= 2
         self._start = page
         if self.rule.neighbour_is_enough:
-            self._size = self._ahead = compute_initial_window(history + asked, limit)
+            self._size = self._ahead = compute_initial_window_pages(history + asked, limit)
         else:
             self._size, self._ahead = min(history + asked, limit), 1
         self._submit_merged(page, limit)
@@ -296,14 +296,14 @@ class OpenFile:
         if hole - page > limit:
             return
         self._start = hole
-        self._size = self._ahead = compute_next_window(hole - page + asked, limit)
+        self._size = self._ahead = compute_next_window_pages(hole - page + asked, limit)
         self._submit_merged(page, limit)
 
     def _submit_merged(self, page: int, limit: int) -> None:
         """ondemand_readahead's readit: a window that is all ahead would meet its own mark at once,
         so the next one is merged into it."""
         if not self.rule.apart and page == self._start and self._size == self._ahead:
-            more = compute_next_window(self._size, limit)
+            more = compute_next_window_pages(self._size, limit)
             if self._size + more <= limit or self.rule.window_may_exceed:
                 self._size, self._ahead = self._size + more, more
             else:
@@ -330,7 +330,7 @@ class OpenFile:
         self.read.append(page)
 
 
-def compute_initial_window(asked: int, limit: int) -> int:
+def compute_initial_window_pages(asked: int, limit: int) -> int:
     """Pages of a stream's first window: get_init_ra_size."""
     size = 1 << (asked - 1).bit_length()
     if size <= limit // 32:
@@ -340,6 +340,6 @@ def compute_initial_window(asked: int, limit: int) -> int:
     return limit
 
 
-def compute_next_window(size: int, limit: int) -> int:
+def compute_next_window_pages(size: int, limit: int) -> int:
     """Pages of a stream's next window: get_next_ra_size."""
     return min(size * (4 if size < limit // 16 else 2), limit)

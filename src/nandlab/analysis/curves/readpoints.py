@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from nandlab.analysis.curves.readahead import CACHE_PAGE_BYTES, OpenFile, ReadAccess
-from nandlab.analysis.curves.readrules import ReadAheadRule, find_read_ahead_rule
+from nandlab.analysis.curves.readrules import ReadAheadRule, find_read_ahead_rule_named
 from nandlab.base.errors import UsageError
 
 PointAttributes = Mapping[str, int | float | str]
@@ -50,7 +50,7 @@ class ModelledReads:
         )
 
 
-def replay_requests(
+def model_reads_of_requests(
     requests: Iterable[ReadRequest],
     file_bytes: int,
     read_ahead_kib: int,
@@ -65,7 +65,7 @@ def replay_requests(
     The file is opened once, and nothing of it is cached. See :class:`OpenFile` for the window, the
     advice and ``hardware_pages``. UsageError on a request, advice or rule that cannot be.
     """
-    chosen = find_read_ahead_rule(rule) if isinstance(rule, str) else rule
+    chosen = find_read_ahead_rule_named(rule) if isinstance(rule, str) else rule
     file = OpenFile(file_bytes, read_ahead_kib, chosen, advice, hardware_pages)
     for offset, length in requests:
         file.request(offset, length, access)
@@ -89,8 +89,8 @@ def model_point_reads(
     total = int(at["file_bytes"])
     if total % files:
         raise UsageError(f"{files} files of {total} bytes: files of drawn sizes are not modelled")
-    one = replay_requests(
-        list_point_requests(at, total // files, seed),
+    one = model_reads_of_requests(
+        list_point_read_requests(at, total // files, seed),
         total // files,
         read_ahead_kib,
         rule,
@@ -131,7 +131,7 @@ def generate_splitmix64(seed: int) -> Iterator[int]:
         yield mixed ^ mixed >> 31
 
 
-def list_point_requests(at: PointAttributes, file_bytes: int, seed: int) -> list[ReadRequest]:
+def list_point_read_requests(at: PointAttributes, file_bytes: int, seed: int) -> list[ReadRequest]:
     """A point's requests on one file, in order; UsageError on a pattern that readbench has not."""
     size, pattern = int(at["size"]), str(at["pattern"])
     count = _count_head_requests(at, file_bytes) if pattern == "head" else int(at["count"])

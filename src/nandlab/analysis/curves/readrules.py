@@ -80,14 +80,14 @@ READ_AHEAD_RULES = {rule.name: rule for rule in _KERNEL_RULES} | {"2013": _KERNE
 """The rules by kernel. ``2013`` is the rule of today, as 6.1 has it."""
 
 
-def find_read_ahead_rule(name: str) -> ReadAheadRule:
+def find_read_ahead_rule_named(name: str) -> ReadAheadRule:
     """The rule of that name; UsageError if there is none."""
     if name not in READ_AHEAD_RULES:
         raise UsageError(f"no rule of read-ahead {name!r}: one of {', '.join(READ_AHEAD_RULES)}")
     return READ_AHEAD_RULES[name]
 
 
-def find_rule_of_kernel(release: str) -> ReadAheadRule:
+def find_kernel_read_ahead_rule(release: str) -> ReadAheadRule:
     """The rule of a kernel by its release, such as 6.1.0-56-amd64; UsageError if unknown."""
     series = ".".join(release.split(".")[:2])
     if series not in READ_AHEAD_RULES:

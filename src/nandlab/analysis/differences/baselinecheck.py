@@ -12,7 +12,10 @@ from collections.abc import Iterator, Sequence
 from nandlab.analysis.differences import setupdiff
 from nandlab.analysis.differences.baselines import Baseline
 from nandlab.analysis.differences.compare import ABSENT
-from nandlab.analysis.differences.figurechanges import ConfigurationChange, compare_configurations
+from nandlab.analysis.differences.figurechanges import (
+    ConfigurationChange,
+    list_configuration_changes,
+)
 from nandlab.base.errors import UsageError
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Run
@@ -21,14 +24,14 @@ BOARD_MODEL_PATHS = ("board.board.", "board.accel.")
 """Places of a board's identity that must be the baseline's: its TOML, and how it is emulated."""
 
 
-def refuse_other_run(baseline: Baseline, run: Run) -> None:
+def refuse_run_unlike_baseline(baseline: Baseline, run: Run) -> None:
     """UsageError unless the run is of the baseline's study, board model and trials."""
     path, head = baseline.path, baseline.head
     if head.study != run.study:
         raise UsageError(f"{path}: figures of the study {head.study}; this one is {run.study}")
     if not run.deterministic:
         raise UsageError(f"{run.study}: {run.why_not_repeated}: nothing repeats it")
-    boards = setupdiff.compare_boards(head.provenance, run.provenance)
+    boards = setupdiff.compare_board_identities(head.provenance, run.provenance)
     other = next((d for d in boards if f"{d.path}.".startswith(BOARD_MODEL_PATHS)), None)
     if other is not None:
         was, here = ("nothing" if side is ABSENT else repr(side) for side in (other.a, other.b))
@@ -41,12 +44,12 @@ def refuse_other_run(baseline: Baseline, run: Run) -> None:
         raise UsageError(f"{path}: {told}: {why}")
 
 
-def list_baseline_differences(baseline: Baseline, folder: RunFolder) -> Iterator[str]:
+def format_baseline_difference_lines(baseline: Baseline, folder: RunFolder) -> Iterator[str]:
     """What a reader must know before the figures: what is not the baseline's, trials not held."""
     head = folder.head()
-    boards = setupdiff.compare_boards(baseline.head.provenance, head.provenance)
+    boards = setupdiff.compare_board_identities(baseline.head.provenance, head.provenance)
     again = [trial for trial in folder.trials() if trial.id in baseline.keys]
-    told = setupdiff.list_setup_differences(boards, (baseline.ran_with(trial) for trial in again))
+    told = setupdiff.format_setup_differences(boards, (baseline.ran_with(trial) for trial in again))
     yield from (f"not the baseline's: {line}" for line in told)
     others = sum(trial.key != baseline.keys[trial.id] for trial in again)
     if others and not told:
@@ -56,7 +59,7 @@ def list_baseline_differences(baseline: Baseline, folder: RunFolder) -> Iterator
         yield f"trials of the study that the baseline lacks, which are not checked: {beside}"
 
 
-def compare_with_baseline(
+def compare_run_with_baseline(
     baseline: Baseline, folder: RunFolder, only: Sequence[str] = ()
 ) -> list[ConfigurationChange]:
     """Each configuration of the baseline, held against what the folder has.
@@ -64,7 +67,7 @@ def compare_with_baseline(
     only: figures, beside which none counts; empty: all, to the last value that a trial gave.
     UsageError if the folder is of another study or board, or lacks a trial of the baseline.
     """
-    refuse_other_run(baseline, folder.head())
+    refuse_run_unlike_baseline(baseline, folder.head())
     missing = set(folder.missing())
     lacks = [trial_id for trial_id in baseline.keys if trial_id in missing]
     if lacks:
@@ -72,4 +75,4 @@ def compare_with_baseline(
         raise UsageError(f"{folder.path}: {told}; run the study to its end")
     again = [trial for trial in folder.trials() if trial.id in baseline.keys]
     unlike = {trial.id: baseline.differences(trial) for trial in again}
-    return compare_configurations([baseline.sides(trial) for trial in again], unlike, only)
+    return list_configuration_changes([baseline.sides(trial) for trial in again], unlike, only)

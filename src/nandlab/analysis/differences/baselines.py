@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 from nandlab.analysis.differences.compare import (
     Difference,
-    compare_figures,
+    compare_trial_figures,
     compute_trial_digest,
-    describe_ending,
-    dump_compared_fields,
-    list_differences,
+    describe_trial_ending,
+    dump_compared_trial_fields,
+    list_value_differences,
 )
 from nandlab.base.errors import UsageError
 from nandlab.catalog.files import KeptNouns
@@ -27,12 +27,12 @@ from nandlab.results.figuresfile import (
     FailedTrial,
     FiguresFile,
     TrialFigures,
-    find_results,
+    find_results_path,
     read_figures_file,
-    select_figures,
-    select_sources,
+    select_trial_figures,
+    select_trial_provenance,
 )
-from nandlab.results.folder import RunFolder, hash_source
+from nandlab.results.folder import RunFolder, hash_provenance_content
 from nandlab.results.record import Run, Trial
 
 
@@ -70,9 +70,13 @@ class FolderBaseline:
         """See Expected; everything is there, so everything is named."""
         before, path = self._trials[trial.id], f"trials.{trial.id}"
         if not before.ok:
-            return list(list_differences(describe_ending(before), describe_ending(trial), path))
-        told = dump_compared_fields(before, trial), dump_compared_fields(trial, before)
-        return list(list_differences(*told, path))
+            return list(
+                list_value_differences(
+                    describe_trial_ending(before), describe_trial_ending(trial), path
+                )
+            )
+        told = dump_compared_trial_fields(before, trial), dump_compared_trial_fields(trial, before)
+        return list(list_value_differences(*told, path))
 
     def sides(self, trial: Trial) -> tuple[Trial, Trial]:
         """See Expected."""
@@ -84,7 +88,7 @@ class FolderBaseline:
 
     def nouns(self) -> KeptNouns:
         """See Expected."""
-        return nouns.collect_trial_nouns(self.head, iter(self._trials.values()))
+        return nouns.collect_run_own_nouns(self.head, iter(self._trials.values()))
 
 
 class FiguresBaseline:
@@ -105,22 +109,26 @@ class FiguresBaseline:
         """See Expected: the named figures, and if these are equal the hash of everything."""
         if failed := self._failed.get(trial.id):
             return list(
-                list_differences(
-                    describe_ending(failed), describe_ending(trial), f"trials.{trial.id}"
+                list_value_differences(
+                    describe_trial_ending(failed),
+                    describe_trial_ending(trial),
+                    f"trials.{trial.id}",
                 )
             )
         before = self._trials[trial.id]
-        return compare_figures(
+        return compare_trial_figures(
             self.sides(trial)[0], trial, (before.sha256, compute_trial_digest(trial))
         )
 
     def sides(self, trial: Trial) -> tuple[Trial, Trial]:
         """See Expected: figures that the file does not have are told of neither side."""
         if failed := self._failed.get(trial.id):
-            return make_bare_trial({"id": failed.id} | describe_ending(failed), trial), trial
+            return make_trial_from_figures(
+                {"id": failed.id} | describe_trial_ending(failed), trial
+            ), trial
         before = self._trials[trial.id].model_dump(include=set(FIGURE_FIELDS))
-        now = select_figures(trial) | {"error": trial.error}
-        return make_bare_trial(before, trial), make_bare_trial(now, trial)
+        now = select_trial_figures(trial) | {"error": trial.error}
+        return make_trial_from_figures(before, trial), make_trial_from_figures(now, trial)
 
     def ran_with(self, trial: Trial) -> tuple[Trial, Trial]:
         """See Expected."""
@@ -140,7 +148,7 @@ REQUEST_FIELDS = (
 """What a trial was asked, and whether its load was stopped early: no figures file tells these."""
 
 
-def make_bare_trial(figures: Mapping[str, Any], like: Trial) -> Trial:
+def make_trial_from_figures(figures: Mapping[str, Any], like: Trial) -> Trial:
     """A trial with these figures and nothing else that was measured, asked as another was."""
     asked = like.model_dump(include=set(REQUEST_FIELDS))
     return Trial.model_validate({**asked, **figures}).knowing(like.sources)
@@ -150,13 +158,13 @@ def read_baseline(path: Path) -> Baseline:
     """A run's folder, a figures file, or a shipped one by its study; UsageError for none of these,
     or for one that does not repeat.
     """
-    path = find_results(path)
+    path = find_results_path(path)
     found = FolderBaseline(path) if path.is_dir() else FiguresBaseline(path)
     _refuse_unrepeatable_run(path, found.head)
     return found
 
 
-def make_figures_file(path: Path) -> FiguresFile:
+def make_figures_file_of_run(path: Path) -> FiguresFile:
     """The figures file of a run's finished trials; UsageError if one of them cannot be in it.
 
     Trials that failed are told with their reasons; UsageError if no other is there.
@@ -172,9 +180,9 @@ def make_figures_file(path: Path) -> FiguresFile:
     head, figures = run.head(), []
     sources: dict[str, dict[str, Any]] = {}
     for trial in (t for t in finished if t.ok):
-        kept = select_sources(trial, head)
+        kept = select_trial_provenance(trial, head)
         figures.append(_make_trial_line(trial, kept))
-        sources |= {hash_source(source): source for source in kept.values()}
+        sources |= {hash_provenance_content(source): source for source in kept.values()}
     if not figures:
         ends = f"{finished[0].id}: {finished[0].status}: {finished[0].error}"
         raise UsageError(f"{path}: no trial of this run ended well; the first is {ends}")
@@ -190,14 +198,14 @@ def _make_trial_line(trial: Trial, sources: Mapping[str, Any]) -> TrialFigures:
         "warnings": [doubt.model_dump() for doubt in trial.warnings],
         "open_ended": trial.open_ended,
         "register_hits": {s.name: n for s in trial.steps if (n := s.register_hits) is not None},
-        "provenance": {what: hash_source(source) for what, source in sources.items()},
+        "provenance": {what: hash_provenance_content(source) for what, source in sources.items()},
     }
-    return TrialFigures.model_validate(select_figures(trial) | beside)
+    return TrialFigures.model_validate(select_trial_figures(trial) | beside)
 
 
 def _make_failed_line(trial: Trial) -> FailedTrial:
     """The line of one that failed."""
-    told = {"id": trial.id, "key": trial.key} | describe_ending(trial)
+    told = {"id": trial.id, "key": trial.key} | describe_trial_ending(trial)
     return FailedTrial.model_validate(told)
 
 

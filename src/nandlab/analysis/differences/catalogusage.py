@@ -30,7 +30,7 @@ BOUND_KEYS = {"min", "max", "at_most"}
 """Keys of a workload's parameter that refuse values: a trial that ran has none of these."""
 
 
-def find_idle_options(trial: Trial) -> set[str]:
+def find_options_without_effect(trial: Trial) -> set[str]:
     """The trial's options that do nothing at all: at their default, or unknown to its catalog."""
     known = trial.about("filesystem").get("options", {})
     return {k for k, v in trial.options.items() if known and _is_idle_option(known.get(k), v)}
@@ -41,11 +41,11 @@ def select_effective_options(trial: Trial, other: Trial | None) -> dict[str, str
 
     other: None stands for a trial that knows none of them.
     """
-    unknown = find_idle_options(trial) - set(other.options if other else ())
+    unknown = find_options_without_effect(trial) - set(other.options if other else ())
     return {k: v for k, v in trial.options.items() if k not in unknown}
 
 
-def select_used_sources(trial: Trial) -> dict[str, Any]:
+def select_used_catalog_entries(trial: Trial) -> dict[str, Any]:
     """What of its sources the trial used."""
     cut = {
         "board": lambda told: told | {"board": _remove_keys(told.get("board"), UNSIMULATED_KEYS)},
@@ -73,7 +73,7 @@ def _is_idle_option(option: Mapping[str, Any] | None, value: str) -> bool:
 
 def _select_used_options(trial: Trial, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that the trial used, each with the value that it chose."""
-    alone, found = find_idle_options(trial), {}
+    alone, found = find_options_without_effect(trial), {}
     for name, value in trial.options.items():
         if name in options and name not in alone:
             named = options[name].get("values", {})

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from nandlab.analysis.differences import catalogusage
-from nandlab.base.digest import digest_value
-from nandlab.results.figuresfile import FailedTrial, select_figures
+from nandlab.base.digest import digest_json_value
+from nandlab.results.figuresfile import FailedTrial, select_trial_figures
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Origin, Run, Trial
 
@@ -75,16 +75,16 @@ def compare_runs(run_a: RunFolder, run_b: RunFolder) -> list[Difference]:
     A trial that only one run has finished is one difference, ``trials.<id>``.
     """
     head_a, head_b = run_a.head(), run_b.head()
-    found = list(compare_heads(head_a, head_b))
+    found = list(compare_run_heads(head_a, head_b))
     for trial_id in dict.fromkeys([*head_a.trials, *head_b.trials]):
         found += compare_trials(run_a.load(trial_id), run_b.load(trial_id), trial_id)
     return found
 
 
-def compare_heads(a: Run, b: Run) -> Iterator[Difference]:
+def compare_run_heads(a: Run, b: Run) -> Iterator[Difference]:
     """The differences of two runs' heads, but for their trials and the commits that began them."""
     drop = {"trials", "commit"}
-    found = list_differences(a.model_dump(exclude=drop), b.model_dump(exclude=drop), "run")
+    found = list_value_differences(a.model_dump(exclude=drop), b.model_dump(exclude=drop), "run")
     return (d for d in found if not (d.path.startswith("run.spec.") and _is_newer_empty_key(d)))
 
 
@@ -103,37 +103,42 @@ def compare_trials(a: Trial | None, b: Trial | None, trial_id: str) -> Iterable[
         return [Difference(path, _summarize_trial(a), _summarize_trial(b))]
     if are_trials_alike(a, b):
         return []
-    told, other = dump_compared_fields(a, b), dump_compared_fields(b, a)
+    told, other = dump_compared_trial_fields(a, b), dump_compared_trial_fields(b, a)
     if a.provenance != b.provenance or a.options != b.options:
         told, other = (
-            t | {"provenance": catalogusage.select_used_sources(of)}
+            t | {"provenance": catalogusage.select_used_catalog_entries(of)}
             for t, of in ((told, a), (other, b))
         )
-    return list_differences(told, other, path)
+    return list_value_differences(told, other, path)
 
 
-def compare_figures(a: Trial, b: Trial, digests: tuple[str, str]) -> list[Difference]:
+def compare_trial_figures(a: Trial, b: Trial, digests: tuple[str, str]) -> list[Difference]:
     """The differences of the figures of two trials of one id, and else of the digests of all that
     each gave. Of one that failed only how it ended is known.
     """
     path = f"trials.{a.id}"
     if not a.ok or not b.ok:
-        return list(list_differences(describe_ending(a), describe_ending(b), path))
-    named = [{k: index_by_name(v) for k, v in select_figures(side).items()} for side in (a, b)]
-    found = list(list_differences(named[0], named[1], path))
+        return list(
+            list_value_differences(describe_trial_ending(a), describe_trial_ending(b), path)
+        )
+    named = [
+        {k: index_items_by_name(v) for k, v in select_trial_figures(side).items()}
+        for side in (a, b)
+    ]
+    found = list(list_value_differences(named[0], named[1], path))
     if not found and digests[0] != digests[1]:
         return [Difference(f"{path}.sha256", *digests, OTHER_PARTS_NOTE)]
     return found
 
 
-def describe_ending(trial: Trial | FailedTrial) -> dict[str, str | None]:
+def describe_trial_ending(trial: Trial | FailedTrial) -> dict[str, str | None]:
     """How a trial ended; the rest of a failed one may end where the host noticed."""
     return {"status": trial.status, "error": trial.error}
 
 
 def compute_trial_digest(trial: Trial) -> str:
     """SHA-256 of all that a trial was asked and gave."""
-    return digest_value(dump_compared_fields(trial))
+    return digest_json_value(dump_compared_trial_fields(trial))
 
 
 def are_trials_alike(a: Trial, b: Trial) -> bool:
@@ -145,7 +150,7 @@ def are_trials_alike(a: Trial, b: Trial) -> bool:
     return same and repr(a.parameters) == repr(b.parameters)
 
 
-def dump_compared_fields(trial: Trial, other: Trial | None = None) -> dict[str, Any]:
+def dump_compared_trial_fields(trial: Trial, other: Trial | None = None) -> dict[str, Any]:
     """All that a trial was asked and gave, without the catalog's entries, which have words too.
 
     other: what it is to be held against; options that this one lacks may be left out. None: for a
@@ -164,10 +169,10 @@ def dump_compared_fields(trial: Trial, other: Trial | None = None) -> dict[str, 
     # that a mirror had not the locked packages is no figure; which it had is in the board's lock
     told["warnings"] = [w for w in told["warnings"] if w["code"] != "not_locked"]
     told["options"] = catalogusage.select_effective_options(trial, other)
-    return {key: index_by_name(value) for key, value in told.items()}
+    return {key: index_items_by_name(value) for key, value in told.items()}
 
 
-def index_by_name(value: Any) -> Any:
+def index_items_by_name(value: Any) -> Any:
     """A list of things that each have a name of their own as a map; any other value as it is."""
     if not isinstance(value, list) or not all(isinstance(v, dict) and "name" in v for v in value):
         return value
@@ -175,18 +180,20 @@ def index_by_name(value: Any) -> Any:
     return named if len(named) == len(value) else value
 
 
-def list_differences(a: object, b: object, path: str) -> Iterator[Difference]:
+def list_value_differences(a: object, b: object, path: str) -> Iterator[Difference]:
     """Depth first through dictionaries and lists; 1 and True differ, 1 and 1.0 do not."""
     if isinstance(a, dict) and isinstance(b, dict):
         for key in dict.fromkeys([*a, *b]):
             if key != HOST_FIELD:
-                yield from list_differences(a.get(key, ABSENT), b.get(key, ABSENT), f"{path}.{key}")
+                yield from list_value_differences(
+                    a.get(key, ABSENT), b.get(key, ABSENT), f"{path}.{key}"
+                )
     elif isinstance(a, list) and isinstance(b, list):
         if a == b and {*map(type, a)} == {*map(type, b)} == {int}:
             return  # thousands of blocks
         for i in range(max(len(a), len(b))):
             left, right = (side[i] if i < len(side) else ABSENT for side in (a, b))
-            yield from list_differences(left, right, f"{path}.{i}")
+            yield from list_value_differences(left, right, f"{path}.{i}")
     elif a != b or isinstance(a, bool) != isinstance(b, bool):
         yield Difference(path, a, b)
 
@@ -195,12 +202,12 @@ def _summarize_trial(trial: Trial | None) -> object:
     return ABSENT if trial is None else trial.status
 
 
-def list_source_runs_of_trials(trials: Iterable[Trial]) -> list[str]:
+def format_source_runs_of_trials(trials: Iterable[Trial]) -> list[str]:
     """A line for each other run that a run's trials were taken from: how many, and from which."""
-    return list_source_runs(t.origin for t in trials)
+    return format_source_runs_of_origins(t.origin for t in trials)
 
 
-def list_source_runs(origins: Iterable[Origin | None]) -> list[str]:
+def format_source_runs_of_origins(origins: Iterable[Origin | None]) -> list[str]:
     """The same of the trials' origins."""
     each = Counter((origin.study, origin.run) for origin in origins if origin)
     return [

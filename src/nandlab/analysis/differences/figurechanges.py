@@ -12,28 +12,28 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from nandlab.analysis.differences import setupdiff
-from nandlab.analysis.differences.baselines import make_bare_trial
+from nandlab.analysis.differences.baselines import make_trial_from_figures
 from nandlab.analysis.differences.compare import (
     Difference,
     are_trials_alike,
-    compare_figures,
-    compare_heads,
+    compare_run_heads,
+    compare_trial_figures,
     compare_trials,
     compute_trial_digest,
-    list_source_runs,
+    format_source_runs_of_origins,
 )
 from nandlab.analysis.figures import members, workloadwords
 from nandlab.analysis.figures.figurenames import (
-    is_derived_figure,
-    list_figure_names,
-    list_setting_figure_names,
+    is_derived_figure_name,
+    list_figure_names_of_settings,
+    list_figure_names_of_trials,
     match_figure_names,
 )
-from nandlab.analysis.figures.figures import find_figure
-from nandlab.analysis.figures.groups import Ensemble, group_trials
+from nandlab.analysis.figures.figures import find_workload_figure
+from nandlab.analysis.figures.groups import Ensemble, group_trials_into_settings
 from nandlab.analysis.figures.spread import Spread, compute_spread
 from nandlab.base.units import Quantity
-from nandlab.results.figuresfile import select_figures
+from nandlab.results.figuresfile import select_trial_figures
 from nandlab.results.folder import Results
 from nandlab.results.record import Origin, Trial
 
@@ -98,7 +98,7 @@ class ConfigurationChange:
         return f"{self.label}, {self.setting}"
 
 
-def compare_configurations(
+def list_configuration_changes(
     pairs: Sequence[tuple[Trial, Trial]],
     unlike: Mapping[str, Sequence[Difference]],
     only: Sequence[str] = (),
@@ -110,9 +110,13 @@ def compare_configurations(
     empty: all. UsageError if no trial has such a figure.
     """
     before = {now.id: then for then, now in pairs}
-    told, apart = members.split_memory_trials(now for _, now in pairs)
-    settings = [*group_trials(told), *group_trials(apart)]
-    there = list_setting_figure_names([*settings, *group_trials(before.values())]) if only else ()
+    told, apart = members.split_off_memory_trials(now for _, now in pairs)
+    settings = [*group_trials_into_settings(told), *group_trials_into_settings(apart)]
+    there = (
+        list_figure_names_of_settings([*settings, *group_trials_into_settings(before.values())])
+        if only
+        else ()
+    )
     wanted = {name for asked in only for name in match_figure_names(asked, there)}
     found = []
     for setting in settings:
@@ -146,7 +150,7 @@ def make_run_comparison(a: Results, b: Results) -> RunComparison:
     """Compares two runs; each trial is read once, and of two that are alike one is kept."""
     heads = a.head(), b.head()
     planned = [set(head.trials) for head in heads]
-    found = [d for d in compare_heads(*heads) if not d.path.startswith("run.provenance.")]
+    found = [d for d in compare_run_heads(*heads) if not d.path.startswith("run.provenance.")]
     origins: tuple[list[Origin | None], list[Origin | None]] = ([], [])
     pairs: list[tuple[Trial, Trial]] = []
     sides: list[tuple[Trial, Trial]] = []
@@ -163,12 +167,12 @@ def make_run_comparison(a: Results, b: Results) -> RunComparison:
             pairs.append(pair)
             sides.append(_make_bare_pair(*pair) if a.hashes or b.hashes else pair)
             unlike[trial_id] = differ
-    boards = setupdiff.compare_boards(heads[0].provenance, heads[1].provenance)
-    lines = list_source_runs(origins[0]), list_source_runs(origins[1])
+    boards = setupdiff.compare_board_identities(heads[0].provenance, heads[1].provenance)
+    lines = format_source_runs_of_origins(origins[0]), format_source_runs_of_origins(origins[1])
     return RunComparison(
-        setupdiff.list_setup_differences(boards, pairs),
+        setupdiff.format_setup_differences(boards, pairs),
         found,
-        compare_configurations(sides, unlike),
+        list_configuration_changes(sides, unlike),
         lines,
     )
 
@@ -182,7 +186,7 @@ def _list_trial_differences(
         known = (
             told or compute_trial_digest(t) for told, t in zip(digests, (then, now), strict=True)
         )
-        return compare_figures(then, now, (next(known), next(known)))
+        return compare_trial_figures(then, now, (next(known), next(known)))
     with_what = f"trials.{trial_id}.provenance."
     every = compare_trials(then, now, trial_id)
     return [d for d in every if not d.path.startswith(with_what)]
@@ -190,8 +194,8 @@ def _list_trial_differences(
 
 def _make_bare_pair(then: Trial, now: Trial) -> tuple[Trial, Trial]:
     """Both with no more than a figures file has."""
-    told = (select_figures(t) | {"error": t.error} for t in (then, now))
-    return make_bare_trial(next(told), now), make_bare_trial(next(told), now)
+    told = (select_trial_figures(t) | {"error": t.error} for t in (then, now))
+    return make_trial_from_figures(next(told), now), make_trial_from_figures(next(told), now)
 
 
 def _list_changes(
@@ -226,10 +230,10 @@ def _list_figure_changes(then: Ensemble, now: Ensemble, wanted: Set[str]) -> Ite
     """The figures that are not the same in a trial that ended well both times."""
     pairs = [(a, b) for a, b in zip(then.trials, now.trials, strict=True) if a.ok and b.ok]
     both = [t for pair in pairs for t in pair]
-    of = workloadwords.make_words_for_trials(both)
-    every = list_figure_names(both, of)
-    shown = [n for n in every if (n in wanted if wanted else not is_derived_figure(n))]
-    for figure in (find_figure(name, of) for name in shown):
+    of = workloadwords.make_workload_words_for_trials(both)
+    every = list_figure_names_of_trials(both, of)
+    shown = [n for n in every if (n in wanted if wanted else not is_derived_figure_name(n))]
+    for figure in (find_workload_figure(name, of) for name in shown):
         values = {a.id: (figure(a), figure(b)) for a, b in pairs}
         ids = tuple(i for i, (was, is_now) in values.items() if was != is_now)
         if ids:

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nandlab.analysis.figures import workloadwords
-from nandlab.analysis.figures.figurenames import is_derived_figure, list_figure_names
-from nandlab.analysis.figures.figures import find_figure
-from nandlab.analysis.figures.groups import Ensemble, group_trials
+from nandlab.analysis.figures.figurenames import is_derived_figure_name, list_figure_names_of_trials
+from nandlab.analysis.figures.figures import find_workload_figure
+from nandlab.analysis.figures.groups import Ensemble, group_trials_into_settings
 from nandlab.analysis.figures.spread import Spread, divide_spreads
 from nandlab.base.units import Quantity
 from nandlab.results.record import Trial
@@ -54,15 +54,18 @@ class ConfigurationLikeness:
         return f"{self.label}, {self.setting}"
 
 
-def compare_board_results(
+def compare_real_and_simulated_trials(
     real: Sequence[Trial], simulated: Sequence[Trial]
 ) -> list[ConfigurationLikeness]:
     """The configurations that ended well on both boards, in the order of the real one's plan."""
     others = {
-        e.first.configuration(): e for s in group_trials(simulated) for e in s.ensembles if e.ok
+        e.first.configuration(): e
+        for s in group_trials_into_settings(simulated)
+        for e in s.ensembles
+        if e.ok
     }
     found = []
-    for setting in group_trials(real):
+    for setting in group_trials_into_settings(real):
         for e in (e for e in setting.ensembles if e.ok):
             if (other := others.get(e.first.configuration())) is not None:
                 found.append(
@@ -76,9 +79,11 @@ def compare_board_results(
 def _list_figure_likenesses(real: Ensemble, simulated: Ensemble) -> Iterator[FigureLikeness]:
     """The figures that both have; those that follow from others are left out."""
     trials = [*real.ok, *simulated.ok]
-    of = workloadwords.make_words_for_trials(trials)
-    for name in (n for n in list_figure_names(trials, of) if not is_derived_figure(n)):
-        figure = find_figure(name, of)
+    of = workloadwords.make_workload_words_for_trials(trials)
+    for name in (
+        n for n in list_figure_names_of_trials(trials, of) if not is_derived_figure_name(n)
+    ):
+        figure = find_workload_figure(name, of)
         a, b = real.spread(figure), simulated.spread(figure)
         if a is not None and b is not None:
             yield FigureLikeness(figure.name, figure.quantity, a, b)

@@ -70,7 +70,7 @@ class PartLatencies:
         return reads + programs + erases + cycles_out * self.t_rc + cycles_in * self.t_wc
 
 
-def find_chip_geometry(trial: Trial) -> tuple[Geometry, Timing]:
+def find_trial_geometry_and_timing(trial: Trial) -> tuple[Geometry, Timing]:
     """The trial's chip as the run keeps it; UsageError if it is not there."""
     told: dict[str, Any] = trial.about("chip")
     if "timing" not in told or "geometry" not in told:
@@ -78,15 +78,15 @@ def find_chip_geometry(trial: Trial) -> tuple[Geometry, Timing]:
     return Geometry.model_validate(told["geometry"]), Timing.model_validate(told["timing"])
 
 
-def find_own_part(trial: Trial) -> PartLatencies:
+def find_trial_part_latencies(trial: Trial) -> PartLatencies:
     """The part that the trial was run on."""
-    shape, timing = find_chip_geometry(trial)
+    shape, timing = find_trial_geometry_and_timing(trial)
     return PartLatencies.of(trial.chip.part, shape, timing, trial.chip.latency)
 
 
-def compare_geometry(trial: Trial, part: ChipModel) -> str:
+def format_geometry_difference(trial: Trial, part: ChipModel) -> str:
     """How a part's geometry differs from the trial's chip's; empty: it does not."""
-    here, there = find_chip_geometry(trial)[0], part.geometry
+    here, there = find_trial_geometry_and_timing(trial)[0], part.geometry
     return ", ".join(
         f"{key} {getattr(there, key)} and not {getattr(here, key)}"
         for key in SHARED_GEOMETRY_FIELDS
@@ -94,13 +94,13 @@ def compare_geometry(trial: Trial, part: ChipModel) -> str:
     )
 
 
-def make_part_with_timings(trial: Trial, values: Mapping[str, int]) -> PartLatencies:
+def make_trial_part_with_timings(trial: Trial, values: Mapping[str, int]) -> PartLatencies:
     """The trial's own part with these keys of ``[timing]`` at other values, ns.
 
     UsageError names a key that no timing has. ``t_r_ns`` and the like are what is simulated,
     typical or maximum.
     """
-    here = find_own_part(trial)
+    here = find_trial_part_latencies(trial)
     known = {f"{key}_ns": key for key in ("t_r", "t_prog", "t_bers", "t_rc", "t_wc")}
     if wrong := [key for key in values if key not in known]:
         raise UsageError(f"{', '.join(wrong)}: no such latency; known are {', '.join(known)}")
@@ -110,13 +110,17 @@ def make_part_with_timings(trial: Trial, values: Mapping[str, int]) -> PartLaten
     return PartLatencies(f"{here.name} with {words}", **(told | new))
 
 
-def predict_phase_ns(trial: Trial, phase: str, part: PartLatencies) -> float | None:
+def predict_phase_ns_on_part(trial: Trial, phase: str, part: PartLatencies) -> float | None:
     """The phase's time on another part, its sync included, ns; None: its counts are not known."""
     found, measured = trial.phase(phase), totals.compute_phase_ns(trial, phase)
     if found is None or found.chip is None or measured is None:
         return None
     moved = _estimate_bus_bytes(trial, phase, found.chip, found.usage)
-    return measured + part.ns(found.chip, *moved) - find_own_part(trial).ns(found.chip, *moved)
+    return (
+        measured
+        + part.ns(found.chip, *moved)
+        - find_trial_part_latencies(trial).ns(found.chip, *moved)
+    )
 
 
 def _estimate_bus_bytes(
@@ -128,7 +132,7 @@ def _estimate_bus_bytes(
     step: a program of a part of a page moves less than a page, and a page that the chip's
     register had is moved without a read. Where the step does not tell either: whole pages.
     """
-    step, shape = _find_step_of_phase(trial, phase), find_chip_geometry(trial)[0]
+    step, shape = _find_step_of_phase(trial, phase), find_trial_geometry_and_timing(trial)[0]
     page = shape.writesize + shape.oobsize
     of, moved = (step.chip, step.usage) if step and step.chip and step.usage else (None, None)
     each_out = _divide_or_default(moved.bytes_read, of.reads, page) if of and moved else page
@@ -150,17 +154,20 @@ def _divide_or_default(amount: int | None, number: int, unknown: float) -> float
     return amount / number if amount is not None and number else unknown
 
 
-def predict_total_ns(trial: Trial, part: PartLatencies) -> float | None:
+def predict_total_ns_on_part(trial: Trial, part: PartLatencies) -> float | None:
     """All phases that count, on another part."""
     return _sum_known(
-        [predict_phase_ns(trial, name, part) for name in totals.list_timed_phases(trial)]
+        [
+            predict_phase_ns_on_part(trial, name, part)
+            for name in totals.list_measured_phase_names(trial)
+        ]
     )
 
 
-def compute_measured_ns(trial: Trial) -> float | None:
+def compute_measured_total_ns(trial: Trial) -> float | None:
     """The same as it was measured."""
     return _sum_known(
-        [totals.compute_phase_ns(trial, name) for name in totals.list_timed_phases(trial)]
+        [totals.compute_phase_ns(trial, name) for name in totals.list_measured_phase_names(trial)]
     )
 
 
@@ -217,7 +224,7 @@ class TimePrediction:
         return "smaller than the errors seen" if small else ""
 
 
-def load_prediction_errors(filesystem: str) -> RepricingAccuracy | None:
+def load_repricing_accuracy(filesystem: str) -> RepricingAccuracy | None:
     """How far totals of a file system were off where parts were run; None: nobody ran them."""
     try:
         return load_noun("filesystems", filesystem, FilesystemModel).repriced
@@ -225,20 +232,20 @@ def load_prediction_errors(filesystem: str) -> RepricingAccuracy | None:
         return None  # a run of another time's catalog
 
 
-def is_evened_by_moments(ensemble: Ensemble) -> bool:
+def has_enough_start_moments(ensemble: Ensemble) -> bool:
     """Whether each seed began at so many moments that what hangs on the moment evens out."""
-    seen = load_prediction_errors(ensemble.first.filesystem)
+    seen = load_repricing_accuracy(ensemble.first.filesystem)
     if seen is None or seen.evened is None or not ensemble.ok:
         return False
     return min(len(of) for of in _group_by_moment(ensemble).values()) >= seen.evened.moments
 
 
-def find_prediction_error(ensemble: Ensemble) -> float | None:
+def find_greatest_repricing_error(ensemble: Ensemble) -> float | None:
     """By which share totals were off, at most, of ensembles like this; None: nobody ran them."""
-    seen = load_prediction_errors(ensemble.first.filesystem)
+    seen = load_repricing_accuracy(ensemble.first.filesystem)
     if seen is None:
         return None
-    return seen.evened.off if seen.evened and is_evened_by_moments(ensemble) else seen.off
+    return seen.evened.off if seen.evened and has_enough_start_moments(ensemble) else seen.off
 
 
 def _group_by_moment(ensemble: Ensemble) -> dict[int, dict[float, Trial]]:
@@ -261,19 +268,23 @@ def _compute_seed_spread(
 
 
 def _select_measured_ns(trial: Trial, phase: str) -> float | None:
-    return totals.compute_phase_ns(trial, phase) if phase else compute_measured_ns(trial)
+    return totals.compute_phase_ns(trial, phase) if phase else compute_measured_total_ns(trial)
 
 
 def _select_predicted_ns(trial: Trial, phase: str, part: PartLatencies) -> float | None:
-    return predict_phase_ns(trial, phase, part) if phase else predict_total_ns(trial, part)
+    return (
+        predict_phase_ns_on_part(trial, phase, part)
+        if phase
+        else predict_total_ns_on_part(trial, part)
+    )
 
 
-def list_time_predictions(ensemble: Ensemble, part: PartLatencies) -> list[TimePrediction]:
+def list_part_time_predictions(ensemble: Ensemble, part: PartLatencies) -> list[TimePrediction]:
     """Each phase that counts, then their sum; a time that is not known is left out."""
     if not ensemble.ok:
         return []
-    found, seen = [], find_prediction_error(ensemble)
-    for name in [*totals.list_timed_phases(ensemble.first), ""]:
+    found, seen = [], find_greatest_repricing_error(ensemble)
+    for name in [*totals.list_measured_phase_names(ensemble.first), ""]:
         here = _compute_seed_spread(ensemble, partial(_select_measured_ns, phase=name))
         there = _compute_seed_spread(ensemble, partial(_select_predicted_ns, phase=name, part=part))
         if here is not None and there is not None:

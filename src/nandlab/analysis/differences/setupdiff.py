@@ -14,9 +14,9 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from nandlab.analysis.differences import catalogusage
-from nandlab.analysis.differences.compare import ABSENT, Difference, list_differences
+from nandlab.analysis.differences.compare import ABSENT, Difference, list_value_differences
 from nandlab.catalog.board import UNSIMULATED_KEYS, BoardModel
-from nandlab.catalog.noun import dump_identity
+from nandlab.catalog.noun import dump_noun_identity
 from nandlab.results.record import Trial
 
 PATHS_SHOWN_MAX = 4
@@ -37,12 +37,12 @@ MODEL_PATH, KERNEL_PATH, PACKAGES_PATH = "board.board", "board.kernel", "board.l
 """Places of a board's identity that are told apart from its parts."""
 
 
-def compare_boards(a: dict[str, Any], b: dict[str, Any]) -> list[Difference]:
+def compare_board_identities(a: dict[str, Any], b: dict[str, Any]) -> list[Difference]:
     """Where the identities of two boards differ, such as ``board.kernel``."""
     models = [_strip_model_defaults(told.get("board")) for told in (a, b)]
     if None not in models:
         a, b = ({**told, "board": model} for told, model in zip((a, b), models, strict=True))
-    return list(list_differences(a, b, "board"))
+    return list(list_value_differences(a, b, "board"))
 
 
 def _strip_model_defaults(told: object) -> dict[str, Any] | None:
@@ -50,19 +50,21 @@ def _strip_model_defaults(told: object) -> dict[str, Any] | None:
     if not isinstance(told, dict):
         return None
     try:
-        return dump_identity(BoardModel.model_validate({**told, "summary": ""}), *UNSIMULATED_KEYS)
+        return dump_noun_identity(
+            BoardModel.model_validate({**told, "summary": ""}), *UNSIMULATED_KEYS
+        )
     except ValidationError:
         return None
 
 
-def list_setup_differences(
+def format_setup_differences(
     boards: Sequence[Difference], pairs: Iterable[tuple[Trial, Trial]]
 ) -> list[str]:
     """A line for each thing that is not the same; boards: as of_boards() has them."""
-    return [*list_board_differences(boards), *_list_trial_source_differences(pairs)]
+    return [*format_board_differences(boards), *_list_trial_source_differences(pairs)]
 
 
-def list_board_differences(found: Sequence[Difference]) -> Iterator[str]:
+def format_board_differences(found: Sequence[Difference]) -> Iterator[str]:
     """The board's model, its kernel, its packages, its other parts."""
     model = [d for d in found if _is_within_path(d, MODEL_PATH)]
     kernel = [d for d in found if _is_within_path(d, KERNEL_PATH)]
@@ -100,10 +102,13 @@ def _compare_trial_sources(then: Trial, now: Trial) -> Iterator[tuple[str, list[
     same = then.provenance == now.provenance and then.options == now.options
     if same or not then.provenance or not now.provenance:
         return
-    told, other = catalogusage.select_used_sources(then), catalogusage.select_used_sources(now)
+    told, other = (
+        catalogusage.select_used_catalog_entries(then),
+        catalogusage.select_used_catalog_entries(now),
+    )
     for what in TRIAL_SOURCE_NAMES:
         sides = told.get(what), other.get(what)
-        if None not in sides and (found := list(list_differences(*sides, ""))):
+        if None not in sides and (found := list(list_value_differences(*sides, ""))):
             yield what, found
 
 
@@ -113,7 +118,7 @@ def _is_within_path(difference: Difference, place: str) -> bool:
 
 def _format_paths_under(found: Sequence[Difference], under: str) -> str:
     """The first few places, without what they are all under."""
-    return format_paths([d.path.removeprefix(under).removeprefix(".") for d in found])
+    return format_first_paths([d.path.removeprefix(under).removeprefix(".") for d in found])
 
 
 def _format_value_changes(found: Sequence[Difference], under: str) -> str:
@@ -134,7 +139,7 @@ def _format_value(value: object) -> str:
     return text if len(text) <= VALUE_LETTERS_MAX else f"{text[: VALUE_LETTERS_MAX - 3]}..."
 
 
-def format_paths(places: Sequence[str]) -> str:
+def format_first_paths(places: Sequence[str]) -> str:
     """The first few places by name, and how many more there are."""
     more = f" and {len(places) - PATHS_SHOWN_MAX} more" if len(places) > PATHS_SHOWN_MAX else ""
     return f"{', '.join(places[:PATHS_SHOWN_MAX])}{more}"

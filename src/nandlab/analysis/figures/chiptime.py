@@ -33,7 +33,7 @@ class OperationCosts:
         )
 
 
-def compute_operation_costs(trial: Trial) -> OperationCosts | None:
+def compute_chip_operation_costs(trial: Trial) -> OperationCosts | None:
     """By the chip's file as the run keeps it; None where it is not in the trial."""
     chip: dict[str, Any] = trial.about("chip")
     if "timing" not in chip:
@@ -69,7 +69,7 @@ class PhaseTimeSplit:
 def split_phase_time(trial: Trial, phase: str) -> PhaseTimeSplit | None:
     """None where the phase, its counts or the chip's latencies are not in the trial."""
     total, found = totals.compute_phase_ns(trial, phase), trial.phase(phase)
-    counts, each = found.chip if found else None, compute_operation_costs(trial)
+    counts, each = found.chip if found else None, compute_chip_operation_costs(trial)
     if total is None or counts is None or each is None:
         return None
     return PhaseTimeSplit(

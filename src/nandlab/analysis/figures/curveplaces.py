@@ -77,12 +77,12 @@ def list_curve_places(trial: Trial, *, phases: bool) -> Iterator[CurvePlace]:
     if not phases:
         yield CurvePlace(trial)
         return
-    of = workloadwords.find_declared_words(trial)
+    of = workloadwords.find_declared_workload_words(trial)
     prepares = {p.name for p in of.phases if not p.timed}
     yield from (CurvePlace(trial, p) for p in trial.phases if p.at and p.name not in prepares)
 
 
-def are_values_alike(one: object, other: object) -> bool:
+def are_attribute_values_alike(one: object, other: object) -> bool:
     """Whether two values are the same, however they are written: 128 and "128", true and "true"."""
     return parse_number_or_word(one) == parse_number_or_word(other)
 

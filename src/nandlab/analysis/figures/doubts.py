@@ -42,7 +42,7 @@ def find_figure_kind(figure: Figure) -> FigureKind:
     return "times" if figure.quantity.name in TIME_QUANTITIES else "counts"
 
 
-def concerns_kinds(code: str, *kinds: FigureKind) -> bool:
+def does_doubt_concern_kinds(code: str, *kinds: FigureKind) -> bool:
     """Whether a doubt concerns a figure of one of these kinds."""
     about = KIND_BY_DOUBT.get(code)
     return about is None or about in kinds
@@ -51,7 +51,7 @@ def concerns_kinds(code: str, *kinds: FigureKind) -> bool:
 def list_doubt_codes(trial: Trial, *kinds: FigureKind) -> list[str]:
     """The doubts of a trial that concern figures of these kinds, each once."""
     carried = dict.fromkeys(w.code for w in trial.warnings)
-    return [code for code in carried if concerns_kinds(code, *kinds)]
+    return [code for code in carried if does_doubt_concern_kinds(code, *kinds)]
 
 
 KERNEL_LOG_STAMP = re.compile(r"\[ *[0-9.]+\] ?")
@@ -70,16 +70,16 @@ def format_doubt_advice(code: str, trials: Iterable[Trial]) -> str:
     return f"The kernel: “{shown}”. {what}"
 
 
-def list_answered_doubts(e: Ensemble) -> frozenset[str]:
+def find_doubts_answered_by_size(e: Ensemble) -> frozenset[str]:
     """The doubts that an ensemble's size answers: on a board of the user's own no time repeats, and
     how far times spread is what its trials are for."""
     enough = len(e.ok) >= MEMBERS_MIN and e.first.own_board
     return frozenset({"not_deterministic"}) if enough else frozenset()
 
 
-def list_doubts_by_trial(e: Ensemble, *kinds: FigureKind) -> list[list[str]]:
+def list_ensemble_doubts_by_trial(e: Ensemble, *kinds: FigureKind) -> list[list[str]]:
     """For each trial that ended well, its doubts that concern figures of these kinds."""
-    drop = list_answered_doubts(e)
+    drop = find_doubts_answered_by_size(e)
     return [[code for code in list_doubt_codes(t, *kinds) if code not in drop] for t in e.ok]
 
 
@@ -87,14 +87,14 @@ FigureUse = tuple[Ensemble, Figure]
 """An ensemble and the figure that a sentence takes of it."""
 
 
-def format_doubts_behind(used: Iterable[FigureUse]) -> str:
+def format_doubts_behind_figures(used: Iterable[FigureUse]) -> str:
     """The doubts behind figures, each with who carries it: ``kernel_log (UBIFS 2 of 5 trials)``.
 
     Trials that do not have the figure are no part of the sentence. Empty: no trial has a doubt.
     """
     by_subject: dict[str, list[list[str]]] = {}
     for e, figure in used:
-        pairs = zip(e.ok, list_doubts_by_trial(e, find_figure_kind(figure)), strict=True)
+        pairs = zip(e.ok, list_ensemble_doubts_by_trial(e, find_figure_kind(figure)), strict=True)
         found = [codes_here for trial, codes_here in pairs if figure(trial) is not None]
         by_subject.setdefault(e.subject, []).extend(found)
     who: dict[str, list[str]] = {}
@@ -107,11 +107,11 @@ def format_doubts_behind(used: Iterable[FigureUse]) -> str:
 
 def add_doubts_to_finding(finding: Finding, used: Iterable[FigureUse]) -> Finding:
     """The finding with the doubts of the trials that its sentence uses."""
-    told = format_doubts_behind(used)
+    told = format_doubts_behind_figures(used)
     return replace(finding, doubts=told) if told else finding
 
 
-def format_doubts_in_sentence(used: Iterable[FigureUse]) -> str:
+def format_doubts_clause(used: Iterable[FigureUse]) -> str:
     """The same within a sentence; empty: no trial has a doubt."""
-    told = format_doubts_behind(used)
+    told = format_doubts_behind_figures(used)
     return f" [in doubt: {told}]" if told else ""

@@ -17,11 +17,11 @@ def expand_operation_kind(kind: str, of: Words, trial: Trial) -> list[str]:
     if kind == WRITES_GROUP:
         return [o.name for o in of.operations if o.writes]
     if kind == DURABLE_GROUP:
-        return [o.name for o in of.operations if is_durable(o, trial)]
+        return [o.name for o in of.operations if is_operation_durable(o, trial)]
     return [kind]
 
 
-def is_durable(operation: OperationWords, trial: Trial) -> bool:
+def is_operation_durable(operation: OperationWords, trial: Trial) -> bool:
     """Whether what the operation returned from was on flash: by itself, or by the mount's sync."""
     unless = any(matches_parameters(when, trial.parameters) for when in operation.durable_unless)
     return (operation.durable and not unless) or (operation.writes and is_mounted_sync(trial))

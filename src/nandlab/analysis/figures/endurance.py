@@ -100,7 +100,7 @@ class BlockWear:
         return sum(endurance.stood(e) - self.before for e in at(many))
 
 
-def compute_wilson_interval(dead: int, blocks: int) -> tuple[float, float]:
+def compute_wilson_interval_of_deaths(dead: int, blocks: int) -> tuple[float, float]:
     """Deaths expected where so many of the blocks died: Wilson's interval."""
     share, z2 = dead / blocks, Z_95 * Z_95
     middle = share + z2 / (2 * blocks)

@@ -133,7 +133,7 @@ class ChipStateTimes:
     standby: float
 
 
-def compute_chip_times(trial: Trial, span: TrialSpan) -> ChipStateTimes | None:
+def compute_span_chip_times(trial: Trial, span: TrialSpan) -> ChipStateTimes | None:
     """By counts and bytes, with the latencies that were simulated; None: not counted.
 
     Where the bytes were not counted, a page counts as a whole one with its spare area.
@@ -157,10 +157,10 @@ def compute_chip_times(trial: Trial, span: TrialSpan) -> ChipStateTimes | None:
 def _add_chip_energy(
     bill: _EnergyBill, trial: Trial, span: TrialSpan, most: bool
 ) -> ChipStateTimes | None:
-    times = compute_chip_times(trial, span)
+    times = compute_span_chip_times(trial, span)
     if times is None:
         return None
-    draw, ending = powerdraw.find_chip_energy(trial), "_max" if most else ""
+    draw, ending = powerdraw.find_chip_energy_parameters(trial), "_max" if most else ""
     volts = None if draw.supply_mv is None else draw.supply_mv * PER_MILLI
     for what, ns in (("read", times.read), ("program", times.program), ("erase", times.erase)):
         key = f"{what}{ending}_ma"
@@ -218,13 +218,13 @@ def compute_phases_energy(
     return sum_energy_uses([compute_span_energy(trial, span, most=most) for span in known])
 
 
-def is_above_idle_power(trial: Trial) -> bool:
+def is_idle_power_excluded(trial: Trial) -> bool:
     """Whether the energies are above the board's idle power, which is not known."""
     power = powerdraw.find_board_power(trial)
     return power is not None and power.above_idle
 
 
-def format_missing_inputs(trial: Trial, *, most: bool = False) -> str:
+def format_missing_energy_inputs(trial: Trial, *, most: bool = False) -> str:
     """What the energy of the load lacks, in a clause; empty: nothing."""
     found = compute_load_energy(trial, most=most)
     return "; ".join((NO_CHIP_COUNTS,) if found is None else found.lacks)

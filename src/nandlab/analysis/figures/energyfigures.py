@@ -58,7 +58,7 @@ def find_energy_figure(rest: str, of: Words) -> EnergyFigure | None:
     _refuse_undeclared(kind, who, of)
     if kind == "profile" and not (most or what):
         return EnergyFigure(
-            "energy by the measured profile", partial(compute_joules_by_profile, phase=who)
+            "energy by the measured profile", partial(compute_phase_joules_from_profile, phase=who)
         )
     what = what or "total"
     return (
@@ -136,7 +136,7 @@ def _compute_joules_per_mib(way: str, what: str, most: bool, trial: Trial) -> fl
     return None if joules is None or not moved else joules / (moved / MIB)
 
 
-def compute_joules_by_profile(trial: Trial, phase: str = "") -> float | None:
+def compute_phase_joules_from_profile(trial: Trial, phase: str = "") -> float | None:
     """J by the powers measured under such a load; None where none were, or a phase has no row."""
     profile = powerdraw.find_energy_profile(trial)
     names = [phase] if phase else [p.name for p in _list_timed_phases(trial)]
@@ -170,5 +170,5 @@ def _is_read_ahead_on(trial: Trial) -> bool | None:
 
 
 def _list_timed_phases(trial: Trial) -> list[Phase]:
-    of = workloadwords.make_words_for_trials([trial])
+    of = workloadwords.make_workload_words_for_trials([trial])
     return [p for p in trial.phases if of.phase(p.name).timed]

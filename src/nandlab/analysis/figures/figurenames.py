@@ -17,7 +17,7 @@ from nandlab.analysis.figures.figures import (
     IMAGE_FIGURES,
     UBI_WEAR_FIGURES,
     WEAR_SPREAD_FIGURES,
-    find_figure,
+    find_workload_figure,
 )
 from nandlab.analysis.figures.groups import Setting
 from nandlab.analysis.figures.workloadwords import PERCENTILES, Words
@@ -36,7 +36,7 @@ DERIVED_PREFIXES = (
 campaigns beside a run, which are no part of a trial."""
 
 
-def list_figure_names(trials: Sequence[Trial], of: Words) -> list[str]:
+def list_figure_names_of_trials(trials: Sequence[Trial], of: Words) -> list[str]:
     """Every name that a trial has a value for; figures of the chip first, as causes of others."""
     ended = [t for t in trials if t.ok]
     every = dict.fromkeys(
@@ -52,15 +52,17 @@ def list_figure_names(trials: Sequence[Trial], of: Words) -> list[str]:
 def _is_measured(name: str, of: Words, trials: Sequence[Trial]) -> bool:
     """Whether a trial has a value; a part's own name may be such that no figure's name has it."""
     with suppress(UsageError):
-        figure = find_figure(name, of)
+        figure = find_workload_figure(name, of)
         return any(figure(trial) is not None for trial in trials)
     return False
 
 
-def list_setting_figure_names(settings: Sequence[Setting]) -> list[str]:
+def list_figure_names_of_settings(settings: Sequence[Setting]) -> list[str]:
     """The names of all figures of some settings, each once."""
     return list(
-        dict.fromkeys(name for s in settings for name in list_figure_names(s.trials, s.words))
+        dict.fromkeys(
+            name for s in settings for name in list_figure_names_of_trials(s.trials, s.words)
+        )
     )
 
 
@@ -81,7 +83,7 @@ def match_figure_names(asked: str, there: Sequence[str]) -> list[str]:
     return found
 
 
-def is_derived_figure(name: str) -> bool:
+def is_derived_figure_name(name: str) -> bool:
     """Whether a figure follows from others, such as a rate from a time: it never moves alone."""
     return name.startswith(DERIVED_PREFIXES) or name.endswith("per_s")
 

@@ -106,10 +106,10 @@ class Figure:
         return self.quantity.form(value)
 
 
-def find_figure(name: str, of: Words) -> Figure:
+def find_workload_figure(name: str, of: Words) -> Figure:
     """The figure of this name; UsageError if there is none."""
     if "+" in name:
-        return _sum_figures([find_figure(part, of) for part in name.split("+")])
+        return _sum_figures([find_workload_figure(part, of) for part in name.split("+")])
     family, _, rest = name.partition(".")
     made = (
         FIGURE_FAMILIES[family](rest, of)
@@ -139,14 +139,14 @@ def _sum_figures(parts: list[Figure]) -> Figure:
 
 def check_workload_figures(told: WorkloadWords) -> list[str]:
     """What is wrong with the figures that a workload's file names, each with its place."""
-    of = workloadwords.make_words_from_file(told)
+    of = workloadwords.make_words_from_declaration(told)
     named = {f"figures.{name}.over": figure.over for name, figure in told.figures.items()}
     named["headline.figure"] = told.headline.figure if told.headline else ""
-    found = ((place, explain_undeclared_figure(name, of)) for place, name in named.items() if name)
+    found = ((place, explain_unavailable_figure(name, of)) for place, name in named.items() if name)
     return [f"{place}: {wrong}" for place, wrong in found if wrong]
 
 
-def explain_undeclared_figure(name: str, of: Words) -> str | None:
+def explain_unavailable_figure(name: str, of: Words) -> str | None:
     """Why a figure can be had from no trial of the workload; None: it can."""
     return next(
         (why for part in name.split("+") if (why := _explain_undeclared_part(part, of))), None
@@ -171,7 +171,7 @@ def _explain_undeclared_part(name: str, of: Words) -> str | None:
             f"{name}: no operation is called {kind}; there are: {', '.join(operations) or 'none'}"
         )
     try:
-        find_figure(name, of)
+        find_workload_figure(name, of)
     except UsageError as e:
         return str(e)
     return None
@@ -185,7 +185,9 @@ def _format_known_figures(of: Words) -> str:
 
 def make_host_memory_figure(share: float, title: str) -> Figure:
     """:func:`totals.host_memory` as a figure; it depends on the host, so no name stands for it."""
-    return Figure("", title, QUANTITIES["bytes"], partial(totals.find_host_memory, share=share), "")
+    return Figure(
+        "", title, QUANTITIES["bytes"], partial(totals.find_host_memory_bytes, share=share), ""
+    )
 
 
 def _find_phase_figure(rest: str, of: Words) -> Figure | None:
@@ -197,7 +199,7 @@ def _find_phase_figure(rest: str, of: Words) -> Figure | None:
             said.title, "time", partial(totals.compute_phase_ns, phase=name), short=said.short
         )
     if what == "sync":
-        return make(f"{said.title}'s sync", "time", partial(totals.find_sync_ns, phase=name))
+        return make(f"{said.title}'s sync", "time", partial(totals.find_phase_sync_ns, phase=name))
     if what == "per_s":
 
         def read(trial: Trial) -> float | None:
@@ -222,7 +224,9 @@ def _find_phase_figure(rest: str, of: Words) -> Figure | None:
 
 def _find_time_figure(rest: str, of: Words) -> Figure | None:
     def read(trial: Trial) -> float | None:
-        parts = [totals.compute_phase_ns(trial, name) for name in totals.list_timed_phases(trial)]
+        parts = [
+            totals.compute_phase_ns(trial, name) for name in totals.list_measured_phase_names(trial)
+        ]
         known = [p for p in parts if p is not None]
         return sum(known) if known and len(known) == len(parts) else None
 
@@ -293,7 +297,11 @@ def _find_instrument_wear_figure(rest: str) -> Figure | None:
     title, quantity = EVENNESS_FIGURES[what]
 
     def read(trial: Trial) -> float | None:
-        found = wear.compute_all_evenness(trial) if whole else wear.compute_load_evenness(trial)
+        found = (
+            wear.compute_all_erase_evenness(trial)
+            if whole
+            else wear.compute_load_erase_evenness(trial)
+        )
         value = None if found is None else getattr(found, what)
         return None if value is None else float(value)
 
@@ -428,7 +436,7 @@ def _find_own_figure(rest: str, of: Words) -> Figure | None:
     said = of.figures.get(rest)
     if said is None:
         return None
-    over = find_figure(said.over, of) if said.over else None
+    over = find_workload_figure(said.over, of) if said.over else None
 
     def read(trial: Trial) -> float | None:
         value = trial.parameters.get(said.parameter) if said.parameter else trial.figures.get(rest)
@@ -471,7 +479,7 @@ FIGURE_FAMILIES: dict[str, Callable[[str, Words], Figure | None]] = {
     "life": _find_life_figure,
     "energy": _find_energy_figure,
     "ready": partial(_find_moment_figure, "ready", readyfigures.find_ready_figure),
-    "power": partial(_find_moment_figure, "power", readyfigures.find_power_figure),
+    "power": partial(_find_moment_figure, "power", readyfigures.find_power_cut_figure),
     "own": _find_own_figure,
 }
 

@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from nandlab.analysis.figures import members, workloadwords
-from nandlab.analysis.figures.figures import Figure, find_figure
-from nandlab.analysis.figures.spread import Spread, compute_open_spread, compute_spread
+from nandlab.analysis.figures.figures import Figure, find_workload_figure
+from nandlab.analysis.figures.spread import Spread, compute_spread, compute_spread_with_lower_bounds
 from nandlab.analysis.figures.workloadwords import Words
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import FlashState, TrialChip
@@ -72,7 +72,7 @@ class Ensemble:
 
     def _spread(self, figure: Figure) -> Spread | None:
         if figure.open_ended:
-            return compute_open_spread((figure(t), t.open_ended) for t in self.ok)
+            return compute_spread_with_lower_bounds((figure(t), t.open_ended) for t in self.ok)
         return compute_spread(figure(t) for t in self.ok)
 
     @cached_property
@@ -99,7 +99,7 @@ class Setting:
     def figure(self, name: str) -> Figure:
         """A figure of the registry, in the words of this workload."""
         if name not in self._figures:
-            self._figures[name] = find_figure(name, self.words)
+            self._figures[name] = find_workload_figure(name, self.words)
         return self._figures[name]
 
     @cached_property
@@ -133,7 +133,7 @@ class Setting:
         return next(found, None)
 
 
-def group_trials(trials: Iterable[Trial]) -> list[Setting]:
+def group_trials_into_settings(trials: Iterable[Trial]) -> list[Setting]:
     """Settings and their subjects in the order of the plan, states by how much they hold.
 
     A member whose RAM was measured in a trial apart is one trial.
@@ -155,7 +155,7 @@ def group_trials(trials: Iterable[Trial]) -> list[Setting]:
                 title,
                 first.workload,
                 first.chip,
-                workloadwords.make_words_for_trials(own),
+                workloadwords.make_workload_words_for_trials(own),
                 _make_ensembles(own),
             )
         )
@@ -178,7 +178,7 @@ def _make_setting_key(trial: Trial) -> tuple[str, ...]:
 
 def _make_setting_titles(firsts: list[Trial]) -> list[str]:
     """Workload, chip, its faults; and the parameters that vary among settings of one workload."""
-    short = [_make_setting_title(t, firsts, shorten_parameter) for t in firsts]
+    short = [_make_setting_title(t, firsts, shorten_parameter_text) for t in firsts]
     return [
         title if short.count(title) == 1 else _make_setting_title(trial, firsts, str)
         for title, trial in zip(short, firsts, strict=True)
@@ -192,7 +192,7 @@ def _make_setting_title(trial: Trial, firsts: list[Trial], form: Callable[[str],
     return f"{trial.workload}{note} on {', '.join(_describe_chip(trial.chip))}"
 
 
-def shorten_parameter(text: str) -> str:
+def shorten_parameter_text(text: str) -> str:
     """A parameter as a title has it: a list of points is long."""
     return text if len(text) <= PARAMETER_LETTERS_MAX else f"{text[: PARAMETER_LETTERS_MAX - 1]}…"
 

@@ -41,36 +41,36 @@ def list_life_round_totals(trial: Trial) -> Sequence[LifeTotals]:
     ]
 
 
-def has_life(trial: Trial) -> bool:
+def has_life_rounds(trial: Trial) -> bool:
     """Whether the trial has a life."""
     return all(trial.line(name) is not None for name in TOTAL_SERIES)
 
 
-def find_give_up_text(trial: Trial) -> str | None:
+def find_give_up_error(trial: Trial) -> str | None:
     """What the last round failed with; None: it still lives, or there is no life."""
     return trial.texts.get("gave_up")
 
 
-def ended_when_steady(trial: Trial) -> bool:
+def has_ended_at_steady_wear(trial: Trial) -> bool:
     """Whether its rounds were to end as soon as wear was steady, and did."""
     return trial.open_ended and "ended" in trial.texts
 
 
-def list_whole_life_rounds(trial: Trial) -> Sequence[LifeTotals]:
+def list_totals_of_whole_rounds(trial: Trial) -> Sequence[LifeTotals]:
     """Totals after each whole round."""
     return list_life_round_totals(trial)[: int(trial.figures.get("rounds", 0))]
 
 
-def find_life_end(trial: Trial) -> LifeTotals | None:
+def find_life_end_totals(trial: Trial) -> LifeTotals | None:
     """The totals at its end: the round that failed counts, except its bytes."""
     return next(iter(list_life_round_totals(trial)[-1:]), None)
 
 
 def _find_written_bytes(trial: Trial) -> float | None:
     """Bytes that the load wrote; 0 when it failed before a round was whole."""
-    if not has_life(trial):
+    if not has_life_rounds(trial):
         return None
-    rounds = list_whole_life_rounds(trial)
+    rounds = list_totals_of_whole_rounds(trial)
     return rounds[-1].bytes_written if rounds else 0
 
 
@@ -81,7 +81,7 @@ def _find_first_death_bytes(trial: Trial) -> float | None:
 
 def _compute_amplification(trial: Trial) -> float | None:
     """Pages programmed in the whole rounds x writesize / bytes that the load wrote in them."""
-    rounds = list_whole_life_rounds(trial)
+    rounds = list_totals_of_whole_rounds(trial)
     if not rounds or not rounds[-1].bytes_written:
         return None
     return rounds[-1].programs * trial.chip.writesize / rounds[-1].bytes_written
@@ -89,20 +89,20 @@ def _compute_amplification(trial: Trial) -> float | None:
 
 def _compute_wear_used(trial: Trial) -> float | None:
     """Erases in the life / (blocks x endurance); None where the chip has no endurance."""
-    last, endurance = find_life_end(trial), trial.chip.faults.get("endurance")
+    last, endurance = find_life_end_totals(trial), trial.chip.faults.get("endurance")
     return last.erases / (trial.chip.blocks * endurance) if last and endurance else None
 
 
 def _make_total_reader(name: str) -> Callable[[Trial], float | None]:
     def read(trial: Trial) -> float | None:
-        last = find_life_end(trial)
+        last = find_life_end_totals(trial)
         return None if last is None else int(getattr(last, name))
 
     return read
 
 
 def _count_whole_rounds(trial: Trial) -> float | None:
-    return trial.figures.get("rounds") if has_life(trial) else None
+    return trial.figures.get("rounds") if has_life_rounds(trial) else None
 
 
 @dataclass(frozen=True)

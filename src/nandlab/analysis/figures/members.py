@@ -27,7 +27,7 @@ RAM_DOUBTS = ("memory_lost", "memory_series_lost")
 """Doubts about RAM, which a trial apart carries into the trial of the times."""
 
 
-def make_course_key(trial: Trial) -> tuple[object, ...] | None:
+def make_trial_timing_key(trial: Trial) -> tuple[object, ...] | None:
     """What two trials that are one share: the offset, and the time of each step, phase and latency.
 
     None: no time is known of it, or it failed, so it is like no other.
@@ -47,7 +47,7 @@ def list_distinct_trials(trials: Iterable[Trial]) -> list[Trial]:
     seen: set[tuple[object, ...]] = set()
     found = []
     for trial in trials:
-        own = make_course_key(trial)
+        own = make_trial_timing_key(trial)
         if own is None or own not in seen:
             found.append(trial)
         if own is not None:
@@ -55,7 +55,7 @@ def list_distinct_trials(trials: Iterable[Trial]) -> list[Trial]:
     return found
 
 
-def count_members(trials: Iterable[Trial]) -> Counter[tuple[str, ...]]:
+def count_members_by_configuration(trials: Iterable[Trial]) -> Counter[tuple[str, ...]]:
     """Members of each configuration that ended well, those that are one trial counted once."""
     return Counter(
         of
@@ -64,7 +64,7 @@ def count_members(trials: Iterable[Trial]) -> Counter[tuple[str, ...]]:
     )
 
 
-def list_duplicate_trial_notes(trials: Iterable[Trial]) -> list[str]:
+def format_duplicate_trial_notes(trials: Iterable[Trial]) -> list[str]:
     """A line where members are one trial; the first such configuration stands for all."""
     found = [
         each
@@ -101,7 +101,7 @@ def _make_member_key(trial: Trial) -> tuple[object, ...]:
     return (*trial.configuration(), trial.seed, trial.phase_offset_ms, trial.setup_seed)
 
 
-def split_memory_trials(trials: Iterable[Trial]) -> tuple[list[Trial], list[Trial]]:
+def split_off_memory_trials(trials: Iterable[Trial]) -> tuple[list[Trial], list[Trial]]:
     """The trials, and those apart: with memory measured, beside one of that member without."""
     every = list(trials)
     plain = (
@@ -118,7 +118,7 @@ def split_memory_trials(trials: Iterable[Trial]) -> tuple[list[Trial], list[Tria
 
 def join_memory_trials(trials: Iterable[Trial]) -> list[Trial]:
     """A trial for each member: those apart are no longer there, and their RAM is."""
-    told, apart = split_memory_trials(trials)
+    told, apart = split_off_memory_trials(trials)
     by_member = {_make_member_key(t): t for t in apart if t.ok}
     return [_add_ram(t, by_member.get(_make_member_key(t))) for t in told] if apart else told
 

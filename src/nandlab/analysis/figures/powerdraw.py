@@ -45,7 +45,7 @@ def find_board_power(trial: Trial) -> Power | None:
 
 
 @memoize_by_trial
-def find_chip_energy(trial: Trial) -> Energy:
+def find_chip_energy_parameters(trial: Trial) -> Energy:
     """What the chip draws; figures that are not known are null."""
     entry = _load_catalog_entry("chips", trial.chip.part, ChipModel)
     if entry is not None and entry.energy.given():

@@ -68,7 +68,9 @@ def make_undecided_finding(topic: str, text: str) -> Finding:
     return Finding(topic, text, firm=False)
 
 
-def rank_entries(entries: Sequence[RankedEntry], ranking: RankingWords) -> Finding:
+def make_ranking_finding_from_entries(
+    entries: Sequence[RankedEntry], ranking: RankingWords
+) -> Finding:
     """Names the first, if no other range touches its own, and how far the next and last are off."""
     order = ranking.order(entries)
     name, first = order[0]
@@ -94,7 +96,7 @@ def _format_undecided(
     first = order[0]
     group = [first, *alike]
     text = (
-        f"{join_names([n for n, _ in group])} cannot be told apart: "
+        f"{format_name_list([n for n, _ in group])} cannot be told apart: "
         f"{_explain_undecided(group, ranking)} "
         f"({_format_entries(group, ranking)})."
     )
@@ -109,18 +111,20 @@ def _explain_undecided(group: list[RankedEntry], ranking: RankingWords) -> str:
     """The reason: single trials, ranges that overlap, or a range without an upper end."""
     single = [n for n, s in group if s.n == 1]
     if single:
-        return f"{join_names(single)} ha{'s' if len(single) == 1 else 've'} a single trial"
+        return f"{format_name_list(single)} ha{'s' if len(single) == 1 else 've'} a single trial"
     first = group[0].spread
     if any(s.min <= first.max and first.min <= s.max for _, s in group[1:]):
         return f"the ranges of their {ranking.what} overlap"
-    return f"trials of {join_names([n for n, s in group if s.more])} had not come to their end"
+    return (
+        f"trials of {format_name_list([n for n, s in group if s.more])} had not come to their end"
+    )
 
 
 def _format_factors_behind(
     others: list[RankedEntry], first: Spread, ranking: RankingWords, lead: str = "Next by median, "
 ) -> str:
     """The factors of the next and of the last; their values where the first is 0."""
-    ends = [others[0]] if len(select_told_entries(others)) == 1 else [others[0], others[-1]]
+    ends = [others[0]] if len(select_entries_for_sentence(others)) == 1 else [others[0], others[-1]]
     leads = [lead, "the last, " if lead else ""]
     parts = []
     for before, (name, other) in zip(leads, ends, strict=False):
@@ -136,20 +140,20 @@ def _format_factors_behind(
 
 def _format_entries(entries: Sequence[RankedEntry], ranking: RankingWords) -> str:
     """Names and values, as many as fit a sentence; the table beside has all."""
-    shown = select_told_entries(entries)
+    shown = select_entries_for_sentence(entries)
     pause = "; " if ranking.ranges else ", "
     text = pause.join(f"{name} {ranking.value(s)}" for name, s in shown)
     return text if len(shown) == len(entries) else f"{text}, …"
 
 
-def join_names(names: Sequence[str]) -> str:
+def format_name_list(names: Sequence[str]) -> str:
     """A list in words; of a long one only the first is named, the table beside has all."""
     if len(names) > 2 and len("".join(names)) > NAMES_LETTERS_MAX:
         return f"{names[0]} and {len(names) - 1} others"
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
-def select_told_entries(entries: Sequence[RankedEntry]) -> Sequence[RankedEntry]:
+def select_entries_for_sentence(entries: Sequence[RankedEntry]) -> Sequence[RankedEntry]:
     """As many as fit a sentence: three, or one when the names are long."""
     return (
         entries[:3] if len("".join(n for n, _ in entries[:3])) <= NAMES_LETTERS_MAX else entries[:1]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from nandlab.catalog.filesystem import Settle
-from nandlab.results.cutsummaries import tally
+from nandlab.results.cutsummaries import tally_power_cuts
 from nandlab.results.record import Trial
 
 LOST_FIGURE = "power.lost"
@@ -35,59 +35,63 @@ class MomentFigure(NamedTuple):
 def find_ready_figure(rest: str) -> MomentFigure | None:
     """Of ``ready.REST``; None: there is none."""
     return {
-        "quiet": MomentFigure("until quiet", "time", compute_quiet_ns),
-        "reads": MomentFigure("reads until quiet", "count", count_reads_until_quiet),
-        "durable": MomentFigure("first synced record after a start", "time", durable_ns),
-        "cpu": MomentFigure("processor until quiet, at most", "time", compute_processor_ns),
+        "quiet": MomentFigure("until quiet", "time", compute_mount_to_quiet_ns),
+        "reads": MomentFigure("reads until quiet", "count", count_page_reads_until_quiet),
+        "durable": MomentFigure(
+            "first synced record after a start", "time", find_mount_to_durable_ns
+        ),
+        "cpu": MomentFigure(
+            "processor until quiet, at most", "time", compute_processor_ns_until_quiet
+        ),
     }.get(rest)
 
 
-def find_power_figure(rest: str) -> MomentFigure | None:
+def find_power_cut_figure(rest: str) -> MomentFigure | None:
     """Of ``power.REST``; None: there is none."""
     return {
-        "lost": MomentFigure("power cuts that lost synced data", "count", count_lost_points),
-        "points": MomentFigure("power cuts tried", "count", count_tried_points, ""),
+        "lost": MomentFigure("power cuts that lost synced data", "count", count_lost_cut_points),
+        "points": MomentFigure("power cuts tried", "count", count_tried_cut_points, ""),
     }.get(rest)
 
 
-def count_tried_points(trial: Trial) -> int | None:
+def count_tried_cut_points(trial: Trial) -> int | None:
     """Points that were tried; None: no power was cut."""
-    tried = tally(trial.cuts)
+    tried = tally_power_cuts(trial.cuts)
     return tried.points if tried else None
 
 
-def count_lost_points(trial: Trial) -> int | None:
+def count_lost_cut_points(trial: Trial) -> int | None:
     """Points that did not hold and nothing excuses; None: no campaign came to its end, and none
     lost anything."""
-    tried = tally(trial.cuts)
+    tried = tally_power_cuts(trial.cuts)
     return sum(tried.failed.values()) if tried and tried.known else None
 
 
-def compute_quiet_ns(trial: Trial) -> int | None:
+def compute_mount_to_quiet_ns(trial: Trial) -> int | None:
     """From the mount's begin until nothing happens by itself; the quiet time that settle waits for
     to be sure is no part of it."""
     mount, after = trial.step("mount"), _compute_settle_ns(trial)
     return None if mount is None or after is None else mount.ns + after
 
 
-def count_reads_until_quiet(trial: Trial) -> int | None:
+def count_page_reads_until_quiet(trial: Trial) -> int | None:
     """Page reads from the mount's begin until the chip is quiet."""
     steps = trial.step("mount"), trial.step("settle")
     counts = [step.chip for step in steps if step is not None and step.chip is not None]
     return sum(c.reads for c in counts) if len(counts) == len(steps) else None
 
 
-def compute_processor_ns(trial: Trial) -> int | None:
+def compute_processor_ns_until_quiet(trial: Trial) -> int | None:
     """What of ready.quiet the processor can have worked: all but what was added to the clock for
     the chip. It may have idled in it too."""
-    found = compute_quiet_ns(trial)
+    found = compute_mount_to_quiet_ns(trial)
     steps = trial.step("mount"), trial.step("settle")
     used = [step.usage.warped_ns for step in steps if step is not None and step.usage is not None]
     known = [ns for ns in used if ns is not None]
     return max(0, found - sum(known)) if found is not None and len(known) == len(steps) else None
 
 
-def durable_ns(trial: Trial) -> float | None:
+def find_mount_to_durable_ns(trial: Trial) -> float | None:
     """From a mount's begin, with what the load left, until a record is synced; the instrument
     restart measures it."""
     return trial.measured.get("restart", {}).get("durable_ns")

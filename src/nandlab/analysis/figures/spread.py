@@ -89,7 +89,7 @@ def compute_spread(values: Iterable[float | None]) -> Spread | None:
     )
 
 
-def compute_open_spread(values: Iterable[tuple[float | None, bool]]) -> Spread | None:
+def compute_spread_with_lower_bounds(values: Iterable[tuple[float | None, bool]]) -> Spread | None:
     """Spread of values of which some (True) are lower bounds: they would have grown on."""
     seen = [(v, on) for v, on in values if v is not None]
     found = compute_spread(v for v, _ in seen)

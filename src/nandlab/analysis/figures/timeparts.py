@@ -80,7 +80,7 @@ def list_load_spans(trial: Trial) -> list[TrialSpan]:
 
 
 def _list_phase_spans(trial: Trial) -> list[TrialSpan]:
-    timed = totals.list_timed_phases(trial)
+    timed = totals.list_measured_phase_names(trial)
     found = [make_phase_span(p) for p in trial.phases if p.name in timed]
     known = [span for span in found if span is not None]
     return known if len(known) == len(found) else []
@@ -96,7 +96,7 @@ def _list_measured_span(trial: Trial) -> list[TrialSpan]:
 
 
 def _list_step_spans(trial: Trial) -> list[TrialSpan]:
-    timed = totals.list_timed_phases(trial)
+    timed = totals.list_measured_phase_names(trial)
     steps = [s for s in trial.steps if s.name == LOAD_STEP] or [
         s for s in trial.steps if any(n == s.name or n.startswith(f"{s.name}_") for n in timed)
     ]

@@ -22,7 +22,7 @@ def compute_phase_ns(trial: Trial, phase: str) -> int | None:
     return found.ns + (found.sync_ns or 0)
 
 
-def find_sync_ns(trial: Trial, phase: str) -> int | None:
+def find_phase_sync_ns(trial: Trial, phase: str) -> int | None:
     """Time of the sync that ends the phase, in ns; None when the phase has no sync."""
     found = trial.phase(phase)
     return None if found is None else found.sync_ns
@@ -35,9 +35,9 @@ def count_phase_operations(trial: Trial, phase: str) -> int | None:
 
 
 @memoize_by_trial
-def list_timed_phases(trial: Trial) -> tuple[str, ...]:
+def list_measured_phase_names(trial: Trial) -> tuple[str, ...]:
     """The names of the trial's phases that count: those that do not only prepare."""
-    of = workloadwords.make_words_for_trials([trial])
+    of = workloadwords.make_workload_words_for_trials([trial])
     return tuple(p.name for p in trial.phases if of.phase(p.name).timed)
 
 
@@ -50,7 +50,8 @@ def count_phase_chip_operations(trial: Trial, phase: str, operation: str) -> int
 def count_chip_operations(trial: Trial, operation: str) -> int | None:
     """Operations of the chip over the phases that count; None when none was counted."""
     parts = [
-        count_phase_chip_operations(trial, name, operation) for name in list_timed_phases(trial)
+        count_phase_chip_operations(trial, name, operation)
+        for name in list_measured_phase_names(trial)
     ]
     known = [p for p in parts if p is not None]
     return sum(known) if known else None
@@ -64,8 +65,12 @@ def compute_write_amplification(trial: Trial) -> float | None:
 
 def compute_load_bytes_per_s(trial: Trial, direction: str) -> float | None:
     """Bytes ``read`` or ``written`` / the phases that move data, their syncs included."""
-    of = workloadwords.make_words_for_trials([trial])
-    parts = [compute_phase_ns(trial, n) for n in list_timed_phases(trial) if of.phase(n).moves_data]
+    of = workloadwords.make_workload_words_for_trials([trial])
+    parts = [
+        compute_phase_ns(trial, n)
+        for n in list_measured_phase_names(trial)
+        if of.phase(n).moves_data
+    ]
     known = [p for p in parts if p is not None]
     whole = sum(known) if len(known) == len(parts) else None
     return compute_rate_per_s(trial.bytes.get(direction), whole)
@@ -88,7 +93,7 @@ def find_erase_spread(trial: Trial) -> EraseSpread | None:
     )
 
 
-def find_host_memory(trial: Trial, share: float) -> int | None:
+def find_host_memory_bytes(trial: Trial, share: float) -> int | None:
     """Bytes of host memory that the board held after this share (0..1) of its host time."""
     held = trial.host.memory if trial.host else []
     return held[round(share * (len(held) - 1))] if held else None

@@ -61,7 +61,7 @@ def compute_gini_coefficient(erases: Sequence[int]) -> float | None:
     return weighed / (n * total)
 
 
-def make_sorted_curve(erases: Sequence[int]) -> list[tuple[float, int]]:
+def make_sorted_erase_curve(erases: Sequence[int]) -> list[tuple[float, int]]:
     """Corners of the curve of erases over the share of blocks, the most erased first.
 
     ``(share, erases)``: the blocks up to this share have so many or more. Only places where the
@@ -76,13 +76,13 @@ def make_sorted_curve(erases: Sequence[int]) -> list[tuple[float, int]]:
     return [*found, (1.0, down[-1])] if down else []
 
 
-def unpack_erases(reading: WearReading) -> list[int]:
+def unpack_erases_of_reading(reading: WearReading) -> list[int]:
     """The erases of each block since the reading before."""
     runs = reading.runs
     return list(chain.from_iterable(repeat(runs[i + 1], runs[i]) for i in range(0, len(runs), 2)))
 
 
-def pack_erases(erases: Sequence[int]) -> list[int]:
+def pack_erases_as_runs(erases: Sequence[int]) -> list[int]:
     """Runs of equal numbers: how many blocks, erases of each, how many, ..."""
     found: list[int] = []
     for n in erases:
@@ -93,34 +93,34 @@ def pack_erases(erases: Sequence[int]) -> list[int]:
     return found
 
 
-def sum_wear_readings(readings: Sequence[WearReading], blocks: int) -> list[int]:
+def sum_erases_of_readings(readings: Sequence[WearReading], blocks: int) -> list[int]:
     """The erases of each block over these readings."""
     found = [0] * blocks
     for reading in readings:
-        found = [a + b for a, b in zip(found, unpack_erases(reading), strict=True)]
+        found = [a + b for a, b in zip(found, unpack_erases_of_reading(reading), strict=True)]
     return found
 
 
-def insert_bad_blocks(wear: Wear, erases: Sequence[int]) -> list[int]:
+def insert_zeros_for_bad_blocks(wear: Wear, erases: Sequence[int]) -> list[int]:
     """Erases of the good blocks at their places in the partition; a bad one has 0."""
     bad, left = set(wear.bad), iter(erases)
     return [0 if block in bad else next(left) for block in range(wear.blocks + len(bad))]
 
 
-def count_all_erases(wear: Wear) -> list[int]:
+def count_all_erases_per_block(wear: Wear) -> list[int]:
     """Erases of each good block from the chip's loading to the last reading, format included."""
-    return sum_wear_readings(wear.readings, wear.blocks)
+    return sum_erases_of_readings(wear.readings, wear.blocks)
 
 
-def count_load_erases(wear: Wear) -> list[int]:
+def count_load_erases_per_block(wear: Wear) -> list[int]:
     """The same less the first formatting: since the load's first step."""
-    return sum_wear_readings(wear.readings[wear.before :], wear.blocks)
+    return sum_erases_of_readings(wear.readings[wear.before :], wear.blocks)
 
 
-def list_evenness_over_time(wear: Wear) -> list[tuple[int, EraseEvenness]]:
+def list_erase_evenness_over_time(wear: Wear) -> list[tuple[int, EraseEvenness]]:
     """At the end of each reading: the board's clock in ns, and the evenness since the load's
     first step, whose own reading is the first."""
-    at = [[0] * wear.blocks] + [unpack_erases(r) for r in wear.readings[wear.before :]]
+    at = [[0] * wear.blocks] + [unpack_erases_of_reading(r) for r in wear.readings[wear.before :]]
     sums = accumulate(at, lambda a, b: [x + y for x, y in zip(a, b, strict=True)])
     clock = [r.t_ns for r in wear.readings[wear.before - 1 :]]
     found = ((t, compute_erase_evenness(s)) for t, s in zip(clock, sums, strict=True))
@@ -128,20 +128,20 @@ def list_evenness_over_time(wear: Wear) -> list[tuple[int, EraseEvenness]]:
 
 
 @memoize_by_trial
-def compute_load_evenness(trial: Trial) -> EraseEvenness | None:
+def compute_load_erase_evenness(trial: Trial) -> EraseEvenness | None:
     """Since the load's first step; None: the trial was not measured."""
-    return compute_erase_evenness(count_load_erases(trial.wear)) if trial.wear else None
+    return compute_erase_evenness(count_load_erases_per_block(trial.wear)) if trial.wear else None
 
 
 @memoize_by_trial
-def compute_all_evenness(trial: Trial) -> EraseEvenness | None:
+def compute_all_erase_evenness(trial: Trial) -> EraseEvenness | None:
     """The first formatting included; None: the trial was not measured."""
-    return compute_erase_evenness(count_all_erases(trial.wear)) if trial.wear else None
+    return compute_erase_evenness(count_all_erases_per_block(trial.wear)) if trial.wear else None
 
 
 def compute_load_erase_spread(trial: Trial) -> EraseSpread | None:
     """:func:`of_load` as a workload tells its own; None: the trial was not measured."""
-    found = compute_load_evenness(trial)
+    found = compute_load_erase_evenness(trial)
     if found is None:
         return None
     return EraseSpread(mean=found.mean, stddev=found.sd, min=found.min, max=found.max)

@@ -65,20 +65,20 @@ class Words:
         return self._by_operation.get(name) or _make_operation_words(name)
 
 
-def make_words_from_file(told: WorkloadWords) -> Words:
+def make_words_from_declaration(told: WorkloadWords) -> Words:
     """The words of a workload's file, before any trial."""
     headline = told.headline or _make_default_headline(told.phases, told.view)
     phases, operations = tuple(told.phases), tuple(told.operations)
     return Words(phases, operations, dict(told.figures), headline, told.view, dict(told.at))
 
 
-def make_words_for_trials(trials: Iterable[Trial]) -> Words:
+def make_workload_words_for_trials(trials: Iterable[Trial]) -> Words:
     """The words for trials of one workload: what is declared, and what only trials have.
 
     Phases are in the order in which they came.
     """
     seen = list(trials)
-    told = find_declared_words(seen[0]) if seen else WorkloadWords()
+    told = find_declared_workload_words(seen[0]) if seen else WorkloadWords()
     phases, operations = list(told.phases), list(told.operations)
     for trial in seen:
         known = {p.name for p in phases}
@@ -103,7 +103,7 @@ _WORDS_BY_HASH: dict[str, WorkloadWords] = {}
 """By hash: many trials share one file."""
 
 
-def find_declared_words(trial: Trial) -> WorkloadWords:
+def find_declared_workload_words(trial: Trial) -> WorkloadWords:
     """What the workload's catalog file said when the trial ran; nothing where that is not known."""
     key = trial.provenance.get("workload", "")
     if key not in _WORDS_BY_HASH:

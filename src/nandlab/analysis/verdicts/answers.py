@@ -36,7 +36,7 @@ class StateAnswer:
     findings: tuple[Finding, ...]
 
 
-def make_headline_ranking(setting: Setting) -> RankingWords:
+def make_headline_ranking_words(setting: Setting) -> RankingWords:
     """The ranking by this workload's headline figure, in its own words."""
     words, figure = setting.words.headline, setting.headline
     return RankingWords(
@@ -81,7 +81,7 @@ def list_state_answers(setting: Setting) -> list[StateAnswer]:
 
 def _count_small_configurations(trials: Sequence[Trial]) -> int:
     """Configurations with less trials than a board that does not repeat asks for."""
-    return sum(n < MEMBERS_MIN for n in members.count_members(trials).values())
+    return sum(n < MEMBERS_MIN for n in members.count_members_by_configuration(trials).values())
 
 
 def _format_unrepeated_times_caveat(run: Run, trials: Sequence[Trial]) -> str:
@@ -92,7 +92,7 @@ def _format_unrepeated_times_caveat(run: Run, trials: Sequence[Trial]) -> str:
             f"and do not repeat. {WARNINGS['not_deterministic']}"
         )
     line = "On a board of your own no time repeats: each is told with the range of its trials."
-    n = min(members.count_members(trials).values(), default=0)
+    n = min(members.count_members_by_configuration(trials).values(), default=0)
     if n < MEMBERS_MIN:
         return line
     # each trial is above the median or below it, as a coin falls
@@ -116,7 +116,7 @@ def list_caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> l
     """What limits the answer, the gravest first; empty when nothing does."""
     lines = list_grave_caveats(run, trials, missing)
     trials = members.join_memory_trials(trials)
-    lines += members.list_duplicate_trial_notes(trials)
+    lines += members.format_duplicate_trial_notes(trials)
     single = count_single_trial_configurations(trials)
     if single:
         has = _choose_verb(single, "configuration has", "configurations have")
@@ -132,7 +132,7 @@ def list_caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> l
         lines.append(
             f"{_format_trial_count(n)} of {len(trials)} {carry} the doubt {code}. {advice}"
         )
-    alive = sum(t.open_ended for t in trials if t.ok and not life.ended_when_steady(t))
+    alive = sum(t.open_ended for t in trials if t.ok and not life.has_ended_at_steady_wear(t))
     if alive:
         lines.append(
             f"{_format_trial_count(alive)} still lived when the rounds ended: what was written "
@@ -142,10 +142,10 @@ def list_caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> l
     wrote = [
         t
         for t in trials
-        if t.ok and not life.has_life(t) and count_chip_operations(t, "programs") != 0
+        if t.ok and not life.has_life_rounds(t) and count_chip_operations(t, "programs") != 0
     ]
-    late = [t for t in wrote if wearsteadiness.find_worst_unsteadiness([t])]
-    if short := wearsteadiness.find_worst_unsteadiness(late):
+    late = [t for t in wrote if wearsteadiness.find_least_steady_wear([t])]
+    if short := wearsteadiness.find_least_steady_wear(late):
         loads = _choose_verb(len(late), "load", "loads")
         lines.append(
             f"The {loads} of {_format_trial_count(len(late))} ended before wear was steady: "
@@ -174,7 +174,7 @@ def _has_chip_counts(trial: Trial) -> bool:
     return any(c is not None for c in counts) or trial.line("erases") is not None
 
 
-def list_assumed_chip_figures(setting: Setting) -> list[tuple[str, str]]:
+def list_setting_assumed_chip_figures(setting: Setting) -> list[tuple[str, str]]:
     """Figures of the setting's chip that are not from a data sheet: dotted key, and the source.
 
     The catalog marks them; each trial holds the catalog file that it was run with.
@@ -189,7 +189,10 @@ def list_assumed_chip_figures(setting: Setting) -> list[tuple[str, str]]:
 
 def count_single_trial_configurations(trials: Sequence[Trial]) -> int:
     """Configurations of which exactly one trial ended well."""
-    return sum(n == 1 for n in members.count_members(members.join_memory_trials(trials)).values())
+    return sum(
+        n == 1
+        for n in members.count_members_by_configuration(members.join_memory_trials(trials)).values()
+    )
 
 
 def _list_absent_trials(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[str]:
@@ -239,7 +242,7 @@ def _list_state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Fi
     """Headline, wear, evenness, tail and stalls of the subjects in one state."""
     topics = (
         (
-            make_headline_ranking(setting),
+            make_headline_ranking_words(setting),
             setting.headline,
             f"No {setting.words.headline.noun} was measured.",
         ),
@@ -248,18 +251,21 @@ def _list_state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Fi
     )
     told = [
         doubts.add_doubts_to_finding(
-            rank_ensembles(ensembles, words, figure, nothing), ((e, figure) for e in ensembles)
+            make_ranking_finding(ensembles, words, figure, nothing),
+            ((e, figure) for e in ensembles),
         )
         for words, figure, nothing in topics
     ]
-    tails = [(e, tail) for e in ensembles if (tail := find_worst_tail(setting, e)) is not None]
+    tails = [
+        (e, tail) for e in ensembles if (tail := find_worst_tail_latency(setting, e)) is not None
+    ]
     used = [(e, setting.figure(f"latency.{tail.operation}.p99")) for e, tail in tails]
     slowest = doubts.add_doubts_to_finding(_make_tail_finding(setting, ensembles), used)
     told += [slowest, *stalls.list_stall_findings(setting, ensembles)]
-    return [*told, *modelbias.list_model_bias_findings(setting, ensembles)]
+    return [*told, *modelbias.list_ensembles_model_bias_findings(setting, ensembles)]
 
 
-def rank_ensembles(
+def make_ranking_finding(
     ensembles: Sequence[Ensemble], words: RankingWords, figure: Figure, nothing: str
 ) -> Finding:
     """An order; of figures of wear only among those whose load was long enough."""
@@ -268,27 +274,27 @@ def rank_ensembles(
     ]
     if not known:
         return ranking.make_undecided_finding(words.topic, nothing)
-    late = [e for e, _ in known if not is_figure_reached(figure, [e])]
+    late = [e for e, _ in known if not is_wear_steady_for_figure(figure, [e])]
     entries = [entry for e, entry in known if e not in late]
     if not late:
-        return ranking.rank_entries(entries, words)
-    told = format_not_reached(late)
+        return ranking.make_ranking_finding_from_entries(entries, words)
+    told = format_load_too_short_sentence(late)
     if len(entries) > 1:
-        told = f"{ranking.rank_entries(entries, words).text} {told}"
+        told = f"{ranking.make_ranking_finding_from_entries(entries, words).text} {told}"
     return ranking.make_undecided_finding(words.topic, told)
 
 
-def is_figure_reached(figure: Figure, ensembles: Sequence[Ensemble]) -> bool:
+def is_wear_steady_for_figure(figure: Figure, ensembles: Sequence[Ensemble]) -> bool:
     """Whether the figure tells more than when the loads ended: not of wear, or wear was steady."""
-    if not wearsteadiness.is_wear_figure(figure.name):
+    if not wearsteadiness.is_wear_figure_name(figure.name):
         return True
-    return all(wearsteadiness.find_worst_unsteadiness(e.ok) is None for e in ensembles)
+    return all(wearsteadiness.find_least_steady_wear(e.ok) is None for e in ensembles)
 
 
-def format_not_reached(ensembles: Sequence[Ensemble]) -> str:
+def format_load_too_short_sentence(ensembles: Sequence[Ensemble]) -> str:
     """``Not reached by JFFS2 and UBIFS: the load is too short (...); write at least 1 GiB.``"""
-    short = wearsteadiness.find_worst_unsteadiness(t for e in ensembles for t in e.ok)
-    names = ranking.join_names(list(dict.fromkeys(e.subject for e in ensembles)))
+    short = wearsteadiness.find_least_steady_wear(t for e in ensembles for t in e.ok)
+    names = ranking.format_name_list(list(dict.fromkeys(e.subject for e in ensembles)))
     return f"{NOT_REACHED_LEAD} by {names}: {short.advice}." if short else ""
 
 
@@ -299,7 +305,7 @@ class TailLatency(NamedTuple):
     p99: Spread
 
 
-def find_worst_tail(setting: Setting, ensemble: Ensemble) -> TailLatency | None:
+def find_worst_tail_latency(setting: Setting, ensemble: Ensemble) -> TailLatency | None:
     """The kind of operation with the greatest median p99, of those in phases that count."""
     tails: list[TailLatency] = []
     for operation in setting.words.counting:
@@ -312,7 +318,9 @@ def find_worst_tail(setting: Setting, ensemble: Ensemble) -> TailLatency | None:
 def _make_tail_finding(setting: Setting, ensembles: list[Ensemble]) -> Finding:
     """The subject whose worst kind of operation has the greatest p99."""
     known = [
-        (e.subject, tail) for e in ensembles if (tail := find_worst_tail(setting, e)) is not None
+        (e.subject, tail)
+        for e in ensembles
+        if (tail := find_worst_tail_latency(setting, e)) is not None
     ]
     if not known:
         return ranking.make_undecided_finding("Tail latency", "No latencies were recorded.")
@@ -329,7 +337,7 @@ def _make_tail_finding(setting: Setting, ensembles: list[Ensemble]) -> Finding:
         )
     alike = [name for name, tail in rest if not most.p99.told_apart(tail.p99)]
     if alike:
-        names = ranking.join_names([subject, *alike])
+        names = ranking.format_name_list([subject, *alike])
         text = f"Which has the worst cannot be told of {names}; by its median {subject} ({value})."
         return ranking.make_undecided_finding("Tail latency", text)
     name, tail = rest[0]
@@ -348,7 +356,7 @@ def compute_ageing_ratio(
         fresh is None
         or aged is None
         or aged.reference
-        or not is_figure_reached(figure, [fresh, aged])
+        or not is_wear_steady_for_figure(figure, [fresh, aged])
     ):
         return None
     return divide_spreads(aged.spread(figure), fresh.spread(figure))
@@ -403,14 +411,16 @@ def list_ageing_findings(setting: Setting, state: str) -> list[Finding]:
                 doubts.add_doubts_to_finding(ranking.make_undecided_finding(topic, text), used)
             )
         elif late:
-            found.append(ranking.make_undecided_finding(topic, format_not_reached(late)))
+            found.append(
+                ranking.make_undecided_finding(topic, format_load_too_short_sentence(late))
+            )
     return found
 
 
 def _list_short_load_ensembles(setting: Setting, state: str, figure: Figure) -> list[Ensemble]:
     """The ensembles whose loads were too short to compare the state with fresh flash."""
     both = [e for e in setting.ensembles if e.reference or e.state == state]
-    return [e for e in both if not is_figure_reached(figure, [e])]
+    return [e for e in both if not is_wear_steady_for_figure(figure, [e])]
 
 
 def _format_growth_from_zero(
@@ -421,7 +431,7 @@ def _format_growth_from_zero(
     aged = setting.find(subject, state)
     both = [e for e in (fresh, aged) if e is not None]
     before, after = (e.spread(figure) if e else None for e in (fresh, aged))
-    if not is_figure_reached(figure, both):
+    if not is_wear_steady_for_figure(figure, both):
         return None
     if before is None or after is None or before.min > 0 or after.max <= 0:
         return None
@@ -443,7 +453,7 @@ def _make_ageing_finding(
     if not rest:
         return ranking.make_undecided_finding(topic, f"{name}: {first}.")
     others = "; ".join(
-        f"{n} {_format_ratio_to_fresh(r)}" for n, r in ranking.select_told_entries(rest)
+        f"{n} {_format_ratio_to_fresh(r)}" for n, r in ranking.select_entries_for_sentence(rest)
     )
     if all(r.median >= 1 if falls else r.median <= 1 for _, r in known):
         moves = "falls" if falls else "grows"

@@ -47,7 +47,7 @@ def compute_day_energy(trial: Trial, daily: int) -> DayEnergy | str:
     found, spans = energy.compute_load_energy(trial), timeparts.list_load_spans(trial)
     joules = None if found is None else found.of("total")
     written, idle = trial.bytes.get("written"), compute_idle_mw(trial)
-    if energy.is_above_idle_power(trial):
+    if energy.is_idle_power_excluded(trial):
         return (
             "its board's powers are above its idle power, which is not known: give those of your "
             "board in a file of its own (docs/energy.md)"
@@ -55,7 +55,7 @@ def compute_day_energy(trial: Trial, daily: int) -> DayEnergy | str:
     if not written:
         return "the load does not tell the bytes that it wrote"
     if joules is None:
-        return f"it takes {energy.format_missing_inputs(trial)}"
+        return f"it takes {energy.format_missing_energy_inputs(trial)}"
     if isinstance(idle, str):
         return f"it takes {idle}"
     times = daily / written
@@ -70,7 +70,7 @@ def compute_day_energy(trial: Trial, daily: int) -> DayEnergy | str:
 
 def compute_idle_mw(trial: Trial) -> float | str:
     """Power of a board that idles, mW; or what it takes to know it."""
-    power, chip = powerdraw.find_board_power(trial), powerdraw.find_chip_energy(trial)
+    power, chip = powerdraw.find_board_power(trial), powerdraw.find_chip_energy_parameters(trial)
     board = f"[power] of catalog/boards/{powerdraw.find_board_name(trial)}.toml"
     if power is None or power.cpu_idle_mw is None:
         return f"cpu_idle_mw in {board}"
@@ -125,7 +125,7 @@ def _format_days(value: float) -> str:
     return f"{units.format_three_figures(value)} days"
 
 
-def list_battery_sentences(setting: Setting, asked: Battery) -> list[str]:
+def format_battery_sentences(setting: Setting, asked: Battery) -> list[str]:
     """A sentence for each configuration; those that lack the same are told once."""
     told = list_battery_lives(setting, asked)
     why: dict[str, list[str]] = {}
@@ -136,7 +136,7 @@ def list_battery_sentences(setting: Setting, asked: Battery) -> list[str]:
     return [one.text for one in told if one.days is not None] + gaps
 
 
-def make_battery(watt_hours: float | None, daily: int | None) -> Battery | None:
+def make_battery_from_watt_hours(watt_hours: float | None, daily: int | None) -> Battery | None:
     """What a user asks for; None: nothing. UsageError: a battery without the bytes of a day."""
     if watt_hours is None:
         return None

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from nandlab.analysis.curves import fits
-from nandlab.analysis.curves.curves import is_attribute
+from nandlab.analysis.curves.curves import is_attribute_name
 from nandlab.analysis.curves.fits import MemberKey
-from nandlab.analysis.figures.figures import Figure, find_figure
+from nandlab.analysis.figures.figures import Figure, find_workload_figure
 from nandlab.analysis.figures.spread import Spread, compute_spread
 from nandlab.analysis.figures.workloadwords import Words
 from nandlab.base import units
@@ -30,12 +30,14 @@ COMBINE_FUNCTIONS: Mapping[str, Callable[[Sequence[float]], float]] = {
 }
 
 
-def select_ended_trials(paper: PaperModel, of: Selector, trials: Iterable[Trial]) -> list[Trial]:
+def select_ended_trials_in_selector(
+    paper: PaperModel, of: Selector, trials: Iterable[Trial]
+) -> list[Trial]:
     """The trials of the selector that ended well."""
-    return [t for t in trials if t.ok and is_trial_selected(paper, of, t)]
+    return [t for t in trials if t.ok and is_trial_in_selector(paper, of, t)]
 
 
-def is_trial_selected(paper: PaperModel, of: Selector, trial: Trial) -> bool:
+def is_trial_in_selector(paper: PaperModel, of: Selector, trial: Trial) -> bool:
     """Whether the selector names the trial."""
     parameters = {**paper.parameters, **of.parameters}
     return (
@@ -64,7 +66,7 @@ def compute_claim_part_numbers(
     """
     if part.along:
         of_lines, over_lines = _collect_both_lines(paper, part, part.along, trials, of)
-        return [(part, fits.compute_numbers_spread(part.along, of_lines, over_lines))]
+        return [(part, fits.compute_trend_numbers_spread(part.along, of_lines, over_lines))]
     if not part.each:
         return [(part, compute_spread(_compute_member_numbers(paper, part, trials, of).values()))]
     single = [_make_phase_part(part, name, of) for name in _list_part_phases(paper, part, trials)]
@@ -79,49 +81,53 @@ def compute_claim_part_numbers(
     return [(part, compute_spread(combined([v[m] for v in values]) for m in members))]
 
 
-def choose_number_format(part: ClaimPart, of: Words) -> units.Form:
+def choose_claim_part_formatter(part: ClaimPart, of: Words) -> units.Form:
     """How the part's numbers are written."""
     if part.along:
         by = part.along.by
-        return fits.choose_number_format(
-            part.along, None if is_attribute(by) else find_figure(by, of)
+        return fits.choose_trend_number_formatter(
+            part.along, None if is_attribute_name(by) else find_workload_figure(by, of)
         )
     if part.saving:
         return units.format_percent
     figure = part.figure.replace("{}", "any").replace("{rest}", "any")
-    return units.format_ratio if part.quotient else find_figure(figure, of).form
+    return units.format_ratio if part.quotient else find_workload_figure(figure, of).form
 
 
-def format_lines_behind_part(
+def format_claim_part_fit_lines(
     paper: PaperModel, part: ClaimPart, trials: Sequence[Trial], of: Words
 ) -> str:
     """What stands behind the part's number: of a part along something its lines; else empty."""
     if not part.along:
         return ""
-    form_of_y = find_figure(part.figure, of).form
+    form_of_y = find_workload_figure(part.figure, of).form
     both = _collect_both_lines(paper, part, part.along, trials, of)
-    lines = "; over ".join(filter(None, (fits.format_middle_line(s, form_of_y) for s in both)))
-    return lines and f"{lines}, over {fits.format_place_title(part.along.by, of)}"
+    lines = "; over ".join(
+        filter(None, (fits.format_median_slope_line(s, form_of_y) for s in both))
+    )
+    return lines and f"{lines}, over {fits.format_x_axis_title(part.along.by, of)}"
 
 
 def _collect_both_lines(
     paper: PaperModel, part: ClaimPart, along: FigureTrend, trials: Sequence[Trial], of: Words
 ) -> tuple[dict[MemberKey, fits.ValueByPlace], dict[MemberKey, fits.ValueByPlace]]:
     """Each member's lines of ``of`` and of ``over``, which may be none."""
-    figure = find_figure(part.figure, of)
-    of_lines = fits.collect_member_points(
-        along.by, select_ended_trials(paper, part.of, trials), figure, of
+    figure = find_workload_figure(part.figure, of)
+    of_lines = fits.collect_points_by_member(
+        along.by, select_ended_trials_in_selector(paper, part.of, trials), figure, of
     )
     if part.over is None:
         return of_lines, {}
-    return of_lines, fits.collect_member_points(
-        along.by, select_ended_trials(paper, part.over, trials), figure, of
+    return of_lines, fits.collect_points_by_member(
+        along.by, select_ended_trials_in_selector(paper, part.over, trials), figure, of
     )
 
 
 def _list_part_phases(paper: PaperModel, part: ClaimPart, trials: Sequence[Trial]) -> list[str]:
     """The phases of the part's trials that its pattern names, in order."""
-    there = (p.name for t in select_ended_trials(paper, part.of, trials) for p in t.phases)
+    there = (
+        p.name for t in select_ended_trials_in_selector(paper, part.of, trials) for p in t.phases
+    )
     return [name for name in dict.fromkeys(there) if fnmatchcase(name, part.each)]
 
 
@@ -160,12 +166,15 @@ def _compute_member_quotients(
     paper: PaperModel, part: ClaimPart, trials: Sequence[Trial], of: Words
 ) -> dict[MemberKey, float]:
     above = _compute_by_member(
-        select_ended_trials(paper, part.of, trials), find_figure(part.figure, of)
+        select_ended_trials_in_selector(paper, part.of, trials),
+        find_workload_figure(part.figure, of),
     )
     if not part.quotient:
         return above
-    divisor = find_figure(part.over_figure or part.figure, of)
-    below = _compute_by_member(select_ended_trials(paper, part.over or part.of, trials), divisor)
+    divisor = find_workload_figure(part.over_figure or part.figure, of)
+    below = _compute_by_member(
+        select_ended_trials_in_selector(paper, part.over or part.of, trials), divisor
+    )
     return {m: v / below[m] for m, v in above.items() if below.get(m)}
 
 

@@ -20,18 +20,18 @@ from typing import Literal
 from nandlab.analysis.curves import fits
 from nandlab.analysis.figures import workloadwords
 from nandlab.analysis.figures.chiptime import PhaseTimeSplit, split_phase_time
-from nandlab.analysis.figures.figures import find_figure
+from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.analysis.figures.members import join_memory_trials
 from nandlab.analysis.figures.spread import Spread, compute_spread
 from nandlab.analysis.figures.workloadwords import Words
 from nandlab.analysis.verdicts import sweep
 from nandlab.analysis.verdicts.claimparts import (
-    choose_number_format,
-    is_trial_selected,
-    select_ended_trials,
+    choose_claim_part_formatter,
+    is_trial_in_selector,
+    select_ended_trials_in_selector,
 )
 from nandlab.analysis.verdicts.claimparts import compute_claim_part_numbers as numbers_of
-from nandlab.analysis.verdicts.claimparts import format_lines_behind_part as behind
+from nandlab.analysis.verdicts.claimparts import format_claim_part_fit_lines as behind
 from nandlab.base import units
 from nandlab.catalog.paper import Claim, ClaimBasis, ClaimPart, PaperModel, Selector
 from nandlab.results.record import Trial
@@ -88,7 +88,7 @@ class ClaimResult:
     trials: tuple[str, ...]
 
 
-def list_claim_results(
+def list_paper_claim_results(
     paper: PaperModel, trials: Iterable[Trial], words_of: Callable[[str], Words]
 ) -> list[ClaimResult]:
     """Every claim of the paper, in its order; words_of: the words of a workload, by its name."""
@@ -116,7 +116,7 @@ def _make_claim_result(
             ),
             *(line for s, _, _ in groups for line in _list_failed_trials(paper, s, trials)),
         ),
-        tuple(t.id for t in trials if any(is_trial_selected(paper, s, t) for s, _, _ in groups)),
+        tuple(t.id for t in trials if any(is_trial_in_selector(paper, s, t) for s, _, _ in groups)),
     )
 
 
@@ -132,10 +132,10 @@ def _group_counted_trials(
     }
     found = []
     for s, along in [*sides.values(), *((s, None) for s in claim.counted)]:
-        members, where = select_ended_trials(paper, s, trials), ""
-        if along and (end := fits.find_last_place(along.by, members, of)):
+        members, where = select_ended_trials_in_selector(paper, s, trials), ""
+        if along and (end := fits.find_trials_at_greatest_x(along.by, members, of)):
             where, members = (
-                f", {fits.format_place_title(along.by, of)} {units.format_three_figures(end[0])}",
+                f", {fits.format_x_axis_title(along.by, of)} {units.format_three_figures(end[0])}",
                 end[1],
             )
         found.append((s, members, where))
@@ -150,13 +150,13 @@ def _compute_numbers(
         ClaimNumber(
             p.label,
             s,
-            _format_paper_number(p, choose_number_format(p, of)),
-            choose_number_format(p, of),
+            _format_paper_number(p, choose_claim_part_formatter(p, of)),
+            choose_claim_part_formatter(p, of),
             _explain_number(paper, p, trials, of),
         )
         for p, s in found
     )
-    return tuple(told), judge_claim(found)
+    return tuple(told), judge_claim_parts(found)
 
 
 def _explain_number(paper: PaperModel, part: ClaimPart, trials: Sequence[Trial], of: Words) -> str:
@@ -218,7 +218,7 @@ def _format_paper_number(part: ClaimPart, own: units.Form) -> str:
     return f"{bound}{written(part.paper)}"
 
 
-def judge_claim(parts: Sequence[tuple[ClaimPart, Spread | None]]) -> ClaimVerdict:
+def judge_claim_parts(parts: Sequence[tuple[ClaimPart, Spread | None]]) -> ClaimVerdict:
     """The verdict, by the rules at the top."""
     compared = [(p, s) for p, s in parts if not p.incomparable]
     if parts and not compared:
@@ -239,7 +239,7 @@ def judge_claim(parts: Sequence[tuple[ClaimPart, Spread | None]]) -> ClaimVerdic
 def _find_side_of_one(part: ClaimPart, ours: Spread) -> Literal["right", "wrong", "both"]:
     """On which side of 1 all members lie; a saving is 1 less its quotient."""
     if part.along:
-        return fits.find_agreeing_side(part.along, part.nearness, ours)
+        return fits.judge_trend_claim(part.along, part.nearness, ours)
     low, high = (1 - ours.max, 1 - ours.min) if part.saving else (ours.min, ours.max)
     least = LEAST_SAVED_SHARE if part.saving else 0.0
     if part.direction == "above 1":
@@ -266,7 +266,7 @@ def _is_near_paper(part: ClaimPart, ours: Spread) -> bool:
     return near or ours.min <= part.paper <= ours.max
 
 
-def format_configuration(of: Selector, trial: Trial) -> str:
+def format_selector_configuration(of: Selector, trial: Trial) -> str:
     """``UBIFS compression=none, fresh``; trial: any that the selector means."""
     if of.label:
         return of.label
@@ -288,28 +288,32 @@ def _format_chip_counts(of: Selector, trials: Sequence[Trial], where: str, phase
 
     phase: empty is the headline's; where: what more tells the trials, in words.
     """
-    said = workloadwords.make_words_for_trials(trials)
+    said = workloadwords.make_workload_words_for_trials(trials)
     phase = phase or said.headline.figure.removeprefix("phase.")
     parts = [a for t in trials if (a := split_phase_time(t, phase)) is not None]
     costs = []
-    for figure, what in ((find_figure(name, said), what) for name, what in CHIP_COST_FIGURES):
+    for figure, what in (
+        (find_workload_figure(name, said), what) for name, what in CHIP_COST_FIGURES
+    ):
         found = compute_spread(figure(t) for t in trials)
         if found is not None and found.max:
             costs.append(f"{figure.form(found.median)} {what}")
     split = _format_time_split(said.phase(phase).title, parts)
     told = f"{split}all phases {', '.join(costs) or 'not counted'}"
-    return f"{format_configuration(of, trials[0])}{where}{_format_chip_contents(trials)}: {told}."
+    what = format_selector_configuration(of, trials[0])
+    return f"{what}{where}{_format_chip_contents(trials)}: {told}."
 
 
 def _list_failed_trials(paper: PaperModel, of: Selector, trials: Sequence[Trial]) -> list[str]:
     """Trials that are in no number, and why."""
-    named = [t for t in trials if is_trial_selected(paper, of, t)]
+    named = [t for t in trials if is_trial_in_selector(paper, of, t)]
     bad = [t for t in named if not t.ok]
     if not bad:
         return []
     why = sweep.shorten_error(bad[0].error)
     return [
-        f"{format_configuration(of, bad[0])}: {len(bad)} of {len(named)} trials did not end "
+        f"{format_selector_configuration(of, bad[0])}: {len(bad)} of {len(named)} trials did "
+        f"not end "
         f"well: {why}."
     ]
 

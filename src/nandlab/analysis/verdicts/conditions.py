@@ -21,7 +21,7 @@ AGED = ("aged flash", "states")
 BAD = ("bad and worn-out blocks", "faults of a chip")
 
 
-def options(trial: Trial, name: str) -> str:
+def format_options_beside_name(trial: Trial, name: str) -> str:
     """The options of a trial's file system that its name does not tell: those of :data:`ALWAYS`,
     and those that are not the default."""
     known = trial.about("filesystem").get("options")
@@ -38,7 +38,7 @@ def _default(entry: object) -> object:
     return entry.get("default") if isinstance(entry, dict) else None
 
 
-def holding(scope: VerdictScope) -> dict[str, None]:
+def list_load_and_state_conditions(scope: VerdictScope) -> dict[str, None]:
     """How many calls a recorded load has, and what each state with data in it was asked to hold,
     each once."""
     states = (
@@ -68,7 +68,7 @@ def _holds(trial: Trial) -> str:
     return f"{100 * state.valid:g} % of the {of} valid, {100 * state.invalid:g} % invalid"
 
 
-def untested(scope: VerdictScope) -> Iterator[tuple[str, str]]:
+def list_untested_product_conditions(scope: VerdictScope) -> Iterator[tuple[str, str]]:
     """What a product meets and no trial of a load that writes had, with the study's key."""
     trials = [t for s in scope.settings if not promises.is_read_only_load(s) for t in s.trials]
     if not trials:

@@ -17,19 +17,19 @@ from typing import Literal
 from nandlab.analysis.figures import doubts, readyfigures
 from nandlab.analysis.figures.figures import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting
-from nandlab.analysis.figures.ranking import join_names
+from nandlab.analysis.figures.ranking import format_name_list
 from nandlab.analysis.figures.readyfigures import LOST_FIGURE
 from nandlab.analysis.verdicts import answers, gaps, promises
 from nandlab.analysis.verdicts.limits import (
     Judgement,
     Limits,
-    compute_certain_years,
-    judge_ensemble,
+    compute_certain_lifetime_years,
+    judge_ensemble_against_limits,
 )
 from nandlab.analysis.verdicts.limitsyntax import NO_LOSS_LIMIT, Limit
 from nandlab.base import units
 from nandlab.base.strings import FreeText, Line
-from nandlab.results.cutsummaries import tally
+from nandlab.results.cutsummaries import tally_power_cuts
 from nandlab.results.naming import Naming
 
 CellState = Literal["met", "broken", "open", "not asked"]
@@ -148,7 +148,7 @@ def _judge_limit_cell(
     """A limit's cell."""
     found = []
     for s, e in scope.of(name, [setting]):
-        (judgement,) = judge_ensemble(s, e, Limits((limit,)))
+        (judgement,) = judge_ensemble_against_limits(s, e, Limits((limit,)))
         found.append((e, judgement))
     if not found:
         return VerdictCell(units.MISSING, "open", why="no trial ended well")
@@ -156,23 +156,28 @@ def _judge_limit_cell(
     unknown = [(e, j) for e, j in found if j.outcome == "unknown"]
     cell = _find_nearest_to_limit(scope, setting, limit, figure, name)
     if bad:
-        return replace(cell, state="broken", why=in_words(bad))
+        return replace(cell, state="broken", why=format_judgements(bad))
     if unknown:
-        do = gaps.suggest_instrument(figure.name) or unknown[0][1].text.partition(": ")[2]
-        return replace(cell, state="open", why=in_words(unknown), do=do)
+        do = (
+            gaps.suggest_figure_instrument_edit(figure.name)
+            or unknown[0][1].text.partition(": ")[2]
+        )
+        return replace(cell, state="open", why=format_judgements(unknown), do=do)
     if doubted := [
-        d for e, _ in found for d in gaps.list_doubt_gaps(e, doubts.find_figure_kind(figure))
+        d
+        for e, _ in found
+        for d in gaps.list_verdict_gaps_of_doubts(e, doubts.find_figure_kind(figure))
     ]:
         return replace(cell, state="open", why=doubted[0].why, do=doubted[0].do)
     return cell
 
 
-def in_words(judgements: Sequence[tuple[Ensemble, Judgement]]) -> str:
+def format_judgements(judgements: Sequence[tuple[Ensemble, Judgement]]) -> str:
     """Judgements in words; one with the same text in several states is told once."""
     by_text: dict[str, list[str]] = {}
     for e, j in judgements:
         by_text.setdefault(j.text, []).append(e.state)
-    return "; ".join(f"{join_names(states)}: {text}" for text, states in by_text.items())
+    return "; ".join(f"{format_name_list(states)}: {text}" for text, states in by_text.items())
 
 
 def _find_nearest_to_limit(
@@ -206,14 +211,16 @@ def _make_headline_cell(scope: VerdictScope, setting: Setting, name: str) -> Ver
     if not scope.limits.none or cell.value is None:
         return cell
     kind = doubts.find_figure_kind(setting.headline)
-    doubted = [d for _, e in scope.of(name, [setting]) for d in gaps.list_doubt_gaps(e, kind)]
+    doubted = [
+        d for _, e in scope.of(name, [setting]) for d in gaps.list_verdict_gaps_of_doubts(e, kind)
+    ]
     return replace(cell, state="open", why=doubted[0].why, do=doubted[0].do) if doubted else cell
 
 
 def _list_tail_columns(scope: VerdictScope) -> Iterator[CriterionColumn]:
     """The worst p99 of any kind of operation of each load."""
     for setting in scope.settings:
-        known = any(answers.find_worst_tail(setting, e) for e in setting.ensembles)
+        known = any(answers.find_worst_tail_latency(setting, e) for e in setting.ensembles)
         if known and not setting.headline.name.startswith("latency."):
             criterion = Criterion(
                 WORST_TAIL_CRITERION, scope.title(setting, "worst p99"), unit="ns"
@@ -225,7 +232,7 @@ def _make_tail_cell(scope: VerdictScope, setting: Setting, name: str) -> Verdict
     found = [
         (tail.p99.median, tail.operation, e)
         for _, e in scope.of(name, [setting])
-        if (tail := answers.find_worst_tail(setting, e)) is not None
+        if (tail := answers.find_worst_tail_latency(setting, e)) is not None
     ]
     if not found:
         return VerdictCell(units.MISSING)
@@ -254,11 +261,13 @@ def _make_erases_cell(scope: VerdictScope, setting: Setting, name: str) -> Verdi
     """Erases tell of wear only where the load was long enough."""
     ensembles = [e for _, e in scope.of(name, [setting])]
     late = [
-        e for e in ensembles if not answers.is_figure_reached(setting.figure("chip.erases"), [e])
+        e
+        for e in ensembles
+        if not answers.is_wear_steady_for_figure(setting.figure("chip.erases"), [e])
     ]
     if not late:
         return _make_worst_median_cell(scope, [setting], "chip.erases", name)
-    why, do = gaps.suggest_longer_load([t for e in late for t in e.ok], setting.words)
+    why, do = gaps.suggest_longer_load_edit([t for e in late for t in e.ok], setting.words)
     return VerdictCell("too short", "open", why=why, do=do)
 
 
@@ -269,17 +278,19 @@ def _make_lifetime_cell(scope: VerdictScope, name: str) -> VerdictCell:
     found = [
         (s, e, j)
         for s, e in scope.of(name)
-        for j in judge_ensemble(s, e, Limits(years=years, daily=round(daily * scope.share(s))))
+        for j in judge_ensemble_against_limits(
+            s, e, Limits(years=years, daily=round(daily * scope.share(s)))
+        )
     ]
     if not found:
         return VerdictCell(units.MISSING, "open", why="no trial ended well")
     least, most = _together(scope, name, daily)
     text = units.MISSING if least is None else units.format_three_figures(least)
-    why = in_words([(e, j) for _, e, j in found])
+    why = format_judgements([(e, j) for _, e, j in found])
     used = years / least if least else None
     if most is not None and most < years:
         return VerdictCell(text, "broken", least, why=why, used=used)
-    doubted = [d for _, e, _ in found for d in gaps.list_doubt_gaps(e, "counts")]
+    doubted = [d for _, e, _ in found for d in gaps.list_verdict_gaps_of_doubts(e, "counts")]
     if least is not None and least >= years:
         if doubted:
             return VerdictCell(text, "open", least, why=doubted[0].why, do=doubted[0].do, used=used)
@@ -298,7 +309,11 @@ def _together(scope: VerdictScope, name: str, daily: int) -> tuple[float | None,
     certain, possible = [], []
     for setting in scope.settings:
         at = daily * scope.share(setting)
-        lasts = [compute_certain_years(e, at) for _, e in scope.of(name, [setting])] if at else []
+        lasts = (
+            [compute_certain_lifetime_years(e, at) for _, e in scope.of(name, [setting])]
+            if at
+            else []
+        )
         known = [both for both in lasts if both is not None]
         certain.append(min(known)[0] if known and len(known) == len(lasts) else None)
         possible += [max(most for _, most in known)] if certain[-1] is not None else []
@@ -342,10 +357,10 @@ def list_unmeasured_criteria(scope: VerdictScope) -> list[tuple[str, str]]:
     lacking = {
         title: instrument
         for figure, title in USUAL_CRITERIA
-        if (instrument := gaps.find_instrument(figure)) and figure not in shown
+        if (instrument := gaps.find_instrument_of_figure(figure)) and figure not in shown
     }
     present = {m for s in scope.settings for e in s.ensembles for t in e.trials for m in t.measure}
-    edit = gaps.suggest_instruments([*present, *lacking.values()])
+    edit = gaps.suggest_instruments_edit([*present, *lacking.values()])
     return [(title, edit) for title in lacking]
 
 
@@ -383,9 +398,9 @@ def _make_power_cut_cell(scope: VerdictScope, limit: Limit | None, name: str) ->
     trials = [t for s in scope.settings for e in s.ensembles if e.subject == name for t in e.trials]
     if not trials:
         return VerdictCell(units.MISSING)
-    trial, promise = trials[0], promises.find_trial_promise(trials[0], scope.naming)
-    tried = tally(trial.cuts)
-    lost = readyfigures.count_lost_points(trial)
+    trial, promise = trials[0], promises.find_trial_filesystem_promise(trials[0], scope.naming)
+    tried = tally_power_cuts(trial.cuts)
+    lost = readyfigures.count_lost_cut_points(trial)
     text = tried.text if tried and tried.known else UNTRIED_TEXT
     why = promise.kept or "not tried"
     if scope.limits.may_lose:
@@ -394,7 +409,9 @@ def _make_power_cut_cell(scope: VerdictScope, limit: Limit | None, name: str) ->
         state: CellState = "open" if limit is None else "broken"
         return VerdictCell("no promise", state, why="nothing is promised", do=gaps.MAY_LOSE_EDIT)
     if lost is None:
-        return VerdictCell(text, "open", why=why, do=gaps.suggest_power_cuts(trial, scope.naming))
+        return VerdictCell(
+            text, "open", why=why, do=gaps.suggest_power_cut_command(trial, scope.naming)
+        )
     asked = limit or NO_LOSS_LIMIT
     met = asked.met(lost, asked.bound(scope.settings[0].figure(LOST_FIGURE)))
     return VerdictCell(text, "met" if met else "broken", lost, why=why)

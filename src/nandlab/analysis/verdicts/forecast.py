@@ -31,7 +31,7 @@ from nandlab.analysis.figures.endurance import (
     Z_95,
     BlockEndurance,
     BlockWear,
-    compute_wilson_interval,
+    compute_wilson_interval_of_deaths,
 )
 from nandlab.analysis.figures.totals import find_erase_spread
 from nandlab.analysis.verdicts import wearsteadiness
@@ -79,12 +79,14 @@ class ForecastScore:
 def forecast_writable_bytes(trial: Trial) -> WriteForecast | WearSteadiness | None:
     """Of a trial; Steadiness: it was too short, and that says why; None: it does not count erases,
     or nothing tells the endurance."""
-    if life.list_whole_life_rounds(trial):
-        return forecast_by_rounds(trial, len(life.list_whole_life_rounds(trial)))
-    return forecast_by_load(trial)
+    if life.list_totals_of_whole_rounds(trial):
+        return forecast_writable_bytes_from_rounds(
+            trial, len(life.list_totals_of_whole_rounds(trial))
+        )
+    return forecast_writable_bytes_from_load(trial)
 
 
-def forecast_by_load(trial: Trial) -> WriteForecast | WearSteadiness | None:
+def forecast_writable_bytes_from_load(trial: Trial) -> WriteForecast | WearSteadiness | None:
     """Of a load on a chip that lives: until the first block reaches the promised endurance."""
     stands, written, wear = (
         find_block_endurance(trial),
@@ -102,18 +104,20 @@ def forecast_by_load(trial: Trial) -> WriteForecast | WearSteadiness | None:
     )
 
 
-def forecast_by_rounds(trial: Trial, rounds: int) -> WriteForecast | WearSteadiness | None:
+def forecast_writable_bytes_from_rounds(
+    trial: Trial, rounds: int
+) -> WriteForecast | WearSteadiness | None:
     """Of a life by its first rounds: bytes until more blocks are dead than can be spared."""
-    stands, course = find_block_endurance(trial), life.list_whole_life_rounds(trial)[:rounds]
+    stands, course = find_block_endurance(trial), life.list_totals_of_whole_rounds(trial)[:rounds]
     told, each = _find_filesystem_wear(trial), _reconstruct_block_wear(trial, rounds)
     if stands is None or not course or told is None or each is None:
         return None
-    steadiness = wearsteadiness.assess_course_steadiness(course, trial)
-    pace = wearsteadiness.compute_pace(course)
+    steadiness = wearsteadiness.assess_wear_steadiness_from_totals(course, trial)
+    pace = wearsteadiness.compute_erase_pace_from_totals(course)
     if not steadiness.reached or pace is None or not min(pace.before, pace.after):
         return steadiness
     now, blocks = course[-1], trial.chip.blocks
-    fewest, most = compute_wilson_interval(
+    fewest, most = compute_wilson_interval_of_deaths(
         min(blocks, _count_spare_blocks(trial, told) + 1), blocks
     )
     off = Z_95 * stands.error / math.sqrt(blocks)
@@ -131,11 +135,11 @@ def forecast_by_rounds(trial: Trial, rounds: int) -> WriteForecast | WearSteadin
 
 def score_life_forecast(trial: Trial) -> ForecastScore | WearSteadiness | None:
     """Of a life that came to its end: foretold from its first tenth."""
-    course = life.list_whole_life_rounds(trial)
+    course = life.list_totals_of_whole_rounds(trial)
     if not course or trial.open_ended:
         return None
     rounds = sum(p.bytes_written <= FORECAST_SHARE * course[-1].bytes_written for p in course)
-    found = forecast_by_rounds(trial, rounds)
+    found = forecast_writable_bytes_from_rounds(trial, rounds)
     return (
         ForecastScore(found, course[-1].bytes_written)
         if isinstance(found, WriteForecast)
@@ -149,11 +153,11 @@ def find_block_endurance(trial: Trial) -> BlockEndurance | None:
     if cycles := faults.get("endurance"):
         reach = cycles * faults.get("endurance_spread", 0) // 100
         return BlockEndurance(cycles - reach, cycles + reach)
-    promised = find_promised_cycles(trial)
+    promised = find_promised_erase_cycles(trial)
     return BlockEndurance(promised, promised) if promised else None
 
 
-def find_promised_cycles(trial: Trial) -> int | None:
+def find_promised_erase_cycles(trial: Trial) -> int | None:
     """The endurance that the chip's catalog file promises."""
     cycles = (trial.about("chip").get("endurance") or {}).get("pe_cycles")
     return None if cycles is None else int(cycles)
@@ -183,7 +187,7 @@ def _reconstruct_block_wear(trial: Trial, rounds: int) -> BlockWear | None:
     """Erases of each block after so many rounds; None: the trial does not tell them."""
     lines = [trial.line(name) for name in WEAR_DECILE_SERIES]
     known = [line.values for line in lines if line is not None]
-    last = life.find_life_end(trial)
+    last = life.find_life_end_totals(trial)
     if len(known) < len(lines) or not rounds or trial.per_block is None or last is None:
         return None
     blocks, erases = trial.chip.blocks, life.list_life_round_totals(trial)[rounds - 1].erases

@@ -43,33 +43,33 @@ class VerdictGap:
     """The edit or command that closes it."""
 
 
-def find_instrument(figure: str) -> str | None:
+def find_instrument_of_figure(figure: str) -> str | None:
     """The instrument that measures a figure; None: none does."""
     family = figure.partition(".")[0]
     return INSTRUMENT_BY_FAMILY.get(figure) or INSTRUMENT_BY_FAMILY.get(family)
 
 
-def suggest_instruments(instruments: Iterable[str]) -> str:
+def suggest_instruments_edit(instruments: Iterable[str]) -> str:
     """The line of a study that asks for these instruments, each once."""
     return f"measure = {json.dumps(sorted(set(instruments)))}"
 
 
-def suggest_instrument(figure: str) -> str:
+def suggest_figure_instrument_edit(figure: str) -> str:
     """The edit that has a figure measured; empty: none does."""
-    instrument = find_instrument(figure)
-    return suggest_instruments([instrument]) if instrument else ""
+    instrument = find_instrument_of_figure(figure)
+    return suggest_instruments_edit([instrument]) if instrument else ""
 
 
-def suggest_power_cuts(trial: Trial, naming: Naming) -> str:
+def suggest_power_cut_command(trial: Trial, naming: Naming) -> str:
     """The command that tries power cuts."""
     if trial.own_board:
         return "power is cut on the virtual board only: run the study there too"
     return naming.cut
 
 
-def suggest_longer_load(trials: Sequence[Trial], of: Words) -> tuple[str, str]:
+def suggest_longer_load_edit(trials: Sequence[Trial], of: Words) -> tuple[str, str]:
     """Why loads are too short for their wear to tell anything, and the edit that mends it."""
-    short = wearsteadiness.find_worst_unsteadiness(trials)
+    short = wearsteadiness.find_least_steady_wear(trials)
     edits = [edit for t in trials if (edit := _scale_load_parameter(t, of)) is not None]
     if edits:
         return (short.advice if short else ""), max(edits, key=lambda e: e[1])[0]
@@ -81,7 +81,7 @@ def suggest_lifetime_edit(trials: Sequence[Trial], of: Words) -> str:
     unknown = [t.chip.part for t in trials if forecast.find_block_endurance(t) is None]
     if unknown:
         return f"[endurance] pe_cycles in the chip's file, catalog/chips/{unknown[0]}.toml"
-    return suggest_longer_load(trials, of)[1] or 'measure = ["wear"]'
+    return suggest_longer_load_edit(trials, of)[1] or 'measure = ["wear"]'
 
 
 def _format_mib(short: wearsteadiness.WearSteadiness) -> str:
@@ -115,10 +115,12 @@ def _round_up(value: float) -> int:
     return int(math.ceil(value / step) * step)
 
 
-def list_doubt_gaps(ensemble: Ensemble, *kinds: FigureKind) -> list[VerdictGap]:
+def list_verdict_gaps_of_doubts(ensemble: Ensemble, *kinds: FigureKind) -> list[VerdictGap]:
     """The doubts of an ensemble's trials that concern figures of these kinds."""
     found = []
-    codes = Counter(code for of in doubts.list_doubts_by_trial(ensemble, *kinds) for code in of)
+    codes = Counter(
+        code for of in doubts.list_ensemble_doubts_by_trial(ensemble, *kinds) for code in of
+    )
     for code, n in sorted(codes.items()):
         why = f"{ensemble.state}: {n} of {len(ensemble.ok)} trials carry the doubt {code}"
         do = doubts.format_doubt_advice(code, ensemble.ok).rstrip(".")
@@ -126,7 +128,9 @@ def list_doubt_gaps(ensemble: Ensemble, *kinds: FigureKind) -> list[VerdictGap]:
     return found
 
 
-def list_ensemble_gaps(ensemble: Ensemble, spec: Mapping[str, Any], again: str) -> list[VerdictGap]:
+def list_verdict_gaps_of_ensemble(
+    ensemble: Ensemble, spec: Mapping[str, Any], again: str
+) -> list[VerdictGap]:
     """What an ensemble lacks to be enough to say. again: the command that runs what is missing."""
     found = []
     who, state = (ensemble.subject,), ensemble.state
@@ -140,12 +144,12 @@ def list_ensemble_gaps(ensemble: Ensemble, spec: Mapping[str, Any], again: str) 
         why = f"{state}: a single trial: how far its figures spread is not known"
         alike = "leave phase_offsets_ms out: its members are one trial" if ensemble.alike else ""
         found.append(
-            VerdictGap("a single trial", who, why, alike or suggest_more_members(spec, again))
+            VerdictGap("a single trial", who, why, alike or suggest_second_member(spec, again))
         )
     return found
 
 
-def suggest_more_members(spec: Mapping[str, Any], again: str) -> str:
+def suggest_second_member(spec: Mapping[str, Any], again: str) -> str:
     """A second member: of the study if it has some more, else the edit that gives it one."""
     seeds = (spec.get("matrix") or {}).get("seeds")
     if not isinstance(seeds, list) or len(seeds) > 1 or not seeds:
@@ -153,7 +157,7 @@ def suggest_more_members(spec: Mapping[str, Any], again: str) -> str:
     return f"seeds = {[*seeds, max(seeds) + 1]}"
 
 
-def merge_gaps(gaps: Sequence[VerdictGap]) -> list[VerdictGap]:
+def merge_verdict_gaps(gaps: Sequence[VerdictGap]) -> list[VerdictGap]:
     """Each gap once, with all whom it is of; edits of one kind become the last and largest."""
     by_kind: dict[tuple[str, str], list[VerdictGap]] = {}
     for gap in gaps:

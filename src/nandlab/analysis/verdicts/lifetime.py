@@ -93,7 +93,7 @@ def _rank_by_figure(
     entries = [RankedEntry(e.subject, s) for e in ensembles if (s := e.spread(figure)) is not None]
     if not entries:
         return ranking.make_undecided_finding(words.topic, nothing)
-    return ranking.rank_entries(entries, words)
+    return ranking.make_ranking_finding_from_entries(entries, words)
 
 
 def _make_deaths_finding(setting: Setting, told: Sequence[Ensemble]) -> Finding:
@@ -122,7 +122,7 @@ def _format_block_deaths(setting: Setting, e: Ensemble) -> str:
 
 def _make_ends_finding(told: Sequence[Ensemble]) -> Finding:
     """How each subject gave up, and how many of its trials still lived."""
-    said = [f"{e.subject}: {'; '.join(list_life_endings(e))}." for e in told]
+    said = [f"{e.subject}: {'; '.join(format_life_endings(e))}." for e in told]
     if not said:
         return ranking.make_undecided_finding("How it ends", "No life was recorded.")
     return Finding("How it ends", " ".join(said), firm=True)
@@ -154,7 +154,7 @@ def _format_forecast(e: Ensemble) -> str:
     found = [
         forecast.score_life_forecast(t) or forecast.forecast_writable_bytes(t)
         for t in e.ok
-        if life.has_life(t)
+        if life.has_life_rounds(t)
     ]
     scores = [f for f in found if isinstance(f, ForecastScore)]
     ahead = [f for f in found if isinstance(f, WriteForecast)]
@@ -184,22 +184,22 @@ def _select_told_ensembles(setting: Setting, ensembles: Sequence[Ensemble]) -> l
     figure = setting.figure(name)
     entries = [RankedEntry(e.subject, s) for e in ensembles if (s := e.spread(figure)) is not None]
     by_name = {e.subject: e for e in ensembles}
-    return [by_name[name] for name, _ in ranking.select_told_entries(words.order(entries))]
+    return [by_name[name] for name, _ in ranking.select_entries_for_sentence(words.order(entries))]
 
 
-def list_life_endings(e: Ensemble) -> list[str]:
+def format_life_endings(e: Ensemble) -> list[str]:
     """Each text that trials gave up with and in how many, then how many still lived.
 
     Texts that differ only in the number of a file or an offset count as one; the first is shown.
     """
-    lives = [t for t in e.ok if life.has_life(t)]
+    lives = [t for t in e.ok if life.has_life_rounds(t)]
     first: dict[str, str] = {}
     reasons: Counter[str] = Counter()
-    for text in (said for t in lives if (said := life.find_give_up_text(t)) is not None):
+    for text in (said for t in lives if (said := life.find_give_up_error(t)) is not None):
         alike = LONG_NUMBER_PATTERN.sub("#", text)
         reasons[first.setdefault(alike, shorten_text(text))] += 1
-    alive = sum(t.open_ended and not life.ended_when_steady(t) for t in lives)
-    steady = sum(map(life.ended_when_steady, lives))
+    alive = sum(t.open_ended and not life.has_ended_at_steady_wear(t) for t in lives)
+    steady = sum(map(life.has_ended_at_steady_wear, lives))
     parts = [f"{n} of {len(lives)} gave up with “{why}”" for why, n in reasons.most_common()]
     if alive:
         parts.append(f"{alive} of {len(lives)} still lived when the rounds ended")
@@ -210,7 +210,7 @@ def list_life_endings(e: Ensemble) -> list[str]:
 
 def format_given_up_count(e: Ensemble) -> str:
     """``2 of 3``: trials whose file system gave up, of those with a life; or a dash."""
-    lives = [t for t in e.ok if life.has_life(t)]
+    lives = [t for t in e.ok if life.has_life_rounds(t)]
     gone = sum(not t.open_ended for t in lives)
     return f"{gone} of {len(lives)}" if lives else units.MISSING
 

@@ -16,7 +16,7 @@ from nandlab.analysis.figures import durability, energy
 from nandlab.analysis.figures.figures import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.members import RAM_MEMBERS_MAX, RAM_PREFIX
-from nandlab.analysis.figures.ranking import join_names
+from nandlab.analysis.figures.ranking import format_name_list
 from nandlab.analysis.figures.readyfigures import LOST_FIGURE
 from nandlab.analysis.verdicts import forecast, limitsyntax
 from nandlab.analysis.verdicts.forecast import WriteForecast
@@ -66,7 +66,7 @@ LIFETIME_KEYS = ("lifetime_years", "daily_write")
 """Keys of a study's limits that are of no figure; they go together."""
 
 
-def parse_study_limits(spec: Mapping[str, Any]) -> Limits:
+def make_limits_from_spec(spec: Mapping[str, Any]) -> Limits:
     """The limits of a study, as it is read or as a run's head keeps it; UsageError if they are bad.
 
     A product has years and the bytes of each load a day;
@@ -85,7 +85,7 @@ def parse_study_limits(spec: Mapping[str, Any]) -> Limits:
         )
     may_lose = told.get(NO_LOSS_LIMIT.name) == MAY_LOSE_TEXT
     apart = (*LIFETIME_KEYS, NO_LOSS_LIMIT.name) if may_lose else LIFETIME_KEYS
-    figures = limitsyntax.parse_limit_table({k: v for k, v in told.items() if k not in apart})
+    figures = limitsyntax.make_limits_from_table({k: v for k, v in told.items() if k not in apart})
     if product and not may_lose and all(limit.figure != LOST_FIGURE for limit in figures):
         figures.append(NO_LOSS_LIMIT)
     if years is not None and (not isinstance(years, int | float) or years <= 0):
@@ -98,7 +98,7 @@ def parse_study_limits(spec: Mapping[str, Any]) -> Limits:
     return Limits(tuple(figures), years, daily, may_lose)
 
 
-def parse_command_limits(
+def parse_command_line_limits(
     texts: Iterable[str], years: float | None = None, daily: int | None = None
 ) -> Limits:
     """The limits of a command line."""
@@ -127,7 +127,9 @@ class Judgement:
     """The figure that it goes by."""
 
 
-def judge_ensemble(setting: Setting, ensemble: Ensemble, limits: Limits) -> list[Judgement]:
+def judge_ensemble_against_limits(
+    setting: Setting, ensemble: Ensemble, limits: Limits
+) -> list[Judgement]:
     """Every limit that was asked for and is about this workload."""
     here = ((limit, limit.here(setting.words)) for limit in limits.figures)
     found = [_judge_figure(setting, ensemble, limit, figure) for limit, figure in here if figure]
@@ -136,7 +138,7 @@ def judge_ensemble(setting: Setting, ensemble: Ensemble, limits: Limits) -> list
     return found
 
 
-def compute_certain_years(ensemble: Ensemble, daily: float) -> tuple[float, float] | None:
+def compute_certain_lifetime_years(ensemble: Ensemble, daily: float) -> tuple[float, float] | None:
     """The years that every trial of an ensemble is certain of, and those beyond which none is
     possible; None: a trial does not know."""
     found = [forecast.forecast_writable_bytes(t) for t in ensemble.ok]
@@ -177,7 +179,9 @@ def _explain_unknown_figure(ensemble: Ensemble, figure: Figure) -> str:
         return "not tried"
     if figure.name.startswith("energy.") and ensemble.ok:
         most = figure.name.endswith(".max")
-        lacking = dict.fromkeys(energy.format_missing_inputs(t, most=most) for t in ensemble.ok)
+        lacking = dict.fromkeys(
+            energy.format_missing_energy_inputs(t, most=most) for t in ensemble.ok
+        )
         if told := "; ".join(filter(None, lacking)):
             return f"not known: it takes {told}"
     return "not measured"
@@ -197,11 +201,13 @@ def _format_not_durable_note(setting: Setting, ensemble: Ensemble, kinds: Sequen
     """What must be said of writes that return before their data need be on flash."""
     operations = [setting.words.operation(kind) for kind in kinds]
     waits = [
-        o.name for o in operations if o.writes and not durability.is_durable(o, ensemble.first)
+        o.name
+        for o in operations
+        if o.writes and not durability.is_operation_durable(o, ensemble.first)
     ]
     if not waits:
         return ""
-    which = f"{join_names(waits)} " if len(operations) > 1 else ""
+    which = f"{format_name_list(waits)} " if len(operations) > 1 else ""
     return f" ({which}not durable: the data may still be in RAM)"
 
 
@@ -212,7 +218,7 @@ def _judge_lifetime(ensemble: Ensemble, years: float, daily: int) -> Judgement:
     if short:
         worst = max(short, key=lambda s: s.at_least or 0)
         return Judgement("lifetime", "unknown", f"lifetime: not known: {worst.advice}")
-    lasts = compute_certain_years(ensemble, daily)
+    lasts = compute_certain_lifetime_years(ensemble, daily)
     if lasts is None:
         return Judgement("lifetime", "unknown", "lifetime: endurance or erases are not known")
     least, most = lasts

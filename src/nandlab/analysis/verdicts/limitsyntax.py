@@ -65,17 +65,17 @@ class Limit:
 
     def of(self, words: Words) -> Figure:
         """The figure in a workload's words; UsageError if it has none."""
-        wrong = figures.explain_undeclared_figure(self.figure, words)
+        wrong = figures.explain_unavailable_figure(self.figure, words)
         if wrong:
             raise UsageError(wrong)
-        return figures.find_figure(self.figure, words)
+        return figures.find_workload_figure(self.figure, words)
 
     def here(self, words: Words) -> Figure | None:
         """The figure; None where the workload has none, so that the limit is not about it."""
         return (
             None
-            if figures.explain_undeclared_figure(self.figure, words)
-            else figures.find_figure(self.figure, words)
+            if figures.explain_unavailable_figure(self.figure, words)
+            else figures.find_workload_figure(self.figure, words)
         )
 
     def bound(self, figure: Figure) -> float:
@@ -116,7 +116,7 @@ def parse_limit(text: str) -> Limit:
     return Limit(match[1], match[2], match[3])
 
 
-def parse_limit_table(told: Mapping[str, Any], at: str = "") -> list[Limit]:
+def make_limits_from_table(told: Mapping[str, Any], at: str = "") -> list[Limit]:
     """The limits of a study's table: ``commit.p99 = "< 50ms"``; UsageError lists what is wrong."""
     found: list[Limit] = []
     wrong: list[str] = []
@@ -124,7 +124,7 @@ def parse_limit_table(told: Mapping[str, Any], at: str = "") -> list[Limit]:
         name = f"{at}{key}"
         try:
             if isinstance(value, Mapping):
-                found += parse_limit_table(value, f"{name}.")
+                found += make_limits_from_table(value, f"{name}.")
             else:
                 found.append(parse_limit(f"{name} {value}"))
         except UsageError as e:
@@ -162,6 +162,7 @@ def _explain_missing_figure(limit: Limit, workloads: Sequence[tuple[str, Words]]
         }
         return f"no operation is called {kind}: {'; '.join(there)}; each has {percentiles}"
     reason = next(
-        filter(None, (figures.explain_undeclared_figure(limit.figure, w) for _, w in workloads)), ""
+        filter(None, (figures.explain_unavailable_figure(limit.figure, w) for _, w in workloads)),
+        "",
     )
     return f"{reason}; or ram, flash_reserve, commit.p99 of an operation; docs/workloads.md has all"

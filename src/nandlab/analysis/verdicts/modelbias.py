@@ -54,7 +54,7 @@ def find_measured_controller(trial: Trial) -> Controller | None:
         return None
 
 
-def compute_page_costs(trial: Trial) -> ControllerPageCosts | None:
+def compute_controller_page_costs(trial: Trial) -> ControllerPageCosts | None:
     """By the bytes of a page: the chip of the trial may have another page than the measured one.
 
     0 where the chip's own cycles are as slow as the controller: it was fitted to it.
@@ -62,7 +62,7 @@ def compute_page_costs(trial: Trial) -> ControllerPageCosts | None:
     of, chip, own = (
         find_measured_controller(trial),
         trial.about("chip"),
-        chiptime.compute_operation_costs(trial),
+        chiptime.compute_chip_operation_costs(trial),
     )
     if of is None or own is None:
         return None
@@ -78,28 +78,28 @@ def compute_page_costs(trial: Trial) -> ControllerPageCosts | None:
 
 def _list_load_counts(trial: Trial) -> list[tuple[OperationCounts | None, int | None]]:
     """Counts and hits of the steps that are the load."""
-    timed = totals.list_timed_phases(trial)
+    timed = totals.list_measured_phase_names(trial)
     steps = [s for s in trial.steps if s.name == LOAD_STEP] or [
         s for s in trial.steps if any(n == s.name or n.startswith(f"{s.name}_") for n in timed)
     ]
     return [(s.chip, s.register_hits) for s in steps]
 
 
-def count_register_hits(trial: Trial) -> int | None:
+def count_page_register_hits(trial: Trial) -> int | None:
     """Reads of the load that the chip's page register answered; None where it was not kept."""
     known = [h for _, h in _list_load_counts(trial)]
     return sum(h for h in known if h is not None) if known and None not in known else None
 
 
-def compute_hits_ns(trial: Trial) -> float | None:
+def compute_register_hits_ns(trial: Trial) -> float | None:
     """What these reads would take with a controller that does not remember: tR each."""
-    found, costs = count_register_hits(trial), chiptime.compute_operation_costs(trial)
+    found, costs = count_page_register_hits(trial), chiptime.compute_chip_operation_costs(trial)
     return None if found is None or costs is None else found * costs.t_r
 
 
-def compute_hits_share(trial: Trial) -> float | None:
+def compute_register_hits_share(trial: Trial) -> float | None:
     """The same of the time that the flash took in the load."""
-    taken, costs = compute_hits_ns(trial), chiptime.compute_operation_costs(trial)
+    taken, costs = compute_register_hits_ns(trial), chiptime.compute_chip_operation_costs(trial)
     counts = [c for c, _ in _list_load_counts(trial) if c is not None]
     if taken is None or costs is None or not counts:
         return None
@@ -107,9 +107,9 @@ def compute_hits_share(trial: Trial) -> float | None:
     return taken / flash if flash else None
 
 
-def compute_controller_ns(trial: Trial, phases: Sequence[str]) -> float | None:
+def compute_controller_extra_ns(trial: Trial, phases: Sequence[str]) -> float | None:
     """What a measured controller would add to phases: for each page read and each program."""
-    costs = compute_page_costs(trial)
+    costs = compute_controller_page_costs(trial)
     found = [p.chip for name in phases if (p := trial.phase(name)) is not None]
     counts = [c for c in found if c is not None]
     if costs is None or not counts or len(counts) < len(phases):
@@ -123,13 +123,13 @@ def list_model_bias_figures(setting: Setting) -> list[Figure]:
     noun, phases = _find_ranked_phases(setting)
 
     def added(trial: Trial) -> float | None:
-        return compute_controller_ns(trial, phases)
+        return compute_controller_extra_ns(trial, phases)
 
     return [
         Figure("", "page reads of the load", count, _count_load_reads, ""),
-        Figure("", "answered by the register", count, count_register_hits, ""),
-        Figure("", "tR of these", time, compute_hits_ns, ""),
-        Figure("", "of its flash time", share, compute_hits_share, ""),
+        Figure("", "answered by the register", count, count_page_register_hits, ""),
+        Figure("", "tR of these", time, compute_register_hits_ns, ""),
+        Figure("", "of its flash time", share, compute_register_hits_share, ""),
         Figure("", f"{noun}, a measured controller adds", time, added, ""),
     ]
 
@@ -168,7 +168,7 @@ def list_controller_effects(
     _, phases = _find_ranked_phases(setting)
     found = []
     for e in ensembles:
-        pairs = [(_sum_phase_ns(t, phases), compute_controller_ns(t, phases)) for t in e.ok]
+        pairs = [(_sum_phase_ns(t, phases), compute_controller_extra_ns(t, phases)) for t in e.ok]
         known = [(now, now + more) for now, more in pairs if now is not None and more is not None]
         now, then = (compute_spread(pair[i] for pair in known) for i in (0, 1))
         if now is not None and then is not None:
@@ -190,7 +190,7 @@ def _list_distinct_pairs(found: Sequence[ControllerEffect]) -> list[EffectPair]:
     return [(a, b) for i, a in enumerate(found) for b in found[i + 1 :] if a.now.told_apart(b.now)]
 
 
-def list_reversed_pairs(found: Sequence[ControllerEffect]) -> list[EffectPair]:
+def list_reversed_effect_pairs(found: Sequence[ControllerEffect]) -> list[EffectPair]:
     """Pairs that a measured controller would tell apart the other way round."""
     return [
         (a, b)
@@ -199,20 +199,23 @@ def list_reversed_pairs(found: Sequence[ControllerEffect]) -> list[EffectPair]:
     ]
 
 
-def list_blurred_pairs(found: Sequence[ControllerEffect]) -> list[EffectPair]:
+def list_indistinguishable_effect_pairs(found: Sequence[ControllerEffect]) -> list[EffectPair]:
     """Pairs that it would no longer tell apart."""
     return [(a, b) for a, b in _list_distinct_pairs(found) if not a.then.told_apart(b.then)]
 
 
-def list_model_bias_findings(setting: Setting, ensembles: Sequence[Ensemble]) -> list[Finding]:
+def list_ensembles_model_bias_findings(
+    setting: Setting, ensembles: Sequence[Ensemble]
+) -> list[Finding]:
     """The finding of one flash state; none where the run does not know its chip's latencies, nor
     where its chip is real."""
     if all(
-        e.first.own_board or chiptime.compute_operation_costs(e.first) is None for e in ensembles
+        e.first.own_board or chiptime.compute_chip_operation_costs(e.first) is None
+        for e in ensembles
     ):
         return []
     found = list_controller_effects(setting, ensembles)
-    moved = list_reversed_pairs(found) or list_blurred_pairs(found)
+    moved = list_reversed_effect_pairs(found) or list_indistinguishable_effect_pairs(found)
     noun, phases = _find_ranked_phases(setting)
     parts = (
         [_format_unchanged_order(ensembles, found, noun)]
@@ -244,8 +247,10 @@ def _format_unchanged_order(
 def _format_controller_effect(
     setting: Setting, ensembles: Sequence[Ensemble], found: Sequence[ControllerEffect]
 ) -> str:
-    first = next((e.first for e in ensembles if compute_page_costs(e.first)), ensembles[0].first)
-    of, page = find_measured_controller(first), compute_page_costs(first)
+    first = next(
+        (e.first for e in ensembles if compute_controller_page_costs(e.first)), ensembles[0].first
+    )
+    of, page = find_measured_controller(first), compute_controller_page_costs(first)
     if of is None or page is None:
         return "What a measured controller would add is not told by this run."
     noun, _ = _find_ranked_phases(setting)
@@ -280,9 +285,9 @@ def _format_order_change(found: Sequence[ControllerEffect]) -> str:
     round_ = [
         f"{b.name} ({units.format_time(b.then.median)}) before {a.name} "
         f"({units.format_time(a.then.median)})"
-        for a, b in list_reversed_pairs(found)
+        for a, b in list_reversed_effect_pairs(found)
     ]
-    alike = [f"{a.name} and {b.name}" for a, b in list_blurred_pairs(found)]
+    alike = [f"{a.name} and {b.name}" for a, b in list_indistinguishable_effect_pairs(found)]
     if not round_ and not alike:
         return f"That would not turn the order{leans}."
     parts = [f"turn the order{leans}: {'; '.join(round_[:PAIRS_TOLD_MAX])}"] if round_ else []
@@ -298,8 +303,8 @@ def _format_hit_savings(ensembles: Sequence[Ensemble]) -> str:
     known = [
         (e.subject, ns, share)
         for e in ensembles
-        if (ns := _compute_median(e, compute_hits_ns)) is not None
-        and (share := _compute_median(e, compute_hits_share)) is not None
+        if (ns := _compute_median(e, compute_register_hits_ns)) is not None
+        and (share := _compute_median(e, compute_register_hits_share)) is not None
     ]
     if not known:
         return "How many reads the chip's page register answered was not kept by this run."
@@ -323,7 +328,7 @@ def _compute_median(e: Ensemble, read: Callable[[Trial], float | None]) -> float
 
 def _select_told_effects(found: Sequence[ControllerEffect]) -> list[ControllerEffect]:
     """As many as fit a sentence; of more, the first, the most flattered and the least."""
-    shown = ranking.select_told_entries([RankedEntry(x.name, x.now) for x in found])
+    shown = ranking.select_entries_for_sentence([RankedEntry(x.name, x.now) for x in found])
     if len(shown) == len(found):
         return list(found)
     most, least = (pick(found, key=lambda x: x.factor) for pick in (max, min))

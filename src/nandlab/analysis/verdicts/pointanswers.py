@@ -13,7 +13,11 @@ from collections.abc import Sequence
 from nandlab.analysis.figures import doubts, ranking
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.ranking import Finding, RankingWords
-from nandlab.analysis.verdicts.answers import StateAnswer, make_headline_ranking, rank_ensembles
+from nandlab.analysis.verdicts.answers import (
+    StateAnswer,
+    make_headline_ranking_words,
+    make_ranking_finding,
+)
 from nandlab.base import units
 
 POINTS_TOPIC = "Point by point"
@@ -27,12 +31,12 @@ _READS_RANKING = RankingWords(
 )
 
 
-def list_point_names(setting: Setting) -> list[str]:
+def list_point_phase_names(setting: Setting) -> list[str]:
     """The phases that are points: those that count."""
     return [p.name for p in setting.words.timed]
 
 
-def list_point_answers(setting: Setting) -> list[StateAnswer]:
+def list_point_state_answers(setting: Setting) -> list[StateAnswer]:
     """For each flash state: the order over all points, and who is fastest at how many."""
     by_state = {s: [e for e in setting.ensembles if e.state == s] for s in setting.states}
     return [
@@ -42,12 +46,12 @@ def list_point_answers(setting: Setting) -> list[StateAnswer]:
 
 def _list_point_findings(setting: Setting, here: Sequence[Ensemble]) -> list[Finding]:
     topics = (
-        (make_headline_ranking(setting), setting.headline, "No time was measured."),
+        (make_headline_ranking_words(setting), setting.headline, "No time was measured."),
         (_READS_RANKING, setting.figure("chip.reads"), "No page reads were counted."),
     )
     found = [
         doubts.add_doubts_to_finding(
-            rank_ensembles(here, words, figure, nothing), [(e, figure) for e in here]
+            make_ranking_finding(here, words, figure, nothing), [(e, figure) for e in here]
         )
         for words, figure, nothing in topics
     ]
@@ -62,7 +66,9 @@ def _list_fastest_findings(setting: Setting, here: Sequence[Ensemble]) -> list[F
     """At how many points each configuration is fastest; nothing where there is one alone."""
     if len(here) < 2:
         return []
-    fastest = [find_fastest_at_point(setting, name, here) for name in list_point_names(setting)]
+    fastest = [
+        find_fastest_at_point(setting, name, here) for name in list_point_phase_names(setting)
+    ]
     count = Counter(name for name in fastest if name)
     if not count:
         text = f"At none of {len(fastest)} points do the trials tell which is fastest."

@@ -37,7 +37,7 @@ class Product:
     limits: Limits
 
 
-def find_run_product(
+def make_product_from_spec(
     spec: Mapping[str, Any], settings: Sequence[Setting], limits: Limits
 ) -> Product | None:
     """The product of a run; None if its study has none, or no load of it was measured."""

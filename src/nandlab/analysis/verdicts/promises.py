@@ -18,7 +18,7 @@ from nandlab.analysis.figures.totals import count_chip_operations
 from nandlab.analysis.verdicts import gaps
 from nandlab.base.strings import FreeText
 from nandlab.catalog.filesystem import Power
-from nandlab.results.cutsummaries import CutSummary, tally
+from nandlab.results.cutsummaries import CutSummary, tally_power_cuts
 from nandlab.results.naming import Naming
 from nandlab.results.record import Trial
 
@@ -44,13 +44,13 @@ class Promise:
     @property
     def kept(self) -> str:
         """What it kept when its power was cut, in words; empty: that is not known."""
-        tried = tally(self.cuts)
+        tried = tally_power_cuts(self.cuts)
         return f"{tried.tried(self.whole)}: {tried.outcome}" if tried else ""
 
     @property
     def outcome(self) -> str:
         """How many of the points did not hold, each class with its own; empty: none was tried."""
-        tried = tally(self.cuts)
+        tried = tally_power_cuts(self.cuts)
         return f"of {tried.points:,} points {tried.outcome}" if tried else ""
 
     @property
@@ -65,7 +65,7 @@ UNKNOWN_PROMISE = Promise("unknown")
 UNASKED_PROMISE = Promise("unasked", "")
 
 
-def find_trial_promise(trial: Trial, naming: Naming) -> Promise:
+def find_trial_filesystem_promise(trial: Trial, naming: Naming) -> Promise:
     """The promise in the entry that the trial was run with; not told where it has none."""
     entry = trial.about("filesystem").get("power")
     if entry is None:
@@ -74,7 +74,7 @@ def find_trial_promise(trial: Trial, naming: Naming) -> Promise:
         power = Power.model_validate(entry)
     except ValidationError:
         return UNKNOWN_PROMISE  # of another nandlab, whose words are not ours
-    not_cut = f"not known: {gaps.suggest_power_cuts(trial, naming)}"
+    not_cut = f"not known: {gaps.suggest_power_cut_command(trial, naming)}"
     changing = [count_chip_operations(trial, kind) for kind in ("programs", "erases")]
     whole = sum(n for n in changing if n is not None)
     promise = Promise(power.keeps, power.promises, power.tested, power.source)
@@ -88,13 +88,17 @@ def is_read_only_load(setting: Setting) -> bool:
     return bool(of) and all(pages == 0 and not written for pages, written in of)
 
 
-def list_promise_lines(trials: Sequence[Trial], naming: Naming) -> list[str]:
+def format_promise_lines(trials: Sequence[Trial], naming: Naming) -> list[str]:
     """For a terminal: each file system's promise, once; nothing where none is told."""
-    found = [f"  {name}: {'; '.join(of)}" for name, of in promises(trials, naming)]
+    found = [
+        f"  {name}: {'; '.join(of)}" for name, of in list_filesystem_promise_lines(trials, naming)
+    ]
     return ["After a power cut:", *found, ""] if found else []
 
 
-def promises(trials: Sequence[Trial], naming: Naming) -> list[tuple[str, list[str]]]:
+def list_filesystem_promise_lines(
+    trials: Sequence[Trial], naming: Naming
+) -> list[tuple[str, list[str]]]:
     """Each file system of the trials that has a promise, with all that is told of it."""
-    first = {t.filesystem_title: find_trial_promise(t, naming) for t in reversed(trials)}
+    first = {t.filesystem_title: find_trial_filesystem_promise(t, naming) for t in reversed(trials)}
     return [(name, first[name].lines) for name in sorted(first) if first[name] != UNKNOWN_PROMISE]

@@ -33,7 +33,7 @@ def list_stall_findings(setting: Setting, ensembles: Sequence[Ensemble]) -> list
     return [doubts.add_doubts_to_finding(finding, ((e, figure) for e, figure, _ in found))]
 
 
-def list_stall_clauses(setting: Setting, ensemble: Ensemble) -> list[str]:
+def format_stall_clauses(setting: Setting, ensemble: Ensemble) -> list[str]:
     """A clause for each kind of operation of one ensemble that stalls, the longest first."""
     return [text for _, text in _list_stalls(setting, ensemble)]
 

@@ -43,7 +43,7 @@ class FailingState:
     def of(cls, e: Ensemble) -> FailingState:
         failed = next(t for t in e.trials if not t.ok)
         return cls(
-            find_valid_share(e),
+            find_requested_valid_share(e),
             len(e.trials) - e.failed,
             len(e.trials),
             shorten_error(failed.error),
@@ -72,17 +72,17 @@ class SweepCliff:
     """The smallest valid share at which no trial ended well."""
 
 
-def is_sweep(setting: Setting) -> bool:
+def is_sweep_setting(setting: Setting) -> bool:
     """Whether its states are to be read as a surface rather than one by one."""
-    return len({find_valid_share(e) for e in setting.ensembles}) >= SWEEP_SHARES_MIN
+    return len({find_requested_valid_share(e) for e in setting.ensembles}) >= SWEEP_SHARES_MIN
 
 
-def find_valid_share(e: Ensemble) -> float:
+def find_requested_valid_share(e: Ensemble) -> float:
     """The valid share asked for."""
     return e.first.state.valid
 
 
-def find_sweep_line(e: Ensemble) -> SweepLine:
+def find_ensemble_sweep_line(e: Ensemble) -> SweepLine:
     """Invalid share and mix asked for; the mix means nothing where only one kind is there."""
     state = e.first.state
     return state.invalid, state.mix if state.invalid else 0.0
@@ -97,11 +97,15 @@ def format_sweep_line(of: SweepLine) -> str:
     return f"{invalid * 100:g} % dead, {lies}"
 
 
-def group_by_sweep_line(setting: Setting, subject: str) -> dict[SweepLine, list[Ensemble]]:
+def group_ensembles_by_sweep_line(
+    setting: Setting, subject: str
+) -> dict[SweepLine, list[Ensemble]]:
     """A subject's ensembles by line, the valid share growing."""
     found: dict[SweepLine, list[Ensemble]] = {}
-    for e in sorted((e for e in setting.ensembles if e.subject == subject), key=find_valid_share):
-        found.setdefault(find_sweep_line(e), []).append(e)
+    for e in sorted(
+        (e for e in setting.ensembles if e.subject == subject), key=find_requested_valid_share
+    ):
+        found.setdefault(find_ensemble_sweep_line(e), []).append(e)
     return dict(sorted(found.items()))
 
 
@@ -115,7 +119,7 @@ def list_sweep_cliffs(setting: Setting) -> list[SweepCliff]:
     return [
         _find_cliff(setting, subject, of, members)
         for subject in setting.subjects
-        for of, members in group_by_sweep_line(setting, subject).items()
+        for of, members in group_ensembles_by_sweep_line(setting, subject).items()
     ]
 
 
@@ -130,7 +134,8 @@ def _find_cliff(
     reference = find_fresh_ensemble(setting, subject)
     base = reference.spread(setting.headline) if reference else None
     ratios = [
-        (find_valid_share(e), divide_spreads(e.spread(setting.headline), base)) for e in members
+        (find_requested_valid_share(e), divide_spreads(e.spread(setting.headline), base))
+        for e in members
     ]
     more = setting.headline.better == "more"
     passing = ((v, r.median) for v, r in ratios if r and _is_past_cliff(r.median, more))
@@ -141,7 +146,7 @@ def _find_cliff(
     return SweepCliff(
         subject,
         of,
-        find_valid_share(members[-1]),
+        find_requested_valid_share(members[-1]),
         at,
         ratio,
         FailingState.of(some) if some else None,
@@ -149,7 +154,7 @@ def _find_cliff(
     )
 
 
-def list_cliff_findings(setting: Setting) -> list[Finding]:
+def list_sweep_cliff_findings(setting: Setting) -> list[Finding]:
     """A sentence on each subject's cliffs; those that fall first come first."""
     by_subject: dict[str, list[SweepCliff]] = {}
     for c in list_sweep_cliffs(setting):

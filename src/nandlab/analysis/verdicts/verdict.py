@@ -108,17 +108,17 @@ VERDICTS_TOLD_MAX = 4
 """Verdicts of which the last line has each."""
 
 
-def list_run_gaps(verdicts: Sequence[Verdict]) -> list[VerdictGap]:
+def list_gaps_of_verdicts(verdicts: Sequence[Verdict]) -> list[VerdictGap]:
     """What is open in all verdicts of a run, each once."""
-    return gaps.merge_gaps([gap for v in verdicts for gap in v.gaps])
+    return gaps.merge_verdict_gaps([gap for v in verdicts for gap in v.gaps])
 
 
-def list_unmeasured_in_all(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
+def list_wholly_unmeasured_criteria(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
     """What none of the verdicts has measured, and the edits that have it measured."""
     return _in_all([v.unmeasured for v in verdicts if v.rows])
 
 
-def untested(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
+def list_wholly_untested_conditions(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
     """What a product meets and no trial of the run had, and the study's keys."""
     return _in_all([v.untested for v in verdicts if v.rows])
 
@@ -144,7 +144,7 @@ def format_run_answer(verdicts: Sequence[Verdict]) -> str:
     )
 
 
-def conditions(verdict: Verdict) -> list[str]:
+def format_verdict_conditions(verdict: Verdict) -> list[str]:
     """Under what a verdict holds: options, each set of them with whom it is of; then the states."""
     by_options: dict[str, list[str]] = {}
     for row in verdict.rows:

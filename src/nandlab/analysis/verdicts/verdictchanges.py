@@ -174,8 +174,8 @@ def _longest(trial: Trial) -> float | None:
 def _make_simulated_and_longest_parts(
     trial: Trial,
 ) -> tuple[reprice.PartLatencies, reprice.PartLatencies]:
-    shape, timing = reprice.find_chip_geometry(trial)
-    return reprice.find_own_part(trial), reprice.PartLatencies.of(
+    shape, timing = reprice.find_trial_geometry_and_timing(trial)
+    return reprice.find_trial_part_latencies(trial), reprice.PartLatencies.of(
         trial.chip.part, shape, timing, "maximum"
     )
 
@@ -183,13 +183,17 @@ def _make_simulated_and_longest_parts(
 def _predict_at_longest_latencies(setting: Setting, e: Ensemble) -> Spread | None:
     phase = setting.headline.name.split(".")[1]
     return compute_spread(
-        reprice.predict_phase_ns(t, phase, _make_simulated_and_longest_parts(t)[1]) for t in e.ok
+        reprice.predict_phase_ns_on_part(t, phase, _make_simulated_and_longest_parts(t)[1])
+        for t in e.ok
     )
 
 
 def _compute_controller_factor(trial: Trial) -> float | None:
     """How much longer a page read or program takes with the measured controller, the greater."""
-    costs, own = modelbias.compute_page_costs(trial), chiptime.compute_operation_costs(trial)
+    costs, own = (
+        modelbias.compute_controller_page_costs(trial),
+        chiptime.compute_chip_operation_costs(trial),
+    )
     if costs is None or own is None:
         return None
     return max((costs.here + costs.read) / costs.here, 1 + costs.program / own.program)
@@ -209,7 +213,7 @@ def _list_less_ram_change(first: Trial) -> Iterator[PossibleChange]:
         )
 
 
-def list_partition_changes(
+def list_changes_on_other_partitions(
     settings: Sequence[Setting], taken: Sequence[str]
 ) -> list[list[PossibleChange]]:
     """For each setting: what is taken on other partitions of its part, under the same load."""

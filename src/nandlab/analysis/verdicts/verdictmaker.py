@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nandlab.analysis.figures.groups import Setting, group_trials
+from nandlab.analysis.figures.groups import Setting, group_trials_into_settings
 from nandlab.analysis.figures.readyfigures import LOST_FIGURE
 from nandlab.analysis.figures.spread import Spread
 from nandlab.analysis.verdicts import (
@@ -37,7 +37,7 @@ from nandlab.analysis.verdicts import (
 from nandlab.analysis.verdicts import product as products
 from nandlab.analysis.verdicts.criteria import Criterion, VerdictCell, VerdictScope
 from nandlab.analysis.verdicts.gaps import VerdictGap
-from nandlab.analysis.verdicts.limits import Limits, parse_study_limits
+from nandlab.analysis.verdicts.limits import Limits, make_limits_from_spec
 from nandlab.analysis.verdicts.product import Product
 from nandlab.analysis.verdicts.promises import Promise
 from nandlab.analysis.verdicts.verdict import CALL_ORDER, FIT, Verdict, VerdictCall, VerdictRow
@@ -48,7 +48,7 @@ from nandlab.results.naming import Naming
 from nandlab.results.record import Trial
 
 
-def judge_run(
+def make_run_verdicts_from_trials(
     spec: Mapping[str, Any],
     trials: Iterable[Trial],
     naming: Naming,
@@ -59,14 +59,16 @@ def judge_run(
 
     limits: None: those of the study. naming: as commands are to name run and study.
     """
-    settings = group_trials(trials)
-    under = parse_study_limits(spec) if limits is None else limits
-    product = products.find_run_product(spec, settings, under)
+    settings = group_trials_into_settings(trials)
+    under = make_limits_from_spec(spec) if limits is None else limits
+    product = products.make_product_from_spec(spec, settings, under)
     loads = [load.setting for load in product.loads] if product else []
     found = [_judge_product(spec, product, naming)] if product else []
     rest = [s for s in settings if s not in loads]
     own = Limits(under.figures, may_lose=under.may_lose) if spec.get("product") else under
-    found += _add_partition_changes(rest, [judge_setting(spec, s, own, naming) for s in rest])
+    found += _add_partition_changes(
+        rest, [make_setting_verdict(spec, s, own, naming) for s in rest]
+    )
     shorts = ["the product"] * bool(product) + _make_short_titles(rest)
     alone = len(found) == 1
     return [replace(v, short="" if alone else s) for v, s in zip(found, shorts, strict=True)]
@@ -74,7 +76,7 @@ def judge_run(
 
 def _add_partition_changes(settings: Sequence[Setting], found: list[Verdict]) -> list[Verdict]:
     """Each with what is taken on the other partitions of its part."""
-    each = verdictchanges.list_partition_changes(settings, [v.taken for v in found])
+    each = verdictchanges.list_changes_on_other_partitions(settings, [v.taken for v in found])
     return [
         replace(v, changes=(*v.changes, *more)) if v.taken else v
         for v, more in zip(found, each, strict=True)
@@ -89,7 +91,7 @@ def _make_short_titles(settings: Sequence[Setting]) -> list[str]:
     return [s.title for s in settings]
 
 
-def judge_setting(
+def make_setting_verdict(
     spec: Mapping[str, Any], setting: Setting, limits: Limits, naming: Naming
 ) -> Verdict:
     """The verdict of a setting; of a sweep and of lives what they answer, in notes."""
@@ -133,7 +135,7 @@ def _judge_scope(
         FittingRow(one.row.name, one.row.cells, one.state) for one in found if one.row.call in FIT
     ]
     criteria_ = tuple(c.criterion for c in shown)
-    sentences = verdictwords.sentences(scope, criteria_, found)
+    sentences = verdictwords.format_verdict_sentences(scope, criteria_, found)
     return Verdict(
         title,
         "",
@@ -141,13 +143,15 @@ def _judge_scope(
         rows,
         " ".join(sentences),
         tuple(
-            gaps.merge_gaps([gap for one in found if one.row.call != "avoid" for gap in one.gaps])
+            gaps.merge_verdict_gaps(
+                [gap for one in found if one.row.call != "avoid" for gap in one.gaps]
+            )
         ),
         verdictwords.format_verdict_answer(rows),
         tuple(s.title for s in scope.settings),
         tuple(dict.fromkeys(state for s in scope.settings for state in s.states)),
-        tuple(conditions.holding(scope)),
-        tuple(conditions.untested(scope)),
+        tuple(conditions.list_load_and_state_conditions(scope)),
+        tuple(conditions.list_untested_product_conditions(scope)),
         tuple(criteria.list_unmeasured_criteria(scope)),
         tuple(verdictchanges.list_verdict_changes(scope, criteria_, fitting)),
         sentences[0],
@@ -167,7 +171,9 @@ def _judge_row(
     cells = tuple(column.cell(name) for column in shown)
     wrote = not all(map(promises.is_read_only_load, scope.settings))
     promise = (
-        promises.find_trial_promise(trial, scope.naming) if wrote else promises.UNASKED_PROMISE
+        promises.find_trial_filesystem_promise(trial, scope.naming)
+        if wrote
+        else promises.UNASKED_PROMISE
     )
     failed = [text for _, e in ensembles if (text := _format_failure(e.trials, e.state))]
     broken = [
@@ -176,7 +182,9 @@ def _judge_row(
         if cell.state == "broken"
     ]
     again = scope.naming.again
-    lacking = [gap for _, e in ensembles for gap in gaps.list_ensemble_gaps(e, spec, again)]
+    lacking = [
+        gap for _, e in ensembles for gap in gaps.list_verdict_gaps_of_ensemble(e, spec, again)
+    ]
     absent = _list_absent_loads(scope, name)
     lacking += [VerdictGap("not run", (name,), why, again) for why in absent]
     lacking += [VerdictGap(lack, (name,), "no trial", again)] if lack else []
@@ -191,9 +199,11 @@ def _judge_row(
         if cell.state == "open"
     ]
     against = (*failed, *broken)
-    options = conditions.options(trial, name)
+    options = conditions.format_options_beside_name(trial, name)
     row = VerdictRow(name, trial.filesystem, "fits", cells, against, promise, options)
-    deciding = any(verdictwords.is_deciding_cell(scope, criterion, row) for criterion, _ in unknown)
+    deciding = any(
+        verdictwords.is_verdict_deciding_cell(scope, criterion, row) for criterion, _ in unknown
+    )
     rest: VerdictCall = "next" if scope.limits.none else "fits"
     call: VerdictCall = "avoid" if against else "open" if lacking or deciding else rest
     every = (*lacking, *(gap for _, gap in unknown if gap.do))

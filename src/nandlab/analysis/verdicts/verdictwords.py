@@ -20,7 +20,7 @@ from nandlab.analysis.verdicts.verdict import (
     is_power_cut_untried,
 )
 from nandlab.base import units
-from nandlab.results.cutsummaries import counted, tally
+from nandlab.results.cutsummaries import format_class_counts, tally_power_cuts
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Candidate:
         return min(known, default=None)
 
 
-def is_deciding_cell(scope: VerdictScope, criterion: Criterion, row: VerdictRow) -> bool:
+def is_verdict_deciding_cell(scope: VerdictScope, criterion: Criterion, row: VerdictRow) -> bool:
     """Whether an open cell leaves the whole open: of what was asked, else of the headline. A power
     cut that nobody tried does not, where none was asked for, but that nothing is promised does."""
     if criterion.name == LOST_FIGURE and not criterion.limit:
@@ -51,7 +51,7 @@ def is_deciding_cell(scope: VerdictScope, criterion: Criterion, row: VerdictRow)
     return bool(criterion.limit) or (scope.limits.none and criterion.name in headlines)
 
 
-def sentences(
+def format_verdict_sentences(
     scope: VerdictScope, shown: Sequence[Criterion], every: Sequence[Candidate]
 ) -> list[str]:
     """What to take and why, who else fits, why one that is faster is not taken, what failed with
@@ -109,8 +109,10 @@ def _unstable(every: Sequence[Candidate]) -> str:
     counts = [
         f"{j.row.name} {sum(found.unstable.values()):,} of {found.points:,} ({classes})"
         for j in every
-        if j.row.call != "avoid" and (found := tally(j.row.power.cuts)) and found.unstable
-        for classes in [counted(found.unstable)]
+        if j.row.call != "avoid"
+        and (found := tally_power_cuts(j.row.power.cuts))
+        and found.unstable
+        for classes in [format_class_counts(found.unstable)]
     ]
     return f"Power cuts that fail with unstable cells: {'; '.join(counts)}." if counts else ""
 
@@ -120,7 +122,9 @@ def _sample(every: Sequence[Candidate]) -> str:
     found = [
         (tried, promise.whole)
         for promise in (j.row.power for j in every)
-        if (tried := tally(promise.cuts)) and promise.whole and promise.whole > tried.operations
+        if (tried := tally_power_cuts(promise.cuts))
+        and promise.whole
+        and promise.whole > tried.operations
     ]
     if not found:
         return ""
@@ -147,7 +151,7 @@ def _list_blocking_gaps(
     passing = {
         c.title
         for c, cell in zip(shown, one.row.cells, strict=True)
-        if cell.state == "open" and not is_deciding_cell(scope, c, one.row)
+        if cell.state == "open" and not is_verdict_deciding_cell(scope, c, one.row)
     }
     return [gap for gap in one.gaps if gap.what not in passing]
 

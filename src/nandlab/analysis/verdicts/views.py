@@ -98,7 +98,7 @@ def _list_point_blocks(setting: Setting) -> list[FigureBlock]:
 
 
 def _list_sweep_answers(setting: Setting) -> list[StateAnswer]:
-    return [StateAnswer("swept", tuple(sweep.list_cliff_findings(setting)))]
+    return [StateAnswer("swept", tuple(sweep.list_sweep_cliff_findings(setting)))]
 
 
 def _list_life_answers(setting: Setting) -> list[StateAnswer]:
@@ -129,13 +129,13 @@ LIFETIME_VIEW = SettingView(
     worn=True,
 )
 SWEEP_VIEW = SettingView(
-    "sweep", sweep.is_sweep, _list_sweep_answers, _list_phase_blocks, judged=False
+    "sweep", sweep.is_sweep_setting, _list_sweep_answers, _list_phase_blocks, judged=False
 )
 PHASES_VIEW = SettingView("phases", lambda s: True, answers.list_state_answers, _list_phase_blocks)
 POINTS_VIEW = SettingView(
     "points",
-    lambda s: s.words.view == "points" and not sweep.is_sweep(s),
-    pointanswers.list_point_answers,
+    lambda s: s.words.view == "points" and not sweep.is_sweep_setting(s),
+    pointanswers.list_point_state_answers,
     _list_point_blocks,
     span="all points",
 )

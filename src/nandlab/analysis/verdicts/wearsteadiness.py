@@ -76,10 +76,10 @@ class ErasePace:
 @memoize_by_trial
 def assess_wear_steadiness(trial: Trial) -> WearSteadiness | None:
     """Of a trial's load; None where erases were not counted."""
-    course = life.list_whole_life_rounds(trial)
+    course = life.list_totals_of_whole_rounds(trial)
     if course:
-        return assess_course_steadiness(course, trial)
-    erases = count_load_erases(trial)
+        return assess_wear_steadiness_from_totals(course, trial)
+    erases = count_load_block_erases(trial)
     if erases is None:
         return None
     if erases >= STEADY_ERASES_MIN * trial.chip.blocks:
@@ -87,37 +87,39 @@ def assess_wear_steadiness(trial: Trial) -> WearSteadiness | None:
     return WearSteadiness(
         False,
         _explain_unsteady(erases, trial),
-        compute_needed_bytes(trial, compute_write_amplification(trial)),
+        compute_bytes_until_wear_steady(trial, compute_write_amplification(trial)),
     )
 
 
-def find_worst_unsteadiness(trials: Iterable[Trial]) -> WearSteadiness | None:
+def find_least_steady_wear(trials: Iterable[Trial]) -> WearSteadiness | None:
     """Of the trials whose wear is not steady the one that asks for most; None: all are steady."""
     found = [s for t in trials if (s := assess_wear_steadiness(t)) is not None and not s.reached]
     return max(found, key=lambda s: s.at_least or 0, default=None)
 
 
-def is_wear_figure(figure: str) -> bool:
+def is_wear_figure_name(figure: str) -> bool:
     """Whether a figure of this name is a count that only a steady load gives a meaning to."""
     family, _, what = figure.partition(".")
     return family == "wear" or (family, what) == ("chip", "erases")
 
 
-def assess_course_steadiness(course: Sequence[LifeTotals], trial: Trial) -> WearSteadiness:
+def assess_wear_steadiness_from_totals(
+    course: Sequence[LifeTotals], trial: Trial
+) -> WearSteadiness:
     """Of a load by its totals after each round."""
     last, blocks = course[-1], trial.chip.blocks
     if last.erases >= STEADY_ERASES_MIN * blocks:
         return WearSteadiness(reached=True)
-    speed = compute_pace(course)
+    speed = compute_erase_pace_from_totals(course)
     if last.erases >= blocks and speed is not None and speed.constant:
         return WearSteadiness(reached=True)
     ratio = last.programs * trial.chip.writesize / last.bytes_written if last.bytes_written else 0
     return WearSteadiness(
-        False, _explain_unsteady(last.erases, trial), compute_needed_bytes(trial, ratio)
+        False, _explain_unsteady(last.erases, trial), compute_bytes_until_wear_steady(trial, ratio)
     )
 
 
-def compute_pace(course: Sequence[LifeTotals]) -> ErasePace | None:
+def compute_erase_pace_from_totals(course: Sequence[LifeTotals]) -> ErasePace | None:
     """Of the last half; None where a quarter has no round or wrote nothing."""
     if not course:
         return None
@@ -128,7 +130,7 @@ def compute_pace(course: Sequence[LifeTotals]) -> ErasePace | None:
     return ErasePace(*known) if len(known) == len(rates) else None
 
 
-def compute_needed_bytes(trial: Trial, amplification: float | None) -> int | None:
+def compute_bytes_until_wear_steady(trial: Trial, amplification: float | None) -> int | None:
     """Bytes after which :data:`FEW` erases a block are certain if what a byte programs stays.
 
     (FEW + DUE) x the partition / write amplification: no block is erased with more pages programmed
@@ -143,7 +145,7 @@ def compute_needed_bytes(trial: Trial, amplification: float | None) -> int | Non
     )
 
 
-def count_load_erases(trial: Trial) -> int | None:
+def count_load_block_erases(trial: Trial) -> int | None:
     """Blocks that the load erased: the chip's count, or else the sum over the blocks."""
     counted = count_chip_operations(trial, "erases")
     if counted is not None:

@@ -22,51 +22,53 @@ FILL_ENCODING: VegaSpec = {"field": "fill", "type": "nominal", "scale": None, "l
 POINT_MARK: VegaSpec = {"type": "point", "strokeWidth": 1.6, "opacity": 1}
 
 
-def compute_key_letters(width: float) -> int:
+def compute_legend_letters_per_line(width: float) -> int:
     """How many letters of a name fit into a line of the key."""
     return int((width - SAMPLE_PX - layout.RIGHT_EDGE - 20) / (LETTER_PX * 1.08))
 
 
-def make_key_entry(line: int, text: str, left: float = 0, **looks: Any) -> dict[str, Any]:
+def make_legend_entry(line: int, text: str, left: float = 0, **looks: Any) -> dict[str, Any]:
     """A name in a line of the key, ``left`` px from its edge; ``looks``: its sample or mark."""
     sample = {"from": left, "to": left + SAMPLE_PX - 6} if "dash" in looks else {}
     middle, words = left + (SAMPLE_PX - 6) / 2, left + SAMPLE_PX
     return {"line": line, "text": text, "middle": middle, "words": words, **sample, **looks}
 
 
-def make_key_entries(
+def make_legend_entries(
     titles: Sequence[str], seen: Sequence[MarkLook], width: float
 ) -> list[dict[str, Any]]:
     """A name a line; in the wide form two beside each other, where there are many and all short."""
     half = width / 2 - SAMPLE_PX
-    short = width == layout.WIDE and all(len(t) <= compute_key_letters(half) for t in titles)
+    short = width == layout.WIDE and all(
+        len(t) <= compute_legend_letters_per_line(half) for t in titles
+    )
     if short and len(titles) > ONE_COLUMN_MAX:
         rows = -(-len(titles) // 2)
         return [
-            make_key_entry(i % rows, title, half * (i // rows), **look.data)
+            make_legend_entry(i % rows, title, half * (i // rows), **look.data)
             for i, (title, look) in enumerate(zip(titles, seen, strict=True))
         ]
     found: list[dict[str, Any]] = []
     for title, look in zip(titles, seen, strict=True):
-        for i, text in enumerate(textwrap.wrap(title, compute_key_letters(width))):
-            found.append(make_key_entry(len(found), text, **(look.data if i == 0 else {})))
+        for i, text in enumerate(textwrap.wrap(title, compute_legend_letters_per_line(width))):
+            found.append(make_legend_entry(len(found), text, **(look.data if i == 0 else {})))
     return found
 
 
-def make_row_key_entries(
+def make_legend_entries_of_rows(
     rows: Sequence[ChartRow], dashes: Mapping[str, list[int]], width: float
 ) -> list[dict[str, Any]]:
     """A line a configuration, with how many trials it has; its dash is by the row's key."""
     found: list[dict[str, Any]] = []
     for row in rows:
         text = f"{row.ensemble.label}, n={len(row.ensemble.ok)}"
-        for i, part in enumerate(textwrap.wrap(text, compute_key_letters(width))):
+        for i, part in enumerate(textwrap.wrap(text, compute_legend_letters_per_line(width))):
             drawn: dict[str, Any] = {"colour": row.colour, "dash": dashes[row.key]}
-            found.append(make_key_entry(len(found), part, **(drawn if i == 0 else {})))
+            found.append(make_legend_entry(len(found), part, **(drawn if i == 0 else {})))
     return found
 
 
-def make_key_view(key: str, width: float, lines: int) -> VegaSpec:
+def make_legend_view(key: str, width: float, lines: int) -> VegaSpec:
     """The key's lines, each an :func:`entry` of a dataset.
 
     A sample has ``colour`` and ``dash``, a point on it ``shape`` and ``fill``; a ``mark`` is text.

@@ -79,7 +79,7 @@ def convert_svg_to_png(svg: str) -> bytes:
 
 
 @functools.cache
-def make_vega_bundle() -> str:
+def make_vega_script_bundle() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script (0.9 MB); defines ``vegaEmbed``."""
     import vl_convert
 

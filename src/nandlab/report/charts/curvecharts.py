@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nandlab.analysis.curves import curvevalues, fits
-from nandlab.analysis.curves.curves import parse_study_curves
+from nandlab.analysis.curves.curves import make_curves_from_spec
 from nandlab.analysis.curves.curvevalues import CurvePlot, PlotAxis, PlotLine, PlotPoint
 from nandlab.analysis.figures.spread import compute_spread
 from nandlab.base import units
@@ -71,7 +71,7 @@ class _AxisScale:
 
 def render_study_curves(spec: Mapping[str, Any], trials: Sequence[Trial]) -> list[StudyCurve]:
     """Every curve of a study, in its order, with what its trials have of it."""
-    found = curvevalues.make_curve_plots(parse_study_curves(spec), trials)
+    found = curvevalues.make_curve_plots(make_curves_from_spec(spec), trials)
     return [StudyCurve(plot.curve.title, plot, _render_curve(plot)) for plot in found]
 
 
@@ -89,8 +89,8 @@ def _render_curve(plot: CurvePlot) -> ChartWithTable | None:
             for i, (line, look) in enumerate(zip(plot.lines, seen, strict=True))
             for k, p in enumerate(line.points)
         ],
-        "key_wide": chartkeys.make_key_entries(titles, seen, WIDE),
-        "key_narrow": chartkeys.make_key_entries(titles, seen, NARROW),
+        "key_wide": chartkeys.make_legend_entries(titles, seen, WIDE),
+        "key_narrow": chartkeys.make_legend_entries(titles, seen, NARROW),
     }
     if plot.curve.fit:
         data["fits"] = [
@@ -108,15 +108,15 @@ def _render_curve(plot: CurvePlot) -> ChartWithTable | None:
 
 def _format_line_title(plot: CurvePlot, line: PlotLine) -> str:
     """A line's name in the key, with its least-squares line."""
-    return f"{line.title}: {told}" if (told := format_fit(plot, line)) else line.title
+    return f"{line.title}: {told}" if (told := format_plot_line_fit(plot, line)) else line.title
 
 
-def format_fit(plot: CurvePlot, line: PlotLine) -> str:
+def format_plot_line_fit(plot: CurvePlot, line: PlotLine) -> str:
     """``12.3 ms + 0.51 ms each, R² 0.9991 (0.9989 to 0.9993)``; empty: there is none."""
     if not plot.curve.fit or not (found := line.fits):
         return ""
-    middle = fits.find_middle_fit(found).in_words(plot.y.quantity.form)
-    return f"{middle}, {fits.format_r2_range(found)}"
+    middle = fits.find_median_slope_fit(found).in_words(plot.y.quantity.form)
+    return f"{middle}, {fits.format_r2_range_of_fits(found)}"
 
 
 def _list_fit_points(
@@ -125,7 +125,7 @@ def _list_fit_points(
     """Points of the middle member's line, near enough to be straight on a logarithmic axis."""
     if not (found := line.fits):
         return
-    fit, (low, high) = fits.find_middle_fit(found), line.ends
+    fit, (low, high) = fits.find_median_slope_fit(found), line.ends
     for i in range(FIT_POINTS):
         at = low + (high - low) * i / (FIT_POINTS - 1)
         if plot.curve.scale == "log" and low > 0:
@@ -158,7 +158,7 @@ def _format_bare_name(name: str) -> str:
 def _choose_looks(of: Sequence[PlotLine]) -> list[MarkLook]:
     """A look for each line; a modelled line has the colour of the measured one of its name."""
     measured = [line for line in of if not line.modelled]
-    seen = looks.choose_looks([(line.filesystem, line.title) for line in measured])
+    seen = looks.choose_mark_looks([(line.filesystem, line.title) for line in measured])
     by_key = {line.key: look for line, look in zip(measured, seen, strict=True)}
     other = MarkLook("#7d7d7d", "circle", False, [1, 0])
     found = [by_key.get(line.key, other) for line in of]
@@ -208,10 +208,10 @@ def _make_spec(
     height = 320 if width == WIDE else 260
     rows = 1 + max(d["line"] for d in data[key])
     views = [
-        chartkeys.make_key_view(key, inner, rows),
+        chartkeys.make_legend_view(key, inner, rows),
         _make_panel(plot, inner, height, data, scales),
     ]
-    return {**layout.concatenate_panels(views, 1), "bounds": "full", "spacing": 14}
+    return {**layout.concatenate_panel_views(views, 1), "bounds": "full", "spacing": 14}
 
 
 def _make_panel(
@@ -368,13 +368,13 @@ def render_curve_table(plot: CurvePlot) -> ReportTable:
             cells = [_make_linked_value(p, [m.x or 0 for m in p.members], plot.x.quantity.form)]
             cells = cells if plot.curve.scatter else []
             cells.append(_make_linked_value(p, [m.y for m in p.members], form))
-            cells += [tables.make_spread_value(s, of.quantity.form) for s in p.parts]
+            cells += [tables.make_spread_cell_value(s, of.quantity.form) for s in p.parts]
             if line.modelled:
                 cells = [CellValue(CellPart(c.middle.text)) for c in cells]
             state = p.label if plot.curve.scatter else format_x(plot, p.x)
             count, trials = ("", []) if line.modelled else (str(len(p.members)), p.trials)
             rows.append(TableRow(line.title, state, count, cells, trials))
-        if told := format_fit(plot, line):
+        if told := format_plot_line_fit(plot, line):
             blank = [tables.MISSING_VALUE] * (len(head) - 1)
             rows.append(TableRow(line.title, "line", "", [*blank, CellValue(CellPart(told))], []))
     lead = _format_bare_name(plot.curve.label) if plot.curve.scatter else plot.x.title
@@ -387,6 +387,6 @@ def _make_linked_value(
     """Median and range; each links to its trial where a value is of one trial alone."""
     found = compute_spread(values)
     if found is None or any(len(m.trials) != 1 for m in p.members):
-        return tables.make_spread_value(found, form)
+        return tables.make_spread_cell_value(found, form)
     by_trial = {m.trials[0]: v for m, v in zip(p.members, values, strict=True)}
-    return tables.make_linked_value(by_trial, found, form)
+    return tables.make_trial_linked_cell_value(by_trial, found, form)

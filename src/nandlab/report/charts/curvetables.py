@@ -11,27 +11,27 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from nandlab.analysis.curves import curvevalues
-from nandlab.analysis.curves.curves import parse_study_curves
+from nandlab.analysis.curves.curves import make_curves_from_spec
 from nandlab.analysis.curves.curvevalues import CurvePlot, PlotLine, PlotPoint
 from nandlab.base import units
-from nandlab.base.console import escape_markup
-from nandlab.report.charts.curvecharts import format_fit, format_x
+from nandlab.base.console import escape_rich_markup
+from nandlab.report.charts.curvecharts import format_plot_line_fit, format_x
 from nandlab.results.record import Trial
 
 FIRST_COLUMN_LETTERS, COLUMN_LETTERS = 14, 16
 """Widths in letters: the column of x, and at the least that of a line."""
 
 
-def render_curve_tables(
+def render_terminal_curve_tables(
     spec: Mapping[str, Any], trials: Sequence[Trial], width: int
 ) -> Iterator[RenderableType]:
     """Medians alone: the report has the ranges, and says which trials each is of."""
-    for plot in curvevalues.make_curve_plots(parse_study_curves(spec), trials):
-        yield f"\n[bold]{escape_markup(plot.curve.title)}[/bold]"
+    for plot in curvevalues.make_curve_plots(make_curves_from_spec(spec), trials):
+        yield f"\n[bold]{escape_rich_markup(plot.curve.title)}[/bold]"
         if not plot.lines:
             yield "No finished trial has a value of it."
             continue
-        yield f"[dim]{escape_markup(_make_note(plot))}[/dim]"
+        yield f"[dim]{escape_rich_markup(_make_note(plot))}[/dim]"
         if plot.curve.scatter:
             yield _make_points_table(plot)
             yield from _list_fit_lines(plot)
@@ -46,8 +46,8 @@ def render_curve_tables(
 def _list_fit_lines(plot: CurvePlot) -> Iterator[RenderableType]:
     """Each line's least-squares line, where the curve asks for it."""
     for line in plot.lines:
-        if told := format_fit(plot, line):
-            yield f"  [dim]{escape_markup(f'{line.title}: {told}')}[/dim]"
+        if told := format_plot_line_fit(plot, line):
+            yield f"  [dim]{escape_rich_markup(f'{line.title}: {told}')}[/dim]"
 
 
 def _make_note(plot: CurvePlot) -> str:
@@ -66,13 +66,13 @@ def _make_table(plot: CurvePlot, shown: Sequence[PlotLine], width: int) -> Table
     table = _make_empty_table(FIRST_COLUMN_LETTERS)
     column = min(26, (width - FIRST_COLUMN_LETTERS) // len(shown))
     for line in shown:
-        title = "\n".join(map(escape_markup, textwrap.wrap(line.title, column - 1)))
+        title = "\n".join(map(escape_rich_markup, textwrap.wrap(line.title, column - 1)))
         table.add_column(title, width=column, justify="right", overflow="fold")
     by_x = [{p.x: p for p in line.points} for line in shown]
     for x in plot.places:
         if any(x in points for points in by_x):
             cells = (_format_cell(plot, points.get(x)) for points in by_x)
-            table.add_row(f"  {escape_markup(format_x(plot, x))}", *cells)
+            table.add_row(f"  {escape_rich_markup(format_x(plot, x))}", *cells)
     return table
 
 
@@ -84,10 +84,10 @@ def _make_points_table(plot: CurvePlot) -> Table:
     """A row a configuration, where x is a figure too."""
     table = _make_empty_table(44)
     for axis in (plot.x, plot.y):
-        table.add_column(escape_markup(axis.title), width=18, justify="right", overflow="fold")
+        table.add_column(escape_rich_markup(axis.title), width=18, justify="right", overflow="fold")
     for line in plot.lines:
         for p in line.points:
             name = ", ".join(filter(None, (line.title, p.label)))
             x = plot.x.quantity.form(float(p.x))
-            table.add_row(f"  {escape_markup(name)}", x, plot.y.quantity.form(p.y.median))
+            table.add_row(f"  {escape_rich_markup(name)}", x, plot.y.quantity.form(p.y.median))
     return table

@@ -31,13 +31,13 @@ DEATHS_CAPTION = (
 )
 
 
-def render_deaths_chart(setting: Setting) -> ChartWithTable | None:
+def render_block_deaths_chart(setting: Setting) -> ChartWithTable | None:
     """None when no trial has a round to draw."""
     rows = layout.make_chart_rows(setting)
-    lives = [(r, t) for r in rows for t in r.ensemble.ok if life.find_life_end(t)]
+    lives = [(r, t) for r in rows for t in r.ensemble.ok if life.find_life_end_totals(t)]
     if not lives:
         return None
-    dashes = looks.choose_dashes([(r.key, r.colour) for r in rows])
+    dashes = looks.choose_line_dashes([(r.key, r.colour) for r in rows])
     data: ChartData = {
         "trials": [point for r, t in lives for point in _make_line_data(r, t, dashes[r.key])],
         "ends": [_make_end_mark(r, t) for r, t in lives],
@@ -56,8 +56,11 @@ def render_deaths_chart(setting: Setting) -> ChartWithTable | None:
             )
             for when, share in (("halfway", 0.5), ("at the end", 1.0))
         ),
-        ("gave up", tables.make_text_cell(lifetime.format_given_up_count)),
-        ("how it ended", tables.make_text_cell(lambda e: "; ".join(lifetime.list_life_endings(e)))),
+        ("gave up", tables.make_text_cell_maker(lifetime.format_given_up_count)),
+        (
+            "how it ended",
+            tables.make_text_cell_maker(lambda e: "; ".join(lifetime.format_life_endings(e))),
+        ),
     ]
     return ChartWithTable(chart, tables.make_ensemble_table(setting.ensembles, columns))
 
@@ -78,7 +81,7 @@ def _list_bends(trial: Trial) -> list[LifeTotals]:
 
 
 def _make_end_mark(row: ChartRow, trial: Trial) -> dict[str, Any]:
-    last, gave_up = life.find_life_end(trial), life.find_give_up_text(trial)
+    last, gave_up = life.find_life_end_totals(trial), life.find_give_up_error(trial)
     assert last is not None
     how = "still lived" if gave_up is None else f"gave up with “{shorten_text(gave_up)}”"
     dead = f"{last.dead_blocks} dead block{'' if last.dead_blocks == 1 else 's'}"
@@ -98,20 +101,20 @@ def _make_key(
     width: float,
 ) -> list[dict[str, Any]]:
     """The lines of the key: a sample and a name for each row, then what the marks mean."""
-    lines = chartkeys.make_row_key_entries(
+    lines = chartkeys.make_legend_entries_of_rows(
         [r for r in rows if any(r is d for d, _ in lives)], dashes, width
     )
     for mark, words, alive in END_MARKS:
         if any(t.open_ended is alive for _, t in lives):
-            lines.append(chartkeys.make_key_entry(len(lines), words, mark=mark))
+            lines.append(chartkeys.make_legend_entry(len(lines), words, mark=mark))
     return lines
 
 
 def _make_spec(key: str, width: float, data: ChartData) -> VegaSpec:
     inner = width - AXIS_ROOM - layout.RIGHT_EDGE
     height = 300 if width == WIDE else 240
-    spec = layout.concatenate_panels(
-        [chartkeys.make_key_view(key, inner, len(data[key])), _make_plot(inner, height, data)], 1
+    spec = layout.concatenate_panel_views(
+        [chartkeys.make_legend_view(key, inner, len(data[key])), _make_plot(inner, height, data)], 1
     )
     return {**spec, "bounds": "full", "spacing": 14}
 

@@ -15,7 +15,7 @@ from nandlab.analysis.figures import energy
 from nandlab.analysis.figures.energy import CONSUMER_TITLES
 from nandlab.analysis.figures.figures import Figure
 from nandlab.analysis.figures.groups import Setting
-from nandlab.analysis.figures.ranking import join_names
+from nandlab.analysis.figures.ranking import format_name_list
 from nandlab.analysis.figures.spread import compute_spread
 from nandlab.base import units
 from nandlab.report.charts import layout
@@ -85,9 +85,9 @@ def render_energy_chart(setting: Setting) -> ChartWithTable | None:
             )
             for i, (of, own) in enumerate(found)
         ]
-        return layout.concatenate_panels(views, per_line)
+        return layout.concatenate_panel_views(views, per_line)
 
-    wide, narrow, headers = layout.make_both_widths(rows, build)
+    wide, narrow, headers = layout.make_specs_in_both_widths(rows, build)
     name = f"{setting.slug}-energy"
     chart = Chart(name, "Energy", _make_caption(setting), {**data, **headers}, wide, narrow)
     return ChartWithTable(
@@ -214,12 +214,13 @@ def _make_caption(setting: Setting) -> str:
         for c, title in CONSUMER_TITLES.items()
         if (found := energy.compute_load_energy(t)) is None or found.joules[c] is None
     )
-    above = ABOVE_IDLE_NOTE if any(energy.is_above_idle_power(t) for t in ok) else ""
+    above = ABOVE_IDLE_NOTE if any(energy.is_idle_power_excluded(t) for t in ok) else ""
     if not lost:
         return ENERGY_CAPTION + above
-    lacks = dict.fromkeys(filter(None, (energy.format_missing_inputs(t) for t in ok)))
+    lacks = dict.fromkeys(filter(None, (energy.format_missing_energy_inputs(t) for t in ok)))
     return (
-        f"{ENERGY_CAPTION}{above} Not known: {join_names(list(lost))}; it takes {'; '.join(lacks)}."
+        f"{ENERGY_CAPTION}{above} Not known: {format_name_list(list(lost))}; it takes "
+        f"{'; '.join(lacks)}."
     )
 
 

@@ -108,7 +108,7 @@ def _select_measured_figures(rows: Sequence[ChartRow], figures: Sequence[Figure]
     return [f for f in figures if any(f(t) is not None for r in rows for t in r.ensemble.ok)]
 
 
-def render_phase_times(setting: Setting) -> ChartWithTable | None:
+def render_phase_times_chart(setting: Setting) -> ChartWithTable | None:
     """Each phase with its sync; its table has the steps outside the load too."""
     rows = layout.make_chart_rows(setting)
     phases = _select_measured_figures(
@@ -131,7 +131,7 @@ def render_phase_times(setting: Setting) -> ChartWithTable | None:
     )
 
 
-def render_throughput(setting: Setting) -> ChartWithTable | None:
+def render_throughput_chart(setting: Setting) -> ChartWithTable | None:
     """Rates: the workload's own, and the data that it moved."""
     rows = layout.make_chart_rows(setting)
     figures = _select_measured_figures(
@@ -169,7 +169,7 @@ def _list_own_figures(setting: Setting, *, rates: bool) -> list[Figure]:
     return [f for f in own if f.quantity.name.endswith("per_s") == rates]
 
 
-def render_own_figures(setting: Setting) -> ChartWithTable | None:
+def render_workload_figures_chart(setting: Setting) -> ChartWithTable | None:
     """The workload's own figures that are not rates."""
     rows = layout.make_chart_rows(setting)
     figures = _select_measured_figures(rows, _list_own_figures(setting, rates=False))
@@ -180,7 +180,7 @@ def render_own_figures(setting: Setting) -> ChartWithTable | None:
     )
 
 
-def render_flash_operations(setting: Setting) -> ChartWithTable | None:
+def render_flash_operations_chart(setting: Setting) -> ChartWithTable | None:
     """What the chip did in each phase; of a list of steps the table of all steps tells it."""
     if STEP_LIST_ATTRIBUTE in setting.words.at:
         return None
@@ -199,7 +199,7 @@ def render_flash_operations(setting: Setting) -> ChartWithTable | None:
     )
 
 
-def render_flash_states(setting: Setting) -> ChartWithTable | None:
+def render_flash_states_chart(setting: Setting) -> ChartWithTable | None:
     """Obtained shares as points; what was asked is written in the row's value."""
     if not any(t.state.obtained for t in setting.trials if t.ok):
         return None
@@ -221,7 +221,9 @@ def render_flash_states(setting: Setting) -> ChartWithTable | None:
         f"the obtained state. {RANGE_NOTE}"
     )
     about = ChartText("state", "Asked and obtained state", caption)
-    shown = render_panels_chart(setting, about, rows, panels, tables.make_state_columns(setting))
+    shown = render_panels_chart(
+        setting, about, rows, panels, tables.make_flash_state_columns(setting)
+    )
     if shown is not None:
         by_key = {r.key: r.ensemble.first.state for r in rows}
         for item in shown.chart.datasets["summary"]:
@@ -230,7 +232,7 @@ def render_flash_states(setting: Setting) -> ChartWithTable | None:
     return shown
 
 
-def render_ageing(setting: Setting) -> ChartWithTable | None:
+def render_ageing_chart(setting: Setting) -> ChartWithTable | None:
     """A ratio has no trials of its own; its range is what the two ensembles' ranges allow."""
     if not answers.list_aged_states(setting):
         return None

@@ -49,7 +49,7 @@ LATENCY_CAPTION = (
 def render_latency_chart(setting: Setting) -> ChartWithTable | None:
     """One panel per kind of operation that any trial recorded."""
     rows = layout.make_chart_rows(setting)
-    kinds = steptable.list_operations_to_draw(setting)
+    kinds = steptable.list_latency_operations_to_draw(setting)
     data = _make_data(setting, rows, [o.name for o in kinds])
     if not data["summary"]:
         return None
@@ -67,9 +67,9 @@ def render_latency_chart(setting: Setting) -> ChartWithTable | None:
             )
             for i, o in enumerate(operations)
         ]
-        return layout.concatenate_panels(views, per_line)
+        return layout.concatenate_panel_views(views, per_line)
 
-    wide, narrow, headers = layout.make_both_widths(rows, build)
+    wide, narrow, headers = layout.make_specs_in_both_widths(rows, build)
     name = f"{setting.slug}-latency"
     chart = Chart(name, "Latency", LATENCY_CAPTION, {**data, **headers}, wide, narrow)
     columns = [

@@ -123,12 +123,12 @@ class FigurePanel:
 def make_chart_rows(setting: Setting) -> list[ChartRow]:
     shades = _choose_shades(setting.states)
     return [
-        ChartRow(f"r{i}", e, choose_colour(e.first.filesystem), shades[e.state])
+        ChartRow(f"r{i}", e, choose_filesystem_colour(e.first.filesystem), shades[e.state])
         for i, e in enumerate(setting.ensembles)
     ]
 
 
-def choose_colour(filesystem: str) -> str:
+def choose_filesystem_colour(filesystem: str) -> str:
     """The file system's own colour; one not listed gets one by its name, always the same."""
     name = filesystem.lower()
     if "nftl" in name:
@@ -214,7 +214,7 @@ def compute_panel_columns(count: int, width: float, room: float) -> tuple[int, f
     return n, (width - room - PANEL_GAP * (n - 1) - RIGHT_EDGE) / n
 
 
-def concatenate_panels(views: Sequence[VegaSpec], per_line: int) -> VegaSpec:
+def concatenate_panel_views(views: Sequence[VegaSpec], per_line: int) -> VegaSpec:
     """Panels in lines of ``per_line``.
 
     Flush: a long header may run over the empty header rows of the panels right of its own, so
@@ -232,7 +232,7 @@ def concatenate_panels(views: Sequence[VegaSpec], per_line: int) -> VegaSpec:
     }
 
 
-def make_both_widths(
+def make_specs_in_both_widths(
     rows: Sequence[ChartRow], build: Callable[[RowAxis, float], VegaSpec]
 ) -> tuple[VegaSpec, VegaSpec, ChartData]:
     """``build(axis, width)`` for both widths, and the two header datasets."""
@@ -384,9 +384,9 @@ def make_panels_specs(
             make_panel_view(p, axis.at_column(i % per_line), each, tops[p.key])
             for i, p in enumerate(panels)
         ]
-        return concatenate_panels(views, per_line)
+        return concatenate_panel_views(views, per_line)
 
-    wide, narrow, headers = make_both_widths(rows, build)
+    wide, narrow, headers = make_specs_in_both_widths(rows, build)
     return wide, narrow, {**data, **headers}
 
 

@@ -37,14 +37,16 @@ class MarkLook:
         return {"colour": self.colour, "shape": self.shape, "fill": fill, "dash": self.dash}
 
 
-def choose_looks(named: Sequence[tuple[str, str]]) -> list[MarkLook]:
+def choose_mark_looks(named: Sequence[tuple[str, str]]) -> list[MarkLook]:
     """A look for each (file system, name); where all are of one file system, a colour for each."""
     alone = len({filesystem for filesystem, _ in named}) == 1
     seen: dict[str, int] = {}
     found = []
     for i, (filesystem, _) in enumerate(named):
         colour = (
-            COLOUR_PALETTE[i % len(COLOUR_PALETTE)] if alone else layout.choose_colour(filesystem)
+            COLOUR_PALETTE[i % len(COLOUR_PALETTE)]
+            if alone
+            else layout.choose_filesystem_colour(filesystem)
         )
         n = seen.get(colour, 0)
         seen[colour] = n + 1
@@ -53,7 +55,7 @@ def choose_looks(named: Sequence[tuple[str, str]]) -> list[MarkLook]:
     return found
 
 
-def choose_dashes(named: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
+def choose_line_dashes(named: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
     """A dash for each (key, colour); the first of a colour has a solid line."""
     seen: dict[str, int] = {}
     found = {}

@@ -23,8 +23,11 @@ AXIS_ROOM = 66
 """Px left of the panels for the axis and its title."""
 FUNCTIONS_TOLD_MAX = 4
 MEMORY_PANELS: dict[str, tuple[str, Callable[[Trial], MemorySeries | None]]] = {
-    "held": ("All that is held", memoryseries.make_memory_series),
-    "kept": ("Of that, what the kernel cannot take back", memoryseries.make_unreclaimable_series),
+    "held": ("All that is held", memoryseries.make_filesystem_memory_series),
+    "kept": (
+        "Of that, what the kernel cannot take back",
+        memoryseries.make_unreclaimable_filesystem_memory_series,
+    ),
 }
 """By name: a panel's title, and the series of a trial that it draws."""
 MEMORY_CAPTION = (
@@ -62,12 +65,12 @@ def render_memory_chart(setting: Setting) -> ChartWithTable | None:
     if not curves:
         return None
     rows = [c.row for c in curves if c.panel == "held"]
-    dashes = looks.choose_dashes([(r.key, r.colour) for r in rows])
+    dashes = looks.choose_line_dashes([(r.key, r.colour) for r in rows])
     axes = _choose_axis_units(curves)
     data: ChartData = {
         "moments": [point for c in curves for point in _list_points(c, dashes[c.row.key], axes)],
-        "key_wide": chartkeys.make_row_key_entries(rows, dashes, WIDE),
-        "key_narrow": chartkeys.make_row_key_entries(rows, dashes, NARROW),
+        "key_wide": chartkeys.make_legend_entries_of_rows(rows, dashes, WIDE),
+        "key_narrow": chartkeys.make_legend_entries_of_rows(rows, dashes, NARROW),
     }
     panels = [name for name in MEMORY_PANELS if any(c.panel == name for c in curves)]
     wide, narrow = (
@@ -78,14 +81,17 @@ def render_memory_chart(setting: Setting) -> ChartWithTable | None:
     names = ("mounted", "peak", "kept_peak", "end", "reclaimable")
     columns = [tables.make_figure_column(setting.figure(f"memory.{name}")) for name in names]
     columns.append(
-        ("functions whose allocations held most", tables.make_text_cell(_format_largest_functions))
+        (
+            "functions whose allocations held most",
+            tables.make_text_cell_maker(_format_largest_functions),
+        )
     )
     return ChartWithTable(chart, tables.make_ensemble_table(setting.ensembles, columns))
 
 
 def _list_curves(rows: Sequence[ChartRow]) -> list[_PanelCurve]:
     found = (
-        _PanelCurve(panel, row, memoryseries.make_memory_curve(row.ensemble.ok, read))
+        _PanelCurve(panel, row, memoryseries.make_memory_curve_of_trials(row.ensemble.ok, read))
         for panel, (_, read) in MEMORY_PANELS.items()
         for row in rows
     )
@@ -100,7 +106,7 @@ def _choose_axis_units(curves: Sequence[_PanelCurve]) -> _AxisUnits:
 
 
 def _format_largest_functions(e: Ensemble) -> str:
-    found = memoryseries.list_largest_allocators(e.ok, FUNCTIONS_TOLD_MAX)
+    found = memoryseries.list_largest_allocating_functions(e.ok, FUNCTIONS_TOLD_MAX)
     return "; ".join(f"{name} {units.format_size(held)}" for name, held in found)
 
 
@@ -125,8 +131,8 @@ def _make_spec(
     inner = width - AXIS_ROOM - layout.RIGHT_EDGE
     height = 240 if width == WIDE else 200
     views = [_make_panel(name, inner, height, axes) for name in panels]
-    spec = layout.concatenate_panels(
-        [chartkeys.make_key_view(key, inner, len(data[key])), *views], 1
+    spec = layout.concatenate_panel_views(
+        [chartkeys.make_legend_view(key, inner, len(data[key])), *views], 1
     )
     return {**spec, "bounds": "full", "spacing": 18}
 

@@ -75,9 +75,9 @@ def render_time_parts_chart(setting: Setting) -> ChartWithTable | None:
             _make_panel(of, own, axis.at_column(i % per_line), each, width)
             for i, (of, own) in enumerate(found)
         ]
-        return layout.concatenate_panels(views, per_line)
+        return layout.concatenate_panel_views(views, per_line)
 
-    wide, narrow, headers = layout.make_both_widths(rows, build)
+    wide, narrow, headers = layout.make_specs_in_both_widths(rows, build)
     chart = Chart(
         f"{setting.slug}-parts",
         "Time in parts",

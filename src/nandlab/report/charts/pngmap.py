@@ -27,7 +27,7 @@ COLUMNS_MAX = 1600
 PALETTE_SIZE = 256
 
 
-def make_palette() -> list[tuple[int, int, int]]:
+def make_map_palette() -> list[tuple[int, int, int]]:
     """256 colours: index 0 for 0, then the ramp."""
     at = np.linspace(0, len(RAMP_ANCHORS) - 1, PALETTE_SIZE - 1)
     channels = [
@@ -37,39 +37,44 @@ def make_palette() -> list[tuple[int, int, int]]:
     return [UNTOUCHED_RGB, *ramp]
 
 
-def list_ramp_hex() -> list[str]:
+def list_colour_ramp_hex() -> list[str]:
     """The ramp's anchors as #rrggbb, for the legend."""
     return ["#{:02x}{:02x}{:02x}".format(*a) for a in RAMP_ANCHORS]
 
 
-def make_ramp_domain(largest: int, least: int = 1) -> list[int]:
+def compute_colour_ramp_ends(largest: int, least: int = 1) -> list[int]:
     """The values at the ramp's ends; never one and the same."""
     return [least, max(least + 1, largest)]
 
 
-def list_ramp_ticks(largest: int, least: int = 1) -> list[int]:
+def list_colour_ramp_ticks(largest: int, least: int = 1) -> list[int]:
     """Values to name in the legend: 1, 2, 5, 10, ... below the largest, and the largest.
 
     With a least value above 1: up to five values, evenly spaced on the ramp.
     """
     if least > 1:
-        low, high = make_ramp_domain(largest, least)
+        low, high = compute_colour_ramp_ends(largest, least)
         return sorted({round(low * (high / low) ** (i / 4)) for i in range(5)})
     if largest <= 1:
         return [1]
     steps = [m * 10**e for e in range(10) for m in (1, 2, 5)]
-    return [*(s for s in steps if s * 1.4 < largest or s == 1), *make_ramp_domain(largest)[1:]]
+    return [
+        *(s for s in steps if s * 1.4 < largest or s == 1),
+        *compute_colour_ramp_ends(largest)[1:],
+    ]
 
 
-def map_to_palette(values: NDArray[np.int64], largest: int, least: int = 1) -> NDArray[np.uint8]:
+def map_values_to_palette(
+    values: NDArray[np.int64], largest: int, least: int = 1
+) -> NDArray[np.uint8]:
     """Palette index of each value: 0 for 0; least..largest over 1..255 by logarithm."""
-    low, top = make_ramp_domain(largest, least)
+    low, top = compute_colour_ramp_ends(largest, least)
     share = np.log(np.maximum(values, low) / low) / np.log(top / low)
     scaled = 1 + np.rint(np.clip(share, 0, 1) * (PALETTE_SIZE - 2))
     return np.where(values > 0, scaled, 0).astype(np.uint8)
 
 
-def narrow_columns(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+def narrow_map_columns(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     """At most :data:`CELLS_WIDE_MAX` columns, each the largest of ``step`` neighbours; and step."""
     step = -(-rows.shape[1] // COLUMNS_MAX)
     padding = -rows.shape[1] % step
@@ -77,10 +82,10 @@ def narrow_columns(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     return padded.reshape(rows.shape[0], -1, step).max(axis=2), step
 
 
-def encode_png(cells: NDArray[np.uint8]) -> bytes:
+def encode_indexed_png(cells: NDArray[np.uint8]) -> bytes:
     """An 8-bit indexed PNG (colour type 3) of the cells, rows from the top."""
     height, width = cells.shape
-    colours = b"".join(bytes(c) for c in make_palette())
+    colours = b"".join(bytes(c) for c in make_map_palette())
     lines = b"".join(b"\0" + row.tobytes() for row in cells)
     header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
     chunks = (

@@ -37,11 +37,11 @@ POINTS_CAPTION = (
 )
 
 
-def render_points_chart(setting: Setting) -> ChartWithTable | None:
+def render_point_times_chart(setting: Setting) -> ChartWithTable | None:
     """None where no point has a time."""
-    names = pointanswers.list_point_names(setting)
+    names = pointanswers.list_point_phase_names(setting)
     own = [e for e in setting.ensembles if e.ok]
-    seen = looks.choose_looks([(e.first.filesystem, e.label) for e in own])
+    seen = looks.choose_mark_looks([(e.first.filesystem, e.label) for e in own])
     marks = [
         mark
         for e, look in zip(own, seen, strict=True)
@@ -52,11 +52,11 @@ def render_points_chart(setting: Setting) -> ChartWithTable | None:
         return None
     data: ChartData = {"marks": marks}
     for key, width in (("key_wide", WIDE), ("key_narrow", NARROW)):
-        data[key] = chartkeys.make_key_entries([e.label for e in own], seen, width)
+        data[key] = chartkeys.make_legend_entries([e.label for e in own], seen, width)
     shown = [setting.words.phase(name).title for name in names]
     specs = [_make_spec(k, w, shown, data) for k, w in (("key_wide", WIDE), ("key_narrow", NARROW))]
     chart = Chart(f"{setting.slug}-points", "Time of each point", POINTS_CAPTION, data, *specs)
-    return ChartWithTable(chart, render_points_table(setting))
+    return ChartWithTable(chart, render_point_times_table(setting))
 
 
 def _make_mark(setting: Setting, name: str, e: Ensemble, look: MarkLook) -> dict[str, Any] | None:
@@ -79,8 +79,8 @@ def _make_spec(key: str, width: float, names: Sequence[str], data: ChartData) ->
     room = min(room, POINTS_DRAWN_MAX) if width == NARROW else room
     inner = width - room - layout.RIGHT_EDGE
     rows = 1 + max(d["line"] for d in data[key])
-    views = [chartkeys.make_key_view(key, inner, rows), _make_panel(inner, room, names)]
-    return {**layout.concatenate_panels(views, 1), "bounds": "full", "spacing": 14}
+    views = [chartkeys.make_legend_view(key, inner, rows), _make_panel(inner, room, names)]
+    return {**layout.concatenate_panel_views(views, 1), "bounds": "full", "spacing": 14}
 
 
 def _make_panel(width: float, room: float, names: Sequence[str]) -> VegaSpec:
@@ -123,7 +123,7 @@ def _make_panel(width: float, room: float, names: Sequence[str]) -> VegaSpec:
     }
 
 
-def render_points_table(setting: Setting) -> ReportTable:
+def render_point_times_table(setting: Setting) -> ReportTable:
     """A row a point in a flash state; for each configuration time, page reads, p99."""
     head = [f"{s}: {title}" for s in setting.subjects for title in TABLE_COLUMNS.values()]
     rows = [
@@ -138,7 +138,7 @@ def render_points_table(setting: Setting) -> ReportTable:
             ],
             [],
         )
-        for name in pointanswers.list_point_names(setting)
+        for name in pointanswers.list_point_phase_names(setting)
         for state in setting.states
     ]
     known = [
@@ -162,7 +162,7 @@ def _make_cell(e: Ensemble | None, name: str, figure: PhaseFigure) -> CellValue:
     )
     found: Spread | None = compute_spread(by_trial.values())
     return (
-        tables.make_linked_value(by_trial, found, figure.quantity.form)
+        tables.make_trial_linked_cell_value(by_trial, found, figure.quantity.form)
         if found
         else tables.MISSING_VALUE
     )

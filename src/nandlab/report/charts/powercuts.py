@@ -31,7 +31,7 @@ ROWS_MAX = 60
 """More loads are not drawn: first those in which something did not hold."""
 
 
-def render_run_campaigns(run: Path) -> list[Chart]:
+def render_run_campaign_charts(run: Path) -> list[Chart]:
     """A picture for each campaign beside a run."""
     folders = sorted(path.parent for path in (run / CUTS_FOLDER).glob("*/powercut.json"))
     return [

@@ -25,7 +25,7 @@ MEASURED_LABEL, MODEL_LABEL, PAPER_LABEL = "measured", "nandlab's model", "the p
 LABEL_COLOURS = {MEASURED_LABEL: "#94a3b8", MODEL_LABEL: "#2b6cb0", PAPER_LABEL: "#c2410c"}
 
 
-def render_read_times_chart(told: Sequence[CallTimes], by: Instructions, name: str) -> Chart:
+def render_read_call_times_chart(told: Sequence[CallTimes], by: Instructions, name: str) -> Chart:
     """The calls that read a page of a file, of one trace; first opens are left out."""
     ours: dict[int, list[float]] = defaultdict(list)
     beside: dict[int, list[float]] = defaultdict(list)

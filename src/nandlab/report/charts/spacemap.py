@@ -34,7 +34,7 @@ KIND_MEANINGS = {
 PAGE_TEMPLATE = TEMPLATES_FOLDER / "spacemap.html"
 
 
-def render_space_map(layout: Layout, name: str) -> str:
+def render_space_map_page(layout: Layout, name: str) -> str:
     """The page of a partition."""
     title = f"{name}: where its bytes are"
     about = (

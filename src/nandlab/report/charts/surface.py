@@ -73,13 +73,13 @@ def render_surface_chart(setting: Setting) -> ChartWithTable | None:
     rows = [
         (subject, of, f"{subject}, {sweep.format_sweep_line(of)}")
         for subject in setting.subjects
-        for of in sweep.group_by_sweep_line(setting, subject)
+        for of in sweep.group_ensembles_by_sweep_line(setting, subject)
     ]
     cells = [
         item
         for surface in surfaces
         for subject, of, label in rows
-        for e in sweep.group_by_sweep_line(setting, subject)[of]
+        for e in sweep.group_ensembles_by_sweep_line(setting, subject)[of]
         for item in [_make_cell(surface, e, label)]
     ]
     if not any(c["value"] is not None for c in cells):
@@ -104,7 +104,7 @@ def render_surface_chart(setting: Setting) -> ChartWithTable | None:
     figures = [setting.headline, *(setting.figure(name) for name in names)]
     columns = [
         *(tables.make_figure_column(f) for f in figures),
-        *tables.make_state_columns(setting),
+        *tables.make_flash_state_columns(setting),
     ]
     return ChartWithTable(chart, tables.make_ensemble_table(setting.ensembles, columns))
 
@@ -122,7 +122,7 @@ def _make_cell(surface: FigureSurface, e: Ensemble, label: str) -> dict[str, Any
     return {
         "panel": surface.key,
         "row": label,
-        "valid": f"{sweep.find_valid_share(e) * 100:g}",
+        "valid": f"{sweep.find_requested_valid_share(e) * 100:g}",
         "value": None if found is None else found.median,
         "colour": None if found is None else max(found.median, 1e-9) + surface.shift,
         "text": text,

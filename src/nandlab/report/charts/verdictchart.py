@@ -14,7 +14,7 @@ from nandlab.analysis.verdicts.criteria import Criterion, VerdictCell
 from nandlab.analysis.verdicts.verdict import Verdict, VerdictRow
 from nandlab.report.charts import layout
 from nandlab.report.charts.charts import Chart, VegaSpec
-from nandlab.report.tables.verdicttext import format_marked_cell
+from nandlab.report.tables.verdicttext import format_marked_verdict_cell
 
 CHART_NAME = "verdict"
 SETTINGS_MAX = 4
@@ -87,8 +87,8 @@ def _make_bar(panel: str, row: VerdictRow, cell: VerdictCell, at: float) -> BarI
         "panel": panel,
         "name": row.name,
         "at": at,
-        "text": format_marked_cell(cell),
-        "colour": layout.choose_colour(row.filesystem),
+        "text": format_marked_verdict_cell(cell),
+        "colour": layout.choose_filesystem_colour(row.filesystem),
         "shade": 0.35 if row.call == "avoid" else 0.9,
     }
 

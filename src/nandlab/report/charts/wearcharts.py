@@ -11,7 +11,7 @@ import numpy as np
 
 from nandlab.analysis.figures.groups import Setting
 from nandlab.analysis.figures.spread import compute_spread
-from nandlab.analysis.figures.wear import count_load_erases, insert_bad_blocks
+from nandlab.analysis.figures.wear import count_load_erases_per_block, insert_zeros_for_bad_blocks
 from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.base import units
 from nandlab.report.charts import layout, pngmap
@@ -26,12 +26,12 @@ MAP_STEP = 24
 """Height in px of a map row; its trials share it."""
 
 
-def render_wear_map(setting: Setting) -> ChartWithTable | None:
+def render_wear_map_chart(setting: Setting) -> ChartWithTable | None:
     """A map of erases; None when no trial kept its counts per block."""
     return _render_with_table(setting, _make_map_chart)
 
 
-def render_wear_histogram(setting: Setting) -> ChartWithTable | None:
+def render_wear_histogram_chart(setting: Setting) -> ChartWithTable | None:
     """Blocks by erases; None as above."""
     return _render_with_table(setting, _make_histogram_chart)
 
@@ -61,7 +61,11 @@ def _list_block_erases(trial: Trial) -> Sequence[int]:
     """By block: as the workload told, or as the instrument wear read since the load's begin."""
     if trial.per_block:
         return trial.per_block.erases
-    return insert_bad_blocks(trial.wear, count_load_erases(trial.wear)) if trial.wear else []
+    return (
+        insert_zeros_for_bad_blocks(trial.wear, count_load_erases_per_block(trial.wear))
+        if trial.wear
+        else []
+    )
 
 
 def _make_map_chart(
@@ -77,11 +81,11 @@ def _make_map_chart(
         if not kept[row.key]:
             absent.append({**row.looks(), "text": "no counts per block"})
             continue
-        lines, step = pngmap.narrow_columns(
+        lines, step = pngmap.narrow_map_columns(
             np.array([_list_block_erases(t) for t in kept[row.key]], dtype=np.int64)
         )
         uri = pngmap.make_png_data_uri(
-            pngmap.encode_png(pngmap.map_to_palette(lines, largest, least))
+            pngmap.encode_indexed_png(pngmap.map_values_to_palette(lines, largest, least))
         )
         images.append({"row": row.key, "url": uri, "block": 0, "erases": largest})
 
@@ -94,7 +98,7 @@ def _make_map_chart(
             **view,
         }
 
-    wide, narrow, headers = layout.make_both_widths(rows, build)
+    wide, narrow, headers = layout.make_specs_in_both_widths(rows, build)
     coarse = f" A column is the most erased of {step} neighbouring blocks." if step > 1 else ""
     caption = (
         f"Erases of each block over {read.span}: a strip is a configuration, each line of "
@@ -129,13 +133,13 @@ def _make_map_view(axis: RowAxis, width: float, blocks: int, ends: tuple[int, in
         "offset": 4,
         "direction": "horizontal",
         "gradientLength": min(220, width - 20),
-        "values": pngmap.list_ramp_ticks(largest, least),
+        "values": pngmap.list_colour_ramp_ticks(largest, least),
         "format": ",d",
     }
     ramp = {
         "type": "log",
-        "domain": pngmap.make_ramp_domain(largest, least),
-        "range": pngmap.list_ramp_hex(),
+        "domain": pngmap.compute_colour_ramp_ends(largest, least),
+        "range": pngmap.list_colour_ramp_hex(),
     }
     colour: VegaSpec = {"field": "erases", "type": "quantitative", "scale": ramp, "legend": legend}
     url: VegaSpec = {"field": "url", "type": "nominal"}
@@ -171,12 +175,12 @@ def _make_histogram_chart(
         each -= 20
         views = [_make_histogram_view(r, each, bins) for r in shown]
         return {
-            **layout.concatenate_panels(views, per_line),
+            **layout.concatenate_panel_views(views, per_line),
             "bounds": "full",
             "spacing": layout.PANEL_GAP,
         }
 
-    wide, narrow, _ = layout.make_both_widths(rows, build)
+    wide, narrow, _ = layout.make_specs_in_both_widths(rows, build)
     caption = (
         "How many blocks were erased how often. A bar is the median over the trials, the line on "
         "it their range. Every panel has its own scales."

@@ -44,13 +44,15 @@ MiddleTrials = list[tuple[str, str, Wear]]
 """Name of the line, its file system, what it shows."""
 
 
-def render_sorted_wear(setting: Setting) -> ChartWithTable | None:
+def render_sorted_wear_chart(setting: Setting) -> ChartWithTable | None:
     """None where no trial was measured."""
     chosen = _select_middle_trials(setting)
     points = [
         {"line": str(i), "x": share * 100, "y": erases, "order": k}
         for i, (_, _, w) in enumerate(chosen)
-        for k, (share, erases) in enumerate(wear.make_sorted_curve(wear.count_load_erases(w)))
+        for k, (share, erases) in enumerate(
+            wear.make_sorted_erase_curve(wear.count_load_erases_per_block(w))
+        )
     ]
     titles = ("share of the blocks, %", "erases of a block")
     return _render_wear_chart(
@@ -58,10 +60,10 @@ def render_sorted_wear(setting: Setting) -> ChartWithTable | None:
     )
 
 
-def render_wear_over_time(setting: Setting) -> ChartWithTable | None:
+def render_wear_over_time_chart(setting: Setting) -> ChartWithTable | None:
     """None where no trial was measured, or nothing was erased."""
     chosen = _select_middle_trials(setting)
-    courses = [wear.list_evenness_over_time(w) for _, _, w in chosen]
+    courses = [wear.list_erase_evenness_over_time(w) for _, _, w in chosen]
     if not any(e.erases for course in courses for _, e in course):
         return None
     longest = max(course[-1][0] - course[0][0] for course in courses)
@@ -88,7 +90,7 @@ def _select_middle_trials(setting: Setting) -> MiddleTrials:
 
 
 def _compute_mean_erases(trial: Trial) -> float:
-    found = wear.compute_load_evenness(trial)
+    found = wear.compute_load_erase_evenness(trial)
     return found.mean if found else 0.0
 
 
@@ -101,7 +103,7 @@ def _render_wear_chart(
 ) -> ChartWithTable | None:
     if not chosen:
         return None
-    seen = looks.choose_looks([(filesystem, title) for title, filesystem, _ in chosen])
+    seen = looks.choose_mark_looks([(filesystem, title) for title, filesystem, _ in chosen])
     names = [title for title, _, _ in chosen]
     bare = [{k: v for k, v in look.data.items() if k in ("colour", "dash")} for look in seen]
     data: ChartData = {
@@ -137,14 +139,14 @@ def _make_dashed_point(point: dict[str, Any], look: MarkLook) -> dict[str, Any]:
 def _make_key(names: Sequence[str], seen: Sequence[dict[str, Any]], width: float) -> list[Any]:
     pairs = zip(names, seen, strict=True)
     lines = [line for name, look in pairs for line in _wrap_key_name(name, look, width)]
-    return [chartkeys.make_key_entry(i, text, **look) for i, (text, look) in enumerate(lines)]
+    return [chartkeys.make_legend_entry(i, text, **look) for i, (text, look) in enumerate(lines)]
 
 
 def _wrap_key_name(
     name: str, look: dict[str, Any], width: float
 ) -> list[tuple[str, dict[str, Any]]]:
     """A name's lines in the key, the first with its sample."""
-    texts = textwrap.wrap(name, chartkeys.compute_key_letters(width))
+    texts = textwrap.wrap(name, chartkeys.compute_legend_letters_per_line(width))
     return [(text, look if i == 0 else {}) for i, text in enumerate(texts)]
 
 
@@ -172,5 +174,5 @@ def _make_spec(key: str, width: float, data: ChartData, axes: tuple[str, str]) -
             "strokeDash": chartkeys.DASH_ENCODING,
         },
     }
-    views = [chartkeys.make_key_view(key, inner, len(data[key])), panel]
-    return {**layout.concatenate_panels(views, 1), "bounds": "full", "spacing": 14}
+    views = [chartkeys.make_legend_view(key, inner, len(data[key])), panel]
+    return {**layout.concatenate_panel_views(views, 1), "bounds": "full", "spacing": 14}

@@ -17,14 +17,14 @@ import jinja2
 from markupsafe import Markup
 
 from nandlab import __version__
-from nandlab.analysis.differences.compare import list_source_runs_of_trials
+from nandlab.analysis.differences.compare import format_source_runs_of_trials
 from nandlab.analysis.figures import groups
 from nandlab.analysis.figures.groups import Setting
 from nandlab.analysis.verdicts import answers, battery, modelbias, promises, verdict, verdictmaker
 from nandlab.analysis.verdicts.battery import Battery
 from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.analysis.verdicts.views import find_setting_view
-from nandlab.base.digest import digest_value
+from nandlab.base.digest import digest_json_value
 from nandlab.base.files import write_files_together
 from nandlab.base.paths import RESULTS
 from nandlab.base.ulimits import refuse_drawing_below_limits
@@ -36,10 +36,10 @@ from nandlab.report.page import viewreports
 from nandlab.report.page.papercomparison import PaperComparison, make_paper_comparison
 from nandlab.report.tables import steptable, tables
 from nandlab.report.tables.verdicttext import (
-    format_marked_cell,
-    legend,
-    list_change_lines,
-    list_gap_lines,
+    format_marked_verdict_cell,
+    format_possible_change_lines,
+    format_verdict_gap_lines,
+    format_verdict_legend,
 )
 from nandlab.results.folder import Results, RunFolder
 from nandlab.results.record import WARNINGS, Trial
@@ -91,20 +91,22 @@ class PageHead:
         return [*([self.chart] if self.chart else []), *others, *self.cut]
 
 
-def write_report(
+def write_report_page_and_charts(
     run_folder: Results, out: Path | None = None, asked: Battery | None = None
 ) -> Path:
     """Writes page and charts; the old report stays until all of it is written. Returns its path."""
     refuse_drawing_below_limits()
     finished = list(run_folder.trials())
-    sections = [_make_section(s, asked) for s in groups.group_trials(finished)]
+    sections = [_make_section(s, asked) for s in groups.group_trials_into_settings(finished)]
     lines = curvecharts.render_study_curves(run_folder.head().spec, finished)
     paper = make_paper_comparison(run_folder.head(), finished)
     folder = out or find_report_folder(run_folder)
     folder.mkdir(parents=True, exist_ok=True)
-    found = verdictmaker.judge_run(run_folder.head().spec, finished, run_folder.naming())
+    found = verdictmaker.make_run_verdicts_from_trials(
+        run_folder.head().spec, finished, run_folder.naming()
+    )
     cut, linked = (
-        powercuts.render_run_campaigns(run_folder.path),
+        powercuts.render_run_campaign_charts(run_folder.path),
         _find_trials_path(run_folder, folder),
     )
     head = PageHead(found, verdictchart.render_verdict_chart(found), cut, linked)
@@ -155,10 +157,10 @@ def _make_section(setting: Setting, asked: Battery | None) -> SettingSection:
             [tables.make_figure_column(f) for f in modelbias.list_model_bias_figures(setting)],
         ),
         _list_shared_options(setting),
-        answers.list_assumed_chip_figures(setting),
-        steptable.render_steps_table(setting),
-        steptable.list_step_texts(setting),
-        battery.list_battery_sentences(setting, asked) if asked else [],
+        answers.list_setting_assumed_chip_figures(setting),
+        steptable.render_file_steps_table(setting),
+        steptable.list_step_outputs(setting),
+        battery.format_battery_sentences(setting, asked) if asked else [],
     )
 
 
@@ -224,25 +226,25 @@ def _render_page(
         sections=sections,
         paper=paper,
         available=answers.format_available_ram(trials),
-        promised=promises.promises(trials, run_folder.naming()),
+        promised=promises.list_filesystem_promise_lines(trials, run_folder.naming()),
         naming=run_folder.naming(),
         cut=head.cut,
         verdicts=head.verdicts,
         answer=verdict.format_run_answer(head.verdicts),
-        gaps=list_gap_lines(head.verdicts),
+        gaps=format_verdict_gap_lines(head.verdicts),
         first=head.chart,
-        marked=format_marked_cell,
-        change_lines=list_change_lines,
-        legend=legend(head.verdicts),
+        marked=format_marked_verdict_cell,
+        change_lines=format_possible_change_lines,
+        legend=format_verdict_legend(head.verdicts),
         inline=lambda chart: _inline_chart(chart) if chart.name in inlined else "",
         singles=answers.count_single_trial_configurations(trials),
         missing=missing,
-        taken=list_source_runs_of_trials(trials),
+        taken=format_source_runs_of_trials(trials),
         finished=len(trials),
         trials=trials,
         bad=[t for t in trials if not t.ok],
         doubts=_group_doubts(trials),
-        provenance=list_identity_facts(run.provenance),
+        provenance=list_board_identity_facts(run.provenance),
         trials_path=head.trials_path,
         id_shown=ID_LETTERS_SHOWN,
         links_max=LINKS_MAX,
@@ -252,7 +254,7 @@ def _render_page(
         chart_data=encode_script_json(
             {c.name: {"wide": c.wide, "narrow": c.narrow, "datasets": c.datasets} for c in drawn}
         ),
-        bundle=charts.make_vega_bundle().replace("</script", "<\\/script") if drawn else "",
+        bundle=charts.make_vega_script_bundle().replace("</script", "<\\/script") if drawn else "",
     )
 
 
@@ -271,11 +273,11 @@ def _group_doubts(trials: list[Trial]) -> list[tuple[str, str, list[tuple[str, s
     return [(code, WARNINGS.get(code, ""), seen) for code, seen in sorted(by_code.items())]
 
 
-def list_identity_facts(identity: Mapping[str, Any]) -> list[tuple[str, str]]:
+def list_board_identity_facts(identity: Mapping[str, Any]) -> list[tuple[str, str]]:
     """A row for each value of a board's identity, and for each set of packages."""
     sets = identity.get("lock")
     lock = {
-        name: f"{len(files)} packages; SHA-256 of their list: {digest_value(files)[:12]}…"
+        name: f"{len(files)} packages; SHA-256 of their list: {digest_json_value(files)[:12]}…"
         for name, files in (sets.items() if isinstance(sets, dict) else ())
     }
     return list(flatten_values({**identity, **({"lock": lock} if lock else {})}))

@@ -13,7 +13,7 @@ from nandlab.base.paths import CATALOG
 from nandlab.catalog.paper import TraceComparison
 from nandlab.trace import brief
 from nandlab.trace.brief import Brief, Flash, Phase
-from nandlab.trace.summary import format_cause
+from nandlab.trace.summary import format_cause_name
 
 NO_VALUE = units.MISSING
 SHARE_SHOWN_MIN = 0.01
@@ -33,14 +33,14 @@ class CauseTable:
     warnings: list[str]
 
 
-def locate_trace_figures(paper: str, file: str) -> Path:
+def find_trace_figures_path(paper: str, file: str) -> Path:
     """Where a trace's figures lie."""
     return CATALOG / "papers" / "traces" / paper / f"{file}.json"
 
 
-def make_cause_table(paper: str, shown: TraceComparison) -> CauseTable:
+def make_paper_cause_table(paper: str, shown: TraceComparison) -> CauseTable:
     """From the figures that were kept."""
-    briefs = [brief.read_brief(locate_trace_figures(paper, t.file)) for t in shown.traces]
+    briefs = [brief.read_trace_brief(find_trace_figures_path(paper, t.file)) for t in shown.traces]
     labels = [t.label for t in shown.traces]
     return CauseTable(
         labels,
@@ -101,7 +101,8 @@ def _list_cause_rows(briefs: Sequence[Brief]) -> list[tuple[str, list[str]]]:
         )
     ]
     rows = [
-        (format_cause(n), [_format_flash_work(found.get(n)) for found in by_cause]) for n in large
+        (format_cause_name(n), [_format_flash_work(found.get(n)) for found in by_cause])
+        for n in large
     ]
     rest = [[c for n, c in found.items() if n not in large] for found in by_cause]
     if any(rest):

@@ -8,18 +8,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nandlab.analysis.figures import workloadwords
-from nandlab.analysis.figures.figures import find_figure
+from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.analysis.figures.groups import Ensemble
 from nandlab.analysis.figures.workloadwords import Words
 from nandlab.analysis.verdicts import claims
-from nandlab.analysis.verdicts.claimparts import select_ended_trials
+from nandlab.analysis.verdicts.claimparts import select_ended_trials_in_selector
 from nandlab.catalog.files import load_noun
-from nandlab.catalog.paper import Bar, PaperModel, RedrawnFigure, TraceComparison, replace_phases
+from nandlab.catalog.paper import (
+    Bar,
+    PaperModel,
+    RedrawnFigure,
+    TraceComparison,
+    replace_phase_patterns,
+)
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.report.charts import figurecharts, layout
 from nandlab.report.charts.charts import Chart
 from nandlab.report.charts.layout import ChartRow
-from nandlab.report.page.papercauses import CauseTable, make_cause_table
+from nandlab.report.page.papercauses import CauseTable, make_paper_cause_table
 from nandlab.report.tables import tables
 from nandlab.results.record import Run, Trial
 
@@ -61,7 +67,7 @@ def make_paper_comparison(run: Run, trials: Sequence[Trial]) -> PaperComparison 
     if not name:
         return None
     paper = load_noun("papers", name, PaperModel)
-    rows = claims.list_claim_results(
+    rows = claims.list_paper_claim_results(
         _select_claims_of_run(paper, trials), trials, _load_workload_words
     )
     counts = Counter(r.verdict for r in rows)
@@ -75,7 +81,7 @@ def make_paper_comparison(run: Run, trials: Sequence[Trial]) -> PaperComparison 
         there = [name for name in drawn.curves if name in curves]
         if found is not None or there:
             figures.append((drawn.model_copy(update={"curves": there}), found))
-    causes = [(shown, make_cause_table(paper.name, shown)) for shown in paper.causes]
+    causes = [(shown, make_paper_cause_table(paper.name, shown)) for shown in paper.causes]
     lost = len(paper.claims) - len(rows)
     elsewhere = f"Further {lost} are of other studies of this paper." if lost else ""
     along = LINE_RULES_NOTE if any(p.along for r in rows for p in r.claim.parts) else ""
@@ -90,7 +96,9 @@ def _select_claims_of_run(paper: PaperModel, trials: Sequence[Trial]) -> PaperMo
 
 
 def _load_workload_words(workload: str) -> Words:
-    return workloadwords.make_words_from_file(load_noun("workloads", workload, WorkloadModel))
+    return workloadwords.make_words_from_declaration(
+        load_noun("workloads", workload, WorkloadModel)
+    )
 
 
 def _redraw_paper_figure(
@@ -103,7 +111,10 @@ def _redraw_paper_figure(
         Ensemble(bar.label, bar.of.state, bar.of.state == "fresh", tuple(members))
         for bar in drawn.bars
         if (
-            members := [_rename_bar_phases(bar, t) for t in select_ended_trials(paper, bar.of, own)]
+            members := [
+                _rename_bar_phases(bar, t)
+                for t in select_ended_trials_in_selector(paper, bar.of, own)
+            ]
         )
     ]
     if not ensembles:
@@ -113,13 +124,13 @@ def _redraw_paper_figure(
         ChartRow(
             f"r{i}",
             e,
-            layout.choose_colour(e.first.filesystem),
+            layout.choose_filesystem_colour(e.first.filesystem),
             1.0 if e.state != states[0] else 0.08,
         )
         for i, e in enumerate(ensembles)
     ]
     of = _load_workload_words(workload)
-    figures = {p.title: find_figure(p.figure, of) for p in drawn.panels}
+    figures = {p.title: find_workload_figure(p.figure, of) for p in drawn.panels}
     panels = [figurecharts.make_figure_panel(rows, f, title=title) for title, f in figures.items()]
     wide, narrow, data = layout.make_panels_specs(rows, panels)
     caption = f"{drawn.title}, from this run. {figurecharts.RANGE_NOTE}"
@@ -133,6 +144,6 @@ def _rename_bar_phases(bar: Bar, trial: Trial) -> Trial:
     if not bar.phases:
         return trial
     own = {p.name: p for p in trial.phases}
-    pairs = ((name, own.get(replace_phases(name, bar.phases))) for name in own)
+    pairs = ((name, own.get(replace_phase_patterns(name, bar.phases))) for name in own)
     named = [p.model_copy(update={"name": name}) for name, p in pairs if p is not None]
     return trial.model_copy(update={"phases": named})

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nandlab.analysis.differences import reprice
-from nandlab.analysis.differences.reprice import TimePrediction, load_prediction_errors
+from nandlab.analysis.differences.reprice import TimePrediction, load_repricing_accuracy
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.spread import Spread
 from nandlab.base import units
@@ -51,7 +51,7 @@ def render_prediction_tables(
 
 def format_prediction_doubt(ensemble: Ensemble) -> str:
     """How far what is foretold for a configuration may be off, in a line."""
-    seen = load_prediction_errors(ensemble.first.filesystem)
+    seen = load_repricing_accuracy(ensemble.first.filesystem)
     if seen is None:
         return "How far it is off is not known: nobody ran what was foretold for this file system."
     off = _format_percent(seen.off)
@@ -59,7 +59,7 @@ def format_prediction_doubt(ensemble: Ensemble) -> str:
     if seen.evened is None:
         return told
     moments, less = seen.evened.moments, _format_percent(seen.evened.off)
-    if reprice.is_evened_by_moments(ensemble):
+    if reprice.has_enough_start_moments(ensemble):
         return f"{told} The medians of {moments} moments of a seed, as here, were up to {less} off."
     return (
         f"{told} So a range alone is told. Begin each seed at {moments} moments for a figure: "
@@ -69,7 +69,7 @@ def format_prediction_doubt(ensemble: Ensemble) -> str:
 
 def _format_error_in_short(ensemble: Ensemble) -> str:
     """The same on a chart."""
-    seen = reprice.find_prediction_error(ensemble)
+    seen = reprice.find_greatest_repricing_error(ensemble)
     off = f"totals were up to {_format_percent(seen)} off" if seen else "not known how far off"
     return f"{ensemble.first.filesystem_title}: {off}"
 
@@ -87,7 +87,9 @@ def _make_row(part: str, setting: Setting, one: TimePrediction, *, phases: bool)
     return (f"{part}: {phase}" if phases else part, measured, predicted, ratio, one.doubt)
 
 
-def list_prediction_records(setting: Setting, table: PredictionTable) -> Iterator[dict[str, Any]]:
+def list_prediction_json_objects(
+    setting: Setting, table: PredictionTable
+) -> Iterator[dict[str, Any]]:
     """An object for each part, ensemble and phase; times in ns, ``phase`` null for their sum."""
     for part, found in table.items():
         for ensemble, of in zip(setting.ensembles, found, strict=True):
@@ -115,7 +117,7 @@ def _make_predicted_marks(one: TimePrediction) -> dict[str, float | None] | None
 
 def render_prediction_chart(setting: Setting, table: PredictionTable, name: str) -> Chart:
     """Time over part: full what was measured on its own part, hollow what is foretold."""
-    seen = looks.choose_looks([(e.first.filesystem, e.label) for e in setting.ensembles])
+    seen = looks.choose_mark_looks([(e.first.filesystem, e.label) for e in setting.ensembles])
     points = []
     for i, (ensemble, look) in enumerate(zip(setting.ensembles, seen, strict=True)):
         before = sum(other.colour == look.colour for other in seen[:i])

@@ -10,12 +10,12 @@ from typing import Any
 from rich.table import Table
 
 from nandlab.analysis.figures.figures import Figure
-from nandlab.analysis.figures.groups import Ensemble, Setting, group_trials
+from nandlab.analysis.figures.groups import Ensemble, Setting, group_trials_into_settings
 from nandlab.analysis.figures.spread import Spread
 from nandlab.analysis.verdicts import answers, lifetime, modelbias, promises, verdictmaker
 from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.base import units
-from nandlab.base.console import Console, escape_markup
+from nandlab.base.console import Console, escape_rich_markup
 from nandlab.report.charts import curvetables as curves
 from nandlab.report.tables import steptable, verdicttext
 from nandlab.results.folder import Results
@@ -47,53 +47,55 @@ COLUMN_LETTERS_MIN, COLUMN_LETTERS_MAX = 13, 16
 """Widths in letters, so that tables of several subjects align within 80 columns."""
 
 
-def list_trial_records(run_folder: Results) -> Iterator[dict[str, Any]]:
+def list_trial_json_objects(run_folder: Results) -> Iterator[dict[str, Any]]:
     """The finished trials in the order of the plan, with exactly :data:`FIELDS`."""
     for trial in run_folder.trials():
         dumped = trial.model_dump(mode="json", include=set(TRIAL_FIELDS))
         yield {key: dumped[key] for key in TRIAL_FIELDS}
 
 
-def print_run(run_folder: Results, console: Console, *, every: bool = False) -> None:
+def print_run_results(run_folder: Results, console: Console, *, every: bool = False) -> None:
     """The question, what is missing, the verdicts; last the answer in a line.
 
     every: before them all that limits the answer, and a table of each setting's figures.
     """
     run, trials, missing = run_folder.head(), list(run_folder.trials()), run_folder.missing()
-    console.print(f"[bold]{escape_markup(run.question)}[/bold]")
-    console.print(f"[dim]{escape_markup(_format_measured_on(run))}[/dim]", highlight=False)
+    console.print(f"[bold]{escape_rich_markup(run.question)}[/bold]")
+    console.print(f"[dim]{escape_rich_markup(_format_measured_on(run))}[/dim]", highlight=False)
     if ram := answers.format_available_ram(trials):
-        console.print(f"[dim]{escape_markup(ram)}[/dim]", highlight=False)
+        console.print(f"[dim]{escape_rich_markup(ram)}[/dim]", highlight=False)
     limiting = answers.list_caveats if every else answers.list_grave_caveats
     for line in [*limiting(run, trials, missing), *run_folder.notes]:
-        console.print(f"[yellow]![/yellow] {escape_markup(line)}")
+        console.print(f"[yellow]![/yellow] {escape_rich_markup(line)}")
     if not trials:
         console.print("No trial of this run has finished yet.")
         return
     if every:
         _print_figures(run, trials, console)
-        for line in promises.list_promise_lines(trials, run_folder.naming()):
-            console.print(escape_markup(line), highlight=False)
-    found = verdictmaker.judge_run(run.spec, trials, run_folder.naming())
+        for line in promises.format_promise_lines(trials, run_folder.naming()):
+            console.print(escape_rich_markup(line), highlight=False)
+    found = verdictmaker.make_run_verdicts_from_trials(run.spec, trials, run_folder.naming())
     lines = verdicttext.render_verdicts(
         found, every=every, width=min(_compute_line_width(console), VERDICT_LETTERS_MAX)
     )
     for line in ["", *lines]:
-        console.print(escape_markup(line), highlight=False, soft_wrap=True)
+        console.print(escape_rich_markup(line), highlight=False, soft_wrap=True)
 
 
 def _print_figures(run: Run, trials: Sequence[Trial], console: Console) -> None:
     """The curves that the study asks for, the tables of each setting, and what did not end well."""
-    for curve in curves.render_curve_tables(run.spec, trials, _compute_line_width(console)):
+    for curve in curves.render_terminal_curve_tables(
+        run.spec, trials, _compute_line_width(console)
+    ):
         console.print(curve)
-    for setting in group_trials(trials):
+    for setting in group_trials_into_settings(trials):
         _print_setting(setting, console)
     for trial in trials:
         if not trial.ok:
             error = trial.error or "no reason was recorded"
             console.print(
-                f"[red]{escape_markup(trial.status)}[/red] {escape_markup(trial.id)}: "
-                f"{escape_markup(error)}"
+                f"[red]{escape_rich_markup(trial.status)}[/red] {escape_rich_markup(trial.id)}: "
+                f"{escape_rich_markup(error)}"
             )
 
 
@@ -110,19 +112,19 @@ def _format_measured_on(run: Run) -> str:
 def _print_setting(setting: Setting, console: Console) -> None:
     """Its doubts; the tables of its view; where chips were worn out the ends."""
     read = find_setting_view(setting)
-    console.print(f"\n[bold]{escape_markup(setting.title)}[/bold]")
+    console.print(f"\n[bold]{escape_rich_markup(setting.title)}[/bold]")
     for line in _list_warnings(setting):
         console.print(line)
     for answer in read.answers(setting):
         for text in (f.text for f in answer.findings if f.topic == modelbias.MODEL_BIAS_TOPIC):
-            where = f"{modelbias.MODEL_BIAS_TOPIC}, {escape_markup(answer.state)}:"
-            console.print(f"[dim]{where}[/dim] {escape_markup(text)}", highlight=False)
+            where = f"{modelbias.MODEL_BIAS_TOPIC}, {escape_rich_markup(answer.state)}:"
+            console.print(f"[dim]{where}[/dim] {escape_rich_markup(text)}", highlight=False)
     _print_steps(setting, console)
     for block in read.blocks(setting):
         columns = [f for name in block.figures if _is_known(f := setting.figure(name), setting)]
         if not columns:
             continue
-        console.print(f"[dim]{escape_markup(block.note)}[/dim]")
+        console.print(f"[dim]{escape_rich_markup(block.note)}[/dim]")
         for part in _split_columns(columns, _compute_line_width(console)):
             for i, subject in enumerate(setting.subjects):
                 console.print(
@@ -131,21 +133,22 @@ def _print_setting(setting: Setting, console: Console) -> None:
                     )
                 )
     for e in setting.ensembles if read.ends else ():
-        for ending in lifetime.list_life_endings(e):
-            console.print(f"{escape_markup(e.label)}: {escape_markup(ending)}")
+        for ending in lifetime.format_life_endings(e):
+            console.print(f"{escape_rich_markup(e.label)}: {escape_rich_markup(ending)}")
 
 
 def _print_steps(setting: Setting, console: Console) -> None:
     """Of a list of steps all phases of each configuration, and what they said in words."""
-    if not steptable.has_steps(setting):
+    if not steptable.has_file_steps(setting):
         return
     console.print("[dim]Step by step: median, and the range below it; a time with its sync.[/dim]")
     for e in setting.ensembles:
         if e.ok:
             console.print(_make_steps_table(setting, e, _compute_line_width(console)))
-    for said in steptable.list_step_texts(setting):
+    for said in steptable.list_step_outputs(setting):
         console.print(
-            f"[dim]{escape_markup(said.name)}:[/dim] {escape_markup(said.text)}", highlight=False
+            f"[dim]{escape_rich_markup(said.name)}:[/dim] {escape_rich_markup(said.text)}",
+            highlight=False,
         )
 
 
@@ -161,8 +164,8 @@ def _make_steps_table(setting: Setting, e: Ensemble, width: int) -> Table:
         if any(t.phase(phase.name) for t in e.ok):
             figures = [setting.figure(f"phase.{phase.name}{w}") for w in steptable.FIGURE_SUFFIXES]
             cells = [_format_spread_lines(e.spread(f), f.quantity.sizes) for f in figures]
-            cache = steptable.find_cache_state(e, phase.name) or units.MISSING
-            table.add_row(f"  {escape_markup(phase.title)}", *cells, cache)
+            cache = steptable.find_step_cache_state(e, phase.name) or units.MISSING
+            table.add_row(f"  {escape_rich_markup(phase.title)}", *cells, cache)
     return table
 
 
@@ -194,7 +197,7 @@ def _make_states_table(
     table.add_column("", width=STATE_WIDTH, overflow="fold")
     for figure in columns:
         title = figure.short or figure.title
-        table.add_column(escape_markup(title), width=each, justify="right", overflow="fold")
+        table.add_column(escape_rich_markup(title), width=each, justify="right", overflow="fold")
     for e in setting.ensembles:
         if e.subject == subject:
             cells = (_format_spread_lines(e.spread(f), f.quantity.sizes) for f in columns)
@@ -205,7 +208,7 @@ def _make_states_table(
 def _make_plain_table(title: str, *, with_head: bool) -> Table:
     """A table without lines under its title."""
     return Table(
-        title=escape_markup(title),
+        title=escape_rich_markup(title),
         title_justify="left",
         title_style="bold",
         box=None,
@@ -218,7 +221,7 @@ def _make_plain_table(title: str, *, with_head: bool) -> Table:
 def _format_state(e: Ensemble) -> str:
     """n counts the trials that ended well, and says of how many where that differs."""
     n = f"{len(e.ok)}" if len(e.ok) == len(e.trials) else f"{len(e.ok)} of {len(e.trials)}"
-    return f"  {escape_markup(e.state)}\n  [dim]n = {n}[/dim]"
+    return f"  {escape_rich_markup(e.state)}\n  [dim]n = {n}[/dim]"
 
 
 def _format_spread_lines(found: Spread | None, sizes: units.Units) -> str:
@@ -244,8 +247,8 @@ def _list_warnings(setting: Setting) -> list[str]:
             for code in {w.code for w in trial.warnings}:
                 carried.setdefault(code, Counter())[e.label] += 1
     return [
-        f"[yellow]{escape_markup(code)}[/yellow] "
-        + escape_markup(
+        f"[yellow]{escape_rich_markup(code)}[/yellow] "
+        + escape_rich_markup(
             "; ".join(f"{label}: {n} trial{'s' if n > 1 else ''}" for label, n in by.items())
         )
         for code, by in sorted(carried.items())

@@ -23,7 +23,7 @@ from nandlab.report.charts import pngmap
 from nandlab.report.page import html
 from nandlab.trace import answer, partshow, show, timeparts
 from nandlab.trace.folder import TraceFolder
-from nandlab.trace.summary import format_cause
+from nandlab.trace.summary import format_cause_name
 from nandlab.traced import tables
 from nandlab.traced.records import EventType
 from nandlab.traced.tree import LAYERS
@@ -65,9 +65,9 @@ def _render_page(trace: TraceFolder) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "ms": show.format_ms,
-        "in_words": format_cause,
-        "percent": show.format_percent,
+        "ms": show.format_ns_as_ms,
+        "in_words": format_cause_name,
+        "percent": show.format_part_as_percent,
     }
     s, touched = trace.summary, _find_touched_blocks(trace)
     return environment.get_template("trace.html.j2").render(
@@ -76,14 +76,14 @@ def _render_page(trace: TraceFolder) -> str:
         meta=trace.meta,
         layers=list(zip(LAYERS, LAYER_COLOURS, strict=True)),
         flash_colours=FLASH_COLOURS,
-        cache_line=show.format_cache(s["cache"]),
-        cost_line=show.format_cost(s["cost"]),
-        files=show.list_file_rows(s),
-        answer=list(answer.format_sentences(s)),
-        not_traced=answer.format_untraced(s["not_traced"]),
+        cache_line=show.format_page_cache(s["cache"]),
+        cost_line=show.format_tracing_cost(s["cost"]),
+        files=show.list_flash_time_file_rows(s),
+        answer=list(answer.format_summary_sentences(s)),
+        not_traced=answer.format_untraced_events(s["not_traced"]),
         touched=touched,
         maps=_make_block_maps(trace, touched),
-        provenance=html.list_identity_facts(trace.meta["board"]),
+        provenance=html.list_board_identity_facts(trace.meta["board"]),
         timeline=html.encode_script_json(_make_timeline(trace, touched)),
         **_make_time_parts(trace),
     )
@@ -97,17 +97,17 @@ def _make_time_parts(trace: TraceFolder) -> dict[str, Any]:
         "part_notes": [],
     }
     try:
-        found = timeparts.compute_folder_parts(trace)
+        found = timeparts.compute_trace_time_parts(trace)
     except NandlabError as e:
         return words | {"parts": None, "no_parts": str(e), "part_names": []}
-    names = [name for name, _ in partshow.sort_parts(found["phases"][0])]
+    names = [name for name, _ in partshow.sort_phase_time_parts(found["phases"][0])]
     told = {"parts": found, "no_parts": "", "part_names": names}
-    return words | told | {"part_notes": partshow.list_notes(found)}
+    return words | told | {"part_notes": partshow.format_time_part_notes(found)}
 
 
 def _make_timeline(trace: TraceFolder, touched: range) -> dict[str, Any]:
     """What the page's script draws: a row for each task and depth, one array for each figure."""
-    found = tables.query_arrays(
+    found = tables.query_parquet_arrays(
         trace.events,
         "SELECT seq, parent, start_ns, latency_ns, pid, task, event, cause, path, object, size, "
         f"text FROM events ORDER BY seq LIMIT {EVENTS_DRAWN_MAX}",
@@ -125,7 +125,7 @@ def _make_timeline(trace: TraceFolder, touched: range) -> dict[str, Any]:
         "all": trace.summary["events"],
         "lanes": lanes,
         "events": events,
-        "causes": [format_cause(c) for c in causes],
+        "causes": [format_cause_name(c) for c in causes],
         "paths": paths,
         "named": named,
         "colours": [_choose_colour(name) for name in events],
@@ -190,7 +190,7 @@ def _pages_per_block(trace: TraceFolder) -> int:
 
 def _find_touched_blocks(trace: TraceFolder) -> range:
     """The blocks from the first to the last that an operation was on; of none, the partition's."""
-    (found,) = tables.query_rows(
+    (found,) = tables.query_parquet_rows(
         trace.events,
         f"SELECT min(object), max(object) FROM events WHERE event IN {FLASH_EVENTS}",
     )
@@ -202,7 +202,7 @@ def _find_touched_blocks(trace: TraceFolder) -> range:
 
 def _make_block_maps(trace: TraceFolder, touched: range) -> list[dict[str, Any]]:
     """For each kind of operation an image with a cell for each block of those touched."""
-    rows = tables.query_rows(
+    rows = tables.query_parquet_rows(
         trace.events,
         f"SELECT event, object // {_pages_per_block(trace)}, count(*) FROM events "
         f"WHERE event IN {FLASH_EVENTS} GROUP BY ALL",
@@ -215,11 +215,11 @@ def _make_block_maps(trace: TraceFolder, touched: range) -> list[dict[str, Any]]
             if event == name and int(block) in touched:
                 counts[int(block) - touched.start] = count
         most = int(counts.max(initial=0))
-        cells = pngmap.map_to_palette(counts.reshape(-1, columns), max(most, 1))
+        cells = pngmap.map_values_to_palette(counts.reshape(-1, columns), max(most, 1))
         maps.append(
             {
                 "name": {"FLASH_READ": "Reads", "FLASH_PROGRAM": "Programs"}.get(name, "Erases"),
-                "uri": pngmap.make_png_data_uri(pngmap.encode_png(cells)),
+                "uri": pngmap.make_png_data_uri(pngmap.encode_indexed_png(cells)),
                 "total": int(counts.sum()),
                 "most": most,
                 "block": touched.start + int(counts.argmax()) if most else None,

@@ -67,7 +67,7 @@ def _list_life_columns(setting: Setting) -> list[TableColumn]:
     """How long each lived, what died, and with what wear."""
     names = ("written", "first_death", "dead_blocks", "amplification", "wear_used")
     columns = [tables.make_figure_column(setting.figure(f"life.{name}")) for name in names]
-    return [*columns, ("gave up", tables.make_text_cell(lifetime.format_given_up_count))]
+    return [*columns, ("gave up", tables.make_text_cell_maker(lifetime.format_given_up_count))]
 
 
 def _list_point_columns(setting: Setting) -> list[TableColumn]:
@@ -80,8 +80,8 @@ def _list_point_columns(setting: Setting) -> list[TableColumn]:
 INSTRUMENT_CHARTS = (
     *(
         partbars.render_time_parts_chart,
-        wearcurves.render_sorted_wear,
-        wearcurves.render_wear_over_time,
+        wearcurves.render_sorted_wear_chart,
+        wearcurves.render_wear_over_time_chart,
     ),
     memorycurves.render_memory_chart,
 )
@@ -91,33 +91,37 @@ VIEW_REPORTS = {
         _list_phase_columns,
         (
             *(
-                figurecharts.render_phase_times,
-                figurecharts.render_own_figures,
-                figurecharts.render_throughput,
-                figurecharts.render_flash_operations,
+                figurecharts.render_phase_times_chart,
+                figurecharts.render_workload_figures_chart,
+                figurecharts.render_throughput_chart,
+                figurecharts.render_flash_operations_chart,
                 energychart.render_energy_chart,
                 latencychart.render_latency_chart,
             ),
-            *(wearcharts.render_wear_map, wearcharts.render_wear_histogram, *INSTRUMENT_CHARTS),
-            *(figurecharts.render_ageing, figurecharts.render_flash_states),
+            *(
+                wearcharts.render_wear_map_chart,
+                wearcharts.render_wear_histogram_chart,
+                *INSTRUMENT_CHARTS,
+            ),
+            *(figurecharts.render_ageing_chart, figurecharts.render_flash_states_chart),
         ),
     ),
     "points": ViewReport(
         _list_point_columns,
         (
-            pointcharts.render_points_chart,
+            pointcharts.render_point_times_chart,
             energychart.render_energy_chart,
             *INSTRUMENT_CHARTS,
-            figurecharts.render_flash_states,
+            figurecharts.render_flash_states_chart,
         ),
     ),
     "sweep": ViewReport(_list_phase_columns, (surface.render_surface_chart, *INSTRUMENT_CHARTS)),
     "lifetime": ViewReport(
         _list_life_columns,
         (
-            deathchart.render_deaths_chart,
-            wearcharts.render_wear_map,
-            wearcharts.render_wear_histogram,
+            deathchart.render_block_deaths_chart,
+            wearcharts.render_wear_map_chart,
+            wearcharts.render_wear_histogram_chart,
             memorycurves.render_memory_chart,
         ),
     ),

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nandlab.analysis.figures.figurenames import (
-    list_figure_names,
-    list_setting_figure_names,
+    list_figure_names_of_settings,
+    list_figure_names_of_trials,
     match_figure_names,
 )
 from nandlab.analysis.figures.figures import Figure
-from nandlab.analysis.figures.groups import Ensemble, Setting, group_trials
+from nandlab.analysis.figures.groups import Ensemble, Setting, group_trials_into_settings
 from nandlab.analysis.verdicts import answers, verdict, verdictmaker
 from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.analysis.verdicts.views import find_setting_view
@@ -36,29 +36,29 @@ RECORD_COLUMNS = (
 """Names of a record's values; min, median and max are over the trials, in ``unit``."""
 
 
-def export_run_figures(folder: Results, form: str) -> str:
+def render_run_figures(folder: Results, form: str) -> str:
     """The run as markdown, its advice and main figures; or as csv or json, every figure."""
-    settings = group_trials(folder.trials())
+    settings = group_trials_into_settings(folder.trials())
     if form == "markdown":
         return _render_markdown(folder, settings)
     found = [
         _make_record(s, e, s.figure(name))
         for s in settings
         for e in s.ensembles
-        for name in list_figure_names(e.trials, s.words)
+        for name in list_figure_names_of_trials(e.trials, s.words)
     ]
     return render_records(form, RECORD_COLUMNS, found)
 
 
-def export_named_figures(folder: Results, asked: str, form: str) -> str:
+def render_named_figures(folder: Results, asked: str, form: str) -> str:
     """The figures of a name, or of a pattern: a line or a record for each configuration.
 
     UsageError, with the nearest names, if no trial has such a figure.
     """
-    settings = group_trials(folder.trials())
-    wanted = match_figure_names(asked, list_setting_figure_names(settings))
+    settings = group_trials_into_settings(folder.trials())
+    wanted = match_figure_names(asked, list_figure_names_of_settings(settings))
     found = [
-        (s, [s.figure(n) for n in list_figure_names(s.trials, s.words) if n in wanted])
+        (s, [s.figure(n) for n in list_figure_names_of_trials(s.trials, s.words) if n in wanted])
         for s in settings
     ]
     sheets = [_make_figures_sheet(setting, figures) for setting, figures in found if figures]
@@ -74,7 +74,7 @@ def export_named_figures(folder: Results, asked: str, form: str) -> str:
 def _render_markdown(folder: Results, settings: Sequence[Setting]) -> str:
     """The answer in a line, the verdicts with what is open, then the main figures."""
     trials = [t for s in settings for t in s.trials]
-    found = verdictmaker.judge_run(folder.head().spec, trials, folder.naming())
+    found = verdictmaker.make_run_verdicts_from_trials(folder.head().spec, trials, folder.naming())
     parts = [
         render_markdown_sheets(
             [], _list_lead_lines(folder, verdict.format_run_answer(found), trials)
@@ -86,10 +86,12 @@ def _render_markdown(folder: Results, settings: Sequence[Setting]) -> str:
         if v.rows
     ]
     parts += [
-        render_markdown_sheets([verdicttext.make_changes_sheet(v)]) for v in found if v.changes
+        render_markdown_sheets([verdicttext.make_possible_changes_sheet(v)])
+        for v in found
+        if v.changes
     ]
     notes = [note for v in found for note in v.notes]
-    more = [*notes, *(f"Open: {text}" for text in verdicttext.list_gap_lines(found))]
+    more = [*notes, *(f"Open: {text}" for text in verdicttext.format_verdict_gap_lines(found))]
     ends = [f"{t.id}: {t.status}: {t.error}" for t in trials if not t.ok]
     parts += [
         render_markdown_sheets([], [*more, *ends]),

@@ -50,22 +50,24 @@ def render_figure_changes(
     changed: what the two sides did not have alike; text and markdown tell it first.
     """
     if form == "junit":
-        return render_junit(found)
+        return render_figure_changes_junit(found)
     moved = [_make_sheet(one) for one in found if one.moved]
     return render_sheets(
         form,
         moved,
-        [*changed, format_change_summary(found)],
+        [*changed, format_figure_change_summary(found)],
         RECORD_COLUMNS,
-        list_change_records(found),
+        list_figure_change_records(found),
     )
 
 
-def list_change_lines(found: Sequence[ConfigurationChange], changed: Sequence[str]) -> list[str]:
+def format_figure_change_lines(
+    found: Sequence[ConfigurationChange], changed: Sequence[str]
+) -> list[str]:
     """What the two sides did not have alike, then a line for each configuration that moved."""
     return [
         *changed,
-        format_change_summary(found),
+        format_figure_change_summary(found),
         *(_format_configuration_change(one) for one in found if one.moved),
     ]
 
@@ -86,7 +88,7 @@ def _format_medians(m: FigureChange) -> str:
     return f"{before}, now {now}{_format_share(m)}"
 
 
-def format_change_summary(found: Sequence[ConfigurationChange]) -> str:
+def format_figure_change_summary(found: Sequence[ConfigurationChange]) -> str:
     """A sentence: whether anything moved."""
     moved, trials = sum(bool(one.moved) for one in found), sum(len(one.trials) for one in found)
     if not moved:
@@ -94,7 +96,7 @@ def format_change_summary(found: Sequence[ConfigurationChange]) -> str:
     return f"Figures of {moved} of {len(found)} configurations moved."
 
 
-def list_change_records(found: Sequence[ConfigurationChange]) -> list[SheetRecord]:
+def list_figure_change_records(found: Sequence[ConfigurationChange]) -> list[SheetRecord]:
     """A record for each figure that moved, with exactly :data:`COLUMNS`."""
     return [_make_record(one, m) for one in found for m in one.moved]
 
@@ -187,7 +189,7 @@ def _format_signed(change: float) -> str:
     return sign + (units.format_exact(size) if size % 0.5 == 0 else f"{size:,.6g}")
 
 
-def render_junit(found: Sequence[ConfigurationChange]) -> str:
+def render_figure_changes_junit(found: Sequence[ConfigurationChange]) -> str:
     """JUnit's XML, which GitLab and others draw: a test a configuration, a failure if it moved."""
     failed = sum(bool(one.moved) for one in found)
     counts = {"tests": str(len(found)), "failures": str(failed), "errors": "0"}

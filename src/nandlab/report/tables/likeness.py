@@ -25,7 +25,7 @@ TABLE_NOTE = (
 )
 
 
-def render_likeness(found: Sequence[ConfigurationLikeness], form: str) -> str:
+def render_board_likeness(found: Sequence[ConfigurationLikeness], form: str) -> str:
     """The tables as text, markdown, csv or json."""
     sheets = [
         Sheet(one.title, TABLE_HEAD, [_make_row(like) for like in one.figures]) for one in found

@@ -29,14 +29,14 @@ class StepText:
     text: str
 
 
-def has_steps(setting: Setting) -> bool:
+def has_file_steps(setting: Setting) -> bool:
     """Whether its phases are steps on files."""
     return STEP_LIST_ATTRIBUTE in setting.words.at
 
 
-def render_steps_table(setting: Setting) -> ReportTable | None:
+def render_file_steps_table(setting: Setting) -> ReportTable | None:
     """All phases, those that prepare too, in the order of the list; None: it is no such list."""
-    if not has_steps(setting):
+    if not has_file_steps(setting):
         return None
     rows = [
         _make_row(setting, e, p.name)
@@ -63,28 +63,28 @@ def _make_row(setting: Setting, e: Ensemble, phase: str) -> TableRow:
 
 
 def _make_cache_value(e: Ensemble, phase: str) -> CellValue:
-    said = find_cache_state(e, phase)
+    said = find_step_cache_state(e, phase)
     return CellValue(CellPart(said)) if said else tables.MISSING_VALUE
 
 
-def find_cache_state(e: Ensemble, phase: str) -> str:
+def find_step_cache_state(e: Ensemble, phase: str) -> str:
     """Cold or warm; empty for a step that works on no files."""
     found = (p.at.get(STEP_LIST_ATTRIBUTE) for t in e.ok if (p := t.phase(phase)))
     return ", ".join(dict.fromkeys(str(word) for word in found if word is not None))
 
 
-def list_operations_to_draw(setting: Setting) -> list[OperationWords]:
+def list_latency_operations_to_draw(setting: Setting) -> list[OperationWords]:
     """The operations whose latencies are drawn. Of a list of steps every step tells many: those
     that write, look or read are drawn, of steps that count; the trial has them all."""
     words = setting.words
-    if not has_steps(setting):
+    if not has_file_steps(setting):
         return list(words.operations)
     return [o for o in words.counting if o.writes or o.name.endswith(("_lstat", "_read"))]
 
 
-def list_step_texts(setting: Setting) -> list[StepText]:
+def list_step_outputs(setting: Setting) -> list[StepText]:
     """What steps said: digests of trees above all. One that is long is cut."""
-    if not has_steps(setting):
+    if not has_file_steps(setting):
         return []
     trials = [t for t in setting.trials if t.ok]
     names = dict.fromkeys(name for t in trials for name in t.texts)

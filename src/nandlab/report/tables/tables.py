@@ -103,11 +103,13 @@ def _make_figure_value(of: Figure, e: Ensemble) -> CellValue:
     if found is None:
         return MISSING_VALUE
     if found.more:  # a lower bound belongs to no single trial
-        return make_spread_value(found, of.form)
-    return make_linked_value({t.id: v for t in e.ok if (v := of(t)) is not None}, found, of.form)
+        return make_spread_cell_value(found, of.form)
+    return make_trial_linked_cell_value(
+        {t.id: v for t in e.ok if (v := of(t)) is not None}, found, of.form
+    )
 
 
-def make_linked_value(
+def make_trial_linked_cell_value(
     trials: Mapping[str, float], found: Spread, form: Callable[[float], str]
 ) -> CellValue:
     """Median and range of the values of these trials, by id, each with the trial nearest it."""
@@ -120,7 +122,7 @@ def make_linked_value(
     return CellValue(middle, (low, CellPart(" to "), high))
 
 
-def make_spread_value(found: Spread | None, form: Callable[[float], str]) -> CellValue:
+def make_spread_cell_value(found: Spread | None, form: Callable[[float], str]) -> CellValue:
     """Median and range, or a dash."""
     if found is None:
         return MISSING_VALUE
@@ -128,7 +130,7 @@ def make_spread_value(found: Spread | None, form: Callable[[float], str]) -> Cel
     return CellValue(CellPart(found.middle(form)), extent)
 
 
-def make_text_cell(text: Callable[[Ensemble], str | None]) -> CellMaker:
+def make_text_cell_maker(text: Callable[[Ensemble], str | None]) -> CellMaker:
     """Words, or a dash."""
     return lambda e: CellValue(CellPart(text(e) or units.MISSING))
 
@@ -138,9 +140,9 @@ def make_fresh_ratio_column(setting: Setting, of: Figure, title: str) -> TableCo
 
     def value(e: Ensemble) -> CellValue:
         fresh = [f for f in setting.ensembles if f.subject == e.subject and f.reference]
-        if not e.reference and not answers.is_figure_reached(of, [e, *fresh]):
+        if not e.reference and not answers.is_wear_steady_for_figure(of, [e, *fresh]):
             return NOT_REACHED_VALUE
-        return make_spread_value(
+        return make_spread_cell_value(
             answers.compute_ageing_ratio(setting, e.subject, e.state, of), units.format_ratio
         )
 
@@ -151,7 +153,7 @@ def make_worst_p99_column(setting: Setting) -> TableColumn:
     """The kind of operation with the greatest p99."""
 
     def value(e: Ensemble) -> CellValue:
-        tail = answers.find_worst_tail(setting, e)
+        tail = answers.find_worst_tail_latency(setting, e)
         if tail is None:
             return MISSING_VALUE
         p99 = _make_figure_value(setting.figure(f"latency.{tail.operation}.p99"), e)
@@ -160,10 +162,10 @@ def make_worst_p99_column(setting: Setting) -> TableColumn:
     return "worst p99", value
 
 
-def make_state_columns(setting: Setting) -> list[TableColumn]:
+def make_flash_state_columns(setting: Setting) -> list[TableColumn]:
     """What the flash was asked to hold, and what it held."""
     asked: list[TableColumn] = [
-        (f"asked: {key}", make_text_cell(partial(_format_asked_share, key=key)))
+        (f"asked: {key}", make_text_cell_maker(partial(_format_asked_share, key=key)))
         for key in ("valid", "invalid", "mix", "of")
     ]
     obtained = ("before", "valid", "invalid", "programmed")

@@ -10,18 +10,18 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Collection, Sequence
 
-from nandlab.analysis.figures.ranking import join_names
+from nandlab.analysis.figures.ranking import format_name_list
 from nandlab.analysis.verdicts.criteria import Criterion, VerdictCell
 from nandlab.analysis.verdicts.verdict import (
     CALL_ORDER,
     MEANINGS,
     Verdict,
     VerdictRow,
-    conditions,
     format_run_answer,
-    list_run_gaps,
-    list_unmeasured_in_all,
-    untested,
+    format_verdict_conditions,
+    list_gaps_of_verdicts,
+    list_wholly_unmeasured_criteria,
+    list_wholly_untested_conditions,
 )
 from nandlab.report.tables.sheets import Sheet
 
@@ -32,14 +32,14 @@ HEAD_LETTERS, CELL, NAME_LETTERS = 10, 16, 22
 COLUMN_GAP = 2
 
 
-def legend(verdicts: Sequence[Verdict]) -> str:
+def format_verdict_legend(verdicts: Sequence[Verdict]) -> str:
     """What marks and calls mean, of the calls that are there."""
     calls = {row.call for v in verdicts for row in v.rows}
     meanings = [f"{call}: {MEANINGS[call]}" for call in CALL_ORDER if call in calls]
     return "; ".join(["✓ met, ✗ broken, ? open", *meanings])
 
 
-def format_marked_cell(cell: VerdictCell) -> str:
+def format_marked_verdict_cell(cell: VerdictCell) -> str:
     """The cell's words with its mark."""
     return f"{cell.text} {STATE_MARKS[cell.state]}".rstrip()
 
@@ -55,14 +55,14 @@ def render_verdicts(
     before: list[str] = []
     for verdict in verdicts:
         found += [*render_verdict(verdict, width, before), ""]
-        before = conditions(verdict)
+        before = format_verdict_conditions(verdict)
         if every:
             open_ = [f"{c.what}: {c.then}: {c.do}" for c in verdict.changes if c.turns is None]
-            texts = [*verdict.notes[1:], *list_verdict_details(verdict), *open_]
+            texts = [*verdict.notes[1:], *format_verdict_details(verdict), *open_]
             found += [line for text in texts for line in _wrap_hanging(text, width)] + [""] * bool(
                 texts
             )
-    for text in list_gap_lines(verdicts):
+    for text in format_verdict_gap_lines(verdicts):
         found += _wrap_hanging(f"? {text}", width)
     return [*found, format_run_answer(verdicts)]
 
@@ -72,20 +72,20 @@ def render_verdict(
 ) -> list[str]:
     """Title, conditions, table and sentence. before: conditions that stand above already."""
     found = textwrap.wrap(format_verdict_title(verdict), width)
-    if (under := conditions(verdict)) != list(before):
+    if (under := format_verdict_conditions(verdict)) != list(before):
         found += textwrap.wrap("; ".join(under), width)
-    text = " ".join([verdict.sentence, *list_change_lines(verdict)])
+    text = " ".join([verdict.sentence, *format_possible_change_lines(verdict)])
     return [*found, *_render_table(verdict, width), *textwrap.wrap(text, width)]
 
 
-def list_change_lines(verdict: Verdict) -> list[str]:
+def format_possible_change_lines(verdict: Verdict) -> list[str]:
     """What would change the answer, a sentence each, and in one what would not."""
     turning = [f"With {c.what}: {c.then}." for c in verdict.changes if c.turns]
     kept = [c.what for c in verdict.changes if c.turns is False]
-    return [*turning, *([f"Not changed by {join_names(kept)}."] if kept else [])]
+    return [*turning, *([f"Not changed by {format_name_list(kept)}."] if kept else [])]
 
 
-def make_changes_sheet(verdict: Verdict) -> Sheet:
+def make_possible_changes_sheet(verdict: Verdict) -> Sheet:
     """All that could be otherwise, in a small table."""
     rows = [(c.what, c.then, c.do) for c in verdict.changes]
     head = ("what could be otherwise", "then", "to know it")
@@ -94,19 +94,20 @@ def make_changes_sheet(verdict: Verdict) -> Sheet:
 
 def format_verdict_title(verdict: Verdict) -> str:
     """What it is of, and which states the table has the worst of."""
-    worst = f"; worst of {join_names(verdict.states)}" if len(verdict.states) > 1 else ""
+    worst = f"; worst of {format_name_list(verdict.states)}" if len(verdict.states) > 1 else ""
     return f"{verdict.title}{worst if verdict.rows else ''}"
 
 
-def list_gap_lines(verdicts: Sequence[Verdict]) -> list[str]:
+def format_verdict_gap_lines(verdicts: Sequence[Verdict]) -> list[str]:
     """What is open, each once with the edit that closes it; last what was not measured at all."""
     names = {row.name for v in verdicts for row in v.rows if row.call != "avoid"}
     found = [
-        f"{gap.what} ({_format_names(names, gap.who)}): {gap.do}" for gap in list_run_gaps(verdicts)
+        f"{gap.what} ({_format_names(names, gap.who)}): {gap.do}"
+        for gap in list_gaps_of_verdicts(verdicts)
     ]
-    if never := list_unmeasured_in_all(verdicts):
+    if never := list_wholly_unmeasured_criteria(verdicts):
         found.append(f"not measured: {_with_edits(never)}")
-    if left := untested(verdicts):
+    if left := list_wholly_untested_conditions(verdicts):
         found.append(f"not tried: {_with_edits(left)}")
     return found
 
@@ -120,10 +121,10 @@ def _with_edits(pairs: Sequence[tuple[str, str]]) -> str:
 
 def _format_names(names: Collection[str], who: Sequence[str]) -> str:
     """Names, or all."""
-    return "all" if len(names) > 1 and set(who) == set(names) else join_names(who)
+    return "all" if len(names) > 1 and set(who) == set(names) else format_name_list(who)
 
 
-def list_verdict_details(verdict: Verdict) -> list[str]:
+def format_verdict_details(verdict: Verdict) -> list[str]:
     """Why each file system is judged so: what is against it, and what is open in full words."""
     found = []
     for row in verdict.rows:
@@ -165,7 +166,7 @@ def _make_column(rows: Sequence[VerdictRow], i: int, criterion: Criterion) -> li
         for text in (criterion.title, criterion.limit)
         for part in _wrap_head(text, HEAD_LETTERS)
     ]
-    cells = (_lines(format_marked_cell(row.cells[i])) for row in rows)
+    cells = (_lines(format_marked_verdict_cell(row.cells[i])) for row in rows)
     return ["\n".join(lines) for lines in (head, *cells)]
 
 
@@ -219,7 +220,7 @@ def make_verdict_sheet(verdict: Verdict) -> Sheet:
             row.call,
             row.name,
             *([row.options] if optional else []),
-            *map(format_marked_cell, row.cells),
+            *map(format_marked_verdict_cell, row.cells),
         )
         for row in verdict.rows
     ]

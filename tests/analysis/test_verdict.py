@@ -332,7 +332,7 @@ def test_the_advice_on_nine_trials_and_more_fits_a_screen(tmp_path: Path) -> Non
         lines = said(verb, folder.path).splitlines()
         assert len(lines) <= 40
         assert max(map(len, lines[:-1])) <= 80
-        assert lines[-1].endswith("try them before you decide.")
+        assert lines[-1].endswith("Power cuts not tried.")
         assert len(said(verb, folder.path, "--all").splitlines()) > len(lines)
 
 
@@ -391,8 +391,7 @@ def test_the_last_line_of_several_settings_tells_each_by_what_differs() -> None:
     found = verdictmaker.make_run_verdicts_from_trials({}, every, samples.NAMING, Limits())
     assert [v.short for v in found] == ["MT29F2G08ABAEAWP", "another"]
     assert verdict.format_run_answer(found) == (
-        "MT29F2G08ABAEAWP: take JFFS2. another: take UBIFS. Power cuts were not tried: try "
-        "them before you decide."
+        "MT29F2G08ABAEAWP: take JFFS2. another: take UBIFS. Power cuts not tried."
     )
     assert verdict.format_run_answer([]) == "No trial of this run ended with figures to judge by."
 

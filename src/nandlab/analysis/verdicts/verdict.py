@@ -139,9 +139,7 @@ def format_run_answer(verdicts: Sequence[Verdict]) -> str:
     each = [f"{v.short}: {_format_brief_answer(v)}" for v in verdicts]
     taken = [r for v in verdicts for r in v.rows if r.call == "take"]
     none_tried = bool(taken) and all(map(is_power_cut_untried, taken))
-    return " ".join(
-        [*each, *(["Power cuts were not tried: try them before you decide."] if none_tried else [])]
-    )
+    return " ".join([*each, *(["Power cuts not tried."] if none_tried else [])])
 
 
 def format_verdict_conditions(verdict: Verdict) -> list[str]:

@@ -390,6 +390,13 @@ def test_who_may_map_little_is_refused_before_a_library_aborts(mib: int) -> None
     assert f"ulimit -v {ADDRESSES_MIB_MIN << 10}" in done.stderr
 
 
+def test_who_may_map_little_is_refused_where_nobody_reads_the_output() -> None:
+    closed = 'ulimit -v 50000; exec "$@" >&-'
+    argv = ["bash", "-c", closed, "", sys.executable, "-m", "nandlab", "plan", "quickstart"]
+    done = subprocess.run(argv, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+
+
 def test_who_may_map_enough_is_served(good: Path) -> None:
     for words in (["show", str(good / "run")], ["plan", "quickstart"], ["advise", "quickstart"]):
         assert with_memory(ADDRESSES_MIB_MIN, "-m", "nandlab", *words).returncode == 0

@@ -7,7 +7,7 @@ import resource
 import sys
 
 from nandlab.base.errors import UsageError
-from nandlab.base.printer import print_note
+from nandlab.base.printer import guard_standard_streams, print_note
 
 OPEN_FILES_MIN = 64
 """Files that may be open at once; Vega's runtime has a dozen, beside those of the process."""
@@ -22,6 +22,7 @@ def exit_below_memory_limits() -> None:
     """Ends the process with a line if libraries might abort while they are loaded."""
     addresses, _ = resource.getrlimit(resource.RLIMIT_AS)
     if 0 <= addresses < ADDRESSES_MIB_MIN << 20:
+        guard_standard_streams()
         print_note(
             f"nandlab: {addresses >> 20} MiB may be mapped, and a command maps up to "
             f"{ADDRESSES_MIB_MIN} MiB: raise it with ulimit -v {ADDRESSES_MIB_MIN << 10}"

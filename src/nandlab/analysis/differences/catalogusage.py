@@ -10,13 +10,14 @@ steps and files are its own, and compared. So these parts are left out of a comp
 - the values of an option that were not chosen;
 - what of a board or a chip is only told beside figures;
 - what is refused of values and of chips: a trial that ran was not;
+- where a file system's figures and promises are to be read;
 - which functions' RAM the kernel takes back: where a trial measured that, its steps name them;
 - a key that says nothing: an empty one is one that an older catalog did not have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from nandlab.catalog.board import UNSIMULATED_KEYS
@@ -26,6 +27,8 @@ UNUSED_CHIP_KEYS = {"energy", "sources", "summary"}
 """Keys of a chip that are only told; a figure that simnand takes is in the command loading it."""
 UNUSED_FILESYSTEM_KEYS = {"memory_reclaimable", "chip_needs"}
 """Keys of a file system that no step has, but for an instrument's, which names them itself."""
+CITATION_KEYS = {"source"}
+"""Keys of a table of a file system that say where it is to be read."""
 BOUND_KEYS = {"min", "max", "at_most"}
 """Keys of a workload's parameter that refuse values: a trial that ran has none of these."""
 
@@ -47,19 +50,23 @@ def select_effective_options(trial: Trial, other: Trial | None) -> dict[str, str
 
 def select_used_catalog_entries(trial: Trial) -> dict[str, Any]:
     """What of its sources the trial used."""
-    cut = {
+    cut: dict[str, Callable[[Any], Any]] = {
         "board": lambda told: told | {"board": _remove_keys(told.get("board"), UNSIMULATED_KEYS)},
         "workload": lambda told: (
             told | {"parameters": _remove_bounds(told.get("parameters") or {})}
         ),
         "chip": lambda told: _remove_keys(told, UNUSED_CHIP_KEYS),
-        "filesystem": lambda told: (
-            _remove_keys(told, UNUSED_FILESYSTEM_KEYS)
-            | {"options": _select_used_options(trial, told.get("options") or {})}
-        ),
+        "filesystem": lambda told: _select_used_filesystem(trial, told),
     }
     told = {k: v for k, v in trial.sources.items() if k not in UNSIMULATED_KEYS}
     return {k: _remove_empty_keys(cut[k](v) if k in cut else v) for k, v in told.items()}
+
+
+def _select_used_filesystem(trial: Trial, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What of its file system's entry the trial used."""
+    used = {k: v for k, v in entry.items() if k not in UNUSED_FILESYSTEM_KEYS}
+    options = _select_used_options(trial, used.get("options") or {})
+    return {k: _remove_keys(v, CITATION_KEYS) for k, v in used.items()} | {"options": options}
 
 
 def _is_idle_option(option: Mapping[str, Any] | None, value: str) -> bool:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the kernel of a user's own board says of its flash, its block devices and its mounts.
 
-LOOK is one shell command that writes nothing; :func:`read` makes values of what it prints. A device
+LOOK is one shell command that writes nothing; :func:`parse_kernel_tables` makes values of what it
+prints. A device
 is known by its numbers: its name is whatever somebody gave it. Doubt where anything is cut off, is
 there twice, or has another form than the kernel's.
 """

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How a user's own board is reached: a shell on it, by ssh or on this machine.
 
-A transport does two things, :meth:`Transport.call` and :meth:`Transport.stream`; :func:`put` is
+A transport does two things, :meth:`Transport.call` and :meth:`Transport.stream`;
+:func:`write_file_on_board` is
 made of the first. How a command ended is told by the board's own output: ssh ends with 255 for
 failures of its own, and so do commands.
 """
@@ -85,7 +86,8 @@ async def write_file_on_board(on: Transport, path: str, content: bytes, mode: st
 
 
 def list_possible_digests(content: bytes) -> tuple[str, ...]:
-    """What a board may say of a file of this content, as :func:`there` asks it."""
+    """What a board may say of a file of this content, as :func:`read_file_digests_on_board` asks
+    it."""
     return hashlib.sha256(content).hexdigest(), hashlib.md5(content).hexdigest()
 
 

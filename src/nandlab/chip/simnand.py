@@ -92,14 +92,15 @@ def parse_missed_operation_count(printed: str) -> int:
 
 
 def count_register_hits_between(before: str, after: str) -> int | None:
-    """Reads that the page register answered between two moments; None as :func:`between`."""
+    """Reads that the page register answered between two moments; None as
+    :func:`count_operations_between`."""
     had, has = (_parse_rows(printed, (HITS,)).get(HITS) for printed in (before, after))
     did = None if has is None else has - (had or 0)
     return None if did is None or did < 0 else did
 
 
 def compute_chip_usage_between(before: str, after: str) -> dict[str, int] | None:
-    """Time and bytes of the chip between two moments; None as :func:`between`."""
+    """Time and bytes of the chip between two moments; None as :func:`count_operations_between`."""
     had, has = (_parse_rows(printed, (*USAGE, HITS)) for printed in (before, after))
     did = {key: value - had.get(key, 0) for key, value in has.items()}
     if not did or min(did.values()) < 0:

@@ -166,7 +166,8 @@ class CampaignOptions:
 
 
 def add_campaign_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that takes the options of :class:`Common`, and has them as its first argument."""
+    """A command that takes the options of :class:`CampaignOptions`, and has them as its first
+    argument."""
     own = inspect.signature(command, eval_str=True).parameters
     shared = [
         inspect.Parameter(

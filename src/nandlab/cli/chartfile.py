@@ -15,7 +15,7 @@ CHART_SUFFIXES = (".svg", ".png")
 
 
 def refuse_unknown_chart_suffix(option: str, to: Path | None) -> None:
-    """UsageError for a file that is neither of :data:`DRAWN`, before any work is done."""
+    """UsageError for a file that is neither of :data:`CHART_SUFFIXES`, before any work is done."""
     if to is not None and to.suffix not in CHART_SUFFIXES:
         raise UsageError(f"{option} {to}: give a name that ends in .svg or .png")
 

@@ -35,7 +35,7 @@ PACKAGE_REMEDY = (
 
 @dataclass(frozen=True)
 class Kit:
-    """What a board is made of. Construct with :func:`kit`."""
+    """What a board is made of. Construct with :func:`fetch_board_kit`."""
 
     lock: Lock
     """The packages taken, in sets."""

@@ -44,7 +44,7 @@ ENTRY_REMEDY = (
 
 @dataclass(frozen=True)
 class Root:
-    """Unpacked packages. Construct with :func:`root`.
+    """Unpacked packages. Construct with :func:`prepare_package_root`.
 
     A root has tens of thousands of files, so a process reads only those that it uses to see whether
     they are as they were unpacked: see check().

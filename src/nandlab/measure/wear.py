@@ -3,7 +3,7 @@
 
 The chip's column ``wear`` is read: erases since manufacture, which no reset clears and a power cut
 keeps. Reading it costs the chip nothing. It takes the processor some milliseconds between two
-steps, of which :data:`COST` is the sum; what works in the background then goes on.
+steps, of which :data:`COST_FIGURE` is the sum; what works in the background then goes on.
 
 UBI moves a block, to level wear or to scrub it, in ubi_eba_copy_leb(). Nothing in UBI counts it,
 so two kprobes of the kernel do, and cost time only when a block is moved: no tracer is needed.

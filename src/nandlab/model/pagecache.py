@@ -3,7 +3,7 @@
 
 A page of 4096 bytes is read from the file system once, and then is in the cache. Reading ahead is
 :mod:`nandlab.analysis.curves.readahead`'s. What system calls do not tell is chosen:
-a :class:`Cache`.
+a :class:`CacheChoice`.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def salvage_jffs2(partition: Partition) -> tuple[Layout, list[DroppedNode]]:
 def salvage_layout_from_nodes(
     found: PartitionNodes, shape: NodeGeometry
 ) -> tuple[Layout, list[DroppedNode]]:
-    """What is made of all that was found; UsageError as for :func:`salvage`."""
+    """What is made of all that was found; UsageError as for :func:`salvage_jffs2`."""
     if found.dropped:
         why = _explain_implausible(found)
         if why:

@@ -3,7 +3,8 @@
 
 A study file is data only. Reading it gives every mistake at once, those of form and those of
 meaning (an option that a file system lacks, a partition larger than its chip), before anything
-runs. :func:`plan` expands it to trials, whose ids depend on what a trial is and on nothing else.
+runs. :func:`plan_trials` expands it to trials, whose ids depend on what a trial is and on nothing
+else.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ TRACE_END = "---[ end trace"
 
 
 def parse_kernel_errors(log: str) -> list[str]:
-    """The first different errors of what :data:`ASK` prints."""
+    """The first different errors of what :data:`PRINT_ERRORS` prints."""
     told = (ERROR_LINE.fullmatch(line) for line in log.splitlines())
     return list(dict.fromkeys(each["text"] for each in told if each))[:LINES_MAX]
 

@@ -80,7 +80,7 @@ def make_load_recording_job(
 
 
 def decode_recorded_operations(record: JobRecord, geometry: Geometry) -> tuple[Operation, ...]:
-    """The operations that a job of :func:`recording` recorded."""
+    """The operations that a job of :func:`make_load_recording_job` recorded."""
     state = dict(line.split() for line in record[RECORDING_STEP].stdout.splitlines())
     return tuple(Journal(record.left or b"", int(state["recorded"]), geometry).operations())
 

@@ -98,7 +98,7 @@ FIGURE_FIELDS = tuple(name for name in TrialFigures.model_fields if name not in 
 
 
 def select_trial_figures(trial: Trial) -> dict[str, Any]:
-    """The figures of a trial, however it ended, by the names of :data:`FIGURES`."""
+    """The figures of a trial, however it ended, by the names of :data:`FIGURE_FIELDS`."""
     later = {"command", "register_hits", "usage"}
     return trial.model_dump(include=set(FIGURE_FIELDS), exclude={"steps": {"__all__": later}})
 

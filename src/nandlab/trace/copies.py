@@ -161,7 +161,7 @@ def _parse_elf(content: bytes) -> tuple[int, str]:
 
 
 def make_copy_files_step() -> Step:
-    """Puts the copies where they belong; needs :func:`script` as SCRIPT."""
+    """Puts the copies where they belong; needs :func:`make_copy_files_script` as SCRIPT."""
     return Step(STEP, f"sh ./{SCRIPT}", DEADLINE_S)
 
 

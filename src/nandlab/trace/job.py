@@ -128,7 +128,8 @@ def make_pretrace_image_job(request: TraceRequest) -> Job:
 
     So the traced job is the same with and without an image. Every step keeps its place and its
     length: the board's init holds them all, and other lengths would move the clock by some ns. The
-    board repeats, so the chip is the same; :func:`image` checks that by each step's ns and output.
+    board repeats, so the chip is the same; :func:`extract_pretrace_chip_image` checks that by each
+    step's ns and output.
     """
     traced = make_trace_job(request)
     hold = _make_cargo(request, request.spec.image_bytes)

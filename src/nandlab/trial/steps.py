@@ -136,7 +136,7 @@ def make_steps_until_formatted(spec: TrialSpec, image: str | None = None) -> lis
 def make_steps_until_mounted(spec: TrialSpec, image: str | None = None) -> list[Step]:
     """The steps from a board without a chip to a file system that is mounted and at rest.
 
-    image: as :func:`made` has it.
+    image: as :func:`make_steps_until_formatted` has it.
     """
     return [
         *make_steps_until_formatted(spec, image),
@@ -148,7 +148,7 @@ def make_steps_until_mounted(spec: TrialSpec, image: str | None = None) -> list[
 def _make_setup_steps(spec: TrialSpec, image: str | None) -> list[Step]:
     """The steps from a board without a chip to where the load begins, on the state asked for.
 
-    image: as :func:`made` has it.
+    image: as :func:`make_steps_until_formatted` has it.
     """
     if spec.workload.steps:
         makes_state = any(_makes_state(step) for step in spec.workload.steps)
@@ -330,7 +330,7 @@ def list_fill_step_names(name: str) -> tuple[str, ...]:
 
 
 def make_fill_step(spec: TrialSpec, name: str = "fill") -> Step:
-    """Brings the flash to the state that is asked for; needs :func:`fill_files`."""
+    """Brings the flash to the state that is asked for; needs :func:`make_state_fill_files`."""
     return Step(name, "ffsmark --json fill.cfg", WORK_DEADLINE_S)
 
 

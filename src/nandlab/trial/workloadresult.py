@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A workload's result: the last line that it prints, one JSON object.
 
-Only :func:`read` reads it. A workload is a program on the board and may print anything, so each
-mistake is :class:`Unreadable`, with its place.
+Only :func:`parse_workload_result` reads it. A workload is a program on the board and may print
+anything, so each mistake is :class:`UnreadableOutput`, with its place.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class WorkloadResult(_PrintedModel):
         return self.state.obtained
 
     def fields(self) -> dict[str, Any]:
-        """The members as fields of a trial's result, but for :data:`OTHERWISE`."""
+        """The members as fields of a trial's result, but for :data:`FIELDS_ELSEWHERE`."""
         return {k: getattr(self, k) for k in type(self).model_fields if k not in FIELDS_ELSEWHERE}
 
     def called(self, prefix: str) -> WorkloadResult:
@@ -110,7 +110,7 @@ M = TypeVar("M", bound=_PrintedModel)
 
 
 def parse_workload_result(printed: str) -> WorkloadResult:
-    """The result in what a workload printed; Unreadable if there is none."""
+    """The result in what a workload printed; UnreadableOutput if there is none."""
     line = _find_last_line(printed)
     _require_object(line)
     found = _parse_line(WorkloadResult, line)
@@ -120,7 +120,7 @@ def parse_workload_result(printed: str) -> WorkloadResult:
 
 
 def parse_settle_result(printed: str) -> bool:
-    """Whether the chip came to rest, as settle printed; Unreadable if it does not say."""
+    """Whether the chip came to rest, as settle printed; UnreadableOutput if it does not say."""
     line = _find_last_line(printed)
     _require_object(line)
     return _parse_line(_SettleResult, line).settled

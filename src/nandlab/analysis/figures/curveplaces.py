@@ -8,7 +8,7 @@ A place is told by names, the same that a study's curves use:
     option.NAME, parameter.NAME                          of the file system, of the workload
     at.NAME                                              an attribute of the phase
 
-and it has figures: ``point.NAME`` of :data:`FIGURES`, of the phase, and the registry's
+and it has figures: ``point.NAME`` of :data:`PHASE_FIGURES`, of the phase, and the registry's
 (analysis/figures/figures.py), of the trial.
 """
 

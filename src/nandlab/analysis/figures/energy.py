@@ -9,8 +9,8 @@ one or the other, as the board's flash_wait says. *RAM*: ram_mw, or ram_idle_mw 
 likewise, of erases tBERS; what the chip was busy beyond that (commands, addresses, status, spare
 areas alone) counts as reading. The rest is standby. docs/energy.md has it all.
 
-What is not known makes its consumer not known, and the total; :func:`lacks` says what to give. A
-consumer that had no time took nothing, whatever it draws.
+What is not known makes its consumer not known, and the total; :func:`format_missing_energy_inputs`
+says what to give. A consumer that had no time took nothing, whatever it draws.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class EnergyUse:
     lacks: tuple[str, ...] = ()
 
     def of(self, name: str) -> float | None:
-        """The J of one of :data:`SUMS`; None where a part of it is not known."""
+        """The J of one of :data:`CONSUMERS_OF_SUM`; None where a part of it is not known."""
         found = [self.joules[c] for c in CONSUMERS_OF_SUM[name]]
         known = [j for j in found if j is not None]
         return sum(known) if len(known) == len(found) else None

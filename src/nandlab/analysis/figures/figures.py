@@ -2,7 +2,8 @@
 """The one registry of figures: a name, and with it title, quantity, which end is better, and how it
 is read from a trial.
 
-Tables, charts, rankings, limits, claims and papers take figures by name from :func:`find`:
+Tables, charts, rankings, limits, claims and papers take figures by name from
+:func:`find_workload_figure`:
 
     phase.NAME[.sync|.per_s|.reads|.programs|.erases]   a phase of the workload, its sync included
     phase.NAME.read_per_s|written_per_s                 the bytes that it moved

@@ -26,7 +26,7 @@ class Spread:
     max: float
     mean: float | None = None
     stddev: float | None = None
-    """Of the sample (n - 1); null below :data:`ENOUGH_FOR_MEAN` trials, as is the mean."""
+    """Of the sample (n - 1); null below :data:`MEAN_MEMBERS_MIN` trials, as is the mean."""
     more: bool = False
     """Whether some values are lower bounds, so that the range has no upper end."""
     median_more: bool = False

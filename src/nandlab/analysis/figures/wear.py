@@ -140,7 +140,8 @@ def compute_all_erase_evenness(trial: Trial) -> EraseEvenness | None:
 
 
 def compute_load_erase_spread(trial: Trial) -> EraseSpread | None:
-    """:func:`of_load` as a workload tells its own; None: the trial was not measured."""
+    """:func:`compute_load_erase_evenness` as a workload tells its own; None: the trial was not
+    measured."""
     found = compute_load_erase_evenness(trial)
     if found is None:
         return None

@@ -5,7 +5,7 @@ Two kinds of trial tell of it.
 
 *A load on a chip that lives* says how often a block is erased for a byte. The chip's endurance over
 that is bytes: least if the most erased block goes on as it did (its count e may stand for e + 2,
-see ``steady``), most if all erases were spread evenly. :func:`by_load`.
+see ``steady``), most if all erases were spread evenly. :func:`forecast_writable_bytes_from_load`.
 
 *Rounds* tell their course. The end is when more blocks are dead than the file system can spare; the
 catalog says how many these are, and how it chooses the next block to write, which decides between
@@ -13,10 +13,10 @@ the courses of ``endurance``. The two ends of the interval are that course and e
 the errors of what was counted: of the erases for a byte (the third and the last quarter of the
 course), of the number of deaths (Wilson), and of the mean endurance of this chip's blocks. The end
 foretold is their middle as ratios go, sqrt(least x most), since nothing tells more.
-:func:`by_course`.
+:func:`forecast_writable_bytes_from_rounds`.
 
 A chip that was worn to its end gives a score: from the first tenth of its bytes, the end is
-foretold and compared with the end that came. :func:`score`.
+foretold and compared with the end that came. :func:`score_life_forecast`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 """Stalls: operations of which one takes far longer than nearly all others.
 
 A median, even a p99, does not show them, and a device that waits for one misses a deadline. An
-operation stalls where its longest, in any trial, is :data:`TIMES` times its p99, the median over
-the trials, and :data:`LEAST_NS` or more.
+operation stalls where its longest, in any trial, is :data:`STALL_FACTOR_MIN` times its p99, the
+median over the trials, and :data:`STALL_NS_MIN` or more.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 """Many flash states of one setting as a surface, and where a file system falls off its cliff.
 
 The cliff of a line (one invalid share, one mix, valid share growing) is the smallest valid share
-whose median headline figure is more than :data:`CLIFF` times that of the same subject on fresh
+whose median headline figure is more than :data:`CLIFF_FACTOR` times that of the same subject on
+fresh
 flash. Where no trial ended well there is no figure: the load had no room, or the file system broke.
 Where only some ended well, the median is theirs, and the sentence says so.
 """
@@ -63,7 +64,8 @@ class SweepCliff:
     highest: float
     """The greatest valid share that was asked for."""
     at: float | None
-    """Valid share at which it first passes :data:`CLIFF` times fresh; None: it never does."""
+    """Valid share at which it first passes :data:`CLIFF_FACTOR` times fresh; None: it never
+    does."""
     ratio: float | None
     """The headline figure there against fresh."""
     some_fail: FailingState | None
@@ -124,7 +126,8 @@ def list_sweep_cliffs(setting: Setting) -> list[SweepCliff]:
 
 
 def _is_past_cliff(ratio: float, more: bool) -> bool:
-    """Whether a figure / that of fresh is worse than :data:`CLIFF` allows; more: more is better."""
+    """Whether a figure / that of fresh is worse than :data:`CLIFF_FACTOR` allows; more: more is
+    better."""
     return ratio < 1 / CLIFF_FACTOR if more else ratio > CLIFF_FACTOR
 
 

@@ -7,13 +7,14 @@ count of one or two says when the load ended rather than how the file system wea
 
 The wear of a load is *steady*
 
-- when it erased :data:`FEW` blocks for each block of the partition, or
+- when it erased :data:`STEADY_ERASES_MIN` blocks for each block of the partition, or
 - when it erased one for each, and over the last half of its bytes the erases for a byte did not
   change: those of the two halves of that half differ by :data:`RATE_TOLERANCE` at most. Only a load
   that tells its course, as rounds do, can be tested so.
 
 Why three: a block that is written c times over is erased less often than that, by less than
-:data:`DUE`. Its first content needs no erase and may come as late as that of the last block of all,
+:data:`ERASES_DUE`. Its first content needs no erase and may come as late as that of the last block
+of all,
 and its next erase may be just due. On average over blocks that take turns it is one less. So three
 erases a block stand for four, and the worst block's count e for at most e + 2; a longer load has a
 smaller error.
@@ -131,10 +132,11 @@ def compute_erase_pace_from_totals(course: Sequence[LifeTotals]) -> ErasePace | 
 
 
 def compute_bytes_until_wear_steady(trial: Trial, amplification: float | None) -> int | None:
-    """Bytes after which :data:`FEW` erases a block are certain if what a byte programs stays.
+    """Bytes after which :data:`STEADY_ERASES_MIN` erases a block are certain if what a byte
+    programs stays.
 
-    (FEW + DUE) x the partition / write amplification: no block is erased with more pages programmed
-    than it has.
+    (STEADY_ERASES_MIN + ERASES_DUE) x the partition / write amplification: no block is erased with
+    more pages programmed than it has.
     """
     chip = trial.chip
     partition = chip.blocks * chip.pages_per_block * chip.writesize

@@ -69,7 +69,7 @@ def make_legend_entries_of_rows(
 
 
 def make_legend_view(key: str, width: float, lines: int) -> VegaSpec:
-    """The key's lines, each an :func:`entry` of a dataset.
+    """The key's lines, each an :func:`make_legend_entry` of a dataset.
 
     A sample has ``colour`` and ``dash``, a point on it ``shape`` and ``fill``; a ``mark`` is text.
     """

@@ -179,7 +179,7 @@ class RowAxis:
         return step * len(self.domain)
 
     def band(self, step: float = ROW_PX) -> float:
-        """Height in px of a row's band, as Vega's band scale makes it from :data:`PADDING`."""
+        """Height in px of a row's band, as Vega's band scale makes it from :data:`BAND_PADDING`."""
         lines = len(self.domain)
         return step * lines / (lines + BAND_PADDING) * (1 - BAND_PADDING)
 

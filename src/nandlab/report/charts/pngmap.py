@@ -75,7 +75,7 @@ def map_values_to_palette(
 
 
 def narrow_map_columns(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-    """At most :data:`CELLS_WIDE_MAX` columns, each the largest of ``step`` neighbours; and step."""
+    """At most :data:`COLUMNS_MAX` columns, each the largest of ``step`` neighbours; and step."""
     step = -(-rows.shape[1] // COLUMNS_MAX)
     padding = -rows.shape[1] % step
     padded = np.pad(rows, ((0, 0), (0, padding)), mode="edge")

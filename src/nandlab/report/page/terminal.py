@@ -48,7 +48,7 @@ COLUMN_LETTERS_MIN, COLUMN_LETTERS_MAX = 13, 16
 
 
 def list_trial_json_objects(run_folder: Results) -> Iterator[dict[str, Any]]:
-    """The finished trials in the order of the plan, with exactly :data:`FIELDS`."""
+    """The finished trials in the order of the plan, with exactly :data:`TRIAL_FIELDS`."""
     for trial in run_folder.trials():
         dumped = trial.model_dump(mode="json", include=set(TRIAL_FIELDS))
         yield {key: dumped[key] for key in TRIAL_FIELDS}

@@ -97,7 +97,7 @@ def format_figure_change_summary(found: Sequence[ConfigurationChange]) -> str:
 
 
 def list_figure_change_records(found: Sequence[ConfigurationChange]) -> list[SheetRecord]:
-    """A record for each figure that moved, with exactly :data:`COLUMNS`."""
+    """A record for each figure that moved, with exactly :data:`RECORD_COLUMNS`."""
     return [_make_record(one, m) for one in found for m in one.moved]
 
 

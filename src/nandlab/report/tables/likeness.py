@@ -34,7 +34,7 @@ def render_board_likeness(found: Sequence[ConfigurationLikeness], form: str) -> 
 
 
 def list_likeness_records(found: Sequence[ConfigurationLikeness]) -> list[SheetRecord]:
-    """A record for each figure, with exactly :data:`COLUMNS`."""
+    """A record for each figure, with exactly :data:`RECORD_COLUMNS`."""
     return [_make_record(one, like) for one in found for like in one.figures]
 
 

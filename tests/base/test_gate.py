@@ -171,7 +171,8 @@ def test_unpacking_stops_at_the_limit(monkeypatch: pytest.MonkeyPatch, tmp_path:
             blocks.append(len(block))
             yield block
 
-    monkeypatch.setattr(gate, "xzpack", SimpleNamespace(MAGIC=xzpack.MAGIC, unpack_xz=unpack))
+    packer = SimpleNamespace(MAGIC=xzpack.MAGIC, unpack_xz_into_blocks=unpack)
+    monkeypatch.setattr(gate, "xzpack", packer)
     (tmp_path / "bomb").write_bytes(xz.bomb())
     with pytest.raises(UsageError):
         gate.read_packed_json(tmp_path / "bomb")
@@ -235,9 +236,6 @@ OWN = {
     "campaign/worker.py": "a message of the client",
     "campaign/cluster.py": "files that a trial just left in a scratch folder",
     "trial/reproduction.py": "a value of its own",
-    "powercut/campaign.py": "lines that a board just printed",
-    "powercut/hostcheck.py": "lines that a board just printed",
-    "powercut/states.py": "lines that a board just printed",
     "powercut/job.py": "a module that nandlab built",
 }
 """Modules, or rooms, that read files or JSON past the gate, each with why it may."""

@@ -154,6 +154,37 @@ def test_ctrl_c_in_the_first_moments(after_s: float, times: int, tmp_path: Path)
         assert word not in said
 
 
+IGNORED = """
+import os, signal, sys, time
+from nandlab.cli.exits import run_command_line
+
+class Signalled:
+    def __del__(self):
+        os.kill(os.getpid(), signal.{signal})
+        time.sleep(0)
+
+def command():
+    Signalled()
+    time.sleep(60)
+
+run_command_line(command)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_code_that_passes_no_exception_on(number: signal.Signals) -> None:
+    """Python, and pydantic, only show what is raised there: the command ends all the same."""
+    done = subprocess.run(
+        ["env", "--default-signal=INT", sys.executable, "-c", IGNORED.format(signal=number.name)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert done.returncode == 128 + number
+    assert "Exception" not in done.stderr
+
+
 def test_a_shell_without_input_is_refused() -> None:
     argv = ["sh", "-c", f"exec {sys.executable} -m nandlab board shell <&-"]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)

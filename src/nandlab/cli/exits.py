@@ -12,6 +12,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 from types import FrameType
@@ -48,6 +49,8 @@ CURES = {
     errno.EMFILE: "too many files are open: raise ulimit -n",
 }
 """What to do about an error of the operating system."""
+REPEAT_S = 0.01
+"""Seconds after which an exit that was ignored is tried again."""
 LITTLE_MEMORY = "memory ran out: raise ulimit -v if it is set, or give the machine more"
 
 
@@ -56,6 +59,7 @@ def run_command_line(command: Callable[[], int | None]) -> NoReturn:
     signal.signal(signal.SIGTERM, _exit_on_signal)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as a job in the background has it
         signal.signal(signal.SIGINT, _exit_on_signal)
+    sys.unraisablehook = _repeat_ignored_exit
     guard_standard_streams()
     try:
         try:
@@ -133,3 +137,19 @@ def _exit_on_signal(number: int, frame: FrameType | None) -> None:
     warnings.filterwarnings("ignore", message="coroutine .* was never awaited")
     logging.getLogger("asyncio").disabled = True
     sys.exit(128 + number)
+
+
+def _repeat_ignored_exit(ignored: sys.UnraisableHookArgs) -> None:
+    """Ends the command after all where the exit was raised in code that cannot pass it on.
+
+    pydantic reads a pattern, and Python runs ``__del__``, so that an exception there is only shown.
+    """
+    end = ignored.exc_value
+    if not isinstance(end, SystemExit) or not isinstance(end.code, int):
+        sys.__unraisablehook__(ignored)
+        return
+    number = end.code - 128
+    signal.signal(number, _exit_on_signal)
+    again = threading.Timer(REPEAT_S, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()

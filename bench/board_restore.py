@@ -18,8 +18,8 @@ import json
 import statistics
 import time
 
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 

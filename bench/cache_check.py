@@ -24,7 +24,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from nandlab.base import checksums
-from nandlab.board.qemu import open_board
+from nandlab.board.virtual.qemu import open_board
 from nandlab.plan import study
 from nandlab.trial import execution
 

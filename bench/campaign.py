@@ -46,9 +46,9 @@ from statistics import median
 import dask
 from distributed import Client, LocalCluster, get_worker
 
-from nandlab.board import states
-from nandlab.board.job import Board
+from nandlab.board.jobs.job import Board
 from nandlab.board.opening import open_board
+from nandlab.board.virtual import states
 from nandlab.campaign import batch, cluster, connection, worker
 from nandlab.campaign.address import CampaignAddress
 from nandlab.cli.progress import SilentWatcher

@@ -30,9 +30,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from nandlab.base.cache import make_entry
-from nandlab.board import build
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.board.jobs import build
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun

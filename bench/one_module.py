@@ -24,10 +24,15 @@ from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.base import units
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import DEVICE
-from nandlab.board import build
-from nandlab.board.image import make_initramfs, unpack_kernel_modules
-from nandlab.board.machine import OWN_MODULES, Machine, assemble_machine, build_initramfs_programs
-from nandlab.board.qemu import QemuBoard, boot_and_save_state
+from nandlab.board.jobs import build
+from nandlab.board.virtual.image import make_initramfs, unpack_kernel_modules
+from nandlab.board.virtual.machine import (
+    OWN_MODULES,
+    Machine,
+    assemble_machine,
+    build_initramfs_programs,
+)
+from nandlab.board.virtual.qemu import QemuBoard, boot_and_save_state
 from nandlab.kit.kit import fetch_board_kit
 from nandlab.plan import study
 from nandlab.results.record import Trial

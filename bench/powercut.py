@@ -25,7 +25,7 @@ import resource
 import time
 from dataclasses import replace
 
-from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun

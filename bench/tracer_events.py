@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nandlab.board.job import Job, JobRecord, Step
-from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.board.jobs.job import Job, JobRecord, Step
+from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun

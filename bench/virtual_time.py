@@ -24,8 +24,8 @@ import json
 import time
 from dataclasses import dataclass
 
-from nandlab.board.job import Job, JobRecord, Step
-from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.board.jobs.job import Job, JobRecord, Step
+from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from nandlab.board.tables import MARK
+from nandlab.board.own.tables import MARK
 
 CHIP = "/sys/devices/platform/nand.0/mtd"
 VIRTUAL = "/sys/devices/virtual/block"

@@ -12,8 +12,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from nandlab.board.cargo import Cargo
-from nandlab.board.job import Board, Job, JobRecord, Step
+from nandlab.board.jobs.cargo import Cargo
+from nandlab.board.jobs.job import Board, Job, JobRecord, Step
 
 UNLOAD = Step("unload", "rmmod simnand")
 """Takes the chip out, so that the next case may put in another."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 
-from nandlab.board.job import Board, Job, JobRecord, Step
+from nandlab.board.jobs.job import Board, Job, JobRecord, Step
 
 
 def modprobe(parameters: dict[str, int | str]) -> Step:

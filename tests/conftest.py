@@ -15,11 +15,11 @@ from hypothesis import settings
 from outcomes import now, take_outcomes, trim
 from remotes import lossy_line, remotely
 
-from nandlab.board.fake import FakeBoard
-from nandlab.board.job import Board
-from nandlab.board.qemu import QemuBoard, open_board
-from nandlab.board.serialline import SerialLine
-from nandlab.board.transport import connect_local
+from nandlab.board.jobs.fake import FakeBoard
+from nandlab.board.jobs.job import Board
+from nandlab.board.own.serialline import SerialLine
+from nandlab.board.own.transport import connect_local
+from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.kit.root import Root
 
 pytest_plugins = ["spent"]

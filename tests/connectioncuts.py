@@ -9,9 +9,9 @@ import os
 import random
 import signal
 
-from nandlab.board.job import BoardLost, Job, Step
-from nandlab.board.remote import RemoteBoard
-from nandlab.board.transport import ShellTransport
+from nandlab.board.jobs.job import BoardLost, Job, Step
+from nandlab.board.own.remote import RemoteBoard
+from nandlab.board.own.transport import ShellTransport
 
 
 async def cut(on: ShellTransport, after_s: float) -> None:

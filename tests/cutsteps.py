@@ -7,9 +7,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from nandlab.board.cargo import make_cargo
-from nandlab.board.job import Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.cargo import make_cargo
+from nandlab.board.jobs.job import Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import MIB, ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel

@@ -27,7 +27,7 @@ from nandlab.analysis.differences.baselines import make_trial_from_figures
 from nandlab.analysis.differences.compare import index_items_by_name, list_value_differences
 from nandlab.analysis.differences.figurechanges import list_configuration_changes
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board.job import Board
+from nandlab.board.jobs.job import Board
 from nandlab.board.opening import open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from nandlab.board import transport
+from nandlab.board.own import transport
 
 PAGE, OOB, PAGES = 512, 16, 4
 FULL = PAGE + OOB

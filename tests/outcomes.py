@@ -32,9 +32,10 @@ import zstandard
 from nandlab.base import cache
 from nandlab.base.digest import digest_bytes, digest_file, digest_json_value
 from nandlab.base.paths import ROOT, find_cache_folder
-from nandlab.board import qemu, stagedjob
-from nandlab.board.job import Job, JobRecord, StepRecord
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs import stagedjob
+from nandlab.board.jobs.job import Job, JobRecord, StepRecord
+from nandlab.board.virtual import qemu
+from nandlab.board.virtual.qemu import QemuBoard
 
 KIND = "outcomes"
 MOST_BYTES = 1 << 30
@@ -85,7 +86,7 @@ _run = QemuBoard.run
 @cache_of_function
 def _decoding() -> str:
     """A digest of the host's code that decides what a record has."""
-    code = sorted((ROOT / DECODING).glob("*.py"))
+    code = sorted((ROOT / DECODING).rglob("*.py"))
     return digest_json_value([[path.name, digest_file(path)] for path in code])
 
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from native import make
 
 from nandlab.base.paths import DEVICE
-from nandlab.board.remote import RemoteBoard
-from nandlab.board.transport import Transport
+from nandlab.board.own.remote import RemoteBoard
+from nandlab.board.own.transport import Transport
 
 
 def agent(out: Path) -> Path:

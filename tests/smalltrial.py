@@ -8,8 +8,8 @@ from typing import TypeVar
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.board.job import Board
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Board
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.filesystem import FilesystemModel

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from nandlab.board.vm import Vm
+from nandlab.board.virtual.vm import Vm
 
 FEW = 1.0
 """Folders that took less of a processor, in seconds, share a line."""

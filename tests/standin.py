@@ -21,8 +21,8 @@ from pathlib import Path
 
 from armhf import LOCK
 
-from nandlab.board.cpio import Archive
-from nandlab.board.modules import parse_module_dependencies
+from nandlab.board.jobs.cpio import Archive
+from nandlab.board.jobs.modules import parse_module_dependencies
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.kit.apt import Apt, Suite

@@ -16,7 +16,7 @@ import pytest
 import standin
 
 from nandlab.base.paths import DEVICE, find_cache_folder
-from nandlab.board.transport import connect_ssh
+from nandlab.board.own.transport import connect_ssh
 
 SLOW_S = 180
 """Emulated, beside other work."""

@@ -16,10 +16,10 @@ import pytest
 from outcomes import decoded, encoded, inputs, run_of
 
 from nandlab.base.paths import find_cache_folder
-from nandlab.board.cargo import make_cargo
-from nandlab.board.job import Job, JobRecord, Setup, Step, StepRecord
-from nandlab.board.qemu import QemuBoard
-from nandlab.board.vm import Vm
+from nandlab.board.jobs.cargo import make_cargo
+from nandlab.board.jobs.job import Job, JobRecord, Setup, Step, StepRecord
+from nandlab.board.virtual.qemu import QemuBoard
+from nandlab.board.virtual.vm import Vm
 
 PROGRAM = """
 #include <stdio.h>

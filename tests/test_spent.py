@@ -14,7 +14,7 @@ from spent import Spent, folder_of, table
 TESTS = """
 import time
 import pytest
-from nandlab.board.vm import Vm
+from nandlab.board.virtual.vm import Vm
 
 class Listening:
     def register_listener(self, events): pass

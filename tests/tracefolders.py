@@ -11,8 +11,8 @@ from typing import Any
 
 from tracemade import ERASE, GC, Made, ev, page_read, program
 
-from nandlab.board.fake import FakeBoard, FakeResult
-from nandlab.board.job import Job
+from nandlab.board.jobs.fake import FakeBoard, FakeResult
+from nandlab.board.jobs.job import Job
 from nandlab.cli import trace as cli_trace
 from nandlab.trace import job, writer
 from nandlab.trace.folder import TraceFolder

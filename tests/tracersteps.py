@@ -7,8 +7,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable
 
-from nandlab.board.job import Job, JobRecord, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Job, JobRecord, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.traced.setup import FOLDER, make_tracer_commands

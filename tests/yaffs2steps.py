@@ -7,8 +7,8 @@ import asyncio
 
 from chipsteps import modprobe
 
-from nandlab.board.job import Job, JobRecord, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Job, JobRecord, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
 from nandlab.chip.simnand import make_chip_module_parameters

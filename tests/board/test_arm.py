@@ -8,8 +8,8 @@ import asyncio
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import open_board
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.virtual.qemu import open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 

@@ -19,10 +19,10 @@ import smalltrial
 from busyhost import busy
 from chipsteps import modprobe
 
-from nandlab.board import kvm
-from nandlab.board.job import BoardLost, Job, JobRecord, Step
-from nandlab.board.kvm import QEMU, can_boot_kernel
-from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.board.jobs.job import BoardLost, Job, JobRecord, Step
+from nandlab.board.virtual import kvm
+from nandlab.board.virtual.kvm import QEMU, can_boot_kernel
+from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog import files as catalog
 from nandlab.catalog.arch import HOST_ARCH
 from nandlab.catalog.board import BoardModel

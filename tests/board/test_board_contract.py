@@ -7,8 +7,8 @@ import asyncio
 
 import pytest
 
-from nandlab.board.fake import FakeBoard
-from nandlab.board.job import OUTPUT_MAX, Board, ChannelReader, Job, JobRecord, Setup, Step
+from nandlab.board.jobs.fake import FakeBoard
+from nandlab.board.jobs.job import OUTPUT_MAX, Board, ChannelReader, Job, JobRecord, Setup, Step
 
 SECOND = 1_000_000_000
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from nandlab.base.paths import DEVICE
-from nandlab.board import build
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs import build
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.kit import needs

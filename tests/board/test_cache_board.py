@@ -13,13 +13,13 @@ import pytest
 
 from nandlab.base.digest import digest_file
 from nandlab.base.paths import find_cache_folder
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(1800)]
 RUN = """
 import asyncio, sys
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import open_board
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.virtual.qemu import open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 board = open_board(load_noun("boards", sys.argv[1], BoardModel))

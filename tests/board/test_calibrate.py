@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.board import calibrate
-from nandlab.board.calibrate import BoardMeasurement
+from nandlab.board.own import calibrate
+from nandlab.board.own.calibrate import BoardMeasurement
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun

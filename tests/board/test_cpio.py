@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.board.cpio import Archive
+from nandlab.board.jobs.cpio import Archive
 
 NAMES = st.text("abcxyz._-", min_size=1, max_size=12).filter(lambda n: n not in (".", ".."))
 

@@ -9,8 +9,12 @@ from dataclasses import dataclass
 import pytest
 
 from nandlab.base.errors import NandlabError
-from nandlab.board.flash import format_health_losses, read_flash_properties, read_health_counters
-from nandlab.board.transport import Reply
+from nandlab.board.own.flash import (
+    format_health_losses,
+    read_flash_properties,
+    read_health_counters,
+)
+from nandlab.board.own.transport import Reply
 
 
 @dataclass

@@ -14,9 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nandlab.base.errors import UsageError
-from nandlab.board import boardlock
-from nandlab.board.guard import PartitionSpec, find_erasable_partition
-from nandlab.board.tables import (
+from nandlab.board.own import boardlock
+from nandlab.board.own.guard import PartitionSpec, find_erasable_partition
+from nandlab.board.own.tables import (
     PRINT_TABLES,
     Doubt,
     Mtd,
@@ -24,7 +24,7 @@ from nandlab.board.tables import (
     parse_mountinfo,
     parse_mtd_table,
 )
-from nandlab.board.transport import connect_local
+from nandlab.board.own.transport import connect_local
 
 DATA = PartitionSpec("data", 104 << 20, 128 << 10)
 

@@ -8,10 +8,10 @@ import asyncio
 import pytest
 from smalltrial import spec
 
-from nandlab.board.guard import PartitionSpec, find_erasable_partition
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import QemuBoard
-from nandlab.board.tables import PRINT_TABLES, Doubt, parse_kernel_tables
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.own.guard import PartitionSpec, find_erasable_partition
+from nandlab.board.own.tables import PRINT_TABLES, Doubt, parse_kernel_tables
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.trial import steps as trial
 
 pytestmark = pytest.mark.board

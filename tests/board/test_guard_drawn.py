@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 from drawnboards import ERASESIZE, WANTED, draw, printed
 
-from nandlab.board.guard import PartitionSpec, find_erasable_partition
-from nandlab.board.tables import Doubt, parse_kernel_tables
+from nandlab.board.own.guard import PartitionSpec, find_erasable_partition
+from nandlab.board.own.tables import Doubt, parse_kernel_tables
 
 BOARDS, AT_ONCE = 10_000, 2_500
 AGAIN = 10

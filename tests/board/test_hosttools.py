@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 import trees
 
-from nandlab.board.hosttools import STEADY_FOLDER, HostTools, ToolFailed, build_steady_library
+from nandlab.board.virtual.hosttools import (
+    STEADY_FOLDER,
+    HostTools,
+    ToolFailed,
+    build_steady_library,
+)
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.kit.root import Root

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from boardtables import OURS, ROOT, SYSTEM, Printed, mount
 
-from nandlab.board.leftover import BOOT_ID, Leftover, find_job_leftover, make_cleanup_command
-from nandlab.board.ownboard import HeldBoard
-from nandlab.board.tables import PRINT_TABLES, Device, Doubt, Mtd, parse_kernel_tables
-from nandlab.board.transport import Reply, connect_local
+from nandlab.board.own.leftover import BOOT_ID, Leftover, find_job_leftover, make_cleanup_command
+from nandlab.board.own.ownboard import HeldBoard
+from nandlab.board.own.tables import PRINT_TABLES, Device, Doubt, Mtd, parse_kernel_tables
+from nandlab.board.own.transport import Reply, connect_local
 from nandlab.catalog.files import read_noun_file
 from nandlab.catalog.remote import RemoteModel
 

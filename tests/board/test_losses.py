@@ -13,12 +13,12 @@ import connectioncuts
 import pytest
 from remotes import agent, program, running
 
-from nandlab.board import ownboard
-from nandlab.board.job import BoardLost
-from nandlab.board.ownboard import HeldBoard
-from nandlab.board.remote import RemoteBoard
-from nandlab.board.tables import Mtd
-from nandlab.board.transport import Reply, ShellTransport
+from nandlab.board.jobs.job import BoardLost
+from nandlab.board.own import ownboard
+from nandlab.board.own.ownboard import HeldBoard
+from nandlab.board.own.remote import RemoteBoard
+from nandlab.board.own.tables import Mtd
+from nandlab.board.own.transport import Reply, ShellTransport
 from nandlab.catalog.files import read_noun_file
 from nandlab.catalog.remote import RemoteModel
 

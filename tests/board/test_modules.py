@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.board.job import Job, Step
-from nandlab.board.modules import (
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.jobs.modules import (
     ModuleSet,
     add_module_dependencies,
     parse_module_dependencies,

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.board import labgrid, ownboard
-from nandlab.board.job import BoardLost
-from nandlab.board.tables import Mtd
-from nandlab.board.transport import Reply
+from nandlab.board.jobs.job import BoardLost
+from nandlab.board.own import labgrid, ownboard
+from nandlab.board.own.tables import Mtd
+from nandlab.board.own.transport import Reply
 from nandlab.catalog.files import read_noun_file
 from nandlab.catalog.remote import RemoteModel
 

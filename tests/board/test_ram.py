@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.board.job import BoardLost
-from nandlab.board.ram import OUT_OF_MEMORY, SHARE_MIB, find_ram_kib, make_boot_error
+from nandlab.board.jobs.job import BoardLost
+from nandlab.board.virtual.ram import OUT_OF_MEMORY, SHARE_MIB, find_ram_kib, make_boot_error
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun, validate_data
 

@@ -16,11 +16,11 @@ from native import preload
 from remotes import agent, lossy_line, program, running
 
 from nandlab.base.errors import NandlabError
-from nandlab.board import transport
-from nandlab.board.job import BoardLost, Job, Setup, Step
-from nandlab.board.remote import RemoteBoard
-from nandlab.board.serialline import SerialLine
-from nandlab.board.transport import ShellTransport, connect_local, write_file_on_board
+from nandlab.board.jobs.job import BoardLost, Job, Setup, Step
+from nandlab.board.own import transport
+from nandlab.board.own.remote import RemoteBoard
+from nandlab.board.own.serialline import SerialLine
+from nandlab.board.own.transport import ShellTransport, connect_local, write_file_on_board
 
 TESTS = Path(__file__).parents[1]
 SECOND = 1_000_000_000

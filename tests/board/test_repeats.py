@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from busyhost import busy
 
-from nandlab.board.qemu import QemuBoard, boot_and_save_state
+from nandlab.board.virtual.qemu import QemuBoard, boot_and_save_state
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import execution

@@ -8,7 +8,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.board.hostmemory import SAMPLES_MAX, MemoryCurve, read_resident_bytes
+from nandlab.board.virtual.hostmemory import SAMPLES_MAX, MemoryCurve, read_resident_bytes
 
 
 @given(st.integers(0, 5000))

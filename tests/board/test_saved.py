@@ -13,11 +13,11 @@ import pytest
 from nandtools import ERASED, FULL, PAGE, PAGES
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board import flashdump
-from nandlab.board.flash import refuse_missing_tools
-from nandlab.board.flashdump import PartitionCells
-from nandlab.board.tables import Mtd
-from nandlab.board.transport import connect_local
+from nandlab.board.own import flashdump
+from nandlab.board.own.flash import refuse_missing_tools
+from nandlab.board.own.flashdump import PartitionCells
+from nandlab.board.own.tables import Mtd
+from nandlab.board.own.transport import connect_local
 
 BLOCKS, BAD = 40, {0, 7, 8, 39}
 

@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 from nandlab.base.scratch import hold_scratch_folder
-from nandlab.board.vm import SOCKET_FOLDER_MAX
+from nandlab.board.virtual.vm import SOCKET_FOLDER_MAX
 
 
 def test_the_longest_folder_for_sockets_takes_one_and_no_letter_more() -> None:

@@ -14,12 +14,12 @@ from remotes import no_program
 from standinssh import board_file, reached
 from typer.testing import CliRunner
 
-from nandlab.board import boardlock
-from nandlab.board.guard import PartitionSpec
-from nandlab.board.job import Job, Step
-from nandlab.board.remote import RemoteBoard
-from nandlab.board.serialline import SerialLine
-from nandlab.board.tables import Doubt
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.own import boardlock
+from nandlab.board.own.guard import PartitionSpec
+from nandlab.board.own.remote import RemoteBoard
+from nandlab.board.own.serialline import SerialLine
+from nandlab.board.own.tables import Doubt
 from nandlab.cli.main import app
 from nandlab.results.folder import RunFolder
 

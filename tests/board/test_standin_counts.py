@@ -13,9 +13,9 @@ from standinssh import SLOW_S, There, reached
 from typer.testing import CliRunner
 
 from nandlab.base.paths import find_cache_folder
-from nandlab.board import flashcounts
-from nandlab.board.crossbuild import CrossCompiler
-from nandlab.board.transport import connect_ssh, write_file_on_board
+from nandlab.board.own import flashcounts
+from nandlab.board.own.crossbuild import CrossCompiler
+from nandlab.board.own.transport import connect_ssh, write_file_on_board
 from nandlab.cli.main import app
 from nandlab.results.folder import RunFolder
 

@@ -15,10 +15,10 @@ import pytest
 import standin
 from standinssh import SLOW_S, There, reached
 
-from nandlab.board import boardlock
-from nandlab.board.guard import PartitionSpec
-from nandlab.board.tables import Doubt
-from nandlab.board.transport import connect_ssh, write_file_on_board
+from nandlab.board.own import boardlock
+from nandlab.board.own.guard import PartitionSpec
+from nandlab.board.own.tables import Doubt
+from nandlab.board.own.transport import connect_ssh, write_file_on_board
 
 DATA = PartitionSpec(standin.DATA, standin.DATA_BYTES, 128 << 10)
 MODULES = ("mtd_blkdevs", "mtdblock", "mtdswap", "loop", "dm-mod")

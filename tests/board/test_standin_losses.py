@@ -19,9 +19,9 @@ import standin
 from remotes import no_program
 from standinssh import SLOW_S, SSH, board_file, reached
 
-from nandlab.board.job import BoardLost, Job, Step
-from nandlab.board.remote import RemoteBoard
-from nandlab.board.transport import connect_ssh
+from nandlab.board.jobs.job import BoardLost, Job, Step
+from nandlab.board.own.remote import RemoteBoard
+from nandlab.board.own.transport import connect_ssh
 from nandlab.results.folder import RunFolder
 
 CUTS = 50

@@ -14,10 +14,10 @@ import pytest
 from test_board import children
 
 from nandlab.base import cache
-from nandlab.board import states
-from nandlab.board.job import Job, JobRecord, Setup, Step
-from nandlab.board.qemu import QemuBoard
-from nandlab.board.vm import Vm
+from nandlab.board.jobs.job import Job, JobRecord, Setup, Step
+from nandlab.board.virtual import states
+from nandlab.board.virtual.qemu import QemuBoard
+from nandlab.board.virtual.vm import Vm
 
 pytestmark = pytest.mark.board
 MIB = 1 << 20

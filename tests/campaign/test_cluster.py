@@ -14,7 +14,7 @@ from test_run import fake, read
 
 from nandlab.analysis.differences.compare import compare_runs
 from nandlab.base.errors import UsageError
-from nandlab.board.fake import FakeBoard
+from nandlab.board.jobs.fake import FakeBoard
 from nandlab.campaign import batch, cluster, worker
 from nandlab.campaign.worker import PackagesMissing, run_batch
 from nandlab.cli.progress import SilentWatcher

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.board.fake import FakeBoard
+from nandlab.board.jobs.fake import FakeBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun

@@ -11,7 +11,7 @@ from remotes import lossy_line
 from typer.testing import CliRunner
 
 from nandlab.base.errors import UsageError
-from nandlab.board import boardlock, serialline
+from nandlab.board.own import boardlock, serialline
 from nandlab.catalog.files import read_noun_file
 from nandlab.catalog.remote import RemoteModel
 from nandlab.cli.board import board_app

@@ -32,7 +32,7 @@ def test_a_kernel_that_cannot_have_the_file_system_is_refused(
     ]
     config = {"LINUX": "5.10", "CONFIG_NFTL_RW": "y"}
     board: Any = SimpleNamespace(kernel_config=config)
-    monkeypatch.setattr("nandlab.board.qemu.open_board", lambda model: board)
+    monkeypatch.setattr("nandlab.board.virtual.qemu.open_board", lambda model: board)
     with pytest.raises(UsageError) as told:
         open_media_board(media)
     assert str(told.value) == (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from debmirror import Mirror
 
-from nandlab.board.kvm import KvmProbe
+from nandlab.board.virtual.kvm import KvmProbe
 from nandlab.cli import doctor
 from nandlab.kit import packages
 from nandlab.kit.root import ENTRY_REMEDY

@@ -27,7 +27,7 @@ def test_a_published_study_is_shown_without_what_only_boards_and_reports_need() 
     found = loaded(code)
     assert found & HEAVY == {"pydantic"}
     assert {
-        "nandlab.board.qemu",
+        "nandlab.board.virtual.qemu",
         "nandlab.trial.runner",
         "nandlab.report.page.html",
     } & found == set()

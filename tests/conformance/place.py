@@ -14,7 +14,7 @@ from sequences import CUT
 from smalltrial import skip_where_refused
 
 from nandlab.base.errors import UsageError
-from nandlab.board.job import Board, Job, JobRecord, Step
+from nandlab.board.jobs.job import Board, Job, JobRecord, Step
 from nandlab.catalog.files import list_noun_names
 from nandlab.plan import study
 from nandlab.plan.study import Study

@@ -10,7 +10,7 @@ from compare import Mismatch, adapted, compare, for_reference, outcomes, parts
 from place import Place
 from sequences import Sequence, closed
 
-from nandlab.board.job import Board, BoardLost, JobRecord, Step
+from nandlab.board.jobs.job import Board, BoardLost, JobRecord, Step
 from nandlab.plan.medium import MOUNTPOINT
 
 REFERENCE = "/tmp/reference"

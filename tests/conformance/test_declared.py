@@ -15,7 +15,7 @@ from replay import play_each
 from sequences import Sequence
 from test_fsx import fsx
 
-from nandlab.board.job import Board, Step
+from nandlab.board.jobs.job import Board, Step
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import Difference, FilesystemModel
 from nandlab.plan.medium import MOUNTPOINT

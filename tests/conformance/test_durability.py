@@ -11,7 +11,7 @@ from cases import Cases
 from chipsteps import SYNCFS, held
 from place import SIM, Place, places
 
-from nandlab.board.job import Board, JobRecord, Step
+from nandlab.board.jobs.job import Board, JobRecord, Step
 from nandlab.plan.medium import MOUNTPOINT as MNT
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(600)]

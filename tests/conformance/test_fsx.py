@@ -10,7 +10,7 @@ from collections.abc import Collection
 import pytest
 from place import Place, places
 
-from nandlab.board.job import Board, JobRecord, Step
+from nandlab.board.jobs.job import Board, JobRecord, Step
 from nandlab.plan.medium import MOUNTPOINT
 
 pytestmark = pytest.mark.board

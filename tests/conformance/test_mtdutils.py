@@ -15,7 +15,7 @@ import pytest
 from mtdutils import HOME, SCRIPTS, UNPACK, packed, seeded
 from place import Place, places
 
-from nandlab.board.job import Board, JobRecord, Step
+from nandlab.board.jobs.job import Board, JobRecord, Step
 from nandlab.plan.medium import MOUNTPOINT
 
 pytestmark = pytest.mark.board

@@ -14,7 +14,7 @@ from place import Place, places
 from replay import REFERENCE, files_of, said
 from sequences import CUT, Sequence
 
-from nandlab.board.job import Board, JobRecord, Step
+from nandlab.board.jobs.job import Board, JobRecord, Step
 from nandlab.plan.medium import MOUNTPOINT
 
 pytestmark = pytest.mark.board

@@ -11,7 +11,7 @@ from place import Place, places
 from replay import BATCH, Played, on_board, play, shrink
 from sequences import Sequence, generate
 
-from nandlab.board.job import Board
+from nandlab.board.jobs.job import Board
 
 pytestmark = pytest.mark.board
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from place import Place, places
 
-from nandlab.board.job import Board, Step
+from nandlab.board.jobs.job import Board, Step
 from nandlab.plan.medium import MOUNTPOINT
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(1200)]

@@ -14,7 +14,7 @@ import lock
 import pytest
 from native import dynamic, native
 
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.trial import execution
 

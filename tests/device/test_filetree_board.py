@@ -11,8 +11,8 @@ import pytest
 from filetrees import options, told
 from smalltrial import WRITABLE, spec
 
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.trial import mediumsteps, outcome
 from nandlab.trial import steps as trial
 

@@ -10,9 +10,9 @@ import pytest
 from cases import Cases, run_cases
 from chipsteps import numbers, run
 
-from nandlab.board.build import build_kernel_modules
-from nandlab.board.job import JobRecord, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.build import build_kernel_modules
+from nandlab.board.jobs.job import JobRecord, Step
+from nandlab.board.virtual.qemu import QemuBoard
 
 pytestmark = pytest.mark.board
 

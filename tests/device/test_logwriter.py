@@ -14,7 +14,7 @@ import pytest
 from native import native
 
 from nandlab.analysis.figures import groups
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.trial import execution
 

@@ -12,8 +12,8 @@ import asyncio
 import pytest
 import smalltrial
 
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.trial import mediumsteps as trial_medium
 

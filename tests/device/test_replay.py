@@ -17,7 +17,7 @@ from replays import EVERY
 
 from nandlab.analysis.figures import groups
 from nandlab.analysis.verdicts import forecast, limits
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.strace.workload import TraceWorkload
 from nandlab.trial import execution

@@ -9,9 +9,9 @@ import pytest
 from cases import UNLOAD, Cases, run_cases
 from chipsteps import modprobe, numbers, run
 
-from nandlab.board.build import build_kernel_modules
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.build import build_kernel_modules
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
 from nandlab.chip.simnand import make_chip_module_parameters

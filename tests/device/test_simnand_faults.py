@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from chipsteps import modprobe, numbers
 
-from nandlab.board.job import JobRecord, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import JobRecord, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.chip import image as chipimage
 from nandlab.chip import oplog
 from nandlab.chip.oplog import OperationKind

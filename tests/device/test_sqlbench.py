@@ -17,8 +17,8 @@ import pytest
 from nandlab.analysis.figures import groups
 from nandlab.analysis.figures.durability import is_operation_durable
 from nandlab.base.paths import DEVICE
-from nandlab.board.build import build_program
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.build import build_program
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.kit import needs

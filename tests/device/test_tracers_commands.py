@@ -9,8 +9,8 @@ import pytest
 from chipsteps import modprobe, numbers
 from tracersteps import MODULES, TOTALS, assert_same, read, run, status, tell
 
-from nandlab.board.job import Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
 from nandlab.chip.simnand import make_chip_module_parameters

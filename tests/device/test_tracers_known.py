@@ -24,8 +24,8 @@ from tracersteps import (
     tell,
 )
 
-from nandlab.board.job import JobRecord, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import JobRecord, Step
+from nandlab.board.virtual.qemu import QemuBoard
 
 pytestmark = pytest.mark.board
 

@@ -7,8 +7,8 @@ import pytest
 from smalltrial import spec
 from tracersteps import MODULES, run, start
 
-from nandlab.board.job import Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Step
+from nandlab.board.virtual.qemu import QemuBoard
 
 pytestmark = pytest.mark.board
 

@@ -7,9 +7,9 @@ import pytest
 from chipsteps import modprobe
 from tracersteps import MODULES, read, run, tell
 
-from nandlab.board.build import build_kernel_modules
-from nandlab.board.job import Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.build import build_kernel_modules
+from nandlab.board.jobs.job import Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
 from nandlab.chip.simnand import make_chip_module_parameters

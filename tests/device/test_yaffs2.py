@@ -9,8 +9,8 @@ import pytest
 from chipsteps import held, numbers
 from yaffs2steps import LOAD, SAME, SIM, TREE, TREE_FILES, load, mount, proc, run
 
-from nandlab.board.job import Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Step
+from nandlab.board.virtual.qemu import QemuBoard
 
 pytestmark = pytest.mark.board
 LONG = pytest.mark.long

@@ -7,8 +7,8 @@ import pytest
 from chipsteps import SYNCFS, held, numbers
 from yaffs2steps import COUNTS, LOAD, SIM, load, mount, proc, run
 
-from nandlab.board.job import Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Step
+from nandlab.board.virtual.qemu import QemuBoard
 
 pytestmark = pytest.mark.board
 LONG = pytest.mark.long

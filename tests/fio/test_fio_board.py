@@ -9,7 +9,7 @@ from pathlib import Path
 import lock
 import pytest
 
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.fio import jobfile, workload
 from nandlab.plan import study
 from nandlab.trial import execution

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import treemade
 
-from nandlab.board.fake import FakeBoard
+from nandlab.board.jobs.fake import FakeBoard
 from nandlab.image import making, startimages
 from nandlab.plan import study
 from nandlab.plan.start import TreeStart

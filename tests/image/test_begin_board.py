@@ -11,7 +11,7 @@ import pytest
 import treemade
 
 from nandlab.base.errors import UsageError
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.image.startimages import StartImageMaker, fetch_trials_tree_packages
 from nandlab.plan import study
 from nandlab.plan.start import TreeStart

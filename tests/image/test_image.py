@@ -18,9 +18,9 @@ from fitting import fits
 from typer.testing import CliRunner
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board.cargo import Cargo, Store, make_cargo
-from nandlab.board.fake import FakeBoard, FakeResult
-from nandlab.board.job import Job
+from nandlab.board.jobs.cargo import Cargo, Store, make_cargo
+from nandlab.board.jobs.fake import FakeBoard, FakeResult
+from nandlab.board.jobs.job import Job
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel
 from nandlab.catalog.files import load_noun

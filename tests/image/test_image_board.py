@@ -13,9 +13,9 @@ import trees
 from smalltrial import skip_where_refused
 from typer.testing import CliRunner
 
-from nandlab.board.cargo import Cargo
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.cargo import Cargo
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.chip import image as chipimage

@@ -18,9 +18,9 @@ from cases import UNLOAD, Cases, run_cases
 from smalltrial import skip_where_refused
 
 from nandlab.base.errors import UsageError
-from nandlab.board.cargo import make_cargo
-from nandlab.board.job import Job, JobRecord, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.cargo import make_cargo
+from nandlab.board.jobs.job import Job, JobRecord, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.chip import image as chipimage

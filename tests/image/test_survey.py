@@ -17,7 +17,7 @@ from fitting import fits
 from typer.testing import CliRunner
 
 from nandlab.base.errors import NandlabError
-from nandlab.board.fake import FakeBoard
+from nandlab.board.jobs.fake import FakeBoard
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun

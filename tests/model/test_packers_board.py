@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from readtraces import traced
 
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.model import packers, rewrite
 from nandlab.model.jffs2 import Jffs2Reader
 from nandlab.model.reads import PAGE_BYTES

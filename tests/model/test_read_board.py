@@ -15,7 +15,7 @@ import pytest
 from fitting import fits
 from readtraces import AT_RANDOM, IN_ORDER, histories, packed, pieces, request, traced
 
-from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.model import score, times, walk

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from readtraces import AT_RANDOM, DROP, IN_ORDER, PAGES, histories, packed, pieces, traced
 
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.model import score, walk
 from nandlab.model.reads import ReadCall
 from nandlab.model.walk import ScoredCall

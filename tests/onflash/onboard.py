@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from place import Place
 from smalltrial import skip_where_refused
 
-from nandlab.board.cargo import make_cargo
-from nandlab.board.job import Board, Job, JobRecord, Step
+from nandlab.board.jobs.cargo import make_cargo
+from nandlab.board.jobs.job import Board, Job, JobRecord, Step
 from nandlab.chip import image as chipimage
 from nandlab.chip import simnand
 from nandlab.onflash.cells import Partition

@@ -12,7 +12,7 @@ from onboard import LEFT_BYTES, THREE_THOUSAND, After, after
 from place import Place
 
 from nandlab.base.errors import UsageError
-from nandlab.board.job import Board, Step
+from nandlab.board.jobs.job import Board, Step
 from nandlab.chip import simnand
 from nandlab.kit.root import Root
 from nandlab.onflash import ubi

@@ -13,7 +13,7 @@ from onboard import LIST, after
 from place import Place
 from sequences import REMOUNT, generate
 
-from nandlab.board.job import Board, Step
+from nandlab.board.jobs.job import Board, Step
 from nandlab.image import tree
 from nandlab.onflash.layout import ByteKind, Layout
 

@@ -13,9 +13,9 @@ import pytest
 from onboard import after
 from place import Place
 
-from nandlab.board.cargo import make_cargo
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.cargo import make_cargo
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import ChipImage
 from nandlab.chip.simnand import CHIP_FIFO

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.board.flash import PartitionFlash, refuse_other_chip_shape
-from nandlab.board.tables import Mtd
+from nandlab.board.own.flash import PartitionFlash, refuse_other_chip_shape
+from nandlab.board.own.tables import Mtd
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun, validate_data
 from nandlab.catalog.remote import RemoteModel

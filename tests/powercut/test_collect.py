@@ -9,7 +9,7 @@ import asyncio
 import pytest
 from cutsteps import on
 
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.powercut import loads, states
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CutPoints

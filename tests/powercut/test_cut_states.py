@@ -19,8 +19,8 @@ from cutsteps import FEW, on
 
 from nandlab.base.errors import NandlabError
 from nandlab.base.paths import DEVICE
-from nandlab.board.job import Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import ChipModel, Geometry
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel

@@ -13,8 +13,8 @@ import pytest
 from cutsteps import FEW, on
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.chip.simnand import DEBUG_FOLDER, IMAGE_FILE

@@ -13,8 +13,8 @@ from cutsteps import on
 from test_found import head
 
 from nandlab.base.errors import UsageError
-from nandlab.board.job import Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.chip.simnand import DEBUG_FOLDER
 from nandlab.powercut import campaign, campaignresult, faults, loads, sql
 from nandlab.powercut.campaign import Campaign

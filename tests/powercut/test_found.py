@@ -13,7 +13,7 @@ import pytest
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import DEVICE
-from nandlab.board.job import BoardLost
+from nandlab.board.jobs.job import BoardLost
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.powercut import campaign, campaignresult, loads, samplefile

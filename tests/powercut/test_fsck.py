@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.powercut import fsck
 
 pytestmark = pytest.mark.board

@@ -12,7 +12,7 @@ import asyncio
 import pytest
 from cutsteps import after, on
 
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.onflash import jffs2scan
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.jffs2nodes import DirentNode, PartitionNodes

@@ -11,7 +11,7 @@ import pytest
 from cutsteps import FEW, on
 
 from nandlab.base.errors import NandlabError
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.powercut import campaign, hostcheck, loads
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.campaignfolder import Finding

@@ -14,7 +14,7 @@ from cutsteps import on
 
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import DEVICE
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.powercut import campaign, hostcheck, sql
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CutPoints, select_single_cut_point

@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 from cutsteps import on
 
-from nandlab.board.job import JobRecord, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import JobRecord, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.chip.simnand import DEBUG_FOLDER
 from nandlab.powercut import campaign, hostcheck, kernellog, loads
 from nandlab.powercut.campaign import Campaign

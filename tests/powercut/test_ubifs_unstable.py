@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 from cutsteps import after, on
 
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.powercut import campaign, loads, states
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CutPoints, select_single_cut_point

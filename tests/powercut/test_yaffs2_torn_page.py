@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from cutsteps import after, on
 
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.chip.image import ChipImage
 from nandlab.onflash.cells import find_uncorrectable_pages
 from nandlab.onflash.yaffs2 import EXTRA_FLAG, TAGS_AT, TAGS_BYTES

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from test_yaffs2_torn_page import UP, Torn, older
 
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.powercut import loads
 from nandlab.powercut.job import CutPoints
 

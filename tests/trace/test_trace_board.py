@@ -15,8 +15,8 @@ from typer import Typer
 from typer.testing import CliRunner
 
 from nandlab.base.errors import UsageError
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.cli import trace as cli_trace

@@ -17,7 +17,7 @@ from tracefolders import board, traced
 from typer.testing import CliRunner
 
 from nandlab.base.errors import UsageError
-from nandlab.board.fake import FakeResult
+from nandlab.board.jobs.fake import FakeResult
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.paper import PaperModel, TraceComparison
 from nandlab.cli.main import app

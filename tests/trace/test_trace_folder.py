@@ -25,9 +25,9 @@ from typer.testing import CliRunner
 from nandlab.base.console import Console
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.printable import make_lines_printable
-from nandlab.board import programs
-from nandlab.board.fake import FakeResult
-from nandlab.board.job import JobRecord, StepRecord
+from nandlab.board.jobs import programs
+from nandlab.board.jobs.fake import FakeResult
+from nandlab.board.jobs.job import JobRecord, StepRecord
 from nandlab.catalog.files import load_noun, read_noun_file
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.chip import image as chipimage

@@ -18,7 +18,7 @@ from veryboard import RICH, Place, VeryBoard, leaves, placed, refused, ubifs_is_
 
 from nandlab.analysis.differences.baselinecheck import compare_run_with_baseline
 from nandlab.analysis.differences.baselines import FiguresBaseline
-from nandlab.board.fake import FakeResult
+from nandlab.board.jobs.fake import FakeResult
 from nandlab.report.tables.figurechanges import RECORD_COLUMNS
 from nandlab.results.folder import RunFolder
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import lock
 import pytest
 
-from nandlab.board import yaffs2
+from nandlab.board.virtual import yaffs2
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.kit.kit import fetch_board_kit

@@ -10,7 +10,7 @@ import tomllib
 import pytest
 from test_run import MEASURED, TEXT, fake
 
-from nandlab.board.fake import FakeResult
+from nandlab.board.jobs.fake import FakeResult
 from nandlab.plan import study
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec

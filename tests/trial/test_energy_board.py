@@ -8,8 +8,8 @@ from chipsteps import modprobe, run
 
 from nandlab.analysis.figures import timeparts
 from nandlab.analysis.figures.timeparts import ProcessorTimeParts, TrialSpan
-from nandlab.board.job import JobRecord, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import JobRecord, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
 from nandlab.chip import simnand

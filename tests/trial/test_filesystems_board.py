@@ -18,8 +18,8 @@ from chipsteps import numbers
 from smalltrial import CHIP, WRITABLE, planned, spec
 
 from nandlab.base.errors import UsageError
-from nandlab.board.job import Job, JobRecord, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Job, JobRecord, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.measure import memory

@@ -14,7 +14,7 @@ import pytest
 import samples
 from smalltrial import WRITABLE
 
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.measure.instruments import INSTRUMENTS, list_trial_instruments
 from nandlab.plan.trialspec import Measure
 

@@ -11,7 +11,7 @@ import pytest
 from nandlab.analysis.verdicts import forecast, wearsteadiness
 from nandlab.analysis.verdicts.forecast import WriteForecast
 from nandlab.analysis.verdicts.wearsteadiness import WearSteadiness
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study
 from nandlab.results.record import Trial

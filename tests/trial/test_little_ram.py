@@ -9,7 +9,7 @@ import os
 import pytest
 import smalltrial
 
-from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.trial import execution

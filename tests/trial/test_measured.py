@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_run import MEASURED, OBTAINED, TEXT, fake
 
-from nandlab.board.fake import FakeResult
+from nandlab.board.jobs.fake import FakeResult
 from nandlab.plan import study
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec

@@ -10,7 +10,7 @@ import pytest
 from test_run import TEXT, fake
 
 from nandlab.base.errors import UsageError
-from nandlab.board.fake import BOOTED_NS, FakeResult
+from nandlab.board.jobs.fake import BOOTED_NS, FakeResult
 from nandlab.catalog.files import validate_data
 from nandlab.plan import study
 from nandlab.plan.study import Study

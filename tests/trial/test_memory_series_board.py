@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from smalltrial import WRITABLE, spec
 
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import MemorySeries, TrialSpec
 from nandlab.results.record import Trial

@@ -10,7 +10,7 @@ import lock
 import pytest
 from smalltrial import skip_where_refused
 
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial

@@ -17,10 +17,10 @@ import pytest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.gate import read_toml
 from nandlab.base.paths import CATALOG, DEVICE, ROOT
-from nandlab.board import programs
-from nandlab.board.build import build_program
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs import programs
+from nandlab.board.jobs.build import build_program
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.files import load_noun, use_project_beside_study
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.chip.image import decode_chip_image
@@ -301,7 +301,7 @@ def test_the_rules_of_the_build_are_part_of_what_is_built(
 ) -> None:
     monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path / "cache"))
     shutil.copytree(DEVICE, tmp_path / "device")
-    monkeypatch.setattr("nandlab.board.build.DEVICE", tmp_path / "device")
+    monkeypatch.setattr("nandlab.board.jobs.build.DEVICE", tmp_path / "device")
     folder = tmp_path / "device" / "programs" / "settle"
     before = build_program(tools, folder).read_bytes()
     rules = tmp_path / "device" / "programs" / "Makefile"

@@ -12,8 +12,8 @@ from test_run import TEXT, execute, fake
 from nandlab.analysis.figures import figures, workloadwords
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import ROOT
-from nandlab.board.fake import FakeResult
-from nandlab.board.job import Job
+from nandlab.board.jobs.fake import FakeResult
+from nandlab.board.jobs.job import Job
 from nandlab.measure import instruments
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec

@@ -12,8 +12,8 @@ from cases import UNLOAD, Cases, run_cases
 from chipsteps import numbers
 from smalltrial import CHIP, WRITABLE, spec
 
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.option import OptionNumber
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import execution, mediumsteps

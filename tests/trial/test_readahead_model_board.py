@@ -18,8 +18,8 @@ from yaffs2steps import LOAD, SIM, load, mount
 from nandlab.analysis.curves import readpoints
 from nandlab.analysis.curves.readahead import CACHE_PAGE_BYTES, OpenFile, ReadAccess
 from nandlab.analysis.curves.readrules import find_kernel_read_ahead_rule
-from nandlab.board.job import Step
-from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.board.jobs.job import Step
+from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun as catalog
 

@@ -11,7 +11,7 @@ from test_run import TEXT, fake
 
 from nandlab.analysis.figures import figures
 from nandlab.analysis.figures.workloadwords import make_words_from_declaration
-from nandlab.board.fake import FakeResult
+from nandlab.board.jobs.fake import FakeResult
 from nandlab.measure.restart import DONE, NAME, STEP
 from nandlab.plan import study
 from nandlab.plan.study import Study

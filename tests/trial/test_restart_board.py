@@ -8,7 +8,7 @@ import asyncio
 import pytest
 import smalltrial
 
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.trial import execution
 
 pytestmark = pytest.mark.board

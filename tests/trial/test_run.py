@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.board.fake import FakeBoard, FakeResult
-from nandlab.board.job import Job
+from nandlab.board.jobs.fake import FakeBoard, FakeResult
+from nandlab.board.jobs.job import Job
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
 from nandlab.cli.progress import PaceEstimate, SilentWatcher, format_time_left

@@ -10,8 +10,9 @@ import pytest
 from test_run import TEXT, fake
 
 from nandlab.base import cache
-from nandlab.board import stagedjob, states
-from nandlab.board.job import Board
+from nandlab.board.jobs import stagedjob
+from nandlab.board.jobs.job import Board
+from nandlab.board.virtual import states
 from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 import smalltrial
 
-from nandlab.board.job import Job, StepRecord
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Job, StepRecord
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.trial import execution, steps
 from nandlab.trial.steps import SAVE_CHIP_STEP
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from nandlab.analysis.figures import figures
 from nandlab.analysis.figures.workloadwords import make_words_from_declaration
-from nandlab.board.fake import FakeResult
+from nandlab.board.jobs.fake import FakeResult
 from nandlab.chip import image as chipimage
 from nandlab.cli import main
 from nandlab.measure.space import SPACE_NAME

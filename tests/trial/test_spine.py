@@ -12,8 +12,8 @@ import pytest
 from busyhost import busy
 
 from nandlab.analysis.differences.compare import compare_runs
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study
 from nandlab.plan.study import Study

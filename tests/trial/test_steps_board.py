@@ -11,8 +11,8 @@ from typing import Any
 import lock
 import pytest
 
-from nandlab.board.job import Job, JobRecord, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Job, JobRecord, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.chip import simnand
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec

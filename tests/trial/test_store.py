@@ -17,8 +17,8 @@ from veryboard import placed, refused, very_board
 
 from nandlab import report
 from nandlab.analysis.differences.compare import compare_runs, format_source_runs_of_trials
-from nandlab.board.fake import FakeBoard, FakeResult
-from nandlab.board.job import Job
+from nandlab.board.jobs.fake import FakeBoard, FakeResult
+from nandlab.board.jobs.job import Job
 from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study
 from nandlab.results.folder import RunFolder

@@ -13,7 +13,7 @@ import lock
 import pytest
 from native import native
 
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial

@@ -16,7 +16,7 @@ import samples
 
 from nandlab.analysis.figures import groups, members
 from nandlab.analysis.verdicts import answers, limits, verdictmaker
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.plan.study import Study
 from nandlab.results.record import Trial

@@ -9,8 +9,8 @@ import pytest
 from smalltrial import WRITABLE, planned, skip_where_refused
 
 from nandlab.analysis.figures import wear
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.chip import simnand
 from nandlab.measure.wear import WEAR, collect_trial_wear
 from nandlab.plan import study

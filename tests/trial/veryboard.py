@@ -19,8 +19,8 @@ import pytest
 from test_run import FILLED, MEASURED, TEXT, counts, fake
 
 from nandlab.base.errors import NandlabError
-from nandlab.board.fake import FakeBoard, FakeResult
-from nandlab.board.job import Job, JobRecord
+from nandlab.board.jobs.fake import FakeBoard, FakeResult
+from nandlab.board.jobs.job import Job, JobRecord
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.cli.main import main

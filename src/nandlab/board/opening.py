@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nandlab.board.job import Board
-from nandlab.board.qemu import open_board as open_qemu
+from nandlab.board.jobs.job import Board
+from nandlab.board.virtual.qemu import open_board as open_qemu
 from nandlab.catalog.board import BoardModel
 from nandlab.kit.lock import Lock
 

@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 from nandlab.base.digest import digest_bytes, digest_json_value, digest_tree
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import Digest, FreeText, Line, PackageSets, StudyName, Word
-from nandlab.board.job import Board
+from nandlab.board.jobs.job import Board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.noun import StrictModel
 from nandlab.kit.lock import Lock

@@ -22,7 +22,7 @@ from distributed.client import FutureCancelledError
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.printer import print_note
-from nandlab.board.job import Board
+from nandlab.board.jobs.job import Board
 from nandlab.campaign import pickles
 from nandlab.campaign.batch import (
     ArtefactContents,

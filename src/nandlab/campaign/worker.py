@@ -17,7 +17,7 @@ from pathlib import Path
 from distributed import Worker, WorkerPlugin, get_worker
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board.job import Board
+from nandlab.board.jobs.job import Board
 from nandlab.board.opening import open_board
 from nandlab.campaign.batch import (
     ArtefactContents,

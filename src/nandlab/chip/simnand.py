@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nandlab.board.job import Step
+from nandlab.board.jobs.job import Step
 from nandlab.catalog.chip import ChipModel, Latency
 
 DEBUG_FOLDER = "/sys/kernel/debug/simnand"

@@ -15,7 +15,7 @@ from nandlab.base.printer import print_lines, print_note
 from nandlab.cli.arguments import make_name_completer
 
 if TYPE_CHECKING:
-    from nandlab.board.flashdump import DumpSummary
+    from nandlab.board.own.flashdump import DumpSummary
     from nandlab.catalog.chip import ChipModel
 
 board_app = typer.Typer(
@@ -67,8 +67,8 @@ def shell(
     yaffs2_source: Yaffs2Option = None,
 ) -> None:
     """Open a shell on the booted board; exit or Ctrl-A X leaves it."""
-    from nandlab.board.qemu import open_board
-    from nandlab.board.shell import run_interactive_shell
+    from nandlab.board.virtual.qemu import open_board
+    from nandlab.board.virtual.shell import run_interactive_shell
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.files import load_noun
 
@@ -165,7 +165,7 @@ def look(
     """
     import asyncio
 
-    from nandlab.board.ownboard import find_erasable_board_partition as look_at
+    from nandlab.board.own.ownboard import find_erasable_board_partition as look_at
 
     mtd = asyncio.run(look_at(file, erase))
     blocks = mtd.size // mtd.erasesize
@@ -189,7 +189,7 @@ def save(
     """
     import asyncio
 
-    from nandlab.board import flashdump, ownboard
+    from nandlab.board.own import flashdump, ownboard
 
     if output is None:
         raise UsageError("board save: name the file to write by -o")
@@ -220,7 +220,7 @@ def restore(
     """
     import asyncio
 
-    from nandlab.board import flashdump, ownboard
+    from nandlab.board.own import flashdump, ownboard
 
     async def restoring() -> flashdump.DumpSummary:
         async with ownboard.hold_board(file, erase) as board:
@@ -250,9 +250,9 @@ def calibrate(
     """
     import asyncio
 
-    from nandlab.board import calibrate as calibrating
-    from nandlab.board import ownboard
-    from nandlab.board.flash import refuse_other_chip_shape
+    from nandlab.board.own import calibrate as calibrating
+    from nandlab.board.own import ownboard
+    from nandlab.board.own.flash import refuse_other_chip_shape
     from nandlab.cli.ownrun import load_held_board_chip
 
     async def measuring() -> tuple[ChipModel, calibrating.BoardMeasurement]:
@@ -288,6 +288,6 @@ def unlock(file: OwnArgument) -> None:
     """Take your own board from whoever has it: for after a run that was killed."""
     import asyncio
 
-    from nandlab.board.ownboard import break_own_board_lock
+    from nandlab.board.own.ownboard import break_own_board_lock
 
     print_lines(asyncio.run(break_own_board_lock(file)) or "nobody had it")

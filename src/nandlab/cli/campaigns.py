@@ -21,7 +21,7 @@ from nandlab.cli.preparation import announce_board_preparation
 from nandlab.cli.run import CORES, JobsOption
 
 if TYPE_CHECKING:
-    from nandlab.board.qemu import QemuBoard
+    from nandlab.board.virtual.qemu import QemuBoard
     from nandlab.plan.medium import Medium
     from nandlab.powercut.campaign import Campaign
     from nandlab.powercut.campaignfolder import LoadReport
@@ -301,7 +301,7 @@ def make_medium(
 
 def open_media_board(media: Sequence[Medium]) -> QemuBoard:
     """The board of these media; UsageError for all that its kernel does not support."""
-    from nandlab.board.qemu import open_board
+    from nandlab.board.virtual.qemu import open_board
     from nandlab.trial.runner import refuse_unsupported_kernel
 
     with announce_board_preparation(media[0].virtual):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from nandlab.base.paths import DOCS, INSTALLED, ROOT, find_cache_folder
 from nandlab.base.printer import print_lines
-from nandlab.board.kvm import probe_kvm
+from nandlab.board.virtual.kvm import probe_kvm
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.kit import packages

@@ -18,7 +18,7 @@ from nandlab.cli.preparation import announce_board_preparation
 from nandlab.cli.sizes import sizes
 
 if TYPE_CHECKING:
-    from nandlab.board.job import Board
+    from nandlab.board.jobs.job import Board
     from nandlab.catalog.chip import ChipModel
     from nandlab.chip.image import ChipImage
     from nandlab.chip.imagefile import ImageDescription

@@ -14,9 +14,9 @@ from nandlab.base.printer import print_note
 from nandlab.cli.arguments import Style
 
 if TYPE_CHECKING:
-    from nandlab.board.flash import PartitionFlash
-    from nandlab.board.ownboard import HeldBoard
-    from nandlab.board.transport import Transport
+    from nandlab.board.own.flash import PartitionFlash
+    from nandlab.board.own.ownboard import HeldBoard
+    from nandlab.board.own.transport import Transport
     from nandlab.catalog.chip import ChipModel
     from nandlab.plan.study import Study
     from nandlab.plan.trialspec import TrialSpec
@@ -51,7 +51,7 @@ class OwnRun:
     async def _run(
         self, study: Study, part: Callable[[Study, Sequence[TrialSpec]], Sequence[TrialSpec]]
     ) -> RunFolder:
-        from nandlab.board import ownboard
+        from nandlab.board.own import ownboard
         from nandlab.cli.progress import make_progress_watcher, print_heartbeats_during_run
         from nandlab.plan.study import plan_trials
         from nandlab.trial import runner
@@ -91,7 +91,7 @@ async def fit_study_to_board(
     study: Study, there: HeldBoard, told: PartitionFlash, chip: ChipModel
 ) -> Study:
     """The study as it can be on the board; what is left out is told."""
-    from nandlab.board.flash import refuse_other_chip_shape
+    from nandlab.board.own.flash import refuse_other_chip_shape
     from nandlab.plan.ownboardstudy import fit_study_to_partition
 
     refuse_other_chip_shape(chip, told, there.mtd)
@@ -104,7 +104,7 @@ async def fit_study_to_board(
 
 async def _find_unsupported(on: Transport, study: Study, flash: PartitionFlash) -> dict[str, str]:
     """Why the board cannot have file systems of a study, by their names."""
-    from nandlab.board.flash import list_missing_modules
+    from nandlab.board.own.flash import list_missing_modules
     from nandlab.plan.ownboardstudy import load_study_filesystems
 
     known = load_study_filesystems(study)

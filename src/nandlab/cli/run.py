@@ -23,7 +23,7 @@ from nandlab.cli.ownrun import OwnRun, is_board_file
 from nandlab.cli.preparation import announce_board_preparation
 
 if TYPE_CHECKING:
-    from nandlab.board.job import Board
+    from nandlab.board.jobs.job import Board
     from nandlab.campaign.address import CampaignAddress
     from nandlab.plan.study import Study
     from nandlab.plan.trialspec import TrialSpec

@@ -16,7 +16,7 @@ from nandlab.base.printer import print_note
 from nandlab.cli.arguments import Style
 
 if TYPE_CHECKING:
-    from nandlab.board.qemu import QemuBoard
+    from nandlab.board.virtual.qemu import QemuBoard
     from nandlab.cli.campaigns import CampaignSettings
     from nandlab.plan.medium import Medium
     from nandlab.plan.study import Study

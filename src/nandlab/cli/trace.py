@@ -287,7 +287,7 @@ def _begin_trace(request: TraceRequest, out: Path | None, *, image: bool) -> Non
 
 def _run_trace(request: TraceRequest, path: Path, *, image: bool) -> bool:
     """Runs the command on a board and writes the folder; False if the command failed."""
-    from nandlab.board.job import BoardLost
+    from nandlab.board.jobs.job import BoardLost
     from nandlab.board.opening import open_board
     from nandlab.trace import job, writer
     from nandlab.trace.folder import TraceFolder

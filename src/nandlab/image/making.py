@@ -17,9 +17,9 @@ from pathlib import Path
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.scratch import hold_scratch_folder
-from nandlab.board.cargo import Cargo, make_cargo
-from nandlab.board.hosttools import HostTools, ToolFailed
-from nandlab.board.job import Board, Job, JobRecord, Step
+from nandlab.board.jobs.cargo import Cargo, make_cargo
+from nandlab.board.jobs.job import Board, Job, JobRecord, Step
+from nandlab.board.virtual.hosttools import HostTools, ToolFailed
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB
 from nandlab.chip import image as chipimage

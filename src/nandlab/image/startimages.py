@@ -14,8 +14,8 @@ from nandlab.base.cache import find_entry_path, make_entry
 from nandlab.base.digest import digest_file, digest_json_value
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_note
-from nandlab.board.hosttools import STEADY
-from nandlab.board.job import Board
+from nandlab.board.jobs.job import Board
+from nandlab.board.virtual.hosttools import STEADY
 from nandlab.catalog.noun import dump_noun_identity
 from nandlab.chip import imagefile as chipfile
 from nandlab.image import making, tree

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import NoReturn
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board.job import Board
+from nandlab.board.jobs.job import Board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.filesystem import FilesystemModel

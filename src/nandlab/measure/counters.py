@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from nandlab.board.job import JobRecord, Step
+from nandlab.board.jobs.job import JobRecord, Step
 from nandlab.measure.instrument import Instrument, Moment, parse_step_numbers
 from nandlab.plan.trialspec import TrialSpec
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from nandlab.board.job import JobRecord, Step, StepRecord
+from nandlab.board.jobs.job import JobRecord, Step, StepRecord
 from nandlab.chip import simnand
 from nandlab.measure.instrument import Instrument, Moment, parse_step_numbers
 from nandlab.plan.trialspec import TrialSpec

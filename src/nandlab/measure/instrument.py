@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nandlab.base.errors import NandlabError
-from nandlab.board.job import JobRecord, Step, escape_output
+from nandlab.board.jobs.job import JobRecord, Step, escape_output
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.recordparts import Doubt, Phase, Series
 

@@ -7,7 +7,7 @@ kernel can take back apart from what it cannot.
 
 from __future__ import annotations
 
-from nandlab.board.job import JobRecord, Step, escape_output
+from nandlab.board.jobs.job import JobRecord, Step, escape_output
 from nandlab.measure.instrument import (
     NUMBER_PATTERN,
     Instrument,

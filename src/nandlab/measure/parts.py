@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab.base.errors import NandlabError
 from nandlab.base.scratch import hold_scratch_folder
-from nandlab.board.job import JobRecord, Step, StepRecord, escape_output
+from nandlab.board.jobs.job import JobRecord, Step, StepRecord, escape_output
 from nandlab.chip import simnand
 from nandlab.measure import tracing
 from nandlab.measure.instrument import FiguresUnknown, Instrument, Moment, UnreadableOutput

@@ -7,7 +7,7 @@ measured by it: its mounts look at nothing, and stay the steps that they were.
 
 from __future__ import annotations
 
-from nandlab.board.job import JobRecord
+from nandlab.board.jobs.job import JobRecord
 from nandlab.measure.instrument import Instrument, UnreadableOutput, parse_step_numbers
 from nandlab.plan.trialspec import TrialSpec
 

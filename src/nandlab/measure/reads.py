@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.scratch import hold_scratch_folder
-from nandlab.board.job import JobRecord, Step
+from nandlab.board.jobs.job import JobRecord, Step
 from nandlab.chip import image, simnand
 from nandlab.measure import tracing
 from nandlab.measure.instrument import FiguresUnknown, Instrument, Moment

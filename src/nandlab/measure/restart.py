@@ -9,7 +9,7 @@ as JFFS2's check of all that is there, may delay the write or not: that is measu
 
 from __future__ import annotations
 
-from nandlab.board.job import JobRecord, Step, StepRecord, escape_output
+from nandlab.board.jobs.job import JobRecord, Step, StepRecord, escape_output
 from nandlab.chip import simnand
 from nandlab.measure.instrument import FiguresUnknown, Instrument, Moment
 from nandlab.plan.medium import MOUNTPOINT

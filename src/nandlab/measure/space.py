@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from nandlab.base.errors import NandlabError
-from nandlab.board.job import JobRecord
+from nandlab.board.jobs.job import JobRecord
 from nandlab.chip import image as chipimage
 from nandlab.measure.instrument import FiguresUnknown, Instrument
 from nandlab.onflash.cells import Partition

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nandlab.board.job import JobRecord, Step, escape_output
+from nandlab.board.jobs.job import JobRecord, Step, escape_output
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.traced.setup import FOLDER

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from nandlab.board.job import JobRecord, Step, StepRecord, escape_output
+from nandlab.board.jobs.job import JobRecord, Step, StepRecord, escape_output
 from nandlab.chip import simnand
 from nandlab.measure.instrument import Instrument, Moment, UnreadableOutput
 from nandlab.plan.trialspec import TrialSpec

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import Line, PackageFile, Sha256, Word
-from nandlab.board.cargo import make_cargo
+from nandlab.board.jobs.cargo import make_cargo
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel
 from nandlab.catalog.files import load_noun

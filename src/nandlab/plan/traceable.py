@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nandlab.base.errors import UsageError
-from nandlab.board.cargo import make_cargo
+from nandlab.board.jobs.cargo import make_cargo
 from nandlab.plan.trialspec import PartsTrace, TrialSpec
 from nandlab.traced.setup import compute_records_file_bytes_max, compute_records_max
 

@@ -19,8 +19,8 @@ from pydantic import ValidationError
 from nandlab.base.digest import digest_bytes, digest_file, digest_json_value
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.strings import POINT, PointName, parse_cut_point_name
-from nandlab.board.job import BoardLost
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import BoardLost
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.files import validate_data
 from nandlab.catalog.mistakes import list_validation_mistakes
 from nandlab.plan.medium import Medium

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from nandlab.base.errors import NandlabError
-from nandlab.board.cargo import make_cargo
-from nandlab.board.job import JobRecord, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.cargo import make_cargo
+from nandlab.board.jobs.job import JobRecord, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import MIB, Ecc
 from nandlab.catalog.filesystem import Checksums
 from nandlab.chip import image as chipimage

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import DEVICE
-from nandlab.board import build
-from nandlab.board.job import Job, Step
-from nandlab.board.modules import parse_module_dependencies
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs import build
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.jobs.modules import parse_module_dependencies
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import MIB
 from nandlab.chip.simnand import make_chip_module_parameters
 from nandlab.plan.medium import Medium

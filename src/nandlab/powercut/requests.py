@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nandlab.base.digest import digest_json_value
 from nandlab.base.errors import UsageError
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan.medium import Medium
 from nandlab.plan.study import Study, plan_trials
 from nandlab.powercut import loads, sql, workloads

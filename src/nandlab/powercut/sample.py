@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import PointName
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.powercut import hostcheck
 from nandlab.powercut.campaign import Campaign, run_piece
 from nandlab.powercut.campaignresult import CLASSES, CampaignResult

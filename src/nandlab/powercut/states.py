@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nandlab.base.errors import NandlabError
-from nandlab.board.cargo import make_cargo
-from nandlab.board.job import Job, JobRecord, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.cargo import make_cargo
+from nandlab.board.jobs.job import Job, JobRecord, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import MIB, Geometry
 from nandlab.chip import image
 from nandlab.chip.simnand import DEBUG_FOLDER, IMAGE_FILE

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
-from nandlab.board.job import Job, Step
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.files import is_run_noun, list_noun_names, load_current_noun, load_noun
 from nandlab.catalog.noun import Scalar
 from nandlab.catalog.step import FileStep

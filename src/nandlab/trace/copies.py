@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Files of the user's own that a trace takes to the board: programs, and data for them.
 
-They pass through the store (``board/cargo.py``), so they take none of the room that a job has for
-its programs, and appear on the board after the file system is mounted: a file that is put below the
+They pass through the store (``board/jobs/cargo.py``), so they take no room that a job has for its
+programs, and appear on the board after the file system is mounted: a file that is put below the
 mountpoint is on flash.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_bytes
-from nandlab.board.job import Step
+from nandlab.board.jobs.job import Step
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB
 from nandlab.plan.medium import MOUNTPOINT

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board.cargo import Cargo, make_cargo
-from nandlab.board.job import Job, JobRecord, Step, escape_output
-from nandlab.board.programs import find_programs_in_script
+from nandlab.board.jobs.cargo import Cargo, make_cargo
+from nandlab.board.jobs.job import Job, JobRecord, Step, escape_output
+from nandlab.board.jobs.programs import find_programs_in_script
 from nandlab.catalog.filesystem import CAUSES
 from nandlab.chip import image as chipimage
 from nandlab.chip import imagefile as chipfile

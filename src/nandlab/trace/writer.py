@@ -15,7 +15,7 @@ from nandlab import __version__
 from nandlab.base.digest import digest_bytes
 from nandlab.base.errors import UsageError
 from nandlab.base.scratch import hold_scratch_folder
-from nandlab.board.job import Board, JobRecord
+from nandlab.board.jobs.job import Board, JobRecord
 from nandlab.trace import summary, timeline
 from nandlab.trace.folder import CHIP_IMAGE, FORMAT
 from nandlab.trace.job import SETTLE_STEP, TraceOutcome, TraceRequest

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nandlab.base.digest import digest_bytes, digest_known_file
-from nandlab.board.job import Board, BoardLost
+from nandlab.board.jobs.job import Board, BoardLost
 from nandlab.kit.needs import FetchedPackages
 from nandlab.plan.start import TreeStart
 from nandlab.plan.trialspec import TrialSpec

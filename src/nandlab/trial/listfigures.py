@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nandlab.board.job import JobRecord
+from nandlab.board.jobs.job import JobRecord
 from nandlab.catalog.step import RunStep, WorkloadStep
 from nandlab.catalog.stepwords import runs_filetree
 from nandlab.measure.instrument import UnreadableOutput

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from nandlab.board import flashcounts
-from nandlab.board.flash import MODULE_THERE, make_partition_erase_command
-from nandlab.board.job import Step
+from nandlab.board.jobs.job import Step
+from nandlab.board.own import flashcounts
+from nandlab.board.own.flash import MODULE_THERE, make_partition_erase_command
 from nandlab.chip.simnand import make_chip_load_step, make_chip_module_parameters
 from nandlab.plan.medium import MOUNTPOINT, Medium
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from nandlab.base.digest import digest_bytes
-from nandlab.board.job import Job, JobRecord, StepRecord, escape_output
+from nandlab.board.jobs.job import Job, JobRecord, StepRecord, escape_output
 from nandlab.chip import simnand
 from nandlab.measure.instrument import FiguresUnknown, UnreadableOutput
 from nandlab.measure.instruments import list_trial_instruments

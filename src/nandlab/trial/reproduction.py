@@ -21,7 +21,7 @@ from nandlab.base.checkout import DIRTY, find_commit
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole_file
 from nandlab.base.paths import RESULTS
-from nandlab.board.job import Board
+from nandlab.board.jobs.job import Board
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Run

@@ -18,8 +18,8 @@ from nandlab.base.checkout import find_commit
 from nandlab.base.digest import digest_bytes, digest_json_value, digest_known_file
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import RESULTS
-from nandlab.board.hosttools import STEADY
-from nandlab.board.job import Board
+from nandlab.board.jobs.job import Board
+from nandlab.board.virtual.hosttools import STEADY
 from nandlab.catalog.noun import dump_noun_identity
 from nandlab.kit.kit import find_image_tool_packages
 from nandlab.kit.needs import FetchedPackages

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nandlab.board.cargo import Cargo, make_cargo
-from nandlab.board.job import Job, Setup, Step
+from nandlab.board.jobs.cargo import Cargo, make_cargo
+from nandlab.board.jobs.job import Job, Setup, Step
 from nandlab.catalog.step import UNMOUNTING_STEPS, FileStep, RemountStep, RestStep, WorkloadStep
 from nandlab.chip import image as chipimage
 from nandlab.chip import imagefile as chipfile

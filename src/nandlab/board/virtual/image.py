@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nandlab.base.scratch import hold_scratch_folder
-from nandlab.board.cpio import Archive
-from nandlab.board.modules import (
+from nandlab.board.jobs.cpio import Archive
+from nandlab.board.jobs.modules import (
     INDEXES,
     LOADED_BY_NAME,
     MODULES,

@@ -17,7 +17,7 @@ from typing import Any
 
 from nandlab.base import cache
 from nandlab.base.errors import UsageError
-from nandlab.board.vm import Vm
+from nandlab.board.virtual.vm import Vm
 from nandlab.catalog.chip import MIB
 
 KIND = "states"

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board.job import Job, Step
-from nandlab.board.remote import RemoteBoard
+from nandlab.board.jobs.job import Job, Step
+from nandlab.board.own.remote import RemoteBoard
 from nandlab.catalog.board import BoardModel, Controller
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun, validate_data

@@ -16,7 +16,7 @@ from nandlab.base.cache import make_entry
 from nandlab.base.digest import digest_file, digest_tree
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import DEVICE
-from nandlab.board.build import OBJECTS
+from nandlab.board.jobs.build import OBJECTS
 from nandlab.kit.needs import FILE
 
 COMMON_LETTERS = 3

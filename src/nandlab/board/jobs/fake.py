@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from nandlab.base.scratch import hold_scratch_folder
-from nandlab.board import programs
-from nandlab.board.job import OUTPUT_MAX, BoardLost, Job, JobRecord, Step, StepRecord
+from nandlab.board.jobs import programs
+from nandlab.board.jobs.job import OUTPUT_MAX, BoardLost, Job, JobRecord, Step, StepRecord
 from nandlab.kit.needs import FILE, FetchedPackages
 
 BOOTED_NS = 9_000_000_000

@@ -15,7 +15,7 @@ from nandlab.base.cache import make_entry
 from nandlab.base.digest import digest_file, digest_tree
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import DEVICE
-from nandlab.board.crossbuild import CrossCompiler
+from nandlab.board.own.crossbuild import CrossCompiler
 
 FOLDERS = ("tracers", "flashcounts")
 """Of device/modules."""

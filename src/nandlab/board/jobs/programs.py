@@ -19,7 +19,7 @@ from pathlib import Path
 from nandlab.base.errors import UsageError
 from nandlab.base.nearest import suggest_nearest_name
 from nandlab.base.paths import DEVICE
-from nandlab.board.job import BEGIN_MEMBER, Job
+from nandlab.board.jobs.job import BEGIN_MEMBER, Job
 from nandlab.kit.needs import FILE
 
 FOLDER = "programs"

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nandlab.board.cpio import Archive
-from nandlab.board.job import BEGIN_MEMBER, FOLDER, Job, Setup, Step
+from nandlab.board.jobs.cpio import Archive
+from nandlab.board.jobs.job import BEGIN_MEMBER, FOLDER, Job, Setup, Step
 from nandlab.catalog.board import JOB_BYTES, BoardModel
 from nandlab.catalog.chip import MIB
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board.tables import Mtd
-from nandlab.board.transport import Transport
+from nandlab.board.own.tables import Mtd
+from nandlab.board.own.transport import Transport
 from nandlab.catalog.chip import ChipModel
 
 SHAPE = ("writesize", "oobsize", "ecc_strength", "ecc_step_size")

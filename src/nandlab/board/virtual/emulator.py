@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 
 from nandlab.base.cache import make_entry
-from nandlab.board.image import list_loaded_libraries
+from nandlab.board.virtual.image import list_loaded_libraries
 from nandlab.catalog.arch import ARCHS, HOST_ARCH
 from nandlab.kit.root import Root
 

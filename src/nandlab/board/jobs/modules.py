@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nandlab.base.digest import digest_json_value
-from nandlab.board.job import Job
-from nandlab.board.programs import list_job_words
+from nandlab.board.jobs.job import Job
+from nandlab.board.jobs.programs import list_job_words
 
 INIT_MODULES = ("doorbell", "nopidle", "nand")
 """Modules that init loads before there is a job; those that these depend on are added."""

@@ -17,9 +17,9 @@ from typing import Any
 
 from nandlab.base.digest import digest_file
 from nandlab.base.errors import NandlabError
-from nandlab.board import programs
-from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord, Step
-from nandlab.board.transport import (
+from nandlab.board.jobs import programs
+from nandlab.board.jobs.job import BoardLost, ChannelReader, Job, JobRecord, Step
+from nandlab.board.own.transport import (
     Transport,
     list_possible_digests,
     read_file_digests_on_board,

@@ -14,21 +14,21 @@ from typing import Any
 from nandlab.base.cache import make_entry
 from nandlab.base.digest import digest_file
 from nandlab.base.errors import UsageError
-from nandlab.base.paths import DEVICE
+from nandlab.base.paths import DEVICE, PACKAGE
 from nandlab.base.strings import Accel, Cpu, KernelWords, MachineType, does_text_fit_type
-from nandlab.board import build
-from nandlab.board.cargo import STORE
-from nandlab.board.emulator import list_emulator_files
-from nandlab.board.image import (
+from nandlab.board.jobs import build
+from nandlab.board.jobs.cargo import STORE
+from nandlab.board.jobs.job import PROGRAMS
+from nandlab.board.jobs.modules import ModuleSet
+from nandlab.board.jobs.programs import CARRIER, FOLDER
+from nandlab.board.virtual.emulator import list_emulator_files
+from nandlab.board.virtual.image import (
     compress_initramfs,
     list_command_names,
     make_initramfs,
     unpack_kernel_modules,
 )
-from nandlab.board.job import PROGRAMS
-from nandlab.board.modules import ModuleSet
-from nandlab.board.programs import CARRIER, FOLDER
-from nandlab.board.yaffs2 import Yaffs2Core, prepare_yaffs2_core
+from nandlab.board.virtual.yaffs2 import Yaffs2Core, prepare_yaffs2_core
 from nandlab.catalog.arch import Arch
 from nandlab.catalog.board import FIRMWARE_BYTES, UNSIMULATED_KEYS, BoardModel
 from nandlab.catalog.chip import MIB
@@ -203,13 +203,15 @@ def assemble_machine(
         kit.kernel.root.check()
         (work / "modules").mkdir()
         there = unpack_kernel_modules(kit.kernel, own, work / "modules")
-        image = make_initramfs(kit, home, there)
+        initramfs = make_initramfs(kit, home, there)
         (work / "needs").write_text(json.dumps([there.home, there.needs]))
-        (work / "commands").write_text("\n".join(list_command_names(image.paths())))
-        (work / "initrd").write_bytes(compress_initramfs(image.bytes(), kit.tools))
+        (work / "commands").write_text("\n".join(list_command_names(initramfs.paths())))
+        (work / "initrd").write_bytes(compress_initramfs(initramfs.bytes(), kit.tools))
 
-    files = ("image.py", "modules.py", "cpio.py")
-    source = {m: digest_file(Path(__file__).with_name(m)) for m in files}
+    files = [
+        PACKAGE / "board" / part for part in ("virtual/image.py", "jobs/modules.py", "jobs/cpio.py")
+    ]
+    source = {path.name: digest_file(path) for path in files}
     roots = [kit.tools.key, kit.kernel.root.key]
     made = make_entry("initramfs", {"roots": roots, "parts": parts, "source": source}, make)
     has = frozenset((made / "commands").read_text().split())

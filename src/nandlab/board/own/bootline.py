@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-from nandlab.board.blockdevices import find_device_mtd_numbers, find_node_mtd_numbers
-from nandlab.board.tables import Device, Doubt, Mtd, Node, Tables
+from nandlab.board.own.blockdevices import find_device_mtd_numbers, find_node_mtd_numbers
+from nandlab.board.own.tables import Device, Doubt, Mtd, Node, Tables
 
 NUMBERED = re.compile(r"mtd[a-z_/]*0*(\d+)")
 """How a word names a partition by its number, wherever it does."""

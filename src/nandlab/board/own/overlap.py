@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nandlab.board.tables import Doubt, Mtd
+from nandlab.board.own.tables import Doubt, Mtd
 
 Sysfs = Mapping[int, Mapping[str, str]]
 """What sysfs has of each partition, by its number."""

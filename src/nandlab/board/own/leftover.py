@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nandlab.board.blockdevices import find_device_mtd_numbers
-from nandlab.board.tables import Device, Mtd, Tables
+from nandlab.board.own.blockdevices import find_device_mtd_numbers
+from nandlab.board.own.tables import Device, Mtd, Tables
 
 MOUNTPOINT = "/mnt"
 """Where jobs mount; plan/medium.py has it too."""

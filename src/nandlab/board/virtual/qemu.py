@@ -23,14 +23,15 @@ from nandlab.base.cache import fill_entry, make_entry, trim_cache_kind
 from nandlab.base.digest import digest_bytes, digest_file, digest_known_file
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.scratch import hold_scratch_folder
-from nandlab.board import programs, ram, stagedjob, states
-from nandlab.board.build import build_program
-from nandlab.board.cargo import HEAD_BYTES
-from nandlab.board.job import BEGIN_MEMBER, BoardLost, ChannelReader, Job, JobRecord, Setup
-from nandlab.board.kvm import probe_kvm
-from nandlab.board.machine import Machine, assemble_machine
-from nandlab.board.ram import find_ram_kib, make_boot_error
-from nandlab.board.vm import Vm, start_vm
+from nandlab.board.jobs import programs, stagedjob
+from nandlab.board.jobs.build import build_program
+from nandlab.board.jobs.cargo import HEAD_BYTES
+from nandlab.board.jobs.job import BEGIN_MEMBER, BoardLost, ChannelReader, Job, JobRecord, Setup
+from nandlab.board.virtual import ram, states
+from nandlab.board.virtual.kvm import probe_kvm
+from nandlab.board.virtual.machine import Machine, assemble_machine
+from nandlab.board.virtual.ram import find_ram_kib, make_boot_error
+from nandlab.board.virtual.vm import Vm, start_vm
 from nandlab.catalog.arch import HOST_ARCH
 from nandlab.catalog.board import JOB_BYTES, BoardModel
 from nandlab.kit.kit import fetch_board_kit

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nandlab.base.errors import NandlabError
-from nandlab.board.cargo import Cargo
-from nandlab.board.cpio import Archive
+from nandlab.board.jobs.cargo import Cargo
+from nandlab.board.jobs.cpio import Archive
 from nandlab.kit.needs import FetchedPackages
 
 CONSOLE_TAIL_LINES = 80

@@ -11,17 +11,17 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from nandlab.board.blockdevices import (
+from nandlab.board.own.blockdevices import (
     MTD_BLOCK,
     MTD_CHARACTER,
     find_device_mtd_numbers,
     find_node_mtd_numbers,
     is_stacked_device,
 )
-from nandlab.board.bootline import NUMBERED, refuse_boot_partition
-from nandlab.board.overlap import find_overlapping_partitions
-from nandlab.board.tables import Device, Doubt, Mount, Mtd, Node, Tables
-from nandlab.board.tables import parse_ls_line as node_of
+from nandlab.board.own.bootline import NUMBERED, refuse_boot_partition
+from nandlab.board.own.overlap import find_overlapping_partitions
+from nandlab.board.own.tables import Device, Doubt, Mount, Mtd, Node, Tables
+from nandlab.board.own.tables import parse_ls_line as node_of
 
 NAND_TYPES = ("nand", "mlc-nand")
 """What sysfs calls a NAND chip."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from nandlab.board.tables import FILE_KIND, BlockDevice, Device, Doubt, Node, Tables
+from nandlab.board.own.tables import FILE_KIND, BlockDevice, Device, Doubt, Node, Tables
 
 MTD_CHARACTER, MTD_BLOCK = 90, 31
 """Major numbers; 90 has two minor numbers for each partition."""

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.files import open_whole_file
-from nandlab.board.flash import read_flash_properties, refuse_missing_tools
-from nandlab.board.remote import make_temporary_path
-from nandlab.board.tables import Mtd
-from nandlab.board.transport import Transport
+from nandlab.board.own.flash import read_flash_properties, refuse_missing_tools
+from nandlab.board.own.remote import make_temporary_path
+from nandlab.board.own.tables import Mtd
+from nandlab.board.own.transport import Transport
 
 TOOLS = ("flash_erase", "mtdinfo", "nanddump", "nandwrite")
 PIECE = 1 << 20

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nandlab.base.errors import UsageError
-from nandlab.board.job import BoardLost
+from nandlab.board.jobs.job import BoardLost
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB
 

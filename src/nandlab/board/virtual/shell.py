@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 
 from nandlab.base.printer import print_note
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 
 GOODBYE = b"\nexit\n"
 """What ends a shell; Ctrl-D is lost if it comes before the shell does."""

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import STDERR_NUMBER, print_note
-from nandlab.board import flashcounts, labgrid
-from nandlab.board.boardlock import (
+from nandlab.board.jobs.job import BoardLost
+from nandlab.board.own import flashcounts, labgrid
+from nandlab.board.own.boardlock import (
     acquire_board_lock,
     break_board_lock,
     format_this_process,
@@ -24,8 +25,8 @@ from nandlab.board.boardlock import (
     read_kernel_tables,
     release_board_lock,
 )
-from nandlab.board.crossbuild import CrossCompiler
-from nandlab.board.flash import (
+from nandlab.board.own.crossbuild import CrossCompiler
+from nandlab.board.own.flash import (
     PartitionFlash,
     format_health_losses,
     is_partition_erased,
@@ -34,13 +35,12 @@ from nandlab.board.flash import (
     read_health_counters,
     refuse_missing_tools,
 )
-from nandlab.board.guard import PartitionSpec, find_erasable_partition
-from nandlab.board.job import BoardLost
-from nandlab.board.leftover import MOUNTPOINT, Leftover, find_job_leftover, make_cleanup_command
-from nandlab.board.remote import FOLDERS, RemoteBoard
-from nandlab.board.serialline import SerialLine
-from nandlab.board.tables import Doubt, Mtd, Tables
-from nandlab.board.transport import QUIET_S, Transport, connect_ssh
+from nandlab.board.own.guard import PartitionSpec, find_erasable_partition
+from nandlab.board.own.leftover import MOUNTPOINT, Leftover, find_job_leftover, make_cleanup_command
+from nandlab.board.own.remote import FOLDERS, RemoteBoard
+from nandlab.board.own.serialline import SerialLine
+from nandlab.board.own.tables import Doubt, Mtd, Tables
+from nandlab.board.own.transport import QUIET_S, Transport, connect_ssh
 from nandlab.catalog.files import read_noun_file
 from nandlab.catalog.remote import RemoteModel
 

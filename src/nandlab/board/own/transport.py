@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from nandlab.base.errors import NandlabError
-from nandlab.board.job import BoardLost
+from nandlab.board.jobs.job import BoardLost
 
 QUIET_S = 15.0
 """A board that says nothing for so long is lost, and for it so is the host: agent/watch.c."""

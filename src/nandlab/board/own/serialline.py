@@ -27,9 +27,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
-from nandlab.board.job import BoardLost
-from nandlab.board.serialdevice import SerialDevice
-from nandlab.board.transport import ALIVE, QUIET_S, TELL_S, Reply
+from nandlab.board.jobs.job import BoardLost
+from nandlab.board.own.serialdevice import SerialDevice
+from nandlab.board.own.transport import ALIVE, QUIET_S, TELL_S, Reply
 
 LOOP = r"""
 s(){ h=$(md5sum<<E

@@ -10,9 +10,9 @@ import socket
 from datetime import UTC, datetime
 
 from nandlab.base.errors import UsageError
-from nandlab.board.guard import PartitionSpec, find_erasable_partition
-from nandlab.board.tables import PRINT_TABLES, Mtd, Tables, parse_kernel_tables
-from nandlab.board.transport import Transport
+from nandlab.board.own.guard import PartitionSpec, find_erasable_partition
+from nandlab.board.own.tables import PRINT_TABLES, Mtd, Tables, parse_kernel_tables
+from nandlab.board.own.transport import Transport
 
 LOCK_FOLDER = "/tmp/nandlab.lock"
 TAKEN_STATUS = 9

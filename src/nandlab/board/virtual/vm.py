@@ -20,11 +20,11 @@ from qemu.qmp import EventListener, QMPClient, QMPError
 
 from nandlab.base.errors import NandlabError
 from nandlab.base.scratch import PREFIX, hold_scratch_folder
-from nandlab.board.cargo import Store
-from nandlab.board.hostmemory import MemoryCurve, read_resident_bytes
-from nandlab.board.job import BoardLost, ChannelReader
-from nandlab.board.machine import SAVES, STATE, WORK_FOLDER, Machine
-from nandlab.board.ram import OUT_OF_MEMORY
+from nandlab.board.jobs.cargo import Store
+from nandlab.board.jobs.job import BoardLost, ChannelReader
+from nandlab.board.virtual.hostmemory import MemoryCurve, read_resident_bytes
+from nandlab.board.virtual.machine import SAVES, STATE, WORK_FOLDER, Machine
+from nandlab.board.virtual.ram import OUT_OF_MEMORY
 
 CHANNEL_POLL_S = 0.2
 ANSWER_S = 30

@@ -11,10 +11,10 @@ import pytest
 import samples
 
 from nandlab import report
+from nandlab.analysis.claims import claimparts, claimrules, claims
 from nandlab.analysis.figures import workloadwords
 from nandlab.analysis.figures.chiptime import split_phase_time
 from nandlab.analysis.figures.spread import compute_spread
-from nandlab.analysis.verdicts import claimparts, claims
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.paper import ClaimPart, PaperModel, Selector
 from nandlab.catalog.workload import WorkloadModel
@@ -173,7 +173,8 @@ def test_a_claim_s_numbers_are_given_for_each_way_to_read_it() -> None:
     ]
     asked = asked.model_copy(update={"parameters": {"files": trials[0].parameters["files"]}})
     (found,) = rows(asked, trials)
-    assert (found.verdict, found.numbers[0].ours) == ("reproduced", compute_spread([2.0]))
+    assert (found.first, found.numbers[0].ours) == ("reproduced", compute_spread([2.0]))
+    assert found.verdict == "not decided", "one reading goes the other way"
     told = {r.basis.id: (r.verdict, r.numbers[0].ours) for r in found.others}
     assert told == {
         "state": ("different", compute_spread([0.5])),
@@ -188,6 +189,66 @@ def test_a_claim_s_numbers_are_given_for_each_way_to_read_it() -> None:
         told = asked.model_dump()
         with pytest.raises(ValueError, match=f"{kind}: two have the id"):
             PaperModel.model_validate(told | {kind: [*told[kind], told[kind][0]]})
+
+
+@pytest.mark.parametrize(
+    ("first", "others", "verdict"),
+    [
+        ("reproduced", [], "reproduced"),
+        ("reproduced", ["reproduced", "not measured"], "reproduced"),
+        ("reproduced", ["same direction"], "same direction"),
+        ("same direction", ["reproduced"], "same direction"),
+        ("reproduced", ["different"], "not decided"),
+        ("different", ["same direction"], "not decided"),
+        ("reproduced", ["not decided"], "not decided"),
+        ("different", ["different", "not comparable"], "different"),
+        ("not measured", ["reproduced"], "not measured"),
+        ("not comparable", ["different"], "not comparable"),
+    ],
+)
+def test_a_reading_that_turns_a_verdict_leaves_it_open(
+    first: claimrules.ClaimVerdict, others: list[claimrules.ClaimVerdict], verdict: str
+) -> None:
+    assert claimrules.join_reading_verdicts(first, others) == verdict
+
+
+@pytest.mark.parametrize(
+    ("given", "aged", "verdict"),
+    [
+        ({}, 1.2, "not decided"),
+        ({}, 1.3, "reproduced"),
+        ({}, 0.9, "not decided"),
+        ({}, 0.7, "different"),
+        ({"direction": "below 1"}, 0.7, "reproduced"),
+        ({"direction": "below 1"}, 1.3, "different"),
+        ({"direction": "below 1", "saving": True}, 0.95, "not decided"),
+        ({"direction": "below 1", "saving": True}, 0.85, "reproduced"),
+        ({"direction": "below 1", "saving": True}, 1.2, "different"),
+    ],
+)
+def test_one_member_alone_decides_no_close_order(
+    given: dict[str, Any], aged: float, verdict: str
+) -> None:
+    assert row(paper(part(**given)), [1], [aged]).verdict == verdict
+    two = row(paper(part(**given)), [1, 1], [aged, aged]).verdict
+    assert (two == "not decided") is False
+
+
+def test_every_number_of_a_paper_has_the_bound_of_its_kind() -> None:
+    assert part(paper=2.0).nearness == 1.25
+    assert part(paper=1.34).nearness == 1.15
+    assert part(paper=1.0, direction="none").nearness == 1.1
+    assert part(paper=8.0, kind="spread").nearness == 1.5
+    assert part(paper=10.0, kind="magnitude").nearness == 3.16
+    assert part(paper=0.3, saving=True).nearness == 0.1
+    own = [
+        (name, c.id, p.label)
+        for name in list_noun_names("papers")
+        for c in load_noun("papers", name, PaperModel).claims
+        for p in c.parts
+        if p.within is not None and p.along is None
+    ]
+    assert own == [], "a bound of its own, which no other paper has"
 
 
 def test_an_option_that_is_not_named_is_meant_at_its_default() -> None:

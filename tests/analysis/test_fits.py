@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import samples
 
+from nandlab.analysis.claims import claimparts, claims
 from nandlab.analysis.curves import fits
 from nandlab.analysis.figures import workloadwords
-from nandlab.analysis.verdicts import claimparts, claims
 from nandlab.base.errors import UsageError
 from nandlab.catalog.paper import ClaimPart, PaperModel
 from nandlab.results.record import Trial

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import samples
 
+from nandlab.analysis.claims import claimparts, claimrules, claims
 from nandlab.analysis.figures import workloadwords
 from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.analysis.figures.spread import Spread
-from nandlab.analysis.verdicts import claimparts, claims
 from nandlab.base.errors import UsageError
 from nandlab.catalog.paper import Claim, ClaimPart, PaperModel, Selector
 from nandlab.results.record import Trial
@@ -119,7 +119,7 @@ def spread_of(*values: float) -> Spread:
 def test_verdicts_of_savings_and_of_what_shall_not_change(
     given: dict[str, Any], values: list[float], verdict: str
 ) -> None:
-    assert claims.judge_claim_parts([(part(**given), spread_of(*values))]) == verdict
+    assert claimrules.judge_claim_parts([(part(**given), spread_of(*values))]) == verdict
 
 
 @pytest.mark.parametrize(

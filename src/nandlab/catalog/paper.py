@@ -16,6 +16,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from nandlab.base.strings import Empty, FigureName, Line, Lines, Word
+from nandlab.catalog.claimbounds import (
+    FACTOR_BOUNDS,
+    SAVING_BOUND,
+    TREND_BOUNDS,
+    PartKind,
+    TrendKind,
+    find_quotient_bound,
+)
 from nandlab.catalog.noun import Noun, Scalar, StrictModel
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
@@ -54,14 +62,6 @@ class QuotientDivisor(StrictModel):
 
 
 Direction = Literal["above 1", "below 1", "not above 1", "none"]
-TrendKind = Literal["linear", "grows", "does not depend", "falls below"]
-NEARNESS_DEFAULTS: dict[TrendKind, float] = {
-    "linear": 0.01,
-    "grows": 0.1,
-    "does not depend": 0.1,
-    "falls below": 1.25,
-}
-"""``within`` where a part along something has none."""
 
 
 class FigureTrend(StrictModel):
@@ -135,11 +135,17 @@ class ClaimPart(StrictModel):
         description="whether the paper says by far, without a number: reproduced only if the "
         "quotient is away from 1 by the factor within",
     )
+    kind: PartKind = Field(
+        default="number",
+        description="spread: a deviation, a most or a least, or a difference of such; magnitude: "
+        "only the power of ten is meant. It decides how near ours must be",
+    )
     within: float | None = Field(
         default=None,
         gt=0,
-        description="factor from the paper's number that counts as reproduced, 1.25 if absent; of "
-        "a saving the distance, 0.1 if absent; of a part along something as Along has it",
+        description="factor from the paper's number that counts as reproduced, where the paper "
+        "gives one; of a saving the distance; of a part along something what strongly and highly "
+        "mean. Absent: the bound of all papers",
     )
     incomparable: Lines = Field(
         default="",
@@ -161,8 +167,12 @@ class ClaimPart(StrictModel):
     def nearness(self) -> float:
         """``within`` or what stands for it."""
         if self.along:
-            return self.within or NEARNESS_DEFAULTS[self.along.says]
-        return self.within or (0.1 if self.saving else 1.25)
+            return self.within or TREND_BOUNDS[self.along.says]
+        if self.within or self.saving:
+            return self.within or SAVING_BOUND
+        if self.quotient and self.paper is not None and self.kind == "number":
+            return find_quotient_bound(self.paper)
+        return FACTOR_BOUNDS[self.kind]
 
     @model_validator(mode="after")
     def _stands_alone_along(self) -> ClaimPart:

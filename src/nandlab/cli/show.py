@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_text
 from nandlab.cli.arguments import EveryOption, FormatOption, RunArgument, complete_figure_names
 
@@ -24,6 +25,10 @@ def show(
         ),
     ] = None,
     *,
+    paper: Annotated[
+        bool,
+        typer.Option("--paper", help="only the claims of the paper that the study repeats"),
+    ] = False,
     every: EveryOption = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="a JSON list of trials, as --format json")
@@ -35,7 +40,8 @@ def show(
     a line; with --all every figure too. markdown has the verdict and the main figures. json is a
     list of trials with all that they measured. csv has a line for each figure of a configuration.
     With --figure, each format has that figure alone: the median over the ensemble, its range, and
-    how many trials ended well.
+    how many trials ended well. With --paper, each format has the paper's claims alone: its number,
+    the run's, and the verdict by each reading of the paper.
     """
     from nandlab.base.scratch import buffer_text_pieces
     from nandlab.report.page import terminal
@@ -43,8 +49,14 @@ def show(
     from nandlab.report.tables.sheets import render_json_list
     from nandlab.trial.publishedrun import open_results
 
+    if paper and figure is not None:
+        raise UsageError("--paper and --figure: choose one")
     folder, form = open_results(run), "json" if as_json else form
-    if figure is not None:
+    if paper:
+        from nandlab.report.page.papercomparison import render_paper_claims
+
+        print_text(render_paper_claims(folder, form))
+    elif figure is not None:
         print_text(exports.render_named_figures(folder, figure, form))
     elif form == "json":
         for piece in buffer_text_pieces(render_json_list(terminal.list_trial_json_objects(folder))):

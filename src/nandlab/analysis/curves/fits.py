@@ -27,6 +27,7 @@ from nandlab.analysis.figures.spread import Spread, compute_spread
 from nandlab.analysis.figures.workloadwords import Words
 from nandlab.base import units
 from nandlab.base.errors import UsageError
+from nandlab.catalog.claimbounds import LINEAR_DOUBT
 from nandlab.results.record import Trial
 
 if TYPE_CHECKING:
@@ -183,10 +184,13 @@ def choose_trend_number_formatter(along: FigureTrend, figure: Figure | None) -> 
 def judge_trend_claim(
     along: FigureTrend, within: float, ours: Spread
 ) -> Literal["right", "wrong", "both"]:
-    """Whether all members go the way that is said, or none does."""
+    """Whether all members go the way that is said, or none does.
+
+    Between the bound of R² and its doubt nothing is decided: papers say "seems linear".
+    """
     low, high = ours.min, ours.max
     if along.says == "linear":
-        right, wrong = low >= 1 - within, high < 1 - within
+        right, wrong = low >= 1 - within, high < 1 - max(within, LINEAR_DOUBT)
     elif along.says == "grows":
         right, wrong = low > within, high <= within
     elif along.says == "does not depend":

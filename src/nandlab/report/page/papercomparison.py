@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nandlab.analysis.claims import claims
+from nandlab.analysis.claims.claimparts import select_ended_trials_in_selector
 from nandlab.analysis.figures import workloadwords
 from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.analysis.figures.groups import Ensemble
 from nandlab.analysis.figures.workloadwords import Words
-from nandlab.analysis.verdicts import claims
-from nandlab.analysis.verdicts.claimparts import select_ended_trials_in_selector
+from nandlab.base.errors import UsageError
+from nandlab.catalog.claimbounds import LINEAR_DOUBT, TREND_BOUNDS
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.paper import (
     Bar,
@@ -26,21 +27,16 @@ from nandlab.report.charts import figurecharts, layout
 from nandlab.report.charts.charts import Chart
 from nandlab.report.charts.layout import ChartRow
 from nandlab.report.page.papercauses import CauseTable, make_paper_cause_table
-from nandlab.report.tables import tables
+from nandlab.report.tables import claimtable, tables
+from nandlab.report.tables.sheets import render_sheets
+from nandlab.results.folder import Results
 from nandlab.results.record import Run, Trial
 
 LINE_RULES_NOTE = (
     "Of a line over many configurations, each member's by least squares: it is linear from R² = "
-    "0.99 on; it grows, or does not depend, where it rises over its range by more than a tenth of "
-    "the mean, or by a tenth at most to either side. A line says so from three configurations on."
-)
-VERDICT_ORDER: tuple[claims.ClaimVerdict, ...] = (
-    "reproduced",
-    "same direction",
-    "different",
-    "not decided",
-    "not measured",
-    "not comparable",
+    f"{1 - TREND_BOUNDS['linear']:g} on, and not below {1 - LINEAR_DOUBT:g}; it grows, or does not "
+    "depend, where it rises over its range by more than a tenth of the mean, or by a tenth at most "
+    "to either side. A line says so from three configurations on."
 )
 
 
@@ -57,6 +53,8 @@ class PaperComparison:
     figures: list[tuple[RedrawnFigure, figurecharts.ChartWithTable | None]]
     """Redrawn as bars; None: the study's curves redraw it."""
     causes: list[tuple[TraceComparison, CauseTable]]
+    rules: list[tuple[str, str]]
+    """The verdicts that it has, and when each is given."""
     along: str = ""
     """The rules of parts along something; empty: no claim has one."""
 
@@ -70,10 +68,6 @@ def make_paper_comparison(run: Run, trials: Sequence[Trial]) -> PaperComparison 
     rows = claims.list_paper_claim_results(
         _select_claims_of_run(paper, trials), trials, _load_workload_words
     )
-    counts = Counter(r.verdict for r in rows)
-    tally = ", ".join(f"{counts[v]} {v}" for v in VERDICT_ORDER if counts[v])
-    if all(n.ours is None or n.ours.n == 1 for r in rows for n in r.numbers):
-        tally += "; each from one member, which decides nothing: run more"
     curves = {c["name"] for c in run.spec.get("curves") or []}
     figures = []
     for drawn in paper.drawn:
@@ -84,8 +78,33 @@ def make_paper_comparison(run: Run, trials: Sequence[Trial]) -> PaperComparison 
     causes = [(shown, make_paper_cause_table(paper.name, shown)) for shown in paper.causes]
     lost = len(paper.claims) - len(rows)
     elsewhere = f"Further {lost} are of other studies of this paper." if lost else ""
+    rules = claimtable.list_verdict_rules([r.verdict for r in rows])
     along = LINE_RULES_NOTE if any(p.along for r in rows for p in r.claim.parts) else ""
-    return PaperComparison(paper, rows, tally, elsewhere, figures, causes, along)
+    return PaperComparison(
+        paper, rows, claimtable.format_claim_tally(rows), elsewhere, figures, causes, rules, along
+    )
+
+
+def render_paper_claims(folder: Results, form: str) -> str:
+    """The claims of the paper that a run's study names, and their verdicts.
+
+    UsageError if it names none.
+    """
+    trials = [t for t in folder.trials() if t.ok]
+    found = make_paper_comparison(folder.head(), trials)
+    if found is None:
+        raise UsageError(
+            f"study {folder.head().study}: it names no paper; a study of your own sets "
+            'paper = "NAME", a file of catalog/papers'
+        )
+    lead = [f"Of {len(found.rows)} claims: {found.tally}.", found.elsewhere]
+    return render_sheets(
+        form,
+        [claimtable.make_claim_sheet(f"Claims of {found.paper.name}", found.rows)],
+        [*filter(None, lead)],
+        claimtable.CLAIM_COLUMNS,
+        claimtable.list_claim_records(found.rows),
+    )
 
 
 def _select_claims_of_run(paper: PaperModel, trials: Sequence[Trial]) -> PaperModel:

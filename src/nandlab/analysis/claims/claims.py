@@ -1,22 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A paper's claims beside a run: ours with its spread, a verdict by rules, and what the counts say.
 
-Quotients are taken member by member: both sides did the same work at the same phase offset. The
-rules: *reproduced* when every quotient of every member lies on the side of 1 that the paper says
-and our median is near enough to each of its numbers (or our range holds it); *same direction* when
-only the sides agree; *different* when a quotient is on the other side in every member, or 1 in
-all, or when nothing but a number was claimed and ours is not near it; *not decided* when members
-disagree about the side; *not measured* when trials are missing; *not comparable* when no number of
-the paper's can be set beside ours. A part along something (a line over many configurations) has a
-side too: analysis/curves/fits.py.
+Quotients are taken member by member: both sides did the same work at the same phase offset. Rules
+and bounds of verdicts are those of claimrules, for every paper. A part along something (a line over
+many configurations) has a side too: analysis/curves/fits.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from nandlab.analysis.claims.claimparts import (
+    choose_claim_part_formatter,
+    is_trial_in_selector,
+    select_ended_trials_in_selector,
+)
+from nandlab.analysis.claims.claimparts import compute_claim_part_numbers as numbers_of
+from nandlab.analysis.claims.claimparts import format_claim_part_fit_lines as behind
+from nandlab.analysis.claims.claimrules import (
+    ClaimVerdict,
+    join_reading_verdicts,
+    judge_claim_parts,
+)
 from nandlab.analysis.curves import fits
 from nandlab.analysis.figures import workloadwords
 from nandlab.analysis.figures.chiptime import PhaseTimeSplit, split_phase_time
@@ -25,19 +31,10 @@ from nandlab.analysis.figures.members import join_memory_trials
 from nandlab.analysis.figures.spread import Spread, compute_spread
 from nandlab.analysis.figures.workloadwords import Words
 from nandlab.analysis.verdicts import sweep
-from nandlab.analysis.verdicts.claimparts import (
-    choose_claim_part_formatter,
-    is_trial_in_selector,
-    select_ended_trials_in_selector,
-)
-from nandlab.analysis.verdicts.claimparts import compute_claim_part_numbers as numbers_of
-from nandlab.analysis.verdicts.claimparts import format_claim_part_fit_lines as behind
 from nandlab.base import units
 from nandlab.catalog.paper import Claim, ClaimBasis, ClaimPart, PaperModel, Selector
 from nandlab.results.record import Trial
 
-LEAST_SAVED_SHARE = 0.01
-"""A saving of less is none."""
 SAVING_DIRECTIONS = {
     "below 1": "above 0",
     "above 1": "below 0",
@@ -45,9 +42,6 @@ SAVING_DIRECTIONS = {
     "none": "",
 }
 """Sides of 1 of a quotient, as those of what is saved."""
-ClaimVerdict = Literal[
-    "reproduced", "same direction", "different", "not decided", "not measured", "not comparable"
-]
 
 
 @dataclass(frozen=True)
@@ -81,11 +75,17 @@ class ClaimResult:
 
     claim: Claim
     numbers: tuple[ClaimNumber, ...]
-    verdict: ClaimVerdict
+    first: ClaimVerdict
+    """By the reading that is ours."""
     others: tuple[AlternativeReading, ...]
     counted: tuple[str, ...]
     """What the chip's counts say of each configuration: where the time went."""
     trials: tuple[str, ...]
+
+    @property
+    def verdict(self) -> ClaimVerdict:
+        """By all readings that were run."""
+        return join_reading_verdicts(self.first, [o.verdict for o in self.others])
 
 
 def list_paper_claim_results(
@@ -216,54 +216,6 @@ def _format_paper_number(part: ClaimPart, own: units.Form) -> str:
     bound = {"about": "", "over": "over ", "under": "under "}[part.bound]
     written = units.format_three_figures if part.quotient and not part.saving else own
     return f"{bound}{written(part.paper)}"
-
-
-def judge_claim_parts(parts: Sequence[tuple[ClaimPart, Spread | None]]) -> ClaimVerdict:
-    """The verdict, by the rules at the top."""
-    compared = [(p, s) for p, s in parts if not p.incomparable]
-    if parts and not compared:
-        return "not comparable"
-    known = [(p, s) for p, s in compared if s is not None]
-    if len(known) < len(compared):
-        return "not measured"
-    sides = [_find_side_of_one(p, s) for p, s in known if p.sided]
-    if "wrong" in sides:
-        return "different"
-    if "both" in sides:
-        return "not decided"
-    if all(_is_near_paper(p, s) for p, s in known):
-        return "reproduced"
-    return "same direction" if sides else "different"
-
-
-def _find_side_of_one(part: ClaimPart, ours: Spread) -> Literal["right", "wrong", "both"]:
-    """On which side of 1 all members lie; a saving is 1 less its quotient."""
-    if part.along:
-        return fits.judge_trend_claim(part.along, part.nearness, ours)
-    low, high = (1 - ours.max, 1 - ours.min) if part.saving else (ours.min, ours.max)
-    least = LEAST_SAVED_SHARE if part.saving else 0.0
-    if part.direction == "above 1":
-        right, wrong = low > 1 + least, high <= 1 + least
-    elif part.direction == "below 1":
-        right, wrong = high < 1 - least, low >= 1 - least
-    else:
-        right, wrong = high <= 1, low > 1
-    return "right" if right else "wrong" if wrong else "both"
-
-
-def _is_near_paper(part: ClaimPart, ours: Spread) -> bool:
-    if part.paper is None:
-        away = max(ours.median, 1 / ours.median) if ours.median else 0.0
-        return not part.far or away >= part.nearness
-    if part.bound == "over":
-        return ours.median >= part.paper
-    if part.bound == "under":
-        return ours.median <= part.paper
-    if part.saving:
-        near = abs(ours.median - part.paper) <= part.nearness
-    else:
-        near = part.paper / part.nearness <= ours.median <= part.paper * part.nearness
-    return near or ours.min <= part.paper <= ours.max
 
 
 def format_selector_configuration(of: Selector, trial: Trial) -> str:

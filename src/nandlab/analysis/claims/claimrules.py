@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The one set of verdicts on papers' claims, and the rules that give them.
+
+A verdict has two steps. :func:`judge_claim_parts` judges one reading of the paper by the numbers of
+all members. :func:`join_reading_verdicts` then sets the readings side by side: where one that was
+run turns the verdict, nothing is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from nandlab.analysis.curves import fits
+from nandlab.analysis.figures.spread import Spread
+from nandlab.catalog.claimbounds import (
+    FACTOR_BOUNDS,
+    NEAR_ONE_BOUND,
+    ONE_MEMBER_BOUND,
+    SAVED_SHARE_MIN,
+    SAVING_BOUND,
+    UNCHANGED_BOUND,
+)
+from nandlab.catalog.paper import ClaimPart
+
+ClaimVerdict = Literal[
+    "reproduced", "same direction", "different", "not decided", "not measured", "not comparable"
+]
+ClaimSide = Literal["right", "wrong", "both"]
+CLAIM_VERDICTS: tuple[ClaimVerdict, ...] = get_args(ClaimVerdict)
+"""All of them, in the order of a tally."""
+WITHOUT_NUMBERS: tuple[ClaimVerdict, ...] = ("not measured", "not comparable")
+"""Verdicts of a reading that say nothing of the paper."""
+
+VERDICT_RULES: dict[ClaimVerdict, str] = {
+    "reproduced": "by each reading that was run, every member goes the way that the paper says, "
+    "and our median is near each of its numbers, or our range holds it. "
+    f"Near is within a factor of {FACTOR_BOUNDS['number']:g}; {FACTOR_BOUNDS['spread']:g} for a "
+    f"deviation, a most and a least; {NEAR_ONE_BOUND:g} for a quotient near 1, "
+    f"{UNCHANGED_BOUND:g} for one of 1; {FACTOR_BOUNDS['magnitude']:g} for a power of ten; "
+    f"{SAVING_BOUND * 100:g} points for a saving. Where the paper says by far without a number, a "
+    f"quotient is away from 1 by a factor of {FACTOR_BOUNDS['number']:g}",
+    "same direction": "by each reading every member goes the paper's way, and by one a number is "
+    "not near",
+    "different": "by each reading some part of the claim goes another way in every member, or "
+    f"nowhere (a saving of less than {SAVED_SHARE_MIN * 100:g} % is none); where only a number is "
+    "claimed, ours is not near it",
+    "not decided": "members disagree about the way; or readings do; or one member alone was run, "
+    f"whose quotient is within a factor of {ONE_MEMBER_BOUND:g} of the other way; or R² lies in "
+    "its bound's own doubt",
+    "not measured": "trials are missing or did not end well",
+    "not comparable": "no number of the paper's can be set beside ours; the row says why",
+}
+"""When each verdict is given, as reports and pages say it."""
+
+
+def judge_claim_parts(parts: Sequence[tuple[ClaimPart, Spread | None]]) -> ClaimVerdict:
+    """The verdict of one reading."""
+    compared = [(p, s) for p, s in parts if not p.incomparable]
+    if parts and not compared:
+        return "not comparable"
+    known = [(p, s) for p, s in compared if s is not None]
+    if len(known) < len(compared):
+        return "not measured"
+    sides = [find_claim_side(p, s) for p, s in known if p.sided]
+    if "wrong" in sides:
+        return "different"
+    if "both" in sides:
+        return "not decided"
+    if all(_is_near_paper(p, s) for p, s in known):
+        return "reproduced"
+    return "same direction" if sides else "different"
+
+
+def join_reading_verdicts(first: ClaimVerdict, others: Sequence[ClaimVerdict]) -> ClaimVerdict:
+    """The verdict of all readings: the weaker one where all go one way, else not decided.
+
+    first: of the reading that is ours; what was not run of the others has no part.
+    """
+    if first in WITHOUT_NUMBERS:
+        return first
+    every = {first, *others} - {*WITHOUT_NUMBERS}
+    if len(every) == 1:
+        return first
+    return "same direction" if every == {"reproduced", "same direction"} else "not decided"
+
+
+def find_claim_side(part: ClaimPart, ours: Spread) -> ClaimSide:
+    """On which side of 1 all members lie; a saving is 1 less its quotient."""
+    if part.along:
+        return fits.judge_trend_claim(part.along, part.nearness, ours)
+    low, high = (1 - ours.max, 1 - ours.min) if part.saving else (ours.min, ours.max)
+    if ours.n == 1 and part.direction != "not above 1":
+        return _find_side_of_one_member(part, low)
+    least = SAVED_SHARE_MIN if part.saving else 0.0
+    if part.direction == "above 1":
+        right, wrong = low > 1 + least, high <= 1 + least
+    elif part.direction == "below 1":
+        right, wrong = high < 1 - least, low >= 1 - least
+    else:
+        right, wrong = high <= 1, low > 1
+    return "right" if right else "wrong" if wrong else "both"
+
+
+def _find_side_of_one_member(part: ClaimPart, quotient: float) -> ClaimSide:
+    """The same of a member without a range: near 1 it shows no side."""
+    far = 1 + SAVING_BOUND if part.saving else ONE_MEMBER_BOUND
+    below = 1 - SAVING_BOUND if part.saving else 1 / ONE_MEMBER_BOUND
+    if below < quotient < far:
+        return "both"
+    return "right" if (quotient > 1) == (part.direction == "above 1") else "wrong"
+
+
+def _is_near_paper(part: ClaimPart, ours: Spread) -> bool:
+    if part.paper is None:
+        away = max(ours.median, 1 / ours.median) if ours.median else 0.0
+        return not part.far or away >= part.nearness
+    if part.bound == "over":
+        return ours.median >= part.paper
+    if part.bound == "under":
+        return ours.median <= part.paper
+    if part.saving:
+        near = abs(ours.median - part.paper) <= part.nearness
+    else:
+        near = part.paper / part.nearness <= ours.median <= part.paper * part.nearness
+    return near or ours.min <= part.paper <= ours.max

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A paper's claims beside a run as a table to take away: for a terminal, a page, a program."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from nandlab.analysis.claims.claimrules import (
+    CLAIM_VERDICTS,
+    VERDICT_RULES,
+    WITHOUT_NUMBERS,
+    ClaimVerdict,
+)
+from nandlab.analysis.claims.claims import ClaimNumber, ClaimResult
+from nandlab.report.tables.sheets import Sheet, SheetRecord
+
+NUMBERS_MAX = 6
+"""Numbers of a claim that a table has; a claim of each phase of a load may have dozens."""
+CLAIM_COLUMNS = ("claim", "reading", "verdict", "number", "paper", "n", "min", "median", "max")
+"""Names of a record's values."""
+HEAD = ("the paper says", "its figure", "here", "verdict", "by each reading")
+
+
+def format_claim_tally(rows: Sequence[ClaimResult]) -> str:
+    """How many claims have which verdict, in words."""
+    counts = Counter(r.verdict for r in rows)
+    tally = ", ".join(f"{counts[v]} {v}" for v in CLAIM_VERDICTS if counts[v])
+    if all(n.ours is None or n.ours.n == 1 for r in rows for n in r.numbers):
+        tally += "; each from one member, which decides no close order: run more"
+    return tally
+
+
+def list_verdict_rules(verdicts: Sequence[ClaimVerdict] = CLAIM_VERDICTS) -> list[tuple[str, str]]:
+    """Each verdict, and when it is given."""
+    return [(v, VERDICT_RULES[v]) for v in CLAIM_VERDICTS if v in verdicts]
+
+
+def make_claim_sheet(title: str, rows: Sequence[ClaimResult]) -> Sheet:
+    """A row for each claim."""
+    cells = [
+        (
+            r.claim.text,
+            r.claim.said,
+            _format_numbers(r.numbers),
+            r.verdict,
+            _format_readings(r),
+        )
+        for r in rows
+    ]
+    return Sheet(title, HEAD, cells, HEAD)
+
+
+def list_claim_records(rows: Sequence[ClaimResult]) -> list[SheetRecord]:
+    """A record for each number of each reading; the reading that is ours is called first."""
+    readings = [
+        (r.claim.id, name, verdict, number)
+        for r in rows
+        for name, verdict, numbers in (
+            ("first", r.first, r.numbers),
+            *((o.basis.id, o.verdict, o.numbers) for o in r.others),
+        )
+        for number in numbers
+    ]
+    return [
+        dict(zip(CLAIM_COLUMNS, (*lead, n.label, n.paper, *_list_marks(n)), strict=True))
+        for *lead, n in readings
+    ]
+
+
+def _list_marks(number: ClaimNumber) -> tuple[int, float | None, float | None, float | None]:
+    ours = number.ours
+    return (0, None, None, None) if ours is None else (ours.n, ours.min, ours.median, ours.max)
+
+
+def _format_numbers(numbers: Sequence[ClaimNumber]) -> str:
+    shown = "; ".join(n.text() for n in numbers[:NUMBERS_MAX])
+    more = len(numbers) - NUMBERS_MAX
+    return f"{shown}; and {more} more" if more > 0 else shown
+
+
+def _format_readings(row: ClaimResult) -> str:
+    """The verdicts of the readings that were run, by their names in the paper's file."""
+    others = [o for o in row.others if o.verdict not in WITHOUT_NUMBERS]
+    if not others or row.first in WITHOUT_NUMBERS:
+        return ""
+    names: dict[ClaimVerdict, list[str]] = {row.first: ["ours"]}
+    for o in others:
+        names.setdefault(o.verdict, []).append(o.basis.id)
+    if len(names) == 1:
+        return f"each of {len(others) + 1}"
+    return "; ".join(f"{', '.join(bases)}: {verdict}" for verdict, bases in names.items())

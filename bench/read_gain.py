@@ -91,7 +91,7 @@ def measured(of: TraceFolder) -> dict[str, float]:
         "calls": len(calls),
         "n": n,
         "ns": sum(t.ns for t in score.list_call_times(told, calls)),
-        "chip_ns": round(n * times.compute_chip_page_read_ns(told.chip)),
+        "chip_ns": round(n * times.compute_chip_page_read_times(told.chip).page_ns),
     }
 
 

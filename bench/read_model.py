@@ -95,6 +95,18 @@ SHORT = (
 )
 """Files of one page that is not full, and pages that pack to few bytes."""
 PACKERS = {"none": PLAIN, "lzo": UNPACKED, "zlib": UNPACKED}
+SPARSE = (
+    *(
+        f"for i in {places}; do dd if=/dev/urandom of={name} bs=4k count=1 seek=$i; done"
+        for name, places in (("a", "0 9 31 40"), ("b", "5 80"), ("c", "60 61 90"))
+    ),
+    "dd if=/dev/urandom of=d bs=1000 count=1",
+    "dd if=/dev/null of=d bs=4k seek=70",
+    "dd if=/dev/urandom of=e bs=4k count=60",
+    "dd if=/dev/null of=e bs=4k seek=10",
+    "dd if=/dev/null of=e bs=4k seek=90",
+)
+"""Files with pages of which nothing is stored: never written, and cut off."""
 LOADS: dict[str, dict[str, tuple[str, ...]]] = {
     "jffs2": PACKERS,
     "ubifs": PACKERS | {f"{name}-short": SHORT for name in PACKERS},

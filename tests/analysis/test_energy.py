@@ -10,7 +10,15 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis.figures import energy, energyfigures, figures, groups, powerdraw, timeparts
+from nandlab.analysis.figures import (
+    energy,
+    energyfigures,
+    figurenames,
+    figures,
+    groups,
+    powerdraw,
+    timeparts,
+)
 from nandlab.analysis.figures.energy import CONSUMER_TITLES, CONSUMERS_OF_SUM
 from nandlab.analysis.figures.timeparts import TrialSpan
 from nandlab.analysis.verdicts import limits, limitsyntax
@@ -353,4 +361,50 @@ def test_the_paper_s_profile_gives_the_energy_of_a_phase_by_its_row() -> None:
     assert figure("profile", off) == pytest.approx(2 * (0.223 + 0.024))
     default = read.model_copy(update={"measured": {}}).knowing(read.sources)
     assert figure("profile", default) is None
+    assert "read-ahead was on" in energyfigures.explain_missing_profile_joules(default)
     assert figure("profile", trial(phase)) is None
+
+
+def profiled(workload: str, pattern: str) -> Trial:
+    """A trial on the paper's board with read-ahead on, whose phase takes 2 s."""
+    at: dict[str, int | float | str] = {"pattern": pattern, "count": 64}
+    phase = WHOLE.model_copy(update={"ns": 2 * S, "at": at})
+    told = trial(phase, board={"board": {"name": "omap3evm"}})
+    change = {"workload": workload, "measured": {"read_ahead": {"kib": 128}}}
+    return told.model_copy(update=change).knowing(told.sources)
+
+
+def test_the_paper_s_selects_have_the_profile_s_energy_and_updates_have_none() -> None:
+    """Its load is sqlselect; sqlbench's transactions update and commit."""
+    selects = profiled("sqlselect", "random")
+    assert energyfigures.compute_phase_joules_from_profile(selects) == pytest.approx(
+        2 * (0.24565 + 0.030188)
+    )
+    assert energyfigures.explain_missing_profile_joules(selects) == ""
+    updates = profiled("sqlbench", "random")
+    assert energyfigures.compute_phase_joules_from_profile(updates) is None
+    assert "no profile" in energyfigures.explain_missing_profile_joules(updates)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "watts"),
+    [("random", 0.246), ("random_unaligned", 0.246), ("random_replace", 0.246), ("stride", None)],
+)
+def test_requests_at_random_have_one_row(pattern: str, watts: float | None) -> None:
+    joules = energyfigures.compute_phase_joules_from_profile(profiled("readbench", pattern))
+    assert joules == (None if watts is None else pytest.approx(2 * watts))
+
+
+def test_what_may_be_a_limit_may_be_shown() -> None:
+    read = profiled("readbench", "sequential")
+    (setting,) = groups.group_trials_into_settings([read])
+    names = figurenames.list_figure_names_of_settings([setting])
+    assert {"energy.profile", "energy.profile.run"} <= set(names)
+    lacking = profiled("readbench", "stride")
+    (setting,) = groups.group_trials_into_settings([lacking])
+    (found,) = limits.judge_ensemble_against_limits(
+        setting, setting.ensembles[0], Limits((limitsyntax.parse_limit("energy.profile < 1J"),))
+    )
+    assert found.outcome == "unknown"
+    assert "the profile read-ahead-2014 has no row for jffs2's run" in found.text
+    assert "ram_mw" not in found.text

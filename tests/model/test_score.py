@@ -101,6 +101,43 @@ def test_after_a_page_that_is_not_known_the_buffer_has_what_was_read(tmp_path: P
     assert all(c.same for c in found[1:])
 
 
+def test_one_page_in_the_register_makes_no_other_read_a_long_one(tmp_path: Path) -> None:
+    """The chip reads a page again that its register has, and saves the array's time."""
+    rows = [row for page in range(3) for row in call(1000 * (page + 1), page, *reads_of(page))]
+    short = [
+        (990, 0, "MTD_READ", 1_000_000 * 3000 - 9000, 900, 2, 0, FLASH, 64),
+        (991, 990, "FLASH_READ", 1_000_000 * 3000 - 8000, 80, 2, 2, 0, FLASH),
+        (992, 990, "FLASH_READ", 1_000_000 * 3000 - 7000, 10, 2, 2, 0, FLASH),
+    ]
+    slow = [(*row[:4], int(row[4]) + 900 * (row[2] == "FLASH_READ"), *row[5:]) for row in rows]
+    for every, disturbed in ((rows, [False] * 3), (slow[:-3] + rows[-3:], [True, True, False])):
+        traced_rows = sorted([*every, *short], key=lambda row: int(row[3]))
+        found = walk.score_traced_calls(traced(tmp_path / "e.parquet", *traced_rows))
+        assert [c.disturbed for c in found] == disturbed
+        # the last call's page is still in the register, as in the trace
+        assert [(c.registered, c.call.registered) for c in found] == [(0, 0), (0, 0), (1, 1)]
+
+
+def test_a_read_of_the_spare_area_alone_is_of_another_kind() -> None:
+    rows = [
+        walk.EventRow(seq, 0, event, seq, ns, 1, page, 0, size)
+        for seq, event, ns, page, size in (
+            (1, "FLASH_READ", 80, 5, FLASH),
+            (2, "FLASH_READ", 30, 6, 0),
+            (3, "FLASH_READ", 55, 6, FLASH),
+            (4, "FLASH_PROGRAM", 200, 7, FLASH),
+            (5, "FLASH_READ", 81, 6, FLASH),
+        )
+    ]
+    kinds = walk._sort_chip_reads(rows)
+    assert kinds == {1: (FLASH, False), 2: (0, False), 3: (FLASH, True), 5: (FLASH, False)}
+    assert walk._find_late_ns(rows, kinds, 9) == {
+        (FLASH, False): 89,
+        (0, False): 39,
+        (FLASH, True): 64,
+    }
+
+
 def test_of_a_call_of_many_pages_the_first_are_told() -> None:
     assert _format_pages([]) == "[]"
     assert _format_pages(range(5, 17)) == f"[{', '.join(map(str, range(5, 17)))}]"

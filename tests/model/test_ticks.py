@@ -25,7 +25,8 @@ def timer(before_ns: int = 500_000) -> TickTimer:
 
 
 def delay(before_ns: int, *stretches: float) -> float:
-    return timer(before_ns).delay_ns(TICK_NS - before_ns, stretches, PAGE_NS)
+    reads = [PAGE_NS] * (len(stretches) - 1)
+    return timer(before_ns).delay_ns(TICK_NS - before_ns, stretches, reads)
 
 
 def test_a_tick_while_the_processor_works_takes_its_whole_length() -> None:
@@ -63,7 +64,7 @@ def test_the_interrupt_is_set_again_once_it_is_too_late() -> None:
 
 def test_a_copy_goes_on_alone() -> None:
     of = timer(50_000)
-    assert of.delay_ns(TICK_NS - 50_000, [60_000], PAGE_NS) == COST * 4
+    assert of.delay_ns(TICK_NS - 50_000, [60_000], []) == COST * 4
     assert of.due_ns == TICK_NS
 
 
@@ -79,8 +80,10 @@ def test_a_calls_stretches_come_to_its_instructions() -> None:
     traced = {"MTD_READ": 400.0, "FLASH_READ": 300.0, "FLASH_HIT": 20.0}
     found = times.split_call_instructions(call, by, traced)
     assert len(found) == 1 + len(call.flash) == 5
-    page_ns = times.compute_chip_page_read_ns(load_noun("chips", "apf27", ChipModel))
-    whole = times.compute_call_ns(call, by, page_ns, 1) - len(call.flash) * page_ns
+    read = times.compute_chip_page_read_times(load_noun("chips", "apf27", ChipModel))
+    whole = times.compute_call_ns(call, by, read, 1) - read.compute_ns(
+        len(call.flash), call.registered
+    )
     assert sum(found) == pytest.approx(whole + 720)
     assert min(found) > 0
     # a node's checksum comes after its last page, and before the next node's

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from nandlab.base.strings import Lines, Word
 from nandlab.catalog.noun import Noun, StrictModel
 
+Pattern = Literal["sequential", "random"]
 LoadKind = Literal["reads", "selects"]
 """reads: a file is read by read(2). selects: SQLite selects rows."""
 
@@ -25,7 +26,7 @@ class ProfileRow(StrictModel):
     load: LoadKind
     filesystem: Word = Field(description="its name in the catalog")
     read_ahead: bool = Field(description="whether read-ahead was on")
-    pattern: Literal["sequential", "random"] | None = Field(
+    pattern: Pattern | None = Field(
         default=None, description="sequential or random; null: not told apart"
     )
     cpu_w: float = Field(gt=0, description="the processor's rail, W")
@@ -46,12 +47,17 @@ class EnergyProfile(Noun):
     above_idle: bool = Field(description="whether the board's idle power was subtracted")
     differs: Lines = Field(default="", description="what in the document does not fit its own rows")
     workloads: dict[LoadKind, list[Word]] = Field(description="workloads that are such a load")
+    patterns: dict[Pattern, list[Word]] = Field(
+        default={}, description="workloads' names of patterns that are one of these"
+    )
     rows: list[ProfileRow] = Field(min_length=1)
 
     def row(
         self, load: LoadKind, filesystem: str, read_ahead: bool, pattern: str | None
     ) -> ProfileRow | None:
         """The row of a load; None: it was not measured."""
+        alike = (p for p, names in self.patterns.items() if pattern in names)
+        pattern = next(alike, pattern)
         here = (load, filesystem, read_ahead)
         rows = [r for r in self.rows if (r.load, r.filesystem, r.read_ahead) == here]
         return next((r for r in rows if r.pattern in (None, pattern)), None)

@@ -35,6 +35,7 @@ from nandlab.cli.flashfile import (
 if TYPE_CHECKING:
     from nandlab.model.fragments import FileMap
     from nandlab.model.reads import FilePieces, FirstOpen, ReadCall
+    from nandlab.model.times import PageReadTimes
     from nandlab.onflash.jffs2nodes import DroppedNode
     from nandlab.onflash.layout import Layout
 
@@ -214,19 +215,24 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
         pieces = anew.lay_file_out_alone(layout, pieces.owner)
         layout = pieces.layout
     pages = _read_page_order(order, image, pieces, pieces.owner)
-    t_page, instruction_ns = _find_costs(chip, board, layout)
+    read, instruction_ns = _find_costs(chip, board, layout)
     state = KernelState(layout, mounted=mounted)
     opened = state.first_open(pieces.owner)
     each = list(foretell_read_calls(layout, pieces, pages, state))
     ns = (
-        _make_paper_pricer(t_page, overhead_ns)
+        _make_paper_pricer(read.page_ns, overhead_ns)
         if formula == "paper"
-        else _make_pricer(layout.filesystem, kernel, board, t_page, instruction_ns, [*each, opened])
+        else _make_pricer(layout.filesystem, kernel, board, read, instruction_ns, [*each, opened])
     )
 
     def row(call: ReadCall | FirstOpen) -> CallRow:
         n = len(call.flash)
-        return {"n": n, "hits": call.hits, "ns": ns(call), "chip_ns": round(n * t_page)}
+        return {
+            "n": n,
+            "hits": call.hits,
+            "ns": ns(call),
+            "chip_ns": round(read.compute_ns(n, call.registered)),
+        }
 
     told = [{"page": c.page, **row(c)} for c in each]
     _print_calls(row(opened), told, pieces.estimated, as_json=as_json)
@@ -260,7 +266,7 @@ def _make_pricer(
     filesystem: str,
     kernel: str | None,
     board: str,
-    t_page: float,
+    read: PageReadTimes,
     instruction_ns: float,
     each: Sequence[ReadCall | FirstOpen],
 ) -> Callable[[ReadCall | FirstOpen], int | None]:
@@ -269,15 +275,17 @@ def _make_pricer(
     from nandlab.model import times
 
     try:
-        by = times.find_instruction_counts(filesystem, kernel or _find_kernel_series(board))
+        by = times.find_instruction_counts(
+            filesystem, kernel or _find_kernel_series(board), _find_board_arch(board)
+        )
         for call in each:
-            times.compute_call_ns(call, by, t_page, instruction_ns)
+            times.compute_call_ns(call, by, read, instruction_ns)
     except UsageError as e:
         if kernel:
             raise
         print_note(f"nandlab: no ns, but chip_ns, the chip's part of it: {e}")
         return lambda call: None
-    return lambda call: round(times.compute_call_ns(call, by, t_page, instruction_ns))
+    return lambda call: round(times.compute_call_ns(call, by, read, instruction_ns))
 
 
 def _print_calls(first: CallRow, told: list[CallRow], estimated: int, *, as_json: bool) -> None:
@@ -347,8 +355,16 @@ def _find_kernel_series(board: str) -> str:
     return parse_kernel_series(read_locked_kernel_release(load_noun("boards", board, BoardModel)))
 
 
-def _find_costs(chip: str, board: str, layout: Layout) -> tuple[float, float]:
-    """ns of a page read and of an instruction."""
+def _find_board_arch(board: str) -> str:
+    """Debian's architecture of a board."""
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.files import load_noun
+
+    return load_noun("boards", board, BoardModel).arch
+
+
+def _find_costs(chip: str, board: str, layout: Layout) -> tuple[PageReadTimes, float]:
+    """What a page read takes, and ns of an instruction."""
     from nandlab.analysis.differences.reprice import PartLatencies
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.chip import ChipModel
@@ -363,7 +379,7 @@ def _find_costs(chip: str, board: str, layout: Layout) -> tuple[float, float]:
         )
     of = PartLatencies.of(chip, part.geometry, part.timing, "typical")
     shift = load_noun("boards", board, BoardModel).icount_shift
-    return times.compute_page_read_ns(of, part.geometry), float(1 << shift)
+    return times.compute_page_read_times(of, part.geometry), float(1 << shift)
 
 
 @model_app.command()
@@ -402,7 +418,9 @@ def score(
         write_chart(
             chart,
             readtimes.render_read_call_times_chart(
-                told, times.find_instruction_counts(of.filesystem, of.kernel), "read-times"
+                told,
+                times.find_instruction_counts(of.filesystem, of.kernel, of.arch),
+                "read-times",
             ),
         )
     if found["differ"]:

@@ -168,7 +168,7 @@ def _list_figures(
 
 def _compute_overhead(of: Sequence[CallTimes]) -> float:
     """The mean of what a call takes beside the chip, ns: the paper's overhead."""
-    return statistics.fmean(t.ns - len(t.scored.told) * t.page_ns for t in of)
+    return statistics.fmean(t.paper_overhead_ns for t in of)
 
 
 def _compute_error(told: Sequence[float], of: Sequence[CallTimes]) -> float:

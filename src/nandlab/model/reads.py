@@ -47,19 +47,24 @@ class PageAccess(NamedTuple):
     """Whether it was read past the buffer, straight to its reader."""
     bytes: int
     """Of the page that were asked for."""
+    registered: bool = False
+    """Whether the chip still had the page in its register: it then needs the bus alone."""
 
 
 class PageBuffer:
-    """The NAND core's buffer of one page.
+    """The NAND core's buffer of one page, and the chip's register below it.
 
     A read of a part of a page goes through it and leaves the page there. A read of a whole page
     goes past it and leaves it as it was, unless it is that very page, which is then copied. A read
     with the spare area always goes to the chip, and leaves nothing there.
+
+    The chip's register has the page that the chip read last, until it programs or erases.
     """
 
     def __init__(self, writesize: int, page: int | None = None) -> None:
         self.writesize = writesize
         self.page = page
+        self.register: int | None = None
 
     def read(self, read: MtdRead) -> Iterator[PageAccess]:
         """The pages of a read, in order."""
@@ -70,11 +75,15 @@ class PageBuffer:
             hit, whole = page == self.page and not read.spare, count == self.writesize
             if not hit and not whole:
                 self.page = None if read.spare else page
-            yield PageAccess(page, hit, whole and not hit, count)
+            registered = not hit and page == self.register
+            if not hit:
+                self.register = page
+            yield PageAccess(page, hit, whole and not hit, count, registered)
             at += count
 
     def forget(self, first: int, last: int) -> None:
         """After a program of a page, or the erase of its block: first to last, both of them."""
+        self.register = None
         if self.page is not None and first <= self.page <= last:
             self.page = None
 
@@ -161,6 +170,11 @@ class FlashReading:
     def hits(self) -> int:
         """Pages that the buffer had."""
         return sum(a.hit for a in self.accesses)
+
+    @property
+    def registered(self) -> int:
+        """Of the pages that the chip reads, those that its register still has."""
+        return sum(a.registered for a in self.accesses)
 
 
 @dataclass(frozen=True)

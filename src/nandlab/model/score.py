@@ -25,7 +25,7 @@ class CallTimes:
     scored: ScoredCall
     ns: float
     """Measured, less what its events cost to trace."""
-    page_ns: float
+    read: times.PageReadTimes
     """A page read of the part."""
     instruction_ns: float
     tracing: Mapping[str, float] = field(repr=False)
@@ -33,7 +33,7 @@ class CallTimes:
 
     def foretold_ns(self, by: times.Instructions) -> float:
         """The time that the model gives, ns."""
-        return times.compute_call_ns(self.scored.call, by, self.page_ns, self.instruction_ns)
+        return times.compute_call_ns(self.scored.call, by, self.read, self.instruction_ns)
 
     def in_time_ns(self, by: times.Instructions) -> float:
         """The same of a call that began when it did: with the kernel's tick where that comes, and
@@ -45,16 +45,27 @@ class CallTimes:
         if timer is None or not isinstance(call, ReadCall):
             return found
         stretches = [each * n for n in times.split_call_instructions(call, by, self.tracing)]
-        return found + timer.delay_ns(self.scored.row.start_ns, stretches, self.page_ns)
+        reads = [self.read.compute_ns(1, a.registered) for a in call.accesses if not a.hit]
+        return found + timer.delay_ns(self.scored.row.start_ns, stretches, reads)
 
     def paper_ns(self, overhead_ns: float) -> float:
         """The time that the tracing paper's formula gives with this overhead, ns."""
-        return times.compute_paper_call_ns(self.scored.call, self.page_ns, overhead_ns)
+        return times.compute_paper_call_ns(self.scored.call, self.read.page_ns, overhead_ns)
+
+    @property
+    def paper_overhead_ns(self) -> float:
+        """What the paper's formula calls overhead, ns: all but N whole page reads."""
+        return self.ns - len(self.scored.told) * self.read.page_ns
+
+    @property
+    def chip_ns(self) -> float:
+        """The chip's time, ns: of the pages that it read."""
+        return self.read.compute_ns(len(self.scored.told), self.scored.registered)
 
     @property
     def processor(self) -> float:
         """What is left beside the chip's time, in instructions."""
-        return (self.ns - len(self.scored.told) * self.page_ns) / self.instruction_ns
+        return (self.ns - self.chip_ns) / self.instruction_ns
 
 
 def list_call_times(trace: ChipTrace, scored: Sequence[ScoredCall]) -> list[CallTimes]:
@@ -65,13 +76,13 @@ def list_call_times(trace: ChipTrace, scored: Sequence[ScoredCall]) -> list[Call
     instruction_ns = cost.find_board_instruction_ns(trace.board)
     if instruction_ns is None:
         raise UsageError(f"{trace.where}: on this board's clock no instruction has a time")
-    page_ns, costs = times.compute_chip_page_read_ns(trace.chip), cost.read_tracing_costs()
+    read, costs = times.compute_chip_page_read_times(trace.chip), cost.read_tracing_costs()
     each = {event: costs.price(trace.kernel, event, None) or 0 for event in PRICED_EVENTS}
     found = []
     for one in (s for s in scored if s.known):
         tracing = {event: one.events[event] * each[event] for event in PRICED_EVENTS}
         ns = one.row.ns - instruction_ns * sum(tracing.values())
-        found.append(CallTimes(one, ns, page_ns, instruction_ns, tracing))
+        found.append(CallTimes(one, ns, read, instruction_ns, tracing))
     return found
 
 
@@ -101,12 +112,12 @@ def summarise_call_scores(trace: ChipTrace, scored: Sequence[ScoredCall]) -> dic
         return found
     still = [t for t in told if not (t.scored.disturbed or t.scored.ticked)]
     alone = [t for t in told if not t.scored.disturbed]
-    overhead = statistics.fmean(t.ns - len(t.scored.told) * t.page_ns for t in told)
+    overhead = statistics.fmean(t.paper_overhead_ns for t in told)
     paper = [t.paper_ns(overhead) for t in told]
     return found | {
         "n": sum(len(t.scored.told) for t in told),
         "measured_ns": round(sum(t.ns for t in told)),
-        "chip_ns": round(sum(len(t.scored.told) * t.page_ns for t in told)),
+        "chip_ns": round(sum(t.chip_ns for t in told)),
         "nandlab": compute_time_errors([t.foretold_ns(by) for t in told], told) if by else None,
         "in_time": compute_time_errors([t.in_time_ns(by) for t in told], told)
         if by and by.tick
@@ -127,9 +138,9 @@ def _find_instructions(
 ) -> tuple[times.Instructions | None, str | None]:
     """What the trace's calls take, or None and why that is not known."""
     try:
-        by = times.find_instruction_counts(trace.filesystem, trace.kernel)
+        by = times.find_instruction_counts(trace.filesystem, trace.kernel, trace.arch)
         for one in scored:
-            times.compute_call_ns(one.call, by, 0, 0)
+            times.compute_call_ns(one.call, by, times.PageReadTimes(0), 0)
     except UsageError as e:
         return None, str(e)
     return by, None

@@ -63,16 +63,18 @@ class TickTimer:
             self.late_ns = self.added_ns = SET_LATE_NS
         return 0.0
 
-    def delay_ns(self, begin_ns: float, stretches: Sequence[float], page_ns: float) -> float:
+    def delay_ns(
+        self, begin_ns: float, stretches: Sequence[float], reads_ns: Sequence[float]
+    ) -> float:
         """What ticks add to a call that begins then.
 
         stretches: ns that the processor needs before each page that the chip reads, and after the
-        last; page_ns: of each of these.
+        last; reads_ns: of these pages, one less than stretches.
         """
         timer, now = copy.copy(self), begin_ns
-        for number, stretch in enumerate(stretches):
-            if number:
-                now += page_ns + timer.waited(now, page_ns)
+        for stretch, read_ns in zip(stretches, (0.0, *reads_ns), strict=True):
+            if read_ns:
+                now += read_ns + timer.waited(now, read_ns)
             now += stretch
             now += self.tick_ns * timer.ran(now)
-        return now - begin_ns - sum(stretches) - page_ns * (len(stretches) - 1)
+        return now - begin_ns - sum(stretches) - sum(reads_ns)

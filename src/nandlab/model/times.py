@@ -13,6 +13,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -28,6 +29,8 @@ from nandlab.model.reads import PAGE_BYTES, FirstOpen, FlashReading, ReadCall
 from nandlab.onflash.layout import HOLE, FilePiece
 from nandlab.results.recordparts import OperationCounts
 
+HOST_ARCH = "amd64"
+"""The architecture whose kernels have no addition to their names in the file."""
 READ_MODEL_FILE = CATALOG / "read-model.toml"
 
 
@@ -91,16 +94,28 @@ def read_instruction_counts() -> dict[str, dict[str, Instructions]]:
     ).filesystems
 
 
-def find_instruction_counts(filesystem: str, kernel: str) -> Instructions:
-    """Of a file system on a kernel's series, such as 6.1; UsageError if none were measured."""
+def find_instruction_counts(filesystem: str, kernel: str, arch: str = HOST_ARCH) -> Instructions:
+    """Of a file system on a kernel's series, such as 6.1, and an architecture.
+
+    UsageError if none were measured: another processor has other instructions for the same code.
+    """
     known = read_instruction_counts().get(filesystem, {})
-    if kernel not in known:
+    key = make_kernel_key(kernel, arch)
+    if key not in known:
         there = f"{', '.join(known)} are" if known else "no kernel is"
+        of_arch = "" if arch == HOST_ARCH else f" on {arch}"
         raise UsageError(
-            f"{filesystem}, Linux {kernel}: what reads take beside the chip was not measured; "
-            f"{there} ({READ_MODEL_FILE.name})"
+            f"{filesystem}, Linux {kernel}{of_arch}: what reads take beside the chip was not "
+            f"measured; {there} ({READ_MODEL_FILE.name}). Take the chip's time and N, or "
+            f"--formula paper with an overhead of yours"
+            + (f", or a board of {HOST_ARCH}" if of_arch else "")
         )
-    return known[kernel]
+    return known[key]
+
+
+def make_kernel_key(kernel: str, arch: str) -> str:
+    """What a kernel's series is called in the file: 6.1, or 6.1-armhf."""
+    return kernel if arch == HOST_ARCH else f"{kernel}-{arch}"
 
 
 def count_read_call_work(call: ReadCall) -> dict[str, float]:
@@ -162,21 +177,35 @@ def count_first_open_work(opened: FirstOpen) -> dict[str, float]:
     return {"open": 1, "open_read": len(opened.flash), "open_node": nodes, "open_order": order}
 
 
-def compute_page_read_ns(part: PartLatencies, geometry: Geometry) -> float:
-    """A page read of a part, ns: array and bus, spare area too."""
+class PageReadTimes(NamedTuple):
+    """What a page read of a part takes."""
+
+    page_ns: float
+    """Array and bus, spare area too."""
+    array_ns: float = 0
+    """The array's part, which a page that the register still has does without."""
+
+    def compute_ns(self, pages: int, registered: int) -> float:
+        """Of so many pages, some of them in the register."""
+        return pages * self.page_ns - registered * self.array_ns
+
+
+def compute_page_read_times(part: PartLatencies, geometry: Geometry) -> PageReadTimes:
+    """A page read of a part."""
     one = OperationCounts(reads=1, programs=0, erases=0)
-    return part.ns(one, geometry.writesize + geometry.oobsize, 0)
+    page_ns = part.ns(one, geometry.writesize + geometry.oobsize, 0)
+    return PageReadTimes(page_ns, part.t_r)
 
 
-def compute_chip_page_read_ns(chip: ChipModel) -> float:
-    """A page read of a chip with its typical times, ns."""
-    return compute_page_read_ns(
+def compute_chip_page_read_times(chip: ChipModel) -> PageReadTimes:
+    """A page read of a chip with its typical times."""
+    return compute_page_read_times(
         PartLatencies.of(chip.name, chip.geometry, chip.timing, "typical"), chip.geometry
     )
 
 
 def compute_call_ns(
-    call: ReadCall | FirstOpen, by: Instructions, t_page: float, instruction_ns: float
+    call: ReadCall | FirstOpen, by: Instructions, read: PageReadTimes, instruction_ns: float
 ) -> float:
     """The time of a call, ns; UsageError for a compressor that was not measured."""
     told = flatten_instruction_counts(by)
@@ -186,7 +215,7 @@ def compute_call_ns(
         if dot and compressor not in by.unpack:
             raise UsageError(f"{compressor}: what it takes to unpack was not measured")
         total += amount * told.get(key, 0.0)
-    return len(call.flash) * t_page + instruction_ns * total
+    return read.compute_ns(len(call.flash), call.registered) + instruction_ns * total
 
 
 def split_call_instructions(

@@ -37,8 +37,10 @@ EVENTS = (
     "ORDER BY start_ns, seq"
 )
 SLACK = 100
-"""Instructions by which a read of a flash page may be longer than the shortest of the trace before
-it counts as one during which something else ran."""
+"""Instructions by which a read of the chip may be longer than the shortest of its kind in the trace
+before it counts as one during which something else ran."""
+ReadKind = tuple[int, bool]
+"""Of a read of the chip: its data bytes, and whether the page was in the chip's register."""
 LATE_NS = 100_000
 """By how much the tick may be late; the latest that was seen came 53 us after its time."""
 
@@ -74,6 +76,11 @@ class ChipTrace:
         """The kernel's series, such as 6.1."""
         return cost.parse_kernel_series(str(self.board["kernel"]))
 
+    @property
+    def arch(self) -> str:
+        """Debian's architecture of the kernel, such as amd64."""
+        return cost.parse_kernel_arch(str(self.board["kernel"]))
+
 
 class EventRow(NamedTuple):
     """An event of the trace."""
@@ -104,9 +111,11 @@ class ScoredCall:
     memory."""
     disturbed: bool
     """Whether something else ran before the call ended: another thread that used the flash, or
-    whatever made a read of a flash page longer than such reads are."""
+    whatever made a read of the chip longer than reads of its kind are."""
     events: Mapping[str, int] = field(repr=False)
     """How many of PRICED lie in the call."""
+    registered: int = 0
+    """Of the flash pages that the chip read, those that its register still had."""
     timer: TickTimer | None = field(default=None, repr=False)
     """Of the tick, as it was when the call began; None: the board's clock counts no
     instructions."""
@@ -155,9 +164,10 @@ class _TraceWalk:
             raise UsageError(f"{trace.where}: {e}") from None
         self.per_block = self.layout.erasesize // self.layout.writesize
         self.inside = _group_inside(rows)
-        waits = (row.ns for row in rows if row.event == "FLASH_READ")
-        self.late_ns = min(waits, default=0)
-        self.late_ns += SLACK * (cost.find_board_instruction_ns(trace.board) or 0)
+        self.kinds = _sort_chip_reads(rows)
+        self.late_ns = _find_late_ns(
+            rows, self.kinds, SLACK * (cost.find_board_instruction_ns(trace.board) or 0)
+        )
         self.files: dict[int, FilePieces] = {}
         writes = [i for i, row in enumerate(rows) if self._writes(row)]
         whole = range(len(rows))
@@ -167,7 +177,7 @@ class _TraceWalk:
         )
         self.sound = after if trace.at_end else before
         """Indices of the rows at which the chip was as the layout has it."""
-        self.page_ns = times.compute_chip_page_read_ns(trace.chip)
+        self.read = times.compute_chip_page_read_times(trace.chip)
         self.timer = _make_timer(trace, rows)
         self.waited: set[int] = set()
         """Processes that have waited for the chip."""
@@ -198,13 +208,17 @@ class _TraceWalk:
             elif row.event == "FLASH_ERASE":
                 first = row.object * self.per_block
                 buffer.forget(first, first + self.per_block - 1)
+            if row.event == "FLASH_READ":
+                buffer.register = row.object
             if row.event in CHIP_EVENTS:
                 self._wait(row)
 
     def _wait(self, row: EventRow) -> None:
         self.waited.add(row.pid)
         if self.timer:
-            self.timer.waited(row.start_ns, self.page_ns if row.event == "FLASH_READ" else row.ns)
+            _, registered = self.kinds.get(row.seq, (0, False))
+            reading = self.read.compute_ns(1, registered)
+            self.timer.waited(row.start_ns, reading if row.event == "FLASH_READ" else row.ns)
 
     def _page(self, i: int) -> ScoredCall:
         row = self.rows[i]
@@ -257,13 +271,41 @@ class _TraceWalk:
     def _scored(self, i: int, path: str, call: ReadCall | FirstOpen, *, known: bool) -> ScoredCall:
         inside = self.inside[self.rows[i].seq]
         of_chip = [row for row in inside if row.event == "FLASH_READ"]
-        late = any(row.ns > self.late_ns for row in of_chip)
+        late = any(row.ns > self.late_ns[self.kinds[row.seq]] for row in of_chip)
+        registered = sum(self.kinds[row.seq][1] for row in of_chip)
         events = Counter(row.event for row in inside if row.event in PRICED_EVENTS)
         told = [row.object for row in of_chip]
         disturbed = late or _is_disturbed(self.rows, i)
         first = self.rows[i].pid not in self.waited
         before = copy.copy(self.timer), first
-        return ScoredCall(self.rows[i], path, told, call, known, disturbed, events, *before)
+        shape = self.rows[i], path, told, call, known, disturbed, events, registered
+        return ScoredCall(*shape, *before)
+
+
+def _sort_chip_reads(rows: Sequence[EventRow]) -> dict[int, ReadKind]:
+    """By number of the event, of which kind each read of the chip is.
+
+    The register has the page that the chip read last, until it programs or erases.
+    """
+    found: dict[int, ReadKind] = {}
+    register = None
+    for row in rows:
+        if row.event == "FLASH_READ":
+            found[row.seq] = row.size, row.object == register
+        if row.event in CHIP_EVENTS:
+            register = row.object if row.event == "FLASH_READ" else None
+    return found
+
+
+def _find_late_ns(
+    rows: Sequence[EventRow], kinds: Mapping[int, ReadKind], slack_ns: float
+) -> dict[ReadKind, float]:
+    """By kind, the longest that a read of the chip takes where nothing else runs."""
+    shortest: dict[ReadKind, int] = {}
+    for row in rows:
+        if (kind := kinds.get(row.seq)) is not None:
+            shortest[kind] = min(row.ns, shortest.get(kind, row.ns))
+    return {kind: ns + slack_ns for kind, ns in shortest.items()}
 
 
 def _make_timer(trace: ChipTrace, rows: Sequence[EventRow]) -> TickTimer | None:
@@ -271,7 +313,11 @@ def _make_timer(trace: ChipTrace, rows: Sequence[EventRow]) -> TickTimer | None:
     each = cost.find_board_instruction_ns(trace.board)
     if each is None or not rows:
         return None
-    by = times.read_instruction_counts().get(trace.filesystem, {}).get(trace.kernel)
+    by = (
+        times.read_instruction_counts()
+        .get(trace.filesystem, {})
+        .get(times.make_kernel_key(trace.kernel, trace.arch))
+    )
     return TickTimer(rows[0].start_ns, each, by.tick if by else 0)
 
 

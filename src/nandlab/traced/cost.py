@@ -132,6 +132,12 @@ def parse_kernel_series(kernel: str) -> str:
     return ".".join(kernel.split(".")[:2])
 
 
+def parse_kernel_arch(kernel: str) -> str:
+    """``6.1.0-44-armmp`` is a kernel of Debian's architecture armhf, ``6.1.0-44-amd64`` of
+    amd64."""
+    return "armhf" if kernel.endswith("-armmp") else "amd64"
+
+
 def parse_probe_kinds(status: str) -> dict[str, str]:
     """How each event is seen, from /proc/tracers/status; one without a probe there is hooked."""
     split = (line.split() for line in status.splitlines())

@@ -147,6 +147,30 @@ def compute_phase_joules_from_profile(trial: Trial, phase: str = "") -> float | 
     return sum(known) if len(known) == len(each) else None
 
 
+def explain_missing_profile_joules(trial: Trial, phase: str = "") -> str:
+    """Why the profile gives no energy of a trial, or of a phase; empty: it gives one."""
+    profile = powerdraw.find_energy_profile(trial)
+    board = powerdraw.find_board_name(trial) or "this board"
+    if profile is None:
+        return (
+            f"no profile in catalog/{powerdraw.PROFILES_KIND} has powers of {trial.workload} on "
+            f"{board}: add one, or give [power] of the board and take energy.total"
+        )
+    if _is_read_ahead_on(trial) is None:
+        return "the trial does not say whether read-ahead was on: set the option read_ahead"
+    names = [phase] if phase else [p.name for p in _list_timed_phases(trial)]
+    lacking = [n for n in names if _compute_phase_joules_by_profile(trial, profile, n) is None]
+    if not names or lacking:
+        named = (
+            f"{lacking[0]} and {len(lacking) - 1} more" if len(lacking) > 1 else "".join(lacking)
+        )
+        return (
+            f"the profile {profile.name} has no row for {trial.filesystem_title}'s "
+            f"{named or 'phases'}; energy.profile.PHASE has those that it knows"
+        )
+    return ""
+
+
 def _compute_phase_joules_by_profile(
     trial: Trial, profile: EnergyProfile, name: str
 ) -> float | None:

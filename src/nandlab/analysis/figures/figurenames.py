@@ -143,4 +143,5 @@ def _list_other_figure_names(trials: Sequence[Trial], of: Words) -> Iterator[str
     )
     yield from (f"energy.{what}" for what in energy.CONSUMERS_OF_SUM)
     yield from (f"energy.phase.{phase.name}" for phase in of.phases)
+    yield from ("energy.profile", *(f"energy.profile.{phase.name}" for phase in of.phases))
     yield from (f"energy.per.{operation.name}" for operation in of.operations)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from nandlab.analysis.figures import durability, energy
+from nandlab.analysis.figures import durability, energy, energyfigures
 from nandlab.analysis.figures.figures import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.members import RAM_MEMBERS_MAX, RAM_PREFIX
@@ -27,6 +27,7 @@ from nandlab.base.errors import UsageError
 
 LimitOutcome = Literal["met", "broken", "in doubt", "unknown"]
 DAYS_A_YEAR = 365.25
+PROFILE_FIGURE = "energy.profile"
 NO_DURABLE_OPERATION = (
     "not known: no operation of this workload is durable; run a workload that has one, such as "
     "logger"
@@ -177,7 +178,14 @@ def _explain_unknown_figure(ensemble: Ensemble, figure: Figure) -> str:
     """Why a figure is not known; of an energy, what to give."""
     if figure.name == LOST_FIGURE:
         return "not tried"
-    if figure.name.startswith("energy.") and ensemble.ok:
+    if figure.name.startswith(PROFILE_FIGURE) and ensemble.ok:
+        phase = figure.name.removeprefix(PROFILE_FIGURE).removeprefix(".")
+        why = dict.fromkeys(
+            energyfigures.explain_missing_profile_joules(t, phase) for t in ensemble.ok
+        )
+        if told := "; ".join(filter(None, why)):
+            return f"not known: {told}"
+    elif figure.name.startswith("energy.") and ensemble.ok:
         most = figure.name.endswith(".max")
         lacking = dict.fromkeys(
             energy.format_missing_energy_inputs(t, most=most) for t in ensemble.ok

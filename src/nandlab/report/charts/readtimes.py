@@ -31,7 +31,7 @@ def render_read_call_times_chart(told: Sequence[CallTimes], by: Instructions, na
     beside: dict[int, list[float]] = defaultdict(list)
     for t in told:
         if isinstance(t.scored.call, ReadCall):
-            pieces, chip = len(t.scored.call.pieces), len(t.scored.told) * t.page_ns
+            pieces, chip = len(t.scored.call.pieces), t.chip_ns
             beside[pieces].append(t.ns - chip)
             ours[pieces].append(t.foretold_ns(by) - chip)
     overhead = statistics.fmean(ns for each in beside.values() for ns in each)

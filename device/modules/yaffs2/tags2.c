@@ -6,7 +6,6 @@
  * room for a file.
  */
 #include "yaffs2.h"
-#include "yaffs_packedtags2.h"
 
 static struct yaffs_packed_tags2_tags_only *inband_tags(struct yaffs_dev *dev,
 							u8 *data)
@@ -30,10 +29,10 @@ int yl_tags2_write(struct yaffs_dev *dev, int chunk, const u8 *data,
 	int err;
 
 	if (dev->param.inband_tags) {
-		yaffs_pack_tags2_tags_only(inband_tags(dev, (u8 *)data), tags);
+		core_pack_tags2_only(dev, inband_tags(dev, (u8 *)data), tags);
 		err = yl_mtd_write(fs, chunk, data, NULL, 0);
 	} else {
-		yaffs_pack_tags2(&packed, tags, !dev->param.no_tags_ecc);
+		core_pack_tags2(dev, &packed, tags, !dev->param.no_tags_ecc);
 		err = yl_mtd_write(fs, chunk, data, &packed, oob_bytes(dev));
 	}
 	yl_note_write(fs, tags, err);
@@ -46,7 +45,7 @@ static int read_inband(struct yaffs_dev *dev, int chunk, u8 *data,
 	u8 *page = data ? data : yaffs_get_temp_buffer(dev);
 	int err = yl_mtd_read(yl_of_dev(dev), chunk, page, NULL, 0);
 
-	yaffs_unpack_tags2_tags_only(tags, inband_tags(dev, page));
+	core_unpack_tags2_only(dev, tags, inband_tags(dev, page));
 	tags->ecc_result = YAFFS_ECC_RESULT_NO_ERROR;
 	if (!data)
 		yaffs_release_temp_buffer(dev, page);
@@ -61,7 +60,7 @@ static int read_oob(struct yaffs_dev *dev, int chunk, u8 *data,
 
 	memset(&packed, 0xff, sizeof(packed));
 	err = yl_mtd_read(yl_of_dev(dev), chunk, data, &packed, oob_bytes(dev));
-	yaffs_unpack_tags2(tags, &packed, !dev->param.no_tags_ecc);
+	core_unpack_tags2(dev, tags, &packed, !dev->param.no_tags_ecc);
 	if (tags->ecc_result == YAFFS_ECC_RESULT_FIXED)
 		dev->n_tags_ecc_fixed++;
 	else if (tags->ecc_result == YAFFS_ECC_RESULT_UNFIXED)

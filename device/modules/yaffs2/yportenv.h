@@ -53,6 +53,19 @@ static inline u32 yl_now(void)
 #define Y_CURRENT_TIME	  yl_now()
 #define Y_TIME_CONVERT(x) (x).tv_sec
 
+/* U-Boot's core of 2025 counts with it; the kernel has it since 6.3. */
+#ifndef HAVE_LIST_COUNT_NODES
+static inline size_t list_count_nodes(struct list_head *head)
+{
+	struct list_head *at;
+	size_t count = 0;
+
+	list_for_each (at, head)
+		count++;
+	return count;
+}
+#endif
+
 /* Memory for the core, of any size, counted by memory.c. */
 void *yl_alloc(size_t bytes, gfp_t flags);
 void yl_free(const void *memory);

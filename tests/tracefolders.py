@@ -13,7 +13,7 @@ from tracemade import ERASE, GC, Made, ev, page_read, program
 
 from nandlab.board.jobs.fake import FakeBoard, FakeResult
 from nandlab.board.jobs.job import Job
-from nandlab.cli import trace as cli_trace
+from nandlab.cli.singletrial import plan_single_trial
 from nandlab.trace import job, writer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import TraceRequest
@@ -27,7 +27,7 @@ PROC_NAMES = "task 7 7 user cat\ntask 8 8 kernel gcd\nfunction 0 jffs2_garbage_c
 
 
 def request(**more: Any) -> TraceRequest:
-    spec = cli_trace._plan_trial(
+    spec = plan_single_trial(
         board="apf27",
         workload={"name": "ffsmark"},
         filesystem={"name": "jffs2"},

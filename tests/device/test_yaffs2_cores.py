@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from nandlab.base.paths import DEVICE
-from nandlab.board import build
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.jobs import build
+from nandlab.board.virtual.qemu import QemuBoard
 
 PORT = DEVICE / "modules" / "yaffs2"
 STUBS = Path(__file__).parent / "yaffs2core"

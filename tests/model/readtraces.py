@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nandlab.board.virtual.qemu import QemuBoard
-from nandlab.cli import trace as cli_trace
+from nandlab.cli.singletrial import plan_single_trial
 from nandlab.trace import job, writer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import TraceRequest
@@ -43,7 +43,7 @@ def request(
     partition_mib: int = 8,
     state: Mapping[str, Any] = FRESH,
 ) -> TraceRequest:
-    spec = cli_trace._plan_trial(
+    spec = plan_single_trial(
         board=board.machine.model.name,
         workload={"name": "ffsmark"},
         filesystem=dict(filesystem),

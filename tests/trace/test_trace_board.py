@@ -19,8 +19,8 @@ from nandlab.board.jobs.job import Job, Step
 from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
-from nandlab.cli import trace as cli_trace
 from nandlab.cli.image import image_app
+from nandlab.cli.singletrial import plan_single_trial
 from nandlab.cli.trace import trace_app
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trace import job, timeparts, writer
@@ -39,7 +39,7 @@ COMMAND = "dd if=f of=/dev/null bs=4k count=7; dd if=/dev/urandom of=g bs=4k cou
 
 
 def spec_on(board: QemuBoard, fs: str) -> TrialSpec:
-    return cli_trace._plan_trial(
+    return plan_single_trial(
         board=board.machine.model.name,
         workload={"name": "ffsmark"},
         filesystem={"name": fs, "compression": "none"},
@@ -205,7 +205,7 @@ SLEPT = (
     ],
 )
 def test_the_parts_of_the_time_add_up(board: QemuBoard, tmp_path: Path, fs: str, chip: str) -> None:
-    spec = cli_trace._plan_trial(
+    spec = plan_single_trial(
         board=board.machine.model.name,
         workload={"name": "ffsmark"},
         filesystem={"name": fs},

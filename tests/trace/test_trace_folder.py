@@ -34,6 +34,7 @@ from nandlab.chip import image as chipimage
 from nandlab.chip.image import ChipImage
 from nandlab.cli import trace as cli_trace
 from nandlab.cli.main import app
+from nandlab.cli.singletrial import plan_single_trial
 from nandlab.report.page import tracepage as page
 from nandlab.report.page.tracepage import FLASH_EVENTS
 from nandlab.trace import job, show, timeline
@@ -107,7 +108,7 @@ def test_output_that_was_cut_is_told(tmp_path: Path) -> None:
 
 
 def test_a_trace_ages_the_chip_for_any_workload() -> None:
-    spec = cli_trace._plan_trial(
+    spec = plan_single_trial(
         board="apf27",
         workload={"name": "lifetime"},
         filesystem={"name": "jffs2"},

@@ -83,6 +83,21 @@ def ignore_stderr_errors() -> Iterator[None]:
         discard_unwritten_output("stderr")
 
 
+def print_program_output(stdout: bytes, stderr: bytes) -> None:
+    """Passes on what a program of the user's own printed, each stream to its own.
+
+    Byte for byte, but to a terminal: there it is shown as a text from elsewhere.
+    """
+    for name, content in (("stdout", stdout), ("stderr", stderr)):
+        stream = getattr(sys, name)
+        stream.flush()
+        if stream.isatty():
+            print(make_lines_printable(content.decode(errors="replace")), end="", file=stream)
+        else:
+            find_inner_stream(stream).buffer.write(content)  # type: ignore[attr-defined]
+        stream.flush()
+
+
 def flush_stdout() -> None:
     """Writes what standard output still holds back."""
     sys.stdout.flush()

@@ -21,6 +21,7 @@ from nandlab.cli.cache import cache_app
 from nandlab.cli.check import check
 from nandlab.cli.chip import chip_app
 from nandlab.cli.compare import compare
+from nandlab.cli.execute import execute
 from nandlab.cli.faults import faults
 from nandlab.cli.image import image_app
 from nandlab.cli.man import man
@@ -100,6 +101,7 @@ app.command()(run)
 app.command()(show)
 app.command()(powercut)
 app.command()(faults)
+app.command(name="exec")(execute)
 
 
 @app.command()

@@ -19,9 +19,9 @@ from nandlab.cli.arguments import (
     split_comma_list,
 )
 from nandlab.cli.preparation import announce_board_preparation
+from nandlab.cli.singletrial import find_medium_words, find_unused_workload, plan_single_trial
 
 if TYPE_CHECKING:
-    from nandlab.plan.trialspec import TrialSpec
     from nandlab.trace.job import TraceRequest
 
 STATES = {
@@ -29,15 +29,6 @@ STATES = {
     "aged": {"valid": 0.5, "invalid": 0.25, "mix": 1.0},
 }
 """Flash states by name: shares of the partition's pages that hold live and dead data."""
-PLACES = {
-    "matrix.filesystems.0: image": "--from",
-    "board": "--board",
-    "matrix.chips.0": "--chip",
-    "matrix.filesystems.0": "--fs",
-    "matrix.workloads.0": "--param",
-    "matrix.states.0": "--state",
-}
-"""Places of a study where a mistake is reported, and this command's option for each."""
 
 
 class _DefaultRunGroup(TyperGroup):
@@ -201,11 +192,11 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     words = (
         _parse_parameters(command[0], parse_name_value_pairs(param, "--param")) if workload else {}
     )
-    system, place = _find_medium(fs, {"part": chip, "partition_mib": partition_mib}, from_)
-    spec = _plan_trial(
+    system, place = find_medium_words(fs, {"part": chip, "partition_mib": partition_mib}, from_)
+    spec = plan_single_trial(
         board=board,
         workload={
-            "name": command[0] if workload else _find_unused_workload(system["name"]),
+            "name": command[0] if workload else find_unused_workload(system["name"]),
             **words,
         },
         filesystem={**system, **parse_name_value_pairs(set_, "--set")},
@@ -224,40 +215,6 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     )
     brought = read_files_to_copy(copy, spec.virtual, records)
     _begin_trace(job.TraceRequest(spec, line, *asked, brought), out, image=image)
-
-
-def _find_medium(
-    fs: str | None, place: dict[str, Any], image: Path | None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """File system and chip as a study names them; what is not given is the image's, or usual."""
-    from nandlab.catalog.chip import MIB
-    from nandlab.chip.imagefile import read_image_head
-
-    if image is None:
-        if fs is None:
-            raise UsageError("give --fs, a file system of the catalog, or --from, a chip image")
-        return {"name": fs}, {**place, "part": place["part"] or "apf27"}
-    try:
-        made = read_image_head(image).made
-    except UsageError as e:
-        raise UsageError(f"--from: {e}") from None
-    mib = made.partition_blocks * made.chip().geometry.erasesize / MIB
-    usual = {"part": made.part, "partition_mib": mib}
-    chosen = {key: value or usual[key] for key, value in place.items()}
-    return {"name": fs or made.filesystem, "image": str(image)}, chosen
-
-
-def _find_unused_workload(system: str) -> str:
-    """A workload for a plan whose trial has a line of its own: one that the file system takes."""
-    from nandlab.catalog.files import list_noun_names, load_noun
-    from nandlab.catalog.filesystem import FilesystemModel
-
-    known = (
-        load_noun("filesystems", system, FilesystemModel)
-        if system in list_noun_names("filesystems")
-        else None
-    )
-    return "boot" if known is not None and known.read_only else "ffsmark"
 
 
 def _parse_parameters(workload: str, given: dict[str, str]) -> dict[str, Any]:
@@ -370,39 +327,6 @@ def _parse_state(text: str) -> dict[str, Any]:
             "such as valid=0.5,invalid=0.25,mix=1"
         )
     return {"name": "given", **shares, **of}
-
-
-def _plan_trial(
-    board: str,
-    workload: dict[str, Any],
-    filesystem: dict[str, Any],
-    chip: dict[str, Any],
-    state: dict[str, Any],
-    seed: int,
-) -> TrialSpec:
-    """Plans the trace as a study of one trial, so that every mistake is found here."""
-    from nandlab.catalog.files import validate_data
-    from nandlab.plan.study import Study, plan_trials
-
-    matrix = {
-        "workloads": [workload],
-        "filesystems": [filesystem],
-        "chips": [chip],
-        "states": [state],
-        "seeds": [seed],
-    }
-    data = {"name": "trace", "question": "-", "board": board, "matrix": matrix}
-    try:
-        return plan_trials(validate_data(data, Study, "trace"))[0]
-    except UsageError as e:
-        raise UsageError(*map(_name_option, e.lines)) from None
-
-
-def _name_option(line: str) -> str:
-    """A mistake in the study of a trace, told of the option that it is of."""
-    for place, option in PLACES.items():
-        line = line.replace(f"trace: {place}", option)
-    return line
 
 
 def _find_free_path(path: Path) -> Path:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files of the user's own that a trace takes to the board: programs, and data for them.
+"""Files of the user's own that a trace or a program takes to the board: programs, data for them.
 
 They pass through the store (``board/jobs/cargo.py``), so they take no room that a job has for its
 programs, and appear on the board after the file system is mounted: a file that is put below the
@@ -60,29 +60,34 @@ class Copy:
         return self.path.startswith(f"{MOUNTPOINT}/")
 
 
-def read_files_to_copy(words: Sequence[str], board: BoardModel, records: int) -> tuple[Copy, ...]:
+def read_files_to_copy(
+    words: Sequence[str], board: BoardModel, records: int, option: str = "--copy"
+) -> tuple[Copy, ...]:
     """The copies that ``FILE:PATH`` words ask for; UsageError lists all that cannot be.
 
-    records: of the trace, which the board's RAM holds beside the files.
+    records: of the trace, which the board's RAM holds beside the files; 0: nothing is traced.
+    option: of the command line that the words are of.
     """
     found, wrong = [], []
     for word in words:
         try:
             found.append(_read_copy(word, board))
         except UsageError as e:
-            wrong.append(f"--copy {word if word.isprintable() else ascii(word)}: {e}")
+            wrong.append(f"{option} {word if word.isprintable() else ascii(word)}: {e}")
     paths = [copy.path for copy in found]
-    wrong += [f"--copy: {p} is given twice" for p in sorted(set(paths)) if paths.count(p) > 1]
+    wrong += [f"{option}: {p} is given twice" for p in sorted(set(paths)) if paths.count(p) > 1]
     for copy in found:
         if why := _explain_cannot_run(copy, board, paths):
-            wrong.append(f"--copy {copy.source}:{copy.path}: {why}")
+            wrong.append(f"{option} {copy.source}:{copy.path}: {why}")
     room = board.usable_mib * MIB - records * RECORD_BYTES
     size = sum(len(copy.content) for copy in found if not copy.on_flash)
     if size > room:
+        beside, cure = (
+            (" beside the trace's records", "lower --records, or ") if records else ("", "")
+        )
         wrong.append(
-            f"--copy: the files take {size:,} bytes of the RAM of board {board.name}, which has "
-            f"{max(room, 0):,} beside the trace's records: lower --records, or put data below "
-            f"{MOUNTPOINT}, on flash"
+            f"{option}: the files take {size:,} bytes of the RAM of board {board.name}, which has "
+            f"{max(room, 0):,}{beside}: {cure}put data below {MOUNTPOINT}, on flash"
         )
     if wrong:
         raise UsageError(*wrong)
@@ -165,12 +170,14 @@ def make_copy_files_step() -> Step:
     return Step(STEP, f"sh ./{SCRIPT}", DEADLINE_S)
 
 
-def make_copy_files_script(copies: Sequence[Copy], get: Callable[[int], str]) -> bytes:
+def make_copy_files_script(
+    copies: Sequence[Copy], get: Callable[[int], str], option: str = "--copy"
+) -> bytes:
     """The step's script; get: the board's command that writes a copy's content to stdout."""
     lines = ["set -e"]
     for i, copy in enumerate(copies):
         path, folder = shlex.quote(copy.path), shlex.quote(posixpath.dirname(copy.path))
-        there = shlex.quote(f"--copy: {copy.path}: the board has that already; name another")
+        there = shlex.quote(f"{option}: {copy.path}: the board has that already; name another")
         lines += [
             f"[ ! -e {path} ] || {{ echo {there} >&2; exit 2; }}",
             f"mkdir -p {folder}",

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One trial of a board, a chip and a file system that a command's options name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nandlab.base.errors import UsageError
+
+if TYPE_CHECKING:
+    from nandlab.plan.trialspec import TrialSpec
+
+PLACES = {
+    "matrix.filesystems.0: image": "--from",
+    "board": "--board",
+    "matrix.chips.0": "--chip",
+    "matrix.filesystems.0": "--fs",
+    "matrix.workloads.0": "--param",
+    "matrix.states.0": "--state",
+}
+"""Places of a study where a mistake is reported, and the option for each."""
+
+
+def find_medium_words(
+    fs: str | None, place: dict[str, Any], image: Path | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """File system and chip as a study names them; what is not given is the image's, or usual."""
+    from nandlab.catalog.chip import MIB
+    from nandlab.chip.imagefile import read_image_head
+
+    if image is None:
+        if fs is None:
+            raise UsageError("give --fs, a file system of the catalog, or --from, a chip image")
+        return {"name": fs}, {**place, "part": place["part"] or "apf27"}
+    try:
+        made = read_image_head(image).made
+    except UsageError as e:
+        raise UsageError(f"--from: {e}") from None
+    mib = made.partition_blocks * made.chip().geometry.erasesize / MIB
+    usual = {"part": made.part, "partition_mib": mib}
+    chosen = {key: value or usual[key] for key, value in place.items()}
+    return {"name": fs or made.filesystem, "image": str(image)}, chosen
+
+
+def find_unused_workload(system: str) -> str:
+    """A workload for a plan whose trial has a line of its own: one that the file system takes."""
+    from nandlab.catalog.files import list_noun_names, load_noun
+    from nandlab.catalog.filesystem import FilesystemModel
+
+    known = (
+        load_noun("filesystems", system, FilesystemModel)
+        if system in list_noun_names("filesystems")
+        else None
+    )
+    return "boot" if known is not None and known.read_only else "ffsmark"
+
+
+def plan_single_trial(
+    board: str,
+    workload: dict[str, Any],
+    filesystem: dict[str, Any],
+    chip: dict[str, Any],
+    state: dict[str, Any],
+    seed: int,
+) -> TrialSpec:
+    """Plans the trace as a study of one trial, so that every mistake is found here."""
+    from nandlab.catalog.files import validate_data
+    from nandlab.plan.study import Study, plan_trials
+
+    matrix = {
+        "workloads": [workload],
+        "filesystems": [filesystem],
+        "chips": [chip],
+        "states": [state],
+        "seeds": [seed],
+    }
+    data = {"name": "trace", "question": "-", "board": board, "matrix": matrix}
+    try:
+        return plan_trials(validate_data(data, Study, "trace"))[0]
+    except UsageError as e:
+        raise UsageError(*map(_name_option, e.lines)) from None
+
+
+def _name_option(line: str) -> str:
+    """A mistake in the study of a trace, told of the option that it is of."""
+    for place, option in PLACES.items():
+        line = line.replace(f"trace: {place}", option)
+    return line

@@ -94,7 +94,7 @@ def print_program_output(stdout: bytes, stderr: bytes) -> None:
         if stream.isatty():
             print(make_lines_printable(content.decode(errors="replace")), end="", file=stream)
         else:
-            find_inner_stream(stream).buffer.write(content)  # type: ignore[attr-defined]
+            find_inner_stream(stream).buffer.write(content)
         stream.flush()
 
 

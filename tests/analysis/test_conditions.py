@@ -46,6 +46,29 @@ def test_compression_is_always_told_and_what_is_not_the_default(
     assert row.options == text
 
 
+@pytest.mark.parametrize(
+    ("filesystem", "origin", "text"),
+    [
+        ("yaffs2", "u-boot 2023.01+dfsg-2+deb12u3", "core of 2012"),
+        ("yaffs2", "--yaffs2-source", "core of the user's own"),
+        ("yaffs2", None, ""),
+        ("jffs2", "u-boot 2023.01+dfsg-2+deb12u3", ""),
+    ],
+)
+def test_yaffs2_is_told_with_the_year_of_its_core(
+    filesystem: str, origin: str | None, text: str
+) -> None:
+    core = {"yaffs2_core": {"origin": origin, "sha256": "1"}} if origin else {}
+    trials = [
+        t.knowing({"filesystem": t.about("filesystem"), "board": {**t.about("board"), **core}})
+        for t in pair(filesystem)
+    ]
+    (row,) = judged(trials).rows
+    assert [word for word in row.options.split(", ") if word.startswith("core")] == [
+        word for word in [text] if word
+    ]
+
+
 def test_an_option_that_is_in_the_name_is_not_told_twice() -> None:
     found = judged(
         pair("jffs2", options={"compression": "zlib"}),

@@ -138,6 +138,7 @@ def test_a_signature_that_is_not_known_ends_the_build(
 
 @pytest.mark.board
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("age", AGES)
 def test_the_whole_port_compiles_with_each_age(tmp_path: Path, age: int) -> None:
     """Every file of it, for the board's kernel; there is no core to link it with."""

@@ -38,6 +38,7 @@ from nandlab.powercut.campaignfolder import (
 )
 from nandlab.powercut.job import CUT_STEP, CutPoints, build_chip_module, make_cut_job
 from nandlab.powercut.loads import LoadSet
+from nandlab.results.sources import describe_filesystem_core
 
 RESULT_FILES = (PIECES, "*.jsonl")
 """What a campaign found: pieces, samples, states."""
@@ -162,6 +163,7 @@ def make_campaign_head(campaign: Campaign, board: QemuBoard) -> CampaignHead:
             format=FORMAT,
             identity=campaign.identity(board),
             filesystem=on.filesystem.name,
+            core=describe_filesystem_core(on.filesystem.name, board.identity),
             changed=on.filesystem.changed(on.options),
             options=dict(on.options),
             chip=on.chip.name,

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.files import write_whole_file
 from nandlab.base.gate import read_json
-from nandlab.base.strings import FreeText, Line, Point, PointName, Word, parse_cut_point_name
+from nandlab.base.strings import Empty, FreeText, Line, Point, PointName, Word, parse_cut_point_name
 from nandlab.catalog.files import validate_data
 from nandlab.catalog.mistakes import list_validation_mistakes
 
@@ -53,6 +53,7 @@ class CampaignHead(_FolderModel):
     format: Count = FORMAT
     identity: Line = Field(description="a hash of all that decides its outcome")
     filesystem: Word
+    core: Line | Empty = Field(default="", description="which YAFFS2 it is; empty: not YAFFS2")
     changed: dict[Word, Line] = Field(description="options that are not as usual")
     options: dict[Word, Line] = {}
     chip: Word

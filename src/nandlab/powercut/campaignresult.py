@@ -328,7 +328,8 @@ def _format_forbidden_programs(found: CampaignResult) -> str:
 def format_campaign_result(found: CampaignResult) -> Iterator[str]:
     """What was found, in lines for people."""
     head = found.head
-    where = f"{head.filesystem} on {head.partition_mib:g} MiB of {head.chip}"
+    core = f" ({head.core})" if head.core else ""
+    where = f"{head.filesystem}{core} on {head.partition_mib:g} MiB of {head.chip}"
     yield f"{where}, kernel {head.kernel}, load {head.load}"
     if not found.whole:
         yield f"incomplete: {found.done} of {head.pieces} pieces are done; run it again"

@@ -7,7 +7,8 @@ release has other keys, so a key that nobody reads may hold anything, and one th
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -30,6 +31,7 @@ class KeptBoard(KeptContent):
 
     kind: Word | None = None
     board: dict[Word, FreeValue] | Line | None = None
+    yaffs2_core: dict[Word, FreeValue] | None = None
 
 
 class KeptGeometry(KeptContent):
@@ -118,6 +120,23 @@ MODELS: dict[str, type[KeptContent]] = {
     "workload": KeptWorkload,
 }
 """By name in a trial's provenance; whatever else is there is an object of any keys."""
+
+
+U_BOOT = "u-boot "
+"""How the origin of YAFFS2's core begins where it is that of U-Boot, of any version until 2025."""
+U_BOOT_CORE, OWN_CORE = "core of 2012", "core of the user's own"
+
+
+def describe_filesystem_core(filesystem: str, board: Mapping[str, Any]) -> str:
+    """Which YAFFS2 a result is of, since no kernel has one; empty: another file system, or unknown.
+
+    board: the identity of the virtual board that it ran on.
+    """
+    core = board.get("yaffs2_core") if filesystem == "yaffs2" else None
+    origin = core.get("origin") if isinstance(core, Mapping) else None
+    if not isinstance(origin, str):
+        return ""
+    return U_BOOT_CORE if origin.startswith(U_BOOT) else OWN_CORE
 
 
 def find_provenance_model(what: str) -> type[KeptContent]:

@@ -10,6 +10,7 @@ from nandlab.analysis.figures.groups import Setting
 from nandlab.analysis.verdicts import promises
 from nandlab.analysis.verdicts.criteria import VerdictScope
 from nandlab.results.record import Trial
+from nandlab.results.sources import describe_filesystem_core
 
 ALWAYS = ("compression",)
 """Options that are told where they are the default too: they decide most."""
@@ -22,16 +23,18 @@ BAD = ("bad and worn-out blocks", "faults of a chip")
 
 
 def format_options_beside_name(trial: Trial, name: str) -> str:
-    """The options of a trial's file system that its name does not tell: those of :data:`ALWAYS`,
-    and those that are not the default."""
+    """What a trial's file system is that its name does not tell: the year of its core, the options
+    of :data:`ALWAYS`, and those that are not the default."""
+    core = describe_filesystem_core(trial.filesystem, trial.about("board"))
     known = trial.about("filesystem").get("options")
     entries = known if isinstance(known, dict) else {}
-    return ", ".join(
+    options = (
         f"{text}{KERNELS if value == DEFAULT else ''}"
         for key, value in sorted(trial.options.items())
         if (text := f"{key}={value}") not in name
         and (key in ALWAYS or _default(entries.get(key)) != value)
     )
+    return ", ".join([*filter(None, [core]), *options])
 
 
 def _default(entry: object) -> object:

@@ -63,12 +63,21 @@ def again(*words: Any) -> samplefile.SampledPoint:
     )
 
 
-def folder(tmp_path: Path, *pieces: list[dict[str, Any]]) -> Path:
-    (tmp_path / "powercut.json").write_text(json.dumps(HEAD))
+def folder(tmp_path: Path, *pieces: list[dict[str, Any]], **changes: Any) -> Path:
+    (tmp_path / "powercut.json").write_text(json.dumps({**HEAD, **changes}))
     for i, each in enumerate(pieces):
         text = json.dumps({"loads": each, "cpu_s": 1.5})
         (tmp_path / f"{i:05}.json").write_text(text)
     return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("core", "name"), [("core of 2012", "yaffs2 (core of 2012) on 8 MiB"), ("", "yaffs2 on 8 MiB")]
+)
+def test_a_campaign_on_yaffs2_tells_its_core(tmp_path: Path, core: str, name: str) -> None:
+    place = folder(tmp_path, [told("a load", ". . .", ". .  ")], filesystem="yaffs2", core=core)
+    found = campaignresult.read_campaign_result(place)
+    assert next(campaignresult.format_campaign_result(found)).startswith(name)
 
 
 def test_pieces_of_a_load_are_put_together(tmp_path: Path) -> None:

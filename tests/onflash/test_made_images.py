@@ -3,18 +3,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from dumpsteps import LARGE, as_file
 from flashsamples import BLOCKS, chip
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from jffs2made import made
 
 from nandlab.base.errors import UsageError
-from nandlab.onflash import yaffs2
+from nandlab.onflash import yaffs2, yaffs2image
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.flashfile import FlashFileOptions, read_flash_file_layout
 from nandlab.onflash.layout import ByteKind, Layout
@@ -22,6 +26,7 @@ from nandlab.onflash.shape import Shape
 
 YAFFS2 = Partition(chip("yaffs2"), BLOCKS["yaffs2"])
 OF_YAFFS2 = Shape(YAFFS2.writesize, YAFFS2.erasesize, YAFFS2.oobsize)
+ORDERS = st.sampled_from("<>")
 Pages = np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
 
 
@@ -123,11 +128,68 @@ def test_an_image_that_ends_within_a_block_is_erased_past_its_end(tmp_path: Path
     assert len(layout.notes) == 1
 
 
-def test_big_endian_tags_are_told_as_that(tmp_path: Path) -> None:
-    def swap(page: Pages) -> None:
-        spare = page[YAFFS2.writesize :]
-        tags = spare[yaffs2.TAGS_AT : yaffs2.TAGS_AT + yaffs2.TAGS_BYTES]
-        tags[:] = tags.view("<u4").byteswap().view(np.uint8)
+FREE_BYTES = {
+    "default": range(2, 64),
+    "image tool": range(64),
+    "behind a mark of 8": range(8, 64),
+    "mxc": [*range(2, 6), *range(11, 22), *range(27, 38), *range(43, 54), *range(59, 64)],
+    "fsl elbc": [*range(1, 6), *range(9, 22), *range(25, 38), *range(41, 54), *range(57, 64)],
+    "winbond": [at for begin in range(2, 64, 16) for at in range(begin, begin + 6)],
+    "blackfin": [at for begin in range(3, 64, 8) for at in range(begin, begin + 5)],
+}
+"""Bytes of a spare area that a driver's ECC leaves; mtd's ooblayout of each."""
+ECC_SEED = 1
 
-    with pytest.raises(UsageError, match="big-endian"):
-        layout_of(tmp_path, dump_of(swap))
+
+def put_tags(page: Pages, free: Sequence[int], order: str, ecc: np.random.Generator) -> None:
+    """Lays a page's tags out as such a driver does, with its ECC between them."""
+    spare = page[YAFFS2.writesize :]
+    tags = spare[yaffs2.TAGS_AT : yaffs2.TAGS_AT + yaffs2.CODED_TAGS_BYTES].copy()
+    if order == ">":
+        tags[:16] = tags[:16].view("<u4").byteswap().view(np.uint8)
+        tags[16:] = yaffs2.compute_tags_ecc(tags[None, :16])[0].astype(">u4").view(np.uint8)
+        tags[16] = tags[19]
+        if yaffs2image._begin_with_headers(page[None, :], "<")[0]:
+            for begin, end in yaffs2image.HEADER_WORDS:
+                page[begin:end] = page[begin:end].view("<u4").byteswap().view(np.uint8)
+    spare[:] = ecc.integers(0, 256, len(spare))
+    spare[: min(*free, 2)] = 0xFF
+    spare[list(free)] = 0xFF
+    taken = list(free)[: len(tags) if len(free) >= len(tags) else yaffs2.TAGS_BYTES]
+    spare[taken] = tags[: len(taken)]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("driver", FREE_BYTES)
+def test_tags_are_seen_wherever_a_driver_puts_them(tmp_path: Path, driver: str, order: str) -> None:
+    ecc = np.random.default_rng(ECC_SEED)
+    sound = layout_of(tmp_path, dump_of(unchanged))
+    moved = layout_of(
+        tmp_path, dump_of(lambda page: put_tags(page, FREE_BYTES[driver], order, ecc))
+    )
+    assert moved.extents == sound.extents
+    assert (moved.paths, moved.sizes) == (sound.paths, sound.sizes)
+    assert len(moved.notes) == ((driver, order) != ("default", "<"))
+
+
+def test_tags_of_no_layout_are_not_taken_for_erased_blocks(tmp_path: Path) -> None:
+    ecc = np.random.default_rng(ECC_SEED)
+
+    def garble(page: Pages) -> None:
+        page[YAFFS2.writesize :] = ecc.integers(0, 255, YAFFS2.oobsize)
+
+    with pytest.raises(UsageError, match="YAFFS2"):
+        layout_of(tmp_path, dump_of(garble))
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_a_damaged_spare_area_is_read_or_refused(data: st.DataObject) -> None:
+    ecc = np.random.default_rng(data.draw(st.integers(0, 99)))
+    free = FREE_BYTES[data.draw(st.sampled_from(sorted(FREE_BYTES)))]
+    whole = bytearray(dump_of(lambda page: put_tags(page, free, data.draw(ORDERS), ecc)))
+    for _ in range(data.draw(st.integers(1, 20))):
+        at = data.draw(st.integers(0, len(whole) - 1))
+        whole[at] ^= 1 << data.draw(st.integers(0, 7))
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(UsageError):
+        layout_of(Path(folder), bytes(whole))

@@ -12,12 +12,15 @@ from mmap import mmap
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import map_chip_file, open_regular_file
 from nandlab.chip.image import FACTORY_BAD, ChipBlock, ChipGeometry, ChipImage
 from nandlab.chip.sidecar import BLOCKS_MAX
-from nandlab.onflash import yaffs2image
+from nandlab.onflash import nftl, yaffs2, yaffs2image
 from nandlab.onflash.shape import Shape
+from nandlab.onflash.yaffs2image import TagLayout
 
 DUMP_ADVICE = "dump it with nanddump --bb=dumpbad --oob"
 PAGE_MIN, PAGE_MAX = 256, 32768
@@ -26,6 +29,10 @@ USUAL_OOB = (16, 64, 128, 224, 256, 512)
 """Bytes of spare areas that pages have: what a file may have been dumped with."""
 UBI_MARK, UBIFS_MARK = b"UBI#", b"\x31\x18\x10\x06"
 JFFS2_MARKS = (b"\x85\x19", b"\x19\x85")
+OTHER_MARKS = (UBI_MARK, *JFFS2_MARKS, nftl.MEDIA_MARK)
+"""Of file systems whose pages have no tags of YAFFS2."""
+SAMPLED_PAGES = 4096
+"""Pages of a dump among which some are looked at for YAFFS2's tags."""
 END_MARK = b"\xde\xad\xc0\xde"
 """OpenWrt's firmware has it after the last block: JFFS2 begins there at the first boot."""
 FOREIGN_MARKS = {
@@ -73,9 +80,9 @@ def read_flash_dump(path: Path, shape: Shape, wanted: int | None = None) -> Dump
     """
     with map_chip_file(path) as cells:
         blocks = _count_blocks(path, cells, shape, wanted)
-        tags_moved = _has_moved_tags(cells, shape)
+        layout = _find_tag_layout(cells, shape)
         ends_at = len(cells)
-        found = list(_read_written_blocks(path, cells, blocks, shape, tags_moved))
+        found = list(_read_written_blocks(path, cells, blocks, shape, layout))
     _refuse_empty_dump(path, found, blocks, shape)
     geometry = ChipGeometry(shape.page, shape.oob, shape.erase_block, blocks)
     notes = []
@@ -85,8 +92,8 @@ def read_flash_dump(path: Path, shape: Shape, wanted: int | None = None) -> Dump
         notes.append(
             f"{ends_at - blocks * shape.block_bytes} bytes after the last block are left out"
         )
-    if tags_moved:
-        notes.append("YAFFS2's tags begin at byte 0 of the spare areas, as image tools write them")
+    if layout is not None:
+        notes.append(layout.describe())
     return Dump(ChipImage(geometry, 0, 0, 0, found), tuple(notes))
 
 
@@ -137,18 +144,22 @@ def _count_blocks(path: Path, cells: mmap, shape: Shape, wanted: int | None) -> 
     )
 
 
-def _has_moved_tags(cells: mmap, shape: Shape) -> bool:
-    """Whether YAFFS2's tags are where a chip has its marks of bad blocks."""
-    if not shape.oob >= yaffs2image.MARK_BYTES + yaffs2image.TAGS_BYTES or shape.page <= SMALL_PAGE:
-        return False
-    begin = cells[: yaffs2image.PAGES_MAX * (shape.page + shape.oob)]
-    return yaffs2image.has_tags_at(begin, shape, 0) and not yaffs2image.has_tags_at(
-        begin, shape, yaffs2image.MARK_BYTES
-    )
+def _find_tag_layout(cells: mmap, shape: Shape) -> TagLayout | None:
+    """Where YAFFS2's tags are; None: where a chip of the kernel's default layout has them."""
+    if shape.oob < yaffs2.TAGS_BYTES or shape.page <= SMALL_PAGE:
+        return None
+    stride = shape.page + shape.oob
+    pages = np.frombuffer(cells[: SAMPLED_PAGES * stride], dtype=np.uint8)
+    pages = pages[: len(pages) // stride * stride].reshape(-1, stride)
+    written = pages[(pages != 0xFF).any(axis=1)]
+    if not len(written) or written[0, :4].tobytes().startswith(OTHER_MARKS):
+        return None
+    layout = yaffs2image.find_tag_layout(written, shape)
+    return None if layout is None or not layout.describe() else layout
 
 
 def _read_written_blocks(
-    path: Path, cells: mmap, blocks: int, shape: Shape, tags_moved: bool
+    path: Path, cells: mmap, blocks: int, shape: Shape, layout: TagLayout | None
 ) -> Iterator[ChipBlock]:
     """The blocks of the dump that are not as new; UsageError if too many are zeros throughout."""
     zeros, may_be = bytes(shape.block_bytes), _count_bad_max(blocks)
@@ -165,8 +176,8 @@ def _read_written_blocks(
                 f"throughout, "
                 "which no chip has: the file has holes, or is no dump"
             )
-        if tags_moved:
-            own = yaffs2image.move_tags_behind_mark(own, shape)
+        if layout is not None:
+            own = yaffs2image.normalise_tags(own, shape, layout)
         flags = FACTORY_BAD if shape.oob and _has_bad_mark(own, shape) else 0
         yield ChipBlock(index, 0, 0, flags, [], [], own)
 
@@ -184,11 +195,23 @@ def _has_bad_mark(own: bytes, shape: Shape) -> bool:
 
 
 def _refuse_empty_dump(path: Path, found: list[ChipBlock], blocks: int, shape: Shape) -> None:
-    bad = sum(bool(b.flags) for b in found)
-    if bad > _count_bad_max(blocks):
+    bad = [b for b in found if b.flags]
+    too_many = len(bad) > _count_bad_max(blocks) or len(bad) == len(found)
+    if too_many and any(yaffs2image.begins_with_object(b.cells) for b in bad):
         raise UsageError(
-            f"{path}: {bad} of {blocks} blocks would be marked bad, which no chip has: --page "
+            f"{path}: its blocks begin as YAFFS2's do, and no place of its tags in the spare areas "
+            f"fits: --page {shape.page} or --oob {shape.oob} is not the chip's, or its driver lays "
+            "them out otherwise"
+        )
+    if len(bad) > _count_bad_max(blocks):
+        raise UsageError(
+            f"{path}: {len(bad)} of {blocks} blocks would be marked bad, which no chip has: --page "
             f"{shape.page} or --oob {shape.oob} is not the chip's, or the dump has no spare areas"
         )
-    if len(found) == bad:
+    if found and len(found) == len(bad) and any(b.cells.strip(b"\0") for b in bad):
+        raise UsageError(
+            f"{path}: all blocks with data are marked bad in their spare areas: --oob {shape.oob} "
+            "is not the chip's, or its spare areas have another layout"
+        )
+    if len(found) == len(bad):
         raise UsageError(f"{path}: every block is erased or bad: nothing is there to be read")

@@ -134,6 +134,20 @@ def correct_spare_tags(spare: bytes) -> bytes | None:
     return spare[:TAGS_AT] + tags.tobytes() + _encode_tags_code(tags) + spare[bounds:]
 
 
+def add_tags_codes(spare: NDArray[np.uint8]) -> None:
+    """Gives tags without a code their own, in place, where there is room: the core checks it.
+
+    spare: a row for each page.
+    """
+    end = TAGS_AT + TAGS_BYTES
+    if spare.shape[1] < TAGS_AT + CODED_TAGS_BYTES:
+        return
+    tags, code = spare[:, TAGS_AT:end], spare[:, end : TAGS_AT + CODED_TAGS_BYTES]
+    bare = (tags != 0xFF).any(axis=1) & (code == 0xFF).all(axis=1)
+    made = compute_tags_ecc(np.ascontiguousarray(tags[bare])).astype("<u4")
+    code[bare] = made.view(np.uint8).reshape(-1, CODED_TAGS_BYTES - TAGS_BYTES)
+
+
 def _encode_tags_code(tags: NDArray[np.uint8]) -> bytes:
     code: bytes = compute_tags_ecc(tags[None, :])[0].astype("<u4").tobytes()
     return code
@@ -210,7 +224,7 @@ class _ChunkScan:
         if sequences or not _is_sequence_number(sequence):
             refuse_damaged_image(
                 f"no YAFFS2 tags from byte {TAGS_AT} of the spare area, where the kernel's default "
-                "layout has them (a layout that puts ECC between them is not read)",
+                "layout has them, nor in another layout that most pages agree on",
                 block,
                 0,
             )

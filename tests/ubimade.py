@@ -73,20 +73,23 @@ class Device:
         copied: bool = False,
         compatible: int = 0,
         checksum: int | None = None,
+        used: int = 0,
     ) -> bytes:
-        """A volume header for these bytes, newer than all others."""
+        """A volume header for these bytes, newer than all others; used: blocks of a static one."""
         self.sequence += 1
-        crc = ubi.compute_ubi_crc(content) if checksum is None else checksum
         kind = ubi.STATIC_VOLUME if static else 1
         sized = len(content) if static or copied else 0
-        fields = (kind, copied, compatible, volume, logical, sized, 1, 0, crc, self.sequence)
+        crc = ubi.compute_ubi_crc(content) if static or copied else 0
+        crc = crc if checksum is None else checksum
+        fields = (kind, copied, compatible, volume, logical, sized, used, 0, crc, self.sequence)
         raw = ubi.VID_HEADER.pack(b"UBI!", 1, *fields, 0)[:-4]
         return raw + struct.pack(">I", ubi.compute_ubi_crc(raw))
 
     def put(self, volume: int, contents: list[bytes], *, static: bool = False) -> None:
         """Writes a volume's logical blocks into free blocks."""
         for logical, content in enumerate(contents):
-            header = self.named(volume, logical, content, static=static)
+            used = len(contents) if static else 0
+            header = self.named(volume, logical, content, static=static, used=used)
             self.write(self.free()[-1], header, content)
 
     def list(self, number: int, name: str, reserved: int, *, static: bool = False) -> None:

@@ -6,28 +6,22 @@ from __future__ import annotations
 import contextlib
 import struct
 import tempfile
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from dumpsforged import FREE_BYTES, SHAPE_OF_YAFFS2, YAFFS2, Pages, make_yaffs2_dump, put_tags
 from dumpsteps import LARGE, as_file
-from flashsamples import BLOCKS, chip
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jffs2made import made
 
 from nandlab.base.errors import UsageError
-from nandlab.onflash import yaffs2, yaffs2image
-from nandlab.onflash.cells import Partition
+from nandlab.onflash import yaffs2
 from nandlab.onflash.flashfile import FlashFileOptions, read_flash_file_layout
 from nandlab.onflash.layout import ByteKind, Layout
-from nandlab.onflash.shape import Shape
 
-YAFFS2 = Partition(chip("yaffs2"), BLOCKS["yaffs2"])
-OF_YAFFS2 = Shape(YAFFS2.writesize, YAFFS2.erasesize, YAFFS2.oobsize)
 ORDERS = st.sampled_from("<>")
-Pages = np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
@@ -60,26 +54,14 @@ def test_a_mark_of_the_firmware_s_end_is_left_out(tmp_path: Path) -> None:
     assert (layout.extents, len(layout.notes)) == (bare.extents, 1)
 
 
-def dump_of(change: Callable[[Pages], None]) -> bytes:
-    """The sample of YAFFS2, each written page of it changed."""
-    content = []
-    for block in range(YAFFS2.blocks):
-        if YAFFS2.erased(block):
-            content.append(b"\xff" * OF_YAFFS2.block_bytes)
-            continue
-        pages = YAFFS2._pages(block).copy()
-        for page in pages:
-            if (page != 0xFF).any():
-                change(page)
-        content.append(pages.tobytes())
-    return b"".join(content)
-
-
 def layout_of(tmp_path: Path, data: bytes) -> Layout:
     layout, _ = read_flash_file_layout(
-        as_file(tmp_path / "dump", data), FlashFileOptions(None, None, OF_YAFFS2)
+        as_file(tmp_path / "dump", data), FlashFileOptions(None, None, SHAPE_OF_YAFFS2)
     )
-    assert sum(layout.sums().values()) == -(-len(data) // OF_YAFFS2.block_bytes) * YAFFS2.erasesize
+    assert (
+        sum(layout.sums().values())
+        == -(-len(data) // SHAPE_OF_YAFFS2.block_bytes) * YAFFS2.erasesize
+    )
     return layout
 
 
@@ -93,7 +75,7 @@ def test_tags_from_byte_0_are_read_where_a_chip_has_them(tmp_path: Path) -> None
         spare[:-2] = spare[2:].copy()
         spare[-2:] = 0xFF
 
-    sound, moved = (layout_of(tmp_path, dump_of(change)) for change in (unchanged, at_0))
+    sound, moved = (layout_of(tmp_path, make_yaffs2_dump(change)) for change in (unchanged, at_0))
     assert moved.extents == sound.extents
     assert moved.sums()[ByteKind.BAD] == 0
     assert (len(moved.notes), sound.notes) == (1, ())
@@ -110,13 +92,13 @@ def test_blocks_of_one_sequence_number_are_taken_in_their_order(tmp_path: Path) 
             end = yaffs2.TAGS_AT + yaffs2.TAGS_BYTES
             spare[end : end + 12] = np.frombuffer(yaffs2._encode_tags_code(tags), dtype=np.uint8)
 
-    sound, one = (layout_of(tmp_path, dump_of(change)) for change in (unchanged, same))
+    sound, one = (layout_of(tmp_path, make_yaffs2_dump(change)) for change in (unchanged, same))
     assert one.paths == sound.paths
     assert one.extents == sound.extents
 
 
 def test_an_image_that_ends_within_a_block_is_erased_past_its_end(tmp_path: Path) -> None:
-    whole = dump_of(unchanged)
+    whole = make_yaffs2_dump(unchanged)
     stride = YAFFS2.writesize + YAFFS2.oobsize
     pages = next(
         n
@@ -128,44 +110,16 @@ def test_an_image_that_ends_within_a_block_is_erased_past_its_end(tmp_path: Path
     assert len(layout.notes) == 1
 
 
-FREE_BYTES = {
-    "default": range(2, 64),
-    "image tool": range(64),
-    "behind a mark of 8": range(8, 64),
-    "mxc": [*range(2, 6), *range(11, 22), *range(27, 38), *range(43, 54), *range(59, 64)],
-    "fsl elbc": [*range(1, 6), *range(9, 22), *range(25, 38), *range(41, 54), *range(57, 64)],
-    "winbond": [at for begin in range(2, 64, 16) for at in range(begin, begin + 6)],
-    "blackfin": [at for begin in range(3, 64, 8) for at in range(begin, begin + 5)],
-}
-"""Bytes of a spare area that a driver's ECC leaves; mtd's ooblayout of each."""
 ECC_SEED = 1
-
-
-def put_tags(page: Pages, free: Sequence[int], order: str, ecc: np.random.Generator) -> None:
-    """Lays a page's tags out as such a driver does, with its ECC between them."""
-    spare = page[YAFFS2.writesize :]
-    tags = spare[yaffs2.TAGS_AT : yaffs2.TAGS_AT + yaffs2.CODED_TAGS_BYTES].copy()
-    if order == ">":
-        tags[:16] = tags[:16].view("<u4").byteswap().view(np.uint8)
-        tags[16:] = yaffs2.compute_tags_ecc(tags[None, :16])[0].astype(">u4").view(np.uint8)
-        tags[16] = tags[19]
-        if yaffs2image._begin_with_headers(page[None, :], "<")[0]:
-            for begin, end in yaffs2image.HEADER_WORDS:
-                page[begin:end] = page[begin:end].view("<u4").byteswap().view(np.uint8)
-    spare[:] = ecc.integers(0, 256, len(spare))
-    spare[: min(*free, 2)] = 0xFF
-    spare[list(free)] = 0xFF
-    taken = list(free)[: len(tags) if len(free) >= len(tags) else yaffs2.TAGS_BYTES]
-    spare[taken] = tags[: len(taken)]
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("driver", FREE_BYTES)
 def test_tags_are_seen_wherever_a_driver_puts_them(tmp_path: Path, driver: str, order: str) -> None:
     ecc = np.random.default_rng(ECC_SEED)
-    sound = layout_of(tmp_path, dump_of(unchanged))
+    sound = layout_of(tmp_path, make_yaffs2_dump(unchanged))
     moved = layout_of(
-        tmp_path, dump_of(lambda page: put_tags(page, FREE_BYTES[driver], order, ecc))
+        tmp_path, make_yaffs2_dump(lambda page: put_tags(page, FREE_BYTES[driver], order, ecc))
     )
     assert moved.extents == sound.extents
     assert (moved.paths, moved.sizes) == (sound.paths, sound.sizes)
@@ -179,7 +133,7 @@ def test_tags_of_no_layout_are_not_taken_for_erased_blocks(tmp_path: Path) -> No
         page[YAFFS2.writesize :] = ecc.integers(0, 255, YAFFS2.oobsize)
 
     with pytest.raises(UsageError, match="YAFFS2"):
-        layout_of(tmp_path, dump_of(garble))
+        layout_of(tmp_path, make_yaffs2_dump(garble))
 
 
 @given(st.data())
@@ -187,7 +141,7 @@ def test_tags_of_no_layout_are_not_taken_for_erased_blocks(tmp_path: Path) -> No
 def test_a_damaged_spare_area_is_read_or_refused(data: st.DataObject) -> None:
     ecc = np.random.default_rng(data.draw(st.integers(0, 99)))
     free = FREE_BYTES[data.draw(st.sampled_from(sorted(FREE_BYTES)))]
-    whole = bytearray(dump_of(lambda page: put_tags(page, free, data.draw(ORDERS), ecc)))
+    whole = bytearray(make_yaffs2_dump(lambda page: put_tags(page, free, data.draw(ORDERS), ecc)))
     for _ in range(data.draw(st.integers(1, 20))):
         at = data.draw(st.integers(0, len(whole) - 1))
         whole[at] ^= 1 << data.draw(st.integers(0, 7))

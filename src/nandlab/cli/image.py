@@ -14,6 +14,7 @@ import typer
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_lines, print_note
 from nandlab.cli.arguments import make_name_completer, parse_name_value_pairs
+from nandlab.cli.imageimport import import_image
 from nandlab.cli.preparation import announce_board_preparation
 from nandlab.cli.sizes import sizes
 
@@ -33,11 +34,13 @@ image_app = typer.Typer(
     "checksums.\n\n"
     "nandlab image make --fs ubifs --chip apf27 --partition-mib 16 --from rootfs -o rootfs.nand\n\n"
     "nandlab image ls rootfs.nand\n\n"
+    "nandlab image import mtd3.dump --chip S34ML01G1 --oob 64 -o product.nand\n\n"
     "nandlab image sizes --chip apf27 --partition-mib 64 --from rootfs\n\n"
     'A study starts from an image with filesystems = [{ name = "ubifs", image = "rootfs.nand" }].',
 )
 
 image_app.command()(sizes)
+image_app.command("import")(import_image)
 
 FileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="an image from nandlab image make")
@@ -116,9 +119,9 @@ def make(
     tree.refuse_unstorable_names(content, on.filesystem)
     for warning in warnings:
         print_note(f"warning: {warning}")
-    image, made = imaging.make_filesystem_image(on, source, content, _open_board(on))
+    image, made = imaging.make_filesystem_image(on, source, content, open_medium_board(on))
     chipfile.write_image_files(output, image, made)
-    for line in _format_sizes(output, on, image, made):
+    for line in format_image_sizes(output, on, image, made):
         print_lines(line)
 
 
@@ -184,7 +187,8 @@ def count_partition_blocks(chip: ChipModel, partition_mib: float | None) -> int:
         raise UsageError(f"--partition-mib: {e}") from None
 
 
-def _open_board(on: Medium) -> Board:
+def open_medium_board(on: Medium) -> Board:
+    """The board of a medium; UsageError if its kernel cannot mount the file system."""
     from nandlab.board.opening import open_board
     from nandlab.trial.runner import refuse_unsupported_kernel
 
@@ -202,12 +206,13 @@ def _read_image(file: Path, board: str | None) -> tuple[Medium, ChipImage, Board
 
     made, image = chipfile.read_image_files(file)
     on = imaging.make_image_medium(made, load_noun("boards", board or made.board, BoardModel))
-    return on, image, _open_board(on)
+    return on, image, open_medium_board(on)
 
 
-def _format_sizes(
+def format_image_sizes(
     file: Path, on: Medium, image: ChipImage, made: ImageDescription
 ) -> Iterable[str]:
+    """What an image holds and takes, a line each."""
     from nandlab.chip.imagefile import measure_used_space
 
     takes = measure_used_space(image)

@@ -38,6 +38,8 @@ from nandlab.trial.mediumsteps import (
 )
 
 DEADLINE_S = 24 * 3600
+LOG_LINES = 3
+"""Errors of the kernel's log that are told of a mount that failed: the first is the reason."""
 FULL_PATTERN = re.compile("No space left on device|does not fit|partially written")
 """What the board's tools print when the chip is too small."""
 
@@ -208,10 +210,31 @@ def _read_from_image(on: Medium, image: ChipImage, command: str, board: Board) -
     hold = make_image_cargo(on, chipimage.encode_chip_image(image), MIB)
     steps = (
         *make_medium_load_steps(on, hold.get()),
-        replace(make_mount_step(on), deadline_s=DEADLINE_S),
+        _make_explained_mount_step(on),
         _make_piped_step("read", command, hold.put()),
     )
     return _require_cargo(_run_job(on, Job(steps, cargo=hold), board))
+
+
+def save_mounted_chip(on: Medium, image: ChipImage, board: Board) -> ChipImage:
+    """The chip after a mount and an unmount: what a mount replays or mends is on flash then."""
+    hold = make_image_cargo(on, chipimage.encode_chip_image(image), on.image_bytes)
+    steps = (
+        *make_medium_load_steps(on, hold.get()),
+        replace(make_mount_step(on), deadline_s=DEADLINE_S),
+        replace(make_unmount_step(on), deadline_s=DEADLINE_S),
+        _make_piped_step("save", f"cat {IMAGE_FILE}", hold.put()),
+    )
+    return chipimage.decode_chip_image(_require_cargo(_run_job(on, Job(steps, cargo=hold), board)))
+
+
+def _make_explained_mount_step(on: Medium) -> Step:
+    """A mount that ends with the kernel's first errors if it fails."""
+    mount = make_mount_step(on)
+    words = (
+        f"{{ {mount.command}; }} || {{ dmesg | grep -i error | head -n {LOG_LINES} >&2; false; }}"
+    )
+    return replace(mount, command=words, deadline_s=DEADLINE_S)
 
 
 def read_image_tree(on: Medium, image: ChipImage, board: Board, sums: bool = False) -> FileTree:

@@ -90,6 +90,14 @@ class Partition:
         cells = np.frombuffer(self._held[index].cells, dtype=np.uint8)
         return cells.reshape(self.pages, self.writesize + self.oobsize)
 
+    def cells(self, index: int) -> bytes:
+        """All cells of a block, data and spare areas in turn; empty: erased."""
+        return self._held[index].cells
+
+    def flags(self, index: int) -> int:
+        """The chip's own record of a block; a block whose mark is set is bad from the factory."""
+        return self._held[index].flags | (FACTORY_BAD if index in self.bad else 0)
+
     def data(self, index: int) -> bytes:
         """All data bytes of a block that is not erased."""
         return self._pages(index)[:, : self.writesize].tobytes()

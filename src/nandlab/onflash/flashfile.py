@@ -184,6 +184,26 @@ def open_flash_file_partition(
         raise _name_file_in(path, e) from None
 
 
+def read_imported_partition(path: Path, asked: FlashFileOptions) -> Partition:
+    """The partition in a dump whose shape is given; one larger than the dump is erased past it.
+
+    UsageError if the file tells its shape itself.
+    """
+    mib, shape = asked.partition_mib, asked.shape
+    if mib is None or shape is None:
+        return open_flash_file_partition(path, mib, shape, asked.offset)[0]
+    blocks = _count_blocks(mib, shape.erase_block)
+    first = _find_first_block(asked.offset, shape.erase_block)
+    whole = -(-path.stat().st_size // shape.block_bytes)
+    if first + blocks <= whole or first >= whole:
+        return open_flash_file_partition(path, mib, shape, asked.offset)[0]
+    chip, notes = dump.read_flash_dump(path, dump.require_possible_shape(shape))
+    there = chip.geometry.blocks
+    more = f"the {first + blocks - there} blocks past the dump's end are taken as erased"
+    chip = replace(chip, geometry=replace(chip.geometry, blocks=first + blocks))
+    return Partition(chip, blocks, first=first, notes=(*notes, more))
+
+
 def _read_dump_partition(
     path: Path, partition_mib: float | None, shape: Shape, offset: int
 ) -> Partition:

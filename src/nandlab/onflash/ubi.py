@@ -73,7 +73,11 @@ class Attached:
     data_offset: int
     """Bytes of headers at the start of each physical block."""
     leb_bytes: int
+    header_offset: int = 0
+    """Of the volume header in each block."""
     volumes: dict[int, UbiVolume] = field(default_factory=dict)
+    table_blocks: tuple[int, ...] = ()
+    """Physical blocks with a copy of the volume table."""
 
     def named(self, word: str) -> UbiVolume:
         """The volume of a name or number; UsageError lists those that are there."""
@@ -99,6 +103,16 @@ def attach_ubi(on: Partition, walk: LayoutCollector) -> Attached:
     would not attach the partition.
     """
     return _Attachment(on, walk).run()
+
+
+def rename_volume(data: bytearray, data_offset: int, number: int, name: str) -> None:
+    """Gives a volume another name in a copy of the volume table, in place; data: of its block."""
+    at = data_offset + number * RECORD_BYTES
+    *kept, _, _, flags = VOLUME_RECORD.unpack_from(data, at)
+    encoded = name.encode()
+    VOLUME_RECORD.pack_into(data, at, *kept[:5], len(encoded), encoded, flags)
+    body = bytes(data[at : at + RECORD_BYTES - 4])
+    struct.pack_into(">I", data, at + RECORD_BYTES - 4, compute_ubi_crc(body))
 
 
 def account_volume_content(
@@ -263,8 +277,9 @@ class _Attachment:
 
     def _account(self) -> Attached:
         on, erasesize = self.on, self.on.erasesize
-        attached = Attached(self.data_at, erasesize - self.data_at)
         table = [block for (v, _), (_, block) in self.held.items() if v == LAYOUT_VOLUME]
+        attached = Attached(self.data_at, erasesize - self.data_at, self.vid_at)
+        attached.table_blocks = tuple(table)
         attached.volumes, grows = self._volumes(table)
         for (number, logical), (header, block) in self.held.items():
             if number == LAYOUT_VOLUME:

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``nandlab image import``: a foreign dump becomes a chip image."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nandlab.base.errors import UsageError
+from nandlab.base.printer import print_lines, print_note
+from nandlab.cli.arguments import make_name_completer
+from nandlab.cli.flashfile import (
+    EraseBlockOption,
+    OffsetOption,
+    OobOption,
+    PageOption,
+    VolumeOption,
+    make_flash_file_options,
+)
+
+
+def import_image(  # noqa: PLR0913, PLR0917 - the command line's own options
+    dump: Annotated[
+        Path,
+        typer.Argument(metavar="DUMP", help="a dump by nanddump, or what ubinize and others make"),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="the image; FILE.json is written beside it"
+        ),
+    ],
+    chip: Annotated[
+        str | None,
+        typer.Option(
+            help="a chip of the catalog; default: the only one of this geometry",
+            autocompletion=make_name_completer("chips"),
+        ),
+    ] = None,
+    fs: Annotated[
+        str | None,
+        typer.Option(
+            help="a file system of the catalog; default: what is on it",
+            autocompletion=make_name_completer("filesystems"),
+        ),
+    ] = None,
+    page: PageOption = None,
+    oob: OobOption = 0,
+    erase_block: EraseBlockOption = None,
+    partition_mib: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="MiB of the partition, erased past the dump's end; default: the dump's",
+        ),
+    ] = None,
+    offset: OffsetOption = None,
+    volume: VolumeOption = None,
+    board: Annotated[
+        str,
+        typer.Option(help="a board of the catalog", autocompletion=make_name_completer("boards")),
+    ] = "apf27",
+) -> None:
+    """Make a chip image of a foreign dump, if the board mounts it.
+
+    Page, erase block and spare area are those of --chip, if they are not given; a dump without
+    spare areas is told by --oob 0. Where nandlab's own decoder cannot read what was dumped, the
+    image is the chip after a mount and an unmount. What is otherwise than in the dump is told on
+    standard error.
+    """
+    from nandlab.chip import imagefile
+    from nandlab.cli.image import format_image_sizes, open_medium_board
+    from nandlab.image import importing
+    from nandlab.onflash.flashfile import read_imported_partition
+
+    if chip and page is None and erase_block is None:
+        page, erase_block = importing.list_page_and_block(chip)
+    options = make_flash_file_options(partition_mib, page, erase_block, oob, fs, volume, offset)
+    if options.shape is None:
+        raise UsageError("give --page and --erase-block of the dump, or its --chip")
+    imagefile.refuse_image_overwrite(output)
+    request = importing.ImportRequest(fs, chip, volume, board)
+    try:
+        partition = read_imported_partition(dump, options)
+        ready = importing.prepare_dump(partition, options.shape, request)
+    except UsageError as e:
+        raise e if str(e).startswith(str(dump)) else UsageError(f"{dump}: {e}") from None
+    result = importing.import_dump(ready, open_medium_board(ready.on))
+    for note in result.notes:
+        print_note(f"nandlab: {dump}: {note}")
+    imagefile.write_image_files(output, result.image, result.description)
+    for line in format_image_sizes(output, result.on, result.image, result.description):
+        print_lines(line)

@@ -15,7 +15,7 @@ from flashsamples import BLOCKS, chip
 from smalltrial import skip_where_refused
 from typer.testing import CliRunner
 
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.cli.image import image_app
 from nandlab.onflash.flashfile import FlashFileOptions, read_flash_file_layout
 from nandlab.onflash.shape import Shape

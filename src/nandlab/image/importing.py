@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board.job import Board
+from nandlab.board.jobs.job import Board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import list_noun_names, load_noun

@@ -50,7 +50,7 @@ def test_compression_is_always_told_and_what_is_not_the_default(
     ("filesystem", "origin", "text"),
     [
         ("yaffs2", "u-boot 2023.01+dfsg-2+deb12u3", "core of 2012"),
-        ("yaffs2", "--yaffs2-source", "core of the user's own"),
+        ("yaffs2", "folder", "core of the user's own"),
         ("yaffs2", None, ""),
         ("jffs2", "u-boot 2023.01+dfsg-2+deb12u3", ""),
     ],

@@ -32,15 +32,15 @@ def test_a_kernel_that_cannot_have_the_file_system_is_refused(
     ]
     config = {"LINUX": "5.10", "CONFIG_NFTL_RW": "y"}
     board: Any = SimpleNamespace(kernel_config=config)
-    monkeypatch.setattr("nandlab.board.virtual.qemu.open_board", lambda model: board)
+    monkeypatch.setattr("nandlab.board.virtual.qemu.open_board", lambda model, sources: board)
     with pytest.raises(UsageError) as told:
-        open_media_board(media)
+        open_media_board(media, {})
     assert str(told.value) == (
         "--board: NFTL+FAT32 cannot be: the kernel of apf27-5.10 is Linux 5.10, "
         "and it takes 6.1 or newer"
     )
     config["LINUX"] = "6.1.1"
-    assert open_media_board(media) is board
+    assert open_media_board(media, {}) is board
 
 
 @pytest.mark.parametrize("held", [True, False])
@@ -79,7 +79,7 @@ def test_the_host_reads_the_chip_of_the_point_and_not_of_a_cut_of_its_recovery(
 def boardless(away: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """No board may be opened."""
 
-    def opened(media: Any) -> None:
+    def opened(media: Any, sources: Any) -> None:
         raise AssertionError("a board is opened")
 
     monkeypatch.setattr("nandlab.cli.campaigns.open_media_board", opened)
@@ -183,7 +183,7 @@ def test_all_loads_are_made_before_the_first_is_cut(
     def run(*args: Any, **more: Any) -> bool:
         raise AssertionError("a load is cut")
 
-    monkeypatch.setattr("nandlab.cli.campaigns.open_media_board", lambda media: None)
+    monkeypatch.setattr("nandlab.cli.campaigns.open_media_board", lambda media, sources: None)
     monkeypatch.setattr("nandlab.powercut.workloads.record_workload", made)
     monkeypatch.setattr(CampaignSettings, "run", run)
     words = ["--load", "ace1", "--load", "config", "--out", "o"]
@@ -212,7 +212,7 @@ def test_loads_without_a_flash_operation_are_told_and_the_status_is_1(
         },
         **{"kernel": "6.1", "load": "mine", "board": "b", "changed": {}},
     }
-    monkeypatch.setattr("nandlab.cli.campaigns.open_media_board", lambda media: None)
+    monkeypatch.setattr("nandlab.cli.campaigns.open_media_board", lambda media, sources: None)
     monkeypatch.setattr(campaign, "run_piece", once)
     monkeypatch.setattr(campaign, "make_campaign_head", lambda *_: CampaignHead(**head))
     words = ["--load", "mine", "--variants", "before", "--out", "o"]

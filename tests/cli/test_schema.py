@@ -29,6 +29,7 @@ KINDS = {
     "chips": "chip",
     "energy-profiles": "energy-profile",
     "filesystems": "filesystem",
+    "parts": "part",
     "tables": "table",
     "trees": "tree",
     "workloads": "workload",

@@ -59,7 +59,7 @@ def test_one_planted_erase_is_found_and_named(tmp_path: Path) -> None:
     words = ("check", "watch.toml", "--against", "watch.figures.json", "--progress", "none")
     same = nandlab(tmp_path, *words)
     assert (same.returncode, same.stdout.split(":")[0]) == (0, "No figure moved"), same.stderr
-    more = ("--format", "csv", "--yaffs2-source", str(core(tmp_path / "core")))
+    more = ("--format", "csv", "--source", f"yaffs2={core(tmp_path / 'core')}")
     found = nandlab(tmp_path, *words, *more)
     assert found.returncode == 1, found.stderr
     assert "parts.yaffs2.ko" in found.stderr

@@ -339,7 +339,7 @@ def test_the_core_of_its_own_that_a_run_had_is_asked_for(place: Place) -> None:
     board.made_of["yaffs2_core"] = {"sha256": "1"}
     ended = place.nandlab(board, "reproduce", place.run.path)
     assert "other parts of the board: yaffs2_core" in ended.err
-    assert "--yaffs2-source" in ended.err
+    assert "--source yaffs2=" in ended.err
 
 
 def test_trials_that_give_the_board_something_else_are_told_and_run(place: Place) -> None:

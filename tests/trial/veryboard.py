@@ -128,7 +128,7 @@ class Place:
         def opened(
             model: BoardModel,
             accel: str = "tcg",
-            yaffs2_source: Path | None = None,
+            sources: Mapping[str, object] | None = None,
             lock: Mapping[str, Mapping[str, str]] | None = None,
             *,
             locked: bool = False,

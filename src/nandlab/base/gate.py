@@ -17,9 +17,10 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -108,6 +109,38 @@ def read_lines(path: Path, bytes_max: int) -> Iterator[bytes]:
                 yield line
         except OSError as e:
             raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
+
+
+def read_folder_files(
+    folder: Path, patterns: Iterable[str], inside: Path, bytes_max: int, files_max: int
+) -> dict[str, bytes]:
+    """The files of a folder whose names fit a pattern, by name; not those of folders in it.
+
+    inside: a folder that none of them may lie outside of, by a link neither. The bounds are of
+    all together.
+    """
+    top = inside.resolve()
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder))
+    except OSError as e:
+        raise UsageError(f"{folder}: cannot be read: {e.strerror}") from None
+    fitting = [name for name in names if any(fnmatchcase(name, p) for p in patterns)]
+    if len(fitting) > files_max:
+        raise UsageError(f"{folder}: it has more than {files_max:,} such files, the limit")
+    content: dict[str, bytes] = {}
+    for name in fitting:
+        path = folder / name
+        try:
+            within = path.resolve().is_relative_to(top)
+        except (OSError, RuntimeError):  # links in a circle
+            within = False
+        if not within:
+            raise UsageError(
+                f"{path}: a link that leads out of {inside}: put the file itself there"
+            )
+        content[name] = read_bytes(path, bytes_max)
+        bytes_max -= len(content[name])
+    return content
 
 
 def _make_size_error(path: Path, bytes_max: int, has: str = "it has") -> UsageError:

@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from nandlab.board.jobs.job import Board
+from nandlab.board.virtual.machine import NO_SOURCES
 from nandlab.board.virtual.qemu import open_board as open_qemu
 from nandlab.catalog.board import BoardModel
 from nandlab.kit.lock import Lock
+from nandlab.kit.partsource import Requests
 
 
 def open_board(
     model: BoardModel,
     accel: str = "tcg",
-    yaffs2_source: Path | None = None,
+    sources: Requests = NO_SOURCES,
     *,
     locked: bool = False,
     lock: Lock | None = None,
@@ -23,4 +23,4 @@ def open_board(
 
     The other parameters: see qemu.open_board.
     """
-    return {"qemu": open_qemu}[model.kind](model, accel, yaffs2_source, locked=locked, lock=lock)
+    return {"qemu": open_qemu}[model.kind](model, accel, sources, locked=locked, lock=lock)

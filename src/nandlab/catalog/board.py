@@ -20,6 +20,7 @@ from nandlab.base.strings import (
 from nandlab.catalog.arch import ARCHS, Arch
 from nandlab.catalog.chip import MIB
 from nandlab.catalog.noun import Noun, StrictModel
+from nandlab.catalog.part import Sources
 
 NO_CIPHER_TESTS = "cryptomgr.notests"
 """A word of the command line: the kernel leaves its tests of ciphers out, and needs less RAM."""
@@ -33,8 +34,9 @@ JOB_BYTES = 16 * MIB
 """Room for a job: its files and its programs."""
 FIRMWARE_BYTES = 2 * MIB
 """At the end of the memory, where firmware keeps the tables that it tells the kernel of."""
-UNSIMULATED_KEYS = {"summary", "controller", "power"}
-"""Keys of a board that are only told: they change no nanosecond, and are not in its identity."""
+UNSIMULATED_KEYS = {"summary", "controller", "power", "source"}
+"""Keys of a board that are only told, and are not in its identity: they change no nanosecond, or,
+as sources do, by what is built of them, which is in the identity itself."""
 
 
 class Controller(StrictModel):
@@ -158,6 +160,12 @@ class BoardModel(Noun):
     )
     power: Power | None = Field(
         default=None, description="what the board draws, for energies; absent: not known"
+    )
+
+    source: Sources = Field(
+        default={},
+        description="parts of the kernel that are built from another source than its package, by "
+        "the part's name; absent: none",
     )
 
     @property

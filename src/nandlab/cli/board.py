@@ -13,6 +13,7 @@ import typer
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_lines, print_note
 from nandlab.cli.arguments import make_name_completer
+from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
 
 if TYPE_CHECKING:
     from nandlab.board.own.flashdump import DumpSummary
@@ -38,15 +39,6 @@ AccelOption = Annotated[
     ),
 ]
 
-Yaffs2Option = Annotated[
-    Path | None,
-    typer.Option(
-        "--yaffs2-source",
-        metavar="DIR",
-        help="build YAFFS2 from this folder of its core's sources; default: Debian's u-boot",
-    ),
-]
-
 EraseOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="of your own board: the partition's name once more"),
@@ -64,7 +56,8 @@ BoardOption = Annotated[
 def shell(
     board: BoardOption = "apf27",
     accel: AccelOption = Accel.tcg,
-    yaffs2_source: Yaffs2Option = None,
+    source: SourceOption = [],  # noqa: B006 - typer copies it
+    patch: PatchOption = [],  # noqa: B006
 ) -> None:
     """Open a shell on the booted board; exit or Ctrl-A X leaves it."""
     from nandlab.board.virtual.qemu import open_board
@@ -75,7 +68,11 @@ def shell(
     if sys.stdin is None:
         raise UsageError("board shell: standard input is closed: give it a terminal, or commands")
     run_interactive_shell(
-        open_board(load_noun("boards", board, BoardModel), accel.value, yaffs2_source)
+        open_board(
+            load_noun("boards", board, BoardModel),
+            accel.value,
+            read_source_options(source, patch),
+        )
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -19,9 +19,11 @@ from nandlab.base.printer import print_lines, print_note
 from nandlab.cli.arguments import make_name_completer, parse_name_value_pairs, split_comma_list
 from nandlab.cli.preparation import announce_board_preparation
 from nandlab.cli.run import CORES, JobsOption
+from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
 
 if TYPE_CHECKING:
     from nandlab.board.virtual.qemu import QemuBoard
+    from nandlab.kit.partsource import SourceRequest
     from nandlab.plan.medium import Medium
     from nandlab.powercut.campaign import Campaign
     from nandlab.powercut.campaignfolder import LoadReport
@@ -101,6 +103,8 @@ class CampaignOptions:
     point: Annotated[
         str | None, typer.Option(metavar="K:WHAT:SEED", help="only this point, on a fresh board")
     ] = None
+    source: SourceOption = field(default_factory=list)
+    patch: PatchOption = field(default_factory=list)
     jobs: JobsOption = CORES
     out: Annotated[
         Path | None,
@@ -118,6 +122,10 @@ class CampaignOptions:
             partition_mib=self.partition_mib,
             board=self.board,
         )
+
+    def sources(self) -> dict[str, SourceRequest]:
+        """The parts of the kernel that are built from another source."""
+        return read_source_options(self.source, self.patch)
 
     def how(
         self,
@@ -144,11 +152,11 @@ class CampaignOptions:
             from nandlab.cli.singlepoint import run_single_cut_point
 
             self._refuse_beside_a_point(hows[0])
-            run_single_cut_point(hows[0], wanted, self.point)
+            run_single_cut_point(hows[0], wanted, self.point, self.sources())
             return
         place = find_campaigns_folder(self.study, self.out)
         hows[0].refuse_bad_loads(wanted)
-        board = open_media_board(wanted.media)
+        board = open_media_board(wanted.media, self.sources())
         # all are made first: what cannot be is refused before any is begun
         made = [(h, h.campaign(on, name, board)) for on, name in wanted.pairs() for h in hows]
         held = [how.run(campaign, board, place, alone=alone) for how, campaign in made]
@@ -171,7 +179,10 @@ def add_campaign_options(command: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(command, eval_str=True).parameters
     shared = [
         inspect.Parameter(
-            each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hint
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=[] if each.default is MISSING else each.default,
+            annotation=hint,
         )
         for each, hint in zip(
             fields(CampaignOptions),
@@ -299,13 +310,13 @@ def make_medium(
     return on
 
 
-def open_media_board(media: Sequence[Medium]) -> QemuBoard:
+def open_media_board(media: Sequence[Medium], sources: Mapping[str, SourceRequest]) -> QemuBoard:
     """The board of these media; UsageError for all that its kernel does not support."""
     from nandlab.board.virtual.qemu import open_board
     from nandlab.trial.runner import refuse_unsupported_kernel
 
     with announce_board_preparation(media[0].virtual):
-        board = open_board(media[0].virtual)
+        board = open_board(media[0].virtual, sources=sources)
     refuse_unsupported_kernel(media, board.kernel_config, "--board")
     return board
 

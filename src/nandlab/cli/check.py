@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,7 +12,6 @@ import typer
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_note, print_text
 from nandlab.cli.arguments import BoardOption, complete_figure_names, make_name_completer
-from nandlab.cli.board import Yaffs2Option
 from nandlab.cli.run import (
     CORES,
     AnewOption,
@@ -21,6 +21,7 @@ from nandlab.cli.run import (
     ProgressOption,
     RunSettings,
 )
+from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
 
 if TYPE_CHECKING:
     from nandlab.analysis.differences.baselines import Baseline
@@ -36,13 +37,15 @@ def check(  # noqa: PLR0913 - the command line's own options
     ] = None,
     *,
     against: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             metavar="FILE",
-            help="the baseline: a figures file, a run's folder, or a published study's name",
+            help="the baseline: a figures file, a run's folder, or a published study's name; "
+            "default with --patch: the study run without the patches, with --source alone: "
+            "without that",
             autocompletion=make_name_completer("published"),
         ),
-    ],
+    ] = None,
     run: Annotated[
         Path | None,
         typer.Option("--run", metavar="RUN", help="check this run's folder; nothing is run"),
@@ -65,7 +68,8 @@ def check(  # noqa: PLR0913 - the command line's own options
     jobs: JobsOption = CORES,
     board: BoardOption = None,
     progress: ProgressOption = "auto",
-    yaffs2_source: Yaffs2Option = None,
+    source: SourceOption = [],  # noqa: B006 - typer copies it
+    patch: PatchOption = [],  # noqa: B006
     anew: AnewOption = False,
     locked: LockedOption = False,
 ) -> None:
@@ -77,7 +81,8 @@ def check(  # noqa: PLR0913 - the command line's own options
     The study is run as nandlab run does it: finished trials are kept, and it may be interrupted.
     Only the trials that the baseline has are run. With --run, nothing is run.
     What is under test may differ from the baseline's: a file system's module, a kernel, a tool.
-    That is told. The study and the board's model must be the same. A module that was built anew
+    That is told. --patch FILE is the shortest: a patch of the kernel's file system, and what it
+    moves. The study and the board's model must be the same. A module that was built anew
     from other source takes other times, by some ns; --figure 'chip.*' looks at the flash alone.
     """
     from nandlab.analysis.differences.baselinecheck import compare_run_with_baseline as checked
@@ -88,9 +93,16 @@ def check(  # noqa: PLR0913 - the command line's own options
 
     if (study is None) == (run is None):
         raise UsageError("check: name the STUDY to run, or a run that was made with --run RUN")
+    if run is not None and (source or patch):
+        raise UsageError("--run with --source or --patch: nothing is run: leave one of both out")
+    sources = read_source_options(source, patch)
+    if against is None and not sources:
+        raise UsageError("check: name the baseline by --against, or what is under test by --patch")
+    how = RunSettings(out, jobs, progress, sources, anew, locked)
+    if against is None:
+        against = _run_without_patches(study, board, how)
     baseline = read_baseline(against)
     if study is not None:
-        how = RunSettings(out, jobs, progress, yaffs2_source, anew, locked)
         folder = _run_study(study, board, how, baseline)
     else:
         assert run is not None
@@ -101,6 +113,22 @@ def check(  # noqa: PLR0913 - the command line's own options
     print_text(figurechanges.render_figure_changes(held, form))
     if any(one.moved for one in held):
         raise typer.Exit(1)
+
+
+def _run_without_patches(study: str | None, board: str | None, how: RunSettings) -> Path:
+    """The folder of the study's run from the same sources without their patches.
+
+    A part that is built anew takes some ns more or less than the kernel's own, so the baseline is
+    built too. Where there are no patches, it is the kernel's own.
+    """
+    from nandlab.plan.study import find_study_file, read_study_file
+
+    plain = {name: replace(request, patches=()) for name, request in how.sources.items()}
+    patched = any(request.patches for request in how.sources.values())
+    before = replace(how, out=None, sources=plain if patched else {})
+    print_note(f"the baseline: without {'the patches' if patched else 'the sources'}")
+    assert study is not None
+    return before.run(read_study_file(find_study_file(study), board), list).path
 
 
 def _run_study(study: str, board: str | None, how: RunSettings, baseline: Baseline) -> RunFolder:

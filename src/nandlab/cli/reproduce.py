@@ -13,6 +13,7 @@ import typer
 from nandlab.base.printer import print_lines, print_note, print_text
 from nandlab.cli.arguments import Style, make_name_completer
 from nandlab.cli.preparation import announce_board_preparation
+from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
 
 if TYPE_CHECKING:
     from nandlab.analysis.differences.baselines import Baseline
@@ -45,14 +46,8 @@ def reproduce(
     progress: Annotated[
         Style, typer.Option(help="auto: bar on a terminal, plain elsewhere")
     ] = "auto",
-    yaffs2_source: Annotated[
-        Path | None,
-        typer.Option(
-            "--yaffs2-source",
-            metavar="DIR",
-            help="the YAFFS2 core's sources, if the run had its own; default: Debian's u-boot",
-        ),
-    ] = None,
+    source: SourceOption = [],  # noqa: B006 - typer copies it
+    patch: PatchOption = [],  # noqa: B006
 ) -> None:
     """Run a run's trials again on the board that it names, and compare to the nanosecond.
 
@@ -77,8 +72,9 @@ def reproduce(
 
     before = read_baseline(run)
     todo = reproducer.plan_reproduction(before, trial)
+    sources = {**todo.find_package_sources(), **read_source_options(source, patch)}
     with announce_board_preparation(todo.model):
-        board = open_board(todo.model, todo.accel, yaffs2_source, lock=todo.lock)
+        board = open_board(todo.model, todo.accel, sources, lock=todo.lock)
     for line in reproducer.list_reproduction_notes(todo, board):
         print_note(line)
     folder = reproducer.open_reproduction_folder(todo, board, out)

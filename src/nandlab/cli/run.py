@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,13 +18,15 @@ from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_lines, print_note
 from nandlab.cli import runcuts
 from nandlab.cli.arguments import BoardOption, StudyArgument, Style
-from nandlab.cli.board import Accel, AccelOption, DiscardOption, EraseOption, Yaffs2Option
+from nandlab.cli.board import Accel, AccelOption, DiscardOption, EraseOption
 from nandlab.cli.ownrun import OwnRun, is_board_file
 from nandlab.cli.preparation import announce_board_preparation
+from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
 
 if TYPE_CHECKING:
     from nandlab.board.jobs.job import Board
     from nandlab.campaign.address import CampaignAddress
+    from nandlab.kit.partsource import SourceRequest
     from nandlab.plan.study import Study
     from nandlab.plan.trialspec import TrialSpec
     from nandlab.results.folder import RunFolder
@@ -67,7 +69,8 @@ class RunSettings:
     out: Path | None
     jobs: int
     progress: Style
-    yaffs2_source: Path | None
+    sources: Mapping[str, SourceRequest]
+    """Parts of the kernel that are built from another source."""
     anew: bool
     locked: bool
     accel: Accel = Accel.tcg
@@ -108,7 +111,7 @@ class RunSettings:
                 print_note(line)
         model = specs[0].virtual
         with announce_board_preparation(model):
-            there = open_board(model, self.accel.value, self.yaffs2_source, locked=self.locked)
+            there = open_board(model, self.accel.value, self.sources, locked=self.locked)
         runner.refuse_unsupported_kernel(specs, there.kernel_config, study.name)
         head = runner.make_run_head(study, specs, there)
         refuse(head)
@@ -148,7 +151,7 @@ class RunSettings:
 
 
 def find_campaign_address(
-    on: str | None, insecure: bool, yaffs2_source: Path | None
+    on: str | None, insecure: bool, sources: Mapping[str, SourceRequest]
 ) -> CampaignAddress | None:
     """Where trials are to be run if not here; UsageError where they cannot be."""
     from nandlab.campaign import address
@@ -159,8 +162,11 @@ def find_campaign_address(
         return None
     if None in map(importlib.util.find_spec, ("distributed", "cryptography")):
         raise UsageError("--on needs Dask: pip install 'nandlab[distributed]'")
-    if yaffs2_source is not None:
-        raise UsageError("--on and --yaffs2-source: workers have Debian's core of YAFFS2 alone")
+    if sources:
+        raise UsageError(
+            "--on and --source or --patch: workers build the locked parts alone; a board of the "
+            'project with [source] and tree = "package" is built there too'
+        )
     return address.parse_campaign_address(on, insecure=insecure)
 
 
@@ -182,7 +188,8 @@ def run(  # noqa: PLR0913 - the command line's own options
     ] = None,
     accel: AccelOption = Accel.tcg,
     progress: ProgressOption = "auto",
-    yaffs2_source: Yaffs2Option = None,
+    source: SourceOption = [],  # noqa: B006 - typer copies it
+    patch: PatchOption = [],  # noqa: B006
     anew: AnewOption = False,
     store: StoreOption = None,
     locked: LockedOption = False,
@@ -222,6 +229,8 @@ def run(  # noqa: PLR0913 - the command line's own options
     --on has the trials run by workers on other machines (docs/campaigns.md); --jobs is theirs then.
     The board is made of the packages that boards.lock names. Where these are not to be had, the
     newest are taken, and every result says so; --locked refuses instead.
+    --source and --patch build parts of the kernel anew, and the trials are of that board
+    (docs/own/kernel.md).
     --board with a file runs on your own board, on the partition that --erase names once more
     (docs/boards.md): one trial at a time, and none is taken from the store.
     """
@@ -237,8 +246,11 @@ def run(  # noqa: PLR0913 - the command line's own options
         return only.part(order_trials(specs, of.members(members)))
 
     if board is not None and own:
-        if on is not None or accel is not Accel.tcg:
-            raise UsageError("--board FILE: its trials run on that board: leave --on, --accel out")
+        if on is not None or accel is not Accel.tcg or source or patch:
+            raise UsageError(
+                "--board FILE: its trials run on that board, with its own kernel: leave --on, "
+                "--accel, --source and --patch out"
+            )
         _print_end(OwnRun(Path(board), erase, discard, out, progress).run(read_study, part))
         return
     if erase is not None or discard:
@@ -246,11 +258,12 @@ def run(  # noqa: PLR0913 - the command line's own options
             "--erase, --discard: the board is a virtual one and has no partition of yours: leave "
             "them out, or name your own board's file by --board"
         )
-    where = find_campaign_address(on, insecure, yaffs2_source)
-    how = RunSettings(out, jobs, progress, yaffs2_source, anew, locked, accel, where, store)
+    sources = read_source_options(source, patch)
+    where = find_campaign_address(on, insecure, sources)
+    how = RunSettings(out, jobs, progress, sources, anew, locked, accel, where, store)
     folder = how.run(read_study, partial(part, read_study))
     if _cuts_power(powercut, read_study, how, whole=shard is None):
-        runcuts.run_power_cut_campaigns(read_study, folder, jobs, progress)
+        runcuts.run_power_cut_campaigns(read_study, folder, jobs, progress, sources)
     _print_end(folder)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,7 @@ from nandlab.cli.arguments import Style
 if TYPE_CHECKING:
     from nandlab.board.virtual.qemu import QemuBoard
     from nandlab.cli.campaigns import CampaignSettings
+    from nandlab.kit.partsource import SourceRequest
     from nandlab.plan.medium import Medium
     from nandlab.plan.study import Study
     from nandlab.powercut.campaignfolder import LoadReport
@@ -46,7 +47,13 @@ def format_power_cut_plan(study: Study, jobs: int) -> str:
     )
 
 
-def run_power_cut_campaigns(study: Study, folder: RunFolder, jobs: int, style: Style) -> None:
+def run_power_cut_campaigns(
+    study: Study,
+    folder: RunFolder,
+    jobs: int,
+    style: Style,
+    sources: Mapping[str, SourceRequest],
+) -> None:
     """Cuts the power of a run's file systems; a campaign that is there already is not run again.
 
     What cannot be cut is told, and stays open in the verdict.
@@ -62,7 +69,7 @@ def run_power_cut_campaigns(study: Study, folder: RunFolder, jobs: int, style: S
         return
     with use_nouns_of_run(str(folder.path)):
         try:
-            board = open_media_board(wanted.media)
+            board = open_media_board(wanted.media, sources)
         except NandlabError as e:
             print_note(f"power cuts: not tried: {e}")
             return

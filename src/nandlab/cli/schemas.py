@@ -12,6 +12,7 @@ from nandlab.base.errors import UsageError
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.catalog.part import PartModel
 from nandlab.catalog.profile import EnergyProfile
 from nandlab.catalog.tables import TableModel
 from nandlab.catalog.tree import TreeModel
@@ -87,6 +88,7 @@ SCHEMAS = {
     "chip": JsonFormat("catalog/chips/NAME.toml", ChipModel),
     "energy-profile": JsonFormat("catalog/energy-profiles/NAME.toml", EnergyProfile),
     "filesystem": JsonFormat("catalog/filesystems/NAME.toml", FilesystemModel),
+    "part": JsonFormat("catalog/parts/NAME.toml", PartModel),
     "table": JsonFormat("catalog/tables/NAME.toml", TableModel),
     "tree": JsonFormat("catalog/trees/NAME.toml", TreeModel),
     "workload": JsonFormat("catalog/workloads/NAME.toml", WorkloadModel),

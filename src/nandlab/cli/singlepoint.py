@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from nandlab.cli.campaigns import CampaignSettings, open_media_board
 
 if TYPE_CHECKING:
     from nandlab.board.virtual.qemu import QemuBoard
+    from nandlab.kit.partsource import SourceRequest
     from nandlab.powercut.campaign import Campaign
     from nandlab.powercut.campaignfolder import Finding, LoadReport
     from nandlab.powercut.job import CutPoints
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 OPERATION_MAX, SEED_MAX = 10**9 - 1, 10**19 - 1
 
 
-def run_single_cut_point(how: CampaignSettings, wanted: Request, point: str) -> None:
+def run_single_cut_point(
+    how: CampaignSettings, wanted: Request, point: str, sources: Mapping[str, SourceRequest]
+) -> None:
     """A single point on a board of its own; exit status 1 if it does not hold."""
     from nandlab.powercut import campaign as cutting
     from nandlab.powercut.job import select_single_cut_point
@@ -36,7 +39,7 @@ def run_single_cut_point(how: CampaignSettings, wanted: Request, point: str) -> 
     if len(list(wanted.pairs())) > 1:
         raise UsageError("--point: of which load? give one --fs and one --load")
     how.refuse_bad_loads(wanted)
-    (on, load), board = next(wanted.pairs()), open_media_board(wanted.media)
+    (on, load), board = next(wanted.pairs()), open_media_board(wanted.media, sources)
     campaign = how.campaign(on, load, board)
     only = select_single_cut_point(
         campaign.points, campaign.points.first_load, name.operation, name.variant, name.seed

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,8 +21,10 @@ from nandlab.cli.arguments import (
 )
 from nandlab.cli.preparation import announce_board_preparation
 from nandlab.cli.singletrial import find_medium_words, find_unused_workload, plan_single_trial
+from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
 
 if TYPE_CHECKING:
+    from nandlab.kit.partsource import SourceRequest
     from nandlab.trace.job import TraceRequest
 
 STATES = {
@@ -175,6 +178,8 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
         str,
         typer.Option(help="a board of the catalog", autocompletion=make_name_completer("boards")),
     ] = "apf27",
+    source: SourceOption = [],  # noqa: B006
+    patch: PatchOption = [],  # noqa: B006
     out: OutOption = None,
 ) -> None:
     """Run a command under trace and write a folder: events, timeline, summary.
@@ -214,7 +219,8 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
         at_once,
     )
     brought = read_files_to_copy(copy, spec.virtual, records)
-    _begin_trace(job.TraceRequest(spec, line, *asked, brought), out, image=image)
+    sources = read_source_options(source, patch)
+    _begin_trace(job.TraceRequest(spec, line, *asked, brought), out, sources, image=image)
 
 
 def _parse_parameters(workload: str, given: dict[str, str]) -> dict[str, Any]:
@@ -227,7 +233,13 @@ def _parse_parameters(workload: str, given: dict[str, str]) -> dict[str, Any]:
     return {name: value if name in texts else parse_scalar(value) for name, value in given.items()}
 
 
-def _begin_trace(request: TraceRequest, out: Path | None, *, image: bool) -> None:
+def _begin_trace(
+    request: TraceRequest,
+    out: Path | None,
+    sources: Mapping[str, SourceRequest],
+    *,
+    image: bool,
+) -> None:
     """Refuses what cannot be traced before the board is prepared, then traces."""
     from nandlab.trace import writer
     from nandlab.traced.setup import make_tracer_commands
@@ -236,13 +248,15 @@ def _begin_trace(request: TraceRequest, out: Path | None, *, image: bool) -> Non
     make_tracer_commands(system, None, request.tracers, request.functions, request.records)
     path = out or _find_free_path(Path(f"trace-{system.name}"))
     writer.refuse_existing_trace_folder(path)
-    ok = _run_trace(request, path, image=image)
+    ok = _run_trace(request, path, sources, image=image)
     print_lines(path)
     if not ok:
         raise typer.Exit(1)
 
 
-def _run_trace(request: TraceRequest, path: Path, *, image: bool) -> bool:
+def _run_trace(
+    request: TraceRequest, path: Path, sources: Mapping[str, SourceRequest], *, image: bool
+) -> bool:
     """Runs the command on a board and writes the folder; False if the command failed."""
     from nandlab.board.jobs.job import BoardLost
     from nandlab.board.opening import open_board
@@ -252,7 +266,7 @@ def _run_trace(request: TraceRequest, path: Path, *, image: bool) -> bool:
 
     traced = job.make_trace_job(request)  # refuses what does not fit before the board is prepared
     with announce_board_preparation(request.spec.virtual):
-        there = open_board(request.spec.virtual)
+        there = open_board(request.spec.virtual, sources=sources)
     refuse_unsupported_kernel([request.spec], there.kernel_config, "--set")
     try:
         record = asyncio.run(there.run(traced))

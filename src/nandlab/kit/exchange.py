@@ -25,6 +25,10 @@ def export_board_file(model: BoardModel, file: Path) -> None:
 
     It has what programs are built from too, as far as that is locked: needs.locked().
     """
+    if model.source:
+        raise UsageError(
+            f"board {model.name}: its [source] is of this machine: a board file has packages alone"
+        )
     if not file.absolute().parent.is_dir():
         raise UsageError(f"{file}: no such folder: {file.parent}")
     lock: dict[str, locks.Files] = {}

@@ -19,6 +19,7 @@ from nandlab.kit import lock as locks
 from nandlab.kit import packages
 from nandlab.kit.apt import PackagesUnavailable, Suite
 from nandlab.kit.kernel import Kernel, find_kernel_in_root
+from nandlab.kit.kernelsource import make_kernel_source_set
 from nandlab.kit.lock import Files, Lock
 from nandlab.kit.packagesets import ImageSet, KernelSet, SourceSet, SuiteSet, ToolSet
 from nandlab.kit.root import Root, find_unpacked_root, prepare_package_root, require_root_entry
@@ -45,6 +46,8 @@ class Kit:
     kernel: Kernel
     yaffs2: Files = field(default_factory=dict)
     """The source package with YAFFS2's core; empty: the user gave another."""
+    source: Files = field(default_factory=dict)
+    """The package with the kernel's source; empty: nothing is built from it."""
 
 
 def make_tool_package_set(model: BoardModel) -> ToolSet:
@@ -88,15 +91,20 @@ def fetch_board_kit(
     locked: bool = False,
     lock: Lock | None = None,
     yaffs2: bool = True,
+    source: bool = False,
 ) -> Kit:
     """The kit of a board, fetched and unpacked, or found in the cache.
 
     locked: UsageError if the locked packages are not to be had; else the newest are taken then.
-    lock: take these and no others. yaffs2: with the source of YAFFS2's core.
+    lock: take these and no others. yaffs2: with the source of YAFFS2's core. source: with that of
+    the kernel.
     """
-    taken, moved = fetch_package_sets(
-        model, list_board_package_sets(model, yaffs2=yaffs2), locked=locked, lock=lock
-    )
+    sets = list_board_package_sets(model, yaffs2=yaffs2)
+    taken, moved = fetch_package_sets(model, sets, locked=locked, lock=lock)
+    kernel_source = make_kernel_source_set(model, taken[make_kernel_package_set(model).name])
+    if source:
+        more, moved_more = fetch_package_sets(model, [kernel_source], locked=locked, lock=lock)
+        taken, moved = {**taken, **more}, [*moved, *moved_more]
     tools = prepare_package_root(taken[make_tool_package_set(model).name])
     require_root_entry(tools)
     files = taken[make_kernel_package_set(model).name]
@@ -106,6 +114,7 @@ def fetch_board_kit(
         tools,
         find_kernel_in_root(files, prepare_package_root(files)),
         taken.get(YAFFS2_SOURCE.name, {}),
+        taken.get(kernel_source.name, {}),
     )
 
 

@@ -25,17 +25,20 @@ from nandlab.catalog.files import PROJECT_FOLDER, validate_data
 from nandlab.catalog.noun import StrictModel
 from nandlab.kit import lock as locks
 from nandlab.kit.apt import Suite
+from nandlab.kit.kernelsource import make_kernel_source_set
 from nandlab.kit.kit import (
     SHIPPED_BOARDS,
     fetch_package_sets,
     make_board_lock_path,
     make_image_tool_set,
+    make_kernel_package_set,
     make_tool_package_set,
+    read_board_package_lock,
     read_package_lock_with_shipped,
 )
 from nandlab.kit.lock import Files, Lock
 from nandlab.kit.packages import make_cached_package_path
-from nandlab.kit.packagesets import LibrarySet, SourceSet, SuiteSet
+from nandlab.kit.packagesets import KernelSourceSet, LibrarySet, SourceSet, SuiteSet
 from nandlab.kit.root import Root, prepare_package_root
 
 FILE = "needs.toml"
@@ -124,15 +127,24 @@ def list_needed_package_sets(model: BoardModel) -> list[tuple[SuiteSet, Path]]:
         if (needs := read_program_needs(folder)) is not None
         for each in needs.wanted(suite)
     }
-    images = make_image_tool_set(model)
-    return [(images, make_board_lock_path(model)), *(found[name] for name in sorted(found))]
+    beside = [make_image_tool_set(model), *_list_kernel_source_sets(model)]
+    path = make_board_lock_path(model)
+    return [*((each, path) for each in beside), *(found[name] for name in sorted(found))]
+
+
+def _list_kernel_source_sets(model: BoardModel) -> list[SuiteSet]:
+    """The source of the board's locked kernel; none while no kernel is locked."""
+    kernel = read_board_package_lock(model).get(make_kernel_package_set(model).name)
+    return [make_kernel_source_set(model, kernel)] if kernel else []
 
 
 def list_locked_package_sets(model: BoardModel) -> list[tuple[SuiteSet, Files]]:
-    """Those of placed() that are locked, with their files."""
+    """Those that are locked, with their files, but for sources of kernels: a board file of them
+    would be three times as large, and few boards are built from them."""
     found = (
         (each, read_package_lock_with_shipped(path).get(each.name))
         for each, path in list_needed_package_sets(model)
+        if not isinstance(each, KernelSourceSet)
     )
     return [(each, files) for each, files in found if files is not None]
 

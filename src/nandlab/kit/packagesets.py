@@ -20,6 +20,8 @@ TOOLS = (
 """What builds need beside emulator and compiler, and what makes images."""
 IMAGE_TOOLS = ("squashfs-tools", "erofs-utils", "coreutils")
 """What makes images of read-only file systems, and what starts it."""
+LINUX_SOURCE = "linux-source-"
+"""How the packages of kernels' sources begin."""
 GUEST = ("busybox-static", "dosfstools", "libc6", "mtd-utils")
 """What the board's own tools come from."""
 
@@ -144,6 +146,21 @@ class SourceSet(SuiteSet):
     def download(self, apt: Apt, files: Files, lacking: list[str], folder: Path) -> None:
         dsc = next((name for name in files if name.endswith(".dsc")), "")
         apt.download_source(self.package, dsc.removesuffix(".dsc").partition("_")[2], folder)
+
+
+@dataclass(frozen=True)
+class KernelSourceSet(SuiteSet):
+    """The source of a kernel, with Debian's changes: the package linux-source-VERSION."""
+
+    version: str
+    """Of the kernel, such as 6.1."""
+
+    @property
+    def name(self) -> str:
+        return f"source {self.suite.release} {LINUX_SOURCE}{self.version}"
+
+    def resolve(self, apt: Apt) -> Files:
+        return apt.files([f"{LINUX_SOURCE}{self.version}"])
 
 
 @dataclass(frozen=True)

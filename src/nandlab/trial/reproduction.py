@@ -22,6 +22,9 @@ from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole_file
 from nandlab.base.paths import RESULTS
 from nandlab.board.jobs.job import Board
+from nandlab.catalog.files import validate_data
+from nandlab.catalog.part import PACKAGE, PartSource
+from nandlab.kit.partsource import SourceRequest, make_source_requests
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Run
@@ -30,8 +33,8 @@ from nandlab.trial.runplan import RunPlan, find_run_package_lock, restore_run_pl
 
 MARK_FILE = "reproduced.json"
 """In the folder of trials that were all run anew: which run they are to repeat."""
-OWN_CORE = "yaffs2_core"
-"""The key of the board's identity that tells YAFFS2's core."""
+OWN_CORE, OWN_SOURCES = "yaffs2_core", "sources"
+"""Keys of the board's identity that tell YAFFS2's core, and parts of another source."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +44,24 @@ class Reproduction(RunPlan):
     before: Baseline
     wanted: list[TrialSpec]
     """Those to be run."""
+
+    def find_package_sources(self) -> dict[str, SourceRequest]:
+        """Parts that the run had built from locked packages, without patches: from there again.
+
+        Folders and patches are not taken from a run: whoever reproduces it names them.
+        """
+        told = self.before.head.provenance.get(OWN_SOURCES)
+        found = {}
+        for name, source in told.items() if isinstance(told, dict) else ():
+            named = source if isinstance(source, dict) else {}
+            if named.get("tree") == PACKAGE and not named.get("patches"):
+                options = named.get("options")
+                found[name] = validate_data(
+                    {"tree": PACKAGE, **(options if isinstance(options, dict) else {})},
+                    PartSource,
+                    f"{self.before.path}: provenance.{OWN_SOURCES}",
+                )
+        return make_source_requests(found, None, str(self.before.path))
 
 
 def plan_reproduction(before: Baseline, only: Sequence[str] = ()) -> Reproduction:
@@ -93,7 +114,9 @@ def list_reproduction_notes(todo: Reproduction, board: Board) -> Iterator[str]:
     if parts:
         yield from (f"not the run's: {line}" for line in setupdiff.format_board_differences(parts))
         if any(part.path.split(".")[1] == OWN_CORE for part in parts):
-            yield "name the sources of the run's YAFFS2 core with --yaffs2-source"
+            yield "name the sources of the run's YAFFS2 core with --source yaffs2=FOLDER"
+        if any(part.path.split(".")[1] == OWN_SOURCES for part in parts):
+            yield "name the sources of the run's parts with --source, and its patches with --patch"
     else:
         others = sum(runner.hash_trial(s, board) != todo.before.keys[s.id] for s in todo.wanted)
         if not others:

@@ -6,9 +6,10 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from nandlab.base.cache import make_entry
@@ -28,12 +29,20 @@ from nandlab.board.virtual.image import (
     make_initramfs,
     unpack_kernel_modules,
 )
+from nandlab.board.virtual.modversions import refuse_unlike_versions
+from nandlab.board.virtual.partset import (
+    BuiltPart,
+    build_parts,
+    read_kernel_symvers,
+    set_part_symbols,
+)
 from nandlab.board.virtual.yaffs2 import Yaffs2Core, prepare_yaffs2_core
 from nandlab.catalog.arch import Arch
 from nandlab.catalog.board import FIRMWARE_BYTES, UNSIMULATED_KEYS, BoardModel
 from nandlab.catalog.chip import MIB
 from nandlab.catalog.noun import dump_noun_identity
 from nandlab.kit.kit import Kit
+from nandlab.kit.partsource import Requests
 from nandlab.kit.root import Root
 
 OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
@@ -43,6 +52,8 @@ WORK_FOLDER, STATE, SAVES, VMLINUZ, INITRAMFS = map(
 )
 """Where QEMU, in its root, sees the folder of its files, those of the state that it is restored
 from and that it saves, and what it boots."""
+NO_SOURCES: Requests = MappingProxyType({})
+"""No part of the kernel is built from another source."""
 CODE_MIB = 32
 """QEMU's buffer for translated code. QEMU's default of 1 GiB fills up over a long run of short
 programs, since each is translated anew wherever it is loaded. QEMU empties a full buffer; that
@@ -68,6 +79,8 @@ class Machine:
     """What QEMU loads of its root: see emulator.py"""
     found_kib: int | None = None
     """RAM that the kernel uses, KiB, if the model tells only what shall be available: see ram.py"""
+    sources: Mapping[str, BuiltPart] = field(default_factory=dict)
+    """Parts of the kernel that were built from another source, by name."""
 
     def __post_init__(self) -> None:
         """UsageError: these become words of QEMU's command line, and may be of a foreign file."""
@@ -85,6 +98,11 @@ class Machine:
     def ram(self) -> str:
         """RAM that the kernel uses, as its command line has it."""
         return f"{self.model.ram_mib}M" if self.model.ram_mib else f"{self.found_kib}K"
+
+    @property
+    def kernel_config(self) -> dict[str, str]:
+        """The configuration of the kernel and of the parts that were built: values by symbol."""
+        return set_part_symbols(self.kit.kernel.config, self.sources)
 
     def _memory(self) -> list[str]:
         """QEMU's options for the machine's memory: the kernel's, the store, the firmware's tables.
@@ -159,6 +177,7 @@ class Machine:
 
     def identity(self) -> dict[str, Any]:
         """What the machine is, as written into every result."""
+        sources = {name: part.identity() for name, part in self.sources.items()}
         return {
             "board": dump_noun_identity(self.model, *UNSIMULATED_KEYS),
             "accel": self.accel,
@@ -169,6 +188,7 @@ class Machine:
             "parts": self.parts,
             "modules": self.modules.identity(),
             "yaffs2_core": self.yaffs2.identity(),
+            **({"sources": sources} if sources else {}),
         }
 
 
@@ -185,24 +205,30 @@ def build_initramfs_programs(tools: Root, arch: Arch) -> dict[str, Path]:
 
 
 def assemble_machine(
-    model: BoardModel, kit: Kit, accel: str = "tcg", yaffs2_source: Path | None = None
+    model: BoardModel, kit: Kit, accel: str = "tcg", requests: Requests = NO_SOURCES
 ) -> Machine:
     """Builds all that the board needs, or finds it in the cache.
 
-    yaffs2_source: a folder of the YAFFS2 core's sources; None takes the kit's.
+    requests: the parts of the kernel, and YAFFS2's core, that are built from another source.
     """
-    yaffs2 = prepare_yaffs2_core(kit.yaffs2, yaffs2_source)
+    yaffs2 = prepare_yaffs2_core(kit.yaffs2, requests.get("yaffs2"))
+    sources = build_parts(model, kit, requests)
     arch = model.of_arch
     home = build_initramfs_programs(kit.tools, arch)
     built = (build.build_kernel_modules(kit.tools, folder, kit.kernel) for folder in OWN_MODULES)
     own = [ko for each in built for ko in each]
     own += build.build_kernel_modules(kit.tools, "yaffs2", kit.kernel, {"core": yaffs2.folder})
+    own += [ko for part in sources.values() for ko in part.modules.paths]
     parts = {p.name: digest_file(p) for p in (*home.values(), *own)}
 
     def make(work: Path) -> None:
         kit.kernel.root.check()
         (work / "modules").mkdir()
         there = unpack_kernel_modules(kit.kernel, own, work / "modules")
+        if sources:
+            built = {name: part.modules.symvers.read_text() for name, part in sources.items()}
+            symvers = read_kernel_symvers(kit.kernel)
+            refuse_unlike_versions(there.folder, there.needs, symvers, built)
         initramfs = make_initramfs(kit, home, there)
         (work / "needs").write_text(json.dumps([there.home, there.needs]))
         (work / "commands").write_text("\n".join(list_command_names(initramfs.paths())))
@@ -218,4 +244,5 @@ def assemble_machine(
     to, needs = json.loads((made / "needs").read_text())
     there = ModuleSet(made / "modules", to, {name: tuple(more) for name, more in needs.items()})
     loaded = tuple(list_emulator_files(kit.tools, arch.emulator))
-    return Machine(model, accel, kit, made / "initrd", has, parts, yaffs2, there, loaded)
+    initrd = made / "initrd"
+    return Machine(model, accel, kit, initrd, has, parts, yaffs2, there, loaded, sources=sources)

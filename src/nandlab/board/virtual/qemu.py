@@ -29,7 +29,8 @@ from nandlab.board.jobs.cargo import HEAD_BYTES
 from nandlab.board.jobs.job import BEGIN_MEMBER, BoardLost, ChannelReader, Job, JobRecord, Setup
 from nandlab.board.virtual import ram, states
 from nandlab.board.virtual.kvm import probe_kvm
-from nandlab.board.virtual.machine import Machine, assemble_machine
+from nandlab.board.virtual.machine import NO_SOURCES, Machine, assemble_machine
+from nandlab.board.virtual.partset import add_board_sources, needs_kernel_source
 from nandlab.board.virtual.ram import find_ram_kib, make_boot_error
 from nandlab.board.virtual.vm import Vm, start_vm
 from nandlab.catalog.arch import HOST_ARCH
@@ -37,6 +38,7 @@ from nandlab.catalog.board import JOB_BYTES, BoardModel
 from nandlab.kit.kit import fetch_board_kit
 from nandlab.kit.lock import Lock
 from nandlab.kit.needs import FetchedPackages, fetch_program_needs, unpack_build_material
+from nandlab.kit.partsource import Requests
 
 
 class QemuBoard:
@@ -71,7 +73,7 @@ class QemuBoard:
     @property
     def kernel_config(self) -> dict[str, str]:
         """The kernel's configuration: values by symbol."""
-        return self.machine.kit.kernel.config
+        return self.machine.kernel_config
 
     @property
     def key(self) -> str:
@@ -339,7 +341,7 @@ def _list_inputs(machine: Machine) -> dict[str, str | list[str]]:
 def open_board(
     model: BoardModel,
     accel: str = "tcg",
-    yaffs2_source: Path | None = None,
+    sources: Requests = NO_SOURCES,
     *,
     locked: bool = False,
     lock: Lock | None = None,
@@ -347,15 +349,24 @@ def open_board(
     """A board ready to run jobs: assembled, booted and saved, or found in the cache.
 
     accel: "tcg" (repeats exactly) or "kvm" (fast, does not repeat; UsageError where it cannot
-    boot a guest). yaffs2_source: see assemble. locked, lock: see kit. However many processes ask at
-    once, the board boots at most once.
+    boot a guest). sources: parts of the kernel that are built from another source, beside those
+    that the board's file names. locked, lock: see kit. However many processes ask at once, the
+    board boots at most once.
     """
     if accel == "kvm" and model.arch != HOST_ARCH:
         raise UsageError(
             f"--accel kvm: board {model.name} is of {model.arch}, and KVM runs amd64 here"
         )
-    parts = fetch_board_kit(model, locked=locked, lock=lock, yaffs2=yaffs2_source is None)
-    machine = assemble_machine(model, parts, accel, yaffs2_source)
+    requests = add_board_sources(model, sources)
+    core = requests.get("yaffs2")
+    parts = fetch_board_kit(
+        model,
+        locked=locked,
+        lock=lock,
+        yaffs2=core is None or core.tree is None,
+        source=needs_kernel_source(requests),
+    )
+    machine = assemble_machine(model, parts, accel, requests)
     vmlinuz = parts.kernel.vmlinuz
     if accel == "kvm":
         kvm = probe_kvm(parts.tools, vmlinuz)

@@ -7,17 +7,17 @@ a folder that the user names. Nothing of it is in this repository.
 
 from __future__ import annotations
 
-import shutil
 import tarfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from nandlab.base.cache import make_entry
-from nandlab.base.digest import digest_file, digest_json_value, digest_tree
+from nandlab.base.digest import digest_json_value, digest_tree
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.kit.lock import Files
 from nandlab.kit.packages import make_cached_package_path
+from nandlab.kit.partsource import SourceRequest, read_part_files
 
 CORE_FOLDER = "fs/yaffs2"
 """Where the core is in the package's source."""
@@ -44,10 +44,27 @@ class Yaffs2Core:
         return digest_json_value(digest_tree(self.folder))
 
 
-def prepare_yaffs2_core(source: Files, given: Path | None = None) -> Yaffs2Core:
-    """The core from a user's folder, or from the files of Debian's source package."""
-    if given is not None:
-        return _copy_core(given)
+def prepare_yaffs2_core(source: Files, request: SourceRequest | None = None) -> Yaffs2Core:
+    """The core from the files of Debian's source package; request: from there, or a folder, with
+    patches."""
+    if request is None:
+        return _unpack_package(source)
+    package = _unpack_package(source) if request.tree is None else None
+    files = read_part_files(
+        request, package.folder if package else None, package.origin if package else ""
+    )
+
+    def make(work: Path) -> None:
+        (work / "core").mkdir()
+        for path, content in files.content.items():
+            (work / "core" / Path(path).name).write_bytes(content)
+
+    inputs = {"files": {Path(path).name: digest for path, digest in files.digests.items()}}
+    return Yaffs2Core(make_entry("yaffs2", inputs, make) / "core", files.origin)
+
+
+def _unpack_package(source: Files) -> Yaffs2Core:
+    """The core as Debian's source package has it."""
     archive = next((name for name in source if ".orig.tar." in name), None)
     dsc = next((name for name in source if name.endswith(".dsc")), None)
     if archive is None or dsc is None:
@@ -60,26 +77,6 @@ def prepare_yaffs2_core(source: Files, given: Path | None = None) -> Yaffs2Core:
     inputs = {"archive": source[archive], "inside": CORE_FOLDER, "form": 1}
     name, _, version = dsc.removesuffix(".dsc").partition("_")
     return Yaffs2Core(make_entry("yaffs2", inputs, make) / "core", f"{name} {version}")
-
-
-def _copy_core(folder: Path) -> Yaffs2Core:
-    """Copies the core's files from the user's folder to the cache, for the build."""
-    where = next((d for d in (folder, folder / "core") if (d / MAIN_FILE).is_file()), None)
-    if where is None:
-        raise UsageError(
-            f"--yaffs2-source {folder}: no {MAIN_FILE} there, nor in its core/; name the folder "
-            f"of the "
-            "YAFFS2 core's sources"
-        )
-    files = sorted(where.glob(FILES))
-
-    def make(work: Path) -> None:
-        (work / "core").mkdir()
-        for file in files:
-            shutil.copy(file, work / "core")
-
-    inputs = {"files": {f.name: digest_file(f) for f in files}}
-    return Yaffs2Core(make_entry("yaffs2", inputs, make) / "core", "--yaffs2-source")
 
 
 def _unpack_core(archive: Path, folder: Path) -> None:

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Builds a part of the kernel from another source, for a board's own kernel.
+
+The build runs in the root of the board's tools against the kernel's locked headers, as our modules'
+do. Each folder is built by its own Makefile, of which only the wanted modules are taken. Symbols of
+the configuration are set for make before that Makefile, and for the compiler after the kernel's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from nandlab.base.cache import INPUTS, hold_entry, make_entry
+from nandlab.base.digest import digest_file
+from nandlab.base.errors import UsageError
+from nandlab.base.paths import find_cache_folder
+from nandlab.base.printer import print_note
+from nandlab.board.jobs.build import MODULE_FLAGS
+from nandlab.catalog.part import PartModel, Setting
+from nandlab.kit.kernel import Kernel
+from nandlab.kit.partsource import PartFiles
+from nandlab.kit.root import Root
+
+CONFIG_HEADER = "nandlab-config.h"
+SYMVERS = "Module.symvers"
+CACHE_KIND = "part-modules"
+OBJECTS = "build"
+"""The folder of a build that is kept beside its modules."""
+LIKE = ("part", "tools", "kernel", "flags", "before", "form")
+"""What two builds must have alike for one to begin from what the other left."""
+LINES_SHOWN_MAX = 12
+"""The most lines of the compiler that an error quotes."""
+COMPLAINT = re.compile(r"\berror:|^ERROR:|undefined!|No such file|No rule to make target")
+OWN_INCLUDES = (
+    "NOSTDINC_FLAGS=-nostdinc -I/build/include -I/build/include/uapi "
+    "-isystem $(shell $(CC) -print-file-name=include)"
+)
+"""Puts the tree's own headers before the kernel's: no other flag of kbuild comes first."""
+
+
+@dataclass(frozen=True)
+class PartModules:
+    """The modules that a part was built to."""
+
+    folder: Path
+    """Has NAME.ko for each, and Module.symvers."""
+    modules: tuple[str, ...]
+    settings: Mapping[str, Setting]
+    """Symbols of the configuration that it was built with, where they were set."""
+
+    @property
+    def paths(self) -> list[Path]:
+        return [self.folder / f"{name}.ko" for name in self.modules]
+
+    @property
+    def symvers(self) -> Path:
+        """The symbols that the modules export, with their versions."""
+        return self.folder / SYMVERS
+
+
+def format_config_header(settings: Mapping[str, Setting]) -> str:
+    """What the compiler is told of symbols, whatever the kernel's configuration says."""
+    lines = []
+    for symbol, value in sorted(settings.items()):
+        lines += [f"#undef {symbol}", f"#undef {symbol}_MODULE"]
+        if value != "n":
+            lines.append(f"#define {symbol}{'_MODULE' if value == 'm' else ''} 1")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def format_kbuild(modules: Sequence[str], settings: Mapping[str, Setting]) -> str:
+    """The Kbuild file beside a folder's own Makefile: only these modules, so configured."""
+    values = {symbol: "" if value == "n" else value for symbol, value in sorted(settings.items())}
+    return "\n".join(
+        [
+            *(f"{symbol} := {value}" for symbol, value in values.items()),
+            "include $(src)/Makefile",
+            "obj-y :=",
+            f"obj-m := {' '.join(f'{name}.o' for name in modules)}",
+            f"ccflags-y += -include /build/{CONFIG_HEADER} -I$(src)",
+            "",
+        ]
+    )
+
+
+def list_build_files(
+    part: PartModel, source: PartFiles, settings: Mapping[str, Setting]
+) -> dict[str, bytes]:
+    """All files of a build, by their paths in its folder."""
+    if part.port:
+        return {f"core/{PurePosixPath(path).name}": c for path, c in source.content.items()}
+    ours = {build.folder: format_kbuild(build.modules, settings) for build in part.builds}
+    return {
+        **source.content,
+        **{f"{folder}/Kbuild": text.encode() for folder, text in ours.items()},
+        "Kbuild": "".join(f"obj-m += {folder}/\n" for folder in part.folders).encode(),
+        CONFIG_HEADER: format_config_header(settings).encode(),
+    }
+
+
+def has_other_headers(part: PartModel, source: PartFiles, kernel: Kernel) -> bool:
+    """Whether a header of the part is not as the kernel's packages have it."""
+    sources = kernel.root.path / "usr/src"
+    for header in part.headers:
+        wanted = source.content.get(header)
+        known = [path.read_bytes() for path in sources.glob(f"linux-headers-*-common*/{header}")]
+        if wanted is not None and wanted not in known:
+            return True
+    return False
+
+
+def build_part_modules(
+    tools: Root,
+    kernel: Kernel,
+    part: PartModel,
+    source: PartFiles,
+    options: Mapping[str, bool],
+    *,
+    before: Sequence[PartModules] = (),
+    version: str | None = None,
+) -> PartModules:
+    """The part's modules for a kernel; UsageError has the compiler's lines.
+
+    before: parts built already, whose symbols it takes. version: of the source's kernel, to tell.
+    """
+    settings = part.settings(options)
+    files = list_build_files(part, source, settings)
+    own = has_other_headers(part, source, kernel)
+    flags = (*kernel.arch.kbuild, *MODULE_FLAGS, *([OWN_INCLUDES] if own else []))
+
+    def make(work: Path) -> None:
+        print_note(f"building {part.name} from {source.origin}")
+        kernel.root.check()
+        build = work / OBJECTS
+        _copy_kept_objects(inputs, build)
+        for path, content in files.items():
+            write_changed_file(build / path, content)
+        see = {"/build": build, "/out": work, **kernel.build}
+        see |= {f"/before/{i}": modules.folder for i, modules in enumerate(before)}
+        extra = " ".join(f"/before/{i}/{SYMVERS}" for i in range(len(before)))
+        argv = ["make", "-s", f"-j{os.cpu_count() or 1}", "-C", kernel.headers, "M=/build"]
+        argv += [*flags, *([f"KBUILD_EXTRA_SYMBOLS={extra}"] if extra else []), "modules"]
+        done = tools.run(argv, see=see)
+        if done.returncode:
+            raise make_build_error(part, source, kernel, version, done.stdout + done.stderr)
+        for folder in part.builds:
+            for name in folder.modules:
+                built = f"/build/{folder.folder}/{name}.ko"
+                strip = [f"{kernel.arch.cross}strip", "--strip-debug", "-o", f"/out/{name}.ko"]
+                tools.checked([*strip, built], see=see)
+        shutil.copy(build / SYMVERS, work / SYMVERS)
+
+    inputs: dict[str, Any] = {
+        "part": part.name,
+        "files": PartFiles(files, "").digests,
+        "tools": tools.key,
+        "kernel": kernel.root.key,
+        "flags": flags,
+        "before": [digest_file(modules.symvers) for modules in before],
+        "form": 1,
+    }
+    made = make_entry(CACHE_KIND, inputs, make)
+    return PartModules(made, tuple(part.modules), settings)
+
+
+def _copy_kept_objects(inputs: Mapping[str, Any], build: Path) -> None:
+    """Copies what the newest like build has left, so that only what changed is compiled.
+
+    Files keep their times, by which make knows what is older than its source.
+    """
+    for kept in _list_like_inputs(inputs):
+        with hold_entry(CACHE_KIND, kept) as folder:
+            if folder is None:
+                continue
+            shutil.copytree(folder / OBJECTS, build, symlinks=True)
+            for path in kept["files"].keys() - inputs["files"].keys():
+                (build / path).unlink(missing_ok=True)
+            return
+
+
+def _list_like_inputs(inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The inputs of builds that differ in nothing but their files' content, the newest first."""
+    folders = [path.parent for path in (find_cache_folder() / CACHE_KIND).glob(f"*/{INPUTS}")]
+    found = []
+    for folder in sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True):
+        kept = json.loads((folder / INPUTS).read_text())
+        if all(kept.get(key) == json.loads(json.dumps(inputs[key])) for key in LIKE):
+            found.append(kept)
+    return found
+
+
+def write_changed_file(path: Path, content: bytes) -> None:
+    """Writes a file unless it has this content: its time tells make that it changed."""
+    if path.is_file() and path.read_bytes() == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def make_build_error(
+    part: PartModel, source: PartFiles, kernel: Kernel, version: str | None, output: str
+) -> UsageError:
+    """Why a part could not be built: the compiler's lines, as many as help, and what to do."""
+    lines = [line.expandtabs().rstrip() for line in output.splitlines() if line.strip()]
+    first = [line for line in lines if COMPLAINT.search(line)] or lines[-LINES_SHOWN_MAX:]
+    more = len(first) - LINES_SHOWN_MAX
+    named = f"{source.origin}, Linux {version}," if version else source.origin
+    return UsageError(
+        f"{part.name} from {named} does not build for the board's kernel, {kernel.release}:",
+        *(line.replace("/build/", "") for line in first[:LINES_SHOWN_MAX]),
+        *([f"and {more} more errors"] if more > 0 else []),
+        "correct the source; or give one of the kernel's own version: a tree of another one takes "
+        "a kernel of its own (docs/own/kernel.md)",
+    )

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The parts of a board's kernel that are built from another source, all that a board has of them.
+
+Parts are built in the order in which they call each other. YAFFS2's core is no part of a kernel's
+tree: it is read here, and built with our port of it (yaffs2.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nandlab.board.virtual.partbuild import SYMVERS, PartModules, build_part_modules
+from nandlab.catalog.board import BoardModel
+from nandlab.kit.kernel import Kernel
+from nandlab.kit.kernelsource import unpack_kernel_source
+from nandlab.kit.kit import Kit
+from nandlab.kit.partsource import (
+    PartFiles,
+    Requests,
+    SourceRequest,
+    make_source_requests,
+    read_part_files,
+    read_tree_version,
+)
+
+
+@dataclass(frozen=True)
+class BuiltPart:
+    """A part of the kernel, built from another source than the kernel's package."""
+
+    request: SourceRequest
+    source: PartFiles
+    modules: PartModules
+
+    def identity(self) -> dict[str, Any]:
+        """What it is built from, as written into every result; its modules are among the parts."""
+        told = {"origin": self.source.origin, "sha256": self.source.sha256}
+        return {**self.request.identity(), **told}
+
+
+def add_board_sources(model: BoardModel, requests: Requests) -> dict[str, SourceRequest]:
+    """The sources that a board's file names, and those of the user, which go before them."""
+    home = model.home.absolute() if model.home else model.home
+    named = make_source_requests(model.source, home, f"board {model.name}")
+    return {**named, **requests}
+
+
+def needs_kernel_source(requests: Requests) -> bool:
+    """Whether any part is built from the locked source of the board's kernel."""
+    return any(r.tree is None and not r.part.port for r in requests.values())
+
+
+def build_parts(model: BoardModel, kit: Kit, requests: Requests) -> dict[str, BuiltPart]:
+    """The parts, built or found in the cache, by name; those of a port are left out."""
+    package, origin = None, ""
+    if needs_kernel_source(requests):
+        package, origin = unpack_kernel_source(
+            model, dict.fromkeys(kit.kernel.files, ""), kit.source
+        )
+    built: dict[str, BuiltPart] = {}
+    for name in _sort_parts(requests):
+        request = requests[name]
+        source = read_part_files(request, package, origin)
+        before = [built[other].modules for other in request.part.after if other in built]
+        tree = request.tree or package
+        version = read_tree_version(tree) if tree else None
+        modules = build_part_modules(
+            kit.tools,
+            kit.kernel,
+            request.part,
+            source,
+            request.options,
+            before=before,
+            version=version,
+        )
+        built[name] = BuiltPart(request, source, modules)
+    return built
+
+
+def _sort_parts(requests: Requests) -> Iterator[str]:
+    """The names of the parts, each behind those that it calls."""
+    left = {name: r for name, r in requests.items() if not r.part.port}
+    while left:
+        ready = [name for name, r in left.items() if not left.keys() & set(r.part.after)]
+        for name in sorted(ready or left):
+            del left[name]
+            yield name
+
+
+def set_part_symbols(config: Mapping[str, str], parts: Mapping[str, BuiltPart]) -> dict[str, str]:
+    """A kernel's configuration with what parts were built with: values by symbol."""
+    found = dict(config)
+    for part in parts.values():
+        for symbol, value in part.modules.settings.items():
+            found.pop(symbol, None)
+            found |= {symbol: value} if value != "n" else {}
+    return found
+
+
+def read_kernel_symvers(kernel: Kernel) -> str:
+    """The symbols that a kernel and its modules export, with their versions."""
+    return (kernel.root.path / kernel.headers.lstrip("/") / SYMVERS).read_text()

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Patches in the unified form of diff and git, applied to texts in memory.
+
+A hunk applies where the source has its lines, each of them, nowhere else: at the line that it
+names, or else at the nearest one. So a patch for another version is refused, not guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from nandlab.base.errors import UsageError
+from nandlab.base.gate import read_bytes
+
+PATCH_BYTES_MAX = 4 << 20
+HUNK_HEAD = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+NO_FILE = "/dev/null"
+NO_LINE_END = b"\\ No newline"
+UNSUPPORTED = (b"GIT binary patch", b"Binary files ", b"rename from ", b"copy from ")
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """Lines of a file that are taken for others; each has its line end."""
+
+    number: int
+    """The line of the patch that it begins at."""
+    start: int
+    """The line of the source that it names, from 1; 0: of an empty one."""
+    before: tuple[bytes, ...]
+    after: tuple[bytes, ...]
+
+    @property
+    def place(self) -> int:
+        """How many lines of the source are before it, as it says."""
+        return max(self.start - 1, 0) if self.before else self.start
+
+
+@dataclass
+class FilePatch:
+    """What a patch changes of a file."""
+
+    old: str | None
+    """Its path in the tree; None: the patch adds it."""
+    new: str | None
+    """None: the patch removes it."""
+    hunks: list[Hunk] = field(default_factory=list)
+
+    @property
+    def path(self) -> str:
+        """The path of the file that it changes, adds or removes."""
+        return self.new or self.old or ""
+
+
+def read_patch(path: Path) -> list[FilePatch]:
+    """The changes of a patch file; UsageError if it is none that can be applied."""
+    found = list(_parse_files(read_bytes(path, PATCH_BYTES_MAX), str(path)))
+    if not found:
+        raise UsageError(f"{path}: no patch: it has no line that begins with '--- '")
+    return found
+
+
+def _parse_files(text: bytes, where: str) -> Iterator[FilePatch]:
+    lines = text.splitlines(keepends=True)
+    at, current = 0, None
+    while at < len(lines):
+        line = lines[at]
+        if line.startswith(UNSUPPORTED):
+            raise UsageError(
+                f"{where}:{at + 1}: a renamed, copied or binary file: make the patch with "
+                "git diff --no-renames, of text alone"
+            )
+        if line.startswith(b"--- ") and at + 1 < len(lines) and lines[at + 1].startswith(b"+++ "):
+            if current:
+                yield current
+            old, new = (_parse_path(lines[n], f"{where}:{n + 1}") for n in (at, at + 1))
+            if old is None and new is None:
+                raise UsageError(f"{where}:{at + 1}: it names no file")
+            current = FilePatch(old, new)
+            at += 2
+        elif current and (head := HUNK_HEAD.match(line)):
+            hunk, at = _parse_hunk(lines, at, head, where)
+            current.hunks.append(hunk)
+        else:
+            at += 1
+    if current:
+        yield current
+
+
+def _parse_path(line: bytes, where: str) -> str | None:
+    """The path of a line such as ``--- a/fs/ubifs/gc.c``, without its first folder; None: none."""
+    try:
+        name = line[4:].decode().rstrip("\r\n").partition("\t")[0].strip()
+    except UnicodeDecodeError:
+        raise UsageError(f"{where}: a path that is not UTF-8") from None
+    if name == NO_FILE:
+        return None
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or len(path.parts) < 2 or '"' in name:
+        raise UsageError(f"{where}: {name!r}: a path as of git diff is needed: a/FOLDER/FILE")
+    return str(PurePosixPath(*path.parts[1:]))
+
+
+def _parse_hunk(lines: list[bytes], at: int, head: re.Match[bytes], where: str) -> tuple[Hunk, int]:
+    """The hunk whose head is a line, and the line after it."""
+    number = at + 1
+    wanted = [int(head[n] or b"1") if head[n] is not None else 1 for n in (2, 4)]
+    sides: tuple[list[bytes], list[bytes]] = [], []
+    at += 1
+    last: tuple[int, ...] = ()
+    while at < len(lines) and (len(sides[0]) < wanted[0] or len(sides[1]) < wanted[1]):
+        mark, content = lines[at][:1], lines[at][1:]
+        if lines[at].strip(b"\r\n") == b"":
+            mark, content = b" ", lines[at]  # mail drops the blank of an empty line
+        last = {b" ": (0, 1), b"-": (0,), b"+": (1,)}.get(mark, ())
+        if lines[at].startswith(NO_LINE_END):
+            _drop_line_end(sides, lines[at - 1][:1])
+        elif not last:
+            raise UsageError(f"{where}:{at + 1}: the hunk of line {number} ends too early")
+        for side in last:
+            sides[side].append(content)
+        at += 1
+    if (len(sides[0]), len(sides[1])) != tuple(wanted):
+        raise UsageError(f"{where}:{number}: the hunk has other lines than its head says")
+    if at < len(lines) and lines[at].startswith(NO_LINE_END):
+        _drop_line_end(sides, lines[at - 1][:1])
+        at += 1
+    return Hunk(number, int(head[1]), tuple(sides[0]), tuple(sides[1])), at
+
+
+def _drop_line_end(sides: tuple[list[bytes], list[bytes]], mark: bytes) -> None:
+    """The last line of a file has no end."""
+    for side in {b"-": (0,), b"+": (1,)}.get(mark, (0, 1)):
+        if sides[side]:
+            sides[side][-1] = sides[side][-1].rstrip(b"\n")
+
+
+def apply_patch(
+    files: Mapping[str, bytes], changes: list[FilePatch], where: str
+) -> dict[str, bytes]:
+    """The files, by their paths in the tree, with the changes; UsageError if one does not apply."""
+    found = dict(files)
+    for change in changes:
+        if change.old is not None and change.old not in found:
+            raise UsageError(f"{where}: it changes {change.old}, which the source does not have")
+        if change.old is None and change.path in found:
+            raise UsageError(f"{where}: it adds {change.path}, which the source has already")
+        content = found.pop(change.old) if change.old else b""
+        patched = _apply_hunks(content, change, where)
+        if change.new is not None:
+            found[change.new] = patched
+        elif patched:
+            raise UsageError(f"{where}: it removes {change.old}, but not all of its lines")
+    return found
+
+
+def _apply_hunks(content: bytes, change: FilePatch, where: str) -> bytes:
+    lines = content.splitlines(keepends=True)
+    shift, least = 0, 0
+    for hunk in change.hunks:
+        at = _find_hunk(lines, hunk, hunk.place + shift, least)
+        if at is None:
+            raise UsageError(
+                f"{where}:{hunk.number}: the hunk for line {hunk.start} of {change.path} does not "
+                "apply: the source has other lines there; make the patch from the source that it "
+                "is for"
+            )
+        lines[at : at + len(hunk.before)] = hunk.after
+        shift = at - hunk.place + len(hunk.after) - len(hunk.before)
+        least = at + len(hunk.after)
+    return b"".join(lines)
+
+
+def _find_hunk(lines: list[bytes], hunk: Hunk, near: int, least: int) -> int | None:
+    """Where a source has the lines of a hunk, nearest to a line and not before another."""
+    size = len(hunk.before)
+    if not size:
+        return max(least, min(near, len(lines)))
+    places = range(least, len(lines) - size + 1)
+    for at in sorted(places, key=lambda place: abs(place - near)):
+        if lines[at] == hunk.before[0] and tuple(lines[at : at + size]) == hunk.before:
+            return at
+    return None

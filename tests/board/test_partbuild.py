@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Parts of the kernel from another source: what a build is given, what its mistakes tell, versions
+of symbols. Builds themselves are in test_sources_board.py."""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from nandlab.base.errors import UsageError
+from nandlab.board.virtual import partset
+from nandlab.board.virtual.modversions import (
+    parse_symvers,
+    read_module_versions,
+    refuse_unlike_versions,
+)
+from nandlab.board.virtual.partbuild import (
+    LINES_SHOWN_MAX,
+    PartModules,
+    format_config_header,
+    format_kbuild,
+    list_build_files,
+    make_build_error,
+    write_changed_file,
+)
+from nandlab.catalog.files import load_noun
+from nandlab.catalog.part import KIND, PartModel
+from nandlab.kit.partsource import PartFiles, SourceRequest, parse_source_words
+
+UBI = load_noun(KIND, "ubi", PartModel)
+KERNEL = cast(Any, SimpleNamespace(release="6.1.0-50-amd64"))
+
+
+def test_a_symbol_is_set_for_make_and_for_the_compiler() -> None:
+    settings = UBI.settings({"fastmap": True, "block": False})
+    assert format_config_header(settings).splitlines() == [
+        *("#undef CONFIG_MTD_UBI_BLOCK", "#undef CONFIG_MTD_UBI_BLOCK_MODULE"),
+        *("#undef CONFIG_MTD_UBI_FASTMAP", "#undef CONFIG_MTD_UBI_FASTMAP_MODULE"),
+        "#define CONFIG_MTD_UBI_FASTMAP 1",
+    ]
+    kbuild = format_kbuild(["ubi"], settings).splitlines()
+    assert kbuild[:2] == ["CONFIG_MTD_UBI_BLOCK := ", "CONFIG_MTD_UBI_FASTMAP := y"]
+    assert kbuild.index("include $(src)/Makefile") < kbuild.index("obj-m := ubi.o")
+    assert "#define CONFIG_NFTL_MODULE 1" in format_config_header({"CONFIG_NFTL": "m"})
+
+
+def test_a_build_has_the_parts_files_and_a_port_has_them_in_its_core() -> None:
+    source = PartFiles({"drivers/mtd/ubi/ubi.h": b"1"}, "folder")
+    files = list_build_files(UBI, source, {})
+    assert files["Kbuild"] == b"obj-m += drivers/mtd/ubi/\n"
+    assert files.keys() > {"drivers/mtd/ubi/ubi.h", "drivers/mtd/ubi/Kbuild"}
+    port = load_noun(KIND, "yaffs2", PartModel)
+    core = PartFiles({"fs/yaffs2/yaffs_guts.c": b"1"}, "folder")
+    assert list_build_files(port, core, {}) == {"core/yaffs_guts.c": b"1"}
+
+
+def test_an_error_has_the_compilers_lines_and_no_more_than_help() -> None:
+    noise = "In file included from x.c:1:\n"
+    wrong = "".join(f"/build/drivers/mtd/ubi/io.c:{n}:2: error: no n{n}\n" for n in range(40))
+    error = make_build_error(UBI, PartFiles({}, "folder"), KERNEL, "6.12.95", noise + wrong)
+    assert error.exit_code == 2
+    head, *lines, more, remedy = error.lines
+    assert ("ubi" in head, "6.12.95" in head, "6.1.0-50-amd64" in head) == (True, True, True)
+    assert lines == [f"drivers/mtd/ubi/io.c:{n}:2: error: no n{n}" for n in range(LINES_SHOWN_MAX)]
+    assert (more, "kernel.md" in remedy) == ("and 28 more errors", True)
+    other = make_build_error(UBI, PartFiles({}, "folder"), KERNEL, None, "make: odd\n")
+    assert "make: odd" in other.lines
+
+
+def test_only_a_changed_file_is_newer_than_before(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "x.c"
+    write_changed_file(path, b"1")
+    os.utime(path, (1, 1))
+    write_changed_file(path, b"1")
+    assert path.stat().st_mtime == 1
+    write_changed_file(path, b"2")
+    assert (path.read_bytes(), path.stat().st_mtime > 1) == (b"2", True)
+
+
+def test_parts_are_built_behind_those_that_they_call() -> None:
+    words = [f"{name}=package" for name in ("ubifs", "ubi", "yaffs2", "mtd", "fat")]
+    requests = parse_source_words(words, "--source")
+    order = list(partset._sort_parts(requests))
+    assert sorted(order) == ["fat", "mtd", "ubi", "ubifs"]
+    assert order.index("mtd") < order.index("ubi") < order.index("ubifs")
+    assert partset.needs_kernel_source(requests)
+    assert not partset.needs_kernel_source({"yaffs2": requests["yaffs2"]})
+
+
+def test_the_kernels_configuration_has_what_parts_were_built_with(tmp_path: Path) -> None:
+    settings = UBI.settings({"fastmap": True, "block": False})
+    built = PartModules(tmp_path, ("ubi",), settings)
+    parts = {"ubi": partset.BuiltPart(SourceRequest(UBI), PartFiles({}, ""), built)}
+    before = {"CONFIG_MTD_UBI_BLOCK": "y", "CONFIG_MTD": "m"}
+    found = partset.set_part_symbols(before, parts)
+    assert found == {"CONFIG_MTD": "m", "CONFIG_MTD_UBI_FASTMAP": "y"}
+    assert partset.set_part_symbols(before, {}) == before
+
+
+def elf(versions: dict[str, int], *, wide: bool) -> bytes:
+    """A module that has a section with versions of symbols, and one with names."""
+    long, name = (8, 56) if wide else (4, 60)
+    table = b"".join(
+        crc.to_bytes(long, "little") + symbol.encode().ljust(name, b"\0")
+        for symbol, crc in versions.items()
+    )
+    names = b"\0__versions\0.shstrtab\0"
+    head = 64 if wide else 52
+    body = table + names
+    form = "<IIQQQQIIQQ" if wide else "<IIIIIIIIII"
+    sections = [(1, head, len(table)), (12, head + len(table), len(names))]
+    rows = struct.pack(form, *[0] * 10)
+    rows += b"".join(struct.pack(form, n, 1, 0, 0, o, s, 0, 0, 0, 0) for n, o, s in sections)
+    ident = b"\x7fELF" + bytes([2 if wide else 1, 1]) + bytes(10)
+    place = "<HHIQQQIHHHHHH" if wide else "<HHIIIIIHHHHHH"
+    size = len(rows) // 3
+    words = (1, 62, 1, 0, 0, head + len(body), 0, head, 0, 0, size, 3, 2)
+    return ident + struct.pack(place, *words) + body + rows
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_the_versions_that_a_module_takes_are_read(*, wide: bool) -> None:
+    wanted = {"module_layout": 0xDEADBEEF, "ubi_open_volume": 1}
+    assert read_module_versions(elf(wanted, wide=wide)) == wanted
+
+
+SYMVERS = "0x00000001\tubi_open\tdrivers/mtd/ubi/ubi\tEXPORT_SYMBOL_GPL\t\n"
+
+
+def test_a_module_of_another_part_is_refused(tmp_path: Path) -> None:
+    assert parse_symvers(SYMVERS) == {"ubi_open": (1, "ubi")}
+    module = elf({"ubi_open": 1, "probes_disarm": 7}, wide=True)  # ours exports the second
+    (tmp_path / "ubifs.ko").write_bytes(module)
+    refuse_unlike_versions(tmp_path, ["ubifs"], SYMVERS, {})
+    refuse_unlike_versions(tmp_path, ["ubifs"], SYMVERS, {"ubi": SYMVERS})
+    other = SYMVERS.replace("0x00000001", "0x00000002")
+    gone = other.replace("ubi_open", "ubi_close")
+    for text in (other, gone):
+        with pytest.raises(UsageError, match="--source ubi=TREE --source ubifs=TREE"):
+            refuse_unlike_versions(tmp_path, ["ubifs"], SYMVERS, {"ubi": text})
+    with pytest.raises(UsageError, match="another kernel"):
+        refuse_unlike_versions(tmp_path, ["ubifs"], other, {})

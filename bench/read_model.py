@@ -95,21 +95,16 @@ SHORT = (
 )
 """Files of one page that is not full, and pages that pack to few bytes."""
 PACKERS = {"none": PLAIN, "lzo": UNPACKED, "zlib": UNPACKED}
-SPARSE = (
-    *(
-        f"for i in {places}; do dd if=/dev/urandom of={name} bs=4k count=1 seek=$i; done"
-        for name, places in (("a", "0 9 31 40"), ("b", "5 80"), ("c", "60 61 90"))
-    ),
-    "dd if=/dev/urandom of=d bs=1000 count=1",
-    "dd if=/dev/null of=d bs=4k seek=70",
-    "dd if=/dev/urandom of=e bs=4k count=60",
-    "dd if=/dev/null of=e bs=4k seek=10",
-    "dd if=/dev/null of=e bs=4k seek=90",
-)
-"""Files with pages of which nothing is stored: never written, and cut off."""
 LOADS: dict[str, dict[str, tuple[str, ...]]] = {
     "jffs2": PACKERS,
-    "ubifs": PACKERS | {f"{name}-short": SHORT for name in PACKERS},
+    "ubifs": {
+        name: load
+        for packer in (*PACKERS, "zstd")
+        for name, load in (
+            (packer, PLAIN if packer == "none" else UNPACKED),
+            (f"{packer}-short", SHORT),
+        )
+    },
     "yaffs2": {"": (*PLAIN, *TAILS)},
 }
 """What writes the files, by file system and compression. None of these may be a file that the model
@@ -295,6 +290,21 @@ def of_jffs2(
     return by
 
 
+def of_packer(
+    packer: str, traced_times: list[score.CallTimes], by: times.Instructions
+) -> times.Instructions:
+    """The same instructions with those of a compressor, whose calls alone are fitted."""
+    others = {name: tokens for name, tokens in by.unpack.items() if name != packer}
+    known = times.flatten_instruction_counts(by.model_copy(update={"unpack": others}))
+    packed = [
+        t
+        for t in traced_times
+        if any(p.packing == packer for p in getattr(t.scored.call, "pieces", ()))
+    ]
+    found = sorted_out(fitted(packed, known))["unpack"]
+    return by.model_copy(update={"unpack": others | found})
+
+
 def of_other(
     filesystem: str, kernel: str, traced_times: list[score.CallTimes]
 ) -> times.Instructions:
@@ -313,11 +323,16 @@ def main() -> None:
     parser.add_argument(
         "--only", choices=ONLY, help="fit this alone, and keep the catalog's other numbers"
     )
+    parser.add_argument(
+        "--packer", default="zstd", help="whose unpacking is fitted alone, but for JFFS2"
+    )
     given = parser.parse_args()
     first = given.fs == FITTED_FIRST
-    if given.only and not first:
-        parser.error(f"{given.fs}: all is fitted at once")
+    if given.only and not first and given.only != "unpacking":
+        parser.error(f"{given.fs}: all is fitted at once, or unpacking alone")
     names = [*LOADS[given.fs], *MANY.get(given.fs, {})]
+    if given.only and not first:
+        names = [name for name in names if name.partition("-")[0] == given.packer]
     with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
         kept = given.keep or Path(scratch)
         traces = [
@@ -342,6 +357,8 @@ def main() -> None:
     if first:
         known = times.find_instruction_counts(given.fs, kernel) if given.only else None
         by = of_jffs2(calls, opens, alone, known, given.only)
+    elif given.only:
+        by = of_packer(given.packer, calls, times.find_instruction_counts(given.fs, kernel))
     else:
         by = of_other(given.fs, kernel, [*calls, *opens])
     found = {k: v for k, v in times.flatten_instruction_counts(by).items() if v}

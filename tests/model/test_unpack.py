@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import random
 import zlib
 from collections import Counter
 from pathlib import Path
 
 import pytest
+import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -181,3 +183,67 @@ def test_what_is_no_nodes_data_is_refused(compressor: str, packed: bytes) -> Non
 
 def test_a_compressor_that_is_not_known_has_no_tokens() -> None:
     assert count_node_tokens("rtime", b"abc", 3) is None
+
+
+TEXT = b"".join(b"%d is a line of a list of lines; " % n for n in range(200))
+
+
+def zstd_of(plain: bytes, level: int = 3) -> bytes:
+    """As UBIFS has it: a frame that tells its content's size."""
+    return zstandard.ZstdCompressor(level=level).compress(plain)
+
+
+def zstd_tokens(plain: bytes) -> Counter[str]:
+    found = count_node_tokens("zstd", zstd_of(plain), len(plain))
+    assert found is not None
+    return found
+
+
+def test_what_zstd_leaves_as_it_is_is_copied() -> None:
+    assert zstd_tokens(random.Random(1).randbytes(4096)) == {"node": 1, "byte": 4096}
+    assert zstd_tokens(bytes(4096)) == {"node": 1, "byte": 4096, "sequence": 1}
+
+
+def test_literals_of_zstd_are_of_a_code_and_matches_of_sequences() -> None:
+    """By hand: 16 letters that come as often in no order are 4 bits each, and nothing matches."""
+    chance = random.Random(2)
+    letters = bytes(chance.choice(b"abcdefghijklmnop") for _ in range(3000))
+    found = zstd_tokens(letters)
+    assert found["code"] == 1
+    assert found["literal"] + found["byte"] == 3000
+    assert found["literal"] > 2700
+    text = zstd_tokens(TEXT[:4096])
+    assert text["sequence"] > 50
+    assert text["byte"] > 2 * text["literal"]
+
+
+@given(st.binary(max_size=4096), st.integers(1, 4), st.sampled_from([1, 3, 9]))
+def test_tokens_of_zstd_make_all_bytes(part: bytes, times: int, level: int) -> None:
+    plain = (part * times)[:4096]
+    packed = zstd_of(plain, level)
+    found = count_node_tokens("zstd", packed, len(plain))
+    assert found is not None
+    assert found["literal"] + found["byte"] == len(plain)
+    assert (found["table"] > 0) == (found["cell"] > 0)
+    assert 32 * found["table"] <= found["cell"] <= 512 * found["table"]
+
+
+@pytest.mark.parametrize("cut", [0, 3, 5, 8, 12, 40])
+def test_a_frame_of_zstd_that_ends_early_is_refused(cut: int) -> None:
+    packed = zstd_of(TEXT[:2000])
+    with pytest.raises(UnpackError, match="zstd"):
+        count_node_tokens("zstd", packed[:cut], 2000)
+
+
+@pytest.mark.parametrize(
+    ("packed", "why"),
+    [
+        (b"no frame at all", "no zstd frame"),
+        (b"\x28\xb5\x2f\xfd\x00\x58\x01\x00\x00", "content's size"),
+        (b"\x28\xb5\x2f\xfd\x20\x05\x07\x00\x00", "a kind that there is none of"),
+        (b"\x28\xb5\x2f\xfd\x20\x05\x29\x00\x00hello", "make 5 bytes, not 6"),
+    ],
+)
+def test_what_is_no_frame_of_zstd_is_refused(packed: bytes, why: str) -> None:
+    with pytest.raises(UnpackError, match=why):
+        count_node_tokens("zstd", packed, 6)

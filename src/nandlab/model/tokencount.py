@@ -3,7 +3,8 @@
 
 The kernel's decompressors take their time by tokens, and have a fast way and a slow one, near an
 end. So a node is gone through as they do, with each turn from one to the other where they have it:
-:mod:`nandlab.model.unlzo1x`, :mod:`nandlab.model.inflate`.
+:mod:`nandlab.model.unlzo1x`, :mod:`nandlab.model.inflate`. Of zstd the headers alone are read:
+:mod:`nandlab.model.zstdblocks`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from types import MappingProxyType
 
 from nandlab.model.inflate import count_zlib_tokens
 from nandlab.model.unlzo1x import count_lzo_tokens
+from nandlab.model.zstdblocks import count_zstd_tokens
 from nandlab.onflash.unpacking import UnpackError
 
 TokenCounts = Counter[str]
 """How many of each; the names are those of catalog/read-model.toml."""
 TOKEN_COUNTERS: MappingProxyType[str, Callable[[bytes, int], tuple[TokenCounts, int]]] = (
-    MappingProxyType({"lzo": count_lzo_tokens, "zlib": count_zlib_tokens})
+    MappingProxyType(
+        {"lzo": count_lzo_tokens, "zlib": count_zlib_tokens, "zstd": count_zstd_tokens}
+    )
 )
 """The compressors whose tokens are counted: of bytes, and how many there is room for; and what they
 make."""

@@ -18,9 +18,14 @@ from pydantic import ValidationError
 from nandlab.catalog.filesystem import Settle
 from nandlab.results.cutsummaries import tally_power_cuts
 from nandlab.results.record import Trial
+from nandlab.results.recordparts import StepResult
 
 LOST_FIGURE = "power.lost"
 """The figure that a limit on power cuts is on."""
+
+
+LIST_REST = "rest"
+"""A rest's phase in a list of steps, where its file gives it no other name."""
 
 
 class MomentFigure(NamedTuple):
@@ -70,13 +75,13 @@ def count_lost_cut_points(trial: Trial) -> int | None:
 def compute_mount_to_quiet_ns(trial: Trial) -> int | None:
     """From the mount's begin until nothing happens by itself; the quiet time that settle waits for
     to be sure is no part of it."""
-    mount, after = trial.step("mount"), _compute_settle_ns(trial)
+    mount, after = trial.step("mount"), _compute_rest_ns(trial)
     return None if mount is None or after is None else mount.ns + after
 
 
 def count_page_reads_until_quiet(trial: Trial) -> int | None:
     """Page reads from the mount's begin until the chip is quiet."""
-    steps = trial.step("mount"), trial.step("settle")
+    steps = trial.step("mount"), _find_rest_after_mount(trial)
     counts = [step.chip for step in steps if step is not None and step.chip is not None]
     return sum(c.reads for c in counts) if len(counts) == len(steps) else None
 
@@ -85,7 +90,7 @@ def compute_processor_ns_until_quiet(trial: Trial) -> int | None:
     """What of ready.quiet the processor can have worked: all but what was added to the clock for
     the chip. It may have idled in it too."""
     found = compute_mount_to_quiet_ns(trial)
-    steps = trial.step("mount"), trial.step("settle")
+    steps = trial.step("mount"), _find_rest_after_mount(trial)
     used = [step.usage.warped_ns for step in steps if step is not None and step.usage is not None]
     known = [ns for ns in used if ns is not None]
     return max(0, found - sum(known)) if found is not None and len(known) == len(steps) else None
@@ -97,11 +102,20 @@ def find_mount_to_durable_ns(trial: Trial) -> float | None:
     return trial.measured.get("restart", {}).get("durable_ns")
 
 
-def _compute_settle_ns(trial: Trial) -> int | None:
-    """Of settle, without the quiet time at its end."""
-    settle = trial.step("settle")
+def _find_rest_after_mount(trial: Trial) -> StepResult | None:
+    """The wait until the chip is quiet: a trial's own, or a list's that comes right after the
+    mount."""
+    names = [step.name for step in trial.steps]
+    if LIST_REST in names and names[names.index(LIST_REST) - 1 :][:1] == ["mount"]:
+        return trial.step(LIST_REST)
+    return trial.step("settle")
+
+
+def _compute_rest_ns(trial: Trial) -> int | None:
+    """Of that wait, without the quiet time at its end."""
+    rest = _find_rest_after_mount(trial)
     try:
         wanted = Settle.model_validate(trial.about("filesystem").get("settle"))
     except ValidationError:
         return None
-    return None if settle is None else max(0, settle.ns - wanted.quiet_ms * 1_000_000)
+    return None if rest is None else max(0, rest.ns - wanted.quiet_ms * 1_000_000)

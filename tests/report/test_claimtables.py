@@ -5,14 +5,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import claimtables
 import pytest
 
 from nandlab.analysis.claims.claimrules import CLAIM_VERDICTS, VERDICT_RULES
+from nandlab.base.errors import UsageError
 from nandlab.base.paths import ROOT
 from nandlab.catalog.files import list_noun_names
-from nandlab.report.page.papercomparison import render_paper_claims
+from nandlab.report.page.papercomparison import (
+    make_paper_comparison,
+    render_corners,
+    render_paper_claims,
+)
+from nandlab.report.tables.claimtable import CornerRun, make_corner_sheet
 from nandlab.trial.publishedrun import open_results
 
 BLOCKS = {
@@ -72,3 +79,36 @@ def test_claims_are_records_for_programs_too() -> None:
     assert len(pauses) == 2
     assert all(0.99 < float(line.split(",")[-2]) < 1.01 for line in pauses)
     assert any(line.startswith("times,half-updated,different,") for line in lines)
+
+
+def test_a_verdict_that_another_board_turns_hangs_on_it() -> None:
+    run = open_results(claimtables.PAGES / "read-model-2014.figures.json.xz")
+    found = make_paper_comparison(run.head(), list(run.trials()))
+    assert found is not None
+    turned = [
+        replace(r, first="different", others=()) if r.claim.id == "inter-arrival" else r
+        for r in found.rows
+    ]
+    lost = [r for r in turned if r.claim.id != "overhead"]
+    corners = [CornerRun("a", found.rows), CornerRun("b", lost)]
+    sheet = make_corner_sheet("t", corners)
+    assert sheet.head == ("the paper says", "a", "b", "the board")
+    by_text = {r.claim.text: r.claim.id for r in found.rows}
+    hangs = {by_text[row[0]]: row[-1] for row in sheet.rows}
+    assert [name for name, told in hangs.items() if told] == ["inter-arrival"]
+    (overhead,) = (row for row in sheet.rows if by_text[row[0]] == "overhead")
+    assert overhead[1].startswith("not decided (")
+    assert overhead[2] == "not measured"
+
+
+def test_runs_on_several_boards_are_of_one_paper() -> None:
+    names = ("read-model-2014", "thesis-2007-ram", "quickstart")
+    reads, thesis, bare = (
+        open_results(claimtables.PAGES / f"{name}.figures.json.xz") for name in names
+    )
+    for runs in ([reads, thesis], [bare], [reads, bare]):
+        with pytest.raises(UsageError, match="name one and the same paper"):
+            render_corners(runs, "text")
+    told = render_corners([reads, reads], "csv").splitlines()
+    assert told[1].startswith('"omap3evm, 17')
+    assert len(told) == 1 + 2 * (len(render_paper_claims(reads, "csv").splitlines()) - 1)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,6 +30,14 @@ def show(
         bool,
         typer.Option("--paper", help="only the claims of the paper that the study repeats"),
     ] = False,
+    corner: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="RUN",
+            help="with --paper: a run of the same study on another board; the table then says "
+            "which verdicts hang on the board",
+        ),
+    ] = None,
     every: EveryOption = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="a JSON list of trials, as --format json")
@@ -49,13 +58,20 @@ def show(
     from nandlab.report.tables.sheets import render_json_list
     from nandlab.trial.publishedrun import open_results
 
+    if corner and not paper:
+        raise UsageError("--corner goes with --paper")
     if paper and figure is not None:
         raise UsageError("--paper and --figure: choose one")
     folder, form = open_results(run), "json" if as_json else form
     if paper:
-        from nandlab.report.page.papercomparison import render_paper_claims
+        from nandlab.report.page import papercomparison
 
-        print_text(render_paper_claims(folder, form))
+        others = [open_results(path) for path in corner or []]
+        print_text(
+            papercomparison.render_corners([folder, *others], form)
+            if others
+            else papercomparison.render_paper_claims(folder, form)
+        )
     elif figure is not None:
         print_text(exports.render_named_figures(folder, figure, form))
     elif form == "json":

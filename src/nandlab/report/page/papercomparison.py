@@ -13,6 +13,7 @@ from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.analysis.figures.groups import Ensemble
 from nandlab.analysis.figures.workloadwords import Words
 from nandlab.base.errors import UsageError
+from nandlab.catalog.chip import MIB
 from nandlab.catalog.claimbounds import LINEAR_DOUBT, TREND_BOUNDS
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.paper import (
@@ -28,7 +29,7 @@ from nandlab.report.charts.charts import Chart
 from nandlab.report.charts.layout import ChartRow
 from nandlab.report.page.papercauses import CauseTable, make_paper_cause_table
 from nandlab.report.tables import claimtable, tables
-from nandlab.report.tables.sheets import render_sheets
+from nandlab.report.tables.sheets import SheetRecord, render_sheets
 from nandlab.results.folder import Results
 from nandlab.results.record import Run, Trial
 
@@ -105,6 +106,38 @@ def render_paper_claims(folder: Results, form: str) -> str:
         claimtable.CLAIM_COLUMNS,
         claimtable.list_claim_records(found.rows),
     )
+
+
+def render_corners(folders: Sequence[Results], form: str) -> str:
+    """Which verdicts hang on the board: runs of one study on several boards, side by side.
+
+    UsageError where a run's study names no paper, or another one than the first.
+    """
+    names = [f.head().spec.get("paper") for f in folders]
+    if not names[0] or len(set(names)) > 1:
+        told = ", ".join(str(n or "none") for n in names)
+        raise UsageError(f"the runs' studies must name one and the same paper; theirs are: {told}")
+    runs, records = [], list[SheetRecord]()
+    for folder in folders:
+        trials = [t for t in folder.trials() if t.ok]
+        found = make_paper_comparison(folder.head(), trials)
+        assert found is not None
+        name = _format_corner_name(folder.head(), trials)
+        runs.append(claimtable.CornerRun(name, found.rows))
+        records += [{"board": name, **r} for r in claimtable.list_claim_records(found.rows)]
+    sheet = claimtable.make_corner_sheet(f"Claims of {names[0]} on several boards", runs)
+    return render_sheets(form, [sheet], [], ("board", *claimtable.CLAIM_COLUMNS), records)
+
+
+def _format_corner_name(run: Run, trials: Sequence[Trial]) -> str:
+    """The board, what of its RAM is available as a trial begins, and its instruction."""
+    board = run.provenance.get("board")
+    told = board if isinstance(board, dict) else {}
+    name = str(told.get("name") or run.spec.get("board") or "board")
+    available = sorted(t.available for t in trials if t.available is not None)
+    ram = f", {available[len(available) // 2] / MIB:.0f} MiB available" if available else ""
+    shift = told.get("icount_shift")
+    return f"{name}{ram}" + (f", {1 << shift} ns" if isinstance(shift, int) else "")
 
 
 def _select_claims_of_run(paper: PaperModel, trials: Sequence[Trial]) -> PaperModel:

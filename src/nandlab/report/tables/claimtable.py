@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from nandlab.analysis.claims.claimrules import (
     CLAIM_VERDICTS,
@@ -13,6 +14,7 @@ from nandlab.analysis.claims.claimrules import (
     ClaimVerdict,
 )
 from nandlab.analysis.claims.claims import ClaimNumber, ClaimResult
+from nandlab.base import units
 from nandlab.report.tables.sheets import Sheet, SheetRecord
 
 NUMBERS_MAX = 6
@@ -49,6 +51,37 @@ def make_claim_sheet(title: str, rows: Sequence[ClaimResult]) -> Sheet:
         for r in rows
     ]
     return Sheet(title, HEAD, cells, HEAD)
+
+
+@dataclass(frozen=True)
+class CornerRun:
+    """A run on one of several boards, and the claims of its paper."""
+
+    name: str
+    """The board, its RAM available as a trial begins, its time for an instruction."""
+    rows: Sequence[ClaimResult]
+
+
+def make_corner_sheet(title: str, runs: Sequence[CornerRun]) -> Sheet:
+    """Which verdicts hang on the board: a row for each claim, a column for each run."""
+    found = [{r.claim.id: r for r in run.rows} for run in runs]
+    claims = {r.claim.id: r.claim for run in runs for r in run.rows}
+    cells = []
+    for name, claim in claims.items():
+        here = [rows.get(name) for rows in found]
+        verdicts = [r.verdict if r else "not measured" for r in here]
+        judged = {v for v in verdicts if v not in WITHOUT_NUMBERS}
+        hangs = "hangs on it" if len(judged) > 1 else "" if judged else units.MISSING
+        cells.append((claim.text, *(_format_corner(r) for r in here), hangs))
+    head = ("the paper says", *(run.name for run in runs), "the board")
+    return Sheet(title, head, cells, head)
+
+
+def _format_corner(row: ClaimResult | None) -> str:
+    if row is None or row.verdict in WITHOUT_NUMBERS:
+        return "not measured"
+    numbers = [n.form(n.ours.median) for n in row.numbers[:NUMBERS_MAX] if n.ours is not None]
+    return f"{row.verdict} ({'; '.join(numbers)})"
 
 
 def list_claim_records(rows: Sequence[ClaimResult]) -> list[SheetRecord]:

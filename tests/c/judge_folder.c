@@ -7,12 +7,17 @@
  * longer as well, and the folder is looked at again when the command has been
  * run, as at the second mount. Prints the verdict's name, what was found, and
  * what was made longer. The folder is ./mnt. Where NO_LONGER is set, to make a
- * file longer fails with the error of that number (link with --wrap=truncate).
+ * file longer fails with the error of that number. Where STATFS is set, statvfs
+ * says its three numbers, blocks of 4,096 bytes in all, free and available;
+ * then RESERVE is what counts as used beside the files (link with
+ * --wrap=truncate and
+ * --wrap=statvfs).
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "cuts/files.h"
@@ -34,6 +39,22 @@ int __wrap_truncate(const char *path, off_t size)
 		return -1;
 	errno = atoi(number);
 	return -1;
+}
+
+int __real_statvfs(const char *path, struct statvfs *room);
+int __wrap_statvfs(const char *path, struct statvfs *room);
+
+int __wrap_statvfs(const char *path, struct statvfs *room)
+{
+	const char *numbers = getenv("STATFS");
+
+	if (!numbers)
+		return __real_statvfs(path, room);
+	room->f_frsize = 4096;
+	return sscanf(numbers, "%lu %lu %lu", &room->f_blocks, &room->f_bfree,
+		      &room->f_bavail) == 3
+		       ? 0
+		       : -1;
 }
 
 static void read_marks(struct load *load)
@@ -67,6 +88,8 @@ int main(int argc, char **argv)
 
 	if (argc < 4 || cuts_files_read(argv[1], 0, &load))
 		return EXIT_USAGE;
+	if (getenv("RESERVE"))
+		cuts_statfs_reserve = strtoull(getenv("RESERVE"), NULL, 10);
 	read_marks(&load);
 	extend_none(&load);
 	cuts_files_judge(&load, (uint32_t)strtoul(argv[2], NULL, 10),

@@ -91,7 +91,7 @@ FILES = {
     "gone": GOOD.replace("create b\n", ""),
     "large": "create b\nload x\nwrite b 0 1048577\n",
     "unknown": "load x\nexplode b\n",
-    "folder": "mkdir A\nload x\nrename A C\n",
+    "folder": "mkdir A\nload x\nrename A A/b\n",
     "out": "load x\ncreate ../a\n",
     "mine.sql": "load x\nINSERT INTO t VALUES (1)\n",
 }
@@ -99,7 +99,7 @@ REFUSED = [
     ("powercut", "--load gone --out o", "gone:2: unlink b: b is not there: make it before"),
     ("powercut", "--load large --out o", "large:3: write b 0 1048577: a file of 1,048,577 bytes"),
     ("powercut", "--load unknown --out o", "unknown:2: no such call: explode; known are create"),
-    ("powercut", "--load folder --out o", "folder:3: rename A C: A is a folder"),
+    ("powercut", "--load folder --out o", "folder:3: rename A A/b: A/b is in A"),
     ("powercut", "--load out --out o", "out:2: create ../a: ../a is no name below"),
     ("powercut", "--load mine.sql --out o", "mine.sql:2: SQLite"),
     ("powercut", "--load good --load gone --out o", "gone:2: unlink b"),

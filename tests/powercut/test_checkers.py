@@ -34,6 +34,8 @@ def _can(calls: list[str]) -> list[str]:
         elif kind == "rename" and there.get(words[1]) != there[words[0]]:
             # of two names of one file it does nothing
             there[words[1]] = there.pop(words[0])
+        elif kind == "exchange":
+            there[words[0]], there[words[1]] = there[words[1]], there[words[0]]
         elif kind in ("unlink", "rmdir"):
             there.pop(words[0])
             folders.discard(words[0])
@@ -42,7 +44,8 @@ def _can(calls: list[str]) -> list[str]:
     found += [f"create {name}" for name in FILES if name not in there]
     found += ["rmdir B/E"] if "B/E" in there else ["mkdir B/E"]
     for name in files:
-        found += [f"{kind} {name}" for kind in ("fsync", "unlink")]
+        found += [f"{kind} {name}" for kind in ("fsync", "fdatasync", "unlink")]
+        found += [f"exchange {name} {to}" for to in files if to != name]
         found += [f"rename {name} {to}" for to in FILES if to != name]
         found += [f"link {name} {to}" for to in FILES if to not in there]
         found += [f"{kind} {name} AT N" for kind in ("write", "swrite")]

@@ -25,13 +25,13 @@ def test_every_call_and_every_pair_that_can_be_made_is_there() -> None:
         assert len({load.title for load in each.loads}) == len(each.loads)
 
 
-@pytest.mark.parametrize("name", loads.LOAD_SETS)
+@pytest.mark.parametrize("name", loads.list_load_sets())
 def test_a_text_of_loads_is_read_back_as_it_was(name: str) -> None:
     made = loads.find_load_set_named(name)
     assert loads.parse_loads(name, made.text()) == made
 
 
-@pytest.mark.parametrize("name", loads.LOAD_SETS)
+@pytest.mark.parametrize("name", loads.list_load_sets())
 def test_the_boards_program_takes_every_load(name: str, tmp_path: Path) -> None:
     """It traces the names of all loads before it touches the chip, which is not there."""
     file = tmp_path / "loads"

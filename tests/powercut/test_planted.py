@@ -80,11 +80,14 @@ def judge() -> Path:
 
     out = Path(tempfile.mkdtemp(prefix="nandlab-judge-")) / "judge_folder"
     lib = DEVICE / "programs" / "lib"
-    names = ("judge", "content", "extend", "load", "verdict")
+    names = (
+        *("judge", "keeps", "sight", "metadata", "statfs", "twice"),
+        *("content", "extend", "load", "names", "verdict"),
+    )
     files = [lib / "cuts" / f"{name}.c" for name in names]
     files += [lib / f"{name}.c" for name in ("diag", "payload", "checked")]
     flags = ["-std=gnu11", "-O1", "-g", "-fsanitize=address,undefined", "-I", str(lib)]
-    flags.append("-Wl,--wrap=truncate")
+    flags += ["-Wl,--wrap=truncate", "-Wl,--wrap=statvfs"]
     argv = ["gcc", *flags, '-DMOUNTPOINT="mnt"', str(ROOT / "tests/c/judge_folder.c")]
     subprocess.run([*argv, *map(str, files), "-o", str(out)], check=True, timeout=120)
     return out

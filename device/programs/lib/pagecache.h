@@ -9,7 +9,9 @@
 #ifndef LIB_PAGECACHE_H
 #define LIB_PAGECACHE_H
 
+#ifndef PAGECACHE_CONTROL /* a test has another */
 #define PAGECACHE_CONTROL "/proc/sys/vm/drop_caches"
+#endif
 
 /* Sync, then write 3 to @control: PAGECACHE_CONTROL, or a test's own file. */
 int pagecache_drop(const char *control);

@@ -13,7 +13,13 @@ from nandlab.base.strings import PointName
 from nandlab.powercut import campaignfolder, pointcounts, samplefile
 from nandlab.powercut.campaignfolder import CampaignHead, Finding, LoadReport
 from nandlab.powercut.pointcounts import PointCounts
-from nandlab.results.cutsummaries import TWO_NAMES_CLASS, UNSTABLE_SUFFIX, CutSummary
+from nandlab.results.cutsummaries import (
+    METADATA_CLASS,
+    TWO_FOLDERS_CLASS,
+    TWO_NAMES_CLASS,
+    UNSTABLE_SUFFIX,
+    CutSummary,
+)
 
 FAULT_PROGRAM = "faultcheck"
 """The board's program of faults."""
@@ -33,6 +39,8 @@ LETTERS = {
     "unreadable": "E",
     "resurrected": "R",
     "unknown name": "U",
+    TWO_FOLDERS_CLASS: "F",
+    METADATA_CLASS: "X",
     TWO_NAMES_CLASS: "2",
     "not writable": "A",
     "kernel warning": "K",

@@ -30,7 +30,7 @@ from nandlab.powercut.loadcheck import RESERVED_NAMES
 from nandlab.powercut.oracle import FOLDER as A_FOLDER
 from nandlab.powercut.oracle import Oracle, undo_file_extensions
 from nandlab.powercut.samplefile import POINT_HELD
-from nandlab.results.cutsummaries import TWO_NAMES_CLASS
+from nandlab.results.cutsummaries import METADATA_CLASS, TWO_FOLDERS_CLASS, TWO_NAMES_CLASS
 
 MARKS, KERNEL = "marks", "kernel"
 UNSEEN_CLASSES = (
@@ -38,6 +38,8 @@ UNSEEN_CLASSES = (
     "not writable",
     "another second mount",
     TWO_NAMES_CLASS,
+    TWO_FOLDERS_CLASS,
+    METADATA_CLASS,
     "kernel warning",
     "check fails",
     "another verdict again",

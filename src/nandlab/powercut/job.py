@@ -39,6 +39,9 @@ is. "done" is the state "before" of the operation after it."""
 SECOND_EVERY = 64
 WORST, BAD_MAX, DIGITS_MAX = "worst", 64, 10
 ALL_VARIANTS = (*VARIANTS, "done")
+STATFS_RESERVE_BLOCKS = {"ubifs": 0, "nftl-fat32": 0}
+"""Eraseblocks that a file system keeps for itself and statfs counts as used; of others it is not
+known, and what they say of room is judged only against itself."""
 SYNCHRONOUS = "sync"
 UBIATTACH = re.compile(r"ubiattach +-m \d+ -d 0")
 
@@ -170,9 +173,18 @@ def make_chip_load_step(on: Medium, module: dict[str, bytes], bad: Sequence[int]
     return Step("load", f"{needs} && insmod ./{name} {words}")
 
 
+def _make_statfs_options(on: Medium, loads: LoadSet) -> list[str]:
+    """What of the room may be used without files, where a load asks for the room."""
+    blocks = STATFS_RESERVE_BLOCKS.get(on.filesystem.name)
+    if blocks is None or not any("statfs" in load.calls for load in loads.loads):
+        return []
+    return ["--statfs-reserve", f"{blocks * on.chip.geometry.erasesize}"]
+
+
 def make_cut_job(on: Medium, loads: LoadSet, points: CutPoints, module: dict[str, bytes]) -> Job:
     """Makes the file system, lets it come to rest, and cuts."""
-    words = [loads.program, *make_cutcheck_options(on), *points.words(), "./loads"]
+    words = [loads.program, *make_cutcheck_options(on), *_make_statfs_options(on, loads)]
+    words += [*points.words(), "./loads"]
     steps = [
         make_chip_load_step(on, module, points.bad),
         make_module_load_step(on),

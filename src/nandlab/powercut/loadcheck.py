@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 
 from nandlab.base.errors import UsageError
 
+VALUE_BYTES_MAX, TARGET_MAX, XATTRS = 4096, 4095, 10
+"""Of cutcheck's: bytes of an attribute, letters of a symbolic link's target, and attributes."""
+MODE_MAX, OWNER_MAX, SECONDS_MAX = 0o7777, 65_535, (1 << 31) - 1
 FILE_BYTES_MAX, HELD_MAX = 1 << 20, 64
 """Of cutcheck's: bytes of a file, and files that are open at once."""
 PAGE = 4096
@@ -29,6 +32,9 @@ class _FileNode:
 
     folder: bool = False
     size: int = 0
+    special: bool = False
+    """A symbolic link or a whiteout: a name and no more."""
+    xattrs: set[int] = field(default_factory=set)
 
 
 @dataclass
@@ -40,11 +46,14 @@ class CallChecker:
     names: dict[str, _FileNode] = field(default_factory=dict)
     held: list[_FileNode] = field(default_factory=list)
     """Files that are open."""
+    held_names: dict[str, _FileNode] = field(default_factory=dict)
+    """The same by the names under which they were opened."""
 
     def load(self) -> CallChecker:
         """What a load begins with, if these calls are the base: nothing is open any more."""
         begun = copy.deepcopy(self)
         begun.held.clear()
+        begun.held_names.clear()
         return begun
 
     def take(self, where: str, kind: str, names: list[str], numbers: list[int]) -> None:
@@ -80,7 +89,15 @@ class CallChecker:
         node = self._there(name)
         if node.folder:
             raise self._no(f"{name} is a folder: {instead}")
+        if node.special:
+            raise self._no(f"{name} is a symbolic link or a whiteout: give a file")
         return node
+
+    def _open_file(self, name: str, instead: str) -> _FileNode:
+        """A file, which may be held open and have no name any more."""
+        if name not in self.names and name in self.held_names:
+            return self.held_names[name]
+        return self._file(name, instead)
 
     def _folder(self, name: str, instead: str) -> _FileNode:
         node = self._there(name)
@@ -117,28 +134,81 @@ class CallChecker:
         self._made(name, _FileNode(folder=True))
 
     def unlink(self, name: str) -> None:
-        self._file(name, "take rmdir")
+        if self._there(name).folder:
+            raise self._no(f"{name} is a folder: take rmdir")
         del self.names[name]
 
     def rmdir(self, name: str) -> None:
         self._folder(name, "take unlink")
-        if any(each.startswith(f"{name}/") for each in self.names):
-            raise self._no(f"{name} is not empty: unlink what is in it before")
+        self._refuse_full(name)
         del self.names[name]
 
+    def _refuse_full(self, name: str) -> None:
+        if any(each.startswith(f"{name}/") for each in self.names):
+            raise self._no(f"{name} is not empty: unlink what is in it before")
+
     def rename(self, name: str, to: str) -> None:
-        node = self._file(name, "folders are not renamed in a load: rename files")
+        node = self._there(name)
         self._refuse_homeless(to)
-        if to in self.names:
-            self._file(to, "a file cannot take its name: give another")
+        if to.startswith(f"{name}/"):
+            raise self._no(f"{to} is in {name}: a folder does not move into itself")
+        if to in self.names and node.folder:
+            self._folder(to, "a folder cannot take its name: give another")
+            self._refuse_full(to)
+        elif to in self.names and self.names[to].folder:
+            raise self._no(f"{to} is a folder: a file cannot take its name: give another")
         if self.names.get(to) is not node:  # else nothing happens, by POSIX
-            self.names[to] = self.names.pop(name)
+            self._move({name: to})
+
+    def _move(self, moves: dict[str, str]) -> None:
+        """Gives names others, and to all that is below them."""
+        taken = {
+            name: next(old for old in moves if name == old or name.startswith(f"{old}/"))
+            for name in self.names
+            if any(name == old or name.startswith(f"{old}/") for old in moves)
+        }
+        nodes = {name: self.names.pop(name) for name in taken}
+        for name, old in taken.items():
+            self.names[moves[old] + name[len(old) :]] = nodes[name]
+
+    def noreplace(self, name: str, to: str) -> None:
+        if to in self.names:
+            raise self._no(f"{to} is there already: it is refused then: give another name")
+        self.rename(name, to)
+
+    def exchange(self, name: str, to: str) -> None:
+        self._there(name)
+        self._there(to)
+        if to.startswith(f"{name}/") or name.startswith(f"{to}/"):
+            raise self._no("one is in the other: they cannot be exchanged")
+        if self.names[name] is not self.names[to]:
+            self._move({name: to, to: name})
+
+    def whiteout(self, name: str, to: str) -> None:
+        self._file(name, "a whiteout is made of a file")
+        if self.names.get(to) is self.names[name]:
+            raise self._no("both are names of one file: nothing would happen")
+        self.rename(name, to)
+        self.names[name] = _FileNode(special=True)
+
+    def symlink(self, name: str, letters: int) -> None:
+        if not 1 <= letters <= TARGET_MAX:
+            raise self._no(f"a target has 1 to {TARGET_MAX:,} letters")
+        self._made(name, _FileNode(special=True))
+
+    def tmplink(self, name: str, count: int) -> None:
+        self._refuse_large(count)
+        if not count:
+            raise self._no("it writes nothing: give the bytes that it writes")
+        if "/" not in name:
+            raise self._no("it is made in a folder: give a name such as A/b")
+        self._made(name, _FileNode(size=count))
 
     def link(self, name: str, to: str) -> None:
         self._made(to, self._file(name, "it cannot have two names: link a file"))
 
     def write(self, name: str, at: int, count: int) -> None:
-        node = self._file(name, "write to a file")
+        node = self._open_file(name, "write to a file")
         if not count:
             raise self._no("it writes nothing: give the bytes that it writes")
         self._refuse_large(at + count)
@@ -159,8 +229,52 @@ class CallChecker:
         self._refuse_large(size)
         node.size = size
 
+    def fallocate(self, name: str, at: int, count: int) -> None:
+        node = self._open_file(name, "only a file has room")
+        if not count:
+            raise self._no("it asks for no room: give the bytes")
+        self._refuse_large(at + count)
+        node.size = max(node.size, at + count)
+
     def fsync(self, name: str) -> None:
-        self._file(name, "take fsyncdir")
+        self._open_file(name, "take fsyncdir")
+
+    # metadata
+
+    def _set(self, name: str, *numbers: tuple[int, int]) -> None:
+        """Refuses what has no metadata, and numbers that are greater than may be."""
+        if name in self.names and self.names[name].special:
+            raise self._no(f"{name} is a symbolic link or a whiteout: give a file or a folder")
+        if name not in self.held_names:
+            self._there(name)
+        for number, most in numbers:
+            if number > most:
+                raise self._no(f"{number} is too large: at most {most}")
+
+    def setxattr(self, name: str, which: int, count: int) -> None:
+        self._set(name, (which, XATTRS - 1), (count, VALUE_BYTES_MAX))
+        self._xattrs(name).add(which)
+
+    def removexattr(self, name: str, which: int) -> None:
+        self._set(name, (which, XATTRS - 1))
+        if which not in self._xattrs(name):
+            raise self._no(f"{name} has no attribute {which}: set it before, with setxattr")
+        self._xattrs(name).remove(which)
+
+    def _xattrs(self, name: str) -> set[int]:
+        return (self.names.get(name) or self.held_names[name]).xattrs
+
+    def chmod(self, name: str, mode: int) -> None:
+        # written in octal
+        if set(str(mode)) - set("01234567"):
+            raise self._no(f"{mode} is no mode: give it in octal, such as 640")
+        self._set(name, (int(str(mode), 8), MODE_MAX))
+
+    def chown(self, name: str, user: int, group: int) -> None:
+        self._set(name, (user, OWNER_MAX), (group, OWNER_MAX))
+
+    def utimens(self, name: str, seconds: int) -> None:
+        self._set(name, (seconds, SECONDS_MAX))
 
     def fsyncdir(self, name: str = "") -> None:
         if name:
@@ -168,14 +282,16 @@ class CallChecker:
 
     def open(self, name: str) -> None:
         self.held.append(self._file(name, "open a file"))
+        self.held_names[name] = self.names[name]
         if len(self.held) > HELD_MAX:
             raise self._no(f"more than {HELD_MAX} files are open: close some before")
 
     def close(self, name: str) -> None:
-        node = self._file(name, "close a file")
+        node = self._open_file(name, "close a file")
         if node not in self.held:
             raise self._no(f"{name} is not open: open it before, in the same load")
         self.held.remove(node)
+        self.held_names.pop(name, None)
 
     def readonly(self) -> None:
         if self.held:
@@ -186,14 +302,16 @@ class CallChecker:
 
 
 CALL_METHODS: dict[str, Callable[..., None]] = {
-    **{"create": CallChecker.create, "mkdir": CallChecker.mkdir, "unlink": CallChecker.unlink},
-    **{"rmdir": CallChecker.rmdir, "rename": CallChecker.rename, "link": CallChecker.link},
-    **{"write": CallChecker.write, "swrite": CallChecker.write, "mwrite": CallChecker.mwrite},
+    **dict.fromkeys(("write", "swrite"), CallChecker.write),
+    **dict.fromkeys(("fsync", "fdatasync"), CallChecker.fsync),
+    **dict.fromkeys(("sync", "damage", "dropcaches", "statfs"), CallChecker.nothing),
     **{
-        "truncate": CallChecker.truncate,
-        "fsync": CallChecker.fsync,
-        "fsyncdir": CallChecker.fsyncdir,
+        kind: getattr(CallChecker, kind)
+        for kind in (
+            *("create", "mkdir", "unlink", "rmdir", "rename", "noreplace", "exchange", "whiteout"),
+            *("link", "symlink", "tmplink", "mwrite", "truncate", "fallocate", "fsyncdir"),
+            *("setxattr", "removexattr", "chmod", "chown", "utimens"),
+            *("open", "close", "readonly"),
+        )
     },
-    **{"open": CallChecker.open, "close": CallChecker.close, "readonly": CallChecker.readonly},
-    **{"sync": CallChecker.nothing, "damage": CallChecker.nothing},
 }

@@ -25,8 +25,13 @@ KINDS = {
     **{"create": 1, "mkdir": 1, "unlink": 1, "rmdir": 1, "fsync": 1, "fsyncdir": 1},
     **{"rename": 2, "link": 2, "write": 3, "swrite": 3, "mwrite": 3, "truncate": 2, "sync": 0},
     **{"readonly": 0, "open": 1, "close": 1, "damage": 0},
+    **{"noreplace": 2, "exchange": 2, "whiteout": 2, "symlink": 2, "tmplink": 2},
+    **{"fdatasync": 1, "fallocate": 3, "setxattr": 3, "removexattr": 2, "chmod": 2},
+    **{"chown": 3, "utimens": 2, "dropcaches": 0, "statfs": 0},
 }
 """Words after each kind of call."""
+TWO_NAMES = ("rename", "link", "noreplace", "exchange", "whiteout")
+"""Calls whose words are two names."""
 BASE = (
     *("mkdir A", "mkdir B", "mkdir C"),
     *("create A/foo", "write A/foo 0 8192", "create B/bar", "write B/bar 0 3000"),
@@ -88,12 +93,20 @@ class LoadSet:
         return "\n".join(lines) + "\n"
 
 
+def list_load_sets() -> dict[str, Callable[[], LoadSet]]:
+    """Our loads by their name."""
+    from nandlab.powercut.wideloads import WIDE_SETS  # which is made of what is here
+
+    return {**LOAD_SETS, **WIDE_SETS}
+
+
 def find_load_set_named(name: str) -> LoadSet:
     """The loads of a name, or of a file; UsageError names what is wrong with it."""
-    if name in LOAD_SETS:
-        return LOAD_SETS[name]()
+    sets = list_load_sets()
+    if name in sets:
+        return sets[name]()
     if not Path(name).is_file():
-        raise UsageError(f"--load {name}: no such file, and none of {', '.join(LOAD_SETS)}")
+        raise UsageError(f"--load {name}: no such file, and none of {', '.join(sets)}")
     return parse_loads(name, read_load_file_text(name))
 
 
@@ -120,7 +133,7 @@ def parse_loads(name: str, text: str) -> LoadSet:
             loads[title], there = [], before.load()
             continue
         _refuse_bad_call(where, words)
-        names = _count_paths(words[0])
+        names = count_paths(words[0])
         there.take(where, words[0], words[1 : 1 + names], [int(w) for w in words[1 + names :]])
         (loads[title] if loads else base).append(call)
     return LoadSet(name, tuple(base), make_loads_from_calls(name, loads))
@@ -154,20 +167,20 @@ def _refuse_bad_call(where: str, words: list[str]) -> None:
     root = words == ["fsyncdir"]
     if len(words) - 1 != KINDS[words[0]] and not root:
         raise UsageError(f"{where}: {words[0]} takes {KINDS[words[0]]} words")
-    numbers = words[1 + _count_paths(words[0]) :]
+    numbers = words[1 + count_paths(words[0]) :]
     if not all(word.isascii() and word.isdigit() for word in numbers):
         raise UsageError(f"{where}: {' '.join(words)}: offsets and sizes are whole numbers")
 
 
-def _count_paths(kind: str) -> int:
+def count_paths(kind: str) -> int:
     """How many words of a call are names."""
-    return 2 if kind in ("rename", "link") else min(1, KINDS[kind])
+    return 2 if kind in TWO_NAMES else min(1, KINDS[kind])
 
 
 def _find_names_after(there: set[str], call: str) -> set[str] | None:
     """The names that are there after a call; None: it cannot be made."""
     kind, *words = call.split()
-    names = words[: _count_paths(kind)]
+    names = words[: count_paths(kind)]
     if kind in ("create", "mkdir"):
         return None if names[0] in there else there | {names[0]}
     if not names or names[0] not in there:
@@ -179,20 +192,20 @@ def _find_names_after(there: set[str], call: str) -> set[str] | None:
     return there - {names[0]} if kind in ("unlink", "rmdir") else there
 
 
-def _parent_folder(path: str) -> str:
+def parent_folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
 def _list_keepers(call: str, there: set[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Ways to keep what a call did: a word for each, and the calls."""
     kind, *words = call.split()
-    names = words[: _count_paths(kind)]
+    names = words[: count_paths(kind)]
     yield "none", ()
     yield "sync", ("sync",)
     kept = [name for name in names if name in there]
     if kept and kind not in ("mkdir", "rmdir"):
         yield "fsync", (f"fsync {kept[-1]}",)
-    folders = dict.fromkeys(f"fsyncdir {_parent_folder(name)}".strip() for name in reversed(names))
+    folders = dict.fromkeys(f"fsyncdir {parent_folder(name)}".strip() for name in reversed(names))
     yield "fsyncdir", tuple(folders)
 
 
@@ -364,4 +377,4 @@ LOAD_SETS: dict[str, Callable[[], LoadSet]] = {
     **{"holes": make_hole_loads, "open-files": make_open_file_loads, "rewrite": make_rewrite_loads},
     **{"small-files": make_small_file_loads, "collect": make_collector_loads},
 }
-"""Loads by their name."""
+"""Loads of these calls by their name; wideloads.py has those of more."""

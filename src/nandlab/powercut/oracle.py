@@ -16,15 +16,18 @@ from nandlab.powercut.loads import Load, LoadSet
 
 MASK = (1 << 64) - 1
 FOLDER = None
-"""Stands for a folder where a file has its bytes."""
+"""Stands for a folder where a file has its bytes, and for a symbolic link or a whiteout: of these
+the host sees the name."""
 Tree = Mapping[str, bytes | None]
 NEVER = 1 << 62
 SAME_WORD = (1 << 32) - 1
 """What load.c of the program has: words of a write that compresses are drawn as this one."""
 EXTENDED_BYTES = 8192
 """By which the board's check makes a file longer; lib/cuts/cuts.h of the program has it too."""
-CONTENT_CALLS = ("write", "swrite", "mwrite", "truncate")
+CONTENT_CALLS = ("write", "swrite", "mwrite", "truncate", "fallocate", "tmplink")
 """Calls that change what a file has."""
+MAKING_CALLS = ("create", "mkdir", "symlink", "tmplink")
+RENAMING_CALLS = ("rename", "noreplace", "whiteout")
 SYNC_CALLS = ("sync", "readonly")
 """Calls that keep all."""
 
@@ -83,24 +86,55 @@ class TreeState:
 def _change_content(content: bytes, kind: str, numbers: Sequence[int], call: int) -> bytes:
     if kind == "truncate":
         return content[: numbers[0]].ljust(numbers[0], b"\0")
-    at, count = numbers
+    at, count = numbers if len(numbers) > 1 else (0, *numbers)
+    if kind == "fallocate":
+        return content.ljust(at + count, b"\0")
     new = make_call_bytes(call, at, count)
     return content[:at].ljust(at, b"\0") + new + content[at + count :]
 
 
-def _apply_call(state: TreeState, call: int, kind: str, words: list[str]) -> TreeState:
+def _move_names(names: Mapping[str, int], moves: Mapping[str, str]) -> dict[str, int]:
+    """The names once some have moved, and all below them; what had a new name has it no more."""
+
+    def move(name: str) -> str:
+        for old, new in moves.items():
+            if name == old or name.startswith(f"{old}/"):
+                return new + name[len(old) :]
+        return name
+
+    moved = {name for name in names if move(name) != name}
+    staying = {name: number for name, number in names.items() if name not in moved}
+    return staying | {move(name): names[name] for name in moved}
+
+
+def _apply_rename(state: TreeState, call: int, kind: str, words: list[str]) -> TreeState:
+    name, to = words
+    names, files = state.names, dict(state.files)
+    if names.get(to) == names[name]:
+        return state  # two names of one file stay, by POSIX
+    moves = {name: to, to: name} if kind == "exchange" else {name: to}
+    after = _move_names(names, moves)
+    if kind == "whiteout":
+        after[name], files[call] = call, FOLDER
+    return TreeState(after, files)
+
+
+def _apply_call(
+    state: TreeState, call: int, kind: str, words: list[str], held: Mapping[str, int]
+) -> TreeState:
+    """The state after a call; held: files that are open, by the name under which they were."""
+    if kind in RENAMING_CALLS or kind == "exchange":
+        return _apply_rename(state, call, kind, words)
     names, files = dict(state.names), dict(state.files)
-    if kind in ("create", "mkdir"):
+    if kind in MAKING_CALLS:
         names[words[0]] = call
-        files[call] = b"" if kind == "create" else FOLDER
-    elif kind in ("rename", "link"):
+        files[call] = FOLDER if kind in ("mkdir", "symlink") else b""
+    elif kind == "link":
         names[words[1]] = names[words[0]]
-        if kind == "rename" and state.names.get(words[1]) != names[words[0]]:
-            del names[words[0]]  # two names of one file stay, by POSIX
     elif kind in ("unlink", "rmdir"):
         del names[words[0]]
-    elif kind in CONTENT_CALLS:
-        number = names[words[0]]
+    if kind in CONTENT_CALLS:
+        number = names[words[0]] if words[0] in names else held[words[0]]
         numbers = [int(word) for word in words[1:]]
         files[number] = _change_content(files[number] or b"", kind, numbers, call)
     return TreeState(names, files)
@@ -125,8 +159,10 @@ class Oracle:
                 )
             (self.returned if mark % 2 else self.begun)[mark // 2] = operations
         state, self.states = TreeState({}, {}), list[TreeState]()
+        held: dict[str, int] = {}
         for i, (kind, *words) in enumerate(self.calls):
-            state = _apply_call(state, i, kind, words)
+            state = _apply_call(state, i, kind, words, held)
+            held |= {words[0]: state.names[words[0]]} if kind == "open" else {}
             self.states.append(state)
 
     def wrong(self, found: Tree, operations: int, *, in_next: bool) -> list[str]:
@@ -161,15 +197,36 @@ class Oracle:
             default=-1,
         )
 
-    def _name(self, found: Tree, name: str, cut: int, last: int) -> tuple[set[int], str]:
-        """The files that what is under a name may be, and what is wrong if there are none."""
+    def _since(self, name: str, cut: int, last: int) -> int:
+        """The last call that kept a name; -1: none. An fsync of its folder is none where that may
+        be another folder still."""
         folder = name.rpartition("/")[0]
         since = self._kept(cut, last, [["fsyncdir", folder] if folder else ["fsyncdir"]])
+        if not folder:
+            return since
+        above = self._since(folder, cut, last)
+        may = {state.names.get(folder) for state in self.states[max(above, 0) : last + 1]}
+        return above if above < since and len(may - {None}) > 1 else since
+
+    def _may_lack_folder(self, name: str, cut: int, last: int) -> bool:
+        """Whether a folder above a name may not be there, such as one that was renamed."""
+        folder = name.rpartition("/")[0]
+        if not folder:
+            return False
+        since = self._since(folder, cut, last)
+        states = self.states[max(since, 0) : last + 1]
+        gone = since < 0 or any(folder not in state.names for state in states)
+        return gone or self._may_lack_folder(folder, cut, last)
+
+    def _name(self, found: Tree, name: str, cut: int, last: int) -> tuple[set[int], str]:
+        """The files that what is under a name may be, and what is wrong if there are none."""
+        since = self._since(name, cut, last)
         may = {s.names.get(name) for s in self.states[max(since, 0) : last + 1]}
         if since < 0:
             may.add(None)
         if name not in found:
-            return set(), "" if None in may else "is not there"
+            lacks = None in may or self._may_lack_folder(name, cut, last)
+            return set(), "" if lacks else "is not there"
         fit = {n for n in may if n is not None and self._fits(found[name], n, cut, last)}
         return fit, "" if fit else "is no file that it may be"
 
@@ -194,7 +251,7 @@ class Oracle:
                     yield i
 
     def _fits(self, content: bytes | None, number: int, cut: int, last: int) -> bool:
-        since = max([0, *self._synced(number, cut, last, "fsync")])
+        since = max([0, *self._synced(number, cut, last, "fsync", "fdatasync")])
         versions = [(i, self.states[i].files.get(number)) for i in range(since, last + 1)]
         whole = [(i, v) for i, v in versions if v is not None]
         if content is FOLDER or not whole:
@@ -222,7 +279,7 @@ class Oracle:
     def _nameless(self, held: Mapping[str, set[int]], cut: int, last: int) -> Iterator[str]:
         """Files that were kept under a name, have had one ever since, and have none."""
         for number in self.states[last].files:
-            kept = self._synced(number, cut, last, "fsync", "swrite")
+            kept = self._synced(number, cut, last, "fsync", "fdatasync", "swrite")
             since = max([-1, *kept, *self._named(number, cut, last)])
             span = self.states[max(since, 0) : last + 1]
             if since < 0 or not all(number in s.names.values() for s in span):

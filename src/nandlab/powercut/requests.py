@@ -53,7 +53,7 @@ def make_study_campaign_request(
     own = [spec.workload.name for spec in specs if workloads.has_workload_few_calls(spec.workload)]
     names = list(dict.fromkeys(named or own))
     if not every or not names:
-        known = ", ".join([*loads.LOAD_SETS, sql.SET_NAME, *workloads.SMALL_PARAMETERS])
+        known = ", ".join([*loads.list_load_sets(), sql.SET_NAME, *workloads.SMALL_PARAMETERS])
         raise UsageError(
             f"{study.name}: it has no file system that is written to, or no workload whose calls "
             f"can be cut: give --load ({known})"

@@ -24,7 +24,11 @@ SUMMARY_FILE = "summary.json"
 UNSTABLE_SUFFIX = " (unstable cells)"
 """What follows the class of a point at which cells were unstable."""
 TWO_NAMES_CLASS = "two names after a rename"
-"""A class that breaks no promise: Linux's rename(2) has both names for a while."""
+"""A class that breaks no promise: Linux's rename(2) has both names of a file for a while."""
+TWO_FOLDERS_CLASS = "two names of a folder"
+"""A fault: who removes one of the names loses what was synced under the other."""
+METADATA_CLASS = "metadata"
+"""Mode, owner, time, an extended attribute, a count of links, or what statfs says."""
 
 
 class CutSummary(BaseModel):

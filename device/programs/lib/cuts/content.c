@@ -15,6 +15,12 @@ static void apply(const struct moment *m, int number, size_t *size)
 	const struct op *op = &m->load->op[number];
 	size_t end = op->at + op->bytes;
 
+	if (op->what == OP_FALLOCATE) {
+		if (end > *size)
+			memset(content + *size, 0, end - *size);
+		*size = end > *size ? end : *size;
+		return;
+	}
 	if (op->what == OP_TRUNCATE) {
 		if (op->bytes > *size)
 			memset(content + *size, 0, op->bytes - *size);

@@ -39,8 +39,30 @@ enum what {
 	OP_READONLY, /* mounted read-only and writable again: keeps all */
 	OP_OPEN,     /* held open until closed: writes go through it */
 	OP_CLOSE,
-	OP_DAMAGE, /* the moment at which faultcheck damages the chip */
+	OP_DAMAGE,    /* the moment at which faultcheck damages the chip */
+	OP_NOREPLACE, /* renameat2(2), likewise the next two */
+	OP_EXCHANGE,
+	OP_WHITEOUT,	/* leaves a whiteout under the old name */
+	OP_SYMLINK,	/* to a drawn target of so many letters */
+	OP_TMPLINK,	/* O_TMPFILE, so many bytes, linkat(2) */
+	OP_FDATASYNC,	/* keeps content, and no metadata */
+	OP_FALLOCATE,	/* mode 0: the file gets longer */
+	OP_SETXATTR,	/* at: the attribute's number, bytes: its value's */
+	OP_REMOVEXATTR, /* bytes: the attribute's number */
+	OP_CHMOD,	/* bytes: the mode, written in octal */
+	OP_CHOWN,	/* at: user, bytes: group */
+	OP_UTIMENS,	/* bytes: seconds of the last change */
+	OP_DROPCACHES,
+	OP_STATFS, /* each mount after a cut judges what statfs(2) says */
 };
+
+/* What an inode is. */
+enum sort { A_FILE, A_FOLDER, A_SYMLINK, A_WHITEOUT };
+
+/* Attributes are user.0 to user.9; their values, and targets of symbolic links,
+ * have at most so many bytes. */
+#define XATTRS	    10
+#define VALUE_BYTES 4096
 
 struct op {
 	enum what what;
@@ -72,12 +94,14 @@ struct name {
 
 /* What names point to. Inodes have numbers of the load's own. */
 struct inode {
-	bool folder;
+	enum sort sort;
 	int links;
 	int gone;    /* operation that took its last name, INT_MAX: none */
 	bool linked; /* had two names on purpose */
 	int *op;     /* those that change its content, in order */
 	int ops;
+	int *set; /* those that set its metadata, in order */
+	int sets;
 };
 
 struct load {
@@ -88,8 +112,10 @@ struct load {
 	int inodes;
 	struct op *op;
 	int ops;
-	int base; /* the first operations, which were kept before the recording
-		   */
+	int base;  /* the first operations, which were kept before the recording
+		    */
+	bool sets; /* an operation of it sets metadata */
+	bool statfs; /* one asks for the room that there is */
 };
 
 struct finding;
@@ -127,7 +153,8 @@ extern const struct oracle cuts_files;
 
 /* The bytes that an operation on files writes. Each operation's are its own;
  * none is 0, so that a hole is told from data. No compressor shortens those of
- * one half of the operations, and any shortens those of the other. */
+ * one half of the operations, and any shortens those of the other. Those of a
+ * symbolic link's target are letters. */
 const uint8_t *cuts_load_bytes(const struct load *load, int op);
 
 /* module.c: load a module of the kernel; -1 after a message. */
@@ -201,7 +228,9 @@ enum verdict {
 	UNREADABLE,   /* a name is there, reading it fails */
 	RESURRECTED,  /* what was deleted and synced is there */
 	UNKNOWN,      /* a name that never was */
-	RENAME_TWICE, /* renamed, and there under both names */
+	FOLDER_TWICE, /* a folder renamed, and there under both names */
+	METADATA,     /* mode, owner, time, attribute or count of links */
+	RENAME_TWICE, /* a file renamed, and there under both names */
 	NOT_AFTER,    /* a write and a sync after the cut do not hold */
 	KERNEL,	      /* the kernel warned of itself */
 	CHECK,	      /* the file system's own check fails */
@@ -230,6 +259,11 @@ void cuts_found(struct finding *finding, enum verdict verdict,
 void extend_none(const struct load *load);
 void extend_files(const struct load *load, bool stale, struct finding *finding);
 bool extend_is_longer(int name);
+
+/* statfs.c: what it may count as used beyond the files: bytes that the file
+ * system keeps for itself. NEVER_USED: it does not say. */
+#define NEVER_USED UINT64_MAX
+extern uint64_t cuts_statfs_reserve;
 
 /* kernel.c: what the kernel says of itself, and a file system's own checks. */
 int kernel_open(const struct knobs *checks);

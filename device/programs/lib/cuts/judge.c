@@ -12,15 +12,8 @@
  * longer or shorter meanwhile, a byte may also be 0. What counts as synced had
  * returned before the cut; what had begun may have happened in part.
  */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "diag.h"
 #include "cuts/files.h"
@@ -30,6 +23,8 @@ struct seen {
 	bool there;
 	bool folder;
 	ino_t number;
+	nlink_t links;
+	uint64_t bytes; /* of a file */
 
 	/* The first of the events that it may stand for, and which of them fit
 	 * what it holds: a bit each. Files may be equal. */
@@ -37,94 +32,8 @@ struct seen {
 	uint64_t fits;
 };
 
-#define EVENTS_TOLD  64
-#define NOTHING_SEEN 0xcbf29ce484222325u
-
-/* One differing word makes another digest: each step can be undone. */
-static void digest(uint64_t *to, const void *from, size_t bytes)
-{
-	const uint8_t *byte = from;
-	uint64_t word;
-
-	for (; bytes >= sizeof(word); bytes -= sizeof(word)) {
-		memcpy(&word, byte, sizeof(word));
-		*to = (*to ^ word) * 0x9e3779b97f4a7c15u;
-		*to ^= *to >> 32;
-		byte += sizeof(word);
-	}
-	while (bytes--)
-		*to = (*to ^ *byte++) * 0x100000001b3u;
-}
-
-/* Names at the root have no parent; an fsync of the root has the name "". */
-static bool keeps_folder(const struct load *load, const struct op *op,
-			 int folder)
-{
-	return op->what == OP_FSYNCDIR &&
-	       (folder == NONE ? !*load->name[op->name].path
-			       : op->name == folder);
-}
-
-/* The last operation that had returned at the cut and kept what is asked for:
- * a name, by its folder's, or an inode. An O_SYNC write keeps the inode, but of
- * its content only what it wrote: whole asks for all of it. */
-static int kept(const struct moment *m, int folder, int inode, bool whole)
-{
-	const struct op *op;
-	int i;
-
-	for (i = m->last; i >= 0; i--) {
-		op = &m->load->op[i];
-		if (op->returned > m->operations)
-			continue;
-		if (op->what == OP_SYNC || op->what == OP_READONLY)
-			break;
-		if (inode != NONE && op->inode == inode &&
-		    (op->what == OP_FSYNC || (op->what == OP_SWRITE && !whole)))
-			break;
-		if (inode == NONE && keeps_folder(m->load, op, folder))
-			break;
-	}
-	return i;
-}
-
-/* -1: it cannot be read. */
-static ssize_t read_file(int fd, size_t bytes)
-{
-	size_t have = 0;
-	ssize_t got;
-
-	do {
-		got = read(fd, cuts_data + have, sizeof(cuts_data) - have);
-		have += got > 0 ? (size_t)got : 0;
-	} while (got > 0 && have != bytes);
-	return got < 0 ? -1 : (ssize_t)have;
-}
-
-/* What a name may stand for: from what was kept on. Returns the first event of
- * these; those before it are over. */
-static int first_event(const struct name *name, int from)
-{
-	int i = 0;
-
-	while (i + 1 < name->events && name->event[i + 1].op <= from)
-		i++;
-	return i;
-}
-
-static bool may_be_absent(const struct moment *m, const struct name *name,
-			  int from)
-{
-	int i = first_event(name, from);
-
-	if (name->event[i].op > from)
-		return true;
-	for (; i < name->events && name->event[i].op <= m->last; i++)
-		if (name->event[i].inode == NONE)
-			return true;
-	return false;
-}
-
+#define EVENTS_TOLD 64
+#define PAGE	    4096u
 static void fits(struct seen *seen, int event)
 {
 	int bit = event - seen->first;
@@ -151,8 +60,34 @@ static bool is_inode(const struct moment *m, int number,
 static void judge_absent(const struct moment *m, const struct name *name,
 			 int from, struct finding *finding)
 {
-	if (!may_be_absent(m, name, from))
+	if (!is_absence_allowed(m, name, from))
 		cuts_found(finding, LOST, "%s is not there", name->path);
+}
+
+/* Metadata of the inodes that a name may stand for: whether one fits, and what
+ * is wrong with the others. */
+struct odd {
+	bool right;
+	const char *why;
+};
+
+static void judge_inode_metadata(const struct moment *m, int inode,
+				 struct odd *odd)
+{
+	const char *why = NULL;
+
+	if (m->load->inode[inode].sets)
+		why = judge_metadata(m, inode,
+				     kept(m, NONE, inode, PART_METADATA));
+	odd->right = odd->right || !why;
+	odd->why = why ? why : odd->why;
+}
+
+static void found_odd(const struct name *name, const struct odd *odd,
+		      struct finding *finding)
+{
+	if (!odd->right)
+		cuts_found(finding, METADATA, "%s: %s", name->path, odd->why);
 }
 
 /* The file in data is one of those that the name may stand for. */
@@ -162,6 +97,7 @@ static void judge_file(const struct moment *m, const struct name *name,
 	const struct moment any = {
 		.load = m->load, .last = m->last, .nothing_kept = true};
 	const char *why, *wrong = NULL;
+	struct odd odd = {0};
 	bool older = false, some = false;
 	int i, inode;
 
@@ -169,19 +105,23 @@ static void judge_file(const struct moment *m, const struct name *name,
 		inode = name->event[i].inode;
 		if (name->event[i].op > m->last)
 			break;
-		if (inode == NONE || m->load->inode[inode].folder)
+		if (inode == NONE || m->load->inode[inode].sort != A_FILE)
 			continue;
 		some = true;
-		why = judge_content(m, inode, kept(m, NONE, inode, true), had);
+		why = judge_content(m, inode,
+				    kept(m, NONE, inode, PART_CONTENT), had);
 		if (!why) {
 			fits(seen, i);
+			judge_inode_metadata(m, inode, &odd);
 			continue;
 		}
 		wrong = why;
 		older = older || !judge_content(&any, inode, -1, had);
 	}
-	if (seen->fits)
+	if (seen->fits) {
+		found_odd(name, &odd, finding);
 		return;
+	}
 	if (!some)
 		cuts_found(finding, RESURRECTED, "%s is there again",
 			   name->path);
@@ -190,84 +130,63 @@ static void judge_file(const struct moment *m, const struct name *name,
 			   wrong);
 }
 
-static void judge_folder(const struct moment *m, const struct name *name,
-			 struct seen *seen, struct finding *finding)
+/* Whether the letters in data are those of a target. */
+static bool is_target(const struct load *load, int inode, size_t had)
 {
+	int i;
+
+	for (i = 0; i < load->ops; i++)
+		if (load->op[i].what == OP_SYMLINK &&
+		    load->op[i].inode == inode)
+			return had == load->op[i].bytes &&
+			       !memcmp(cuts_data, cuts_load_bytes(load, i),
+				       had);
+	return false;
+}
+
+/* A folder, a symbolic link or a whiteout: of them nothing is there in part. */
+static void judge_whole(const struct moment *m, const struct name *name,
+			enum sort sort, size_t had, struct seen *seen,
+			struct finding *finding)
+{
+	static const char *const words[] = {"file", "folder", "symbolic link",
+					    "whiteout"};
+	struct odd odd = {0};
+	bool some = false;
 	int i, inode;
 
 	for (i = seen->first; i < name->events; i++) {
 		inode = name->event[i].inode;
-		if (name->event[i].op > m->last || inode == NONE)
+		if (name->event[i].op > m->last || inode == NONE ||
+		    m->load->inode[inode].sort != sort)
 			continue;
-		if (m->load->inode[inode].folder)
-			fits(seen, i);
+		some = true;
+		if (sort == A_SYMLINK && !is_target(m->load, inode, had))
+			continue;
+		fits(seen, i);
+		judge_inode_metadata(m, inode, &odd);
 	}
 	if (seen->fits)
-		return;
-	cuts_found(finding, RESURRECTED, "the folder %s is there again",
-		   name->path);
+		found_odd(name, &odd, finding);
+	else if (some)
+		cuts_found(finding, WRONG, "%s leads elsewhere", name->path);
+	else
+		cuts_found(finding, RESURRECTED, "the %s %s is there again",
+			   words[sort], name->path);
 }
 
-enum sight { SIGHT_NONE, SIGHT_FOLDER, SIGHT_FILE, SIGHT_UNREADABLE };
-
-static enum sight unreadable(const struct name *name, struct finding *finding)
+static enum sort sort_seen(enum sight sight)
 {
-	cuts_found(finding, UNREADABLE, "%s: %s", name->path, strerror(errno));
-	return SIGHT_UNREADABLE;
-}
-
-/* What is under an open name. */
-static enum sight look_in(int fd, const struct load *load, int number,
-			  struct stat *st, size_t *had, struct finding *finding,
-			  uint64_t *all)
-{
-	const struct name *name = &load->name[number];
-	uint64_t is_folder;
-	ssize_t got;
-
-	if (fstat(fd, st))
-		return unreadable(name, finding);
-	is_folder = S_ISDIR(st->st_mode);
-	digest(all, &is_folder, sizeof(is_folder));
-	if (is_folder)
-		return SIGHT_FOLDER;
-	got = read_file(fd, (size_t)st->st_size);
-	if (got < 0)
-		return unreadable(name, finding);
-	*had = extended_had(load, number, (size_t)got, finding);
-	digest(all, had, sizeof(*had));
-	digest(all, cuts_data, *had);
-	return SIGHT_FILE;
-}
-
-/* What is under a name; a file's bytes are in data then, without those by which
- * it was made longer. The path is walked once: that is a good part of reading a
- * small file. */
-static enum sight look_at(const struct load *load, int number, struct stat *st,
-			  size_t *had, struct finding *finding, uint64_t *all)
-{
-	const struct name *name = &load->name[number];
-	char path[PATH_MAX];
-	enum sight sight;
-	int fd;
-
-	snprintf(path, sizeof(path), MOUNTPOINT "/%s", name->path);
-	digest(all, name->path, strlen(name->path));
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR
-			       ? SIGHT_NONE
-			       : unreadable(name, finding);
-	sight = look_in(fd, load, number, st, had, finding, all);
-	close(fd);
-	return sight;
+	return sight == SIGHT_FOLDER	? A_FOLDER
+	       : sight == SIGHT_SYMLINK ? A_SYMLINK
+					: A_WHITEOUT;
 }
 
 static void judge_name(const struct moment *m, int number, struct seen *seen,
 		       struct finding *finding, uint64_t *all)
 {
 	const struct name *name = &m->load->name[number];
-	int from = kept(m, name->parent, NONE, true);
+	int from = kept_name(m, name);
 	enum sight sight;
 	struct stat st;
 	size_t had;
@@ -276,18 +195,20 @@ static void judge_name(const struct moment *m, int number, struct seen *seen,
 	if (!name->events)
 		return;
 	seen->first = first_event(name, from);
-	sight = look_at(m->load, number, &st, &had, finding, all);
+	sight = sight_name(m->load, number, &st, &had, finding, all);
 	if (sight == SIGHT_NONE)
 		judge_absent(m, name, from, finding);
-	seen->there = sight == SIGHT_FOLDER || sight == SIGHT_FILE;
+	seen->there = sight != SIGHT_NONE && sight != SIGHT_UNREADABLE;
 	if (!seen->there)
 		return;
 	seen->folder = sight == SIGHT_FOLDER;
 	seen->number = st.st_ino;
-	if (seen->folder) {
-		judge_folder(m, name, seen, finding);
+	seen->links = st.st_nlink;
+	if (sight != SIGHT_FILE) {
+		judge_whole(m, name, sort_seen(sight), had, seen, finding);
 		return;
 	}
+	seen->bytes = had;
 	judge_file(m, name, had, seen, finding);
 	extend_seen(number, st.st_ino, had);
 }
@@ -327,7 +248,7 @@ static void judge_inode(const struct moment *m, int inode,
 
 	if (m->load->inode[inode].gone <= m->last)
 		return;
-	is = kept_by_folder(m, inode, kept(m, NONE, inode, false));
+	is = kept_by_folder(m, inode, kept(m, NONE, inode, PART_INODE));
 	if (is < 0)
 		return;
 	for (n = 0; n < m->load->names; n++) {
@@ -344,56 +265,62 @@ static void judge_inode(const struct moment *m, int inode,
 		cuts_found(finding, LOST, "what was %s has no name", was->path);
 }
 
+static bool renames(const struct op *op)
+{
+	return op->what == OP_RENAME || op->what == OP_NOREPLACE ||
+	       op->what == OP_WHITEOUT;
+}
+
 static void judge_rename(const struct moment *m, int number,
 			 const struct seen *seen, struct finding *finding)
 {
 	const struct op *op = &m->load->op[number];
 
-	if (op->what != OP_RENAME || m->load->inode[op->inode].linked)
+	if (!renames(op) || m->load->inode[op->inode].linked)
 		return;
-	if (seen[op->name].there && seen[op->to].there &&
-	    seen[op->name].number == seen[op->to].number &&
-	    is_inode(m, op->name, &seen[op->name], op->inode) &&
-	    is_inode(m, op->to, &seen[op->to], op->inode))
+	if (!seen[op->name].there || !seen[op->to].there ||
+	    seen[op->name].number != seen[op->to].number ||
+	    !is_inode(m, op->name, &seen[op->name], op->inode) ||
+	    !is_inode(m, op->to, &seen[op->to], op->inode))
+		return;
+	if (m->load->inode[op->inode].sort == A_FOLDER)
+		judge_two_folders(m->load, op, finding);
+	else
 		cuts_found(finding, RENAME_TWICE, "%s and %s are one file",
 			   m->load->name[op->name].path,
 			   m->load->name[op->to].path);
 }
 
-static bool known(const struct load *load, const char *path)
+/* A file says that it has as many names as are there. FAT has one for each. */
+static void judge_links(const struct load *load, int number,
+			const struct seen *seen, struct finding *finding)
 {
+	nlink_t names = 0;
+	int i;
+
+	if (!seen[number].there || seen[number].folder)
+		return;
+	for (i = 0; i < load->names; i++)
+		names += seen[i].there && !seen[i].folder &&
+			 seen[i].number == seen[number].number;
+	if (names != seen[number].links)
+		cuts_found(finding, METADATA, "%s: it says %u links and has %u",
+			   load->name[number].path,
+			   (unsigned int)seen[number].links,
+			   (unsigned int)names);
+}
+
+/* Of all files, each in whole pages. */
+static uint64_t count_bytes(const struct load *load, const struct seen *seen)
+{
+	uint64_t bytes = 0;
 	int i;
 
 	for (i = 0; i < load->names; i++)
-		if (!strcmp(load->name[i].path, path))
-			return true;
-	return !strcmp(path, "lost+found") || !strcmp(path, CHECKS_OWN);
-}
-
-/* Every name in a folder is one of the load's. */
-static void judge_names(const struct load *load, const char *folder,
-			struct finding *finding)
-{
-	char path[PATH_MAX], below[PATH_MAX];
-	struct dirent *entry;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), MOUNTPOINT "/%s", folder);
-	dir = opendir(path);
-	if (!dir) {
-		cuts_found(finding, UNREADABLE, "folder %s: %s", folder,
-			   strerror(errno));
-		return;
-	}
-	while ((entry = readdir(dir))) {
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		snprintf(below, sizeof(below), "%s%s%s", folder,
-			 *folder ? "/" : "", entry->d_name);
-		if (!known(load, below))
-			cuts_found(finding, UNKNOWN, "%s", below);
-	}
-	closedir(dir);
+		bytes += seen[i].there
+				 ? (seen[i].bytes + PAGE - 1) / PAGE * PAGE
+				 : 0;
+	return bytes;
 }
 
 void cuts_files_judge(const struct load *load, uint32_t operations,
@@ -420,8 +347,13 @@ void cuts_files_judge(const struct load *load, uint32_t operations,
 	}
 	for (i = 0; i < load->inodes; i++)
 		judge_inode(&m, i, seen, finding);
+	/* before its proof removes what is there */
+	if (load->statfs)
+		judge_statfs(count_bytes(load, seen), finding);
 	for (i = load->base; i <= m.last; i++)
 		judge_rename(&m, i, seen, finding);
+	for (i = 0; i < load->names; i++)
+		judge_links(load, i, seen, finding);
 	free(seen);
 }
 
@@ -436,6 +368,7 @@ void cuts_files_look(const struct load *load, struct finding *finding,
 	judge_names(load, "", finding);
 	for (i = 0; i < load->names; i++)
 		if (load->name[i].events &&
-		    look_at(load, i, &st, &had, finding, seen) == SIGHT_FOLDER)
+		    sight_name(load, i, &st, &had, finding, seen) ==
+			    SIGHT_FOLDER)
 			judge_names(load, load->name[i].path, finding);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cuts/files.h"
+#include "cuts/names.h"
 #include "diag.h"
 #include "payload.h"
 
@@ -22,76 +23,45 @@ static const struct {
 	enum what what;
 	int names, numbers;
 } kinds[] = {
-	{"create", OP_CREATE, 1, 0}, {"mkdir", OP_MKDIR, 1, 0},
-	{"write", OP_WRITE, 1, 2},   {"swrite", OP_SWRITE, 1, 2},
-	{"mwrite", OP_MWRITE, 1, 2}, {"truncate", OP_TRUNCATE, 1, 1},
-	{"rename", OP_RENAME, 2, 0}, {"link", OP_LINK, 2, 0},
-	{"unlink", OP_UNLINK, 1, 0}, {"rmdir", OP_RMDIR, 1, 0},
-	{"fsync", OP_FSYNC, 1, 0},   {"fsyncdir", OP_FSYNCDIR, 1, 0},
-	{"sync", OP_SYNC, 0, 0},     {"readonly", OP_READONLY, 0, 0},
-	{"open", OP_OPEN, 1, 0},     {"close", OP_CLOSE, 1, 0},
+	{"create", OP_CREATE, 1, 0},
+	{"mkdir", OP_MKDIR, 1, 0},
+	{"write", OP_WRITE, 1, 2},
+	{"swrite", OP_SWRITE, 1, 2},
+	{"mwrite", OP_MWRITE, 1, 2},
+	{"truncate", OP_TRUNCATE, 1, 1},
+	{"rename", OP_RENAME, 2, 0},
+	{"link", OP_LINK, 2, 0},
+	{"unlink", OP_UNLINK, 1, 0},
+	{"rmdir", OP_RMDIR, 1, 0},
+	{"fsync", OP_FSYNC, 1, 0},
+	{"fsyncdir", OP_FSYNCDIR, 1, 0},
+	{"sync", OP_SYNC, 0, 0},
+	{"readonly", OP_READONLY, 0, 0},
+	{"open", OP_OPEN, 1, 0},
+	{"close", OP_CLOSE, 1, 0},
 	{"damage", OP_DAMAGE, 0, 0},
+	{"noreplace", OP_NOREPLACE, 2, 0},
+	{"exchange", OP_EXCHANGE, 2, 0},
+	{"whiteout", OP_WHITEOUT, 2, 0},
+	{"symlink", OP_SYMLINK, 1, 1},
+	{"tmplink", OP_TMPLINK, 1, 1},
+	{"fdatasync", OP_FDATASYNC, 1, 0},
+	{"fallocate", OP_FALLOCATE, 1, 2},
+	{"setxattr", OP_SETXATTR, 1, 2},
+	{"removexattr", OP_REMOVEXATTR, 1, 1},
+	{"chmod", OP_CHMOD, 1, 1},
+	{"chown", OP_CHOWN, 1, 2},
+	{"utimens", OP_UTIMENS, 1, 1},
+	{"dropcaches", OP_DROPCACHES, 0, 0},
+	{"statfs", OP_STATFS, 0, 0},
 };
 
-static void *grow(void *list, int count, size_t size)
+static int new_inode(struct load *load, enum sort sort)
 {
-	/* room for a power of two */
-	if (count & (count - 1))
-		return list;
-	list = realloc(list, (size_t)(count ? 2 * count : 1) * size);
-	if (!list) {
-		fail("no memory for a load");
-		exit(EXIT_RUN_FAILED);
-	}
-	return list;
-}
-
-static int name_of(struct load *load, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	struct name *name;
-	char *folder;
-	int i, parent = NONE;
-
-	for (i = 0; i < load->names; i++)
-		if (!strcmp(load->name[i].path, path))
-			return i;
-	if (slash) {
-		folder = text("%.*s", (int)(slash - path), path);
-		parent = name_of(load, folder);
-		free(folder);
-	}
-	load->name = grow(load->name, load->names, sizeof(*load->name));
-	name = &load->name[load->names];
-	*name = (struct name){.path = text("%s", path), .parent = parent};
-	return load->names++;
-}
-
-static int inode_now(const struct load *load, int name)
-{
-	const struct name *n = &load->name[name];
-
-	return n->events ? n->event[n->events - 1].inode : NONE;
-}
-
-static void set_name(struct load *load, int name, int inode)
-{
-	int old = inode_now(load, name);
-	struct name *n = &load->name[name];
-
-	n->event = grow(n->event, n->events, sizeof(*n->event));
-	n->event[n->events++] = (struct event){load->ops, inode};
-	if (inode != NONE)
-		load->inode[inode].links++;
-	if (old != NONE && !--load->inode[old].links)
-		load->inode[old].gone = load->ops;
-}
-
-static int new_inode(struct load *load, bool folder)
-{
-	load->inode = grow(load->inode, load->inodes, sizeof(*load->inode));
+	load->inode =
+		cuts_grow(load->inode, load->inodes, sizeof(*load->inode));
 	load->inode[load->inodes] = (struct inode){
-		.folder = folder,
+		.sort = sort,
 		.gone = INT_MAX,
 	};
 	return load->inodes++;
@@ -101,14 +71,69 @@ static void content_changes(struct load *load, int inode)
 {
 	struct inode *i = &load->inode[inode];
 
-	i->op = grow(i->op, i->ops, sizeof(*i->op));
+	i->op = cuts_grow(i->op, i->ops, sizeof(*i->op));
 	i->op[i->ops++] = load->ops;
+}
+
+static void metadata_changes(struct load *load, int inode)
+{
+	struct inode *i = &load->inode[inode];
+
+	i->set = cuts_grow(i->set, i->sets, sizeof(*i->set));
+	i->set[i->sets++] = load->ops;
+	load->sets = true;
+}
+
+/* A new inode's sort; -1: the operation makes none. */
+static int sort_made(const struct op *op)
+{
+	switch (op->what) {
+	case OP_CREATE:
+	case OP_TMPLINK:
+		return A_FILE;
+	case OP_MKDIR:
+		return A_FOLDER;
+	case OP_SYMLINK:
+		return A_SYMLINK;
+	default:
+		return -1;
+	}
+}
+
+/* A file that is held open under a name, and has none any more. */
+static int inode_held(const struct load *load, int name)
+{
+	int i;
+
+	for (i = load->ops - 1; i >= load->base; i--) {
+		if (load->op[i].name != name)
+			continue;
+		if (load->op[i].what == OP_CLOSE)
+			break;
+		if (load->op[i].what == OP_OPEN)
+			return load->op[i].inode;
+	}
+	return NONE;
+}
+
+static void trace_rename(struct load *load, const struct op *op)
+{
+	/* two names of one file: nothing happens, by POSIX */
+	if (names_now(load, op->to) == op->inode)
+		return;
+	if (op->what == OP_EXCHANGE) {
+		names_exchange(load, op->name, op->to);
+		return;
+	}
+	names_move(load, op->name, op->to);
+	names_set(load, op->name,
+		  op->what == OP_WHITEOUT ? new_inode(load, A_WHITEOUT) : NONE);
 }
 
 /* What the operation makes of the names. */
 static int trace(struct load *load, struct op *op)
 {
-	bool makes = op->what == OP_CREATE || op->what == OP_MKDIR;
+	int sort = sort_made(op);
 
 	op->inode = NONE;
 	if (op->name == NONE)
@@ -116,40 +141,80 @@ static int trace(struct load *load, struct op *op)
 	/* the root is a folder that is always there */
 	if (op->what == OP_FSYNCDIR && !*load->name[op->name].path)
 		return 0;
-	op->inode = makes ? new_inode(load, op->what == OP_MKDIR)
-			  : inode_now(load, op->name);
+	op->inode = sort >= 0 ? new_inode(load, (enum sort)sort)
+			      : names_now(load, op->name);
 	if (op->inode == NONE)
+		op->inode = inode_held(load, op->name);
+	if (op->inode == NONE || (op->to != NONE && op->what == OP_EXCHANGE &&
+				  names_now(load, op->to) == NONE))
 		return fail("%s: operation %d is on %s, which is not there",
 			    load->title, load->ops, load->name[op->name].path);
 	switch (op->what) {
 	case OP_CREATE:
 	case OP_MKDIR:
-		set_name(load, op->name, op->inode);
+	case OP_SYMLINK:
+		names_set(load, op->name, op->inode);
+		break;
+	case OP_TMPLINK:
+		names_set(load, op->name, op->inode);
+		content_changes(load, op->inode);
 		break;
 	case OP_WRITE:
 	case OP_SWRITE:
 	case OP_MWRITE:
 	case OP_TRUNCATE:
+	case OP_FALLOCATE:
 		content_changes(load, op->inode);
 		break;
+	case OP_SETXATTR:
+	case OP_REMOVEXATTR:
+	case OP_CHMOD:
+	case OP_CHOWN:
+	case OP_UTIMENS:
+		metadata_changes(load, op->inode);
+		break;
 	case OP_RENAME:
-		/* two names of one file: nothing happens, by POSIX */
-		if (inode_now(load, op->to) == op->inode)
-			break;
-		set_name(load, op->to, op->inode);
-		set_name(load, op->name, NONE);
+	case OP_NOREPLACE:
+	case OP_EXCHANGE:
+	case OP_WHITEOUT:
+		trace_rename(load, op);
 		break;
 	case OP_LINK:
-		set_name(load, op->to, op->inode);
+		names_set(load, op->to, op->inode);
 		load->inode[op->inode].linked = true;
 		break;
 	case OP_UNLINK:
 	case OP_RMDIR:
-		set_name(load, op->name, NONE);
+		names_set(load, op->name, NONE);
 		break;
 	default:
 		break;
 	}
+	return 0;
+}
+
+/* Whether a number of an operation is no size of its. */
+static bool is_metadata(const struct op *op)
+{
+	return op->what == OP_CHMOD || op->what == OP_CHOWN ||
+	       op->what == OP_UTIMENS;
+}
+
+static int refuse_large(const struct load *load, const struct op *op)
+{
+	if (op->what == OP_SYMLINK && (!op->bytes || op->bytes >= VALUE_BYTES))
+		return fail("%s: a target has 1 to %d letters", load->title,
+			    VALUE_BYTES - 1);
+	if (op->what == OP_SETXATTR &&
+	    (op->at >= XATTRS || op->bytes > VALUE_BYTES))
+		return fail("%s: attributes are 0 to %d, of %d bytes at most",
+			    load->title, XATTRS - 1, VALUE_BYTES);
+	if (op->what == OP_REMOVEXATTR && op->bytes >= XATTRS)
+		return fail("%s: attributes are 0 to %d", load->title,
+			    XATTRS - 1);
+	if (!is_metadata(op) && op->at + op->bytes > FILE_BYTES_MAX)
+		return fail("%s: a file of more than %u bytes", load->title,
+			    FILE_BYTES_MAX);
 	return 0;
 }
 
@@ -175,20 +240,21 @@ static int add(struct load *load, char *line)
 		return fail("%s: %s has too few or too many words", load->title,
 			    words[0]);
 	op.what = kinds[k].what;
+	load->statfs = load->statfs || op.what == OP_STATFS;
 	if (kinds[k].names)
-		op.name = name_of(load, words[1]);
+		op.name = names_number(load, words[1]);
 	if (kinds[k].names == 2)
-		op.to = name_of(load, words[2]);
+		op.to = names_number(load, words[2]);
 	if (kinds[k].numbers == 2)
 		op.at = strtoull(words[2], NULL, 10);
 	if (kinds[k].numbers)
-		op.bytes = strtoull(words[n - 1], NULL, 10);
-	if (op.at + op.bytes > FILE_BYTES_MAX)
-		return fail("%s: a file of more than %u bytes", load->title,
-			    FILE_BYTES_MAX);
+		op.bytes = strtoull(words[n - 1], NULL,
+				    op.what == OP_CHMOD ? 8 : 10);
+	if (refuse_large(load, &op))
+		return -1;
 	if (trace(load, &op))
 		return -1;
-	load->op = grow(load->op, load->ops, sizeof(*load->op));
+	load->op = cuts_grow(load->op, load->ops, sizeof(*load->op));
 	load->op[load->ops++] = op;
 	return 0;
 }
@@ -244,8 +310,10 @@ void cuts_files_free(struct load *load)
 		free(load->name[i].path);
 		free(load->name[i].event);
 	}
-	for (i = 0; i < load->inodes; i++)
+	for (i = 0; i < load->inodes; i++) {
 		free(load->inode[i].op);
+		free(load->inode[i].set);
+	}
 	for (i = 0; i < load->ops; i++)
 		free(load->op[i].data);
 	free(load->title);
@@ -277,6 +345,8 @@ const uint8_t *cuts_load_bytes(const struct load *load, int number)
 		at = op->at + i;
 		byte = (uint8_t)(word_of(number, at / 8) >> 8 * (at % 8));
 		op->data[i] = byte ? byte : 1;
+		if (op->what == OP_SYMLINK)
+			op->data[i] = (uint8_t)('a' + byte % 26);
 	}
 	return op->data;
 }

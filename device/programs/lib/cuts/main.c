@@ -74,6 +74,13 @@ static int take_variant(void *context, const char *value)
 	return 0;
 }
 
+static int take_reserve(void *context, const char *value)
+{
+	(void)context;
+	cuts_statfs_reserve = strtoull(value, NULL, 10);
+	return 0;
+}
+
 static int take_synchronous(void *context, const char *value)
 {
 	(void)value;
@@ -147,6 +154,9 @@ static const struct option_decl options[] = {
 	{"check-says", "WORDS",
 	 "in the kernel's log: a check failed; may be repeated (none)",
 	 take_check_says},
+	{"statfs-reserve", "BYTES",
+	 "that the file system keeps and counts as used (unknown)",
+	 take_reserve},
 	{"first-load", "N", "of the file, from 0 (0)", take_first_load},
 	{"last-load", "N", "of the file (the last)", take_last_load},
 	{"from", "K", "first operation to cut after, from 0 (0)", take_from},

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "checked.h"
+#include "cuts/calls.h"
 #include "cuts/files.h"
 #include "diag.h"
 
@@ -155,14 +156,51 @@ static int write_op(const struct load *load, int number, const char *path)
 	return checked_close(fd, path) || error ? -1 : 0;
 }
 
-static int sync_op(const char *path, int flags)
+/* The file of an operation: a new descriptor, or that which is held where it
+ * has no name any more. */
+static int open_op(const struct load *load, const struct op *op,
+		   const char *path, int flags, bool *holding)
 {
-	int fd = checked_open(path, flags, 0);
+	int fd = held_fd(op->inode);
+
+	*holding = fd >= 0 && op->inode != NONE &&
+		   load->inode[op->inode].gone < op - load->op;
+	return *holding ? fd : checked_open(path, flags, 0);
+}
+
+static int sync_op(const struct load *load, const struct op *op,
+		   const char *path, int flags)
+{
+	bool holding;
+	int fd = open_op(load, op, path, flags, &holding);
 	int error;
 
 	if (fd < 0)
 		return -1;
-	error = checked_fsync(fd, path);
+	if (op->what == OP_FDATASYNC)
+		error = fdatasync(fd) ? fail_errno("fdatasync", path) : 0;
+	else
+		error = checked_fsync(fd, path);
+	if (holding)
+		return error;
+	return checked_close(fd, path) || error ? -1 : 0;
+}
+
+/* Metadata, or room: of a file held open where it has no name. */
+static int set_op(const struct load *load, int number, const char *path)
+{
+	const struct op *op = &load->op[number];
+	bool folder = load->inode[op->inode].sort == A_FOLDER;
+	bool holding;
+	int fd = open_op(load, op, path,
+			 folder ? O_RDONLY | O_DIRECTORY : O_RDWR, &holding);
+	int error;
+
+	if (fd < 0)
+		return -1;
+	error = cuts_play_set(load, number, fd, path);
+	if (holding)
+		return error;
 	return checked_close(fd, path) || error ? -1 : 0;
 }
 
@@ -204,9 +242,10 @@ int cuts_files_play(const struct load *load, int number)
 	case OP_RMDIR:
 		return checked_rmdir(path);
 	case OP_FSYNC:
-		return sync_op(path, O_RDWR);
+	case OP_FDATASYNC:
+		return sync_op(load, op, path, O_RDWR);
 	case OP_FSYNCDIR:
-		return sync_op(path, O_RDONLY | O_DIRECTORY);
+		return sync_op(load, op, path, O_RDONLY | O_DIRECTORY);
 	case OP_SYNC:
 		return checked_syncfs(MOUNTPOINT);
 	case OP_READONLY:
@@ -217,6 +256,14 @@ int cuts_files_play(const struct load *load, int number)
 		return hold(op->inode, path);
 	case OP_CLOSE:
 		return let_go(op->inode, path);
+	case OP_FALLOCATE:
+	case OP_SETXATTR:
+	case OP_REMOVEXATTR:
+	case OP_CHMOD:
+	case OP_CHOWN:
+	case OP_UTIMENS:
+		return set_op(load, number, path);
+	default:
+		return cuts_play_name(load, number, path, to);
 	}
-	return -1;
 }

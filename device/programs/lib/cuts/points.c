@@ -261,7 +261,10 @@ static int cut_load(const struct request *request, struct load *load)
 	int v, error;
 
 	if (cuts_record(request, load))
-		return diag_errno() ? cuts_tell_refused(load) : -1;
+		/* what came before the refused call is undone */
+		return diag_errno() && !journal_say("goto 0 before 1")
+			       ? cuts_tell_refused(load)
+			       : -1;
 	tally.kinds = journal_kinds();
 	if (!tally.kinds || journal_recorded(&tally.operations))
 		return -1;

@@ -38,8 +38,8 @@ int cuts_begin(struct request *request, int *console)
 
 static bool keeps(enum what what)
 {
-	return what == OP_FSYNC || what == OP_FSYNCDIR || what == OP_SYNC ||
-	       what == OP_READONLY;
+	return what == OP_FSYNC || what == OP_FDATASYNC ||
+	       what == OP_FSYNCDIR || what == OP_SYNC || what == OP_READONLY;
 }
 
 /* The base once, then all mounts of the campaign find it. */

@@ -10,10 +10,11 @@ const char *const cuts_verdict_names[] = {
 	"lost",		"wrong content",
 	"stale bytes",	"another second mount",
 	"unreadable",	"resurrected",
-	"unknown name", "two names after a rename",
+	"unknown name", "two names of a folder",
+	"metadata",	"two names after a rename",
 	"not writable", "kernel warning",
 	"check fails",	"another verdict again"};
-const char cuts_verdict_letters[] = ".MLWSDERU2AKCV";
+const char cuts_verdict_letters[] = ".MLWSDERUFX2AKCV";
 
 void cuts_found(struct finding *finding, enum verdict verdict,
 		const char *format, ...)

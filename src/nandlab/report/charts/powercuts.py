@@ -20,6 +20,8 @@ OUTCOME_LOOKS = {
     "E": ("unreadable", "#e0912f"),
     "R": ("resurrected", "#6b46c1"),
     "U": ("unknown name", "#2b6cb0"),
+    "F": ("two names of a folder", "#a3541f"),
+    "X": ("metadata", "#5b7fb8"),
     "2": ("two names after a rename", "#d6bc3a"),
     "A": ("not writable", "#97266d"),
     "K": ("kernel warning", "#4a5568"),

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Loads of the calls that CrashMonkey's ACE has and ``ace1`` to ``ace3`` lack, and of others that
+file systems of flash have: each in every way to keep it, sync, fsync and fdatasync of the file, a
+file beside it, and the folders.
+
+``wide1`` has each call alone, ``wide2`` each pair of which one is new, ``wide3`` a sample of three.
+``renames`` renames folders and files wherever in a page its nodes come to lie. ``orphans`` deletes
+files that stay open. ``statfs`` asks for the room of a nearly empty file system.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from nandlab.base.errors import UsageError
+from nandlab.powercut import loads
+from nandlab.powercut.loadcheck import CallChecker
+from nandlab.powercut.loads import Load, LoadSet
+
+BASE = (*loads.BASE, "mkdir D", "create D/file", "write D/file 0 300")
+CALLS = (
+    *("rename D E", "rename D C", "rename D B/dir"),
+    *("noreplace A/foo A/new", "exchange A/foo B/bar", "exchange A D"),
+    *("whiteout A/foo A/new", "whiteout A/foo B/bar"),
+    *("symlink A/to 40", "tmplink A/temporary 3000", "fallocate A/foo 8192 5000"),
+    *("setxattr A/foo 1 100", "setxattr D 1 100", "removexattr A/foo 0"),
+    *("chmod A/foo 600", "chmod D 700", "chown A/foo 7 8", "utimens A/foo 1000000000"),
+    "dropcaches",
+)
+"""Calls that ``ace1`` has not."""
+XATTR_BASE = ("setxattr A/foo 0 50",)
+"""What a file has from the begin, where the file system has attributes."""
+SIBLING = "B/bar"
+PAGE, PAGE_STEP = 2048, 40
+"""Bytes of a page, and in what steps nodes are moved in it: fewer than the node of a name takes."""
+AHEAD = ("sync", "sync", "sync")
+"""Before a write that is to take as much flash as it has bytes: no compressor shortens what every
+other pair of calls writes."""
+TRIPLES = 300
+
+
+@cache
+def _start() -> CallChecker:
+    return _check((*BASE, *XATTR_BASE))
+
+
+def _check(calls: tuple[str, ...], before: CallChecker | None = None) -> CallChecker:
+    """What is there after calls; UsageError where one cannot be."""
+    there = copy.deepcopy(before) if before else CallChecker()
+    for call in calls:
+        kind, *words = call.split()
+        names = loads.count_paths(kind)
+        there.take(call, kind, words[:names], [int(word) for word in words[names:]])
+    return there
+
+
+def _find_next(there: CallChecker, call: str) -> CallChecker | None:
+    """What is there after a call; None: it cannot be made."""
+    try:
+        return _check((call,), there)
+    except UsageError:
+        return None
+
+
+def _list_keepers(call: str, there: CallChecker) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Ways to keep what a call did: a word for each, and the calls."""
+    kind, *words = call.split()
+    names = words[: loads.count_paths(kind)]
+    yield "none", ()
+    yield "sync", ("sync",)
+    for name in [name for name in names if name in there.names][-1:]:
+        node = there.names[name]
+        if node.folder:
+            yield "fsyncdir of it", (f"fsyncdir {name}",)
+        elif not node.special:
+            yield "fsync", (f"fsync {name}",)
+            yield "fdatasync", (f"fdatasync {name}",)
+    if SIBLING in there.names and not there.names[SIBLING].special and SIBLING not in names:
+        yield "fsync of a sibling", (f"fsync {SIBLING}",)
+    folders = dict.fromkeys(f"fsyncdir {loads.parent_folder(n)}".strip() for n in reversed(names))
+    if folders and all(len(f.split()) == 1 or f.split()[1] in there.names for f in folders):
+        yield "fsyncdir", tuple(folders)
+
+
+def _make_set(name: str, found: list[Load], *before: str) -> LoadSet:
+    return LoadSet(name, (*BASE, *before), tuple(found))
+
+
+def _with_attribute(calls: tuple[str, ...]) -> tuple[str, ...]:
+    """Calls behind that which sets an attribute, if one of them removes it."""
+    removes = any(call.startswith("removexattr") for call in calls)
+    return (*XATTR_BASE, "sync", *calls) if removes else calls
+
+
+def make_wide1_loads() -> LoadSet:
+    """Each new call once, kept in each way."""
+    found: list[Load] = []
+    for call in CALLS:
+        there = _find_next(_start(), call)
+        assert there is not None, call
+        for keeper, kept in _list_keepers(call, there):
+            found.append(Load(f"{call}, {keeper}", _with_attribute((call, *kept))))
+    return _make_set("wide1", found)
+
+
+def make_wide2_loads() -> LoadSet:
+    """Each pair of calls of which one is new: the first is kept or not, the second in each way."""
+    found: list[Load] = []
+    every = (*loads.CALLS, *CALLS)
+    for first in every:
+        middle = _find_next(_start(), first)
+        for second in every if middle else ():
+            there = _find_next(middle, second) if middle else None
+            if there is None or (first in loads.CALLS and second in loads.CALLS):
+                continue
+            for kept, keeps in (("none", ()), ("sync", ("sync",))):
+                for keeper, last in list(_list_keepers(second, there))[1:]:
+                    title = f"{first}, {kept}, {second}, {keeper}"
+                    found.append(Load(title, _with_attribute((first, *keeps, second, *last))))
+    return _make_set("wide2", found)
+
+
+def make_wide3_loads(seed: int = loads.SEED, count: int = TRIPLES) -> LoadSet:
+    """A sample of three calls in a row, each kept in a way that is drawn, or not at all."""
+    draw = random.Random(seed)
+    every = (*loads.CALLS, *CALLS)
+    found: dict[str, Load] = {}
+    while len(found) < count:
+        there, made, words = _start(), list[str](), list[str]()
+        for _ in range(3):
+            can = [(call, after) for call in every if (after := _find_next(there, call))]
+            call, there = draw.choice(can)
+            keeper, kept = draw.choice(list(_list_keepers(call, there)))
+            made += [call, *kept]
+            words.append(f"{call} ({keeper})")
+        title = ", ".join(words)
+        found.setdefault(title, Load(title, _with_attribute(tuple(made))))
+    return _make_set("wide3", list(found.values()))
+
+
+def make_rename_loads() -> LoadSet:
+    """A rename behind so many bytes that its nodes come to lie anywhere in a page: where they are
+    in two pages, one may be on flash and the other not."""
+    found: list[Load] = []
+    for call in ("rename D E", "rename D/file D/other", "rename D/file A/foo"):
+        for ahead in range(PAGE_STEP, PAGE, PAGE_STEP):
+            calls = (*AHEAD, f"write A/foo 0 {ahead}", call)
+            found.append(Load(f"{call} behind {ahead} bytes", calls))
+    return _make_set("renames", found)
+
+
+def make_orphan_loads() -> LoadSet:
+    """Files that lose their names while open: with attributes, written, synced, and replaced."""
+    has = ("setxattr A/foo 1 100", "setxattr A/foo 2 2000")
+    goes = {
+        "unlink": ("unlink A/foo",),
+        "replaced by a rename": ("rename B/bar A/foo",),
+        "replaced by a folder's exchange": ("exchange A/foo B/bar", "unlink B/bar"),
+    }
+    later = {
+        "sync": ("sync",),
+        "fsyncdir": ("fsyncdir A",),
+        "written": ("write A/foo 100 300", "sync"),
+        "a new file": ("create A/foo", "write A/foo 0 700", "fsync A/foo"),
+        "attribute": ("setxattr A/foo 3 60", "removexattr A/foo 1", "sync"),
+        "closed": ("sync", "close A/foo", "sync"),
+    }
+    found: list[Load] = []
+    for first in ((), has, (*has, "sync")):
+        for way, calls in goes.items():
+            for word, last in later.items():
+                made = (*first, "open A/foo", *calls, *last)
+                if _can_all(made):
+                    kept = {0: "", 2: "attributes, ", 3: "attributes synced, "}[len(first)]
+                    found.append(Load(f"{kept}{way}, {word}", made))
+    return _make_set("orphans", found)
+
+
+def _can_all(calls: tuple[str, ...]) -> bool:
+    try:
+        _check(calls, _check(BASE).load())
+    except UsageError:
+        return False
+    return True
+
+
+def make_statfs_loads() -> LoadSet:
+    """What statfs says of a file system that has few files, after each way to change them."""
+    changes = {
+        "nothing": (),
+        "write": ("write A/foo 8192 50000",),
+        "unlink": ("unlink A/foo",),
+        "truncate": ("truncate A/foo 0",),
+    }
+    found = [Load(word, ("statfs", *calls, "sync")) for word, calls in changes.items()]
+    return _make_set("statfs", found)
+
+
+WIDE_SETS: dict[str, Callable[[], LoadSet]] = {
+    **{"wide1": make_wide1_loads, "wide2": make_wide2_loads, "wide3": make_wide3_loads},
+    **{"renames": make_rename_loads, "orphans": make_orphan_loads, "statfs": make_statfs_loads},
+}

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The table of known bugs: what it names is there, and its commands show what they must."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from typing import Any
+
+import pytest
+
+from nandlab.base.paths import ROOT
+from nandlab.catalog.files import list_noun_names
+from nandlab.powercut import loads, workloads
+from nandlab.powercut.campaignresult import LETTERS
+
+BUGS: list[dict[str, Any]] = tomllib.loads((ROOT / "bench/known_bugs.toml").read_text())["bug"]
+BY_CUTS_ALONE = ("U1", "U3", "U9", "J6")
+"""Those that the wide sets show, each with what its kernels have mended."""
+CRASH = "kernel crash"
+
+
+def _option(bug: dict[str, Any], name: str) -> str | None:
+    words = bug["command"]
+    return words[words.index(name) + 1] if name in words else None
+
+
+def test_there_are_24_each_once() -> None:
+    assert len(BUGS) == len({bug["id"] for bug in BUGS}) == 24
+    assert all(("lacks" in bug) != ("command" in bug or "test" in bug) for bug in BUGS)
+
+
+@pytest.mark.parametrize("bug", [b for b in BUGS if "command" in b], ids=lambda b: b["id"])
+def test_a_command_names_what_is_there(bug: dict[str, Any]) -> None:
+    load, title = _option(bug, "--load"), _option(bug, "--title")
+    assert load is not None
+    if workloads.is_workload_load_name(load):
+        assert load in workloads.SMALL_PARAMETERS
+    elif title is not None:
+        assert title in [each.title for each in loads.find_load_set_named(load).loads]
+    assert {*bug["on"], *bug.get("mended", [])} <= set(list_noun_names("boards"))
+    assert set(bug["classes"]) <= {*LETTERS, CRASH}
+
+
+@pytest.mark.long
+@pytest.mark.board
+@pytest.mark.parametrize("bug", BY_CUTS_ALONE)
+def test_a_known_bug_is_shown_on_its_kernels_and_on_no_other(bug: str) -> None:
+    argv = [sys.executable, str(ROOT / "bench/known_bugs.py"), bug]
+    done = subprocess.run(argv, check=True, capture_output=True, text=True)
+    assert json.loads(done.stdout.splitlines()[-1])["shown"] == [bug], done.stdout

@@ -100,6 +100,17 @@ SAME = {
     "loops": "[w]\nrw=write\nsize=32k\nloops=2\nend_fsync=1\nfsync=4\n",
     "units": "[w]\nrw=write\nbs=4KiB\nsize=40kb\n",
     "shared": "[global]\nsize=32k\nfilename=x\n[w]\nrw=write\n[r]\nstonewall\nrw=read\n",
+    "offset": "[w]\nrw=write\nbs=4k\noffset=8k\nsize=32k\nend_fsync=1\n",
+    "offset_read": "[r]\nrw=randread\noffset=12k\nsize=32k\nnrfiles=2\n",
+    "number_ios": "[w]\nrw=write\nsize=64k\nnumber_ios=3\nfsync=2\n",
+    "backwards": "[r]\nrw=read:-8k\nbs=4k\nsize=64k\n",
+    "holes": "[w]\nrw=write:4k\nbs=4k\nsize=32k\n",
+    "odd_holes": "[w]\nrw=write:6k\nbs=4k\nsize=50k\n",
+    "backwards_odd": "[w]\nrw=write:-5k\nbs=2k\nsize=50k\n",
+    "one_size": "[w]\nrw=randwrite\nbsrange=4k-4k\nsize=64k\n",
+    "split_one": "[w]\nrw=write\nbssplit=8k/100\nsize=64k\n",
+    "three": "[w]\nrw=write\nbs=4k,8k,16k\nsize=64k\n",
+    "waits": "[global]\nsize=32k\n[a]\nrw=write\n[b]\nwait_for=a\nrw=read\n",
     "unlinked": "[w]\nrw=write\nsize=32k\nunlink=1\nend_fsync=1\nfsync_on_close=1\n",
 }
 
@@ -124,6 +135,49 @@ def test_the_same_calls_on_the_same_files(tmp_path: Path, text: str) -> None:
         assert said["bytes"][key] == sum(job[way]["io_bytes"] for job in told)
 
 
+MIXED_SIZES = {
+    "split": "rw=write\nbssplit=4k/10:8k/60:16k/\n",
+    "split_map": "rw=randwrite\nbssplit=4k/40:8k/60\n",
+    "range": "rw=write\nbsrange=4k-16k\n",
+    "range_map": "rw=randread\nbsrange=4k-16k\n",
+    "mixed": "rw=randrw\nbssplit=4k/40:8k/60\n",
+}
+
+
+@pytest.mark.parametrize("text", MIXED_SIZES.values(), ids=MIXED_SIZES)
+def test_several_sizes_have_their_shares_and_come_to_the_same_bytes(
+    tmp_path: Path, text: str
+) -> None:
+    size = 4 << 20
+    fio, ours, _, _ = both(tmp_path, f"[j]\n{text}size={size}\n")
+    shares = []
+    for run in (fio, ours):
+        sizes: Counter[int] = Counter()
+        for (_, _, length), times in run.places.items():
+            sizes[length] += times
+        assert sum(length * times for length, times in sizes.items()) == size
+        # each byte once
+        ends = sorted((at, at + length) for _, at, length in run.places)
+        assert [begin for begin, _ in ends] == [0, *(end for _, end in ends[:-1])]
+        shares.append({length: times / sizes.total() for length, times in sizes.items()})
+    assert shares[0].keys() == shares[1].keys()
+    for length, share in shares[0].items():
+        assert shares[1][length] == pytest.approx(share, abs=0.07), length
+
+
+def test_zones_have_their_shares(tmp_path: Path) -> None:
+    text = "[j]\nrw=randread\nnorandommap\nrandom_distribution=zoned:50/5:30/15:20/\n"
+    fio, ours, _, _ = both(tmp_path, f"{text}bs=4k\nsize=4m\nio_size=8m\n")
+    for run in (fio, ours):
+        parts: Counter[int] = Counter()
+        for (_, at, _), times in run.places.items():
+            percent = at * 100 / (4 << 20)
+            parts[0 if percent < 5 else 1 if percent < 20 else 2] += times
+        assert parts.total() == 2048
+        for zone, share in enumerate((0.5, 0.3, 0.2)):
+            assert parts[zone] / parts.total() == pytest.approx(share, abs=0.05)
+
+
 @pytest.mark.parametrize("rw", ["randrw", "rw"])
 def test_a_mix_moves_as_many_blocks_and_in_any_order_each_once(tmp_path: Path, rw: str) -> None:
     fio, ours, told, said = both(tmp_path, f"[m]\nrw={rw}\nsize=512k\nrwmixread=70\n")
@@ -137,6 +191,33 @@ def test_a_mix_moves_as_many_blocks_and_in_any_order_each_once(tmp_path: Path, r
     assert ours.sizes == fio.sizes
     for share in (said["operations"]["read"], told[0]["read"]["total_ios"]):
         assert 0.5 * blocks < share < 0.9 * blocks
+
+
+def test_the_end_of_a_job_ends_those_that_exitall_names(tmp_path: Path) -> None:
+    text = """
+[global]
+rw=write
+size=1m
+rate_iops=20
+[short]
+exitall
+exit_what=WHAT
+number_ios=4
+[beside]
+[apart]
+new_group
+number_ios=12
+"""
+    for what, apart in (("group", 12), ("stonewall", 6)):
+        folder = tmp_path / what
+        folder.mkdir()
+        _, _, told, said = both(folder, text.replace("WHAT", what))
+        theirs = [job["write"]["total_ios"] for job in told]
+        ours = [said["operations"][f"{name}_write"] for name in ("short", "beside", "apart")]
+        for ios in (theirs, ours):
+            assert ios[0] == 4
+            assert ios[1] <= 6
+            assert ios[2] == 12 if apart == 12 else ios[2] <= apart
 
 
 def test_a_rate_and_a_time_are_kept_as_fio_keeps_them(tmp_path: Path) -> None:

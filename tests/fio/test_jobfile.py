@@ -83,6 +83,25 @@ def test_global_gives_to_the_jobs_after_it_and_a_stonewall_divides() -> None:
         ("ioengine=posixaio\nbuffered=1", {"ioengine": "psync", "direct": "0"}),
         ("ioengine=libaio\ndirect=1\niodepth=1", {"ioengine": "psync", "direct": "1"}),
         ("iodepth=16", {}),
+        ("ioengine=pvsync2", {"ioengine": "psync"}),
+        ("ioengine=vsync", {"ioengine": "sync"}),
+        ("rw=read:-8k", {"rw": "read", "seq_add": "-8192"}),
+        ("bs=4k,8k,16k", {"bs": "4096,8192"}),
+        ("bsrange=4k-4k", {"bs": "4096"}),
+        ("bsrange=4k-16k,8k-8k", {"bs": "4096,8192", "bs_max": "16384,8192"}),
+        ("bsrange=4k-16k\nbs=8k", {"bs": "8192"}),
+        ("bssplit=8k/10:4k/:16k/60\nbs=8k", {"bssplit": "8192/10:4096/30:16384/60"}),
+        ("bssplit=4k/100,8k/100", {"bssplit": "4096/100,8192/100"}),
+        ("offset=64k\nnumber_ios=5", {"offset": "65536", "number_ios": "5"}),
+        ("random_distribution=random", {}),
+        ("new_group", {}),
+        ("exitall\nexit_what=all", {"exitall": "1", "exit_what": "stonewall", "exit_group": "0"}),
+        ("ratemin=1k", {}),
+        ("directory=${DATA}", {}),
+        (
+            "norandommap\nrandom_distribution=zoned:50/5:30/15:20/\nba=8k",
+            {"norandommap": "1", "zones": "5/50:15/30:80/20", "blockalign": "8192"},
+        ),
         ("buffered=0", {"direct": "1"}),
         ("direct", {"direct": "1"}),
     ],
@@ -95,6 +114,42 @@ def test_values_as_fio_has_them(line: str, options: dict[str, str]) -> None:
 def test_filesize_makes_size() -> None:
     (job,) = read("[j]\nfilesize=64k\nnrfiles=3\n").jobs
     assert job.options == {"nrfiles": "3", "size": str(3 * 64 * KIB), "rw": "read"}
+
+
+def test_an_option_that_is_set_stands_in_every_job() -> None:
+    text = "[global]\nsize=10g\nbuffered=0\nioengine=libaio\niodepth=8\n[a]\n[b]\nbssplit=4k/100\n"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "j.fio"
+        path.write_text(text)
+        overrides = {"direct": "0", "size": "1m", "bs": "8k"}
+        found = jobfile.read_fio_job_file(path, overrides)
+        wanted = {"direct": "0", "size": "1048576", "bs": "8192", "rw": "read"}
+        for job in found.jobs:
+            assert job.options == {**wanted, "ioengine": "psync"}
+        assert len([note for note in found.notes if "--set" in note]) == 3
+        with pytest.raises(UsageError, match="--set size=x: expected bytes"):
+            jobfile.read_fio_job_file(path, {"size": "x"})
+
+
+@pytest.mark.parametrize(
+    ("sections", "groups"),
+    [
+        ("[a]\n[b]\nwait_for=a\n[c]\nwait_for=b\n", [["a"], ["b"], ["c"]]),
+        ("[a]\n[b]\nwait_for=a\n[c]\nwait_for=a\n", [["a"], ["b", "c"]]),
+        ("[a]\n[b]\nwait_for=a\n[c]\nstonewall\n", [["a"], ["b"], ["c"]]),
+        ("[a]\n[b]\n[c]\nwait_for=a\n", None),
+        ("[a]\n[b]\nwait_for=a\n[c]\n", None),
+        ("[a]\nwait_for=a\n", None),
+    ],
+)
+def test_a_wait_for_the_job_before_is_a_stonewall(
+    sections: str, groups: list[list[str]] | None
+) -> None:
+    text = f"[global]\nsize=1m\n{sections}"
+    if groups is None:
+        assert "wait_for" in wrong(text)[0]
+    else:
+        assert [[job.name for job in group] for group in read(text).groups()] == groups
 
 
 COMMAND = """\
@@ -129,11 +184,34 @@ def test_a_command_line_that_is_wrong_is_refused(line: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("ioengine=null", "4: ioengine=null: must be one of psync, sync, libaio, posixaio"),
+        (
+            "ioengine=null",
+            "4: ioengine=null: must be one of psync, sync, pvsync, pvsync2, vsync, libaio",
+        ),
         ("ioengine=libaio\ndirect=1\niodepth=2", "1: [j]: ioengine=libaio with direct=1"),
+        ("rw=randread:8", "4: rw=randread:8: a random place is drawn for each"),
+        ("rw=read:2m", "1: [j]: rw with a step needs a step within the file"),
+        ("rw=read:x", "4: rw=read:x: expected bytes"),
+        ("ioengine=vsync\niodepth=2", "1: [j]: ioengine=vsync with iodepth"),
+        ("number_ios=3\nloops=2", "1: [j]: number_ios with loops"),
+        ("bssplit=4k/50:6k/50", "4: bssplit=4k/50:6k/50: each size must be a multiple"),
+        ("bssplit=4k/60:8k/60", "4: bssplit=4k/60:8k/60: the shares add up to more"),
+        ("bssplit=4k/1.5", "4: bssplit=4k/1.5: '1.5' is no whole percent"),
+        ("bsrange=8k", "4: bsrange=8k: expected LEAST-MOST"),
+        ("bsrange=8k-4k", "4: bsrange=8k-4k: the first size is the least"),
+        ("bsrange=4k-2m", "1: [j]: bs 2,097,152 is more than a file's 1,048,576 bytes"),
+        ("offset=8k\nfilesize=1m", "1: [j]: offset with filesize"),
+        ("blockalign=8k", "1: [j]: blockalign needs random requests and norandommap"),
+        (
+            "random_distribution=zipf:1.2",
+            "4: random_distribution=zipf:1.2: must be random or zoned",
+        ),
+        ("random_distribution=zoned:50/5:50/5", "4: random_distribution=zoned:50/5:50/5: both"),
+        ("random_distribution=zoned:50/5:50/", "1: [j]: random_distribution needs random"),
+        ("wait_for=k", "1: [j]: wait_for=k: can only be the one job"),
+        ("exit_what=all\nexitall\n[k]\nstonewall\nsize=4k", "1: [j]: exit_what=all: jobs after"),
         ("iodepth=0", "4: iodepth=0: must be 1 to"),
         ("rw=trim", "4: rw=trim: must be one of read, write"),
-        ("rw=randread:8", "4: rw=randread:8: must be one of"),
         ("bs=1.5k", "4: bs=1.5k: expected bytes as a whole number"),
         ("bs=0", "4: bs=0: must be 1 to"),
         ("bs=4k-8k", "4: bs=4k-8k: expected bytes"),
@@ -141,7 +219,6 @@ def test_a_command_line_that_is_wrong_is_refused(line: str, said: str) -> None:
         ("size=$mb_memory", "4: size=$mb_memory: no variables"),
         ("sise=4k", "4: sise: did you mean size?"),
         ("verify=md5", "4: verify=md5: only verify=0 can be done"),
-        ("bssplit=4k/50:8k/50", "4: bssplit: cannot be done"),
         ("ramp_time=3", "4: ramp_time: cannot be done"),
         ("include other.fio", "4: include: give the job file whole"),
         ("runtime=1500ms", "4: runtime=1500ms: must be whole seconds"),
@@ -149,7 +226,7 @@ def test_a_command_line_that_is_wrong_is_refused(line: str, said: str) -> None:
         ("filename=/tmp/", "4: filename=/tmp/: must be the name of one file"),
         ("filename=a:b", "4: filename=a:b: must be the name of one file"),
         ("fsync", "4: expected fsync=VALUE"),
-        ("what", "4: what: is no option"),
+        ("qwertz", "4: qwertz: is no option"),
         ("direct=true", "4: direct=true: must be 0 or 1"),
         ("numjobs=100", "4: numjobs=100: must be 1 to 64"),
         ("time_based", "1: [j]: time_based needs a runtime"),

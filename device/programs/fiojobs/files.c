@@ -36,17 +36,24 @@ void files_free(struct files *files)
 	free(files->all);
 }
 
+/* Of a file, with what lies before the part that the job works on. */
+static uint64_t whole_bytes(const struct files *files)
+{
+	return files->job->offset + files->bytes;
+}
+
 /* Advice is no order: a file system that takes none is as good. */
 static void forget(const struct files *files, int fd)
 {
-	posix_fadvise(fd, 0, (off_t)files->bytes, POSIX_FADV_DONTNEED);
+	posix_fadvise(fd, (off_t)files->job->offset, (off_t)files->bytes,
+		      POSIX_FADV_DONTNEED);
 }
 
 static int reserve(const struct files *files, int fd, const char *path)
 {
 	if (!files->job->fallocate ||
-	    !fallocate(fd, 0, 0, (off_t)files->bytes) || errno == EOPNOTSUPP ||
-	    errno == ENOSYS)
+	    !fallocate(fd, 0, 0, (off_t)whole_bytes(files)) ||
+	    errno == EOPNOTSUPP || errno == ENOSYS)
 		return 0;
 	return fail_errno("allocate", path);
 }
@@ -54,11 +61,11 @@ static int reserve(const struct files *files, int fd, const char *path)
 static int write_whole(const struct files *files, int fd, const char *path,
 		       struct payload *payload)
 {
-	uint64_t most = files->job->bs.of[WAY_WRITE];
+	uint64_t most = files->job->bs_max.of[WAY_WRITE];
 
-	if (ftruncate(fd, (off_t)files->bytes))
+	if (ftruncate(fd, (off_t)whole_bytes(files)))
 		return fail_errno("truncate", path);
-	for (uint64_t left = files->bytes; left;) {
+	for (uint64_t left = whole_bytes(files); left;) {
 		uint64_t bytes = left < most ? left : most;
 
 		if (checked_write(fd, payload_next(payload, bytes), bytes,
@@ -78,7 +85,7 @@ static int lay_out(const struct files *files, const char *path,
 	int fd, error;
 
 	if (!stat(path, &there)) {
-		if ((uint64_t)there.st_size >= files->bytes)
+		if ((uint64_t)there.st_size >= whole_bytes(files))
 			return 0;
 		if (checked_unlink(path))
 			return -1;
@@ -90,7 +97,7 @@ static int lay_out(const struct files *files, const char *path,
 	error = reserve(files, fd, path);
 	if (!error && whole) {
 		error = write_whole(files, fd, path, payload);
-		*written += files->bytes;
+		*written += whole_bytes(files);
 	}
 	forget(files, fd);
 	return checked_close(fd, path) ? -1 : error;
@@ -123,7 +130,7 @@ static void advise(const struct files *files, int fd)
 	if (hint == HINT_BY_RW)
 		hint = job_random(job) ? HINT_RANDOM : HINT_SEQUENTIAL;
 	if (hint != HINT_NONE)
-		posix_fadvise(fd, 0, (off_t)files->bytes,
+		posix_fadvise(fd, (off_t)job->offset, (off_t)files->bytes,
 			      hint == HINT_RANDOM ? POSIX_FADV_RANDOM
 						  : POSIX_FADV_SEQUENTIAL);
 }

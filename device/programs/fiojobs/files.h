@@ -20,14 +20,15 @@ struct file {
 	uint64_t left;	   /* bytes of this pass that are yet to be moved */
 	uint64_t at[WAYS]; /* where the next request in sequence begins */
 	uint64_t here;	   /* where the file's own position is */
-	uint64_t *order;   /* random map: its blocks as they are to come */
+	uint64_t *order;   /* random map: its blocks as they are to come; if
+			    * sizes vary, at each block one that may be free */
 	uint64_t next;	   /* of the map */
 };
 
 struct files {
 	const struct job *job;
 	struct file *all;
-	uint64_t bytes; /* of each */
+	uint64_t bytes; /* of the part of each that the job works on */
 	uint64_t blocks;
 };
 

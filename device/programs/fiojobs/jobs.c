@@ -36,6 +36,7 @@ static const char *const syncs[] = {"none", "sync", "dsync", NULL};
 static const char *const hints[] = {"0", "1", "random", "sequential", NULL};
 static const char *const fallocates[] = {"none", "native", NULL};
 static const char *const services[] = {"roundrobin", "sequential", NULL};
+static const char *const exits[] = {"group", "stonewall", NULL};
 static const char *const engines[] = {"psync", "sync", NULL};
 
 /* "4096", or one for reads and one for writes: "4096,512". */
@@ -56,7 +57,73 @@ static char *parse_pair(struct pair *pair, const char *value, double max)
 	return wrong;
 }
 
+/* "4096/10:8192/90": values with their percent. */
+static char *parse_shares(struct shares *shares, const char *value, double max)
+{
+	char *copy = text("%s", value), *rest = copy, *word, *wrong = NULL;
+	unsigned long long number, percent;
+
+	shares->count = 0;
+	while (!wrong && (word = strsep(&rest, ":"))) {
+		char *slash = strchr(word, '/');
+
+		if (!slash || shares->count == SHARES_MAX) {
+			wrong = text("'%s' is not up to %d VALUE/PERCENT",
+				     value, SHARES_MAX);
+			break;
+		}
+		*slash = '\0';
+		wrong = parse_count(word, 1, max, &number);
+		if (!wrong)
+			wrong = parse_count(slash + 1, 1, 100, &percent);
+		shares->all[shares->count].value = number;
+		shares->all[shares->count++].percent = percent;
+	}
+	free(copy);
+	return wrong;
+}
+
+static void take_sizes(struct job *job, int way)
+{
+	const struct shares *split = &job->bssplit[way];
+
+	job->bs.of[way] = job->bs_max.of[way] = split->all[0].value;
+	for (uint64_t i = 1; i < split->count; i++) {
+		uint64_t bytes = split->all[i].value;
+
+		if (bytes < job->bs.of[way])
+			job->bs.of[way] = bytes;
+		if (bytes > job->bs_max.of[way])
+			job->bs_max.of[way] = bytes;
+	}
+}
+
+/* "4096/10:8192/90", or one for reads and one for writes after a comma. */
+static char *parse_bssplit(void *config, const char *value)
+{
+	struct job *job = config;
+	const char *comma = strchr(value, ',');
+	char *first = text(
+		"%.*s", (int)(comma ? (size_t)(comma - value) : strlen(value)),
+		value);
+	char *wrong = parse_shares(&job->bssplit[WAY_READ], first, BS_MOST);
+
+	free(first);
+	if (!wrong)
+		wrong = parse_shares(&job->bssplit[WAY_WRITE],
+				     comma ? comma + 1 : value, BS_MOST);
+	for (int way = 0; way < WAYS && !wrong; way++)
+		take_sizes(job, way);
+	return wrong;
+}
+
+static char *parse_zones(void *config, const char *value)
+{
+	return parse_shares(&((struct job *)config)->zones, value, 100);
+}
+
 PAIR(bs, BS_MOST)
+PAIR(bs_max, BS_MOST)
 PAIR(rate, MOST)
 PAIR(rate_iops, MOST)
 
@@ -67,6 +134,27 @@ static const struct setting settings[] = {
 	 .usage = "BYTES[,BYTES]",
 	 .kind = SETTING_OWN,
 	 .parse = parse_bs},
+	{.words = "bs_max",
+	 .usage = "BYTES[,BYTES]",
+	 .kind = SETTING_OWN,
+	 .parse = parse_bs_max},
+	{.words = "bssplit",
+	 .usage = "BYTES/PERCENT:...[,BYTES/PERCENT:...]",
+	 .kind = SETTING_OWN,
+	 .parse = parse_bssplit},
+	{.words = "zones",
+	 .usage = "PERCENT/PERCENT:...",
+	 .kind = SETTING_OWN,
+	 .parse = parse_zones},
+	COUNT(blockalign, 0, BS_MOST),
+	{.words = "seq_add",
+	 .usage = "BYTES",
+	 .kind = SETTING_INT,
+	 .offset = AT(seq_add),
+	 .min = -1e9,
+	 .max = 1e9},
+	COUNT(offset, 0, MOST),
+	COUNT(number_ios, 0, MOST),
 	COUNT(size, 1, MOST),
 	COUNT(io_size, 0, MOST),
 	COUNT(nrfiles, 1, 100000),
@@ -106,6 +194,9 @@ static const struct setting settings[] = {
 	COUNT(buffer_compress_percentage, 0, 100),
 	CHOICE(ioengine, "psync|sync", engines),
 	COUNT(stonewall, 0, 1),
+	COUNT(exitall, 0, 1),
+	CHOICE(exit_what, "group|stonewall", exits),
+	COUNT(exit_group, 0, MOST),
 };
 
 static struct job *add(struct jobs *jobs, const char *name, size_t length,
@@ -137,11 +228,20 @@ static struct job *add(struct jobs *jobs, const char *name, size_t length,
 	return grown;
 }
 
+static uint64_t sum_values(const struct shares *shares)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < shares->count; i++)
+		sum += shares->all[i].value;
+	return sum;
+}
+
 /* What is wrong with a job as a whole, for the caller to free; NULL: nothing.
  */
 static char *misfit(const struct job *job)
 {
-	const struct pair *bs = &job->bs;
+	const struct pair *bs = &job->bs, *bs_max = &job->bs_max;
 	uint64_t file = job_file_bytes(job);
 
 	if (!job->size)
@@ -150,12 +250,14 @@ static char *misfit(const struct job *job)
 		return text("bs is 0");
 	for (int way = 0; way < WAYS; way++)
 		if ((way == WAY_READ ? job_reads(job) : job_writes(job)) &&
-		    bs->of[way] > file)
+		    bs_max->of[way] > file)
 			return text("bs %llu is more than a file's %llu bytes",
-				    (unsigned long long)bs->of[way],
+				    (unsigned long long)bs_max->of[way],
 				    (unsigned long long)file);
 	if (job->filename && (job->nrfiles > 1 || strchr(job->filename, '/')))
 		return text("filename names one file, without a folder");
+	if (job->zones.count && sum_values(&job->zones) != 100)
+		return text("zones are 100 percent of a file together");
 	if (job->time_based && !job->runtime)
 		return text("time_based needs a runtime");
 	if (job->rw == RW_RANDMIXED && !job->norandommap &&
@@ -205,8 +307,12 @@ static int arrange(struct jobs *jobs, const char *path)
 		return fail("%s: has no job", path);
 	for (size_t i = 0; i < jobs->count; i++) {
 		struct job *job = &jobs->all[i];
-		char *wrong = misfit(job);
+		char *wrong;
 
+		for (int way = 0; way < WAYS; way++)
+			if (job->bs_max.of[way] < job->bs.of[way])
+				job->bs_max.of[way] = job->bs.of[way];
+		wrong = misfit(job);
 		if (wrong)
 			return refuse(path, job->line, wrong);
 		group += i && job->stonewall;

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SHARES_MAX 32
+
 enum way { WAY_READ, WAY_WRITE, WAYS };
 
 enum rw {
@@ -26,11 +28,20 @@ enum rw {
 	RW_RANDMIXED
 };
 enum sync { SYNC_NONE, SYNC_ALL, SYNC_DATA };
+enum exit_what { EXIT_GROUP, EXIT_STONEWALL };
 enum hint { HINT_NONE, HINT_BY_RW, HINT_RANDOM, HINT_SEQUENTIAL };
 
 /* A value for reads and one for writes. */
 struct pair {
 	uint64_t of[WAYS];
+};
+
+/* Sizes of requests, or parts of a file, each with its share in percent. */
+struct shares {
+	uint64_t count;
+	struct {
+		uint64_t value, percent;
+	} all[SHARES_MAX];
 };
 
 struct job {
@@ -39,9 +50,16 @@ struct job {
 	int group; /* jobs of one group run at once */
 	int rw;
 	uint64_t rwmixread; /* percent of the requests */
-	struct pair bs;	    /* bytes of a request */
-	uint64_t size;	    /* bytes of all its files */
-	uint64_t io_size;   /* bytes that are moved in a loop; 0: size */
+	struct pair bs; /* bytes of a request, the least of bssplit, bsrange */
+	struct pair bs_max;	     /* the most of them */
+	struct shares bssplit[WAYS]; /* none: of one size, or of bsrange */
+	uint64_t blockalign;	     /* of random places; 0: the least size */
+	struct shares zones; /* percent of a file, and of the requests to it */
+	int64_t seq_add;     /* bytes skipped after each request in sequence */
+	uint64_t offset;     /* where the part begins that it works on */
+	uint64_t number_ios; /* requests after which a loop ends; 0: no limit */
+	uint64_t size;	     /* bytes that it works on, of all its files */
+	uint64_t io_size;    /* bytes that are moved in a loop; 0: size */
 	uint64_t nrfiles;
 	char *filename; /* of its only file; NULL: NAME.CLONE.FILE */
 	int file_service_type;
@@ -62,6 +80,9 @@ struct job {
 	uint64_t buffer_compress_percentage;
 	int ioengine;
 	uint64_t stonewall;
+	uint64_t exitall;    /* its end ends others that run */
+	int exit_what;	     /* those of its exit_group, or all that run */
+	uint64_t exit_group; /* a group of fio's report */
 };
 
 struct jobs {
@@ -103,6 +124,12 @@ static inline uint64_t job_unit(const struct job *job)
 	if (!job_writes(job))
 		return read;
 	return !job_reads(job) || write < read ? write : read;
+}
+
+/* Whether its requests in one way are of several sizes. */
+static inline bool job_varies(const struct job *job, int way)
+{
+	return job->bs.of[way] != job->bs_max.of[way];
 }
 
 /* Bytes that it moves in a loop. */

@@ -68,7 +68,7 @@ static int lay_out(const struct clones *clones, struct phase *phase)
 	int error = 0;
 
 	for (size_t i = 0; i < clones->count; i++) {
-		uint64_t bs = clones->all[i].files.job->bs.of[WAY_WRITE];
+		uint64_t bs = clones->all[i].files.job->bs_max.of[WAY_WRITE];
 
 		largest = bs > largest ? bs : largest;
 	}
@@ -82,8 +82,32 @@ static int lay_out(const struct clones *clones, struct phase *phase)
 	return error;
 }
 
+/* A clone's exitall: others that run end after the request that they are at. */
+static void stop_others(const struct clones *clones, const struct clone *ended)
+{
+	const struct job *job = ended->files.job;
+
+	for (size_t i = 0; i < clones->count; i++) {
+		const struct job *other = clones->all[i].files.job;
+
+		if (other->group == job->group &&
+		    (job->exit_what == EXIT_STONEWALL ||
+		     other->exit_group == job->exit_group))
+			clones->all[i].found->stopped = true;
+	}
+}
+
+static int work_alone(const struct clones *clones, struct clone *clone)
+{
+	int error = work(&clone->files, clone->number, clone->found);
+
+	if (clone->files.job->exitall)
+		stop_others(clones, clone);
+	return error ? EXIT_RUN_FAILED : EXIT_OK;
+}
+
 /* Start a clone; the number of its process, or -1. */
-static pid_t start(struct clone *clone)
+static pid_t start(const struct clones *clones, struct clone *clone)
 {
 	pid_t pid = fork();
 
@@ -91,9 +115,7 @@ static pid_t start(struct clone *clone)
 		return fail_errno("start a process for",
 				  clone->files.job->name);
 	if (!pid)
-		_exit(work(&clone->files, clone->number, clone->found)
-			      ? EXIT_RUN_FAILED
-			      : EXIT_OK);
+		_exit(work_alone(clones, clone));
 	return pid;
 }
 
@@ -120,7 +142,7 @@ static int run_group(const struct clones *clones, int group,
 	for (size_t i = 0; i < clones->count && !error; i++) {
 		if (clones->all[i].files.job->group != group)
 			continue;
-		error = start(&clones->all[i]) < 0;
+		error = start(clones, &clones->all[i]) < 0;
 		started += !error;
 	}
 	if (wait_for_all(started) || error)

@@ -11,6 +11,7 @@
 #include "checked.h"
 #include "clock.h"
 #include "diag.h"
+#include "places.h"
 #include "work.h"
 
 #define NS_PER_US    1000ull
@@ -31,6 +32,7 @@ struct worker {
 	uint64_t turn;	       /* the file whose turn it is */
 	uint64_t writes;       /* so far, in all loops */
 	uint64_t loop_done;    /* bytes of this loop */
+	uint64_t loop_count;   /* requests of this loop */
 	uint64_t done;	       /* requests so far */
 	struct file *unsynced; /* written last, no sync looked at since */
 	uint64_t due[WAYS];    /* when the rate allows the next, ns */
@@ -107,37 +109,11 @@ static void sleep_until(uint64_t ns)
 		sleep_ns(ns - now);
 }
 
-/* A number below @bound. */
-static uint64_t drawn(struct worker *worker, uint64_t bound)
-{
-	return payload_draw(&worker->random) % bound;
-}
-
-/* A pass over a file begins: all its bytes are to come, each block once. */
-static void begin_pass(struct worker *worker, struct file *file)
-{
-	const struct job *job = worker->job;
-	uint64_t blocks = worker->files->blocks;
-
-	file->left = blocks * job_unit(job);
-	file->at[WAY_READ] = file->at[WAY_WRITE] = file->next = 0;
-	if (!job_random(job) || job->norandommap)
-		return;
-	if (!file->order)
-		file->order = allocate(blocks, sizeof(*file->order),
-				       "the order of blocks");
-	for (uint64_t i = 0; i < blocks; i++) {
-		uint64_t j = drawn(worker, i + 1);
-
-		file->order[i] = file->order[j];
-		file->order[j] = i;
-	}
-}
-
 static void begin_passes(struct worker *worker)
 {
 	for (uint64_t i = 0; i < worker->job->nrfiles; i++)
-		begin_pass(worker, &worker->files->all[i]);
+		places_begin(worker->files, &worker->files->all[i],
+			     &worker->random);
 }
 
 /* The file of the next request; NULL: no file has room for another. */
@@ -165,26 +141,8 @@ static enum way next_way(struct worker *worker)
 		return WAY_READ;
 	if (!job_reads(job))
 		return WAY_WRITE;
-	return drawn(worker, 100) < job->rwmixread ? WAY_READ : WAY_WRITE;
-}
-
-static uint64_t next_offset(struct worker *worker, struct file *file,
-			    enum way way, uint64_t bytes)
-{
-	const struct job *job = worker->job;
-	uint64_t unit = job_unit(job), at;
-
-	if (job_random(job) && job->norandommap)
-		return drawn(worker,
-			     (worker->files->bytes - bytes) / unit + 1) *
-		       unit;
-	if (job_random(job))
-		return file->order[file->next++] * unit;
-	at = file->at[way];
-	if (at + bytes > worker->files->bytes)
-		at = 0;
-	file->at[way] = at + bytes;
-	return at;
+	return draw_below(&worker->random, 100) < job->rwmixread ? WAY_READ
+								 : WAY_WRITE;
 }
 
 /* ioengine=sync moves the file's position and works there. */
@@ -287,8 +245,9 @@ static void think(struct worker *worker)
 static int ask(struct worker *worker, struct file *file, enum way way)
 {
 	const struct job *job = worker->job;
-	uint64_t bytes = job->bs.of[way], began;
-	uint64_t offset = next_offset(worker, file, way, bytes);
+	struct place place =
+		place_next(worker->files, file, way, &worker->random);
+	uint64_t bytes = place.bytes, began;
 	enum kind kind = way == WAY_READ ? READ
 			 : job->sync	 ? WRITE_SYNC
 					 : WRITE;
@@ -298,14 +257,15 @@ static int ask(struct worker *worker, struct file *file, enum way way)
 		       bytes);
 	wait_for_rate(worker, way);
 	began = now_ns();
-	if (move(worker, file, way, bytes, offset))
+	if (move(worker, file, way, bytes, job->offset + place.offset))
 		return -1;
 	latency_add(&worker->found->latency[kind], now_ns() - began);
 	set_due(worker, way, bytes);
-	file->left -= bytes;
+	file->left -= bytes < file->left ? bytes : file->left;
 	worker->found->bytes[way] += bytes;
 	worker->loop_done += bytes;
 	worker->done++;
+	worker->loop_count++;
 	if (way == WAY_WRITE) {
 		worker->writes++;
 		worker->unsynced = file;
@@ -314,10 +274,21 @@ static int ask(struct worker *worker, struct file *file, enum way way)
 	return 0;
 }
 
+/* Whether a loop has moved all that it may. */
+static bool is_loop_done(const struct worker *worker)
+{
+	const struct job *job = worker->job;
+
+	return worker->loop_done >= job_loop_bytes(job) ||
+	       (job->number_ios && worker->loop_count >= job->number_ios);
+}
+
 static bool time_is_up(const struct worker *worker)
 {
 	uint64_t limit = worker->job->runtime * NS_PER_S;
 
+	if (worker->found->stopped)
+		return true;
 	return limit && now_ns() - worker->found->began >= limit;
 }
 
@@ -327,8 +298,8 @@ static int ask_all(struct worker *worker)
 	const struct job *job = worker->job;
 
 	begin_passes(worker);
-	worker->loop_done = 0;
-	while (worker->loop_done < job_loop_bytes(job) && !time_is_up(worker)) {
+	worker->loop_done = worker->loop_count = 0;
+	while (!is_loop_done(worker) && !time_is_up(worker)) {
 		enum way way = next_way(worker);
 		struct file *file = next_file(worker, job->bs.of[way]);
 
@@ -368,7 +339,8 @@ static int loop(struct worker *worker)
 static void prepare(struct worker *worker, uint64_t clone)
 {
 	const struct job *job = worker->job;
-	uint64_t read = job->bs.of[WAY_READ], write = job->bs.of[WAY_WRITE];
+	uint64_t read = job->bs_max.of[WAY_READ];
+	uint64_t write = job->bs_max.of[WAY_WRITE];
 	uint64_t seed = job->randseed + clone * NS_PER_S;
 
 	worker->random = seed;

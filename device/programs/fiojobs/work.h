@@ -22,6 +22,7 @@ struct found {
 	struct latency latency[KINDS];
 	uint64_t bytes[WAYS];
 	uint64_t began, ended; /* on the clock of clock.h */
+	volatile bool stopped; /* another's exitall ends it after a request */
 };
 
 /* Room for what a clone finds, shared with the children of this process. */

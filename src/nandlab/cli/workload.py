@@ -86,6 +86,15 @@ def from_fio(
     jobs: Annotated[Path, typer.Argument(metavar="FILE.fio", help="a job file of fio")],
     out: OutOption = None,
     name: NameOption = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="OPTION=VALUE",
+            help="an option that all jobs have, instead of what the file says, such as size=8m "
+            "or direct=0; repeatable",
+        ),
+    ] = None,
 ) -> None:
     """Make a workload that does the jobs of a job file of fio, by nandlab's own program.
 
@@ -98,11 +107,19 @@ def from_fio(
     from nandlab.fio import jobfile, workload
 
     path = _choose_output_path(jobs, out, name)
-    read = jobfile.read_fio_job_file(jobs)
+    read = jobfile.read_fio_job_file(jobs, _parse_overrides(settings or []))
     write_whole_file(path, workload.format_workload_file(read, path.stem).encode())
     for doubt in read.notes:
         print_note(f"nandlab: {jobs}: {doubt}")
     print_lines(path)
+
+
+def _parse_overrides(settings: list[str]) -> dict[str, str]:
+    overrides = dict(setting.partition("=")[::2] for setting in settings)
+    for setting in settings:
+        if not all(setting.partition("=")):
+            raise UsageError(f"--set {setting}: expected OPTION=VALUE, such as direct=0")
+    return overrides
 
 
 def _choose_output_path(trace: Path, out: Path | None, name: str | None) -> Path:

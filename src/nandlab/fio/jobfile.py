@@ -12,6 +12,7 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_text
+from nandlab.fio.mixtures import list_request_sizes, parse_request_sizes, parse_zones
 from nandlab.fio.options import (
     ALIASES,
     FIXED_OPTIONS,
@@ -19,14 +20,18 @@ from nandlab.fio.options import (
     OPTIONS,
     QUEUING_ENGINES,
     REFUSAL_REASONS,
+    SAME_ENGINES,
     VALUELESS_OPTIONS,
+    parse_fio_size,
 )
+from nandlab.fio.waits import arrange_exits, arrange_waits
 
 GLOBAL = "global"
 BYTES_MAX = 1 << 20
 SECTION = re.compile(r"\[([^\]\[]+)\]")
 NAME_MAX = 40
 COMMAND_LINE = ("fio --", "--")
+MIXTURES = ("bssplit", "bsrange", "random_distribution")
 KINDS = ("read", "write", "write_sync", "fsync", "fdatasync")
 
 
@@ -90,6 +95,8 @@ class JobFile:
 
     path: Path
     jobs: list[JobSection] = field(default_factory=list)
+    overrides: dict[str, str] = field(default_factory=dict)
+    """Options that all jobs have, whatever the file says."""
     notes: list[str] = field(default_factory=list)
     """What it says that changes nothing, each in a sentence."""
 
@@ -103,11 +110,14 @@ class JobFile:
         return found
 
 
-def read_fio_job_file(path: Path) -> JobFile:
-    """A job file; UsageError lists all that is wrong or no part of what can be done, with lines."""
+def read_fio_job_file(path: Path, overrides: dict[str, str] | None = None) -> JobFile:
+    """A job file; UsageError lists all that is wrong or no part of what can be done, with lines.
+
+    Options of *overrides* stand in every job, instead of what the file says.
+    """
     text = read_text(path, BYTES_MAX)
     lines = [re.split(r"[;#]", line, maxsplit=1)[0].strip() for line in text.splitlines()]
-    reader = _JobFileReader(path)
+    reader = _JobFileReader(path, overrides or {})
     written = [(number, line) for number, line in enumerate(lines, 1) if line]
     if written and written[0][1].startswith(COMMAND_LINE):
         written = list(_expand_command_line(path, written))
@@ -149,16 +159,25 @@ def _expand_command_line(path: Path, written: list[tuple[int, str]]) -> Iterator
 class _JobFileReader:
     """Takes lines, and keeps every mistake."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, overrides: dict[str, str]) -> None:
         self.path = path
-        self.file = JobFile(path)
+        self.file = JobFile(path, overrides=overrides)
         self.wrong: list[str] = []
         self.shared: dict[str, str] = {}
         self.into: dict[str, str] | None = None
         """Options of the section that is being read; None: none has begun."""
+        self._apply_overrides(overrides)
+
+    def _apply_overrides(self, overrides: dict[str, str]) -> None:
+        self.overridden: set[str] = set()
+        self.into = self.shared
+        for key, value in overrides.items():
+            self._option(0, key, value)
+        self.overridden = {_name_family(key) for key in overrides}
+        self.into = None
 
     def refuse(self, line: int, why: str) -> None:
-        self.wrong.append(f"{self.path}:{line}: {why}")
+        self.wrong.append(f"{self.path}:{line}: {why}" if line else f"--set {why}")
 
     def take(self, number: int, line: str) -> None:
         if not line:
@@ -190,15 +209,19 @@ class _JobFileReader:
         name = ALIASES.get(key, key)
         if name == "include" or key.startswith("include "):
             self.refuse(number, f"include: {REFUSAL_REASONS['include']}")
+        elif _name_family(key) in self.overridden:
+            self._note(f"line {number}: {key}: --set has another for all jobs")
+        elif name in IGNORED_OPTIONS and (value is not None or name in VALUELESS_OPTIONS):
+            self._note(f"line {number}: {key}: {IGNORED_OPTIONS[name]}")
         elif value is None and name not in VALUELESS_OPTIONS:
             known = f"expected {key}=VALUE" if name in OPTIONS else self._unknown(key)
             self.refuse(number, known)
         elif value is not None and "$" in value:
             self.refuse(number, f"{key}={value}: no variables: write the value itself")
-        elif name in IGNORED_OPTIONS:
-            self._note(f"line {number}: {key}: {IGNORED_OPTIONS[name]}")
         elif name in FIXED_OPTIONS:
             self._only(number, key, "1" if value is None else value)
+        elif name in MIXTURES:
+            self._mixture(number, key, value or "")
         elif name not in OPTIONS:
             self.refuse(number, self._unknown(key))
         else:
@@ -210,7 +233,11 @@ class _JobFileReader:
         if name == "buffered":
             name, value = "direct", {"0": "1", "1": "0"}.get(value, value)
         try:
+            if name == "rw":
+                value = self._take_step(value)
             self.into[name] = OPTIONS[name](value)
+            if name == "bs":
+                self.into.pop("bs_max", None)
             if name == "filename" and "/" in value:
                 self._note(
                     f"line {number}: {key}={value}: its folder changes nothing: files are in "
@@ -219,6 +246,30 @@ class _JobFileReader:
         except ValueError as e:
             more = f"; {REFUSAL_REASONS[name]}" if name in REFUSAL_REASONS else ""
             self.refuse(number, f"{key}={value}: {e}{more}")
+
+    def _take_step(self, value: str) -> str:
+        """Takes what ``rw=read:-8k`` skips after each request; the value without it."""
+        assert self.into is not None
+        direction, colon, step = value.partition(":")
+        self.into.pop("seq_add", None)
+        if colon and direction.startswith("rand"):
+            raise ValueError("a random place is drawn for each request: leave the number out")
+        if colon:
+            sign = "-" if step.startswith("-") else ""
+            self.into["seq_add"] = f"{sign}{parse_fio_size(step.removeprefix('-'))}"
+        return direction
+
+    def _mixture(self, number: int, key: str, value: str) -> None:
+        assert self.into is not None
+        try:
+            if key == "random_distribution":
+                self.into.pop("zones", None)
+                self.into.update(parse_zones(value))
+            else:
+                self.into.pop("bs_max", None)
+                self.into.update(parse_request_sizes(key, value))
+        except ValueError as e:
+            self.refuse(number, f"{key}={value}: {e}")
 
     def _only(self, number: int, key: str, value: str) -> None:
         can, why = FIXED_OPTIONS[key]
@@ -233,7 +284,7 @@ class _JobFileReader:
     def _unknown(self, key: str) -> str:
         if key in REFUSAL_REASONS:
             return f"{key}: cannot be done: {REFUSAL_REASONS[key]}"
-        known = [*OPTIONS, *ALIASES, *IGNORED_OPTIONS, *FIXED_OPTIONS]
+        known = [*OPTIONS, *MIXTURES, *ALIASES, *IGNORED_OPTIONS, *FIXED_OPTIONS]
         near = difflib.get_close_matches(key, known, n=1)
         meant = f"did you mean {near[0]}? " if near else ""
         return f"{key}: {meant}is no option that can be done here; docs/fio.md lists those"
@@ -242,22 +293,33 @@ class _JobFileReader:
         if not self.file.jobs and not self.wrong:
             self.wrong.append(f"{self.path}: has no job: begin one with [NAME]")
         before = list(self.wrong)  # what was misread fits nothing
+        waits = [
+            (job, make_section_job_name(job.options.pop("wait_for", ""))) for job in self.file.jobs
+        ]
+        for job, why in [*arrange_waits(waits), *arrange_exits(self.file.jobs)]:
+            self.refuse(job.line, f"[{job.name}]: {why}")
         for job in self.file.jobs:
             _complete_options(job)
             if not before:
                 for why in _check_job(job):
                     self.refuse(job.line, f"[{job.name}]: {why}")
-            self._unqueue(job)
+            self._use_engine(job)
             job.options.pop("filesize", None)
         if self.wrong:
             raise UsageError(*self.wrong)
         return self.file
 
-    def _unqueue(self, job: JobSection) -> None:
-        """Takes a queue of requests out, where it changes nothing."""
+    def _use_engine(self, job: JobSection) -> None:
+        """Takes an engine's queue of requests out, where it changes nothing."""
         engine = job.options.get("ioengine", "psync")
         depth = int(job.options.pop("iodepth", "1"))
-        if engine in QUEUING_ENGINES:
+        if engine in SAME_ENGINES:
+            job.options["ioengine"] = SAME_ENGINES[engine]
+            self._note(
+                f"[{job.name}]: ioengine={engine} is {SAME_ENGINES[engine]} here: a list of one "
+                "buffer is that buffer"
+            )
+        elif engine in QUEUING_ENGINES:
             job.options["ioengine"] = "psync"
             self._note(
                 f"[{job.name}]: ioengine={engine} is psync here: through the page cache the kernel "
@@ -267,6 +329,12 @@ class _JobFileReader:
             self._note(
                 f"[{job.name}]: iodepth={depth}: ioengine={engine} has one request at a time"
             )
+
+
+def _name_family(key: str) -> str:
+    """The option that a key sets, as do its other names and its contrary."""
+    name = ALIASES.get(key, key)
+    return {"bssplit": "bs", "bsrange": "bs", "buffered": "direct"}.get(name, name)
 
 
 def make_section_job_name(section: str) -> str:
@@ -280,6 +348,9 @@ def _complete_options(job: JobSection) -> None:
     """Fills in what follows from other options."""
     options = job.options
     options.setdefault("rw", "read")
+    if "bssplit" in options:
+        options.pop("bs", None)
+        options.pop("bs_max", None)
     if "rwmixwrite" in options:
         options.setdefault("rwmixread", str(100 - int(options["rwmixwrite"])))
         del options["rwmixwrite"]
@@ -295,16 +366,39 @@ def _check_job(job: JobSection) -> Iterator[str]:
         return
     if "filesize" in options and job.given("filesize") != each:
         yield "size is not filesize times nrfiles: leave one of the two out"
-    read, _, write = options.get("bs", "4096").partition(",")
-    used = [int(read)] * job.reads + [int(write or read)] * job.writes
+    reads, writes = list_request_sizes(options)
+    used = reads * job.reads + writes * job.writes
     if max(used) > each:
         yield f"bs {max(used):,} is more than a file's {each:,} bytes"
+    yield from _check_places(job, each)
     if "filename" in options and job.files > 1:
         yield "filename is of one file: leave nrfiles out"
     queued = options.get("ioengine") in QUEUING_ENGINES and int(options.get("iodepth", "1")) > 1
     if queued and options.get("direct") == "1":
-        yield f"ioengine={options['ioengine']} with direct=1: a queue of requests is not made"
+        yield (
+            f"ioengine={options['ioengine']} with direct=1: a queue of requests is not made; "
+            "with --set direct=0 they go through the page cache, one after the other"
+        )
+    if options.get("ioengine") == "vsync" and int(options.get("iodepth", "1")) > 1:
+        yield "ioengine=vsync with iodepth: neighbouring requests are not joined"
     if options.get("time_based") == "1" and not job.given("runtime"):
         yield "time_based needs a runtime"
-    if job.rw == "randrw" and len(set(used)) > 1 and options.get("norandommap") != "1":
+    mapped = options.get("norandommap") != "1"
+    if job.rw == "randrw" and min(reads) != min(writes) and mapped:
         yield "a random mix of two block sizes needs norandommap"
+
+
+def _check_places(job: JobSection, each: int) -> Iterator[str]:
+    """Why its requests have no place, each in a sentence."""
+    options, mapped = job.options, job.options.get("norandommap") != "1"
+    if "seq_add" in options and (job.given("offset") or abs(int(options["seq_add"])) > each):
+        yield "rw with a step needs a step within the file, and no offset"
+    for name, option in (("zones", "random_distribution"), ("blockalign", "blockalign")):
+        if name in options and (mapped or not job.rw.startswith("rand")):
+            yield f"{option} needs random requests and norandommap"
+    if job.given("offset") and "filesize" in options:
+        yield "offset with filesize: give size instead"
+    if job.given("number_ios") and options.get("time_based") == "1":
+        yield "number_ios with time_based: leave one of the two out"
+    if job.given("number_ios") and job.given("loops") > 1:
+        yield "number_ios with loops: leave one of the two out"

@@ -28,6 +28,7 @@ RANGES = {
     "loops": (1, 1_000_000),
     "thinktime_blocks": (1, 10**12),
     "iodepth": (1, 1 << 20),
+    "number_ios": (1, 10**12),
 }
 NUMBER_MAX = 10**15
 
@@ -57,17 +58,18 @@ def _make_bytes_parser(least: int) -> ValueParser:
 def _parse_pair(value: str) -> str:
     """One for reads and writes, or one for each; what is left out stays as it is: 0."""
     parts = value.split(",")
-    if len(parts) > 2:
-        raise ValueError("expected one value, or one for reads and one for writes")
+    if len(parts) > 3:
+        raise ValueError("expected one value, or one each for reads, writes and trims")
+    parts = parts[:2]  # no job trims
     return ",".join(str(parse_fio_size(part)) if part or len(parts) == 1 else "0" for part in parts)
 
 
 def _parse_block_sizes(value: str) -> str:
     parts = value.split(",")
-    if len(parts) > 2:
-        raise ValueError("expected one size, or one for reads and one for writes")
+    if len(parts) > 3:
+        raise ValueError("expected one size, or one each for reads, writes and trims")
     usual = "4k"
-    sizes = [require_in_range(parse_fio_size(p or usual), 1, 16 << 20) for p in parts]
+    sizes = [require_in_range(parse_fio_size(p or usual), 1, 16 << 20) for p in parts[:2]]
     return ",".join(map(str, sizes))
 
 
@@ -121,17 +123,25 @@ def _parse_filename(value: str) -> str:
     return name
 
 
+def _parse_job_name(value: str) -> str:
+    if not value:
+        raise ValueError("must be a job's name")
+    return value
+
+
 QUEUING_ENGINES = ("libaio", "posixaio")
 """Engines that queue requests. The kernel does those that go through the page cache one after the
 other, in the call that hands them over."""
+SAME_ENGINES = {"pvsync": "psync", "pvsync2": "psync", "vsync": "sync"}
+"""Engines that hand over a list of buffers, and the engine that does the same with one buffer."""
 _SECOND, _US = MICROSECONDS["s"], 1
 _FLAGS = (
     *("end_fsync", "fsync_on_close", "direct", "invalidate", "overwrite", "unlink"),
-    *("time_based", "norandommap", "stonewall"),
+    *("time_based", "norandommap", "stonewall", "exitall", "new_group"),
 )
 _COUNTS = (
     *("rwmixread", "rwmixwrite", "nrfiles", "fsync", "fdatasync", "thinktime_blocks"),
-    *("loops", "numjobs", "randseed", "buffer_compress_percentage"),
+    *("loops", "numjobs", "randseed", "buffer_compress_percentage", "number_ios"),
 )
 OPTIONS: dict[str, ValueParser] = {
     "rw": _make_choice_parser(
@@ -153,7 +163,13 @@ OPTIONS: dict[str, ValueParser] = {
     "thinktime": _make_time_parser(_US, _US),
     "startdelay": _make_time_parser(_SECOND, _SECOND),
     "runtime": _make_time_parser(_SECOND, _SECOND),
-    "ioengine": _make_choice_parser(**_map_to_same("psync", "sync", *QUEUING_ENGINES)),
+    "ioengine": _make_choice_parser(
+        **_map_to_same("psync", "sync", *SAME_ENGINES, *QUEUING_ENGINES)
+    ),
+    "offset": _make_bytes_parser(0),
+    "blockalign": _make_bytes_parser(1),
+    "wait_for": _parse_job_name,
+    "exit_what": _make_choice_parser(**_map_to_same("group", "stonewall", "all")),
     "iodepth": _make_count_parser("iodepth"),
     "buffered": _parse_flag,
     **dict.fromkeys(_FLAGS, _parse_flag),
@@ -163,10 +179,11 @@ OPTIONS: dict[str, ValueParser] = {
 ALIASES = {
     **{"readwrite": "rw", "blocksize": "bs", "io_limit": "io_size", "timeout": "runtime"},
     **{"wait_for_previous": "stonewall", "file_size": "filesize"},
-    "threads": "thread",
+    **{"threads": "thread", "ba": "blockalign"},
 }
 VALUELESS_OPTIONS = (
     *("time_based", "norandommap", "stonewall", "group_reporting", "thread", "new_group"),
+    "exitall",
     *("disable_lat", "disable_clat", "disable_slat", "gtod_reduce", "minimal", "direct"),
 )
 """Options that a line may name without a value."""
@@ -178,15 +195,29 @@ IGNORED_OPTIONS = {
     "name": "in a file, the section's name is the job's",
     "randrepeat": "a trial repeats; its seed is the study's, or randseed",
     "create_serialize": "files are laid out one after the other, before the jobs begin",
-    "new_group": "each job is told by itself",
+    **dict.fromkeys(
+        ("ratemin", "rate_min", "rate_iops_min", "ratecycle"),
+        "a job that is slower goes on; its rate is among its figures",
+    ),
+    **dict.fromkeys(
+        (
+            *("dedupe_percentage", "dedupe_mode", "dedupe_global"),
+            "dedupe_working_set_percentage",
+        ),
+        "no file system here keeps equal blocks once",
+    ),
+    **dict.fromkeys(
+        ("iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete", "iodepth_low"),
+        "requests are made one after the other",
+    ),
+    "random_generator": "the order of blocks is drawn by a generator of our own",
     **dict.fromkeys(
         (
             "cpus_allowed",
             "cpus_allowed_policy",
             "numa_cpu_nodes",
             "numa_mem_policy",
-            "nice",
-            "prio",
+            *("nice", "prio", "prioclass"),
         ),
         "the board has one processor and nothing beside the jobs",
     ),
@@ -208,7 +239,6 @@ FIXED_OPTIONS = {
     "create_on_open": ("0", "files are laid out before the jobs begin"),
     "rate_process": ("linear", "requests come at equal intervals"),
     "thinktime_spin": ("0", "the processor idles between requests"),
-    "random_distribution": ("random", "each block is as likely as any other"),
     "zero_buffers": ("0", "write buffer_compress_percentage=100 instead"),
     "refill_buffers": ("1", "every request has data of its own"),
     "scramble_buffers": ("1", "every request has data of its own"),
@@ -220,6 +250,8 @@ REFUSAL_REASONS = {
     "include": "give the job file whole",
     "ramp_time": "every request is measured: begin from a state of the flash instead",
     "filename": "jobs may share one file of the mountpoint by its name",
-    "bssplit": "a job has one block size for reads and one for writes",
-    "bsrange": "a job has one block size for reads and one for writes",
+    "flow": "the share of each job is what the processor and the flash give it",
+    "io_submit_mode": "a request is made when the one before it is done",
+    "random_distribution": "each block, or each of a zone, is as likely as any other",
+    "zonemode": "files have no zones",
 }

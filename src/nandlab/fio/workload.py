@@ -50,9 +50,10 @@ def format_board_jobs(file: JobFile) -> str:
 
 
 def _format_head(file: JobFile) -> list[str]:
+    overrides = "".join(f" --set {f'{k}={v}'!a}" for k, v in file.overrides.items())
     return [
         "# Jobs of fio, done by nandlab's own program; docs/fio.md explains it.",
-        f"# Made by: nandlab workload from-fio {file.path.name!a}",
+        f"# Made by: nandlab workload from-fio {file.path.name!a}{overrides}",
         *(f"# {note}" for note in file.notes),
     ]
 

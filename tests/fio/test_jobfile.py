@@ -264,9 +264,9 @@ def test_what_changes_nothing_is_told_and_a_workload_is_made(
     Path("j.fio").write_text("[global]\ndirectory=/data\nsize=64k\n[w]\nrw=write\nfsync=1\n[r]\n")
     done = CliRunner().invoke(app, ["workload", "from-fio", "j.fio"])
     assert done.exit_code == 0, done.output
-    assert done.stdout.splitlines()[-1] == "j.toml"
+    assert done.stdout.splitlines()[-1] == "catalog/workloads/j.toml"
     assert "j.fio: line 2: directory: files are in the mountpoint" in done.stderr
-    made = validate_data(read_toml(Path("j.toml")), WorkloadModel, "j.toml")
+    made = validate_data(read_toml(Path("catalog/workloads/j.toml")), WorkloadModel, "j.toml")
     assert [p.name for p in made.phases] == ["layout", "group_1"]
     assert [o.name for o in made.operations] == ["w_write", "w_fsync", "r_read"]
     assert [o.name for o in made.operations if o.durable] == ["w_fsync"]

@@ -90,17 +90,17 @@ def test_unfinished_calls_of_a_trace_that_was_detached_are_no_cut(tmp_path: Path
         (GOOD + GOOD[:-1], 2, "head -n 1"),
         (GOOD[:-20] + "\n", 1, "no result: the line is cut short"),
         (f"{GOOD}7 {T} read(3,  <unfinished ...>\n{GOOD.replace('7', '9', 1)}", 2, "unfinished"),
-        (GOOD[6:], 1, "without -f"),
         ('7 openat(AT_FDCWD, "/a", O_RDONLY) = 3\n', 1, "-ttt"),
-        ('7 12:00:01.123456 openat(AT_FDCWD, "/a", O_RDONLY) = 3\n', 1, "-ttt"),
         ('openat(AT_FDCWD, "/a", O_RDONLY) = 3\n', 1, "-ttt"),
-        ('7     0.000123 openat(AT_FDCWD, "/a", O_RDONLY) = 3\n', 1, "-ttt"),
+        ("hello\n" + GOOD, 1, "no line of strace"),
+        ("hello\n" * 1001, 1001, "no line of strace"),
         (f"{GOOD}hello, this is the program's own output\n", 2, "no line of strace"),
         (f"{GOOD}7 {T} gibberish\n", 2, "no call, signal or exit"),
         (f'7 {T} <... read resumed>"abc", 3) = 3\n', 1, "has not begun it"),
         (f"7 {T} read(3,  <unfinished ...>\n{GOOD}", 2, "begins before read of line 1"),
         (f'{GOOD}7 {T} pwrite64(3, "x", 1, {"9" * 23}) = 1\n', 2, "which no system call takes"),
         ("\x7fELF\0\0\0\0", 1, "no text"),
+        (f'7 {T} openat(-100, "/a", 0x241, 0666) = 3\n', 1, "-X raw"),
         (f"7 {T} +++ exited with 0 +++\n", None, "it has no call"),
     ],
 )
@@ -121,13 +121,12 @@ def nandlab(*argv: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_command_writes_a_workload_and_tells_what_is_lost(tmp_path: Path) -> None:
     done = nandlab(straces.recording("sqlite-wal"), "--name", "wal", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "wal.toml\n")
+    assert (done.returncode, done.stdout) == (0, "catalog/workloads/wal.toml\n")
     assert "1 x maps of files that are written through" in done.stderr
     assert "below /data/e are replayed" in done.stderr
-    head = (tmp_path / "wal.toml").read_text()
-    assert "# - 1 x maps of files that are written through" in head
     home = tmp_path / "catalog" / "workloads"
-    home.mkdir(parents=True)
+    head = (home / "wal.toml").read_text()
+    assert "# - 1 x maps of files that are written through" in head
     done = nandlab(straces.recording("sqlite-wal"), cwd=tmp_path)
     assert done.stdout == "catalog/workloads/sqlite-wal.toml\n"
 

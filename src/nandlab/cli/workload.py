@@ -28,8 +28,8 @@ OutOption = Annotated[
         "-o",
         "--out",
         metavar="NAME.toml",
-        help="the workload's file; default: catalog/workloads/NAME.toml if that folder is "
-        "here, else NAME.toml",
+        help="the workload's file; default: catalog/workloads/NAME.toml, where studies of this "
+        "folder find it",
     ),
 ]
 NameOption = Annotated[
@@ -41,7 +41,10 @@ NameOption = Annotated[
 @workload_app.command("from-strace")
 def from_strace(
     trace: Annotated[
-        Path, typer.Argument(metavar="FILE", help="what strace -f -ttt -o FILE wrote")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="what strace -f -ttt -o FILE wrote; of -ff, FILE without a number"
+        ),
     ],
     out: OutOption = None,
     below: Annotated[
@@ -57,8 +60,9 @@ def from_strace(
     """Make a workload that replays what strace recorded: the same calls, offsets and bytes.
 
     Take the trace on your device with: strace -f -ttt -T -y -o FILE PROGRAM (or -p PID).
-    -f and -ttt are needed; -T tells calls' own time from that between them; -y names files that
-    were open before. Leave -s as it is: strings may be cut, but lists are cut by it too.
+    -T tells calls' own time from that between them; -y names files that were open before. Leave -s
+    as it is: strings may be cut, but lists are cut by it too. Times of -tt, -t and -r, parts of
+    -ff, and what strace wrote to the terminal, with the program's output, are read too.
 
     The last line of output is the workload's file. What cannot be replayed as it was is told on
     stderr, and in the file's head, with counts.
@@ -70,6 +74,7 @@ def from_strace(
     made = TraceWorkload(trace, below, path.stem)
     text = made.text()
     _refuse_existing(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_whole_file(path, text.encode())
     print_note(
         f"{made.followed.replayed_calls:,} calls below {made.folder} are replayed, "
@@ -108,6 +113,7 @@ def from_fio(
 
     path = _choose_output_path(jobs, out, name)
     read = jobfile.read_fio_job_file(jobs, _parse_overrides(settings or []))
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_whole_file(path, workload.format_workload_file(read, path.stem).encode())
     for doubt in read.notes:
         print_note(f"nandlab: {jobs}: {doubt}")
@@ -129,7 +135,7 @@ def _choose_output_path(trace: Path, out: Path | None, name: str | None) -> Path
 
     called = name or (out.stem if out is not None else make_workload_name(trace))
     home = Path("catalog") / "workloads"
-    path = out or (home if home.is_dir() else Path()) / f"{called}.toml"
+    path = out or home / f"{called}.toml"
     if path.suffix != ".toml":
         raise UsageError(f"--out {path}: a workload's file ends in .toml")
     if not NAME_PATTERN.fullmatch(called):
@@ -141,7 +147,7 @@ def _choose_output_path(trace: Path, out: Path | None, name: str | None) -> Path
         raise UsageError(f"--out {path}: a workload's file has its name: {called}.toml")
     if (CATALOG / "workloads" / f"{called}.toml").exists():
         raise UsageError(f"{called} is a workload of nandlab's own: give another --name")
-    if not path.parent.is_dir():
+    if out is not None and not path.parent.is_dir():
         raise UsageError(f"--out {path}: there is no folder {path.parent}")
     _refuse_existing(path)
     return path

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 
@@ -18,7 +18,7 @@ class Waiter(Protocol):
     def stonewall(self) -> bool: ...
 
 
-def arrange_exits(jobs: list[Waiter]) -> Iterator[tuple[Waiter, str]]:
+def arrange_exits(jobs: Sequence[Waiter]) -> Iterator[tuple[Waiter, str]]:
     """Numbers the groups of fio's report, which ``exitall`` ends; yields what ends too much."""
     ending = any(job.options.get("exitall") == "1" for job in jobs)
     group = 0

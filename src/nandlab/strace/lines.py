@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The lines of a trace: what ``strace -f -ttt -o FILE`` writes, to calls in their order.
+"""The lines of a trace: what ``strace`` writes, to calls in their order.
 
 A call that other processes interrupt has two lines, ``<unfinished ...>`` and ``resumed``: it enters
 at the one and leaves at the other. Every mistake is a UsageError with the file and the line.
@@ -17,15 +17,11 @@ from typing import NoReturn
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import TEXT_BYTES_MAX, read_lines
 from nandlab.strace.events import Call, EventFile
+from nandlab.strace.parts import list_trace_parts, merge_trace_parts
+from nandlab.strace.stamps import Clock, StampedLine, StampReader, parse_ns
+from nandlab.strace.whoruns import ProcessNames
 from nandlab.strace.words import parse_call_arguments
 
-LINE = re.compile(
-    r"(?:(\d{1,10})(?:<[^>]*>)?|\[pid +(\d{1,10})(?:<[^>]*>)?\]) +"
-    r"(\d{9,12}\.\d{3,9}) (?:\[[^\]]*\] )*(.*)"
-)
-"""A process, a time since 1970, and what it did."""
-UNNUMBERED_LINE = re.compile(r"\d{9,12}\.\d{3,9} (.*)")
-"""The same without a process."""
 EVENT_PATTERN = re.compile(
     r"(?:(?:\d+|\[pid +\d+\]) +)?(?:[\d:.]+ +)?"
     r"(?:[a-z_]\w*\(.*|\+\+\+ .* \+\+\+|--- .* ---|<\.\.\. .*)"
@@ -43,9 +39,23 @@ RESULT = re.compile(
     r"(?:<((?:[^<>]|<[^<>]*>)*)>(?:\(deleted\))?)?"
     r"(?: (E[A-Z0-9]+)(?= |$))?(?: .*?)??(?: <(\d{1,12}\.\d{1,9}|unavailable)>)?"
 )
-ATTACHED = re.compile(r"strace: Process \d+ (attached|detached).*")
-NS_PER_S = 1_000_000_000
+ATTACHED = re.compile(r"strace: Process (\d{1,10}) (attached|detached).*")
+VERBOSE_WORD = re.compile(r"(?:0x[0-9a-f]+|-?\d+) /\* ([A-Z][A-Z0-9_|]*) \*/")
+"""A number with its name, as -X verbose has both."""
+TERMINAL_WRITE = re.compile(
+    r'([12](?:<[^>]*>)?, "(?:[^"\\]|\\.)*"(?:\.\.\.)?, \d+)(.*?)(\) += .*)?'
+)
+"""A write to a terminal: its arguments, what the program wrote there in between, and its end."""
+OPEN_FLAGS = {"open": 1, "openat": 2}
+"""Calls with flags, and which argument has them."""
+RAW = re.compile(r"0x[0-9a-f]+")
+BROKEN_END = re.compile(r"\) += .*")
+GLUED_ATTACHED = re.compile(r"(.*\(.*)(strace: Process \d{1,10} attached)")
+"""A call whose line strace's own message ends."""
+STRACE_EVENT = re.compile(r"[a-z_]\w*\(.*|<\.\.\. .*|\+\+\+ .*|--- .*")
 LETTERS_SHOWN = 60
+PREAMBLE_MAX = 1000
+"""Lines of the program before strace's first, at most."""
 STRACE_HINT = "take it with: strace -f -ttt -T -y -o FILE COMMAND"
 
 
@@ -65,14 +75,28 @@ class Trace:
     """Whether calls have their own time (strace -T)."""
     begin: int = 0
     end: int = 0
-    """ns since 1970: of the first and the last line."""
+    """ns: of the first and the last line."""
+    clock: Clock | None = None
+    """The form of the lines' times."""
+    foreign: int = 0
+    """Lines that the program itself wrote, where both wrote to one place."""
+    named: bool = False
+    """Whether a line names its process: without -f, none does."""
 
 
 def read_strace_file(path: Path, skipped: frozenset[str]) -> Trace:
-    """A file as a trace; calls that are named in ``skipped`` are only counted."""
+    """A file as a trace; calls that are named in ``skipped`` are only counted.
+
+    A file that is not there, and whose name with a process's number is, is the parts of -ff.
+    """
     reader = _TraceReader(Trace(path), skipped)
-    for text in _read_texts(path):
-        reader.take(text)
+    parts = list_trace_parts(path)
+    if parts:
+        for stamped in merge_trace_parts(parts, _read_texts):
+            reader.take_line(stamped)
+    else:
+        for text in _read_texts(path):
+            reader.take(text)
     reader.finish()
     return reader.trace
 
@@ -102,11 +126,6 @@ def _parse_result(told: str) -> int:
     return int(told, 8) if octal else int(told, 0)
 
 
-def _parse_ns(time: str) -> int:
-    seconds, _, part = time.partition(".")
-    return int(seconds) * NS_PER_S + int(part.ljust(9, "0")[:9])
-
-
 class _TraceReader:
     """Takes a trace's lines one by one."""
 
@@ -116,42 +135,91 @@ class _TraceReader:
         self._pending: dict[int, tuple[Call, str]] = {}
         self._detached = False
         """strace let go of the processes, which went on: their last calls have no end."""
+        self._stamps = StampReader()
+        self._names = ProcessNames()
+        self._broken: tuple[Call, str] | None = None
+        self._glued = ""
+        """The begin of a call that goes on in the next line."""
+        self._on_terminal = False
+        """Lines are as strace writes them to a terminal, where a program's own may be."""
+        self._preamble = 0
+        self._first_foreign: tuple[int, str] | None = None
 
     def _refuse(self, what: str, line: int | None = None) -> NoReturn:
         raise UsageError(f"{self.trace.path}:{line or self.trace.lines}: {what}")
 
     def take(self, text: str) -> None:
         self.trace.lines += 1
-        found = LINE.fullmatch(text)
-        if found is None:
-            self._other(text)
+        text, self._glued = f"{self._glued}{text}", ""
+        if glued := GLUED_ATTACHED.fullmatch(text):
+            self._glued = glued[1]
+            text = glued[2]
+        stamped = self._stamps.read(text)
+        if self._broken is not None and self._mend(text):
             return
-        pid, now, rest = int(found[1] or found[2]), _parse_ns(found[3]), found[4]
+        if stamped is None or not STRACE_EVENT.fullmatch(stamped.text):
+            self._other(text, stamped)
+            return
+        self.trace.lines -= 1
+        self.take_line(stamped)
+
+    def take_line(self, line: StampedLine) -> None:
+        """A line with its time, in the order of the lines."""
+        self.trace.lines += 1
+        self.trace.clock = self._stamps.clock
+        self.trace.named |= line.pid is not None
+        self._on_terminal |= line.pid is None or line.bracketed
+        named = line.pid is not None and not line.bracketed
+        pid = line.pid if named and line.pid is not None else self._names.name(line.pid)
+        now = line.ns
         self.trace.processes.add(pid)
         self.trace.begin = self.trace.begin or now
         self.trace.end = max(now, self.trace.end)
-        if call := CALL.fullmatch(rest):
+        if call := CALL.fullmatch(line.text):
             self._call(Call(pid, call[1], self.trace.lines, now), call[2])
-        elif resumed := RESUMED.fullmatch(rest):
+        elif resumed := RESUMED.fullmatch(line.text):
             self._resume(pid, now, resumed[1], resumed[2])
         else:
-            self._event(pid, now, rest)
+            self._event(pid, now, line.text)
 
-    def _other(self, text: str) -> None:
-        """A line that has no process or no time."""
+    def _mend(self, text: str) -> bool:
+        """Takes a line after that of a write which the program's output has ended."""
+        assert self._broken is not None
+        call, begun = self._broken
+        if not BROKEN_END.fullmatch(text):
+            self.trace.foreign += 1
+            return self._stamps.read(text) is None
+        self._broken = None
+        self._end(call, f"{begun}{text}")
+        self.trace.events.call(call)
+        return True
+
+    def _other(self, text: str, stamped: StampedLine | None) -> None:
+        """A line that has no process, no time or no call."""
         if attached := ATTACHED.fullmatch(text):
-            self._detached |= attached[1] == "detached"
+            self._detached |= attached[2] == "detached"
+            if attached[2] == "attached":
+                self._names.attach(int(attached[1]))
             return
         if not text.strip():
             return
-        if (alone := UNNUMBERED_LINE.fullmatch(text)) and EVENT_PATTERN.fullmatch(alone[1]):
-            self._refuse(
-                f"it names no process: the trace was taken without -f, or without -o; {STRACE_HINT}"
-            )
-        if EVENT_PATTERN.fullmatch(text):
-            self._refuse(f"it has no time in seconds since 1970, as -ttt gives it; {STRACE_HINT}")
+        if stamped is None and EVENT_PATTERN.fullmatch(text):
+            self._refuse(f"it has no time, as -ttt gives it; {STRACE_HINT}")
+        if self._on_terminal:
+            self.trace.foreign += 1
+            return
+        if stamped is not None:
+            self._refuse(f"no call, signal or exit: {stamped.text[:LETTERS_SHOWN]!a}")
+        self._preamble += 1
+        if self._preamble <= PREAMBLE_MAX and not self.trace.calls:
+            self._first_foreign = self._first_foreign or (self.trace.lines, text)
+            self.trace.foreign += 1
+            return
+        self._refuse_foreign(self.trace.lines, text)
+
+    def _refuse_foreign(self, line: int, text: str) -> NoReturn:
         shown = text if len(text) <= LETTERS_SHOWN else f"{text[:LETTERS_SHOWN]}..."
-        self._refuse(f"no line of strace: {shown!a}; {STRACE_HINT}")
+        self._refuse(f"no line of strace: {shown!a}; {STRACE_HINT}", line)
 
     def _event(self, pid: int, now: int, rest: str) -> None:
         if rest.startswith("--- ") and rest.endswith(" ---"):
@@ -165,6 +233,7 @@ class _TraceReader:
             self.trace.events.supersede(pid, by)
         elif rest.startswith("+++ ") and rest.endswith(" +++"):
             self._pending.pop(pid, None)
+            self._names.end(pid)
             self.trace.events.exit(pid, now)
         else:
             self._refuse(f"no call, signal or exit: {rest[:LETTERS_SHOWN]!a}")
@@ -186,6 +255,12 @@ class _TraceReader:
         if call.name in self._skipped:
             self._skip(call, rest)
             return
+        if self._on_terminal and call.name == "write":
+            written = TERMINAL_WRITE.fullmatch(rest)
+            if written is not None and written[3] is None:
+                self._broken = (call, written[1])
+                return
+            rest = f"{written[1]}{written[3]}" if written else rest
         self._end(call, rest)
         self.trace.events.call(call)
 
@@ -219,7 +294,10 @@ class _TraceReader:
             self._refuse(
                 f"{call.name} has no result: the line is cut short, or not of strace", call.line
             )
-        call.args = split[0]
+        flags = OPEN_FLAGS.get(call.name)
+        if flags is not None and split[0][flags : flags + 1] and RAW.fullmatch(split[0][flags]):
+            self._refuse("flags without names: the trace was taken with -X raw", call.line)
+        call.args = [VERBOSE_WORD.sub(r"\1", arg) for arg in split[0]]
         for wrong in filter(TOO_LARGE.match, call.args):
             self._refuse(
                 f"{call.name} has the number {wrong}, which no system call takes: not of strace",
@@ -228,11 +306,13 @@ class _TraceReader:
         call.result = None if told[1] == "?" else _parse_result(told[1])
         call.error, call.path = told[3] or "", told[2] or ""
         if told[4] and told[4] != "unavailable":
-            call.end = call.start + _parse_ns(told[4])
+            call.end = call.start + parse_ns(told[4])
             self.trace.timed = True
 
     def finish(self) -> None:
         """UsageError if a call has no end, and neither its process nor strace ended before."""
+        if self._first_foreign and not self._on_terminal:
+            self._refuse_foreign(*self._first_foreign)
         if self._pending and not self._detached:
             call, _ = min(self._pending.values(), key=lambda p: p[0].line)
             self._refuse(

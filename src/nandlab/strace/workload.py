@@ -18,6 +18,7 @@ from nandlab.strace.processcalls import DESCRIPTOR_MAKERS, FILELESS_CALLS
 from nandlab.strace.processcalls import PROCESS_HANDLERS as PROCESSES
 from nandlab.strace.processes import RootPath
 from nandlab.strace.recordedload import VERBS_OF_KIND, format_seconds, make_recorded_load
+from nandlab.strace.stamps import Clock
 
 HANDLERS: CallHandlers = {**FILES, **NAMES, **PROCESSES}
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][\w.+-]*")
@@ -32,6 +33,7 @@ WRITE_CALLS = (
     *("close", "close_range", "dup2", "dup3"),
 )
 """A trace of a program that opens files to write to them has one of these, if it has all calls."""
+FORKS = ("clone", "clone3", "fork", "vfork")
 CONFIG_FILE = "recorded.txt"
 COMMAND = (
     f"replay {CONFIG_FILE} {{mountpoint}} --think {{think}} --payload {{payload}} "
@@ -89,6 +91,13 @@ class TraceWorkload:
     def doubts(self) -> list[str]:
         """What the replay does not have of the trace, a sentence each."""
         found = [f"{count:,} x {why}" for why, count in self.recorded.left.items()]
+        found += self._time_doubts()
+        if self.trace.foreign:
+            found.append(
+                f"{self.trace.foreign:,} lines are no line of strace but the program's own output"
+            )
+        if not self.trace.named and not self.followed.called.isdisjoint(FORKS):
+            found.append("its children and threads were not recorded: record with -f")
         if not self.trace.timed:
             found.append("calls have no time of their own (strace -T): think time has it in it")
         if self._is_filtered():
@@ -107,6 +116,12 @@ class TraceWorkload:
                 "guessed, and their positions begin at 0"
             )
         return found
+
+    def _time_doubts(self) -> list[str]:
+        """What the form of the trace's times leaves open."""
+        if self.trace.clock is Clock.SECONDS:
+            return ["times are whole seconds (strace -t): so is the time between calls"]
+        return []
 
     def _is_filtered(self) -> bool:
         """Whether calls that a program must have made are not in the trace."""

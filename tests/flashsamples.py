@@ -18,7 +18,7 @@ from pathlib import Path
 
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import FACTORY_BAD, ChipBlock, ChipImage
-from nandlab.onflash import jffs2nodes, ubi, ubifs
+from nandlab.onflash import jffs2nodes, ubi, ubifsnodes
 from nandlab.onflash.cells import GARBLED_PAGE
 
 FOLDER = Path(__file__).parent / "flashes"
@@ -175,7 +175,7 @@ def _seal_jffs2(data: bytearray, at: int) -> None:
 
 
 def _seal_ubifs(data: bytearray, at: int) -> None:
-    if at + ubifs.HEADER_STRUCT.size <= len(data):
+    if at + ubifsnodes.HEADER_STRUCT.size <= len(data):
         (size,) = struct.unpack_from("<I", data, at + 16)
         struct.pack_into("<I", data, at + 4, ubi.compute_ubi_crc(bytes(data[at + 8 : at + size])))
 
@@ -187,7 +187,7 @@ def _seal_ubi(data: bytearray, at: int) -> None:
 
 SEALS: dict[bytes, Callable[[bytearray, int], None]] = {
     struct.pack("<H", jffs2nodes.MAGIC): _seal_jffs2,
-    struct.pack("<I", ubifs.MAGIC): _seal_ubifs,
+    struct.pack("<I", ubifsnodes.MAGIC): _seal_ubifs,
     b"UBI#": _seal_ubi,
     b"UBI!": _seal_ubi,
 }

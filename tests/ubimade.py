@@ -7,7 +7,7 @@ import struct
 
 from flashsamples import BLOCKS, chip
 
-from nandlab.onflash import ubi, ubifs
+from nandlab.onflash import ubi, ubifsnodes
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.shape import Shape
 
@@ -119,10 +119,10 @@ class Device:
         block = self.held(0, 0)
         data = bytearray(self.blocks[block])
         at = self.data_at
-        _, _, held, *_ = ubifs.SUPERBLOCK_STRUCT.unpack_from(data, at)
+        _, _, held, *_ = ubifsnodes.SUPERBLOCK_STRUCT.unpack_from(data, at)
         place = at + 28
         assert struct.unpack_from("<I", data, place)[0] == held
         struct.pack_into("<I", data, place, held | flags)
-        size = ubifs.NODE_BYTES_MIN[ubifs.SB]
+        size = ubifsnodes.NODE_BYTES_MIN[ubifsnodes.SB]
         struct.pack_into("<I", data, at + 4, ubi.compute_ubi_crc(bytes(data[at + 8 : at + size])))
         self.blocks[block] = bytes(data)

@@ -15,7 +15,7 @@ from nandlab.model.reads import FilePieces, MtdRead
 from nandlab.model.ubifs import UbifsReader
 from nandlab.onflash.index import Branch, Index, IndexEntry, IndexNode
 from nandlab.onflash.layout import FilePiece, Layout
-from nandlab.onflash.ubifs import DATA_KEY, INODE_KEY, NAME_KEY, ROOT_INODE, make_leaf_node_key
+from nandlab.onflash.ubifsnodes import DATA_KEY, INODE_KEY, NAME_KEY, ROOT_INODE, make_leaf_node_key
 
 FILE, FLASH, PAGE = 65, 2048, 4096
 NAME, INODE = 50 * FLASH, 51 * FLASH

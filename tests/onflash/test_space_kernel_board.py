@@ -11,7 +11,6 @@ import pytest
 from onboard import LEFT_BYTES, THREE_THOUSAND, After, after
 from place import Place
 
-from nandlab.base.errors import UsageError
 from nandlab.board.jobs.job import Board, Step
 from nandlab.chip import simnand
 from nandlab.kit.root import Root
@@ -114,12 +113,9 @@ UNCLEAN = Step(
 """Keeps the chip as it is while the file system is mounted."""
 
 
-def test_a_ubifs_that_was_not_unmounted_is_refused(board: Board) -> None:
-    with pytest.raises(UsageError, match="not unmounted"):
-        after(board, UBIFS, THREE_THOUSAND, UNCLEAN, image=KEPT)
-
-
-@pytest.mark.parametrize("place", [JFFS2, YAFFS2, YAFFS1, NFTL], ids=lambda p: p.system + p.part)
+@pytest.mark.parametrize(
+    "place", [JFFS2, UBIFS, YAFFS2, YAFFS1, NFTL], ids=lambda p: p.system + p.part
+)
 def test_what_is_on_flash_is_summed_without_an_unmount(board: Board, place: Place) -> None:
     """What was synced is there; of what came after, what had reached the flash."""
     found = after(board, place, THREE_THOUSAND, UNCLEAN, image=KEPT)

@@ -19,7 +19,7 @@ from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import ChipImage
 from nandlab.chip.simnand import CHIP_FIFO
-from nandlab.onflash import ubi, ubifs
+from nandlab.onflash import ubi, ubifs, ubifsnodes
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.layout import LayoutCollector
 from nandlab.plan.medium import MOUNTPOINT
@@ -59,17 +59,16 @@ class Chip:
             leb = self.volume._leb(logical)
             newest = self.volume._last(logical, self.areas.unit)
             assert newest is not None
-            yield logical, leb.rindex(newest)
+            yield logical, leb.rindex(newest[1])
 
     def inode(self, number: int) -> Iterator[Where]:
         """The node of an inode that holds."""
         for logical, at in self.reached:
             leb = self.volume._leb(logical)
-            key = struct.unpack_from("<II", leb, at + ubifs.HEADER_STRUCT.size)
+            key = struct.unpack_from("<II", leb, at + ubifsnodes.HEADER_STRUCT.size)
             kind = leb[at + 20]
-            if kind == ubifs.INO and ubifs.join_key_words(key) == ubifs.make_leaf_node_key(
-                number, ubifs.INODE_KEY
-            ):
+            wanted = ubifsnodes.make_leaf_node_key(number, ubifsnodes.INODE_KEY)
+            if kind == ubifsnodes.INO and ubifsnodes.join_key_words(key) == wanted:
                 yield logical, at
 
     def with_field(self, where: Where, field: int, form: str, change: int) -> None:
@@ -119,7 +118,7 @@ def inode_field(number: int, at: int, form: str, change: int) -> Callable[[Chip]
 FILE = 66
 """The inode of the load's file: 65 is its folder's."""
 PLANTED: dict[str, tuple[Callable[[Chip], None], str]] = {
-    "general": (inode_field(ubifs.ROOT_INODE, SIZE_AT, "<Q", 8), "directory inode 1 has size"),
+    "general": (inode_field(ubifsnodes.ROOT_INODE, SIZE_AT, "<Q", 8), "directory inode 1 has size"),
     "index": (master_field(INDEX_SIZE_AT, 8), "index size check failed"),
     "lprops": (master_field(DIRTY_AT, 8), "bad overall accounting"),
     "fs": (inode_field(FILE, LINKS_AT, "<I", 1), "inode 66 nlink is 2, but calculated nlink is 1"),

@@ -2,7 +2,8 @@
 """Foreign dumps become chip images: a part of the catalog, page states, and a sidecar.
 
 The kernel is the judge: an image is kept only if the board mounts it. Where the decoder cannot read
-what was dumped, the image is the chip as the kernel leaves it after a mount and an unmount.
+what was dumped, or a journal is to be replayed, the image is the chip as the kernel leaves it after
+a mount and an unmount.
 """
 
 from __future__ import annotations
@@ -85,6 +86,7 @@ def prepare_dump(partition: Partition, shape: Shape, request: ImportRequest) -> 
     layout, reason = _decode_dump(partition, name, request.volume)
     if reason:
         notes.append(f"the decoder does not read it: {reason}")
+    notes += layout.notes if layout else ()
     chip = find_part(shape, partition, request.part, _find_header_offset(partition, name))
     image = _make_chip(chip, partition, blocks, add_codes=name == "yaffs2")
     given = {"inband_tags": "on"} if layout and _has_inband_tags(layout, chip) else {}
@@ -110,7 +112,8 @@ def import_dump(ready: ReadyDump, board: Board) -> ImportedImage:
     on, image, notes = ready.on, ready.image, list(ready.notes)
     layout = ready.layout
     tree = _list_by_kernel(on, image, board)
-    if layout is None and on.filesystem.name in decoders.DECODERS:
+    unsettled = layout is None or layout.notes
+    if unsettled and on.filesystem.name in decoders.DECODERS:
         image = making.save_mounted_chip(on, image, board)
         notes.append("the image is the chip after a mount and an unmount by the board's kernel")
         layout, reason = _decode_dump(

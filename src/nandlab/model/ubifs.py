@@ -26,7 +26,7 @@ from nandlab.model.reader import FilesystemReader
 from nandlab.model.reads import PAGE_BYTES, FilePieces, MtdRead
 from nandlab.onflash.index import Branch, Index, IndexEntry, IndexNode
 from nandlab.onflash.layout import Layout
-from nandlab.onflash.ubifs import (
+from nandlab.onflash.ubifsnodes import (
     BRANCH_STRUCT,
     DATA_KEY,
     DENT,

@@ -88,7 +88,7 @@ def read_flash_file_layout(
         layout, dropped = _decode_partition(path, partition, name, asked, tolerant=tolerant)
     except UsageError as e:
         raise _name_file_in(path, e) from None
-    return replace(layout, notes=partition.notes), dropped
+    return replace(layout, notes=partition.notes + layout.notes), dropped
 
 
 def _decode_partition(

@@ -7,8 +7,7 @@ Source: Linux, fs/jffs2/readinode.c.
 from __future__ import annotations
 
 from nandlab.base.errors import UsageError
-from nandlab.onflash.coverage import CoveredRanges
-from nandlab.onflash.jffs2copies import sort_node_copies
+from nandlab.onflash.jffs2copies import CoveredRanges, sort_node_copies
 from nandlab.onflash.jffs2nodes import (
     DIRENT_NODE,
     INODE_NODE,

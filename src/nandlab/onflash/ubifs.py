@@ -8,8 +8,7 @@ leaves in the log), master.c and super.c (which areas follow each other).
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 from nandlab.base.errors import UsageError
 from nandlab.onflash import ubi
@@ -26,78 +25,44 @@ from nandlab.onflash.layout import (
     map_paths_to_numbers,
     refuse_damaged_image,
 )
-
-MAGIC = 0x06101831
-HEADER_STRUCT = struct.Struct("<IIQIBBxx")
-INO, DATA, DENT, XENT, TRUN, PAD, SB, MST, REF, IDX, CS, ORPH, AUTH = range(13)
-NAMES = {
-    INO: "inode", DATA: "data", DENT: "dent", XENT: "xent", TRUN: "trun", PAD: "pad", SB: "sb",
-    MST: "master", REF: "ref", IDX: "index", CS: "commit_start", ORPH: "orphan", AUTH: "auth",
-}  # fmt: skip
-NODE_BYTES_MIN = {
-    INO: 160,
-    DATA: 48,
-    DENT: 56,
-    XENT: 56,
-    TRUN: 56,
-    PAD: 28,
-    SB: 4096,
-    MST: 512,
-    REF: 64,
-    IDX: 28,
-    CS: 32,
-    ORPH: 32,
-    AUTH: 24,
-}
-SUPERBLOCK_STRUCT = struct.Struct("<24x2xBBIIIIIQIIIIII")
-MASTER = struct.Struct("<24xQQIIIII")
-FILLED = b"\xce" * 8
-LEVELS_MAX = 512
-BRANCH_STRUCT = struct.Struct("<IIIII")
-"""Of an index node: logical block, offset and length of where it leads, and its key."""
-INODE_KEY, DATA_KEY, NAME_KEY, KIND_SHIFT = 0, 1, 2, 29
-"""Kinds of keys, and where they are in a key's second word."""
-DIRTY, ENCRYPTED, AUTHENTICATED = 1, 0x10, 0x20
-ROOT_INODE = 1
-BLOCK, KEY_BLOCK = 4096, 0x1FFFFFFF
-"""Bytes of a file that a data node has at most; the bits of its key that number them."""
-COMPRESSORS = {0: "", 1: "lzo", 2: "zlib", 3: "zstd"}
-SIZE_AT, MODE_AT, FLAGS_AT, REGULAR, ATTRIBUTE = 48, 104, 108, 0o10, 0x20
-"""Of an inode: where size, mode and flags are; the mode's type of a regular file; the flag of an
-attribute's value."""
-PART_NAMES = {DATA: "data", IDX: "index", DENT: "names", XENT: "extended attributes", INO: "inodes"}
-
-
-class UbifsNode(NamedTuple):
-    at: int
-    bytes: int
-    kind: int
-
-
-@dataclass(frozen=True)
-class UbifsAreas:
-    """Where the areas begin, in logical blocks."""
-
-    log: int
-    lpt: int
-    orphans: int
-    main: int
-    end: int
-    unit: int
-    """Least bytes of a write."""
-    flags: int
-
-    def part(self, logical: int) -> str:
-        """The name of the area that a logical block before the main area is in."""
-        for first, name in (
-            (self.orphans, "orphans"),
-            (self.lpt, "LEB properties"),
-            (self.log, "log"),
-            (1, "master"),
-        ):
-            if logical >= first:
-                return name
-        return "superblock"
+from nandlab.onflash.ubifsnodes import (
+    ATTRIBUTE,
+    AUTHENTICATED,
+    BLOCK,
+    BRANCH_STRUCT,
+    COMPRESSORS,
+    DATA,
+    DENT,
+    DIRTY,
+    ENCRYPTED,
+    FLAGS_AT,
+    HEADER_STRUCT,
+    IDX,
+    INO,
+    KEY_BLOCK,
+    LEVELS_MAX,
+    MAGIC,
+    MASTER,
+    MODE_AT,
+    MST,
+    NAMES,
+    NODE_BYTES_MIN,
+    PAD,
+    PART_NAMES,
+    REGULAR,
+    ROOT_INODE,
+    SB,
+    SIZE_AT,
+    SUPERBLOCK_STRUCT,
+    XENT,
+    JournalReplay,
+    JournalScan,
+    Place,
+    UbifsAreas,
+    UbifsNode,
+    count_fill_bytes,
+    join_key_words,
+)
 
 
 def decode_ubifs(partition: Partition, volume: str | None = None) -> Layout:
@@ -157,24 +122,6 @@ def _has_ubifs(on: Partition, attached: ubi.Attached, volume: ubi.UbiVolume) -> 
     return on.bytes_at(at, 4) == MAGIC.to_bytes(4, "little")
 
 
-def join_key_words(raw: tuple[int, int]) -> int:
-    """A key's two words as a number that orders as they do: inode, then kind and place."""
-    return raw[0] << 32 | raw[1]
-
-
-def make_leaf_node_key(owner: int, kind: int, place: int = 0) -> int:
-    """The key of an inode's node, or of a block of its data."""
-    return join_key_words((owner, kind << KIND_SHIFT | place))
-
-
-def _count_fill_bytes(leb: bytes, at: int) -> int:
-    """Bytes of padding there that are too few for a padding node: a multiple of 8."""
-    to = at
-    while to - at < NODE_BYTES_MIN[PAD] and leb[to : to + 8] == FILLED:
-        to += 8
-    return to - at
-
-
 class _VolumeScan:
     def __init__(
         self,
@@ -187,16 +134,23 @@ class _VolumeScan:
     ) -> None:
         self.on, self.attached, self.blocks, self.walk = on, attached, blocks, walk
         self.mounted = mounted
+        self.replay = JournalReplay(self._read)
+        self.leaf_places: set[Place] = set()
+        self.dirty = False
         self.counts = dict.fromkeys(NAMES.values(), 0)
         self.names: list[tuple[int, int, str]] = []
         self.index: dict[int, IndexNode] = {}
         self.entries: dict[int, IndexEntry] = {}
 
     def run(self) -> Layout:
-        areas = self._areas()
+        self.areas = areas = self._areas()
         root = self._master(areas)
-        self._log(areas)
+        self.journal = JournalScan(
+            areas, self._leb, self._node, self.blocks, self.mounted, self.dirty
+        )
+        buds = self.journal.list_buds(self.log_at)
         reached = self._reached(root, areas)
+        notes = self._replay_journal(buds, reached)
         for logical in sorted(self.blocks):
             at = self._place(logical)
             if logical < areas.main:
@@ -217,7 +171,7 @@ class _VolumeScan:
             "ubifs", on.bytes, on.erasesize, on.writesize, self.walk.done(on.bytes),
             named, self.walk.sizes, self.walk.pieces, self.counts,
             bytes_at=on.bytes_at, index=index, unpack_room=BLOCK,
-            names=map_paths_to_numbers(self.names, named),
+            names=map_paths_to_numbers(self.names, named), notes=notes,
         )  # fmt: skip
 
     def _place(self, logical: int) -> int:
@@ -270,14 +224,22 @@ class _VolumeScan:
         lpt_at = 3 + log
         return UbifsAreas(3, lpt_at, lpt_at + lpt, lpt_at + lpt + orphans, count, unit, flags)
 
-    def _last(self, logical: int, unit: int) -> bytes | None:
-        """The newest master node in a logical block."""
+    def _read(self, logical: int, offset: int, count: int) -> bytes:
+        return self.on.bytes_at(self._place(logical) + offset, count)
+
+    def _last(self, logical: int, unit: int) -> tuple[int, bytes] | None:
+        """The newest master node in a logical block, and its sequence number."""
         leb, at, newest = self._leb(logical), 0, None
         step = -(-NODE_BYTES_MIN[MST] // unit) * unit
         while at < len(leb) and leb[at : at + 4] != b"\xff" * 4:
-            node = self._node(leb, logical, at)
+            try:
+                node = self._node(leb, logical, at)
+            except UsageError:
+                if newest is None or leb[at + step :].strip(b"\xff"):
+                    raise
+                break  # the power went as it was written: the one before holds
             if node.kind == MST:
-                newest = leb[at : at + node.bytes]
+                newest = HEADER_STRUCT.unpack_from(leb, at)[2], leb[at : at + node.bytes]
                 at += step
             elif node.kind == PAD:
                 (padded,) = struct.unpack_from("<I", leb, at + HEADER_STRUCT.size)
@@ -289,37 +251,33 @@ class _VolumeScan:
         return newest
 
     def _master(self, areas: UbifsAreas) -> tuple[int, int, int]:
-        """Place of the index's root; refuses what was not unmounted."""
-        found = [m for m in (self._last(1, areas.unit), self._last(2, areas.unit)) if m]
-        if len(found) != 2 or found[0][24:] != found[1][24:]:
+        """Place of the index's root. Of two masters that differ the newer one holds, if the file
+        system was not unmounted: the power went between them."""
+        masters = [m for m in (self._last(1, areas.unit), self._last(2, areas.unit)) if m]
+        if not masters:
+            raise UsageError("UBIFS: it has no master node: it is damaged")
+        _, newest = max(masters)
+        _, self.commit, flags, self.log_at, lnum, offset, size = MASTER.unpack_from(newest)
+        self.dirty = bool(flags & DIRTY)
+        same = len(masters) == 2 and masters[0][1][24:] == masters[1][1][24:]
+        if not same and (self.mounted or not self.dirty):
             raise UsageError("UBIFS: its two master nodes differ: it was cut off, or is damaged")
-        _, self.commit, flags, self.log_at, lnum, offset, size = MASTER.unpack_from(found[0])
-        if flags & DIRTY and not self.mounted:
-            raise UsageError(
-                "UBIFS was not unmounted: its journal must be replayed first; mount and unmount it"
-            )
         return lnum, offset, size
 
-    def _log(self, areas: UbifsAreas) -> None:
-        """Refuses a journal that is not empty: nodes past where the last commit left its heads."""
-        leb, at = self._leb(self.log_at), 0
-        while at < len(leb) and leb[at : at + 4] != b"\xff" * 4:
-            node = self._node(leb, self.log_at, at)
-            if node.kind == REF:
-                logical, offset = struct.unpack_from("<II", leb, at + HEADER_STRUCT.size)
-                if self._leb(logical)[offset:].strip(b"\xff"):
-                    raise UsageError(
-                        f"UBIFS: its journal is not empty (logical block {logical}); "
-                        "sync it, or mount and unmount it"
-                    )
-            elif node.kind not in (CS, PAD):
-                refuse_damaged_image(
-                    "a node in the log that does not belong there", self.blocks[self.log_at], at
-                )
-            padded = (
-                struct.unpack_from("<I", leb, at + HEADER_STRUCT.size)[0] if node.kind == PAD else 0
-            )
-            at += -(-(node.bytes + padded) // 8) * 8
+    def _replay_journal(self, buds: list[Place], reached: dict[Place, int]) -> tuple[str, ...]:
+        """Applies the journal of a file system that was not unmounted, as a mount would."""
+        if self.mounted or not self.dirty:
+            return ()
+        nodes = [node for bud in buds for node in self.journal.list_nodes(*bud)]
+        own = {place: reached[place] for place in reached.keys() - self.leaf_places}
+        self.replay.apply(nodes)
+        self.replay.drop_orphans()
+        reached.clear()
+        reached.update(own | self.replay.list_reached())
+        return (
+            f"UBIFS was not unmounted: the {len(nodes)} nodes of its journal are replayed, as a "
+            "mount does",
+        )
 
     def _reached(self, root: tuple[int, int, int], areas: UbifsAreas) -> dict[tuple[int, int], int]:
         """(Logical block, offset) -> length of every node that the index reaches, its own too."""
@@ -362,6 +320,10 @@ class _VolumeScan:
         self, logical: int, offset: int, size: int, level: int, raw: list[tuple[int, ...]]
     ) -> None:
         """Keeps a node of the index. What leads to a block that is not mapped is refused later."""
+        if level == 0:
+            for to, there, count, owner, low in raw:
+                self.leaf_places.add((to, there))
+                self.replay.index((owner, low), (to, there), count)
         at = self._place(logical) + offset
         branches = tuple(
             Branch(join_key_words((low, high)), self._place(to) + there, count)
@@ -375,12 +337,14 @@ class _VolumeScan:
         leb, base, at = self._leb(logical), self._place(logical), 0
         end = len(leb.rstrip(b"\xff"))
         while at < end:
-            filled = _count_fill_bytes(leb, at)
+            filled = count_fill_bytes(leb, at)
             if filled:
                 self.walk.add(base + at, filled, ByteKind.SLACK, "padding")
                 at += filled
                 continue
-            node = self._node(leb, logical, at)
+            node = self.journal.read_node_before_cut(leb, logical, at)
+            if node is None:
+                break
             self.counts[NAMES[node.kind]] += 1
             aligned = min(-(-node.bytes // 8) * 8, len(leb) - at)
             if node.kind == PAD:
@@ -408,7 +372,11 @@ class _VolumeScan:
             at += aligned
         unit = areas.unit
         page = min(-(-at // unit) * unit, len(leb))
-        self.walk.add(base + at, page - at, ByteKind.SLACK, "padding")
+        if at < end:  # cut off
+            page = min(-(-end // unit) * unit, len(leb))
+            self.walk.add(base + at, page - at, ByteKind.OBSOLETE, "torn writes")
+        else:
+            self.walk.add(base + at, page - at, ByteKind.SLACK, "padding")
         self.walk.add(base + page, len(leb) - page, ByteKind.FREE, "unwritten")
 
     def _live(self, leb: bytes, base: int, node: UbifsNode) -> None:
@@ -456,4 +424,5 @@ class _VolumeScan:
             return
         self.walk.add(base + node.at, node.bytes, ByteKind.METADATA, PART_NAMES[INO], owner)
         if leb[node.at + MODE_AT + 1] >> 4 == REGULAR:
-            (self.walk.sizes[owner],) = struct.unpack_from("<Q", leb, node.at + SIZE_AT)
+            (size,) = struct.unpack_from("<Q", leb, node.at + SIZE_AT)
+            self.walk.sizes[owner] = max(size, self.replay.data_ends.get(owner, 0))

@@ -15,7 +15,7 @@ from nandlab.base.errors import UsageError
 from nandlab.chip.image import FACTORY_BAD, ChipBlock, ChipGeometry, ChipImage
 from nandlab.onflash import jffs2, jffs2nodes, nftl, yaffs1, yaffs2
 from nandlab.onflash.cells import GARBLED_PAGE, Partition
-from nandlab.onflash.coverage import CoveredRanges
+from nandlab.onflash.jffs2copies import CoveredRanges
 from nandlab.onflash.decoders import DECODERS, decode_layout, detect_filesystem
 from nandlab.onflash.layout import ByteKind, LayoutCollector
 

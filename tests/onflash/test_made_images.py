@@ -147,3 +147,41 @@ def test_a_damaged_spare_area_is_read_or_refused(data: st.DataObject) -> None:
         whole[at] ^= 1 << data.draw(st.integers(0, 7))
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(UsageError):
         layout_of(Path(folder), bytes(whole))
+
+
+def test_what_lies_behind_a_block_with_the_end_mark_is_erased_at_the_first_boot(
+    tmp_path: Path,
+) -> None:
+    whole = made(LARGE, 4).dump(oob=False)
+    shape = LARGE._replace(oob=0)
+    more = b"\xde\xad\xc0\xde".ljust(shape.erase_block, b"\xff")
+    older = b"an older firmware".ljust(shape.erase_block, b"\0")
+    mib = 6 * shape.erase_block / (1 << 20)
+    marked = as_file(tmp_path / "marked", whole + more + older)
+    layout, _ = read_flash_file_layout(marked, FlashFileOptions(None, mib, shape))
+    bare, _ = read_flash_file_layout(
+        as_file(tmp_path / "bare", whole), FlashFileOptions(None, None, shape)
+    )
+    assert layout.parts()[ByteKind.OBSOLETE]["behind the end mark"] == 2 * shape.erase_block
+    assert (layout.paths, layout.sizes, layout.pieces) == (bare.paths, bare.sizes, bare.pieces)
+
+
+@pytest.mark.parametrize("kind", ["jffs2", "yaffs2"])
+def test_a_tail_is_told_with_how_to_read_the_blocks(tmp_path: Path, kind: str) -> None:
+    shape = SHAPE_OF_YAFFS2 if kind == "yaffs2" else LARGE._replace(oob=0)
+    whole = make_yaffs2_dump(unchanged) if kind == "yaffs2" else made(LARGE, 4).dump(oob=False)
+    path = as_file(tmp_path / "tail", whole + b"meta" * 75)
+    mib = len(whole) // shape.block_bytes * shape.erase_block / (1 << 20)
+    with pytest.raises(UsageError, match=f"300 bytes .*--partition-mib {mib:g}"):
+        read_flash_file_layout(path, FlashFileOptions(None, None, shape))
+    layout, _ = read_flash_file_layout(path, FlashFileOptions(None, mib, shape))
+    assert layout.partition_bytes == mib * (1 << 20)
+
+
+def test_a_ubifs_volume_is_told_whatever_its_size(tmp_path: Path) -> None:
+    shape = LARGE._replace(oob=0)
+    volume = b"\x31\x18\x10\x06".ljust(2 * shape.erase_block, b"\0")
+    with pytest.raises(UsageError, match="ubinize"):
+        read_flash_file_layout(
+            as_file(tmp_path / "x.ubifs", volume), FlashFileOptions(None, None, shape)
+        )

@@ -15,8 +15,8 @@ from nandlab.base.errors import UsageError
 from nandlab.chip.image import FACTORY_BAD, ChipBlock, ChipGeometry, ChipImage
 from nandlab.onflash import jffs2, jffs2nodes, nftl, yaffs1, yaffs2
 from nandlab.onflash.cells import GARBLED_PAGE, Partition
-from nandlab.onflash.jffs2copies import CoveredRanges
 from nandlab.onflash.decoders import DECODERS, decode_layout, detect_filesystem
+from nandlab.onflash.jffs2copies import CoveredRanges
 from nandlab.onflash.layout import ByteKind, LayoutCollector
 
 PAGE, SPARE, ERASE, BLOCKS = 2048, 64, 16384, 4

@@ -19,6 +19,7 @@ from nandlab.base.gate import map_chip_file, open_regular_file
 from nandlab.chip.image import FACTORY_BAD, ChipBlock, ChipGeometry, ChipImage
 from nandlab.chip.sidecar import BLOCKS_MAX
 from nandlab.onflash import nftl, yaffs2, yaffs2image
+from nandlab.onflash.jffs2scan import END_MARK
 from nandlab.onflash.shape import Shape
 from nandlab.onflash.yaffs2image import TagLayout
 
@@ -33,8 +34,6 @@ OTHER_MARKS = (UBI_MARK, *JFFS2_MARKS, nftl.MEDIA_MARK)
 """Of file systems whose pages have no tags of YAFFS2."""
 SAMPLED_PAGES = 4096
 """Pages of a dump among which some are looked at for YAFFS2's tags."""
-END_MARK = b"\xde\xad\xc0\xde"
-"""OpenWrt's firmware has it after the last block: JFFS2 begins there at the first boot."""
 FOREIGN_MARKS = {
     "squashfs": ((0, b"hsqs"),),
     "ext4, or ext2 or ext3": ((1080, b"\x53\xef"), (1048 + 1, bytes(3))),
@@ -113,35 +112,39 @@ def _count_blocks(path: Path, cells: mmap, shape: Shape, wanted: int | None) -> 
     whole, rest = divmod(len(cells), shape.block_bytes)
     if whole > BLOCKS_MAX:
         raise UsageError(f"{path}: more blocks than a chip has with {shape}: give the chip's")
-    if not rest or (wanted is not None and wanted <= whole):
-        return whole
     if cells[:4] == UBIFS_MARK:
         raise UsageError(
             f"{path}: a UBIFS volume without UBI, as mkfs.ubifs makes it: no chip holds it so. "
             "Make a UBI image of it with ubinize, or flash it and dump the partition"
         )
+    if not rest or (wanted is not None and wanted <= whole):
+        return whole
+    if whole and cells[-rest:] == END_MARK:
+        return whole
     fits = [o for o in (0, *USUAL_OOB) if o != shape.oob and o <= shape.page // 2]
     fits = [o for o in fits if len(cells) % shape._replace(oob=o).block_bytes == 0]
-    if not shape.oob and not fits and cells[:2] in JFFS2_MARKS:
-        ended = rest == len(END_MARK) and cells[-rest:] == END_MARK
-        return whole if ended else whole + 1
-    if (
-        shape.oob
-        and rest % (shape.page + shape.oob) == 0
-        and yaffs2image.begins_with_object(cells[:16])
-    ):
+    begun = cells[whole * shape.block_bytes :][:16]
+    if not shape.oob and not fits and begun[:2] in JFFS2_MARKS:
         return whole + 1
-    if whole and cells[:4] == UBI_MARK and not fits:
+    if shape.oob and rest % (shape.page + shape.oob) == 0 and _begins_as_yaffs2(cells):
+        return whole + 1
+    known = cells[:4] == UBI_MARK or cells[:2] in JFFS2_MARKS or _begins_as_yaffs2(cells)
+    if whole and known and not fits:
         mib = whole * shape.erase_block / (1 << 20)
         raise UsageError(
             f"{path}: {whole} whole blocks with {shape} are followed by {rest} bytes that are "
-            f"none, as in firmware files; to read the blocks alone give --partition-mib {mib:g}"
+            "none, as in firmware files; or it is truncated, or of another geometry. To read the "
+            f"blocks alone give --partition-mib {mib:g}"
         )
     hint = f"; --oob {fits[0]} would fit" if fits else ""
     raise UsageError(
         f"{path}: {len(cells)} bytes are no whole number of {shape}: truncated, or of another "
         f"geometry{hint}"
     )
+
+
+def _begins_as_yaffs2(cells: mmap) -> bool:
+    return yaffs2image.begins_with_object(cells[:16])
 
 
 def _find_tag_layout(cells: mmap, shape: Shape) -> TagLayout | None:

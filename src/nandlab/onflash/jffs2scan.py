@@ -50,6 +50,10 @@ from nandlab.onflash.jffs2nodes import (
 )
 from nandlab.onflash.layout import ByteKind, refuse_damaged_image
 
+END_MARK = b"\xde\xad\xc0\xde"
+"""Where firmware of OpenWrt ends: the first boot erases the block that begins with it, and all
+behind it."""
+
 
 def find_byte_order(partition: Partition) -> str | None:
     """The byte order of the first node that a block begins with; None if no block begins so."""
@@ -64,9 +68,14 @@ def find_byte_order(partition: Partition) -> str | None:
 def scan_partition_nodes(partition: Partition, *, strict: bool = False) -> PartitionNodes:
     """All nodes of a partition; strict: UsageError for what cannot be read, else it is dropped."""
     found = PartitionNodes(order=find_byte_order(partition) or LITTLE)
+    ended = False
     for block in range(partition.blocks):
         at = block * partition.erasesize
-        if block in partition.bad:
+        written = block not in partition.bad and not partition.erased(block)
+        ended = ended or (written and partition.begin(block, len(END_MARK)) == END_MARK)
+        if ended and written:
+            found.walk.add(at, partition.erasesize, ByteKind.OBSOLETE, "behind the end mark")
+        elif block in partition.bad:
             found.walk.add(at, partition.erasesize, ByteKind.BAD, "bad blocks")
         elif partition.erased(block):
             found.walk.add(at, partition.erasesize, ByteKind.FREE, "erased")

@@ -28,6 +28,7 @@ from nandlab.board.virtual.partbuild import (
     make_build_error,
     write_changed_file,
 )
+from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.part import KIND, PartModel
 from nandlab.kit.partsource import PartFiles, SourceRequest, parse_source_words
@@ -90,6 +91,13 @@ def test_parts_are_built_behind_those_that_they_call() -> None:
     assert order.index("mtd") < order.index("ubi") < order.index("ubifs")
     assert partset.needs_kernel_source(requests)
     assert not partset.needs_kernel_source({"yaffs2": requests["yaffs2"]})
+
+
+def test_a_part_that_is_built_into_the_kernel_is_refused() -> None:
+    board, mtd = load_noun("boards", "apf27-arm", BoardModel), load_noun(KIND, "mtd", PartModel)
+    partset.refuse_builtin_part(board, UBI, "kernel/drivers/mtd/mtd.ko\n")
+    with pytest.raises(UsageError, match="mtd built in"):
+        partset.refuse_builtin_part(board, mtd, "kernel/fs/x.ko\nkernel/drivers/mtd/mtd.ko\n")
 
 
 def test_the_kernels_configuration_has_what_parts_were_built_with(tmp_path: Path) -> None:

@@ -143,6 +143,12 @@ def test_a_patch_is_of_the_parts_whose_files_it_changes(tree: Path, tmp_path: Pa
     assert files.sha256 != read_part_files(mine["ubifs"], None, "").sha256
 
 
+def test_no_source_is_of_two_parts(tmp_path: Path) -> None:
+    for name, file in {"nftl": "nftlcore.c", "mtd": "mtdcore.c", "ubi": "ubi/wl.c"}.items():
+        fix = make_patch(tmp_path / f"{name}.diff", f"drivers/mtd/{file}")
+        assert list(add_patches({}, [fix], "--patch")) == [name]
+
+
 @pytest.mark.parametrize("file", ["mm/slab.c", "fs/ubifs/sub/gc.c", "include/linux/mtd/mtd.h"])
 def test_a_patch_of_no_part_is_refused(tmp_path: Path, file: str) -> None:
     with pytest.raises(UsageError, match="of no part"):

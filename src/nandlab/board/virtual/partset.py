@@ -11,8 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from nandlab.base.errors import UsageError
 from nandlab.board.virtual.partbuild import SYMVERS, PartModules, build_part_modules
 from nandlab.catalog.board import BoardModel
+from nandlab.catalog.part import PartModel
 from nandlab.kit.kernel import Kernel
 from nandlab.kit.kernelsource import unpack_kernel_source
 from nandlab.kit.kit import Kit
@@ -24,6 +26,9 @@ from nandlab.kit.partsource import (
     read_part_files,
     read_tree_version,
 )
+
+BUILTIN = "modules.builtin"
+"""A kernel's list of the modules that are built into it."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,7 @@ def build_parts(model: BoardModel, kit: Kit, requests: Requests) -> dict[str, Bu
     built: dict[str, BuiltPart] = {}
     for name in _sort_parts(requests):
         request = requests[name]
+        refuse_builtin_part(model, request.part, (kit.kernel.modules / BUILTIN).read_text())
         source = read_part_files(request, package, origin)
         before = [built[other].modules for other in request.part.after if other in built]
         tree = request.tree or package
@@ -77,6 +83,16 @@ def build_parts(model: BoardModel, kit: Kit, requests: Requests) -> dict[str, Bu
         )
         built[name] = BuiltPart(request, source, modules)
     return built
+
+
+def refuse_builtin_part(model: BoardModel, part: PartModel, builtin: str) -> None:
+    """UsageError for a part that a kernel has built in. builtin: its list of such modules."""
+    names = {line.rpartition("/")[2].removesuffix(".ko") for line in builtin.splitlines()}
+    if inside := [name for name in part.modules if name in names]:
+        raise UsageError(
+            f"part {part.name}: the kernel of board {model.name} has {inside[0]} built in: another "
+            "source of it takes a kernel of its own (docs/own/kernel.md)"
+        )
 
 
 def _sort_parts(requests: Requests) -> Iterator[str]:

@@ -26,3 +26,7 @@ class UsageError(NandlabError):
     """The request cannot be met: bad input, an unknown name, a missing tool."""
 
     exit_code = 2
+
+
+class SourceError(UsageError):
+    """Sources that the user named are not there, or do not build; the lines are the compiler's."""

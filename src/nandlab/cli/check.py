@@ -12,6 +12,7 @@ import typer
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_note, print_text
 from nandlab.cli.arguments import BoardOption, complete_figure_names, make_name_completer
+from nandlab.cli.commits import check_commit_series, refuse_options_beside_series
 from nandlab.cli.run import (
     CORES,
     AnewOption,
@@ -44,6 +45,20 @@ def check(  # noqa: PLR0913 - the command line's own options
             "default with --patch: the study run without the patches, with --source alone: "
             "without that",
             autocompletion=make_name_completer("published"),
+        ),
+    ] = None,
+    commits: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A..B",
+            help="with --source of a git tree: run the study on commit A and each after it to B "
+            "that changes the source, and hold each against the one before",
+        ),
+    ] = None,
+    chart: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="with --commits: draw the first figure over them: .svg or .png"
         ),
     ] = None,
     run: Annotated[
@@ -84,6 +99,9 @@ def check(  # noqa: PLR0913 - the command line's own options
     That is told. --patch FILE is the shortest: a patch of the kernel's file system, and what it
     moves. The study and the board's model must be the same. A module that was built anew
     from other source takes other times, by some ns; --figure 'chip.*' looks at the flash alone.
+    --commits takes a series of commits in place of a baseline (docs/bisect.md). The table has a row
+    a commit, and for each configuration the figures of --figure, by default its headline and
+    chip.erases. The exit status is 1 if a figure moved at a commit, or a commit could not be run.
     """
     from nandlab.analysis.differences.baselinecheck import compare_run_with_baseline as checked
     from nandlab.analysis.differences.baselinecheck import format_baseline_difference_lines
@@ -91,6 +109,13 @@ def check(  # noqa: PLR0913 - the command line's own options
     from nandlab.report.tables import figurechanges
     from nandlab.results.folder import RunFolder
 
+    if commits is not None:
+        refuse_options_beside_series(against, run, form, chart)
+        how = RunSettings(out, jobs, progress, read_source_options(source, patch), anew, locked)
+        check_commit_series(study, board, how, (commits, figure, form), chart)
+        return
+    if chart is not None:
+        raise UsageError("--chart draws a series of commits: give --commits A..B, or leave it out")
     if (study is None) == (run is None):
         raise UsageError("check: name the STUDY to run, or a run that was made with --run RUN")
     if run is not None and (source or patch):

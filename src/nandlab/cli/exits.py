@@ -49,6 +49,8 @@ CURES = {
     errno.EMFILE: "too many files are open: raise ulimit -n",
 }
 """What to do about an error of the operating system."""
+RESUMING_VERBS = (["run"], ["check"], ["bisect"])
+"""First words of commands that go on where they were interrupted."""
 REPEAT_S = 0.01
 """Seconds after which an exit that was ignored is tried again."""
 LITTLE_MEMORY = "memory ran out: raise ulimit -v if it is set, or give the machine more"
@@ -123,7 +125,7 @@ def format_os_error(error: OSError) -> str:
 
 
 def _note_interruption() -> None:
-    resumes = "; run again to go on" if sys.argv[1:2] in (["run"], ["check"]) else ""
+    resumes = "; run again to go on" if sys.argv[1:2] in RESUMING_VERBS else ""
     print_note(f"nandlab: interrupted{resumes}")
 
 

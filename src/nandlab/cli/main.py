@@ -16,6 +16,7 @@ from nandlab.base.printer import print_lines, print_note
 from nandlab.cli import exits, runcuts
 from nandlab.cli.advise import advise
 from nandlab.cli.arguments import AnyStudyArgument, BoardOption, RunArgument
+from nandlab.cli.bisect import bisect
 from nandlab.cli.board import board_app
 from nandlab.cli.cache import cache_app
 from nandlab.cli.check import check
@@ -147,6 +148,7 @@ def report(
 
 
 app.command()(check)
+app.command()(bisect)
 app.command()(compare)
 app.command()(advise)
 app.command()(reproduce)

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from nandlab.base.digest import digest_bytes, digest_json_value
-from nandlab.base.errors import UsageError
+from nandlab.base.errors import SourceError, UsageError
 from nandlab.base.gate import read_bytes, read_folder_files
 from nandlab.base.nearest import suggest_nearest_name
 from nandlab.catalog.files import list_noun_names, load_noun
@@ -200,7 +200,7 @@ def find_part_folders(part: PartModel, tree: Path) -> dict[str, Path]:
     alone = [tree, *([tree / "core"] if part.port else [])] if len(part.builds) == 1 else []
     folder = next((path for path in alone if (path / first.mark).is_file()), None)
     if folder is None:
-        raise UsageError(
+        raise SourceError(
             f"{tree}: no source of {part.name}: neither {first.folder}/{first.mark} is there nor "
             f"{first.mark}: name the top of a kernel's tree, or the part's folder"
         )

@@ -19,7 +19,7 @@ from typing import Any
 
 from nandlab.base.cache import INPUTS, hold_entry, make_entry
 from nandlab.base.digest import digest_file
-from nandlab.base.errors import UsageError
+from nandlab.base.errors import SourceError
 from nandlab.base.paths import find_cache_folder
 from nandlab.base.printer import print_note
 from nandlab.board.jobs.build import MODULE_FLAGS
@@ -126,7 +126,7 @@ def build_part_modules(
     before: Sequence[PartModules] = (),
     version: str | None = None,
 ) -> PartModules:
-    """The part's modules for a kernel; UsageError has the compiler's lines.
+    """The part's modules for a kernel; SourceError has the compiler's lines.
 
     before: parts built already, whose symbols it takes. version: of the source's kernel, to tell.
     """
@@ -206,13 +206,13 @@ def write_changed_file(path: Path, content: bytes) -> None:
 
 def make_build_error(
     part: PartModel, source: PartFiles, kernel: Kernel, version: str | None, output: str
-) -> UsageError:
+) -> SourceError:
     """Why a part could not be built: the compiler's lines, as many as help, and what to do."""
     lines = [line.expandtabs().rstrip() for line in output.splitlines() if line.strip()]
     first = [line for line in lines if COMPLAINT.search(line)] or lines[-LINES_SHOWN_MAX:]
     more = len(first) - LINES_SHOWN_MAX
     named = f"{source.origin}, Linux {version}," if version else source.origin
-    return UsageError(
+    return SourceError(
         f"{part.name} from {named} does not build for the board's kernel, {kernel.release}:",
         *(line.replace("/build/", "") for line in first[:LINES_SHOWN_MAX]),
         *([f"and {more} more errors"] if more > 0 else []),

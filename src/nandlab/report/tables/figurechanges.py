@@ -166,7 +166,7 @@ def _format_growth(m: FigureChange) -> str:
     """``+1 (+0.24 %)``; the share is left out where there is none."""
     if m.change is None:
         return units.MISSING
-    return f"{_format_signed(m.change)}{_format_share(m)}"
+    return f"{format_signed_change(m.change)}{_format_share(m)}"
 
 
 def _format_share(m: FigureChange) -> str:
@@ -180,10 +180,10 @@ def _format_trial_changes(m: FigureChange) -> str:
     """From the least change in a trial to the greatest."""
     if m.by_trial is None or m.by_trial.n == 1:
         return units.MISSING
-    return m.by_trial.extent(_format_signed)
+    return m.by_trial.extent(format_signed_change)
 
 
-def _format_signed(change: float) -> str:
+def format_signed_change(change: float) -> str:
     """A change with its sign: a count, or half of one, to the last digit, else to six figures."""
     size, sign = abs(change), "+" if change > 0 else "-" if change < 0 else ""
     return sign + (units.format_exact(size) if size % 0.5 == 0 else f"{size:,.6g}")

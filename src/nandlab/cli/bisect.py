@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``nandlab bisect``: the commit of a git tree that changed a figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from nandlab.base.errors import UsageError
+from nandlab.base.printer import print_note, print_text
+from nandlab.cli.arguments import BoardOption, make_name_completer
+from nandlab.cli.run import (
+    CORES,
+    AnewOption,
+    JobsOption,
+    LockedOption,
+    ProgressOption,
+    RunSettings,
+)
+from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
+
+Format = Literal["text", "json"]
+CommitsOutOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="folder of the commits' runs; default: results/commits/<study>-<id>"
+    ),
+]
+
+
+def bisect(  # noqa: PLR0913 - the command line's own options
+    *,
+    good: Annotated[
+        str, typer.Option(metavar="REV", help="the older commit, whose figure is as it should be")
+    ],
+    bad: Annotated[
+        str, typer.Option(metavar="REV", help="the newer commit, which gives another figure")
+    ],
+    study: Annotated[
+        str,
+        typer.Option(
+            metavar="STUDY",
+            help="a study file, or the name of a shipped study",
+            autocompletion=make_name_completer("studies"),
+        ),
+    ],
+    figure: Annotated[
+        str, typer.Option(metavar="NAME", help="the figure that changed, such as chip.erases")
+    ],
+    source: SourceOption = [],  # noqa: B006 - typer copies it
+    patch: PatchOption = [],  # noqa: B006
+    trial: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            help="the trial that judges; default: the study's first whose figure is another",
+        ),
+    ] = None,
+    form: Annotated[
+        Format, typer.Option("--format", help="text to read, json for programs")
+    ] = "text",
+    out: CommitsOutOption = None,
+    jobs: JobsOption = CORES,
+    board: BoardOption = None,
+    progress: ProgressOption = "auto",
+    anew: AnewOption = False,
+    locked: LockedOption = False,
+) -> None:
+    """Find the commit that changed a figure.
+
+    --source names a part of the kernel and its folder, or a kernel's tree, in a git checkout. git
+    bisect chooses the commits; the part is built from each, and one trial judges it: good if it
+    gives the good commit's figure to the last digit, else bad. Only commits that change the part's
+    files are tried. --patch is applied to each commit.
+    Nothing is written to the checkout or its repository: the files of a commit go to a scratch
+    folder. A commit that does not build, or whose trial fails, is skipped.
+    The end names the commit, the figure before and after, and all other figures that it moved.
+    The exit status is 0 if one commit was found, 1 if those between do not build, so that several
+    remain.
+    Each commit's run is kept, and bisect.log, git's own log. Interrupted, the same command goes on
+    where it was. docs/bisect.md shows an example.
+    """
+    from nandlab.cli.commits import read_commits_study
+    from nandlab.history.bisection import (
+        BisectionRequest,
+        Step,
+        StepBegin,
+        find_first_bad_commit,
+    )
+    from nandlab.history.gittree import find_commit_of_revision
+    from nandlab.plan.study import plan_trials
+    from nandlab.report.tables.bisection import format_step_end, render_bisection
+
+    how = RunSettings(out, jobs, progress, read_source_options(source, patch), anew, locked)
+    commits = read_commits_study(study, board, how)
+    if trial is not None and trial not in [spec.id for spec in plan_trials(commits.study)]:
+        raise UsageError(f"--trial {trial}: {study} has no such trial; nandlab plan lists them")
+    tree = commits.sources.tree
+    request = BisectionRequest(
+        find_commit_of_revision(tree, good, "--good"),
+        find_commit_of_revision(tree, bad, "--bad"),
+        figure,
+        trial,
+    )
+
+    def say(event: StepBegin | Step) -> None:
+        if isinstance(event, Step):
+            commits.note(f"bisect: {format_step_end(event, figure)}")
+            return
+        left = f"{event.commits_left} commits and about {event.steps_left} steps left after it"
+        commits.note(f"bisect: step {event.number}: {event.commit.title}; {left}")
+
+    with commits.open_runs() as runs:
+        result = find_first_bad_commit(request, runs, say)
+        print_text(render_bisection(result, form))
+        print_note(f"the commits' runs and git's log: {runs.path}")
+    if len(result.suspects) != 1:
+        raise typer.Exit(1)

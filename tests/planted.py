@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Git trees of planted commits, and a stand-in for the run of a study with their sources.
+
+The sources are one file, which says what the trial is to give: ``erases 240``, ``fault`` (it does
+not build), ``panic`` (the trial fails).
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import samples
+
+from nandlab.base.digest import digest_json_value
+from nandlab.history.commitruns import SourceFault
+from nandlab.results.folder import RunFolder
+from nandlab.results.record import Trial
+from nandlab.results.recordparts import OperationCounts
+
+FOLDER = "fs/ubifs"
+SOURCE = f"{FOLDER}/gc.c"
+BOARD = {"kernel": {"release": "6.1.0-37-amd64"}, "qemu": "7.2.15"}
+
+
+def git(top: Path, *words: str, stdin: str = "") -> str:
+    """What git prints in a tree."""
+    return subprocess.run(
+        ["git", "-C", str(top), *words], input=stdin, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def plant(top: Path, commits: Sequence[Mapping[str, str]], branch: str = "main") -> list[str]:
+    """A tree with these commits, each with the files that it writes: their hashes, in order."""
+    if not (top / ".git").exists():
+        top.mkdir(parents=True)
+        git(top, "init", "-q", "-b", branch)
+    lines = []
+    for number, files in enumerate(commits):
+        subject = f"c{number}"
+        who = f"committer N <n@example.org> {1_700_000_000 + number} +0000"
+        lines += [f"commit refs/heads/{branch}", who, f"data {len(subject)}", subject]
+        for path, text in files.items():
+            lines += [f"M 100644 inline {path}", f"data {len(text)}", text]
+    git(top, "fast-import", "--quiet", stdin="\n".join([*lines, ""]))
+    git(top, "checkout", "-q", "-f", branch)
+    return git(top, "rev-list", "--reverse", branch).split()
+
+
+def source(number: int, erases: int = 240, more: str = "") -> dict[str, str]:
+    """The files of a commit that changes the sources."""
+    return {SOURCE: f"erases {erases}\nversion {number}\n{more}\n"}
+
+
+def series(
+    count: int, changes: Mapping[int, int], faults: Mapping[int, str]
+) -> list[dict[str, str]]:
+    """So many commits; changes: erases from a commit on; faults: ``fault`` or ``panic``, of one."""
+    commits, erases = [], 240
+    for number in range(count):
+        erases = changes.get(number, erases)
+        commits.append(source(number, erases, faults.get(number, "")))
+    return commits
+
+
+@dataclass
+class Runner:
+    """Runs the stand-in study: two file systems, of which only the second has the sources."""
+
+    stop_after: int | None = None
+    """Runs after which it is interrupted; None: never."""
+    board: dict[str, object] = field(default_factory=lambda: dict(BOARD))
+    ran: list[str] = field(default_factory=list)
+    """The text of the sources of each run that was made, or begun."""
+
+    def __call__(self, sources: Path, out: Path, trials: Sequence[str]) -> RunFolder:
+        (path,) = sources.rglob("gc.c")
+        text = path.read_text()
+        planned = [samples.trial("jffs2", seed=1), make_trial(text)]
+        head = samples.head(
+            planned, provenance=self.board, id=f"run-{digest_json_value([text, self.board])[:12]}"
+        )
+        folder = RunFolder.create(out, head)
+        todo = [t for t in planned if t.id in folder.missing() and (not trials or t.id in trials)]
+        if not todo:
+            return folder
+        if self.stop_after is not None and len(self.ran) >= self.stop_after:
+            raise KeyboardInterrupt
+        self.ran.append(text)
+        if "fault" in text:
+            raise SourceFault("make failed:", "gc.c:7: error: 'x' undeclared", "make: Error 2")
+        for trial in todo:
+            folder.save(trial)
+        return folder
+
+
+def make_trial(text: str) -> Trial:
+    """The trial that these sources give."""
+    if "panic" in text:
+        failed = samples.failed("ubifs", samples.FRESH, 1)
+        return failed.model_copy(update={"id": samples.trial("ubifs", seed=1).id})
+    erases = int(text.split()[1])
+    counts = {"reads": 9 + (erases > 240), "programs": 7}
+    flash = dict.fromkeys(("creation", "deletion"), OperationCounts(**counts, erases=0))
+    flash["transactions"] = OperationCounts(**counts, erases=erases)
+    return samples.trial("ubifs", seed=1, flash=flash)

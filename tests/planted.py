@@ -15,7 +15,11 @@ from pathlib import Path
 import samples
 
 from nandlab.base.digest import digest_json_value
+from nandlab.board.virtual import yaffs2
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import load_noun
 from nandlab.history.commitruns import SourceFault
+from nandlab.kit.kit import fetch_board_kit
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import OperationCounts
@@ -106,3 +110,48 @@ def make_trial(text: str) -> Trial:
     flash = dict.fromkeys(("creation", "deletion"), OperationCounts(**counts, erases=0))
     flash["transactions"] = OperationCounts(**counts, erases=erases)
     return samples.trial("ubifs", seed=1, flash=flash)
+
+
+STUDY = """
+name = "watch"
+question = "Does YAFFS2 still erase as much as it did?"
+board = "apf27"
+[matrix]
+workloads = [{ name = "ffsmark", files = 20, transactions = 1500 }]
+filesystems = [{ name = "yaffs2" }]
+chips = [{ part = "nandsim-small", partition_mib = 4 }]
+states = [{ name = "fresh" }]
+seeds = [1, 2]
+"""
+"""A study in which YAFFS2 erases more than ten blocks."""
+CORE = "core"
+ERASE = "\tresult = dev->param.erase_fn(dev, flash_block);\n"
+TWICE = "\tif (dev->n_erasures == 10)\n\t\tdev->param.erase_fn(dev, flash_block);\n"
+
+
+def read_yaffs2_core() -> dict[str, str]:
+    """The sources of YAFFS2's core, by name."""
+    model = load_noun("boards", "apf27", BoardModel)
+    core = yaffs2.prepare_yaffs2_core(fetch_board_kit(model).yaffs2).folder
+    return {file.name: file.read_text() for file in sorted(core.iterdir())}
+
+
+def double_tenth_erase(core: Mapping[str, str]) -> str:
+    """The core's yaffs_nand.c, by which the tenth erase is done twice."""
+    text = core["yaffs_nand.c"]
+    assert text.count(ERASE) == 1
+    return text.replace(ERASE, TWICE + ERASE)
+
+
+def core_series(count: int, at: int, faults: Sequence[int] = ()) -> list[dict[str, str]]:
+    """Commits of the core: one erases once more, some do not build, each fourth moves code."""
+    core = read_yaffs2_core()
+    commits = [{f"{CORE}/{name}": text for name, text in core.items()}]
+    more = ""
+    for number in range(1, count):
+        kind = f"int yaffs_planted_{number}(void) {{ return {number}; }}" if number % 4 == 0 else ""
+        more += f"/* {number} */ {kind}\n"
+        fault = "#error planted\n" if number in faults else ""
+        commits.append({f"{CORE}/yaffs_guts.c": f"{core['yaffs_guts.c']}{more}{fault}"})
+    commits[at][f"{CORE}/yaffs_nand.c"] = double_tenth_erase(core)
+    return commits

@@ -4,32 +4,13 @@
 from __future__ import annotations
 
 import csv
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import lock
+import planted
 import pytest
-
-from nandlab.board.virtual import yaffs2
-from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load_noun
-from nandlab.kit.kit import fetch_board_kit
-
-STUDY = """
-name = "watch"
-question = "Does YAFFS2 still erase as much as it did?"
-board = "apf27"
-[matrix]
-workloads = [{ name = "ffsmark", files = 20, transactions = 1500 }]
-filesystems = [{ name = "yaffs2" }]
-chips = [{ part = "nandsim-small", partition_mib = 4 }]
-states = [{ name = "fresh" }]
-seeds = [1, 2]
-"""
-ERASE = "\tresult = dev->param.erase_fn(dev, flash_block);\n"
-TWICE = "\tif (dev->n_erasures == 10)\n\t\tdev->param.erase_fn(dev, flash_block);\n"
 
 
 def nandlab(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -39,19 +20,17 @@ def nandlab(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def core(to: Path) -> Path:
     """The sources of the core, whose tenth erase is done twice."""
-    model = load_noun("boards", "apf27", BoardModel)
-    shutil.copytree(yaffs2.prepare_yaffs2_core(fetch_board_kit(model).yaffs2).folder, to)
-    file = to / "yaffs_nand.c"
-    text = file.read_text()
-    assert text.count(ERASE) == 1
-    file.write_text(text.replace(ERASE, TWICE + ERASE))
+    sources = planted.read_yaffs2_core()
+    to.mkdir()
+    for name, text in {**sources, "yaffs_nand.c": planted.double_tenth_erase(sources)}.items():
+        (to / name).write_text(text)
     return to
 
 
 @pytest.mark.board
 def test_one_planted_erase_is_found_and_named(tmp_path: Path) -> None:
     lock.need_locked("apf27")
-    (tmp_path / "watch.toml").write_text(STUDY)
+    (tmp_path / "watch.toml").write_text(planted.STUDY)
     done = nandlab(tmp_path, "run", "watch.toml", "--progress", "none")
     assert done.returncode == 0, done.stderr
     run = done.stdout.splitlines()[-1]

@@ -26,6 +26,8 @@ from nandlab.results.recordparts import OperationCounts
 
 FOLDER = "fs/ubifs"
 SOURCE = f"{FOLDER}/gc.c"
+TRIALS = tuple(samples.trial(name, seed=1).id for name in ("jffs2", "ubifs"))
+"""The trials of the stand-in study."""
 BOARD = {"kernel": {"release": "6.1.0-37-amd64"}, "qemu": "7.2.15"}
 
 

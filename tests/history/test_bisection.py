@@ -12,9 +12,9 @@ from planted import Runner
 
 from nandlab.base.errors import UsageError
 from nandlab.history import bisection
-from nandlab.history.bisection import Bisection, BisectionRequest, Step, StepBegin
+from nandlab.history.bisection import Bisection, Step, StepBegin
 from nandlab.history.commitruns import CommitsHead, open_commit_runs
-from nandlab.history.gittree import find_commit_of_revision, open_git_tree
+from nandlab.history.gittree import open_git_tree
 
 COUNT, PLANTED = 34, 20
 
@@ -37,7 +37,7 @@ def bisect(  # noqa: PLR0917 - what each test changes
 ) -> Bisection:
     """Bisects with a state folder and a scratch folder beside the tree."""
     tree = open_git_tree(top / folder, "--source")
-    good, bad = (find_commit_of_revision(tree, name, "--good") for name in ends)
+    request = bisection.make_bisection_request(tree, ends, figure, trial)
     home = top.parent / "scratch"
     home.mkdir(exist_ok=True)
     for old in home.iterdir():
@@ -49,7 +49,6 @@ def bisect(  # noqa: PLR0917 - what each test changes
         runner,
         home,
     )
-    request = BisectionRequest(good, bad, figure, trial)
     say = (lambda event: None) if events is None else events.append
     return bisection.find_first_bad_commit(request, runs, say)
 

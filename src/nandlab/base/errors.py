@@ -30,3 +30,7 @@ class UsageError(NandlabError):
 
 class SourceError(UsageError):
     """Sources that the user named are not there, or do not build; the lines are the compiler's."""
+
+
+class ToolError(NandlabError):
+    """A tool that nandlab runs in a root failed, such as the compiler; the lines are its own."""

@@ -84,12 +84,11 @@ def bisect(  # noqa: PLR0913 - the command line's own options
     """
     from nandlab.cli.commits import read_commits_study
     from nandlab.history.bisection import (
-        BisectionRequest,
         Step,
         StepBegin,
         find_first_bad_commit,
+        make_bisection_request,
     )
-    from nandlab.history.gittree import find_commit_of_revision
     from nandlab.plan.study import plan_trials
     from nandlab.report.tables.bisection import format_step_end, render_bisection
 
@@ -97,13 +96,7 @@ def bisect(  # noqa: PLR0913 - the command line's own options
     commits = read_commits_study(study, board, how)
     if trial is not None and trial not in [spec.id for spec in plan_trials(commits.study)]:
         raise UsageError(f"--trial {trial}: {study} has no such trial; nandlab plan lists them")
-    tree = commits.sources.tree
-    request = BisectionRequest(
-        find_commit_of_revision(tree, good, "--good"),
-        find_commit_of_revision(tree, bad, "--bad"),
-        figure,
-        trial,
-    )
+    request = make_bisection_request(commits.sources.tree, (good, bad), figure, trial)
 
     def say(event: StepBegin | Step) -> None:
         if isinstance(event, Step):

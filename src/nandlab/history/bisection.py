@@ -32,6 +32,8 @@ from nandlab.base.gate import read_bytes
 from nandlab.history.commitruns import CommitRun, CommitRuns
 from nandlab.history.gittree import (
     Commit,
+    GitTree,
+    find_commit_of_revision,
     find_commit_subject,
     find_parent,
     format_git_complaint,
@@ -127,17 +129,30 @@ Say = Callable[[StepBegin | Step], None]
 """Is told of each step as it begins and as it ends."""
 
 
+def make_bisection_request(
+    tree: GitTree, ends: tuple[str, str], figure: str, trial: str | None = None
+) -> BisectionRequest:
+    """The request with the commits that two revisions name, of which the first must lead to the
+    second; UsageError else.
+    """
+    options = "--good", "--bad"
+    good, bad = (
+        find_commit_of_revision(tree, name, option)
+        for name, option in zip(ends, options, strict=True)
+    )
+    refuse_unrelated_commits(tree, good, bad, options)
+    return BisectionRequest(good, bad, figure, trial)
+
+
 def find_first_bad_commit(request: BisectionRequest, runs: CommitRuns, say: Say) -> Bisection:
     """The commit after the good one that first gives another figure.
 
     UsageError where the two commits do not give two values of one figure.
     """
-    options = "--good", "--bad"
-    refuse_unrelated_commits(runs.tree, request.good, request.bad, options)
     wanted = [request.trial] if request.trial else []
     sides = [
         _run_end(runs, commit, wanted, option)
-        for commit, option in zip((request.good, request.bad), options, strict=True)
+        for commit, option in ((request.good, "--good"), (request.bad, "--bad"))
     ]
     figure = _choose_figure(request, *sides)
     steps, log = _bisect(request, figure, runs, say)

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from nandlab.base.cache import has_entry, make_entry, verify_entry_files
-from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.errors import ToolError, UsageError
 from nandlab.base.printer import print_note
 from nandlab.base.scratch import hold_scratch_folder
 from nandlab.kit import deb, enter, packages
@@ -86,13 +86,13 @@ class Root:
         )
 
     def checked(self, argv: Sequence[str], see: Mapping[str, Path] | None = None) -> str:
-        """What the command prints; NandlabError with what it complains of if it fails."""
+        """What the command prints; ToolError with what it complains of if it fails."""
         done = self.run(argv, see)
         if DISK_FULL in done.stdout + done.stderr:
             raise OSError(errno.ENOSPC, DISK_FULL, f"{argv[0]}, in a root")
         if done.returncode:
             lines = f"{done.stdout}{done.stderr}".expandtabs().rstrip().split("\n")
-            raise NandlabError(f"{' '.join(argv)} failed:", *filter(None, lines))
+            raise ToolError(f"{' '.join(argv)} failed:", *filter(None, lines))
         return done.stdout
 
 

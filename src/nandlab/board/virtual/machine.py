@@ -14,7 +14,7 @@ from typing import Any
 
 from nandlab.base.cache import make_entry
 from nandlab.base.digest import digest_file
-from nandlab.base.errors import UsageError
+from nandlab.base.errors import SourceError, ToolError, UsageError
 from nandlab.base.paths import DEVICE, PACKAGE
 from nandlab.base.strings import Accel, Cpu, KernelWords, MachineType, does_text_fit_type
 from nandlab.board.jobs import build
@@ -204,6 +204,16 @@ def build_initramfs_programs(tools: Root, arch: Arch) -> dict[str, Path]:
     return {"init": build.build_init_program(tools, arch), f"{PROGRAMS}/{CARRIER}": ferry}
 
 
+def _build_yaffs2(kit: Kit, core: Yaffs2Core, *, requested: bool) -> list[Path]:
+    """The module of YAFFS2; SourceError where a core that the user named does not build."""
+    try:
+        return build.build_kernel_modules(kit.tools, "yaffs2", kit.kernel, {"core": core.folder})
+    except ToolError as e:
+        if not requested:
+            raise
+        raise SourceError(*e.lines, "correct the source") from None
+
+
 def assemble_machine(
     model: BoardModel, kit: Kit, accel: str = "tcg", requests: Requests = NO_SOURCES
 ) -> Machine:
@@ -217,7 +227,7 @@ def assemble_machine(
     home = build_initramfs_programs(kit.tools, arch)
     built = (build.build_kernel_modules(kit.tools, folder, kit.kernel) for folder in OWN_MODULES)
     own = [ko for each in built for ko in each]
-    own += build.build_kernel_modules(kit.tools, "yaffs2", kit.kernel, {"core": yaffs2.folder})
+    own += _build_yaffs2(kit, yaffs2, requested="yaffs2" in requests)
     own += [ko for part in sources.values() for ko in part.modules.paths]
     parts = {p.name: digest_file(p) for p in (*home.values(), *own)}
 

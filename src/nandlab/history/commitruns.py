@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -38,7 +38,6 @@ NAME_LETTERS = 20
 COMPILER_ERROR = "error:"
 """What a compiler's line has that says why it ended."""
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
-M = TypeVar("M", bound=BaseModel)
 
 
 class SourceFault(NandlabError):
@@ -117,7 +116,7 @@ class CommitRuns:
         name = content[:NAME_LETTERS]
         note = self.path / "unbuilt" / f"{name}.json"
         if note.exists():
-            return CommitRun(commit, None, tuple(_read_model(note, UnbuiltContent).reason))
+            return CommitRun(commit, None, tuple(read_unbuilt_content(note).reason))
         folder = RunFolder(self.path / "runs" / name)
         if not anew and _has_trials(folder, trials):
             return CommitRun(commit, folder)
@@ -149,7 +148,7 @@ def open_commit_runs(
     """
     tree, paths = sources
     if (path / HEAD).exists():
-        kept = _read_model(path / HEAD, CommitsHead)
+        kept = read_commits_head(path)
         if kept.identity != head.identity:
             raise UsageError(
                 f"{path}: it has the commits of another study, board or source ({kept.study}): "
@@ -170,8 +169,14 @@ def _has_trials(folder: RunFolder, trials: Sequence[str]) -> bool:
     return not missing.intersection(trials) if trials else not missing
 
 
-def _read_model(path: Path, model: type[M]) -> M:
-    return validate_data(read_json(path), model, str(path))
+def read_commits_head(path: Path) -> CommitsHead:
+    """What a folder's runs are of; UsageError if it does not say so."""
+    return validate_data(read_json(path / HEAD), CommitsHead, str(path / HEAD))
+
+
+def read_unbuilt_content(path: Path) -> UnbuiltContent:
+    """Why sources do not build, from its file."""
+    return validate_data(read_json(path), UnbuiltContent, str(path))
 
 
 def _write_model(path: Path, model: BaseModel) -> None:

@@ -19,7 +19,9 @@ from nandlab.board.virtual import yaffs2
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.history.commitruns import SourceFault
+from nandlab.kit.kernelsource import unpack_kernel_source
 from nandlab.kit.kit import fetch_board_kit
+from nandlab.kit.partsource import SourceRequest, load_part, read_part_files
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import OperationCounts
@@ -49,7 +51,7 @@ def plant(top: Path, commits: Sequence[Mapping[str, str]], branch: str = "main")
         who = f"committer N <n@example.org> {1_700_000_000 + number} +0000"
         lines += [f"commit refs/heads/{branch}", who, f"data {len(subject)}", subject]
         for path, text in files.items():
-            lines += [f"M 100644 inline {path}", f"data {len(text)}", text]
+            lines += [f"M 100644 inline {path}", f"data {len(text.encode())}", text]
     git(top, "fast-import", "--quiet", stdin="\n".join([*lines, ""]))
     git(top, "checkout", "-q", "-f", branch)
     return git(top, "rev-list", "--reverse", branch).split()
@@ -156,4 +158,46 @@ def core_series(count: int, at: int, faults: Sequence[int] = ()) -> list[dict[st
         fault = "#error planted\n" if number in faults else ""
         commits.append({f"{CORE}/yaffs_guts.c": f"{core['yaffs_guts.c']}{more}{fault}"})
     commits[at][f"{CORE}/yaffs_nand.c"] = double_tenth_erase(core)
+    return commits
+
+
+UBI = "drivers/mtd/ubi"
+UBI_STUDY = """
+name = "ubiwatch"
+question = "Does UBI still erase as much as it did?"
+board = "apf27"
+[matrix]
+workloads = [{ name = "ffsmark", files = 20, transactions = 3000 }]
+filesystems = [{ name = "ubifs" }]
+chips = [{ part = "apf27", partition_mib = 16 }]
+states = [{ name = "fresh" }]
+seeds = [1]
+"""
+UBI_ERASE = "\terr = do_sync_erase(ubi, pnum);\n\tif (err)\n\t\treturn err;\n\n\treturn ret + 1;\n"
+UBI_TWICE = "\tif (++planted == 24)\n\t\tdo_sync_erase(ubi, pnum);\n"
+
+
+def read_part_sources(part: str) -> dict[str, str]:
+    """The files of a part in the locked source of the board's kernel, by their paths there."""
+    model = load_noun("boards", "apf27", BoardModel)
+    kit = fetch_board_kit(model, source=True)
+    top, _ = unpack_kernel_source(model, dict.fromkeys(kit.kernel.files, ""), kit.source)
+    files = read_part_files(SourceRequest(load_part(part, "test")), top, "").content
+    return {path: content.decode() for path, content in files.items()}
+
+
+def ubi_series(count: int, at: int, faults: Sequence[int] = ()) -> list[dict[str, str]]:
+    """Commits of UBI: one erases once more, some do not build, each fourth moves code."""
+    sources = read_part_sources("ubi")
+    commits, more = [dict(sources)], ""
+    for number in range(1, count):
+        kind = f"int ubi_planted_{number}(void);\nint ubi_planted_{number}(void) {{ return 1; }}"
+        more += f"/* {number} */\n{kind if number % 4 == 0 else ''}\n"
+        fault = "#error planted\n" if number in faults else ""
+        commits.append({f"{UBI}/misc.c": f"{sources[f'{UBI}/misc.c']}{more}{fault}"})
+    text = sources[f"{UBI}/io.c"]
+    assert text.count(UBI_ERASE) == 1
+    text = text.replace(UBI_ERASE, UBI_TWICE + UBI_ERASE)
+    head = "int ubi_io_sync_erase("
+    commits[at][f"{UBI}/io.c"] = text.replace(head, f"static int planted;\n{head}", 1)
     return commits

@@ -167,12 +167,13 @@ name = "ubiwatch"
 question = "Does UBI still erase as much as it did?"
 board = "apf27"
 [matrix]
-workloads = [{ name = "ffsmark", files = 20, transactions = 3000 }]
-filesystems = [{ name = "ubifs" }]
-chips = [{ part = "apf27", partition_mib = 16 }]
+workloads = [{ name = "config", files = 20, bytes = 16000, rounds = 80 }]
+filesystems = [{ name = "ubifs", compression = "none" }]
+chips = [{ part = "S34ML01G1", partition_mib = 8 }]
 states = [{ name = "fresh" }]
 seeds = [1]
 """
+"""Its load erases each block three times or more; a load that erases nothing tells nothing."""
 UBI_ERASE = "\terr = do_sync_erase(ubi, pnum);\n\tif (err)\n\t\treturn err;\n\n\treturn ret + 1;\n"
 UBI_TWICE = "\tif (++planted == 24)\n\t\tdo_sync_erase(ubi, pnum);\n"
 

@@ -131,8 +131,11 @@ def make_wide3_loads(seed: int = loads.SEED, count: int = TRIPLES) -> LoadSet:
     while len(found) < count:
         there, made, words = _start(), list[str](), list[str]()
         for _ in range(3):
-            can = [(call, after) for call in every if (after := _find_next(there, call))]
-            call, there = draw.choice(can)
+            after: CallChecker | None = None
+            while after is None:
+                call = draw.choice(every)
+                after = _find_next(there, call)
+            there = after
             keeper, kept = draw.choice(list(_list_keepers(call, there)))
             made += [call, *kept]
             words.append(f"{call} ({keeper})")

@@ -238,6 +238,26 @@ def test_the_kernels_warnings_of_this_job_are_kept(tmp_path: Path, specs: list[T
     assert "kernel_log" in [w.code for w in trial.warnings]
 
 
+def test_a_report_of_the_kernels_checks_is_a_finding_and_a_debug_kernel_is_marked(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    said = (
+        "<3>[    9.6] BUG: KASAN: use-after-free in jffs2_x+0x1/0x2 [jffs2]\n"
+        "<3>[    9.7] Read of size 4\n"
+        "<4>[    9.8] WARNING: CPU: 0 PID: 61 at fs/jffs2/fs.c:9 jffs2_y+0x1/0x2 [jffs2]\n"
+    )
+    board = fake(**{"kernel-log": FakeResult(said)})
+    board.kernel_config = {"CONFIG_KASAN": "y"}
+    (trial,) = execute(tmp_path, board, specs[:1])
+    doubts = {doubt.code: doubt.text for doubt in trial.warnings}
+    assert doubts["debug_kernel"] == "it has KASAN"
+    head = "BUG: KASAN: use-after-free in jffs2_x+0x1/0x2 [jffs2]"
+    assert doubts["kernel_finding"] == f"{head}, and 1 more"
+    assert {"debug_kernel", "kernel_finding"} <= set(WARNINGS)
+    (plain,) = execute(tmp_path / "plain", fake(), specs[:1])
+    assert {"debug_kernel", "kernel_finding"}.isdisjoint(doubt.code for doubt in plain.warnings)
+
+
 def test_what_is_no_text_is_kept_in_a_form_that_is(tmp_path: Path, specs: list[TrialSpec]) -> None:
     said = b"<4>[    9.6] jffs2: \xc3\xa9 \xff\n".decode(errors="surrogateescape")
     board = fake(

@@ -67,6 +67,8 @@ WARNINGS: dict[str, str] = {
     "not_locked": "Its figures are of another board than the one that boards.lock names.",
     "state_missed": "See state.obtained; try mix = 1, ask for less, or give the chip more room.",
     "kernel_log": "Read kernel_log in the trial file: the kernel complained during this trial.",
+    "kernel_finding": "The kernel found a fault in itself or in a module: read kernel_log.",
+    "debug_kernel": "Debug kernel: its times are comparable with no other's; counts may be.",
     "counts_missed": "The chip did more than is counted: the kernel's probes missed some of it.",
     "not_settled": "Background work outlasted settle; the early phases share the chip with it.",
     "output_cut": "Figures read from that output may be incomplete; let the step print less.",

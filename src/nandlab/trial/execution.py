@@ -17,6 +17,7 @@ from nandlab.results import record as results
 from nandlab.results.record import Host
 from nandlab.results.recordparts import Doubt
 from nandlab.trial import steps
+from nandlab.trial.kernelfindings import list_debug_checks
 from nandlab.trial.outcome import make_trial_outcome
 from nandlab.trial.request import describe_trial_request, dump_trial_catalog_entries
 
@@ -53,6 +54,8 @@ async def run_trial(
             "on a board of the user's own, on its clock" if spec.own else "under KVM, on host time"
         )
         doubts.insert(0, Doubt(code="not_deterministic", text=f"ran {clock}"))
+    if checks := list_debug_checks(board.kernel_config):
+        doubts.insert(0, Doubt(code="debug_kernel", text=f"it has {', '.join(checks)}"))
     doubts = add_lock_doubt(doubts, board, collect_trial_packages(spec, board))
     seconds = round(time.monotonic() - began, 3)
     host = Host(seconds=seconds, board=board.key, memory=list(memory))

@@ -27,6 +27,7 @@ from nandlab.results.recordparts import (
     StepResult,
 )
 from nandlab.trial import listfigures, workloadresult
+from nandlab.trial.kernelfindings import list_kernel_findings
 from nandlab.trial.steps import list_fill_step_names, list_state_fill_steps, map_idle_wait_seconds
 from nandlab.trial.workloadresult import WorkloadResult
 
@@ -75,6 +76,9 @@ def make_trial_outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str
     if log:
         text = f"{len(log)} lines, the first: {log[0]}"
         found["warnings"].append(Doubt(code="kernel_log", text=text))
+    if reports := list_kernel_findings(log):
+        more = f", and {len(reports) - 1} more" if len(reports) > 1 else ""
+        found["warnings"].append(Doubt(code="kernel_finding", text=f"{reports[0]}{more}"))
     if missed := max(
         (simnand.parse_missed_operation_count(s.counts) for s in record.steps), default=0
     ):

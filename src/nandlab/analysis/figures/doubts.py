@@ -25,6 +25,7 @@ KIND_BY_DOUBT: dict[str, FigureKind] = {
     "parts_measured": "times",
     "reads_measured": "times",
     "restart_failed": "times",
+    "debug_kernel": "times",
     "memory_lost": "memory",
     "memory_series_lost": "memory",
 }
@@ -62,12 +63,21 @@ QUOTED_LETTERS = 100
 def format_doubt_advice(code: str, trials: Iterable[Trial]) -> str:
     """What to do about a doubt that some of these trials carry; one of the kernel's is quoted."""
     what = WARNINGS.get(code, "See the trial files.")
-    lines = [t.kernel_log[0] for t in trials if t.kernel_log] if code == "kernel_log" else []
+    lines = _list_kernel_lines(code, trials)
     if not lines:
         return what
     line = " ".join(KERNEL_LOG_STAMP.sub("", lines[0], count=1).split())
     shown = line if len(line) <= QUOTED_LETTERS else f"{line[: QUOTED_LETTERS - 1]}…"
     return f"The kernel: “{shown}”. {what}"
+
+
+def _list_kernel_lines(code: str, trials: Iterable[Trial]) -> list[str]:
+    """What the kernel said behind a doubt, by trial; empty: it said nothing."""
+    if code == "kernel_log":
+        return [t.kernel_log[0] for t in trials if t.kernel_log]
+    if code == "kernel_finding":
+        return [doubt.text for t in trials for doubt in t.warnings if doubt.code == code]
+    return []
 
 
 def find_doubts_answered_by_size(e: Ensemble) -> frozenset[str]:

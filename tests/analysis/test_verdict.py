@@ -209,6 +209,35 @@ def test_one_trial_beyond_a_limit_breaks_it() -> None:
     assert found.answer == "None is fit; avoid JFFS2."
 
 
+@pytest.mark.parametrize(
+    ("figure", "limit", "state"),
+    [
+        ("timing.t_prog_ns", "phase.transactions < 20s", "open"),
+        ("timing.t_wc_ns", "phase.transactions < 20s", "met"),
+        ("timing.t_prog_ns", "phase.transactions < 5s", "broken"),
+        ("timing.t_prog_ns", "chip.erases < 100000", "met"),
+    ],
+)
+def test_times_of_an_assumed_chip_are_never_met(figure: str, limit: str, state: str) -> None:
+    chip = {"endurance": {"pe_cycles": 100_000}, "sources": {figure: "Assumed: 250 us."}}
+    found = judged(pair("jffs2", 10, provenance={"chip": chip}), at(limit))
+    assert cell(found, "JFFS2", limit.partition(" ")[0]).state == state
+
+
+@pytest.mark.parametrize(
+    ("source", "state"), [("Page 1.", "met"), ("Assumed.", "met"), ("Assumed: 100,000.", "open")]
+)
+def test_years_of_an_assumed_endurance_are_never_met(source: str, state: str) -> None:
+    chip = {
+        "endurance": {"pe_cycles": 100_000},
+        "sources": {"endurance.pe_cycles": source},
+    }
+    long = EraseSpread(mean=40.0, stddev=0.5, min=38, max=41)
+    trials = pair("jffs2", 10, provenance={"chip": chip}, erases_per_block=long)
+    found = judged(trials, Limits(years=1, daily=MIB))
+    assert cell(found, "JFFS2", "lifetime").state == state
+
+
 def test_what_was_not_measured_is_open_with_its_edit() -> None:
     found = judged(pair("jffs2", 10), at("ram <= 4M"))
     assert calls(found) == {"JFFS2": "open"}

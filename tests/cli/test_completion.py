@@ -38,8 +38,8 @@ def test_chips_and_file_systems_follow_their_options(verb: str, tmp_path: Path) 
 
 
 def test_parts_follow_reprice_and_chip_show(tmp_path: Path) -> None:
-    assert offered("nandlab reprice run --to W25", tmp_path) == {"W25N01GV"}
-    assert offered("nandlab chip show W25", tmp_path) == {"W25N01GV"}
+    assert offered("nandlab reprice run --to W25N01", tmp_path) == {"W25N01GV"}
+    assert offered("nandlab chip show W25", tmp_path) == {"W25N01GV", "W25N02KV"}
 
 
 def test_published_studies_are_offered_where_a_run_is_asked_for(tmp_path: Path) -> None:

@@ -19,13 +19,12 @@ from nandlab.analysis.figures.ranking import Finding, RankedEntry, RankingWords
 from nandlab.analysis.figures.spread import Spread, divide_spreads
 from nandlab.analysis.figures.totals import count_chip_operations
 from nandlab.analysis.verdicts import modelbias, stalls, wearsteadiness
+from nandlab.analysis.verdicts.gaps import ASSUMED_SOURCE_LEAD
 from nandlab.base import units
 from nandlab.results.record import MEMBERS_MIN, WARNINGS, Run, Trial
 
 NOT_REACHED_LEAD = "Not reached"
 """How a sentence begins that says only that loads were too short."""
-ASSUMED_SOURCE_LEAD = "Assumed:"
-"""How the catalog begins the source of a figure that no data sheet gives."""
 
 
 @dataclass(frozen=True)

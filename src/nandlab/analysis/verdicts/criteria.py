@@ -163,12 +163,12 @@ def _judge_limit_cell(
             or unknown[0][1].text.partition(": ")[2]
         )
         return replace(cell, state="open", why=format_judgements(unknown), do=do)
-    if doubted := [
-        d
-        for e, _ in found
-        for d in gaps.list_verdict_gaps_of_doubts(e, doubts.find_figure_kind(figure))
-    ]:
-        return replace(cell, state="open", why=doubted[0].why, do=doubted[0].do)
+    kind = doubts.find_figure_kind(figure)
+    lacking = [d for e, _ in found for d in gaps.list_verdict_gaps_of_doubts(e, kind)]
+    if kind == "times":
+        lacking += [d for e, _ in found for d in gaps.list_assumed_chip_gaps(e, kind)]
+    if lacking:
+        return replace(cell, state="open", why=lacking[0].why, do=lacking[0].do)
     return cell
 
 
@@ -291,6 +291,7 @@ def _make_lifetime_cell(scope: VerdictScope, name: str) -> VerdictCell:
     if most is not None and most < years:
         return VerdictCell(text, "broken", least, why=why, used=used)
     doubted = [d for _, e, _ in found for d in gaps.list_verdict_gaps_of_doubts(e, "counts")]
+    doubted += [d for _, e, _ in found for d in gaps.list_assumed_chip_gaps(e, "counts")]
     if least is not None and least >= years:
         if doubted:
             return VerdictCell(text, "open", least, why=doubted[0].why, do=doubted[0].do, used=used)

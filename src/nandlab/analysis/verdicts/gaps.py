@@ -27,6 +27,10 @@ INSTRUMENT_BY_FAMILY = {
 }
 """Figures that an instrument measures, or whole families of them, and its name in a study."""
 MAY_LOSE_EDIT = f'[limits] power = "{limitsyntax.MAY_LOSE_TEXT}", if the product may'
+ASSUMED_SOURCE_LEAD = "Assumed:"
+"""What a chip file's source begins with where the figure was not read."""
+ARRAY_TIMES = ("timing.t_r_ns", "timing.t_prog_ns", "timing.t_bers_ns")
+ENDURANCE = ("endurance.pe_cycles",)
 LONGER_LOAD_FACTOR = 2
 """How many times as long a load is asked to be where nobody knows how long is enough."""
 
@@ -126,6 +130,23 @@ def list_verdict_gaps_of_doubts(ensemble: Ensemble, *kinds: FigureKind) -> list[
         do = doubts.format_doubt_advice(code, ensemble.ok).rstrip(".")
         found.append(VerdictGap(f"doubt {code}", (ensemble.subject,), why, do))
     return found
+
+
+def list_assumed_chip_gaps(ensemble: Ensemble, kind: FigureKind) -> list[VerdictGap]:
+    """What the chip's file assumes of its array's times; of its endurance, for counts."""
+    figures = ARRAY_TIMES if kind == "times" else ENDURANCE if kind == "counts" else ()
+    chip = ensemble.first.about("chip")
+    sources: dict[str, str] = chip.get("sources", {})
+    assumed = [
+        figure.partition(".")[2]
+        for figure in figures
+        if sources.get(figure, "").startswith(ASSUMED_SOURCE_LEAD)
+    ]
+    if not assumed:
+        return []
+    why = f"the chip's {', '.join(assumed)}: assumed, not read in a data sheet"
+    do = "give the data sheet's figures in a chip file of your own (docs/own/chip.md)"
+    return [VerdictGap("the chip's figures are assumed", (ensemble.subject,), why, do)]
 
 
 def list_verdict_gaps_of_ensemble(

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from test_planted import ROOT, judged
@@ -226,5 +227,5 @@ def test_what_statfs_cannot_say_is_metadata(
     numbers: str, reserve: str | None, told: str, tmp_path: Path
 ) -> None:
     _, marks = play(tmp_path, "statfs\nsync\n")
-    said = {"STATFS": numbers} | ({"RESERVE": reserve} if reserve else {})
+    said: Any = {"STATFS": numbers} | ({"RESERVE": reserve} if reserve else {})
     assert judged(tmp_path, 1, marks=marks, **said)[:2] == ["metadata" if told else "held", told]

@@ -116,7 +116,14 @@ class BoardModel(Noun):
         description="Debian architecture of kernel and programs: amd64, or armhf, a 32-bit ARM"
     )
     release: Release = Field(description="Debian release that the kernel comes from")
-    kernel: KernelFlavour = Field(description="kernel flavour: the package is linux-image-KERNEL")
+    kernel: KernelFlavour = Field(
+        description="kernel flavour: the package is linux-image-KERNEL; with own_kernel the name "
+        "of the folder KERNEL.packages beside this file"
+    )
+    own_kernel: bool = Field(
+        default=False,
+        description="the kernel is your own, not Debian's: `nandlab board make` writes it",
+    )
     tools: Release | None = Field(
         default=None,
         description="Debian release that emulator and compiler come from; absent: the kernel's",
@@ -223,7 +230,8 @@ class BoardModel(Noun):
                 raise ValueError(
                     f"{name} is {given}: no kernel for {self.arch} boots with less than {least}"
                 )
-        seen = BOOT_MIB_MIN.get(self.release, {}) if self.arch == "amd64" else {}
+        debian_amd64 = self.arch == "amd64" and not self.own_kernel
+        seen = BOOT_MIB_MIN.get(self.release, {}) if debian_amd64 else {}
         for name, least in seen.items():
             given = getattr(self, name)
             if given is not None and given < least and NO_CIPHER_TESTS not in self.cmdline:

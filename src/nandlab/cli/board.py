@@ -13,6 +13,7 @@ import typer
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_lines, print_note
 from nandlab.cli.arguments import make_name_completer
+from nandlab.cli.boardmake import make
 from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
 
 if TYPE_CHECKING:
@@ -85,6 +86,9 @@ def list_boards() -> None:
     for name in list_noun_names("boards"):
         summary = load_noun("boards", name, BoardModel).summary
         print_lines(f"{name:12} {summary} {format_noun_origin('boards', name)}".rstrip())
+
+
+board_app.command("make")(make)
 
 
 @board_app.command()

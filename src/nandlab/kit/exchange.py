@@ -15,9 +15,12 @@ from nandlab.kit import lock as locks
 from nandlab.kit.kit import (
     fetch_locked_package_set,
     list_board_package_sets,
+    make_kernel_package_set,
+    make_own_kernel_folder,
     read_board_package_lock,
 )
 from nandlab.kit.lock import Lock
+from nandlab.kit.packagesets import OWN_KERNEL_PACKAGES
 
 
 def export_board_file(model: BoardModel, file: Path) -> None:
@@ -121,11 +124,28 @@ def _add_board(model: BoardModel, lock: Lock) -> Path:
     locks.write_package_lock(
         folder / locks.FILE, {**locks.read_package_lock(folder / locks.FILE), **lock}
     )
-    told = model.model_dump(mode="json", exclude_none=True)
-    write_whole_file(
-        path, "".join(f"{key} = {_format_toml(value)}\n" for key, value in told.items()).encode()
-    )
+    write_whole_file(path, format_board_file(model).encode())
+    if model.own_kernel:
+        _keep_own_packages(model, lock)
     return path
+
+
+def _keep_own_packages(model: BoardModel, lock: Lock) -> None:
+    """Copies the packages of a board's own kernel from the cache to beside its file."""
+    kept = make_own_kernel_folder(Path(PROJECT_FOLDER) / "boards", model.kernel)
+    kept.mkdir(exist_ok=True)
+    files = lock[make_kernel_package_set(model).name]
+    packages.copy_cached_packages(
+        {file: sha256 for file, sha256 in files.items() if file.startswith(OWN_KERNEL_PACKAGES)},
+        kept,
+    )
+
+
+def format_board_file(model: BoardModel) -> str:
+    """A board as its file in a catalog has it; one without tables."""
+    told = model.model_dump(mode="json", exclude_none=True)
+    told = {key: value for key, value in told.items() if value not in ({}, False)}
+    return "".join(f"{key} = {_format_toml(value)}\n" for key, value in told.items())
 
 
 def _format_toml(value: object) -> str:

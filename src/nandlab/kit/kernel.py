@@ -66,9 +66,11 @@ class Kernel:
         return f"/usr/src/linux-headers-{self.release}"
 
 
-def find_kernel_in_root(files: Files, unpacked: Root) -> Kernel:
-    """The kernel of an unpacked set; UsageError if it has none."""
-    kinds = ("linux-image-", "linux-headers-", "linux-kbuild-")
+def find_kernel_in_root(files: Files, unpacked: Root, kinds: tuple[str, ...]) -> Kernel:
+    """The kernel of an unpacked set; UsageError if it has none.
+
+    kinds: how the names of the packages begin that the kernel consists of.
+    """
     if lacking := [kind for kind in kinds if not any(f.startswith(kind) for f in files)]:
         raise UsageError(f"the lock's set of the kernel has no package {lacking[0]}…")
     whole = Kernel(tuple(sorted(files)), unpacked)

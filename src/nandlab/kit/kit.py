@@ -21,7 +21,16 @@ from nandlab.kit.apt import PackagesUnavailable, Suite
 from nandlab.kit.kernel import Kernel, find_kernel_in_root
 from nandlab.kit.kernelsource import make_kernel_source_set
 from nandlab.kit.lock import Files, Lock
-from nandlab.kit.packagesets import ImageSet, KernelSet, SourceSet, SuiteSet, ToolSet
+from nandlab.kit.packagesets import (
+    KERNEL_PACKAGES,
+    OWN_KERNEL_PACKAGES,
+    ImageSet,
+    KernelSet,
+    OwnKernelSet,
+    SourceSet,
+    SuiteSet,
+    ToolSet,
+)
 from nandlab.kit.root import Root, find_unpacked_root, prepare_package_root, require_root_entry
 
 SHIPPED_BOARDS = CATALOG / "boards"
@@ -55,8 +64,24 @@ def make_tool_package_set(model: BoardModel) -> ToolSet:
     return ToolSet(Suite(release, HOST_ARCH), model.arch)
 
 
-def make_kernel_package_set(model: BoardModel) -> KernelSet:
-    return KernelSet(Suite(model.release, model.arch), model.kernel)
+def make_kernel_package_set(model: BoardModel) -> KernelSet | OwnKernelSet:
+    suite = Suite(model.release, model.arch)
+    if model.own_kernel:
+        return OwnKernelSet(suite, model.kernel, _find_own_kernel_folder(model))
+    return KernelSet(suite, model.kernel)
+
+
+def make_own_kernel_folder(boards: Path, kernel: str) -> Path:
+    """Where the packages of a kernel of one's own are kept, beside the boards' files."""
+    return boards / f"{kernel}.packages"
+
+
+def _find_own_kernel_folder(model: BoardModel) -> Path | None:
+    """The folder with the packages of a board's own kernel; None: the board has no file here."""
+    try:
+        return make_own_kernel_folder(make_board_lock_path(model).parent, model.kernel)
+    except UsageError:
+        return None
 
 
 def list_board_package_sets(model: BoardModel, *, yaffs2: bool = True) -> list[SuiteSet]:
@@ -112,10 +137,16 @@ def fetch_board_kit(
         taken,
         tuple(moved),
         tools,
-        find_kernel_in_root(files, prepare_package_root(files)),
+        find_model_kernel(model, files, prepare_package_root(files)),
         taken.get(YAFFS2_SOURCE.name, {}),
         taken.get(kernel_source.name, {}),
     )
+
+
+def find_model_kernel(model: BoardModel, files: Files, unpacked: Root) -> Kernel:
+    """The kernel of a board in its unpacked set; UsageError if a package of it is not there."""
+    kinds = OWN_KERNEL_PACKAGES if model.own_kernel else KERNEL_PACKAGES
+    return find_kernel_in_root(files, unpacked, kinds)
 
 
 def fetch_board_tools(model: BoardModel) -> tuple[Root, Files]:
@@ -287,6 +318,8 @@ def update_package_locks(
             *((e, make_board_lock_path(model)) for e in list_board_package_sets(model)),
             *beside(model),
         ]:
+            if each.fixed:
+                continue
             try:
                 newest[each.name] = newest.get(each.name) or packages.resolve_newest_packages(each)
             except PackagesUnavailable as e:
@@ -323,4 +356,4 @@ def find_unpacked_kernel(model: BoardModel) -> Kernel | None:
     """The locked kernel of a board if it is unpacked already; fetches nothing."""
     files = read_board_package_lock(model).get(make_kernel_package_set(model).name)
     unpacked = find_unpacked_root(files) if files else None
-    return find_kernel_in_root(files, unpacked) if files and unpacked else None
+    return find_model_kernel(model, files, unpacked) if files and unpacked else None

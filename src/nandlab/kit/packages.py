@@ -73,9 +73,19 @@ def add_package_to_cache(content: IO[bytes], sha256: str, whence: str) -> None:
             )
 
 
+def copy_cached_packages(files: Files, folder: Path) -> None:
+    """Copies files of the cache into a folder, by their names."""
+    for file, sha256 in files.items():
+        with (
+            open_regular_file(make_cached_package_path(sha256)) as source,
+            open_whole_file(folder / file) as out,
+        ):
+            shutil.copyfileobj(source, out)
+
+
 def fetch_packages(wanted: SuiteSet, files: Files) -> None:
     """Brings into the cache what it lacks of a set; NotToBeHad names what is nowhere."""
-    for where in list_user_package_sources():
+    for where in (*list_user_package_sources(), *wanted.places):
         _take_from_source(where, files)
     with hold_path_lock(_apt_lock_path()):
         if lacking := list_missing_packages(files):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -22,8 +22,14 @@ IMAGE_TOOLS = ("squashfs-tools", "erofs-utils", "coreutils")
 """What makes images of read-only file systems, and what starts it."""
 LINUX_SOURCE = "linux-source-"
 """How the packages of kernels' sources begin."""
+IMAGE_PARTS = ("linux-base-", "linux-binary-", "linux-modules-")
+"""How the names of the packages begin that newer releases have the image's files in."""
 GUEST = ("busybox-static", "dosfstools", "libc6", "mtd-utils")
 """What the board's own tools come from."""
+KERNEL_PACKAGES = ("linux-image-", "linux-headers-", "linux-kbuild-")
+"""How the names of the packages begin that Debian's kernel consists of."""
+OWN_KERNEL_PACKAGES = KERNEL_PACKAGES[:2]
+"""The same of a kernel that `make bindeb-pkg` packed: its headers have the build programs."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,13 @@ class SuiteSet(ABC):
     suite: Suite
     kind: ClassVar[str] = "deb"
     """What apt calls their archive."""
+    fixed: ClassVar[bool] = False
+    """Whether no mirror has newer packages for it: a lock of it is never made anew."""
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """Folders of this machine that have packages of the set."""
+        return ()
 
     @property
     @abstractmethod
@@ -95,6 +108,7 @@ class KernelSet(SuiteSet):
         headers = image.replace("linux-image-", "linux-headers-").replace("-unsigned", "")
         parts = apt.depends(headers)
         more = [p for p in parts if p.startswith("linux-headers-")]
+        more += [p for p in apt.depends(image) if p.startswith(IMAGE_PARTS)]
         own = apt.files([image, headers, *more, *apt.with_dependencies(list(GUEST))])
         run_here = self._of_host(apt).files([p for p in parts if p.startswith("linux-kbuild-")])
         return dict(sorted({**own, **run_here}.items()))
@@ -113,6 +127,40 @@ class KernelSet(SuiteSet):
         found = Apt(replace(self.suite, arch=HOST_ARCH))
         found.update()
         return found
+
+
+@dataclass(frozen=True)
+class OwnKernelSet(SuiteSet):
+    """A kernel of the user's own and its headers; and the board's tools, which are Debian's."""
+
+    kernel: str
+    """The board that it was made for first."""
+    folder: Path | None = field(default=None, compare=False)
+    """Has the two packages of the kernel; None: only the cache does."""
+    fixed: ClassVar[bool] = True
+
+    @property
+    def name(self) -> str:
+        return f"kernel own {self.suite.arch} {self.kernel}"
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        return (self.folder,) if self.folder and self.folder.is_dir() else ()
+
+    def resolve(self, apt: Apt) -> Files:
+        raise PackagesUnavailable(self._explain("its packages"))
+
+    def download(self, apt: Apt, files: Files, lacking: list[str], folder: Path) -> None:
+        if absent := next((file for file in lacking if file.startswith(OWN_KERNEL_PACKAGES)), None):
+            raise PackagesUnavailable(self._explain(absent))
+        apt.download(lacking, folder)
+
+    def _explain(self, missing: str) -> str:
+        where = f" in {self.folder}" if self.folder else ""
+        return (
+            f"{missing}: a kernel of your own is on no mirror: put the two packages back{where}, "
+            "or make the board anew by `nandlab board make`"
+        )
 
 
 @dataclass(frozen=True)

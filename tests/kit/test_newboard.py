@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A board that a command makes has its file, its lock and its kernel beside it, or nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import kernelmade
+import pytest
+from kernelmade import RELEASE, VERSION
+from typer.testing import CliRunner
+
+from nandlab.base.digest import digest_file
+from nandlab.base.errors import UsageError
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import load_noun
+from nandlab.catalog.noun import dump_noun_identity
+from nandlab.cli.main import app
+from nandlab.kit import kit, newboard, packages
+from nandlab.kit.apt import Suite
+from nandlab.kit.lock import read_package_lock
+from nandlab.kit.packagesets import KernelSet, SuiteSet
+
+IMAGE = f"linux-image-{RELEASE}_{VERSION}_amd64.deb"
+HEADERS = f"linux-headers-{RELEASE}_{VERSION}_amd64.deb"
+SET = "kernel own amd64 ours"
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty project, a cache of its own, and a kernel's packages in the folder built."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path / "cache"))
+    kernelmade.write_kernel_packages(tmp_path / "built")
+    return folder
+
+
+def load(name: str) -> BoardModel:
+    return load_noun("boards", name, BoardModel)
+
+
+def make(tmp_path: Path, name: str = "ours") -> Path:
+    new = newboard.make_packages_board(name, load("apf27"), tmp_path / "built")
+    return newboard.write_new_board(new)
+
+
+def test_a_board_is_like_another_in_all_but_its_kernel(tmp_path: Path, project: Path) -> None:
+    assert make(tmp_path) == Path("catalog/boards/ours.toml")
+    model, like = load("ours"), load("apf27")
+    assert (model.kernel, model.own_kernel) == ("ours", True)
+    for key in ("arch", "release", "machine", "cpu", "ram_mib", "icount_shift", "chip_store_mib"):
+        assert getattr(model, key) == getattr(like, key)
+    kept = project / "catalog/boards/ours.packages"
+    assert sorted(p.name for p in kept.iterdir()) == [HEADERS, IMAGE]
+    lock = read_package_lock(project / "catalog/boards/boards.lock")
+    assert lock[SET][IMAGE] == digest_file(tmp_path / "built" / IMAGE)
+    assert lock[SET][HEADERS] == digest_file(tmp_path / "built" / HEADERS)
+    debian = kit.read_board_package_lock(like)["kernel bookworm amd64 amd64"]
+    guest = {file: sha256 for file, sha256 in debian.items() if not file.startswith("linux-")}
+    assert {f: s for f, s in lock[SET].items() if f not in (IMAGE, HEADERS)} == guest
+    assert kit.make_kernel_package_set(model).name == SET
+    assert {each.name for each in kit.list_board_package_sets(model)} <= set(lock)
+
+
+def test_its_kernel_is_part_of_its_identity_and_of_no_other_boards(tmp_path: Path) -> None:
+    make(tmp_path)
+    assert dump_noun_identity(load("ours"))["own_kernel"] is True
+    assert "own_kernel" not in dump_noun_identity(load("apf27"))
+    assert isinstance(kit.make_kernel_package_set(load("apf27")), KernelSet)
+
+
+def test_its_packages_are_taken_from_beside_it_when_the_cache_has_lost_them(
+    tmp_path: Path, project: Path
+) -> None:
+    make(tmp_path)
+    own = kit.make_kernel_package_set(load("ours"))
+    files = {IMAGE: digest_file(tmp_path / "built" / IMAGE)}
+    packages.make_cached_package_path(files[IMAGE]).unlink()
+    packages.fetch_packages(own, files)
+    assert packages.list_missing_packages(files) == []
+    packages.make_cached_package_path(files[IMAGE]).unlink()
+    with (project / "catalog/boards/ours.packages" / IMAGE).open("ab") as f:
+        f.write(b"\n")
+    with pytest.raises(UsageError, match="was changed or damaged"):
+        packages.fetch_packages(own, files)
+
+
+def test_no_update_moves_its_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path)
+    asked: list[str] = []
+
+    def resolve(each: SuiteSet) -> dict[str, str]:
+        asked.append(each.name)
+        return {"a_1_amd64.deb": "0" * 64}
+
+    monkeypatch.setattr(packages, "resolve_newest_packages", resolve)
+    before = read_package_lock(Path("catalog/boards/boards.lock"))[SET]
+    kit.update_package_locks({"ours": load("ours")})
+    assert read_package_lock(Path("catalog/boards/boards.lock"))[SET] == before
+    assert asked == ["tools bookworm amd64", "source bookworm u-boot"]
+
+
+@pytest.mark.parametrize("name", ["apf27", "Ours", "a b", "../x", "-x", "", "x" * 41])
+def test_a_name_that_a_board_cannot_have_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="board"):
+        make(tmp_path, name)
+    assert not Path("catalog").exists()
+
+
+def test_a_board_is_not_made_twice(tmp_path: Path) -> None:
+    make(tmp_path)
+    with pytest.raises(UsageError, match="there is one already"):
+        make(tmp_path)
+    Path("catalog/boards/ours.toml").unlink()
+    with pytest.raises(UsageError, match=r"ours\.packages"):
+        make(tmp_path)
+
+
+def test_a_kernel_of_another_architecture_than_the_board_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--like"):
+        newboard.make_packages_board("ours", load("apf27-arm"), tmp_path / "built")
+
+
+def test_nothing_is_left_of_a_board_that_could_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = newboard.make_packages_board("ours", load("apf27"), tmp_path / "built")
+
+    def fail(files: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(newboard, "write_files_together", fail)
+    with pytest.raises(OSError, match="disk full"):
+        newboard.write_new_board(new)
+    assert list(Path("catalog/boards").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--packages", "x", "--release", "trixie"],
+        ["--packages", "x", "--kernel", "rt-amd64"],
+        ["--packages", "none"],
+        ["--release", "no_release"],
+        ["--packages", "../built", "--like", "none"],
+        ["--packages", "../built", "--ram-mib", "3"],
+    ],
+)
+def test_a_bad_request_is_refused_and_leaves_nothing(words: list[str]) -> None:
+    done = CliRunner().invoke(app, ["board", "make", "ours", *words])
+    code = getattr(done.exception, "exit_code", done.exit_code)
+    assert code == 2, done.output
+    assert not Path("catalog").exists()
+
+
+class Archive:
+    """A mirror whose kernel has its files in packages of their own, as from Debian 14 on."""
+
+    def depends(self, package: str) -> list[str]:
+        return {
+            "linux-image-amd64": ["linux-base-amd64", "linux-image-7.2.1-amd64"],
+            "linux-image-7.2.1-amd64": [
+                *("linux-base", "initramfs-tools", "linux-base-7.2.1-amd64"),
+                *("linux-binary-7.2.1-amd64", "linux-modules-7.2.1-amd64"),
+            ],
+            "linux-headers-7.2.1-amd64": ["linux-headers-7.2.1-common", "linux-kbuild-7.2.1"],
+        }[package]
+
+    def with_dependencies(self, names: list[str]) -> list[str]:
+        return []
+
+    def files(self, names: list[str]) -> dict[str, str]:
+        return {f"{name}_1_amd64.deb": "0" * 64 for name in names}
+
+
+def test_a_newer_releases_kernel_comes_with_the_packages_of_its_files() -> None:
+    files = KernelSet(Suite("forky", "amd64"), "amd64").resolve(Archive())  # type: ignore[arg-type]
+    assert sorted(file.partition("_")[0] for file in files) == [
+        "linux-base-7.2.1-amd64",
+        "linux-binary-7.2.1-amd64",
+        "linux-headers-7.2.1-amd64",
+        "linux-headers-7.2.1-common",
+        "linux-image-7.2.1-amd64",
+        "linux-kbuild-7.2.1",
+        "linux-modules-7.2.1-amd64",
+    ]

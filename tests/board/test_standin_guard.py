@@ -2,7 +2,8 @@
 """A partition of an emulated ARM board is used for real, by other names and through other devices:
 the guard refuses each, and lets it pass when it is free again.
 
-Debian's kernel for ARM has no NFTL; test_guard_board.py has it on the virtual board.
+Debian's kernel for ARM has no NFTL: test_standin_nftl.py builds it, and test_guard_board.py has it
+on the virtual board.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ class Row:
             self.found += told
 
     def by_board(self) -> str:
-        """Columns of docs/power-cuts-seen.md."""
+        """Columns of docs/power-cuts-counts.md."""
         cut = f"{self.cut:,} / {self.operations:,} | {self.points:,}"
         return f"{cut} | {self.erases:,} | {_told(self.found)} | {self.unstable.total():,}"
 

@@ -87,6 +87,38 @@ def test_every_page_is_linked_from_another() -> None:
     assert [str(n) for n in pages if not any(link.endswith(n.name) for link in linked)] == []
 
 
+FINDING = re.compile(r"^\| (.+?) \| .+ \|$", re.MULTILINE)
+"""A line of the head of a page of docs/findings."""
+HEAD = [
+    "File system",
+    "Kernels",
+    "Effect",
+    "Physical or model",
+    "Cause",
+    "Patch",
+    "Upstream",
+    "Test",
+]
+
+
+def test_each_finding_has_the_same_head_and_a_row_in_the_list() -> None:
+    folder = ROOT / "docs" / "findings"
+    pages = sorted(path.name for path in folder.glob("[0-9][0-9]-*.md"))
+    assert len(pages) > 8
+    for page in pages:
+        text = (folder / page).read_text()
+        head, _, rest = text.partition("\n## Reproducer\n")
+        assert (page, FINDING.findall(head)) == (page, HEAD)
+        assert "*Run:*" in rest, page
+    rows = re.findall(r"^\| (\d+) \| \[.+?\]\((.+?)\) \|", (folder / "README.md").read_text(), re.M)
+    assert [name for _, name in rows] == pages
+    assert [number for number, _ in rows] == [name[:2] for name in pages]
+
+
+def test_the_page_that_chooses_a_file_system_is_short() -> None:
+    assert len((ROOT / "docs" / "power-cuts-seen.md").read_bytes()) <= 8192
+
+
 FENCE = re.compile(r"^ *```[a-z]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 OPTION = re.compile(r"--[a-z][a-z0-9-]*")
 OF_ANOTHER = (" -- ", " | ", "; ", " && ", ")", " #", " > ")

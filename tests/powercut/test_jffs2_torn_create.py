@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """JFFS2, where the page that makes a file or a folder is torn, so that its name is right and its
-first inode node is wrong: what docs/power-cuts-seen.md says of it, on a real board. The name has no
+first inode node is wrong: what docs/findings/04 and 05 say of it, on a real board. The name has no
 file then. The first file made after the cut gets the same number, and at the next mount the name is
 its second one. If a later node of the lost file looks sound, its name is there and cannot be
 used."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """JFFS2, where the page of a rename reads right a few times after the cut and wrong from then on:
-what docs/power-cuts-seen.md says of it, on a real board. At the mount the new name makes the old
+what docs/findings/08 says of it, on a real board. At the mount the new name makes the old
 one obsolete, and is then dropped itself. The next mount finds the old one, but not if the collector
 has erased its block by then: the file is lost, though it was synced long before."""
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """UBIFS, where the power goes after a truncation is on flash and before the data that it shortened:
-what docs/power-cuts-seen.md says of it, on a real board. Both oracles find it by themselves, once
+what docs/findings/01 says of it, on a real board. Both oracles find it by themselves, once
 the check has made the file longer; UBIFS's own check fails where nobody did."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""UBIFS, where a page reads right once after the cut and never again: what docs/power-cuts-seen.md
+"""UBIFS, where a page reads right once after the cut and never again: what docs/findings/09 and 10
 says of it, on a real board. Two kinds of page alone matter: that of a commit's start in the log,
 and the second copy of the master node."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""YAFFS2, where a torn page has sound tags: what docs/power-cuts-seen.md says of it, on a board.
+"""YAFFS2, where a torn page has sound tags: what docs/findings/11, 14 and 15 say of it, on a board.
 The mount takes the page for the newest, so what was synced before cannot be read any more. The
 collector then copies the torn page, and from then on wrong bytes come without an error. A torn
 header gives a file another name."""

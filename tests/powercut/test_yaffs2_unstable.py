@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""YAFFS2, where the header of a rename over another file is torn: what docs/power-cuts-seen.md
+"""YAFFS2, where the header of a rename over another file is torn: what docs/findings/12 and 13
 says of it, on a board. The mount reads such a header, does not ask whether it could, and believes
 it: a wrong parent puts the new file under lost+found, which the mount empties, and the file that
 was replaced is deleted as if the header were sound. Both names are gone."""

@@ -56,8 +56,9 @@ class Reproduction(RunPlan):
             named = source if isinstance(source, dict) else {}
             if named.get("tree") == PACKAGE and not named.get("patches"):
                 options = named.get("options")
+                known = options if isinstance(options, dict) else {}
                 found[name] = validate_data(
-                    {"tree": PACKAGE, **(options if isinstance(options, dict) else {})},
+                    {**known, "tree": PACKAGE, "patch": []},
                     PartSource,
                     f"{self.before.path}: provenance.{OWN_SOURCES}",
                 )

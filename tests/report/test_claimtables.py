@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 import claimtables
 import pytest
@@ -15,6 +17,7 @@ from nandlab.base.errors import UsageError
 from nandlab.base.paths import ROOT
 from nandlab.catalog.files import list_noun_names
 from nandlab.report.page.papercomparison import (
+    _format_corner_name,
     make_paper_comparison,
     render_corners,
     render_paper_claims,
@@ -112,3 +115,13 @@ def test_runs_on_several_boards_are_of_one_paper() -> None:
     told = render_corners([reads, reads], "csv").splitlines()
     assert told[1].startswith('"omap3evm, 17')
     assert len(told) == 1 + 2 * (len(render_paper_claims(reads, "csv").splitlines()) - 1)
+
+
+@pytest.mark.parametrize(
+    ("shift", "name"), [(2, "b, 4 ns"), (1 << 40, "b"), (-1, "b"), ("2", "b"), (None, "b")]
+)
+def test_a_foreign_runs_instruction_is_told_only_where_a_board_can_have_it(
+    shift: object, name: str
+) -> None:
+    told = {"board": {"name": "b", "icount_shift": shift}}
+    assert _format_corner_name(cast(Any, SimpleNamespace(provenance=told, spec={})), []) == name

@@ -39,6 +39,8 @@ LINE_RULES_NOTE = (
     "depend, where it rises over its range by more than a tenth of the mean, or by a tenth at most "
     "to either side. A line says so from three configurations on."
 )
+SHIFT_MAX = 10
+"""Of a board's icount_shift; a run from elsewhere may have any number there."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,8 @@ def _format_corner_name(run: Run, trials: Sequence[Trial]) -> str:
     available = sorted(t.available for t in trials if t.available is not None)
     ram = f", {available[len(available) // 2] / MIB:.0f} MiB available" if available else ""
     shift = told.get("icount_shift")
-    return f"{name}{ram}" + (f", {1 << shift} ns" if isinstance(shift, int) else "")
+    known = isinstance(shift, int) and 0 <= shift <= SHIFT_MAX
+    return f"{name}{ram}" + (f", {1 << shift} ns" if known else "")
 
 
 def _select_claims_of_run(paper: PaperModel, trials: Sequence[Trial]) -> PaperModel:

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import os
 import struct
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from nandlab.base.errors import UsageError
+from nandlab.base.errors import SourceError, ToolError, UsageError
 from nandlab.board.virtual import partset
 from nandlab.board.virtual.modversions import (
     parse_symvers,
@@ -32,6 +33,7 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.part import KIND, PartModel
 from nandlab.kit.partsource import PartFiles, SourceRequest, parse_source_words
+from nandlab.kit.root import raise_disk_full
 
 UBI = load_noun(KIND, "ubi", PartModel)
 KERNEL = cast(Any, SimpleNamespace(release="6.1.0-50-amd64"))
@@ -71,6 +73,17 @@ def test_an_error_has_the_compilers_lines_and_no_more_than_help() -> None:
     assert (more, "kernel.md" in remedy) == ("and 28 more errors", True)
     other = make_build_error(UBI, PartFiles({}, "folder"), KERNEL, None, "make: odd\n")
     assert "make: odd" in other.lines
+
+
+def test_what_the_machine_lacks_is_no_fault_of_the_source() -> None:
+    killed = "cc: fatal error: Killed signal terminated program cc1\nmake: *** [a.o] Error 1\n"
+    error = make_build_error(UBI, PartFiles({}, "folder"), KERNEL, None, killed)
+    assert isinstance(error, ToolError)
+    assert not isinstance(error, SourceError)
+    full = subprocess.CompletedProcess([], 2, "", "as: cannot write a.o: No space left on device\n")
+    with pytest.raises(OSError, match="No space"):
+        raise_disk_full(full, "make")
+    raise_disk_full(subprocess.CompletedProcess([], 2, "", "a.c:1: error: x\n"), "make")
 
 
 def test_only_a_changed_file_is_newer_than_before(tmp_path: Path) -> None:

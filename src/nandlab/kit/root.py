@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +28,10 @@ from nandlab.kit.lock import Files
 FORM = 3
 """Part of a root's key: raise it when the same packages are unpacked in another way."""
 DISK_FULL = os.strerror(errno.ENOSPC)
+OUT_OF_MEMORY = re.compile(
+    r"Killed signal terminated program|Cannot allocate memory|virtual memory exhausted"
+)
+"""What compiler and linker print where the machine has no memory left for them."""
 HOST = Path("/")
 LINKS = {
     **{name: f"usr/{name}" for name in ("bin", "sbin", "lib", "lib64")},
@@ -88,12 +93,22 @@ class Root:
     def checked(self, argv: Sequence[str], see: Mapping[str, Path] | None = None) -> str:
         """What the command prints; ToolError with what it complains of if it fails."""
         done = self.run(argv, see)
-        if DISK_FULL in done.stdout + done.stderr:
-            raise OSError(errno.ENOSPC, DISK_FULL, f"{argv[0]}, in a root")
+        raise_disk_full(done, argv[0])
         if done.returncode:
             lines = f"{done.stdout}{done.stderr}".expandtabs().rstrip().split("\n")
             raise ToolError(f"{' '.join(argv)} failed:", *filter(None, lines))
         return done.stdout
+
+
+def raise_disk_full(done: subprocess.CompletedProcess[str], program: str) -> None:
+    """OSError if a command in a root says that the disk is full."""
+    if DISK_FULL in done.stdout + done.stderr:
+        raise OSError(errno.ENOSPC, DISK_FULL, f"{program}, in a root")
+
+
+def is_fault_of_machine(lines: Iterable[str]) -> bool:
+    """Whether what a build printed tells of this machine, and nothing of the sources."""
+    return any(OUT_OF_MEMORY.search(line) for line in lines)
 
 
 def _make_entry_command(

@@ -43,7 +43,7 @@ from nandlab.catalog.chip import MIB
 from nandlab.catalog.noun import dump_noun_identity
 from nandlab.kit.kit import Kit
 from nandlab.kit.partsource import Requests
-from nandlab.kit.root import Root
+from nandlab.kit.root import Root, is_fault_of_machine
 
 OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
 """Folders of device/modules whose modules are on every board; yaffs2 is too, see assemble()."""
@@ -209,7 +209,7 @@ def _build_yaffs2(kit: Kit, core: Yaffs2Core, *, requested: bool) -> list[Path]:
     try:
         return build.build_kernel_modules(kit.tools, "yaffs2", kit.kernel, {"core": core.folder})
     except ToolError as e:
-        if not requested:
+        if not requested or is_fault_of_machine(e.lines):
             raise
         raise SourceError(*e.lines, "correct the source") from None
 

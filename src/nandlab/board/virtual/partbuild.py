@@ -19,14 +19,14 @@ from typing import Any
 
 from nandlab.base.cache import INPUTS, hold_entry, make_entry
 from nandlab.base.digest import digest_file
-from nandlab.base.errors import SourceError
+from nandlab.base.errors import SourceError, ToolError
 from nandlab.base.paths import find_cache_folder
 from nandlab.base.printer import print_note
 from nandlab.board.jobs.build import MODULE_FLAGS
 from nandlab.catalog.part import PartModel, Setting
 from nandlab.kit.kernel import Kernel
 from nandlab.kit.partsource import PartFiles
-from nandlab.kit.root import Root
+from nandlab.kit.root import Root, is_fault_of_machine, raise_disk_full
 
 CONFIG_HEADER = "nandlab-config.h"
 SYMVERS = "Module.symvers"
@@ -126,7 +126,8 @@ def build_part_modules(
     before: Sequence[PartModules] = (),
     version: str | None = None,
 ) -> PartModules:
-    """The part's modules for a kernel; SourceError has the compiler's lines.
+    """The part's modules for a kernel; SourceError has the compiler's lines where it is the source
+    that does not build, OSError or ToolError tells what this machine lacks.
 
     before: parts built already, whose symbols it takes. version: of the source's kernel, to tell.
     """
@@ -149,6 +150,7 @@ def build_part_modules(
         argv += [*flags, *([f"KBUILD_EXTRA_SYMBOLS={extra}"] if extra else []), "modules"]
         done = tools.run(argv, see=see)
         if done.returncode:
+            raise_disk_full(done, argv[0])
             raise make_build_error(part, source, kernel, version, done.stdout + done.stderr)
         for folder in part.builds:
             for name in folder.modules:
@@ -206,9 +208,15 @@ def write_changed_file(path: Path, content: bytes) -> None:
 
 def make_build_error(
     part: PartModel, source: PartFiles, kernel: Kernel, version: str | None, output: str
-) -> SourceError:
-    """Why a part could not be built: the compiler's lines, as many as help, and what to do."""
+) -> SourceError | ToolError:
+    """Why a part could not be built: the compiler's lines, as many as help, and what to do.
+
+    ToolError where the machine has too little memory: that tells nothing of the source.
+    """
     lines = [line.expandtabs().rstrip() for line in output.splitlines() if line.strip()]
+    if is_fault_of_machine(lines):
+        what = f"{part.name}: this machine has too little memory to build it: end other programs"
+        return ToolError(what, *lines[-LINES_SHOWN_MAX:])
     first = [line for line in lines if COMPLAINT.search(line)] or lines[-LINES_SHOWN_MAX:]
     more = len(first) - LINES_SHOWN_MAX
     named = f"{source.origin}, Linux {version}," if version else source.origin

@@ -25,6 +25,7 @@ from nandlab.board.virtual.partbuild import (
     PartModules,
     format_config_header,
     format_kbuild,
+    has_other_headers,
     list_build_files,
     make_build_error,
     write_changed_file,
@@ -104,6 +105,24 @@ def test_parts_are_built_behind_those_that_they_call() -> None:
     assert order.index("mtd") < order.index("ubi") < order.index("ubifs")
     assert partset.needs_kernel_source(requests)
     assert not partset.needs_kernel_source({"yaffs2": requests["yaffs2"]})
+
+
+def test_a_part_is_built_with_the_headers_of_those_that_it_calls(tmp_path: Path) -> None:
+    header = "include/linux/mtd/ubi.h"
+    folder = tmp_path / "usr/src/linux-headers-6.1.0-50-common" / header
+    folder.parent.mkdir(parents=True)
+    folder.write_bytes(b"struct ubi;")
+    kernel = cast(Any, SimpleNamespace(root=SimpleNamespace(path=tmp_path)))
+    ubifs = load_noun(KIND, "ubifs", PartModel)
+    own = PartFiles({"fs/ubifs/ubifs.h": b"1"}, "folder")
+    for content, other in ((b"struct ubi;", False), (b"struct ubi { int more; };", True)):
+        source = PartFiles({header: content, "drivers/mtd/ubi/ubi.h": b"2"}, "folder")
+        ubi = partset.BuiltPart(SourceRequest(UBI), source, PartModules(tmp_path, ("ubi",), {}))
+        files = partset.add_called_headers(own, [ubi])
+        assert files.content == {header: content, "fs/ubifs/ubifs.h": b"1"}
+        assert list_build_files(ubifs, files, {})[header] == content
+        assert has_other_headers(ubifs, files, kernel) is other
+    assert not has_other_headers(ubifs, own, kernel)
 
 
 def test_a_part_that_is_built_into_the_kernel_is_refused() -> None:

@@ -106,12 +106,16 @@ def list_build_files(
 
 
 def has_other_headers(part: PartModel, source: PartFiles, kernel: Kernel) -> bool:
-    """Whether a header of the part is not as the kernel's packages have it."""
+    """Whether a header is not as the kernel's packages have it.
+
+    Headers are the files outside of the part's folders: its own, and those of parts that it calls.
+    """
     sources = kernel.root.path / "usr/src"
-    for header in part.headers:
-        wanted = source.content.get(header)
+    for header, wanted in source.content.items():
+        if str(PurePosixPath(header).parent) in part.folders:
+            continue
         known = [path.read_bytes() for path in sources.glob(f"linux-headers-*-common*/{header}")]
-        if wanted is not None and wanted not in known:
+        if wanted not in known:
             return True
     return False
 

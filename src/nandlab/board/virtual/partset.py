@@ -7,8 +7,8 @@ tree: it is read here, and built with our port of it (yaffs2.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nandlab.base.errors import UsageError
@@ -69,20 +69,35 @@ def build_parts(model: BoardModel, kit: Kit, requests: Requests) -> dict[str, Bu
         request = requests[name]
         refuse_builtin_part(model, request.part, (kit.kernel.modules / BUILTIN).read_text())
         source = read_part_files(request, package, origin)
-        before = [built[other].modules for other in request.part.after if other in built]
+        before = [built[other] for other in request.part.after if other in built]
         tree = request.tree or package
         version = read_tree_version(tree) if tree else None
         modules = build_part_modules(
             kit.tools,
             kit.kernel,
             request.part,
-            source,
+            add_called_headers(source, before),
             request.options,
-            before=before,
+            before=[other.modules for other in before],
             version=version,
         )
         built[name] = BuiltPart(request, source, modules)
     return built
+
+
+def add_called_headers(source: PartFiles, called: Iterable[BuiltPart]) -> PartFiles:
+    """A part's files with the headers of the parts that it calls, as these were built.
+
+    Their symbols have the checksums of these headers' types. With the kernel's own headers the part
+    would have the checksums and other types, and no check would tell.
+    """
+    headers = {
+        path: other.source.content[path]
+        for other in called
+        for path in other.request.part.headers
+        if path in other.source.content
+    }
+    return replace(source, content={**headers, **source.content})
 
 
 def refuse_builtin_part(model: BoardModel, part: PartModel, builtin: str) -> None:

@@ -252,6 +252,22 @@ def test_an_imported_board_needs_no_mirror(
     assert sorted(p.name for p in there.iterdir()) == ["catalog"]
 
 
+def test_an_imported_board_names_no_folder_of_this_machine(
+    model: BoardModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evil = {**model.model_dump(), "source": {"ubi": {"tree": "/tmp/ubi"}}}
+    head = boardfile.BoardHead(
+        BoardModel.model_validate(evil).model_dump(mode="json", exclude_none=True),
+        {each.name: {"a_1_amd64.deb": "0" * 64} for each in kit.list_board_package_sets(model)},
+    )
+    (tmp_path / "a").write_bytes(b"a")
+    boardfile.write_board_file(tmp_path / "evil.board", head, {"0" * 64: tmp_path / "a"})
+    there = elsewhere(tmp_path, monkeypatch)
+    with pytest.raises(UsageError, match=r"\[source\]"):
+        exchange.import_board_file(tmp_path / "evil.board")
+    assert list(there.iterdir()) == []
+
+
 def test_two_boards_of_one_name_are_refused(
     exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

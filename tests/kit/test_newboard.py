@@ -137,6 +137,33 @@ def test_nothing_is_left_of_a_board_that_could_not_be_written(
     assert list(Path("catalog/boards").iterdir()) == []
 
 
+def test_packages_that_another_command_has_written_meanwhile_stay(tmp_path: Path) -> None:
+    new = newboard.make_packages_board("ours", load("apf27"), tmp_path / "built")
+    kept = Path("catalog/boards/ours.packages")
+    kept.mkdir(parents=True)
+    (kept / IMAGE).write_text("another's")
+    with pytest.raises(UsageError, match="meanwhile"):
+        newboard.write_new_board(new)
+    assert (kept / IMAGE).read_text() == "another's"
+
+
+def test_a_boards_file_has_a_figure_that_is_0(tmp_path: Path) -> None:
+    quick = BoardModel.model_validate({**load("apf27").model_dump(), "icount_shift": 0})
+    newboard.write_new_board(newboard.make_packages_board("ours", quick, tmp_path / "built"))
+    assert load("ours").icount_shift == 0
+
+
+def test_a_release_s_board_like_one_of_ones_own_kernel_has_debian_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path)
+    monkeypatch.setattr(packages, "resolve_newest_packages", lambda each: {each.name: "0" * 64})
+    monkeypatch.setattr(newboard, "fetch_locked_package_set", lambda *of: None)
+    new = newboard.make_release_board("later", load("ours"), "trixie", "amd64")
+    assert (new.model.own_kernel, new.model.kernel, new.model.release) == (False, "amd64", "trixie")
+    assert isinstance(kit.make_kernel_package_set(new.model), KernelSet)
+
+
 @pytest.mark.parametrize(
     "words",
     [

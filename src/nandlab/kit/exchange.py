@@ -66,6 +66,11 @@ def import_board_file(file: Path) -> list[str]:
     with boardfile.open_board_file(file) as reader:
         head = reader.head
     model = validate_data(dict(head.board), BoardModel, f"{file}: its board")
+    if model.source:
+        raise UsageError(
+            f"{file}: its board {model.name} has [source], which names folders of another machine: "
+            "export it without"
+        )
     if lacking := [
         each.name for each in list_board_package_sets(model) if each.name not in head.lock
     ]:
@@ -142,9 +147,9 @@ def _keep_own_packages(model: BoardModel, lock: Lock) -> None:
 
 
 def format_board_file(model: BoardModel) -> str:
-    """A board as its file in a catalog has it; one without tables."""
-    told = model.model_dump(mode="json", exclude_none=True)
-    told = {key: value for key, value in told.items() if value not in ({}, False)}
+    """A board as its file in a catalog has it, without what is only told and without tables."""
+    told = model.model_dump(mode="json", exclude_none=True, exclude={"controller", "power"})
+    told = {key: value for key, value in told.items() if value is not False and value != {}}
     return "".join(f"{key} = {_format_toml(value)}\n" for key, value in told.items())
 
 

@@ -60,7 +60,9 @@ def make_release_board(name: str, like: BoardModel, release: str, kernel: str) -
     """A board with the newest kernel of a release that the mirror has, and that release's tools."""
     refuse_board_name(name)
     summary = f"The board {like.name} with the kernel {kernel} of Debian's {release}"
-    model = _change_model(like, name, summary, release=release, kernel=kernel, tools=None)
+    model = _change_model(
+        like, name, summary, release=release, kernel=kernel, tools=None, own_kernel=False
+    )
     lock = {**read_package_lock_with_shipped(BOARDS / locks.FILE)}
     try:
         for each in list_board_package_sets(model):
@@ -149,9 +151,15 @@ def write_new_board(new: NewBoard, boards: Path = BOARDS) -> Path:
     kept = make_own_kernel_folder(boards, new.model.kernel)
     path = boards / f"{new.model.name}.toml"
     boards.mkdir(parents=True, exist_ok=True)
+    if new.kernel:
+        try:
+            kept.mkdir()
+        except FileExistsError:
+            raise UsageError(
+                f"{kept}: another command made it meanwhile: remove it, or choose another name"
+            ) from None
     try:
         if new.kernel:
-            kept.mkdir()
             packages.copy_cached_packages(new.kernel, kept)
         lock = {**locks.read_package_lock(boards / locks.FILE), **new.lock}
         write_files_together(

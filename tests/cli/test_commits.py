@@ -14,9 +14,11 @@ import planted
 import pytest
 from refusing import ended, refused
 
-from nandlab.base.errors import SourceError
+from nandlab.base.errors import SourceError, UsageError
+from nandlab.cli.commits import find_commit_sources
 from nandlab.cli.run import RunSettings
 from nandlab.history.commitruns import SourceFault
+from nandlab.kit.partsource import parse_source_words
 from nandlab.results.folder import RunFolder
 
 STUDY = """
@@ -170,3 +172,25 @@ def test_bad_input_is_refused(
     (copy / "ubifs.h").touch()
     refused(capsys, words)
     assert study.trees == []
+
+
+def test_the_headers_of_a_whole_tree_belong_to_the_sources(tmp_path: Path) -> None:
+    """Though the checkout lacks them: another commit may have them."""
+    planted.plant(tmp_path / "linux", [{"drivers/mtd/ubi/ubi.h": "1"}])
+    whole = parse_source_words([f"ubi={tmp_path / 'linux'}"], "--source")
+    alone = parse_source_words([f"ubi={tmp_path / 'linux/drivers/mtd/ubi'}"], "--source")
+    headers = ("include/linux/mtd/ubi.h", "include/uapi/mtd/ubi-user.h")
+    for sources, more in ((whole, headers), (alone, ())):
+        how = RunSettings(None, 1, "none", sources, False, False)
+        assert find_commit_sources(how).paths == ("drivers/mtd/ubi", *more)
+
+
+def test_a_part_that_is_a_link_out_of_the_git_tree_is_refused(tmp_path: Path) -> None:
+    planted.plant(tmp_path / "linux", [{"README": "1"}])
+    (tmp_path / "ubifs").mkdir()
+    (tmp_path / "ubifs/ubifs.h").write_text("1")
+    (tmp_path / "linux/fs").mkdir()
+    (tmp_path / "linux/fs/ubifs").symlink_to(tmp_path / "ubifs")
+    sources = parse_source_words([f"ubifs={tmp_path / 'linux'}"], "--source")
+    with pytest.raises(UsageError, match="not in the git tree"):
+        find_commit_sources(RunSettings(None, 1, "none", sources, False, False))

@@ -11,7 +11,7 @@ import pytest
 from planted import Runner
 
 from nandlab.base.errors import UsageError
-from nandlab.history import bisection
+from nandlab.history import bisection, gittree
 from nandlab.history.bisection import Bisection, Step, StepBegin
 from nandlab.history.commitruns import CommitsHead, open_commit_runs
 from nandlab.history.gittree import open_git_tree
@@ -197,6 +197,33 @@ def test_files_are_those_that_were_committed(tmp_path: Path) -> None:
     runner = Runner()
     assert subjects(bisect(tmp_path / "linux", runner, ends=("main~5", "main"))) == ["c3"]
     assert [text for text in runner.ran if "\r" in text] == []
+
+
+def test_a_commit_may_lack_some_of_the_paths(tmp_path: Path) -> None:
+    header = "include/linux/mtd/ubi.h"
+    first, second = planted.source(1), planted.source(2) | {header: "h"}
+    old, new = planted.plant(tmp_path / "linux", [first, second])
+    tree, paths = open_git_tree(tmp_path / "linux", "--source"), [planted.FOLDER, header]
+    scratch = gittree.make_scratch_repository(tree, tmp_path / "scratch")
+    for sha, there in ((old, paths[:1]), (new, paths)):
+        commit = gittree.Commit(sha)
+        assert gittree.list_paths_in_commit(tree, commit, paths) == there
+        scratch.export(commit, there, tmp_path / sha)
+        assert (tmp_path / sha / header).exists() is (header in there)
+    folder = tmp_path / "state"
+    home = tmp_path / "home"
+    home.mkdir()
+    head = CommitsHead(identity="abc", study="s")
+    runs = open_commit_runs(head, (tree, paths), folder, Runner(), home)
+    assert [runs.run(gittree.Commit(sha)).folder is None for sha in (old, new)] == [False, False]
+
+
+def test_the_top_among_the_paths_is_all(top: Path) -> None:
+    tree = open_git_tree(top, "--source")
+    first, last = (gittree.find_commit_of_revision(tree, r, "") for r in ("main~3", "main"))
+    assert gittree.list_pathspecs(["", "fs/none"]) == []
+    assert len(gittree.list_commits_after(tree, first, last, ["", "fs/none"])) == 3
+    assert len(gittree.list_commits_after(tree, first, last, ["fs/none"])) == 0
 
 
 def test_a_fault_of_an_end_is_refused(tmp_path: Path) -> None:

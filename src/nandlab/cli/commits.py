@@ -119,9 +119,17 @@ def find_commit_sources(how: RunSettings) -> CommitSources:
         trees[tree.top] = tree
         folders[name] = tree.folder
         top = request.tree.resolve()
-        built = [path.resolve() for path in find_part_folders(request.part, top).values()]
-        headers = [top / header for header in request.part.headers if (top / header).exists()]
-        paths += [path.relative_to(tree.top).as_posix() for path in (*built, *headers)]
+        built = find_part_folders(request.part, top)
+        # a commit may have a header that the checkout lacks
+        whole = all(path == top / folder for folder, path in built.items())
+        headers = [top / header for header in request.part.headers] if whole else []
+        for path in (*(path.resolve() for path in built.values()), *headers):
+            if not path.is_relative_to(tree.top):
+                raise UsageError(
+                    f"{SOURCE_OPTION} {name}={request.tree}: {path} is not in the git tree "
+                    f"{tree.top}: name a tree that has the files themselves"
+                )
+            paths.append(path.relative_to(tree.top).as_posix())
     if not trees:
         raise UsageError(f"commits of what? name a part in a git tree: {SOURCE_OPTION} PART=FOLDER")
     if len(trees) > 1:

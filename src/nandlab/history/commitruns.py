@@ -27,6 +27,7 @@ from nandlab.history.gittree import (
     GitTree,
     ScratchRepository,
     hash_content,
+    list_paths_in_commit,
     make_scratch_repository,
 )
 from nandlab.results.folder import RunFolder
@@ -130,7 +131,8 @@ class CommitRuns:
     def _run_exported(self, commit: Commit, out: Path, trials: Sequence[str]) -> RunFolder:
         """Runs the study with the files of a commit, which are removed afterwards."""
         with hold_scratch_folder(str(self.home)) as work:
-            self.scratch.export(commit, self.paths, work / "tree")
+            there = list_paths_in_commit(self.tree, commit, self.paths)
+            self.scratch.export(commit, there, work / "tree")
             out.parent.mkdir(parents=True, exist_ok=True)
             return self.run_sources(work / "tree", out, trials)
 

@@ -149,8 +149,11 @@ def _list_commits(tree: GitTree, *words: str, paths: Sequence[str] = ()) -> list
 
 
 def list_pathspecs(paths: Sequence[str]) -> list[str]:
-    """The paths as git takes them: from the top, and no letter of them a pattern."""
-    return [f":(top,literal){path}" for path in paths if path]
+    """The paths as git takes them: from the top, and no letter of them a pattern.
+
+    Empty where the top itself is among them: then git takes all.
+    """
+    return [] if "" in paths else [f":(top,literal){path}" for path in paths]
 
 
 def is_ancestor(tree: GitTree, older: Commit, newer: Commit) -> bool:
@@ -175,11 +178,21 @@ def refuse_unrelated_commits(
 
 def hash_content(tree: GitTree, commit: Commit, paths: Sequence[str]) -> str | None:
     """The hash of what a commit has at these paths; None: it has nothing there."""
-    objects = {
+    objects = _read_object_names(tree, commit, paths)
+    return digest_json_value(objects) if any(objects.values()) else None
+
+
+def list_paths_in_commit(tree: GitTree, commit: Commit, paths: Sequence[str]) -> list[str]:
+    """Those of the paths at which a commit has something."""
+    return [path for path, name in _read_object_names(tree, commit, paths).items() if name]
+
+
+def _read_object_names(tree: GitTree, commit: Commit, paths: Sequence[str]) -> dict[str, str]:
+    """By path, what git calls the file or folder that a commit has there; empty: it has none."""
+    return {
         path: tree.run("rev-parse", "--verify", "--quiet", f"{commit.sha}:{path}").stdout.strip()
         for path in paths
     }
-    return digest_json_value(objects) if any(objects.values()) else None
 
 
 @dataclass(frozen=True)
@@ -193,7 +206,7 @@ class ScratchRepository:
         return run_git([f"--git-dir={self.path}", *words], **variables)
 
     def export(self, commit: Commit, paths: Sequence[str], to: Path) -> None:
-        """Writes the files of a commit at these paths below a new folder."""
+        """Writes the files of a commit at these paths, at which it has some, below a new folder."""
         to.mkdir()
         words = ("checkout", "--quiet", commit.sha, "--", *(list_pathspecs(paths) or ["."]))
         index = str(to.with_name(f"{to.name}.index"))

@@ -4,6 +4,7 @@ of symbols. Builds themselves are in test_sources_board.py."""
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 import subprocess
@@ -13,14 +14,17 @@ from typing import Any, cast
 
 import pytest
 
+from nandlab.base.cache import INPUTS
 from nandlab.base.errors import SourceError, ToolError, UsageError
-from nandlab.board.virtual import partset
+from nandlab.board.virtual import partbuild, partset
 from nandlab.board.virtual.modversions import (
     parse_symvers,
     read_module_versions,
     refuse_unlike_versions,
 )
 from nandlab.board.virtual.partbuild import (
+    CACHE_KIND,
+    LIKE,
     LINES_SHOWN_MAX,
     PartModules,
     format_config_header,
@@ -95,6 +99,24 @@ def test_only_a_changed_file_is_newer_than_before(tmp_path: Path) -> None:
     assert path.stat().st_mtime == 1
     write_changed_file(path, b"2")
     assert (path.read_bytes(), path.stat().st_mtime > 1) == (b"2", True)
+
+
+def test_a_build_that_is_removed_or_damaged_meanwhile_is_none_to_begin_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path))
+    kept = {**dict.fromkeys(LIKE, "1"), "files": {"a.c": "1"}}
+    texts = {"old": json.dumps(kept), "new": json.dumps({**kept, "files": {}}), "x": "{", "y": "[]"}
+    for number, (name, text) in enumerate(texts.items()):
+        folder = tmp_path / CACHE_KIND / name
+        folder.mkdir(parents=True)
+        (folder / INPUTS).write_text(text)
+        os.utime(folder, (number, number))
+    (tmp_path / CACHE_KIND / "gone").mkdir()
+    (tmp_path / CACHE_KIND / "gone" / INPUTS).symlink_to("nowhere")
+    found = partbuild._list_like_inputs({**kept, "files": {"b.c": "2"}})
+    assert [inputs["files"] for inputs in found] == [{}, {"a.c": "1"}]
+    assert partbuild._list_like_inputs({**kept, "kernel": "2"}) == []
 
 
 def test_parts_are_built_behind_those_that_they_call() -> None:

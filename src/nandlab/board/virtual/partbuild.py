@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -192,14 +193,18 @@ def _copy_kept_objects(inputs: Mapping[str, Any], build: Path) -> None:
 
 
 def _list_like_inputs(inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The inputs of builds that differ in nothing but their files' content, the newest first."""
-    folders = [path.parent for path in (find_cache_folder() / CACHE_KIND).glob(f"*/{INPUTS}")]
-    found = []
-    for folder in sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True):
-        kept = json.loads((folder / INPUTS).read_text())
-        if all(kept.get(key) == json.loads(json.dumps(inputs[key])) for key in LIKE):
-            found.append(kept)
-    return found
+    """The inputs of builds that differ in nothing but their files' content, the newest first.
+
+    An entry may be removed, or be damaged, while it is looked at: then it is no such build.
+    """
+    wanted = {key: json.loads(json.dumps(inputs[key])) for key in LIKE}
+    found: list[tuple[float, dict[str, Any]]] = []
+    for path in (find_cache_folder() / CACHE_KIND).glob(f"*/{INPUTS}"):
+        with suppress(OSError, ValueError):
+            kept = json.loads(path.read_text())
+            if isinstance(kept, dict) and all(kept.get(key) == wanted[key] for key in LIKE):
+                found.append((path.parent.stat().st_mtime, kept))
+    return [kept for _, kept in sorted(found, key=lambda each: each[0], reverse=True)]
 
 
 def write_changed_file(path: Path, content: bytes) -> None:

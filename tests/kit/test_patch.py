@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import time
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,23 @@ def test_a_large_patch_and_a_pipe_are_refused(tmp_path: Path) -> None:
     for name in ("large", "pipe", "absent"):
         with pytest.raises(UsageError, match=name):
             read_patch(tmp_path / name)
+
+
+def test_many_hunks_of_a_long_file_take_no_time(tmp_path: Path) -> None:
+    count = 20_000
+    hunks = (f"@@ -{n} +{n} @@\n-{n}\n+new\n" for n in range(1, count, 20))
+    text = f"--- a/fs/x/f.c\n+++ b/fs/x/f.c\n{''.join(hunks)}"
+    began = time.process_time()
+    found = applied(tmp_path, text, "".join(f"{n}\n" for n in range(1, count + 1)))
+    assert found["fs/x/f.c"].count(b"new\n") == count // 20
+    assert time.process_time() - began < 3
+
+
+def test_a_hunk_applies_at_the_nearest_of_equal_lines(tmp_path: Path) -> None:
+    text = ONE.replace("@@ -2 +2 @@", "@@ -{0} +{0} @@")
+    source = "two\n0\n0\ntwo\n0\n"
+    for line, place in ((1, 0), (2, 0), (3, 3), (4, 3), (999_999_999, 3)):
+        lines = source.splitlines(keepends=True)
+        lines[place] = "zwei\n"
+        found = applied(tmp_path, text.format(line), source)
+        assert found == {"fs/x/f.c": "".join(lines).encode()}

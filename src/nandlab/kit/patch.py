@@ -179,8 +179,14 @@ def _find_hunk(lines: list[bytes], hunk: Hunk, near: int, least: int) -> int | N
     size = len(hunk.before)
     if not size:
         return max(least, min(near, len(lines)))
-    places = range(least, len(lines) - size + 1)
-    for at in sorted(places, key=lambda place: abs(place - near)):
-        if lines[at] == hunk.before[0] and tuple(lines[at : at + size]) == hunk.before:
-            return at
+    last = len(lines) - size
+    near = min(max(near, least), last)
+    for distance in range(max(near - least, last - near) + 1):
+        for at in dict.fromkeys((near - distance, near + distance)):
+            if least <= at <= last and _is_hunk_at(lines, hunk, at):
+                return at
     return None
+
+
+def _is_hunk_at(lines: list[bytes], hunk: Hunk, at: int) -> bool:
+    return lines[at] == hunk.before[0] and tuple(lines[at : at + len(hunk.before)]) == hunk.before

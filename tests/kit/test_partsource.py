@@ -161,6 +161,27 @@ def test_trees_that_are_not_there_are_refused(tmp_path: Path) -> None:
             refuse_absent_trees(parse_source_words([f"ubifs={path}"], "--source"), "--source")
 
 
+def test_the_mark_that_a_tree_lacks_is_named(tmp_path: Path) -> None:
+    (tmp_path / "drivers/mtd").mkdir(parents=True)
+    (tmp_path / "drivers/mtd/mtdcore.c").touch()
+    with pytest.raises(UsageError, match=r"mtd: drivers/mtd/nand/core\.c is not there"):
+        read_part_files(SourceRequest(part("mtd"), tmp_path), None, "")
+
+
+def test_a_header_that_is_a_link_out_of_a_tree_is_refused(tmp_path: Path) -> None:
+    tree, header = tmp_path / "tree", "include/linux/mtd/ubi.h"
+    for name in ("drivers/mtd/ubi/ubi.h", header):
+        (tree / name).parent.mkdir(parents=True)
+        (tree / name).write_text("1")
+    request = SourceRequest(part("ubi"), tree)
+    assert read_part_files(request, None, "").content[header] == b"1"
+    (tree / header).unlink()
+    (tmp_path / "secret").write_text("secret")
+    (tree / header).symlink_to(tmp_path / "secret")
+    with pytest.raises(UsageError, match=r"ubi\.h"):
+        read_part_files(request, None, "")
+
+
 def test_links_out_of_a_tree_pipes_and_crowds_are_refused(tree: Path, tmp_path: Path) -> None:
     request = SourceRequest(part("ubifs"), tree)
     folder = tree / "fs/ubifs"

@@ -179,8 +179,10 @@ def read_part_files(request: SourceRequest, package: Path | None, origin: str) -
         left -= sum(map(len, files.values()))
         content |= {f"{build.folder}/{name}": data for name, data in files.items()}
     for header in request.part.headers:
-        if (tree / header).exists():
-            content[header] = read_bytes(tree / header, left)
+        path = tree / header
+        if path.exists():
+            (data,) = read_folder_files(path.parent, [path.name], tree, left, 1).values()
+            content[header], left = data, left - len(data)
     for patch in request.patches:
         changes = [c for c in read_patch(patch) if is_part_file(request.part, c.path)]
         content = apply_patch(content, changes, str(patch))
@@ -200,10 +202,13 @@ def find_part_folders(part: PartModel, tree: Path) -> dict[str, Path]:
     alone = [tree, *([tree / "core"] if part.port else [])] if len(part.builds) == 1 else []
     folder = next((path for path in alone if (path / first.mark).is_file()), None)
     if folder is None:
-        raise SourceError(
-            f"{tree}: no source of {part.name}: neither {first.folder}/{first.mark} is there nor "
-            f"{first.mark}: name the top of a kernel's tree, or the part's folder"
-        )
+        marks = [f"{build.folder}/{build.mark}" for build in part.builds]
+        absent = next(mark for mark in marks if not (tree / mark).is_file())
+        what, cure = f"{absent} is not there", "name the top of a kernel's tree"
+        if alone:
+            what = f"neither {absent} is there nor {first.mark}"
+            cure += ", or the part's folder"
+        raise SourceError(f"{tree}: no source of {part.name}: {what}: {cure}")
     return {first.folder: folder}
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import planted
@@ -15,6 +16,7 @@ from nandlab.history import bisection, gittree
 from nandlab.history.bisection import Bisection, Step, StepBegin
 from nandlab.history.commitruns import CommitsHead, open_commit_runs
 from nandlab.history.gittree import open_git_tree
+from nandlab.results.folder import RunFolder
 
 COUNT, PLANTED = 34, 20
 
@@ -273,3 +275,26 @@ def test_runs_of_another_board_are_not_mixed_in(top: Path) -> None:
     bisect(top, Runner())
     with pytest.raises(UsageError, match="another run"):
         bisect(top, Runner(board={"kernel": {"release": "6.12"}}))
+
+
+def test_runs_between_other_ends_are_not_of_another_board(top: Path) -> None:
+    """The ends are new, and made on the board of now; the commits between were run before it."""
+    bisect(top, Runner())
+    new = Runner(board={"kernel": {"release": "6.12"}})
+    with pytest.raises(UsageError, match="another run"):
+        bisect(top, new, ends=(f"main~{COUNT - 2}", "main~1"))
+
+
+def test_what_sources_make_of_a_board_is_not_another_board(top: Path) -> None:
+    class Parts(Runner):
+        def __call__(self, sources: Path, out: Path, trials: Sequence[str]) -> RunFolder:
+            self.board |= {
+                "initramfs": str(out),
+                "parts": {"init": "1", "ubifs.ko": str(out), "simnand.ko": self.board["qemu"]},
+            }
+            return super().__call__(sources, out, trials)
+
+    assert subjects(bisect(top, Parts())) == [f"c{PLANTED}"]
+    newer = Parts(board={**planted.BOARD, "qemu": "8"})
+    with pytest.raises(UsageError, match="another run"):
+        bisect(top, newer, ends=(f"main~{COUNT - 2}", "main~1"))

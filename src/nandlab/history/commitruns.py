@@ -10,18 +10,20 @@ it had done, and so does another command over the same study and sources.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from nandlab.base.digest import digest_json_value
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.files import write_whole_file
 from nandlab.base.gate import read_json
 from nandlab.base.scratch import hold_scratch_folder
 from nandlab.base.strings import Digest, FreeText, StudyName
-from nandlab.catalog.files import validate_data
+from nandlab.catalog.files import list_noun_names, load_noun, validate_data
+from nandlab.catalog.part import KIND, PartModel
 from nandlab.history.gittree import (
     Commit,
     GitTree,
@@ -38,6 +40,8 @@ NAME_LETTERS = 20
 """Letters of a content's hash that its run is named by."""
 COMPILER_ERROR = "error:"
 """What a compiler's line has that says why it ended."""
+SOURCE_KEYS = ("command", "initramfs", "modules", "sources", "yaffs2_core")
+"""Of a board's identity, what other sources change: RAM that is found for what is available too."""
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 
 
@@ -104,12 +108,14 @@ class CommitRuns:
     scratch: ScratchRepository
     home: Path
     """A scratch folder for the files of commits."""
+    boards: set[str] = field(default_factory=set)
+    """Hashes of the boards that the runs of this command were made on; never more than one."""
 
     def run(self, commit: Commit, trials: Sequence[str] = (), *, anew: bool = False) -> CommitRun:
         """The run of a commit with these trials, all by default; what is there is not run again.
 
-        anew: the board is made and compared even where all is there: UsageError if the runs that
-        the folder has were made on another board.
+        anew: the board is made and compared even where all is there. UsageError if the run was made
+        on another board than that, or than another run of this command.
         """
         content = hash_content(self.tree, commit, self.paths)
         if content is None:
@@ -119,14 +125,21 @@ class CommitRuns:
         if note.exists():
             return CommitRun(commit, None, tuple(read_unbuilt_content(note).reason))
         folder = RunFolder(self.path / "runs" / name)
-        if not anew and _has_trials(folder, trials):
-            return CommitRun(commit, folder)
         try:
-            return CommitRun(commit, self._run_exported(commit, folder.path, trials))
+            if anew or not _has_trials(folder, trials):
+                folder = self._run_exported(commit, folder.path, trials)
+            self._refuse_another_board(folder)
+            return CommitRun(commit, folder)
         except SourceFault as e:
             unbuilt = UnbuiltContent(commit=commit.sha, reason=list(e.lines))
             _write_model(note, unbuilt)
             return CommitRun(commit, None, e.lines)
+
+    def _refuse_another_board(self, folder: RunFolder) -> None:
+        """UsageError if a run was made on another board than those before it."""
+        self.boards.add(_digest_run_board(folder))
+        if len(self.boards) > 1:
+            raise folder.another()
 
     def _run_exported(self, commit: Commit, out: Path, trials: Sequence[str]) -> RunFolder:
         """Runs the study with the files of a commit, which are removed afterwards."""
@@ -135,6 +148,17 @@ class CommitRuns:
             self.scratch.export(commit, there, work / "tree")
             out.parent.mkdir(parents=True, exist_ok=True)
             return self.run_sources(work / "tree", out, trials)
+
+
+def _digest_run_board(folder: RunFolder) -> str:
+    """The hash of a run's board without what commits' sources make of it."""
+    told = {k: v for k, v in folder.head().provenance.items() if k not in SOURCE_KEYS}
+    parts = told.get("parts")
+    if isinstance(parts, dict):
+        kinds = [load_noun(KIND, name, PartModel) for name in list_noun_names(KIND)]
+        built = {f"{module}.ko" for part in kinds for module in part.modules}
+        told["parts"] = {name: digest for name, digest in parts.items() if name not in built}
+    return digest_json_value(told)
 
 
 def open_commit_runs(

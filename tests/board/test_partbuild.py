@@ -154,6 +154,17 @@ def test_a_part_that_is_built_into_the_kernel_is_refused() -> None:
         partset.refuse_builtin_part(board, mtd, "kernel/fs/x.ko\nkernel/drivers/mtd/mtd.ko\n")
 
 
+def test_a_kernel_of_ones_own_has_no_source_package(tmp_path: Path) -> None:
+    debian = load_noun("boards", "apf27", BoardModel)
+    own = debian.model_copy(update={"name": "mine", "kernel": "mine", "own_kernel": True})
+    package = parse_source_words(["ubi=package"], "--source")
+    folder = parse_source_words([f"ubi={tmp_path}", "yaffs2=package"], "--source")
+    partset.refuse_absent_package(debian, package)
+    partset.refuse_absent_package(own, folder)
+    with pytest.raises(UsageError, match="--source ubi=FOLDER"):
+        partset.refuse_absent_package(own, package)
+
+
 def test_the_kernels_configuration_has_what_parts_were_built_with(tmp_path: Path) -> None:
     settings = UBI.settings({"fastmap": True, "block": False})
     built = PartModules(tmp_path, ("ubi",), settings)

@@ -222,3 +222,10 @@ def test_the_locked_source_is_of_the_kernels_version() -> None:
     other = {"linux-source-6.12_6.12.94-1_all.deb": "0" * 64}
     with pytest.raises(UsageError, match=r"board update apf27-6\.12"):
         unpack_kernel_source(board, KERNEL, other)
+
+
+def test_a_kernels_package_of_an_odd_name_is_no_traceback() -> None:
+    """A board file from elsewhere may have it: one more underscore."""
+    board = load_noun("boards", "apf27", BoardModel)
+    files = {"linux-image-6.1.0-50-amd64_6.1.1_2_amd64.deb": "0" * 64}
+    assert make_kernel_source_set(board, files).version == "6.1"

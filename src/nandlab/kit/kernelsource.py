@@ -39,7 +39,7 @@ def _find_versions(kernel: Files) -> tuple[str, str]:
     image = next((file for file in kernel if IMAGE.match(file)), None)
     if image is None:
         raise UsageError("the lock's set of the kernel has no package linux-image-…")
-    name, version, _ = image.split("_")
+    name, version = image.split("_")[:2]
     return ".".join(name.removeprefix("linux-image-").split(".")[:2]).partition("-")[0], version
 
 

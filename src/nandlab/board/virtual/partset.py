@@ -57,6 +57,16 @@ def needs_kernel_source(requests: Requests) -> bool:
     return any(r.tree is None and not r.part.port for r in requests.values())
 
 
+def refuse_absent_package(model: BoardModel, requests: Requests) -> None:
+    """UsageError for a part from the package of a kernel that no package has the source of."""
+    wanted = [name for name, r in requests.items() if r.tree is None and not r.part.port]
+    if wanted and model.own_kernel:
+        raise UsageError(
+            f"part {wanted[0]}: board {model.name} has a kernel of your own, whose source is in no "
+            f"package: name the tree that it was built from: --source {wanted[0]}=FOLDER"
+        )
+
+
 def build_parts(model: BoardModel, kit: Kit, requests: Requests) -> dict[str, BuiltPart]:
     """The parts, built or found in the cache, by name; those of a port are left out."""
     package, origin = None, ""

@@ -30,7 +30,11 @@ from nandlab.board.jobs.job import BEGIN_MEMBER, BoardLost, ChannelReader, Job, 
 from nandlab.board.virtual import ram, states
 from nandlab.board.virtual.kvm import probe_kvm
 from nandlab.board.virtual.machine import NO_SOURCES, Machine, assemble_machine
-from nandlab.board.virtual.partset import add_board_sources, needs_kernel_source
+from nandlab.board.virtual.partset import (
+    add_board_sources,
+    needs_kernel_source,
+    refuse_absent_package,
+)
 from nandlab.board.virtual.ram import find_ram_kib, make_boot_error
 from nandlab.board.virtual.vm import Vm, start_vm
 from nandlab.catalog.arch import HOST_ARCH
@@ -358,6 +362,7 @@ def open_board(
             f"--accel kvm: board {model.name} is of {model.arch}, and KVM runs amd64 here"
         )
     requests = add_board_sources(model, sources)
+    refuse_absent_package(model, requests)
     core = requests.get("yaffs2")
     parts = fetch_board_kit(
         model,

@@ -16,10 +16,10 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.noun import dump_noun_identity
 from nandlab.cli.main import app
-from nandlab.kit import kit, newboard, packages
+from nandlab.kit import kit, needs, newboard, packages
 from nandlab.kit.apt import Suite
 from nandlab.kit.lock import read_package_lock
-from nandlab.kit.packagesets import KernelSet, SuiteSet
+from nandlab.kit.packagesets import KernelSet, KernelSourceSet, SuiteSet
 
 IMAGE = f"linux-image-{RELEASE}_{VERSION}_amd64.deb"
 HEADERS = f"linux-headers-{RELEASE}_{VERSION}_amd64.deb"
@@ -100,6 +100,16 @@ def test_no_update_moves_its_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     kit.update_package_locks({"ours": load("ours")})
     assert read_package_lock(Path("catalog/boards/boards.lock"))[SET] == before
     assert asked == ["tools bookworm amd64", "source bookworm u-boot"]
+
+
+def test_an_update_looks_for_no_source_of_its_kernel(tmp_path: Path) -> None:
+    make(tmp_path)
+    sets = [each for each, _ in needs.list_needed_package_sets(load("ours"))]
+    assert [each.name for each in sets if isinstance(each, KernelSourceSet)] == []
+    shipped = [each for each, _ in needs.list_needed_package_sets(load("apf27"))]
+    assert [each.name for each in shipped if isinstance(each, KernelSourceSet)] == [
+        "source bookworm linux-source-6.1"
+    ]
 
 
 @pytest.mark.parametrize("name", ["apf27", "Ours", "a b", "../x", "-x", "", "x" * 41])

@@ -133,7 +133,9 @@ def list_needed_package_sets(model: BoardModel) -> list[tuple[SuiteSet, Path]]:
 
 
 def _list_kernel_source_sets(model: BoardModel) -> list[SuiteSet]:
-    """The source of the board's locked kernel; none while no kernel is locked."""
+    """The source of the board's locked kernel; none of one's own, nor while no kernel is locked."""
+    if model.own_kernel:
+        return []
     kernel = read_board_package_lock(model).get(make_kernel_package_set(model).name)
     return [make_kernel_source_set(model, kernel)] if kernel else []
 

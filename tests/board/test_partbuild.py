@@ -8,6 +8,7 @@ import json
 import os
 import struct
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -37,7 +38,7 @@ from nandlab.board.virtual.partbuild import (
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.part import KIND, PartModel
-from nandlab.kit.partsource import PartFiles, SourceRequest, parse_source_words
+from nandlab.kit.partsource import PartFiles, SourceRequest, add_patches, parse_source_words
 from nandlab.kit.root import raise_disk_full
 
 UBI = load_noun(KIND, "ubi", PartModel)
@@ -152,6 +153,23 @@ def test_a_part_that_is_built_into_the_kernel_is_refused() -> None:
     partset.refuse_builtin_part(board, UBI, "kernel/drivers/mtd/mtd.ko\n")
     with pytest.raises(UsageError, match="mtd built in"):
         partset.refuse_builtin_part(board, mtd, "kernel/fs/x.ko\nkernel/drivers/mtd/mtd.ko\n")
+
+
+def test_a_patch_alone_is_added_to_what_a_board_names(tmp_path: Path) -> None:
+    told = {"ubi": {"tree": "package", "fastmap": True}}
+    plain = load_noun("boards", "apf27", BoardModel)
+    board = BoardModel.model_validate({**plain.model_dump(), "source": told})
+    fix = tmp_path / "fix.diff"
+    fix.write_text("--- a/drivers/mtd/ubi/wl.c\n+++ b/drivers/mtd/ubi/wl.c\n@@ -1 +1 @@\n-a\n+b\n")
+    patched = add_patches({}, [fix], "--patch")
+    assert partset.add_board_sources(board, patched) == {
+        "ubi": SourceRequest(UBI, None, {"fastmap": True}, (fix,))
+    }
+    before = {name: replace(request, patches=()) for name, request in patched.items()}
+    assert partset.add_board_sources(board, before)["ubi"].options == {"fastmap": True}
+    named = add_patches(parse_source_words(["ubi=package"], "--source"), [fix], "--patch")
+    assert partset.add_board_sources(board, named)["ubi"].options == {}
+    assert partset.add_board_sources(plain, patched) == patched
 
 
 def test_a_kernel_of_ones_own_has_no_source_package(tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ PatchOption = Annotated[
     typer.Option(
         "--patch",
         metavar="FILE",
-        help="apply a patch to a copy of what --source names, else of the locked source, and "
-        "build the parts that it changes; may be repeated",
+        help="apply a patch to a copy of what --source or the board's file names, else of the "
+        "locked source, and build the parts that it changes; may be repeated",
     ),
 ]
 

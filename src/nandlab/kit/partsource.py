@@ -40,6 +40,8 @@ class SourceRequest:
     """A kernel's tree or the part's folder of one; None: the locked package."""
     options: Mapping[str, bool] = field(default_factory=dict)
     patches: tuple[Path, ...] = ()
+    named: bool = field(default=True, compare=False)
+    """False: only a patch asks for it; what the board's file names of the part is patched then."""
 
     def identity(self) -> dict[str, Any]:
         """What of it another machine can ask for: the tree by kind, and the options."""
@@ -123,8 +125,8 @@ def add_patches(
 ) -> dict[str, SourceRequest]:
     """The requests with patches, each for the parts whose files it changes.
 
-    A part that no request names is built from the locked package. UsageError if a patch changes
-    what is of no part.
+    A part that no request names is built from what the board's file names, else from the locked
+    package. UsageError if a patch changes what is of no part.
     """
     found = dict(requests)
     parts = {name: load_part(name, option) for name in list_noun_names(KIND)}
@@ -139,7 +141,7 @@ def add_patches(
                 )
             asked = [name for name in owners if name in found]
             for name in asked or owners[:1]:
-                request = found.get(name, SourceRequest(parts[name]))
+                request = found.get(name, SourceRequest(parts[name], named=False))
                 if patch not in request.patches:
                     found[name] = replace(request, patches=(*request.patches, patch))
     return found

@@ -46,10 +46,19 @@ class BuiltPart:
 
 
 def add_board_sources(model: BoardModel, requests: Requests) -> dict[str, SourceRequest]:
-    """The sources that a board's file names, and those of the user, which go before them."""
+    """The sources that a board's file names, and those of the user, which go before them.
+
+    A patch alone is added to those of the board's file, whose tree and options stay.
+    """
     home = model.home.absolute() if model.home else model.home
     named = make_source_requests(model.source, home, f"board {model.name}")
-    return {**named, **requests}
+    own = {
+        name: request
+        if request.named or name not in named
+        else replace(named[name], patches=(*named[name].patches, *request.patches))
+        for name, request in requests.items()
+    }
+    return {**named, **own}
 
 
 def needs_kernel_source(requests: Requests) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.base.errors import UsageError
+from nandlab.base.errors import SourceError, UsageError
 from nandlab.kit.patch import PATCH_BYTES_MAX, apply_patch, read_patch
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "}\n", "\n", "\treturn 0;\n"]), max_size=30)
@@ -84,6 +84,16 @@ def test_files_are_added_and_removed(tmp_path: Path) -> None:
 def test_what_does_not_apply_is_refused_with_its_line(tmp_path: Path, text: str, line: str) -> None:
     with pytest.raises(UsageError, match=rf"p\.diff{line}: "):
         applied(tmp_path, text)
+
+
+def test_a_source_that_a_patch_does_not_apply_to_is_at_fault(tmp_path: Path) -> None:
+    """So a bisection skips the commit; a text that is no patch ends it."""
+    for text in (ONE.replace("-two", "-deux"), ONE.replace("/f.c", "/other.c")):
+        with pytest.raises(SourceError):
+            applied(tmp_path, text)
+    with pytest.raises(UsageError) as told:
+        applied(tmp_path, "no patch")
+    assert not isinstance(told.value, SourceError)
 
 
 def test_a_large_patch_and_a_pipe_are_refused(tmp_path: Path) -> None:

@@ -29,7 +29,10 @@ class UsageError(NandlabError):
 
 
 class SourceError(UsageError):
-    """Sources that the user named are not there, or do not build; the lines are the compiler's."""
+    """Sources that the user named are not there, take no patch of the user's, or do not build.
+
+    Then the lines are the compiler's.
+    """
 
 
 class ToolError(NandlabError):

@@ -73,7 +73,7 @@ def bisect(  # noqa: PLR0913 - the command line's own options
     --source names a part of the kernel and its folder, or a kernel's tree, in a git checkout. git
     bisect chooses the commits; the part is built from each, and one trial judges it: good if it
     gives the good commit's figure to the last digit, else bad. Only commits that change the part's
-    files are tried. --patch is applied to each commit.
+    files are tried. --patch is applied to each commit; one that it does not apply to is skipped.
     Nothing is written to the checkout or its repository: the files of a commit go to a scratch
     folder. A commit that does not build, or whose trial fails, is skipped.
     The end names the commit, the figure before and after, and all other figures that it moved.

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from nandlab.base.errors import UsageError
+from nandlab.base.errors import SourceError, UsageError
 from nandlab.base.gate import read_bytes
 
 PATCH_BYTES_MAX = 4 << 20
@@ -141,19 +141,19 @@ def _drop_line_end(sides: tuple[list[bytes], list[bytes]], mark: bytes) -> None:
 def apply_patch(
     files: Mapping[str, bytes], changes: list[FilePatch], where: str
 ) -> dict[str, bytes]:
-    """The files, by their paths in the tree, with the changes; UsageError if one does not apply."""
+    """The files, by their paths in the tree, with the changes; SourceError if they do not apply."""
     found = dict(files)
     for change in changes:
         if change.old is not None and change.old not in found:
-            raise UsageError(f"{where}: it changes {change.old}, which the source does not have")
+            raise SourceError(f"{where}: it changes {change.old}, which the source does not have")
         if change.old is None and change.path in found:
-            raise UsageError(f"{where}: it adds {change.path}, which the source has already")
+            raise SourceError(f"{where}: it adds {change.path}, which the source has already")
         content = found.pop(change.old) if change.old else b""
         patched = _apply_hunks(content, change, where)
         if change.new is not None:
             found[change.new] = patched
         elif patched:
-            raise UsageError(f"{where}: it removes {change.old}, but not all of its lines")
+            raise SourceError(f"{where}: it removes {change.old}, but not all of its lines")
     return found
 
 
@@ -163,7 +163,7 @@ def _apply_hunks(content: bytes, change: FilePatch, where: str) -> bytes:
     for hunk in change.hunks:
         at = _find_hunk(lines, hunk, hunk.place + shift, least)
         if at is None:
-            raise UsageError(
+            raise SourceError(
                 f"{where}:{hunk.number}: the hunk for line {hunk.start} of {change.path} does not "
                 "apply: the source has other lines there; make the patch from the source that it "
                 "is for"

@@ -220,6 +220,23 @@ def test_a_commit_may_lack_some_of_the_paths(tmp_path: Path) -> None:
     assert [runs.run(gittree.Commit(sha)).folder is None for sha in (old, new)] == [False, False]
 
 
+def test_no_hook_of_the_users_runs_in_our_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (sha,) = planted.plant(tmp_path / "linux", [planted.source(1)])
+    hook = tmp_path / "hooks/post-checkout"
+    hook.parent.mkdir()
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n")
+    hook.chmod(0o755)
+    (tmp_path / "config").write_text(f"[core]\n\thooksPath = {hook.parent}\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    tree = open_git_tree(tmp_path / "linux", "--source")
+    scratch = gittree.make_scratch_repository(tree, tmp_path / "scratch")
+    scratch.export(gittree.Commit(sha), [planted.FOLDER], tmp_path / "out")
+    assert (tmp_path / "out" / planted.SOURCE).exists()
+    assert not (tmp_path / "ran").exists()
+
+
 def test_the_top_among_the_paths_is_all(top: Path) -> None:
     tree = open_git_tree(top, "--source")
     first, last = (gittree.find_commit_of_revision(tree, r, "") for r in ("main~3", "main"))

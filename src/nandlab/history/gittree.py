@@ -28,6 +28,8 @@ LOCAL_VARIABLES = (
 """Variables that name another repository than the one that a command is for: a hook has them."""
 RAW_ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding\n"
 """Attributes under which files are written as they were committed."""
+NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
+"""The user's settings may name hooks for all repositories: none is for ours."""
 FORMAT = "--format=%H%x09%s"
 """How git lists a commit: hash and subject, with a tab between."""
 
@@ -203,7 +205,7 @@ class ScratchRepository:
 
     def run(self, *words: str, **variables: str) -> CompletedProcess[str]:
         """What a command of git answers in it."""
-        return run_git([f"--git-dir={self.path}", *words], **variables)
+        return run_git([*NO_HOOKS, f"--git-dir={self.path}", *words], **variables)
 
     def export(self, commit: Commit, paths: Sequence[str], to: Path) -> None:
         """Writes the files of a commit at these paths, at which it has some, below a new folder."""

@@ -19,9 +19,22 @@ from nandlab.base.errors import UsageError
 from nandlab.onflash import ubi, ubifsnodes
 from nandlab.onflash.flashfile import FlashFileOptions, read_flash_file_layout
 from nandlab.onflash.layout import ByteKind, Layout
-from nandlab.onflash.ubifsnodes import DATA, DENT, DIRTY, INO, NAME_KEY, REF, TRUN
+from nandlab.onflash.ubifsnodes import (
+    ATTRIBUTE,
+    ATTRIBUTE_KEY,
+    COLLECTOR_HEAD,
+    DATA,
+    DENT,
+    DIRTY,
+    INO,
+    NAME_KEY,
+    REF,
+    TRUN,
+    XENT,
+)
 
 LOG, ROOT, NEW = 3, 1, 4000
+BASE_HEAD = 1
 FILE_MODE = 0o100644
 
 
@@ -32,6 +45,8 @@ class Journal:
         self.device = ubimade.Device()
         self.sequence = 1 << 30
         self.content = b""
+        self.master_log = 0
+        """Where the masters say that the log begins; 0: as it is."""
         self.bud = (
             max(
                 h[1]
@@ -68,12 +83,19 @@ class Journal:
     def truncate(self, number: int, before: int, after: int) -> None:
         self.content += self.make(TRUN, struct.pack("<I12xQQ", number, before, after))
 
-    def dump(self, tail: bytes = b"") -> bytes:
+    def attribute(self, owner: int, number: int) -> None:
+        """An attribute of a file, and the inode of its value."""
+        name = struct.pack("<QxBHI", number, 0, 1, 0) + b"a\0"
+        self.add(XENT, (owner, ATTRIBUTE_KEY << 29 | 97), name)
+        fields = struct.pack("<QQ36xIIIII", 0, 3, 1, 0, 0, FILE_MODE, ATTRIBUTE)
+        self.add(INO, (number, 0), fields.ljust(160 - 40, b"\0") + b"abc")
+
+    def dump(self, tail: bytes = b"", head: int = BASE_HEAD, references: int = 1) -> bytes:
         """The device with the journal, its log and its masters."""
-        head = self.device.named(0, self.bud)
-        self.device.write(self.device.free()[-1], head, self.content + tail)
-        reference = self.make(REF, struct.pack("<III28x", self.bud, 0, 1))
-        self._append(LOG, reference)
+        header = self.device.named(0, self.bud)
+        self.device.write(self.device.free()[-1], header, self.content + tail)
+        places = (struct.pack("<III28x", self.bud, 0, head + n) for n in range(references))
+        self._append(LOG, b"".join(self.make(REF, place) for place in places))
         for logical in (1, 2):
             self._dirty(logical)
         return self.device.dump()
@@ -92,6 +114,8 @@ class Journal:
             at = data.rindex(struct.pack("<I", ubifsnodes.MAGIC), 0, at)
         (flags,) = struct.unpack_from("<I", data, at + 40)
         struct.pack_into("<I", data, at + 40, flags | DIRTY)
+        if self.master_log:
+            struct.pack_into("<I", data, at + 44, self.master_log)
         struct.pack_into("<I", data, at + 4, ubi.compute_ubi_crc(bytes(data[at + 8 : at + 512])))
         self.device.blocks[block] = bytes(data)
 
@@ -189,6 +213,56 @@ def test_a_group_without_its_end_does_not_hold(tmp_path: Path, before: Layout) -
     made.name("half", NEW, group=1)
     after = read(tmp_path, made.dump())
     assert after.names == before.names
+
+
+def test_what_the_collector_moved_out_of_a_group_holds(tmp_path: Path, before: Layout) -> None:
+    made = Journal()
+    made.name("moved", NEW)
+    made.inode(NEW, 0, group=1)
+    after = read(tmp_path, made.dump(head=COLLECTOR_HEAD))
+    assert sizes(after) == sizes(before) | {"/moved": 0}
+
+
+def test_a_file_that_got_its_name_late_keeps_its_data(tmp_path: Path, before: Layout) -> None:
+    made = Journal()
+    made.data(NEW, 0, b"0123456789")
+    made.inode(NEW, 10, links=0)
+    made.name("late", NEW)
+    made.inode(NEW, 10)
+    after = read(tmp_path, made.dump())
+    assert sizes(after) == sizes(before) | {"/late": 10}
+    assert after.sums()[ByteKind.USER] == before.sums()[ByteKind.USER] + 10
+
+
+def test_a_deleted_file_takes_its_attributes_along(tmp_path: Path, before: Layout) -> None:
+    made = Journal()
+    made.inode(NEW, 0)
+    made.name("gone", NEW)
+    made.attribute(NEW, NEW + 1)
+    kept = read(tmp_path, made.dump()).parts()[ByteKind.METADATA]["extended attributes"]
+    had = before.parts()[ByteKind.METADATA].get("extended attributes", 0)
+    assert kept > had
+    made.name("gone", 0)
+    made.inode(NEW, 0, links=0)
+    made.device = Journal().device
+    after = read(tmp_path, made.dump())
+    assert after.parts()[ByteKind.METADATA].get("extended attributes", 0) == had
+
+
+def test_a_block_of_two_heads_is_refused(tmp_path: Path) -> None:
+    made = Journal()
+    made.inode(NEW, 0)
+    with pytest.raises(UsageError, match="two heads"):
+        read(tmp_path, made.dump(references=2))
+
+
+def test_a_master_that_leads_to_no_log_is_refused(tmp_path: Path) -> None:
+    """A ring of blocks that never comes back to its begin has no end."""
+    made = Journal()
+    made.inode(NEW, 0)
+    made.master_log = made.bud
+    with pytest.raises(UsageError, match="no log"):
+        read(tmp_path, made.dump())
 
 
 def test_of_two_names_of_one_hash_each_is_its_own(tmp_path: Path, before: Layout) -> None:

@@ -55,6 +55,7 @@ from nandlab.onflash.ubifsnodes import (
     SIZE_AT,
     SUPERBLOCK_STRUCT,
     XENT,
+    Bud,
     JournalReplay,
     JournalScan,
     Place,
@@ -264,11 +265,11 @@ class _VolumeScan:
             raise UsageError("UBIFS: its two master nodes differ: it was cut off, or is damaged")
         return lnum, offset, size
 
-    def _replay_journal(self, buds: list[Place], reached: dict[Place, int]) -> tuple[str, ...]:
+    def _replay_journal(self, buds: list[Bud], reached: dict[Place, int]) -> tuple[str, ...]:
         """Applies the journal of a file system that was not unmounted, as a mount would."""
         if self.mounted or not self.dirty:
             return ()
-        nodes = [node for bud in buds for node in self.journal.list_nodes(*bud)]
+        nodes = [node for bud in buds for node in self.journal.list_nodes(bud)]
         own = {place: reached[place] for place in reached.keys() - self.leaf_places}
         self.replay.apply(nodes)
         self.replay.drop_orphans()

@@ -44,7 +44,7 @@ FILLED = b"\xce" * 8
 LEVELS_MAX = 512
 BRANCH_STRUCT = struct.Struct("<IIIII")
 """Of an index node: logical block, offset and length of where it leads, and its key."""
-INODE_KEY, DATA_KEY, NAME_KEY, KIND_SHIFT = 0, 1, 2, 29
+INODE_KEY, DATA_KEY, NAME_KEY, ATTRIBUTE_KEY, KIND_SHIFT = 0, 1, 2, 3, 29
 """Kinds of keys, and where they are in a key's second word."""
 DIRTY, ENCRYPTED, AUTHENTICATED = 1, 0x10, 0x20
 ROOT_INODE = 1
@@ -82,8 +82,18 @@ RAW_BYTES = 512
 """Of a node, as many as its fields and a name take."""
 CUT_BYTES_MAX = 1 << 13
 """Bytes that may be on their way to the flash when the power goes: a node and a buffer at most."""
+COLLECTOR_HEAD = 0
+"""The journal's head of the garbage collector: it moves nodes one by one, out of their groups."""
 Place = tuple[int, int]
 """Logical block and offset of a node."""
+
+
+class Bud(NamedTuple):
+    """Where a head of the journal has written."""
+
+    logical: int
+    offset: int
+    head: int
 
 
 class JournalNode(NamedTuple):
@@ -142,15 +152,23 @@ class JournalReplay:
         self.leaves[key[0]].setdefault(key[1], []).append((place, size))
 
     def apply(self, nodes: list[JournalNode]) -> None:
-        """Applies nodes, the oldest first."""
-        for node in sorted(nodes):
+        """Applies nodes, the oldest first.
+
+        A file whose last inode in the journal has links stays, though an older one has none: it was
+        made without a name, and got one.
+        """
+        ordered = sorted(nodes)
+        last = {_read_owner(node): node for node in ordered if node.kind == INO}
+        for node in ordered:
             owner, low = struct.unpack_from("<II", node.raw, HEADER_STRUCT.size)
             if node.kind == TRUN:
                 self._truncate(owner, *struct.unpack_from("<QQ", node.raw, TRUNCATION_AT))
             elif node.kind in (DENT, XENT):
                 self._name(node, owner, low)
-            elif node.kind == INO and not struct.unpack_from("<I", node.raw, NLINK_AT)[0]:
-                self._delete(owner)
+            elif node.kind == INO and not _has_links(node):
+                self.data_ends.pop(owner, None)
+                if not _has_links(last[owner]):
+                    self._delete(owner)
             else:
                 self.leaves[owner][low] = [(node.place, node.size)]
             if node.kind == DATA:
@@ -172,8 +190,13 @@ class JournalReplay:
         return dict(held)
 
     def _delete(self, owner: int) -> None:
-        self.leaves.pop(owner, None)
+        """Deletes a file with its attributes, whose values are inodes of their own."""
+        own = self.leaves.pop(owner, {})
         self.data_ends.pop(owner, None)
+        attributes = [own[low] for low in own if low >> KIND_SHIFT == ATTRIBUTE_KEY]
+        for (logical, at), _ in (leaf for leaves in attributes for leaf in leaves):
+            (value,) = struct.unpack("<I", self.read(logical, at + NUMBER_AT, 4))
+            self.leaves.pop(value, None)
 
     def _truncate(self, owner: int, before: int, after: int) -> None:
         first = DATA_KEY << KIND_SHIFT | min(-(-after // BLOCK), KEY_BLOCK)
@@ -198,6 +221,15 @@ class JournalReplay:
 
     def _read_name(self, place: Place, size: int) -> bytes:
         return _read_name(self.read(place[0], place[1], size))
+
+
+def _read_owner(node: JournalNode) -> int:
+    (owner,) = struct.unpack_from("<I", node.raw, HEADER_STRUCT.size)
+    return int(owner)
+
+
+def _has_links(inode: JournalNode) -> bool:
+    return any(inode.raw[NLINK_AT : NLINK_AT + 4])
 
 
 def _read_name(raw: bytes) -> bytes:
@@ -228,10 +260,12 @@ class JournalScan:
     dirty: bool
     """Whether the file system was not unmounted, as its master has it."""
 
-    def list_buds(self, log_at: int) -> list[Place]:
+    def list_buds(self, log_at: int) -> list[Bud]:
         """Where the journal's heads have written since the last commit; UsageError if they have,
         and what is there may not be replayed."""
-        buds: list[Place] = []
+        if not self.areas.log <= log_at < self.areas.lpt:
+            raise UsageError(f"UBIFS: its master leads to logical block {log_at}, which is no log")
+        buds: dict[int, Bud] = {}
         newest, logical = -1, log_at
         while True:
             leb = self.leb(logical)
@@ -241,19 +275,26 @@ class JournalScan:
             if first < newest:
                 break  # of an older commit: the log is a ring
             newest = first
-            buds += self._list_bud_places(leb, logical)
+            for bud in self._list_block_buds(leb, logical):
+                first_bud = buds.setdefault(bud.logical, bud)
+                if first_bud.head != bud.head or first_bud.offset > bud.offset:
+                    refuse_damaged_image(
+                        f"a log that gives logical block {bud.logical} to two heads",
+                        self.blocks.get(logical, -1),
+                        0,
+                    )
             logical = logical + 1 if logical + 1 < self.areas.lpt else self.areas.log
             if logical == log_at:
                 break
-        written = [b for b in buds if self.leb(b[0])[b[1] :].strip(b"\xff")]
+        written = [b for b in buds.values() if self.leb(b.logical)[b.offset :].strip(b"\xff")]
         if written and (self.mounted or not self.dirty):
             raise UsageError(
-                f"UBIFS: its journal is not empty (logical block {written[0][0]}); sync it, mount "
-                "and unmount it, or make an image of the dump with nandlab image import"
+                f"UBIFS: its journal is not empty (logical block {written[0].logical}); sync it, "
+                "mount and unmount it, or make an image of the dump with nandlab image import"
             )
         return written
 
-    def _list_bud_places(self, leb: bytes, logical: int) -> Iterator[Place]:
+    def _list_block_buds(self, leb: bytes, logical: int) -> Iterator[Bud]:
         at = 0
         while at < len(leb) and leb[at : at + 4] != b"\xff" * 4:
             try:
@@ -263,7 +304,7 @@ class JournalScan:
                     raise
                 return  # the power went as it was written
             if node.kind == REF:
-                yield struct.unpack_from("<II", leb, at + HEADER_STRUCT.size)
+                yield Bud(*struct.unpack_from("<III", leb, at + HEADER_STRUCT.size))
             elif node.kind not in (CS, PAD):
                 refuse_damaged_image(
                     "a node in the log that does not belong there", self.blocks.get(logical, -1), at
@@ -273,9 +314,10 @@ class JournalScan:
             )
             at += -(-(node.bytes + padded) // 8) * 8
 
-    def list_nodes(self, logical: int, offset: int) -> Iterator[JournalNode]:
+    def list_nodes(self, bud: Bud) -> Iterator[JournalNode]:
         """The nodes of a journal's head. A group that was not written whole is left out, as is
         what the power cut off."""
+        logical, offset, head = bud
         if not self.areas.main <= logical < self.areas.end:
             refuse_damaged_image("a log that leads out of the main area", 0, offset)
         group: list[JournalNode] = []
@@ -297,7 +339,7 @@ class JournalScan:
             if node.kind in (INO, DATA, DENT, XENT, TRUN):
                 raw = leb[at : at + min(node.bytes, RAW_BYTES)]
                 group.append(JournalNode(sequence, node.kind, (logical, at), node.bytes, raw))
-            if grouped != IN_GROUP:
+            if grouped != IN_GROUP or head == COLLECTOR_HEAD:
                 yield from group
                 group = []
             at += -(-node.bytes // 8) * 8

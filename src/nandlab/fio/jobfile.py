@@ -32,6 +32,8 @@ SECTION = re.compile(r"\[([^\]\[]+)\]")
 NAME_MAX = 40
 COMMAND_LINE = ("fio --", "--")
 MIXTURES = ("bssplit", "bsrange", "random_distribution")
+RANGED = "bsrange"
+"""Of options that are being read: bs and bs_max are those of bsrange, which bs does not change."""
 KINDS = ("read", "write", "write_sync", "fsync", "fdatasync")
 
 
@@ -235,9 +237,11 @@ class _JobFileReader:
         try:
             if name == "rw":
                 value = self._take_step(value)
-            self.into[name] = OPTIONS[name](value)
-            if name == "bs":
-                self.into.pop("bs_max", None)
+            value_text = OPTIONS[name](value)
+            if name == "bs" and RANGED in self.into:
+                self._note(f"line {number}: {key}={value}: bsrange holds, as in fio")
+                return
+            self.into[name] = value_text
             if name == "filename" and "/" in value:
                 self._note(
                     f"line {number}: {key}={value}: its folder changes nothing: files are in "
@@ -266,7 +270,9 @@ class _JobFileReader:
                 self.into.pop("zones", None)
                 self.into.update(parse_zones(value))
             else:
-                self.into.pop("bs_max", None)
+                if key == "bsrange":
+                    self.into.pop("bs_max", None)
+                    self.into[RANGED] = "1"
                 self.into.update(parse_request_sizes(key, value))
         except ValueError as e:
             self.refuse(number, f"{key}={value}: {e}")
@@ -348,6 +354,7 @@ def _complete_options(job: JobSection) -> None:
     """Fills in what follows from other options."""
     options = job.options
     options.setdefault("rw", "read")
+    options.pop(RANGED, None)
     if "bssplit" in options:
         options.pop("bs", None)
         options.pop("bs_max", None)

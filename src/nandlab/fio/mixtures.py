@@ -57,6 +57,8 @@ def parse_zones(value: str) -> dict[str, str]:
     if "," in value:
         raise ValueError("reads and writes have the same zones")
     pairs = [pair.partition("/")[::2] for pair in value.removeprefix(ZONED).split(":")]
+    if len(pairs) > SHARES_MAX:
+        raise ValueError(f"must be at most {SHARES_MAX} zones")
     requests = _fill_up([_parse_percent(requests) for requests, _ in pairs])
     parts = _fill_up([_parse_percent(part) for _, part in pairs])
     if sum(requests) != 100 or sum(parts) != 100:

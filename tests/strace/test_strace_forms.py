@@ -121,6 +121,18 @@ def test_output_of_the_program_is_counted_and_left_out(tmp_path: Path) -> None:
     assert trace.calls == 4
 
 
+def test_a_line_within_a_write_to_a_terminal_is_taken_once(tmp_path: Path) -> None:
+    lines = [
+        f"     0.000000 {CALLS[0]}",
+        '     0.100000 write(1</dev/pts/0>, "ok\\n", 3ok',
+        "[pid     8]      0.200000 --- SIGCHLD {si_signo=SIGCHLD} ---",
+        ")     = 3 <0.000010>",
+        f"     0.300000 {CALLS[1]}",
+    ]
+    trace = read(tmp_path, *lines)
+    assert (trace.end - trace.begin, trace.foreign, trace.calls) == (600_000_000, 0, 3)
+
+
 def test_a_verbose_trace_has_the_names_of_its_numbers(tmp_path: Path) -> None:
     trace = read(
         tmp_path,

@@ -50,8 +50,8 @@ OPEN_FLAGS = {"open": 1, "openat": 2}
 """Calls with flags, and which argument has them."""
 RAW = re.compile(r"0x[0-9a-f]+")
 BROKEN_END = re.compile(r"\) += .*")
-GLUED_ATTACHED = re.compile(r"(.*\(.*)(strace: Process \d{1,10} attached)")
-"""A call whose line strace's own message ends."""
+ATTACHED_END = re.compile(r"strace: Process \d{1,10} attached\Z")
+"""Strace's own message, which may end the line of a call."""
 STRACE_EVENT = re.compile(r"[a-z_]\w*\(.*|<\.\.\. .*|\+\+\+ .*|--- .*")
 LETTERS_SHOWN = 60
 PREAMBLE_MAX = 1000
@@ -151,11 +151,11 @@ class _TraceReader:
     def take(self, text: str) -> None:
         self.trace.lines += 1
         text, self._glued = f"{self._glued}{text}", ""
-        if glued := GLUED_ATTACHED.fullmatch(text):
-            self._glued = glued[1]
-            text = glued[2]
+        glued = ATTACHED_END.search(text)
+        if glued and "(" in text[: glued.start()]:
+            self._glued, text = text[: glued.start()], glued[0]
         stamped = self._stamps.read(text)
-        if self._broken is not None and self._mend(text):
+        if self._broken is not None and self._mend(text, stamped):
             return
         if stamped is None or not STRACE_EVENT.fullmatch(stamped.text):
             self._other(text, stamped)
@@ -172,8 +172,9 @@ class _TraceReader:
         named = line.pid is not None and not line.bracketed
         pid = line.pid if named and line.pid is not None else self._names.name(line.pid)
         now = line.ns
+        if not self.trace.processes:
+            self.trace.begin = now
         self.trace.processes.add(pid)
-        self.trace.begin = self.trace.begin or now
         self.trace.end = max(now, self.trace.end)
         if call := CALL.fullmatch(line.text):
             self._call(Call(pid, call[1], self.trace.lines, now), call[2])
@@ -182,13 +183,13 @@ class _TraceReader:
         else:
             self._event(pid, now, line.text)
 
-    def _mend(self, text: str) -> bool:
+    def _mend(self, text: str, stamped: StampedLine | None) -> bool:
         """Takes a line after that of a write which the program's output has ended."""
         assert self._broken is not None
         call, begun = self._broken
         if not BROKEN_END.fullmatch(text):
-            self.trace.foreign += 1
-            return self._stamps.read(text) is None
+            self.trace.foreign += stamped is None
+            return stamped is None
         self._broken = None
         self._end(call, f"{begun}{text}")
         self.trace.events.call(call)

@@ -100,6 +100,7 @@ def test_a_call_that_cannot_be_is_refused_with_its_line(call: str) -> None:
         (["open y", "close y", "close y"], "y is not open"),
         (["open y"] * 65, "more than 64 files are open"),
         (["unlink y", "fsync y"], "y is not there"),
+        (["open y", "unlink y", "write y 0 1", "swrite y 0 1"], "y is not there"),
         (["rename y z", "truncate y 5"], "y is not there"),
         (["truncate A/x 10", "mwrite A/x 0 11"], "A/x has 10 bytes"),
         (["link A/x z", "truncate A/x 10", "mwrite z 0 11"], "z has 10 bytes"),

@@ -214,6 +214,10 @@ class CallChecker:
         self._refuse_large(at + count)
         node.size = max(node.size, at + count)
 
+    def swrite(self, name: str, at: int, count: int) -> None:
+        self._file(name, "write to a file")  # it is opened by its name
+        self.write(name, at, count)
+
     def mwrite(self, name: str, at: int, count: int) -> None:
         node = self._file(name, "write to a file")
         # what is past the last page is the file system's to refuse; within it nobody does
@@ -302,14 +306,23 @@ class CallChecker:
 
 
 CALL_METHODS: dict[str, Callable[..., None]] = {
-    **dict.fromkeys(("write", "swrite"), CallChecker.write),
     **dict.fromkeys(("fsync", "fdatasync"), CallChecker.fsync),
     **dict.fromkeys(("sync", "damage", "dropcaches", "statfs"), CallChecker.nothing),
     **{
         kind: getattr(CallChecker, kind)
         for kind in (
             *("create", "mkdir", "unlink", "rmdir", "rename", "noreplace", "exchange", "whiteout"),
-            *("link", "symlink", "tmplink", "mwrite", "truncate", "fallocate", "fsyncdir"),
+            *(
+                "link",
+                "symlink",
+                "tmplink",
+                "write",
+                "swrite",
+                "mwrite",
+                "truncate",
+                "fallocate",
+                "fsyncdir",
+            ),
             *("setxattr", "removexattr", "chmod", "chown", "utimens"),
             *("open", "close", "readonly"),
         )

@@ -10,14 +10,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dumpsforged import FREE_BYTES, SHAPE_OF_YAFFS2, YAFFS2, Pages, make_yaffs2_dump, put_tags
+from dumpsforged import (
+    FREE_BYTES,
+    SHAPE_OF_YAFFS2,
+    YAFFS2,
+    Pages,
+    make_driver_dump,
+    make_yaffs2_dump,
+    put_tags,
+)
 from dumpsteps import LARGE, as_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jffs2made import made
 
 from nandlab.base.errors import UsageError
-from nandlab.onflash import yaffs2
+from nandlab.onflash import yaffs2, yaffs2image
 from nandlab.onflash.flashfile import FlashFileOptions, read_flash_file_layout
 from nandlab.onflash.layout import ByteKind, Layout
 
@@ -124,6 +132,27 @@ def test_tags_are_seen_wherever_a_driver_puts_them(tmp_path: Path, driver: str, 
     assert moved.extents == sound.extents
     assert (moved.paths, moved.sizes) == (sound.paths, sound.sizes)
     assert len(moved.notes) == ((driver, order) != ("default", "<"))
+
+
+@pytest.mark.parametrize(("driver", "order"), [("mxc", "<"), ("default", ">")])
+def test_a_bad_block_is_one_wherever_a_driver_puts_tags(
+    tmp_path: Path, driver: str, order: str
+) -> None:
+    whole = make_driver_dump(driver, order)
+    index = next(i for i in range(YAFFS2.blocks) if YAFFS2.erased(i))
+    at, count = index * SHAPE_OF_YAFFS2.block_bytes, SHAPE_OF_YAFFS2.block_bytes
+    sound, bad = (
+        layout_of(tmp_path, data)
+        for data in (whole, whole[:at] + bytes(count) + whole[at + count :])
+    )
+    assert (sound.sums()[ByteKind.BAD], bad.sums()[ByteKind.BAD]) == (0, YAFFS2.erasesize)
+    assert (bad.paths, bad.sizes) == (sound.paths, sound.sizes)
+
+
+def test_the_widest_spare_area_is_looked_through_in_time() -> None:
+    places = yaffs2image._list_places(2048, 1024)
+    assert len(places) < 60_000
+    assert len(set(places)) == len(places)
 
 
 def test_tags_of_no_layout_are_not_taken_for_erased_blocks(tmp_path: Path) -> None:

@@ -11,7 +11,11 @@ from ubimade import BLANK, MIB, SAMPLE, SHAPE, Device
 
 from nandlab.base.errors import UsageError
 from nandlab.onflash import ubi
-from nandlab.onflash.flashfile import FlashFileOptions, read_flash_file_layout
+from nandlab.onflash.flashfile import (
+    FlashFileOptions,
+    read_flash_file_layout,
+    read_imported_partition,
+)
 from nandlab.onflash.layout import ByteKind, Layout
 
 KERNEL = bytes(range(255)) * 300
@@ -210,6 +214,24 @@ def test_a_tail_is_told_and_left_out_by_the_partition_s_size(tmp_path: Path) -> 
         read_flash_file_layout(path, FlashFileOptions(None, None, SHAPE))
     layout, _ = read_flash_file_layout(path, FlashFileOptions(None, MIB, SHAPE))
     assert parts(layout) == parts(layout_of(Device(), tmp_path))
+
+
+def test_bad_marks_behind_the_partition_are_none_of_its(tmp_path: Path) -> None:
+    """More zeros than a chip has bad blocks: firmware's, behind the partition."""
+    whole = Device().dump()
+    tail = bytes(len(whole) // 2)
+    layout, _ = read_flash_file_layout(
+        as_file(tmp_path / "long", whole + tail), FlashFileOptions(None, MIB, SHAPE)
+    )
+    assert parts(layout) == parts(layout_of(Device(), tmp_path))
+
+
+@pytest.mark.parametrize("mib", [float("inf"), float("nan"), 1e15])
+def test_a_partition_of_no_possible_size_is_refused(tmp_path: Path, mib: float) -> None:
+    path = as_file(tmp_path / "dump", Device().dump())
+    for read in (read_flash_file_layout, read_imported_partition):
+        with pytest.raises(UsageError, match="--partition-mib"):
+            read(path, FlashFileOptions(None, mib, SHAPE))
 
 
 def test_a_partition_may_begin_within_the_chip(tmp_path: Path) -> None:

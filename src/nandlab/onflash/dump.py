@@ -117,7 +117,9 @@ def _count_blocks(path: Path, cells: mmap, shape: Shape, wanted: int | None) -> 
             f"{path}: a UBIFS volume without UBI, as mkfs.ubifs makes it: no chip holds it so. "
             "Make a UBI image of it with ubinize, or flash it and dump the partition"
         )
-    if not rest or (wanted is not None and wanted <= whole):
+    if wanted is not None and wanted <= whole:
+        return wanted
+    if not rest:
         return whole
     if whole and cells[-rest:] == END_MARK:
         return whole

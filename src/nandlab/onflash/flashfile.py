@@ -16,6 +16,7 @@ from nandlab.base.strings import Line
 from nandlab.catalog.files import validate_data
 from nandlab.chip import image as chipimage
 from nandlab.chip import imagefile as chipfile
+from nandlab.chip.sidecar import BLOCKS_MAX
 from nandlab.onflash import decoders, dump, jffs2, jffs2nodes, jffs2scan, jffs2text
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.jffs2nodes import DroppedNode
@@ -241,7 +242,7 @@ def _find_first_block(offset: int, erasesize: int) -> int:
 def _count_blocks(partition_mib: float, erasesize: int) -> int:
     """The blocks of so many MiB."""
     blocks = partition_mib * (1 << 20) / erasesize
-    if blocks != int(blocks) or blocks <= 0:
+    if not 0 < blocks <= BLOCKS_MAX or blocks != int(blocks):
         raise UsageError(f"--partition-mib {partition_mib:g}: not so many whole blocks of the chip")
     return int(blocks)
 

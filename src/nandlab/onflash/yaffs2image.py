@@ -16,7 +16,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import product
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +50,10 @@ FITTING_MIN = 0.9
 """The share of them that must have tags; a loss of power spoils one or two."""
 STEP = 512
 """Data bytes that an ECC step has; its share of the spare area repeats in most layouts."""
+MARK_AT = 0
+"""Byte of a large page's spare area that marks a bad block."""
+PERIOD_MAX = 64
+"""Bytes of the spare area that an ECC step and its data have, at most."""
 STARTS_MAX = 9
 """Bytes at the begin of a spare area that a layout may keep for marks."""
 
@@ -61,6 +65,8 @@ class TagLayout(NamedTuple):
     """Of each byte of the tags, then of their code as far as there is room for it."""
     order: str
     """``<`` or ``>``."""
+    marked: bool = False
+    """Whether the mark of a bad block has a byte of its own."""
 
     def describe(self) -> str:
         """In words, for a note; empty for the default layout."""
@@ -109,15 +115,18 @@ def find_tag_layout(pages: Bytes, shape: Shape) -> TagLayout | None:
             coded = int(_find_right_codes(raw, order).sum())
             fitness = (count + coded, -float(np.median(tags[:, 0])))
             if fitness > score:
-                best, score = TagLayout(places, order), fitness
+                best, score = TagLayout(places, order, _has_marks(spare, places)), fitness
             if coded >= least:
                 return best
     return best
 
 
 def _sample_pages(pages: Bytes, page: int) -> tuple[Bytes, dict[str, NDArray[np.bool_]]]:
-    """Spare areas of some written pages; by byte order, which of these have an object's header."""
-    written = pages[(pages != 0xFF).any(axis=1)]
+    """Spare areas of some written pages; by byte order, which of these have an object's header.
+
+    Pages of zeros are left out: they are of bad blocks.
+    """
+    written = pages[(pages != 0xFF).any(axis=1) & pages.any(axis=1)]
     headed = _begin_with_headers(written, "<") | _begin_with_headers(written, ">")
     taken = np.concatenate([written[headed][:SAMPLED_MAX], written[~headed][:SAMPLED_MAX]])
     return taken[:, page:], {order: _begin_with_headers(taken, order) for order in "<>"}
@@ -133,7 +142,10 @@ def normalise_tags(block: bytes, shape: Shape, layout: TagLayout) -> bytes:
         used = (pages != 0xFF).any(axis=1)
         taken = _swap_tags(taken)
         _swap_headers(pages[:, : shape.page], used)
+    marks = spare[:, MARK_AT].copy()
     spare[:] = 0xFF
+    if layout.marked:
+        spare[:, MARK_AT] = marks
     count = min(taken.shape[1], shape.oob - TAGS_AT)
     spare[:, TAGS_AT : TAGS_AT + count] = taken[:, :count]
     return pages.tobytes()
@@ -143,12 +155,12 @@ def normalise_tags(block: bytes, shape: Shape, layout: TagLayout) -> bytes:
 def _list_places(page: int, oob: int) -> tuple[tuple[int, ...], ...]:
     """Where tags may lie, the usual first."""
     found = dict.fromkeys(_list_contiguous_places(oob))
-    share = max(2, oob // max(1, page // STEP))
+    share = min(PERIOD_MAX, max(2, oob // max(1, page // STEP)))
     for period in (share, share // 2):
         for length, at, start in product(range(1, period), range(period), range(STARTS_MAX)):
             free = _list_free_bytes(oob, period, range(at, at + length), start)
             if len(free) >= TAGS_BYTES:
-                found.setdefault(free[:CODED_TAGS_BYTES])
+                found.setdefault(free)
     return tuple(found)
 
 
@@ -160,9 +172,16 @@ def _list_contiguous_places(oob: int) -> Iterator[tuple[int, ...]]:
 
 
 def _list_free_bytes(oob: int, period: int, taken: range, start: int) -> tuple[int, ...]:
-    """Bytes from ``start`` on that are no ECC's; taken: within each period."""
+    """The first bytes from ``start`` on that are no ECC's; taken: within each period."""
     ecc = {at % period for at in taken}
-    return tuple(at for at in range(start, oob) if at % period not in ecc)
+    free = (at for at in range(start, oob) if at % period not in ecc)
+    return tuple(islice(free, CODED_TAGS_BYTES))
+
+
+def _has_marks(spare: Bytes, places: tuple[int, ...]) -> bool:
+    """Whether the byte of a bad block's mark is no tag's, and blank in nearly all pages."""
+    blank = np.count_nonzero(spare[:, MARK_AT] == 0xFF)
+    return MARK_AT not in places and blank >= FITTING_MIN * len(spare)
 
 
 def _begin_with_headers(pages: Bytes, order: str) -> NDArray[np.bool_]:

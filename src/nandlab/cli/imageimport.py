@@ -65,10 +65,10 @@ def import_image(  # noqa: PLR0913, PLR0917 - the command line's own options
 ) -> None:
     """Make a chip image of a foreign dump, if the board mounts it.
 
-    Page, erase block and spare area are those of --chip, if they are not given; a dump without
-    spare areas is told by --oob 0. Where nandlab's own decoder cannot read what was dumped, the
-    image is the chip after a mount and an unmount. What is otherwise than in the dump is told on
-    standard error.
+    Page and erase block are those of --chip, if they are not given; --oob is not: without it the
+    dump has no spare areas. Where nandlab's own decoder cannot read what was dumped, the image is
+    the chip after a mount and an unmount. What is otherwise than in the dump is told on standard
+    error.
     """
     from nandlab.chip import imagefile
     from nandlab.cli.image import format_image_sizes, open_medium_board

@@ -180,7 +180,7 @@ def _list_free_bytes(oob: int, period: int, taken: range, start: int) -> tuple[i
 
 def _has_marks(spare: Bytes, places: tuple[int, ...]) -> bool:
     """Whether the byte of a bad block's mark is no tag's, and blank in nearly all pages."""
-    blank = np.count_nonzero(spare[:, MARK_AT] == 0xFF)
+    blank = int(np.count_nonzero(spare[:, MARK_AT] == 0xFF))
     return MARK_AT not in places and blank >= FITTING_MIN * len(spare)
 
 

@@ -236,3 +236,20 @@ def test_a_module_of_another_part_is_refused(tmp_path: Path) -> None:
             refuse_unlike_versions(tmp_path, ["ubifs"], SYMVERS, {"ubi": text})
     with pytest.raises(UsageError, match="another kernel"):
         refuse_unlike_versions(tmp_path, ["ubifs"], other, {})
+
+
+def test_what_to_build_too_is_a_part_or_nothing(tmp_path: Path) -> None:
+    """Module vfat is of part fat; no part has simnand, which is nandlab's own."""
+    other = SYMVERS.replace("0x00000001", "0x00000002")
+    cures = {"vfat": "--source ubi=TREE --source fat=TREE", "simnand": "nearer to the board's"}
+    for name, cure in cures.items():
+        (tmp_path / f"{name}.ko").write_bytes(elf({"ubi_open": 1}, wide=True))
+        with pytest.raises(UsageError, match=cure):
+            refuse_unlike_versions(tmp_path, [name], SYMVERS, {"ubi": other})
+
+
+@pytest.mark.parametrize("size", [0, 4, 60, 100])
+def test_a_damaged_module_is_refused(tmp_path: Path, size: int) -> None:
+    (tmp_path / "x.ko").write_bytes(elf({"ubi_open": 1}, wide=True)[:size])
+    with pytest.raises(UsageError, match="module x "):
+        refuse_unlike_versions(tmp_path, ["x"], SYMVERS, {})

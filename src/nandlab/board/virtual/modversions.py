@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
+from nandlab.catalog.files import list_noun_names, load_noun
+from nandlab.catalog.part import KIND, PartModel
 
 SECTION = b"__versions"
 ENTRY_BYTES = 64
@@ -68,7 +70,14 @@ def refuse_unlike_versions(
         exports = {s: e for s, e in exports.items() if e[1] not in made} | new
         owners |= dict.fromkeys(made, part)
     for name in sorted(names):
-        for symbol, checksum in read_module_versions((folder / f"{name}.ko").read_bytes()).items():
+        try:
+            versions = read_module_versions((folder / f"{name}.ko").read_bytes())
+        except (struct.error, ValueError, IndexError):
+            raise UsageError(
+                f"module {name} of the board's kernel is no module that nandlab reads: build or "
+                "fetch the kernel's packages again"
+            ) from None
+        for symbol, checksum in versions.items():
             known = symbol in exports or symbol in before  # else a module of ours exports it
             if known and exports.get(symbol, (None, ""))[0] != checksum:
                 raise UsageError(_format_refusal(name, symbol, {**before, **exports}, owners))
@@ -80,7 +89,14 @@ def _format_refusal(
     part = owners.get(exports[symbol][1])
     if part is None:
         return f"module {name} was built for another kernel: {symbol} has another type there"
-    return (
-        f"module {name} was built for another {part}: {symbol} is not there, or has another type; "
-        f"build both from one tree: --source {part}=TREE --source {name}=TREE"
-    )
+    what = f"module {name} was built for another {part}: {symbol} is not there, or has another type"
+    mine = _find_part_of_module(name)
+    if mine is None:
+        return f"{what}; name a source of {part} that is nearer to the board's kernel"
+    return f"{what}; build both from one tree: --source {part}=TREE --source {mine}=TREE"
+
+
+def _find_part_of_module(module: str) -> str | None:
+    """The part that a module is of; None: of none that can be built from another source."""
+    parts = (load_noun(KIND, name, PartModel) for name in list_noun_names(KIND))
+    return next((part.name for part in parts if module in part.modules), None)

@@ -66,6 +66,17 @@ def test_a_folder_goes_with_all_that_is_in_it(spec: TrialSpec, tmp_path: Path) -
     assert [c.path for c in there] == ["/opt/t/one", "/opt/t/sub/two"]
 
 
+@pytest.mark.parametrize("name", ["suite/a:b", "suite/x:/y", "a:b/c"])
+def test_a_folder_with_a_colon_in_a_path_is_refused(
+    spec: TrialSpec, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text("x")
+    folder = tmp_path / name.partition("/")[0]
+    with pytest.raises(UsageError, match="no colon"):
+        read_files_to_put([str(folder)], spec)
+
+
 @pytest.mark.parametrize("word", ["nowhere", "empty", "file:opt/x", "file:/proc/x"])
 def test_what_cannot_be_put_is_refused(
     spec: TrialSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str

@@ -91,7 +91,11 @@ def _split_put_word(word: str) -> Iterator[str]:
     files = sorted(p for p in source.rglob("*") if not p.is_dir())
     if not files:
         raise UsageError(f"{OPTION} {name}: the folder has no file")
-    yield from (f"{file}:{top}/{file.relative_to(source).as_posix()}" for file in files)
+    for file in files:
+        there = f"{top}/{file.relative_to(source).as_posix()}"
+        if ":" in there:
+            raise UsageError(f"{OPTION} {file}: a path on the board has no colon: rename it")
+        yield f"{file}:{there}"
 
 
 def _choose_path(source: Path) -> str:

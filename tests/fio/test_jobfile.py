@@ -202,6 +202,7 @@ def test_a_command_line_that_is_wrong_is_refused(line: str, said: str) -> None:
         ("bsrange=8k-4k", "4: bsrange=8k-4k: the first size is the least"),
         ("bsrange=4k-2m", "1: [j]: bs 2,097,152 is more than a file's 1,048,576 bytes"),
         ("offset=8k\nfilesize=1m", "1: [j]: offset with filesize"),
+        ("blockalign=17m", "4: blockalign=17m: must be 1 to 16,777,216"),
         ("blockalign=8k", "1: [j]: blockalign needs random requests and norandommap"),
         (
             "random_distribution=zipf:1.2",

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 
-from nandlab.fio.options import parse_fio_size, require_in_range
+from nandlab.fio.options import BS_MAX, parse_fio_size, require_in_range
 
-BS_MAX = 16 << 20
 SHARES_MAX = 32
 ZONED = "zoned:"
 

@@ -31,6 +31,7 @@ RANGES = {
     "number_ios": (1, 10**12),
 }
 NUMBER_MAX = 10**15
+BS_MAX = 16 << 20
 
 
 def parse_fio_size(value: str) -> int:
@@ -51,8 +52,8 @@ def require_in_range(number: int, least: int = 0, most: int = NUMBER_MAX) -> int
     return number
 
 
-def _make_bytes_parser(least: int) -> ValueParser:
-    return lambda value: str(require_in_range(parse_fio_size(value), least))
+def _make_bytes_parser(least: int, most: int = NUMBER_MAX) -> ValueParser:
+    return lambda value: str(require_in_range(parse_fio_size(value), least, most))
 
 
 def _parse_pair(value: str) -> str:
@@ -69,7 +70,7 @@ def _parse_block_sizes(value: str) -> str:
     if len(parts) > 3:
         raise ValueError("expected one size, or one each for reads, writes and trims")
     usual = "4k"
-    sizes = [require_in_range(parse_fio_size(p or usual), 1, 16 << 20) for p in parts[:2]]
+    sizes = [require_in_range(parse_fio_size(p or usual), 1, BS_MAX) for p in parts[:2]]
     return ",".join(map(str, sizes))
 
 
@@ -167,7 +168,7 @@ OPTIONS: dict[str, ValueParser] = {
         **_map_to_same("psync", "sync", *SAME_ENGINES, *QUEUING_ENGINES)
     ),
     "offset": _make_bytes_parser(0),
-    "blockalign": _make_bytes_parser(1),
+    "blockalign": _make_bytes_parser(1, BS_MAX),
     "wait_for": _parse_job_name,
     "exit_what": _make_choice_parser(**_map_to_same("group", "stonewall", "all")),
     "iodepth": _make_count_parser("iodepth"),

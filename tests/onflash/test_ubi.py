@@ -234,6 +234,14 @@ def test_a_partition_of_no_possible_size_is_refused(tmp_path: Path, mib: float) 
             read(path, FlashFileOptions(None, mib, SHAPE))
 
 
+def test_a_file_that_tells_its_shape_is_no_dump(tmp_path: Path) -> None:
+    path = as_file(tmp_path / "image", Device().dump())
+    (tmp_path / "image.json").write_text("{}")
+    for mib in (None, MIB, 2 * MIB):
+        with pytest.raises(UsageError, match="itself"):
+            read_imported_partition(path, FlashFileOptions(None, mib, SHAPE))
+
+
 def test_a_partition_may_begin_within_the_chip(tmp_path: Path) -> None:
     before = 3 * SHAPE.erase_block
     path = as_file(tmp_path / "chip", b"boot" * (before // 4) + Device().dump())

@@ -153,11 +153,10 @@ def open_flash_file_partition(
     partition_mib: its MiB; None: what is told of it, or all. shape: of a dump. offset: bytes of
     data before it. UsageError names the file.
     """
-    own = _read_begin(path)[:4] == chipimage.IMAGE_MAGIC.to_bytes(4, "little")
     if shape is not None:
-        if own or chipfile.make_sidecar_path(path).exists():
-            raise UsageError(f"{path}: tells its geometry itself: leave --page and the others out")
+        _refuse_own_shape(path)
         return _read_dump_partition(path, partition_mib, shape, offset), None
+    own = _has_image_magic(path)
     try:
         if own:
             with map_chip_file(path) as cells:
@@ -185,6 +184,16 @@ def open_flash_file_partition(
         raise _name_file_in(path, e) from None
 
 
+def _has_image_magic(path: Path) -> bool:
+    return _read_begin(path)[:4] == chipimage.IMAGE_MAGIC.to_bytes(4, "little")
+
+
+def _refuse_own_shape(path: Path) -> None:
+    """UsageError if a file tells its shape itself."""
+    if _has_image_magic(path) or chipfile.make_sidecar_path(path).exists():
+        raise UsageError(f"{path}: tells its geometry itself: leave --page and the others out")
+
+
 def read_imported_partition(path: Path, asked: FlashFileOptions) -> Partition:
     """The partition in a dump whose shape is given; one larger than the dump is erased past it.
 
@@ -198,6 +207,7 @@ def read_imported_partition(path: Path, asked: FlashFileOptions) -> Partition:
     whole = -(-path.stat().st_size // shape.block_bytes)
     if first + blocks <= whole or first >= whole:
         return open_flash_file_partition(path, mib, shape, asked.offset)[0]
+    _refuse_own_shape(path)
     chip, notes = dump.read_flash_dump(path, dump.require_possible_shape(shape))
     there = chip.geometry.blocks
     more = f"the {first + blocks - there} blocks past the dump's end are taken as erased"

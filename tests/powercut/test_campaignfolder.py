@@ -31,7 +31,7 @@ CUTS = DEVICE / "programs/lib/cuts"
 BOARD = cast(Any, type("Board", (), {"identity": {"kernel": "6.1"}}))
 POINTS = CutPoints(last_load=0, every=3, seed=4, seeds=2, bad=(1, 63), plant=("--plant-x", "1"))
 HEAD_KEYS = {
-    *("format", "identity", "filesystem", "changed", "options", "chip", "forbids", "nop"),
+    *("format", "identity", "filesystem", "core", "changed", "options", "chip", "forbids", "nop"),
     *("partition_mib", "board", "kernel", "load", "program", "points", "pieces"),
 }
 PLAYED = {

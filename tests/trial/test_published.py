@@ -25,6 +25,9 @@ HEAD = re.compile(r"^\*Figures of .*\*$", re.MULTILINE)
 """The line of a page, before its first chapter, that tells of which commit its figures are."""
 COMMIT = re.compile(r"`([0-9a-f]{12})`")
 
+UNPUBLISHED = {"first-boot"}
+"""Pages of studies since the last release: their figures are published with the next."""
+
 
 def study_of(file: Path) -> str:
     return file.name.removesuffix(ENDING)
@@ -39,7 +42,7 @@ def files_of(page: Path) -> Iterator[Path]:
 
 def test_quickstart_and_each_study_that_has_a_page_ship_their_figures() -> None:
     of_pages = {page: list(files_of(page)) for page in PAGES}
-    assert [page.name for page, files in of_pages.items() if not files] == []
+    assert {page.stem for page, files in of_pages.items() if not files} == UNPUBLISHED
     told = {study_of(file) for files in of_pages.values() for file in files} | set(TOLD_ELSEWHERE)
     assert told == {study_of(file) for file in SHIPPED}
     for study, page in TOLD_ELSEWHERE.items():
@@ -58,6 +61,9 @@ def test_a_file_tells_the_clean_commit_that_it_is_of(file: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_head_of_a_page_tells_the_commit_of_its_files(page: Path) -> None:
     before, _, _ = page.read_text().partition("\n## ")
+    if page.stem in UNPUBLISHED:
+        assert "no figures file is published yet" in before
+        return
     (line,) = HEAD.findall(before)
     commits = {study_of(file): read_figures_file(file).run.commit for file in files_of(page)}
     assert set(COMMIT.findall(line)) == set(commits.values())

@@ -149,6 +149,19 @@ def test_a_bad_block_is_one_wherever_a_driver_puts_tags(
     assert (bad.paths, bad.sizes) == (sound.paths, sound.sizes)
 
 
+def test_tags_are_looked_for_where_the_partition_begins(tmp_path: Path) -> None:
+    whole = make_driver_dump("mxc", "<")
+    page = b"boot" * (YAFFS2.writesize // 4) + b"\xff\xff" + b"ecc " * 20
+    stride = YAFFS2.writesize + YAFFS2.oobsize
+    boot = page[:stride] * YAFFS2.pages * 2
+    path = as_file(tmp_path / "chip", boot + whole)
+    alone = layout_of(tmp_path, whole)
+    found, _ = read_flash_file_layout(
+        path, FlashFileOptions(None, None, SHAPE_OF_YAFFS2, offset=2 * YAFFS2.erasesize)
+    )
+    assert (found.extents, found.paths) == (alone.extents, alone.paths)
+
+
 def test_the_widest_spare_area_is_looked_through_in_time() -> None:
     places = yaffs2image._list_places(2048, 1024)
     assert len(places) < 60_000

@@ -229,9 +229,10 @@ def test_bad_marks_behind_the_partition_are_none_of_its(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mib", [float("inf"), float("nan"), 1e15])
 def test_a_partition_of_no_possible_size_is_refused(tmp_path: Path, mib: float) -> None:
     path = as_file(tmp_path / "dump", Device().dump())
-    for read in (read_flash_file_layout, read_imported_partition):
-        with pytest.raises(UsageError, match="--partition-mib"):
-            read(path, FlashFileOptions(None, mib, SHAPE))
+    with pytest.raises(UsageError, match="--partition-mib"):
+        read_flash_file_layout(path, FlashFileOptions(None, mib, SHAPE))
+    with pytest.raises(UsageError, match="--partition-mib"):
+        read_imported_partition(path, FlashFileOptions(None, mib, SHAPE))
 
 
 def test_a_file_that_tells_its_shape_is_no_dump(tmp_path: Path) -> None:

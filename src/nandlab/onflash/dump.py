@@ -68,7 +68,7 @@ class Dump(NamedTuple):
     """What was taken otherwise than the file has it."""
 
 
-def read_flash_dump(path: Path, shape: Shape, wanted: int | None = None) -> Dump:
+def read_flash_dump(path: Path, shape: Shape, wanted: int | None = None, first: int = 0) -> Dump:
     """The chip in a dump; UsageError says what cannot be right with the file or the shape.
 
     A block whose mark of a bad block is set is bad. A block that nanddump padded is erased. An
@@ -76,10 +76,11 @@ def read_flash_dump(path: Path, shape: Shape, wanted: int | None = None) -> Dump
     the chip has them.
 
     wanted: the blocks that are needed; what follows them in the file may be anything. None: all.
+    first: the block from which on YAFFS2's tags are looked for.
     """
     with map_chip_file(path) as cells:
         blocks = _count_blocks(path, cells, shape, wanted)
-        layout = _find_tag_layout(cells, shape)
+        layout = _find_tag_layout(cells, shape, first)
         ends_at = len(cells)
         found = list(_read_written_blocks(path, cells, blocks, shape, layout))
     _refuse_empty_dump(path, found, blocks, shape)
@@ -149,12 +150,12 @@ def _begins_as_yaffs2(cells: mmap) -> bool:
     return yaffs2image.begins_with_object(cells[:16])
 
 
-def _find_tag_layout(cells: mmap, shape: Shape) -> TagLayout | None:
+def _find_tag_layout(cells: mmap, shape: Shape, first: int) -> TagLayout | None:
     """Where YAFFS2's tags are; None: where a chip of the kernel's default layout has them."""
     if shape.oob < yaffs2.TAGS_BYTES or shape.page <= SMALL_PAGE:
         return None
-    stride = shape.page + shape.oob
-    pages = np.frombuffer(cells[: SAMPLED_PAGES * stride], dtype=np.uint8)
+    stride, begin = shape.page + shape.oob, first * shape.block_bytes
+    pages = np.frombuffer(cells[begin : begin + SAMPLED_PAGES * stride], dtype=np.uint8)
     pages = pages[: len(pages) // stride * stride].reshape(-1, stride)
     written = pages[(pages != 0xFF).any(axis=1)]
     if not len(written) or written[0, :4].tobytes().startswith(OTHER_MARKS):

@@ -208,7 +208,7 @@ def read_imported_partition(path: Path, asked: FlashFileOptions) -> Partition:
     if first + blocks <= whole or first >= whole:
         return open_flash_file_partition(path, mib, shape, asked.offset)[0]
     _refuse_own_shape(path)
-    chip, notes = dump.read_flash_dump(path, dump.require_possible_shape(shape))
+    chip, notes = dump.read_flash_dump(path, dump.require_possible_shape(shape), first=first)
     there = chip.geometry.blocks
     more = f"the {first + blocks - there} blocks past the dump's end are taken as erased"
     chip = replace(chip, geometry=replace(chip.geometry, blocks=first + blocks))
@@ -225,7 +225,8 @@ def _read_dump_partition(
     dump.require_possible_shape(shape)
     first = _find_first_block(offset, shape.erase_block)
     blocks = _count_blocks(partition_mib, shape.erase_block) if partition_mib else None
-    chip, notes = dump.read_flash_dump(path, shape, None if blocks is None else first + blocks)
+    wanted = None if blocks is None else first + blocks
+    chip, notes = dump.read_flash_dump(path, shape, wanted, first)
     there = chip.geometry.blocks
     if blocks is not None and first + blocks > there:
         raise UsageError(

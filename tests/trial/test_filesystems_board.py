@@ -48,6 +48,8 @@ VALUES = [
 
 
 LOG = Step("kernel-log", "dmesg -r")
+DETACH = Step("detach", "[ ! -e /sys/class/ubi/ubi0 ] || ubidetach -d 0")
+"""Frees the chip of a UBI that stays attached over unmounts."""
 
 
 def run(board: QemuBoard, made: TrialSpec, *commands: str) -> JobRecord:
@@ -92,6 +94,7 @@ def mount_every_value(board: QemuBoard, name: str) -> Cases:
             Step("copied", COPIED),
             mediumsteps.make_unmount_step(spec),
             LOG,
+            DETACH,
             UNLOAD,
         )
         for case, spec in made.items()

@@ -196,7 +196,6 @@ def test_ubifs_on_mlc_is_refused_by_the_catalog(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("step = 256", "step = 512"), "bit in each 512: write step = 256"),
         (("strength = 1", "strength = 0"), "ecc.strength: must be from 1 to 127"),
         (("strength = 1", "strength = 40"), "an oobsize of 16 has room for 5 to 6"),
         (("step = 256", "step = 1024"), "ecc.step: 1024 must divide geometry.writesize, 512"),

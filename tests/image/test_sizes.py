@@ -11,7 +11,7 @@ from nandlab.base.errors import NandlabError
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
-from nandlab.image.sizes import ImageSize, measure_image_size
+from nandlab.image.sizes import ImageSize, count_content_blocks, measure_image_size
 
 GEOMETRY = ChipGeometry(512, 16, 16384, 2048)
 """That of the part NAND256W3A."""
@@ -65,6 +65,16 @@ def test_data_that_looks_like_a_header_is_data() -> None:
     assert counted(quoted) == ImageSize(4, 2, 2 * 512)
     assert counted(block(1, {0: b"text", 1: b"UBI!"})).own_header_pages == 0
     assert counted(block(1, {0: counter(1 << 20)})).own_header_pages == 1
+
+
+def test_blocks_of_ubis_own_volume_are_no_content() -> None:
+    table, data = struct.pack(">I", 0x7FFFEFFF), struct.pack(">I", 0)
+    of_table = block(1, {0: counter(512), 1: b"UBI!" + bytes(4) + table, 2: b"x"})
+    of_data = block(2, {0: counter(512), 1: b"UBI!" + bytes(4) + data, 2: b"x"})
+    free, bare = block(3, {0: counter(512)}), block(4, {0: b"x"})
+    untouched = ChipBlock(0, 1, 0, 0, [], [], b"")
+    blocks = [untouched, of_table, of_data, free, bare]
+    assert count_content_blocks(ChipImage(GEOMETRY, 0, 0, 0, blocks)) == 2
 
 
 def test_an_image_of_another_chip_is_refused() -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,17 +86,18 @@ def test_what_is_saved_is_of_the_pages_without_headers() -> None:
 
 def test_the_table_has_figures_or_a_reason() -> None:
     failed = SurveyRow("x", "X", "lz4", why=("it cannot hold this:", "  a name", "another", "more"))
-    rows = survey.add_saving_shares([row("none", 1200, 200), row("lzo", 700, 200), failed])
+    packed = replace(row("lzo", 700, 200), least_mib="2.875")
+    rows = survey.add_saving_shares([row("none", 1200, 200), packed, failed])
     assert list(cli._format_table(rows)) == [
-        "file system  compression  pages  UBI's own  others    bytes   saved",
-        "UBIFS        none         1,200        200   1,000  512,000       -",
-        "UBIFS        lzo            700        200     500  256,000  50.0 %",
+        "file system  compression  pages  UBI's own  others    bytes   saved  least MiB",
+        "UBIFS        none         1,200        200   1,000  512,000       -          -",
+        "UBIFS        lzo            700        200     500  256,000  50.0 %      2.875",
         "X            lz4          cannot be: it cannot hold this: a name; and 2 more",
     ]
     assert cli._make_record(rows[1]) == {
         "filesystem": "ubifs", "compression": "lzo", "pages": 700, "own_header_pages": 200,
         "pages_without_own_headers": 500, "bytes": 256000, "saved": 0.5, "why_not": None,
-        "lost": [], "seconds": 0,
+        "least_mib": 2.875, "lost": [], "seconds": 0,
     }  # fmt: skip
     assert cli._make_record(failed)["pages"] is None
     assert cli._make_record(failed)["why_not"].splitlines()[1] == "  a name"

@@ -318,3 +318,22 @@ def test_a_dump_shorter_than_its_partition_is_refused(tmp_path: Path) -> None:
     path = as_file(tmp_path / "dump", SOUND.dump())
     with pytest.raises(UsageError, match="4 blocks, the partition has 8"):
         read_flash_file_layout(path, FlashFileOptions(None, 0.5, LARGE), tolerant=True)
+
+
+MARKER = struct.pack("<HHI", jffs2nodes.MAGIC, jffs2nodes.CLEANMARKER, 12)
+MARKER += struct.pack("<I", jffs2nodes.compute_jffs2_crc(MARKER))
+
+
+@pytest.mark.parametrize("tolerant", [True, False])
+def test_two_clean_markers_in_a_block_tell_the_chips_block(
+    tmp_path: Path, *, tolerant: bool
+) -> None:
+    """As mkfs.jffs2 makes an image of a chip with blocks of 16 KiB."""
+    blocks = [MARKER.ljust(16384, b"\xff") for _ in range(8)]
+    path = as_file(tmp_path / "image", b"".join(blocks))
+    own = FlashFileOptions("jffs2", None, Shape(512, 16384))
+    assert read_flash_file_layout(path, own, tolerant=tolerant)[1] == []
+    for told in (32768, 65536):
+        wrong = FlashFileOptions("jffs2", None, Shape(512, told))
+        with pytest.raises(UsageError, match="--erase-block 16384"):
+            read_flash_file_layout(path, wrong, tolerant=tolerant)

@@ -111,10 +111,11 @@ HAMMING_BYTES = 3
 """ECC bytes of a step of which one bit is corrected; more bits take a BCH code's."""
 SMALL_OOB = {8: (3, 3), 16: (5, 6)}
 """ECC bytes of a page, least and most, that the kernel's layout of a small OOB has room for."""
-SMALL_PAGE = 512
+SMALL_PAGE, SMALL_PAGE_OOB = 512, 16
+KERNEL_STEP = 256
 SMALL_PAGES = (
-    "the kernel corrects a bit in each 256 bytes of such a page, which is more than a data sheet's "
-    "bit in each 512: write step = 256"
+    f"the kernel corrects a bit in each {KERNEL_STEP} bytes of such a page, which is more than the "
+    f"data sheet's bit in each {SMALL_PAGE}: it is taken as step = {KERNEL_STEP}"
 )
 OOB_TAKEN = 10
 """Bytes of a larger OOB that are not the ECC's: two of the bad-block mark, eight left free."""
@@ -246,6 +247,7 @@ class ChipModel(Noun):
             "cell_bits": CELL_BITS[self.cell],
             "partition_blocks": partition_blocks,
             "partition_per_1024": partition_blocks * 1024 // g.blocks,
+            "chip_blocks": g.blocks,
         }
 
     def forbids(self) -> dict[str, str]:
@@ -276,10 +278,24 @@ class ChipModel(Noun):
             )
         return self
 
+    @property
+    def kernel_ecc(self) -> Ecc:
+        """What the board's kernel corrects: of small pages more than their data sheet asks for."""
+        g, ecc = self.geometry, self.ecc
+        small = g.writesize == SMALL_PAGE and g.oobsize == SMALL_PAGE_OOB
+        if small and (ecc.strength, ecc.step) == (1, SMALL_PAGE):
+            return Ecc(strength=1, step=KERNEL_STEP)
+        return ecc
+
+    @property
+    def ecc_note(self) -> str:
+        """How the kernel's ECC differs from the data sheet's; empty: it does not."""
+        return SMALL_PAGES if self.kernel_ecc != self.ecc else ""
+
     @model_validator(mode="after")
     def _spare_area_holds_the_ecc(self) -> ChipModel:
         """What simnand and the kernel's layouts of the OOB ask for, said before a board says it."""
-        g, ecc = self.geometry, self.ecc
+        g, ecc = self.geometry, self.kernel_ecc
         if g.writesize % ecc.step:
             raise ValueError(f"ecc.step: {ecc.step} must divide geometry.writesize, {g.writesize}")
         if not 1 <= ecc.strength <= ECC_STRENGTH_MAX:
@@ -290,11 +306,9 @@ class ChipModel(Noun):
         least, most = SMALL_OOB.get(g.oobsize, (0, g.oobsize - OOB_TAKEN))
         if not least <= total <= most:
             room = f"{least} to {most}" if least else f"at most {most}"
-            smaller = ecc.strength == 1 and ecc.step == SMALL_PAGE and g.oobsize in SMALL_OOB
             raise ValueError(
                 f"ecc: strength {ecc.strength} in steps of {ecc.step} takes {total} bytes of a "
                 f"page's OOB, and an oobsize of {g.oobsize} has room for {room}"
-                + (f"; {SMALL_PAGES}" if smaller else "")
             )
         return self
 

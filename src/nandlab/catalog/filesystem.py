@@ -22,6 +22,7 @@ from nandlab.base.errors import UsageError
 from nandlab.base.nearest import suggest_nearest_name
 from nandlab.base.strings import Command, Empty, Line, Lines, Word
 from nandlab.catalog.imagetools import IMAGE_WORDS, ImageTools
+from nandlab.catalog.leastpartition import LeastPartition, format_block_mib
 from nandlab.catalog.noun import Noun, StrictModel
 from nandlab.catalog.option import ChipBound, ChipFigure, ChipNeed, KernelNeed, Option, OptionValue
 
@@ -261,6 +262,9 @@ class FilesystemModel(Noun):
         default=None, ge=1, description="longest target of a symbolic link; absent: any"
     )
     wear: Wear | None = Field(default=None, description="absent: its end is not foretold")
+    least: LeastPartition | None = Field(
+        default=None, description="the smallest partition that will do; absent: not known"
+    )
     repriced: RepricingAccuracy | None = Field(
         default=None, description="absent: nobody ran what was foretold for another part"
     )
@@ -380,9 +384,51 @@ class FilesystemModel(Noun):
         """What the options' names stand for in the commands that make an image."""
         return {key: value.tool for key, value in self._values(chosen).items()}
 
-    def unfit(self, chosen: Mapping[str, str], figures: Mapping[str, int]) -> list[str]:
-        """Why it cannot live on a chip of these figures with these options; empty: it can."""
+    def count_least_blocks(
+        self,
+        chosen: Mapping[str, str],
+        figures: Mapping[str, int],
+        *,
+        held: int = 0,
+        without_reserve: bool = False,
+    ) -> int | None:
+        """Blocks of the smallest partition of a chip that will do; None: not known.
+
+        held: blocks that an image's own content takes. without_reserve: UBI may have less of it, as
+        on a chip that was flashed with an image.
+        """
+        if self.least is None:
+            return None
+        chip_blocks, spare = figures["chip_blocks"], 0
+        if self.wear and self.least.reserve and not without_reserve:
+            spare = self.wear.spare_of(chosen, figures["partition_blocks"], chip_blocks, 0)
+        return self.least.count_blocks(figures["erasesize"], spare, held)
+
+    def _check_size(
+        self, chosen: Mapping[str, str], figures: Mapping[str, int], without_reserve: bool
+    ) -> str | None:
+        """What is wrong with a partition that is too small; None: nothing, or not known."""
+        least = self.count_least_blocks(chosen, figures, without_reserve=without_reserve)
+        if self.least is None or least is None or figures["partition_blocks"] >= least:
+            return None
+        return (
+            f"partition_blocks is {figures['partition_blocks']}, must be at least {least}, which "
+            f"are {format_block_mib(least, figures['erasesize'])} MiB: {self.least.why}"
+        )
+
+    def unfit(
+        self,
+        chosen: Mapping[str, str],
+        figures: Mapping[str, int],
+        *,
+        without_reserve: bool = False,
+    ) -> list[str]:
+        """Why it cannot live on a chip of these figures with these options; empty: it can.
+
+        without_reserve: it is not made here, so UBI may have less of its reserve.
+        """
         found = [need.unmet(figures) for need in self.chip_needs]
+        found.append(self._check_size(chosen, figures, without_reserve))
         for key, value in self._values(chosen).items():
             for need in value.chip_needs:
                 unmet = need.unmet(figures)

@@ -20,7 +20,7 @@ from nandlab.catalog.noun import StrictModel
 
 ChipFigure = Literal[
     "writesize", "oobsize", "erasesize", "nop", "in_order", "cell_bits", "partition_blocks",
-    "partition_per_1024",
+    "partition_per_1024", "chip_blocks",
 ]  # fmt: skip
 """Figures of a chip and its partition that a file system may bound, by ChipModel.figures."""
 
@@ -34,7 +34,7 @@ class ChipBound(StrictModel):
 
     figure: ChipFigure = Field(
         description="geometry's key (in_order is 0 or 1), cell_bits (SLC 1, MLC 2), or the "
-        "partition's blocks, in all or in 1024 of the chip"
+        "partition's blocks, in all or in 1024 of the chip, or the chip's blocks"
     )
     min: int | None = Field(default=None, description="least that will do")
     max: int | None = Field(default=None, description="greatest that will do")

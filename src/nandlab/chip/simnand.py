@@ -26,7 +26,7 @@ def make_chip_module_parameters(
     chip: ChipModel, partition_blocks: int, chip_store_phys: int, latency: Latency = "typical"
 ) -> dict[str, str | int]:
     """The chip module's parameters, by name; UsageError if the chip lacks a latency asked for."""
-    g, t, ecc = chip.geometry, chip.timing, chip.ecc
+    g, t, ecc = chip.geometry, chip.timing, chip.kernel_ecc
     return {
         "id": ",".join(f"{byte:#04x}" for byte in chip.id),
         "writesize": g.writesize,

@@ -83,6 +83,31 @@ def list_chip_figures(chip: ChipModel) -> Iterator[Figure]:
             yield Figure(dotted, value, field.description or "", source)
 
 
+def format_least_partitions(chip: ChipModel) -> Iterator[str]:
+    """The smallest partition of a chip that each file system can be made on, a line each."""
+    from nandlab.base.errors import UsageError
+    from nandlab.catalog.files import list_noun_names, load_noun
+    from nandlab.catalog.filesystem import FilesystemModel
+    from nandlab.catalog.leastpartition import format_block_mib
+
+    g = chip.geometry
+    for name in list_noun_names("filesystems"):
+        try:
+            system = load_noun("filesystems", name, FilesystemModel)
+        except UsageError as e:
+            yield f"{name}: not read: {e.lines[0]}"
+            continue
+        options = system.chosen({}, name)
+        least = system.count_least_blocks(options, chip.figures(g.blocks))
+        if system.least is None or least is None:
+            yield f"{system.title}: {UNKNOWN}"
+        elif unfit := system.unfit(options, chip.figures(min(least, g.blocks))):
+            yield f"{system.title}: cannot be: {unfit[0]}"
+        else:
+            mib = format_block_mib(least, g.erasesize)
+            yield f"{system.title}: {mib} MiB, {least} blocks: {system.least.why}"
+
+
 @chip_app.command("list")
 def list_chips() -> None:
     """List the chips of the catalog. One whose file cannot be read is a line that says why, and the
@@ -123,7 +148,9 @@ def show(
         ),
     ],
 ) -> None:
-    """Print every figure of a chip with its unit and its source."""
+    """Print every figure of a chip with its unit and its source, and the smallest partition that
+    each file system can be made on.
+    """
     from nandlab.catalog.chip import ChipModel
     from nandlab.catalog.files import load_noun
 
@@ -137,3 +164,8 @@ def show(
             print_lines(f"    {figure.meaning}")
         if figure.source:
             print_lines(f"    source: {figure.source}")
+        if figure.key == "ecc.step" and chip.ecc_note:
+            print_lines(f"    note: {chip.ecc_note}")
+    print_lines("", "least partition of each file system, with its options at their defaults")
+    for line in format_least_partitions(chip):
+        print_lines(f"    {line}")

@@ -213,14 +213,20 @@ def format_image_sizes(
     file: Path, on: Medium, image: ChipImage, made: ImageDescription
 ) -> Iterable[str]:
     """What an image holds and takes, a line each."""
+    from nandlab.catalog.leastpartition import format_block_mib
     from nandlab.chip.imagefile import measure_used_space
+    from nandlab.image.making import count_least_partition
 
     takes = measure_used_space(image)
     pages = on.partition_blocks * on.chip.pages_per_block()
+    least = count_least_partition(on, image) if made.tools else None
     yield f"image   {file}: {on.where}"
     yield f"tree    {_format_counts(made.tree.model_dump())}"
     blocks = f"{takes.blocks:,} of {on.partition_blocks:,} blocks"
     yield f"flash   {takes.pages:,} of {pages:,} pages, {blocks}"
+    if least is not None:
+        mib = format_block_mib(least, on.chip.geometry.erasesize)
+        yield f"least   a partition of {mib} MiB has room for it"
     yield f"file    {file.stat().st_size:,} bytes"
 
 

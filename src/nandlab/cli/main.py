@@ -94,6 +94,8 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
     for spec in specs:
         print_lines(f"{spec.id}  {spec.title()}")
     print_note(*outlook.format_plan_outlook(read_study, specs, CORES))
+    for name, note in {s.chip.name: s.chip.ecc_note for s in specs if s.chip.ecc_note}.items():
+        print_note(f"{name}: {note}")
     if cuts := runcuts.format_power_cut_plan(read_study, CORES):
         print_note(cuts)
 

@@ -17,7 +17,16 @@ from nandlab.cli.preparation import announce_board_preparation
 if TYPE_CHECKING:
     from nandlab.image.survey import SurveyRow
 
-TABLE_HEAD = ("file system", "compression", "pages", "UBI's own", "others", "bytes", "saved")
+TABLE_HEAD = (
+    "file system",
+    "compression",
+    "pages",
+    "UBI's own",
+    "others",
+    "bytes",
+    "saved",
+    "least MiB",
+)
 
 
 def sizes(
@@ -56,7 +65,8 @@ def sizes(
 
     Every image is made, mounted by the board and read back, then thrown away: as many at once as
     there are cores. Pages that hold UBI's own headers are told apart; bytes and what compression
-    saved are of the others. What cannot be made is a line with the reason.
+    saved are of the others. The last column is the smallest partition that has room for the
+    folder. What cannot be made is a line with the reason.
     """
     from nandlab.board.opening import open_board
     from nandlab.catalog.board import BoardModel
@@ -132,6 +142,7 @@ def _make_record(row: SurveyRow) -> dict[str, Any]:
         "pages_without_own_headers": a and a.pages - a.own_header_pages,
         "bytes": a and a.bytes,
         "saved": row.saved if row.saved is None else round(row.saved, 4),
+        "least_mib": None if row.least_mib is None else float(row.least_mib),
         "why_not": "\n".join(row.why) or None,
         "lost": list(row.lost),
         "seconds": row.seconds if a else None,
@@ -172,4 +183,5 @@ def _format_cells(row: SurveyRow) -> tuple[str, ...]:
         return ()
     others = a.pages - a.own_header_pages
     saved = "-" if row.saved is None else f"{row.saved:.1%}".replace("%", " %")
-    return (f"{a.pages:,}", f"{a.own_header_pages:,}", f"{others:,}", f"{a.bytes:,}", saved)
+    pages = (f"{a.pages:,}", f"{a.own_header_pages:,}", f"{others:,}")
+    return (*pages, f"{a.bytes:,}", saved, row.least_mib or "-")

@@ -97,7 +97,7 @@ def prepare_dump(partition: Partition, shape: Shape, request: ImportRequest) -> 
         filesystem=system,
         options=system.chosen(given, "import", from_image=True),
     )
-    making.refuse_unfit_medium(on)
+    making.refuse_unfit_medium(on, without_reserve=True)
     return ReadyDump(on, image, layout, tuple(notes))
 
 
@@ -210,7 +210,7 @@ def _compute_header_offset(chip: ChipModel) -> int:
 
     Source: Linux, drivers/mtd/nand/raw/nand_base.c, nand_scan_tail() (subpage_sft).
     """
-    g, steps = chip.geometry, chip.geometry.writesize // chip.ecc.step
+    g, steps = chip.geometry, chip.geometry.writesize // chip.kernel_ecc.step
     if g.nop == 1:
         return g.writesize
     return max(ubi.EC_HEADER.size, g.writesize // min(4, max(1, steps)))

@@ -22,11 +22,13 @@ from nandlab.board.jobs.job import Board, Job, JobRecord, Step
 from nandlab.board.virtual.hosttools import HostTools, ToolFailed
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB
+from nandlab.catalog.leastpartition import format_block_mib
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import ChipImage
 from nandlab.chip.imagefile import ImageDescription, TreeCounts
 from nandlab.chip.simnand import IMAGE_FILE
 from nandlab.image import tree
+from nandlab.image.sizes import TABLE_BLOCKS, count_content_blocks
 from nandlab.image.tree import FileTree
 from nandlab.plan.medium import MOUNTPOINT, Medium
 from nandlab.trial.mediumsteps import (
@@ -67,9 +69,12 @@ def make_medium_load_steps(on: Medium, image: str | None = None) -> list[Step]:
     return [make_medium_load_step(on, image), make_module_load_step(on)]
 
 
-def refuse_unfit_medium(on: Medium) -> None:
-    """UsageError if the file system cannot live on this partition of this chip."""
-    unfit = on.filesystem.unfit(on.options, on.figures())
+def refuse_unfit_medium(on: Medium, *, without_reserve: bool = False) -> None:
+    """UsageError if the file system cannot live on this partition of this chip.
+
+    without_reserve: it is not made here, so UBI may have less of its reserve.
+    """
+    unfit = on.filesystem.unfit(on.options, on.figures(), without_reserve=without_reserve)
     if unfit:
         raise UsageError(*(f"{on.where} cannot be: {why}" for why in unfit))
 
@@ -121,21 +126,44 @@ def make_image_with_tools(
             for command in recipe.commands(words):
                 tools.run(command)
         except ToolFailed as e:
-            if any(re.search(pattern, str(e)) for pattern in recipe.too_large):
-                raise _make_too_large_error(on) from None
+            matches = [re.search(pattern, str(e)) for pattern in recipe.too_large]
+            if match := next(filter(None, matches), None):
+                blocks = match.groupdict().get("blocks")
+                raise make_too_large_error(on, int(blocks) if blocks else None) from None
             raise
         blob = out.read_bytes()
     if len(blob) > on.partition_bytes:
-        raise _make_too_large_error(on, f"it takes {len(blob) / MIB:.1f} MiB")
+        raise make_too_large_error(on, count_blob_blocks(on, len(blob)))
     return blob, tools.version(recipe.package)
 
 
-def _make_too_large_error(on: Medium, why: str = "") -> UsageError:
-    told = f" ({why})" if why else ""
-    return UsageError(
-        f"the tree does not fit: {on.where} is too small for it{told}; "
-        "take a larger --partition-mib or chip"
-    )
+def count_blob_blocks(on: Medium, size: int) -> int:
+    """Blocks of a file that the tools made; with UBI, without its own."""
+    blocks = -(-size // on.chip.geometry.erasesize)
+    return blocks - (TABLE_BLOCKS if on.filesystem.least and on.filesystem.least.below else 0)
+
+
+def make_too_large_error(on: Medium, held: int | None = None) -> UsageError:
+    """That a tree does not fit, with the partition that would do if the tree's blocks are known."""
+    larger = "take a larger --partition-mib or chip"
+    least = None
+    if held is not None:
+        least = on.filesystem.count_least_blocks(on.options, on.figures(), held=held)
+    if least is not None:
+        mib = format_block_mib(least, on.chip.geometry.erasesize)
+        larger = f"it takes --partition-mib {mib} or more"
+    return UsageError(f"the tree does not fit: {on.where} is too small for it; {larger}")
+
+
+def count_least_partition(on: Medium, image: ChipImage) -> int | None:
+    """Blocks of the smallest partition that has the room of an image; None: not known.
+
+    It is known of what tools make. What the board's kernel writes hangs on the partition.
+    """
+    if not on.filesystem.image.make:
+        return None
+    held = count_content_blocks(image)
+    return on.filesystem.count_least_blocks(on.options, on.figures(), held=held)
 
 
 def _probe_board(on: Medium, board: Board) -> dict[str, str]:
@@ -195,7 +223,7 @@ def _run_job(on: Medium, job: Job, board: Board) -> JobRecord:
     if failed is None:
         return record
     if failed.step in ("format", "write", "unmount") and FULL_PATTERN.search(failed.stderr):
-        raise _make_too_large_error(on)
+        raise make_too_large_error(on)
     raise NandlabError(f"{on.where}: {failed.failure()}")
 
 

@@ -19,6 +19,10 @@ from nandlab.chip.imagefile import PAGE_HAS_DATA
 
 EC_MAGIC, VID_MAGIC = b"UBI#", b"UBI!"
 VID_OFFSET = struct.Struct(">I")
+VOLUME_AT = 8
+"""Where the second header tells its block's volume."""
+TABLE_VOLUME, TABLE_BLOCKS = 0x7FFFEFFF, 2
+"""UBI's own volume, which has the table of the others, and its blocks."""
 VID_OFFSET_AT = 16
 """Where the first header tells the other's offset in the block (drivers/mtd/ubi/ubi-media.h)."""
 
@@ -43,6 +47,25 @@ def measure_image_size(image: ChipImage, chip: ChipModel) -> ImageSize:
     pages = sum(bool(state & PAGE_HAS_DATA) for b in image.blocks for state in b.states)
     own = sum(_count_header_pages(b, image.geometry) for b in image.blocks)
     return ImageSize(pages, own, (pages - own) * g.writesize)
+
+
+def count_content_blocks(image: ChipImage) -> int:
+    """Blocks that hold data; with UBI, those of its volumes but its own."""
+    return sum(_holds_content(block, image.geometry) for block in image.blocks)
+
+
+def _holds_content(block: ChipBlock, geometry: ChipGeometry) -> bool:
+    if not any(state & PAGE_HAS_DATA for state in block.states):
+        return False
+    if not _page_begins_with(block, geometry, 0, EC_MAGIC):
+        return True
+    (offset,) = VID_OFFSET.unpack_from(block.cells, VID_OFFSET_AT)
+    page, within = divmod(offset, geometry.writesize)
+    at = page * (geometry.writesize + geometry.oobsize) + within
+    if not block.cells.startswith(VID_MAGIC, at):
+        return False
+    (volume,) = VID_OFFSET.unpack_from(block.cells, at + VOLUME_AT)
+    return bool(volume != TABLE_VOLUME)
 
 
 def _count_header_pages(block: ChipBlock, geometry: ChipGeometry) -> int:

@@ -25,6 +25,7 @@ from nandlab.board.jobs.job import Board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.catalog.leastpartition import format_block_mib
 from nandlab.image import making, tree
 from nandlab.image.sizes import ImageSize, measure_image_size
 from nandlab.image.tree import FileTree
@@ -58,6 +59,8 @@ class SurveyRow:
     seconds: float = 0
     saved: float | None = None
     """Share of the pages without UBI's headers that compression saved; None: not known."""
+    least_mib: str | None = None
+    """MiB of the smallest partition that would do; None: not known."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +213,13 @@ def _make_in_process(
         content, lost = tree.drop_unstorable_content(source.tree, on.filesystem)
         tree.refuse_unstorable_names(content, on.filesystem)
         image, _ = making.make_filesystem_image(on, source.folder, content, board)
-        row = replace(each.row, account=measure_image_size(image, on.chip), lost=tuple(lost))
+        least, size = making.count_least_partition(on, image), on.chip.geometry.erasesize
+        row = replace(
+            each.row,
+            account=measure_image_size(image, on.chip),
+            lost=tuple(lost),
+            least_mib=None if least is None else format_block_mib(least, size),
+        )
     except NandlabError as e:
         row = replace(each.row, why=_format_error(e))
     tell.send(replace(row, seconds=round(time.monotonic() - began, 1)))

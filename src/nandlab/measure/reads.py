@@ -106,7 +106,7 @@ def _time_calls(spec: TrialSpec, record: JobRecord) -> list[CallTimes]:
     try:
         chip, rest = image.decode_leading_chip_image(record.cargo)
         recording = records.decode_trace_records(rest, "the trial's trace")
-        partition = Partition(chip, spec.partition_blocks, spec.chip.ecc.strength)
+        partition = Partition(chip, spec.partition_blocks, spec.chip.kernel_ecc.strength)
         layout, dropped = salvage_layout(partition, spec.filesystem.name)
     except NandlabError as e:
         raise FiguresUnknown(_make_lost_doubt(str(e))) from None

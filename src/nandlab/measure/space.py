@@ -33,7 +33,7 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
     if record.cargo is None:
         text = "no chip came back: no unmount ends the trial"
         raise FiguresUnknown(Doubt(code="space_unread", text=text))
-    ecc = spec.chip.ecc
+    ecc = spec.chip.kernel_ecc
     try:
         image = chipimage.decode_chip_image(record.cargo)
         partition = Partition(image, spec.partition_blocks, ecc.strength, ecc.step)

@@ -168,7 +168,7 @@ def open_flash_file_partition(
             )
         else:
             made, chip = chipfile.read_image_files(path)
-            ecc = made.chip().ecc
+            ecc = made.chip().kernel_ecc
             told = ChipFacts(made.filesystem, made.partition_blocks, ecc.strength, ecc.step)
         first = _find_first_block(offset, chip.geometry.erasesize)
         blocks = None if first else told.blocks

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 from nandlab.base.errors import UsageError
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.jffs2files import (
@@ -22,9 +24,9 @@ from nandlab.onflash.layout import Layout
 
 def decode_jffs2(partition: Partition) -> Layout:
     """Where everything is; UsageError says what is wrong with the image."""
-    return assemble_file_layout(
-        scan_partition_nodes(partition, strict=True), NodeGeometry.of(partition)
-    )
+    found = scan_partition_nodes(partition, strict=True)
+    _refuse_second_clean_marker(found, partition.erasesize)
+    return assemble_file_layout(found, NodeGeometry.of(partition))
 
 
 def salvage_jffs2(partition: Partition) -> tuple[Layout, list[DroppedNode]]:
@@ -40,6 +42,7 @@ def salvage_layout_from_nodes(
     found: PartitionNodes, shape: NodeGeometry
 ) -> tuple[Layout, list[DroppedNode]]:
     """What is made of all that was found; UsageError as for :func:`salvage_jffs2`."""
+    _refuse_second_clean_marker(found, shape.erasesize)
     if found.dropped:
         why = _explain_implausible(found)
         if why:
@@ -127,6 +130,20 @@ def is_page_size_sure(found: PartitionNodes, page: int) -> bool:
             f"of {page} bytes half of them would not; the chip's pages are larger"
         )
     return odd
+
+
+def _refuse_second_clean_marker(found: PartitionNodes, erasesize: int) -> None:
+    """Refuses an erase block that is larger than the chip's: each begins with its clean marker.
+
+    Source: Linux, fs/jffs2/scan.c, jffs2_scan_eraseblock(); mtd-utils, mkfs.jffs2.c.
+    """
+    if found.markers_within:
+        own = math.gcd(erasesize, *found.markers_within)
+        raise UsageError(
+            f"{len(found.markers_within)} clean markers lie within a block of {erasesize} bytes, "
+            f"and each begins a block: the chip's erase blocks are smaller, give {own} "
+            f"(--erase-block {own}, or a chip that has such)"
+        )
 
 
 def _refuse_larger_block(found: PartitionNodes, erasesize: int) -> None:

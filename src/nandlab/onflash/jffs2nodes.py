@@ -173,6 +173,8 @@ class PartitionNodes:
     """Ends of padding nodes."""
     padding_most: int = 0
     """Bytes of the largest padding node."""
+    markers_within: list[int] = field(default_factory=list)
+    """Bytes from their block's begin of the clean markers that are not at it."""
     elsewhere: int = 0
     """Sound summaries that say of themselves that they are at another byte of their block."""
 

@@ -238,6 +238,7 @@ class BlockScan:
         else:
             if true_kind == CLEANMARKER:
                 self.walk.add(self.base + at, size, ByteKind.METADATA, "clean markers")
+                self.found.markers_within += [at] if at else []
             else:
                 NODE_READERS[true_kind](self, at, size)
             self.walk.add(self.base + at + size, to - at - size, ByteKind.SLACK, "alignment")

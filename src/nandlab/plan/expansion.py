@@ -105,7 +105,11 @@ def _pair_systems(
             if system is None or place is None or not choice.takes(place.chip):
                 continue
             chip, blocks, bad_blocks = place.chip, place.blocks, place.choice.faults.bad_blocks
-            unfit = system.model.unfit(system.options, chip.figures(blocks))
+            unfit = system.model.unfit(
+                system.options,
+                chip.figures(blocks),
+                without_reserve=system.image is not None or not isinstance(board, BoardModel),
+            )
             c.refuse(where, *(f"{choice.name} cannot live on {chip.name}: {u}" for u in unfit))
             if system.image:
                 virtual = board if isinstance(board, BoardModel) else None

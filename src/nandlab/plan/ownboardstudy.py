@@ -44,7 +44,7 @@ def fit_study_to_partition(
         system = known[choice.name]
         options = system.chosen(choice.choices(), study.name)
         figures = chip.figures(size // chip.geometry.erasesize)
-        return next(iter(system.unfit(options, figures)), None)
+        return next(iter(system.unfit(options, figures, without_reserve=True)), None)
 
     def here(choices: Sequence[FilesystemChoice]) -> list[FilesystemChoice]:
         reasons = [(choice, why_not(choice)) for choice in choices]

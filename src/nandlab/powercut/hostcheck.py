@@ -138,7 +138,7 @@ def _judge_point(
 
 
 def _make_partition(on: Medium, chip: ChipImage, checksums: Checksums) -> Partition:
-    ecc = on.chip.ecc
+    ecc = on.chip.kernel_ecc
     return Partition(
         apply_ecc_to_chip(chip, ecc, checksums), on.partition_blocks, ecc.strength, ecc.step
     )

@@ -139,8 +139,9 @@ def _format_corner_name(run: Run, trials: Sequence[Trial]) -> str:
     available = sorted(t.available for t in trials if t.available is not None)
     ram = f", {available[len(available) // 2] / MIB:.0f} MiB available" if available else ""
     shift = told.get("icount_shift")
-    known = isinstance(shift, int) and 0 <= shift <= SHIFT_MAX
-    return f"{name}{ram}" + (f", {1 << shift} ns" if known else "")
+    if isinstance(shift, int) and 0 <= shift <= SHIFT_MAX:
+        return f"{name}{ram}, {1 << shift} ns"
+    return f"{name}{ram}"
 
 
 def _select_claims_of_run(paper: PaperModel, trials: Sequence[Trial]) -> PaperModel:

@@ -7,11 +7,11 @@ A page has them between two comments. ``python tests/claimtables.py`` writes the
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 from nandlab.base.paths import ROOT
-from nandlab.report.page.papercomparison import render_paper_claims
-from nandlab.trial.publishedrun import open_results
 
 PAGES = ROOT / "docs" / "studies"
 BLOCK = re.compile(
@@ -20,8 +20,9 @@ BLOCK = re.compile(
 
 
 def print_claims(study: str) -> str:
-    """What the command of a block prints."""
-    return render_paper_claims(open_results(Path(study)), "markdown")
+    """What the command of a block prints, in a process of its own."""
+    argv = [sys.executable, "-m", "nandlab", "show", study, "--paper", "--format", "markdown"]
+    return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
 def list_page_blocks(page: Path) -> list[tuple[str, str]]:

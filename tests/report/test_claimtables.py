@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ import claimtables
 import pytest
 
 from nandlab.analysis.claims.claimrules import CLAIM_VERDICTS, VERDICT_RULES
+from nandlab.analysis.figures.workloadwords import find_declared_workload_words
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import ROOT
 from nandlab.catalog.files import list_noun_names
@@ -125,3 +127,13 @@ def test_a_foreign_runs_instruction_is_told_only_where_a_board_can_have_it(
 ) -> None:
     told = {"board": {"name": "b", "icount_shift": shift}}
     assert _format_corner_name(cast(Any, SimpleNamespace(provenance=told, spec={})), []) == name
+
+
+def test_a_run_that_was_read_before_changes_no_figure() -> None:
+    """Trials of older files have no hash of their workload: each still has its own words."""
+
+    def find_phases(study: str) -> list[str]:
+        trial = next(iter(open_results(Path(study)).trials()))
+        return [p.name for p in find_declared_workload_words(trial).phases]
+
+    assert find_phases("ffsmark-2015") != find_phases("thesis-2007-space")

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from pydantic import ValidationError
 
+from nandlab.base.digest import digest_json_value
 from nandlab.catalog.words import (
     AttributeWords,
     Headline,
@@ -105,9 +106,10 @@ _WORDS_BY_HASH: dict[str, WorkloadWords] = {}
 
 def find_declared_workload_words(trial: Trial) -> WorkloadWords:
     """What the workload's catalog file said when the trial ran; nothing where that is not known."""
-    key = trial.provenance.get("workload", "")
+    told = trial.about("workload")
+    # a workload that is only supposed has no hash: see trial/publishedrun.py
+    key = trial.provenance.get("workload") or digest_json_value(told)
     if key not in _WORDS_BY_HASH:
-        told = trial.about("workload")
         try:
             words = {name: told[name] for name in WorkloadWords.model_fields if name in told}
             _WORDS_BY_HASH[key] = WorkloadWords.model_validate(words)

@@ -13,9 +13,9 @@
  * archive's size nor the time that unpacking takes decides when a member
  * begins.
  *
- * The host's side is src/nandlab/board/jobs/stagedjob.py. Needs ferry, cpio, and on
- * a board whose clock repeats the module doorbell. Costs the archive's room in
- * RAM, twice while it is unpacked.
+ * The host's side is src/nandlab/board/jobs/stagedjob.py. Needs ferry, cpio,
+ * and on a board whose clock repeats the module doorbell. Costs the archive's
+ * room in RAM, twice while it is unpacked.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -8,8 +8,8 @@
  *                      stdin has more bytes than the whole MiB of ROOM
  *
  * At ADDRESS lies a page with struct head, then the bytes. The host's side is
- * src/nandlab/board/jobs/cargo.py. Needs /dev/mem, and memory that no driver has
- * claimed. Maps it a window at a time, to take little of the board's own.
+ * src/nandlab/board/jobs/cargo.py. Needs /dev/mem, and memory that no driver
+ * has claimed. Maps it a window at a time, to take little of the board's own.
  */
 #include <errno.h>
 #include <fcntl.h>

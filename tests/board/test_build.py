@@ -92,7 +92,7 @@ def test_programs_are_the_same_bytes_wherever_they_are_built_and_whatever_else_l
 
 
 @pytest.mark.board
-@pytest.mark.parametrize("folder", ["simnand", "yaffs2"])
+@pytest.mark.parametrize("folder", ["simnand", pytest.param("yaffs2", marks=pytest.mark.long)])
 def test_modules_are_the_same_bytes_wherever_they_are_built(
     board: QemuBoard, tmp_path: Path, folder: str
 ) -> None:

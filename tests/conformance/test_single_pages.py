@@ -41,7 +41,13 @@ def free_pages(buddyinfo: str) -> tuple[int, int]:
     return sum(zone[0] for zone in zones), sum(others)
 
 
-@pytest.mark.parametrize("place", places(every_part=False), ids=lambda p: p.system)
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param(p, marks=[pytest.mark.long] if p.system == "nftl-fat32" else [], id=p.system)
+        for p in places(every_part=False)
+    ],
+)
 def test_files_are_made_where_ram_is_free_in_single_pages_only(
     board: Board, place: Place, scatterer: bytes
 ) -> None:

@@ -193,6 +193,8 @@ def every_value(name: str) -> list[dict[str, str]]:
 
 WAYS = [(name, way) for name in NAMES for way in every_value(name)]
 WAYS += [("squashfs", {"block": "1024", "fragments": "off"})]
+LONG = {"squashfs": [pytest.mark.long]}
+"""One of them in make test: the ways of a file system share a job."""
 
 
 class Probed:
@@ -255,7 +257,10 @@ def every_way(board: QemuBoard, source: Path) -> Callable[[str], Cases]:
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [pytest.param(n, o, marks=pytest.mark.xdist_group(f"ways-{n}")) for n, o in WAYS],
+    [
+        pytest.param(n, o, marks=[pytest.mark.xdist_group(f"ways-{n}"), *LONG.get(n, ())])
+        for n, o in WAYS
+    ],
     ids=str,
 )
 def test_every_way_to_make_it_gives_the_files_back(

@@ -39,7 +39,12 @@ def content(layout: Layout, pieces: list[FilePiece]) -> bytes:
 
 @pytest.mark.parametrize(
     ("compression", "off_most", "shorter"),
-    [("none", 0, 0), ("lzo", 0, 0), ("default", 8, 0.03), ("zlib", 8, 0.06)],
+    [
+        ("lzo", 0, 0),
+        ("zlib", 8, 0.06),
+        pytest.param("none", 0, 0, marks=pytest.mark.long),
+        pytest.param("default", 8, 0.03, marks=pytest.mark.long),
+    ],
 )
 def test_jffs2s_nodes(
     board: QemuBoard, tmp_path: Path, compression: str, off_most: int, shorter: float
@@ -76,7 +81,14 @@ def test_jffs2s_nodes(
         ]
 
 
-@pytest.mark.parametrize("compression", ["none", "lzo", "zlib"])
+@pytest.mark.parametrize(
+    "compression",
+    [
+        "lzo",
+        pytest.param("none", marks=pytest.mark.long),
+        pytest.param("zlib", marks=pytest.mark.long),
+    ],
+)
 def test_ubifs_nodes(board: QemuBoard, tmp_path: Path, compression: str) -> None:
     filesystem = {"name": "ubifs", "compression": compression, "reserve": "1"}
     image = written(board, tmp_path / "t", filesystem, 16)

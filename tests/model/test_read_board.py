@@ -86,8 +86,15 @@ def test_files_in_one_piece_and_in_many(board: QemuBoard, tmp_path: Path, comman
     assert score.compute_time_errors([t.in_time_ns(by) for t in each], each)["p99"] < 0.045
 
 
-@pytest.mark.parametrize("compression", ["lzo", "zlib"])
-@pytest.mark.parametrize("name", ["apf27", "omap3evm"])
+@pytest.mark.parametrize(
+    ("name", "compression"),
+    [
+        ("apf27", "zlib"),
+        ("omap3evm", "lzo"),
+        pytest.param("apf27", "lzo", marks=pytest.mark.long),
+        pytest.param("omap3evm", "zlib", marks=pytest.mark.long),
+    ],
+)
 def test_compressed_files(tmp_path: Path, name: str, compression: str) -> None:
     other = open_board(load_noun("boards", name, BoardModel))
     of = {"name": "jffs2", "compression": compression}
@@ -147,7 +154,14 @@ def read_ns(trace: TraceFolder, path: str) -> float:
     return sum(t.ns for t in score.list_call_times(of, each))
 
 
-@pytest.mark.parametrize("compression", ["none", "lzo", "zlib"])
+@pytest.mark.parametrize(
+    "compression",
+    [
+        pytest.param("none", marks=pytest.mark.long),
+        pytest.param("lzo", marks=pytest.mark.long),
+        "zlib",
+    ],
+)
 def test_the_gain_of_rewriting_a_file_is_foretold(
     board: QemuBoard, tmp_path: Path, compression: str
 ) -> None:

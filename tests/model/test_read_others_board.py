@@ -45,7 +45,12 @@ def foretold(trace: TraceFolder) -> tuple[list[ScoredCall], list[ScoredCall]]:
 
 
 @pytest.mark.parametrize(
-    ("compression", "command"), [("none", IN_ORDER), ("zlib", IN_ORDER), ("zstd", AT_RANDOM)]
+    ("compression", "command"),
+    [
+        ("zstd", AT_RANDOM),
+        ("none", IN_ORDER),
+        pytest.param("zlib", IN_ORDER, marks=pytest.mark.long),
+    ],
 )
 def test_ubifs_reads_nodes_of_its_index_on_the_way(
     board: QemuBoard, tmp_path: Path, compression: str, command: str
@@ -60,7 +65,14 @@ def test_ubifs_reads_nodes_of_its_index_on_the_way(
     assert asked > data  # nodes of the index were among them
 
 
-@pytest.mark.parametrize("compression", ["none", "lzo", "zlib"])
+@pytest.mark.parametrize(
+    "compression",
+    [
+        "zlib",
+        pytest.param("none", marks=pytest.mark.long),
+        pytest.param("lzo", marks=pytest.mark.long),
+    ],
+)
 def test_ubifs_short_pages_and_opens_take_what_is_foretold(
     board: QemuBoard, tmp_path: Path, compression: str
 ) -> None:

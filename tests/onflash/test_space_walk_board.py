@@ -24,19 +24,22 @@ SEQUENCES = 40
 BAD = {"bad_blocks": 12}
 """Of the chip; some are in the partition."""
 PLACES = [
-    Place("jffs2", "apf27", options={"compression": "none"}),
     Place("jffs2", "apf27", options={"compression": "zlib"}, faults=BAD),
     Place("jffs2", "nandsim-small"),
     Place("ubifs", "apf27", options={"compression": "none"}, faults=BAD),
-    Place("ubifs", "apf27", options={"compression": "zlib"}),
     Place("ubifs", "nandsim-small", options={"compression": "lzo"}),
     Place("yaffs2", "apf27", faults=BAD),
     Place("yaffs2", "apf27", options={"inband_tags": "on"}),
-    Place("yaffs2", "apf27", options={"checkpoint": "off", "summary": "off"}),
     Place("yaffs2", "nandsim-small", faults=BAD),
     Place("nftl-fat32", "nandsim-small", faults=BAD),
+]
+MORE = [
+    Place("jffs2", "apf27", options={"compression": "none"}),
+    Place("ubifs", "apf27", options={"compression": "zlib"}),
+    Place("yaffs2", "apf27", options={"checkpoint": "off", "summary": "off"}),
     Place("nftl-fat32", "nandsim-small", options={"cluster": "2048"}),
 ]
+"""In make test-long."""
 
 
 def name(place: Place) -> str:
@@ -65,7 +68,9 @@ def operations(place: Place) -> str:
     return "\n".join([*lines, ""])
 
 
-@pytest.mark.parametrize("place", PLACES, ids=name)
+@pytest.mark.parametrize(
+    "place", [*PLACES, *(pytest.param(p, marks=pytest.mark.long) for p in MORE)], ids=name
+)
 def test_what_is_found_is_what_a_walk_finds(board: Board, place: Place) -> None:
     again = Step("again", place.remount())
     found = after(board, place, operations(place), again, LIST)

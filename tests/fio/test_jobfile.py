@@ -92,6 +92,8 @@ def test_global_gives_to_the_jobs_after_it_and_a_stonewall_divides() -> None:
         ("bsrange=4k-16k\nbs=8k", {"bs": "4096", "bs_max": "16384"}),
         ("bsrange=4k-4k\nbs=8k", {"bs": "4096"}),
         ("bssplit=8k/10:4k/:16k/60\nbs=8k", {"bssplit": "8192/10:4096/30:16384/60"}),
+        ("bssplit=4k/50:8k/50\nbsrange=4k-4k", {"bssplit": "4096/50:8192/50"}),
+        ("bsrange=4k-4k\nbssplit=4k/50:8k/50", {"bssplit": "4096/50:8192/50"}),
         ("bssplit=4k/100,8k/100", {"bssplit": "4096/100,8192/100"}),
         ("offset=64k\nnumber_ios=5", {"offset": "65536", "number_ios": "5"}),
         ("random_distribution=random", {}),
@@ -110,6 +112,24 @@ def test_global_gives_to_the_jobs_after_it_and_a_stonewall_divides() -> None:
 def test_values_as_fio_has_them(line: str, options: dict[str, str]) -> None:
     (job,) = read(f"[j]\nrw=randwrite\nsize=1m\n{line}\n").jobs
     assert job.options == {"rw": "randwrite", "size": "1048576", **options}
+
+
+@pytest.mark.parametrize(
+    ("shared", "own", "sizes"),
+    [
+        ("bssplit=4k/50:8k/50", "bsrange=4k-4k", {"bs": "4096"}),
+        ("bssplit=4k/50:8k/50", "bs=16k", {"bs": "16384"}),
+        ("bssplit=4k/50:8k/50", "bsrange=4k-16k", {"bssplit": "4096/50:8192/50"}),
+        ("bsrange=4k-16k", "bs=8k", {"bs": "8192"}),
+        ("bsrange=4k-16k", "bsrange=8k-8k", {"bs": "8192"}),
+        ("bs=8k", "bssplit=4k/100", {"bssplit": "4096/100"}),
+    ],
+)
+def test_a_job_s_own_sizes_hold_over_the_global_ones(
+    shared: str, own: str, sizes: dict[str, str]
+) -> None:
+    (job,) = read(f"[global]\n{shared}\n[j]\nrw=randwrite\nsize=1m\n{own}\n").jobs
+    assert job.options == {"rw": "randwrite", "size": "1048576", **sizes}
 
 
 def test_filesize_makes_size() -> None:

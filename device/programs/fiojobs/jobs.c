@@ -76,6 +76,8 @@ static char *parse_shares(struct shares *shares, const char *value, double max)
 		wrong = parse_count(word, 1, max, &number);
 		if (!wrong)
 			wrong = parse_count(slash + 1, 1, 100, &percent);
+		if (wrong)
+			break;
 		shares->all[shares->count].value = number;
 		shares->all[shares->count++].percent = percent;
 	}

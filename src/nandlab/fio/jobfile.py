@@ -32,8 +32,9 @@ SECTION = re.compile(r"\[([^\]\[]+)\]")
 NAME_MAX = 40
 COMMAND_LINE = ("fio --", "--")
 MIXTURES = ("bssplit", "bsrange", "random_distribution")
-RANGED = "bsrange"
-"""Of options that are being read: bs and bs_max are those of bsrange, which bs does not change."""
+RANGED, SPLIT = "bsrange", "bssplit"
+"""In a section fio takes bs, then bsrange, then bssplit, in whatever order they are written; over
+what [global] says, each of them holds."""
 KINDS = ("read", "write", "write_sync", "fsync", "fdatasync")
 
 
@@ -166,6 +167,8 @@ class _JobFileReader:
         self.file = JobFile(path, overrides=overrides)
         self.wrong: list[str] = []
         self.shared: dict[str, str] = {}
+        self.given: set[str] = set()
+        """Of sizes those that the section itself gives."""
         self.into: dict[str, str] | None = None
         """Options of the section that is being read; None: none has begun."""
         self._apply_overrides(overrides)
@@ -194,6 +197,7 @@ class _JobFileReader:
             self._option(number, key, value if equals else None)
 
     def _begin(self, number: int, section: str) -> None:
+        self.given = set()
         if section == GLOBAL:
             self.into = self.shared
             return
@@ -238,9 +242,11 @@ class _JobFileReader:
             if name == "rw":
                 value = self._take_step(value)
             value_text = OPTIONS[name](value)
-            if name == "bs" and RANGED in self.into:
-                self._note(f"line {number}: {key}={value}: bsrange holds, as in fio")
-                return
+            if name == "bs":
+                if RANGED in self.given:
+                    self._note(f"line {number}: {key}={value}: bsrange holds, as in fio")
+                    return
+                self._fix_size()
             self.into[name] = value_text
             if name == "filename" and "/" in value:
                 self._note(
@@ -250,6 +256,13 @@ class _JobFileReader:
         except ValueError as e:
             more = f"; {REFUSAL_REASONS[name]}" if name in REFUSAL_REASONS else ""
             self.refuse(number, f"{key}={value}: {e}{more}")
+
+    def _fix_size(self) -> None:
+        """One size holds over what [global] mixes."""
+        assert self.into is not None
+        self.into.pop("bs_max", None)
+        if SPLIT not in self.given:
+            self.into.pop(SPLIT, None)
 
     def _take_step(self, value: str) -> str:
         """Takes what ``rw=read:-8k`` skips after each request; the value without it."""
@@ -270,10 +283,13 @@ class _JobFileReader:
                 self.into.pop("zones", None)
                 self.into.update(parse_zones(value))
             else:
-                if key == "bsrange":
+                sizes = parse_request_sizes(key, value)
+                if key == RANGED:
                     self.into.pop("bs_max", None)
-                    self.into[RANGED] = "1"
-                self.into.update(parse_request_sizes(key, value))
+                    if "bs_max" not in sizes:
+                        self._fix_size()
+                self.given.add(key)
+                self.into.update(sizes)
         except ValueError as e:
             self.refuse(number, f"{key}={value}: {e}")
 
@@ -354,7 +370,6 @@ def _complete_options(job: JobSection) -> None:
     """Fills in what follows from other options."""
     options = job.options
     options.setdefault("rw", "read")
-    options.pop(RANGED, None)
     if "bssplit" in options:
         options.pop("bs", None)
         options.pop("bs_max", None)

@@ -122,16 +122,17 @@ def _other_sets(model: BoardModel, lock: Lock) -> str:
 
 
 def _add_board(model: BoardModel, lock: Lock) -> Path:
-    """Adds a board and its lock to the project's catalog; the board's file."""
+    """Adds a board and its lock to the project's catalog; the board's file, which is written last:
+    what failed before has added no board."""
     folder = Path(PROJECT_FOLDER) / "boards"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{model.name}.toml"
+    if model.own_kernel:
+        _keep_own_packages(model, lock)
     locks.write_package_lock(
         folder / locks.FILE, {**locks.read_package_lock(folder / locks.FILE), **lock}
     )
     write_whole_file(path, format_board_file(model).encode())
-    if model.own_kernel:
-        _keep_own_packages(model, lock)
     return path
 
 

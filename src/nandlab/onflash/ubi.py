@@ -34,8 +34,9 @@ TABLE_MARKS = (b"Bbt0", b"1tbB")
 """Of a table of bad blocks and its mirror, which the kernel keeps in a chip's last blocks."""
 TABLE_BLOCKS = 4
 """The most blocks that it keeps for them."""
-CUT_OFF_MIN, CUT_OFF_SHARE = 8, 20
-"""The kernel attaches a chip of which this many blocks are damaged, or one in so many."""
+CUT_OFF_SMALL, CUT_OFF_SHARE = 8, 20
+"""The kernel refuses a chip of which one good block in so many is damaged; where that is less than
+a block, this many (drivers/mtd/ubi/attach.c, late_analysis())."""
 
 
 class VolumeHeader(NamedTuple):
@@ -267,8 +268,8 @@ class _Attachment:
 
     def _refuse_damage(self) -> None:
         """Refuses what the kernel would not attach."""
-        most = max(CUT_OFF_MIN, self.on.blocks // CUT_OFF_SHARE)
-        if len(self.damaged) > most:
+        good = self.on.blocks - len(self.on.bad)
+        if len(self.damaged) >= (good // CUT_OFF_SHARE or CUT_OFF_SMALL):
             block = self.damaged[0]
             why = self.lost[block].removeprefix("blocks ")
             refuse_damaged_image(

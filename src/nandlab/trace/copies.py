@@ -69,9 +69,11 @@ def read_files_to_copy(
     option: of the command line that the words are of.
     """
     found, wrong = [], []
+    store = board.chip_store_mib * MIB
     for word in words:
         try:
-            found.append(_read_copy(word, board))
+            found.append(_read_copy(word, board, store))
+            store -= len(found[-1].content)
         except UsageError as e:
             wrong.append(f"{option} {word if word.isprintable() else ascii(word)}: {e}")
     paths = [copy.path for copy in found]
@@ -94,23 +96,25 @@ def read_files_to_copy(
     return tuple(found)
 
 
-def _read_copy(word: str, board: BoardModel) -> Copy:
+def _read_copy(word: str, board: BoardModel, store: int) -> Copy:
+    """store: bytes that the board still has for what is carried to it."""
     name, colon, path = word.rpartition(":")
     if not colon or not name:
         raise UsageError("expected FILE:PATH, such as app:/usr/bin/app")
     if wrong := _explain_misplaced(path):
         raise UsageError(wrong)
-    source = Path(name)
+    source, full = Path(name), board.chip_store_mib * MIB
     if source.is_dir():
         raise UsageError(f"{name} is a folder: copy its files one by one, or make an image of it")
     try:
         told = source.stat()
         if not stat.S_ISREG(told.st_mode):
             raise UsageError(f"{name} is no file")
-        if told.st_size > board.chip_store_mib * MIB:
+        if told.st_size > store:
+            left = f", of which other files leave {store:,} bytes" if store < full else ""
             raise UsageError(
                 f"{name} has {told.st_size:,} bytes, and board {board.name} keeps "
-                f"{board.chip_store_mib} MiB for the chip and what is carried"
+                f"{board.chip_store_mib} MiB for the chip and what is carried{left}"
             )
         return Copy(source, path, read_bytes(source, told.st_size), stat.S_IMODE(told.st_mode))
     except (OSError, ValueError) as e:

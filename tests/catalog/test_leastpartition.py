@@ -40,8 +40,8 @@ def least(
         ("ubifs", "apf27", 17 + 2 + 1 + 1 + 40),
         ("ubifs", "S34ML01G1", 17 + 2 + 1 + 1 + 20),
         ("ubifs", "nandsim-small", 17 + 2 + 1 + 1 + 160),
-        ("squashfs", "apf27", 5),
-        ("erofs", "nandsim-small", 5),
+        ("squashfs", "apf27", 5 + 40),
+        ("erofs", "nandsim-small", 5 + 160),
         ("jffs2", "apf27", 5),
         ("jffs2", "K9GAG08U0M", 5),
         ("yaffs2", "apf27", 9),
@@ -61,7 +61,8 @@ def test_ubis_reserve_goes_by_its_option_and_the_whole_chip() -> None:
 def test_what_an_image_holds_takes_the_place_of_the_least() -> None:
     assert least("ubifs", "apf27", held=16) == least("ubifs", "apf27")
     assert least("ubifs", "apf27", held=100) == 100 + 4 + 40
-    assert least("squashfs", "apf27", held=100) == 104
+    assert least("squashfs", "apf27", held=100) == 100 + 4 + 40
+    assert least("squashfs", "apf27", held=100, without_reserve=True) == 104
     assert least("jffs2", "apf27", held=100) == 100
 
 

@@ -30,6 +30,17 @@ OffsetOption = Annotated[
     str | None,
     typer.Option(metavar="BYTES", help="of the chip before the partition, such as 4M"),
 ]
+MtdpartsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORDS",
+        help="the kernel's mtdparts= of the chip, such as 'nand0:1M(boot),-(rootfs)', in place of "
+        "--offset and --partition-mib",
+    ),
+]
+MtdpartOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="of --mtdparts: the partition's name")
+]
 PageOption = Annotated[
     str | None, typer.Option(metavar="BYTES", help="of a dump: data bytes of a page, such as 2048")
 ]
@@ -52,7 +63,7 @@ VolumeOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
-def make_flash_file_options(  # noqa: PLR0917 - the command line's own options
+def make_flash_file_options(  # noqa: PLR0913, PLR0917 - the command line's own options
     partition_mib: float | None,
     page: str | None,
     erase_block: str | None,
@@ -60,14 +71,25 @@ def make_flash_file_options(  # noqa: PLR0917 - the command line's own options
     fs: str | None = None,
     volume: str | None = None,
     offset: str | None = None,
+    mtdparts: str | None = None,
+    mtdpart: str | None = None,
 ) -> FlashFileOptions:
     """What the options tell of a file; UsageError if a dump's geometry is told in part."""
     from nandlab.base import amounts
+    from nandlab.catalog.chip import MIB
+    from nandlab.chip.mtdparts import find_mtd_partition
     from nandlab.onflash.dump import require_possible_shape
     from nandlab.onflash.flashfile import FlashFileOptions
     from nandlab.onflash.shape import Shape
 
     before = amounts.parse_size(offset, "--offset") if offset else 0
+    if mtdparts is not None:
+        if offset is not None or partition_mib is not None:
+            raise UsageError("--mtdparts has offset and size: leave --offset, --partition-mib out")
+        part = find_mtd_partition(mtdparts, mtdpart)
+        before, partition_mib = part.offset, part.size and part.size / MIB
+    elif mtdpart is not None:
+        raise UsageError("--mtdpart names a partition of --mtdparts: give that too")
     if page is None and erase_block is None and not oob:
         return FlashFileOptions(fs, partition_mib, None, volume, before)
     if page is None or erase_block is None:

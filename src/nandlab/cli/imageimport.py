@@ -13,6 +13,8 @@ from nandlab.base.printer import print_lines, print_note
 from nandlab.cli.arguments import make_name_completer
 from nandlab.cli.flashfile import (
     EraseBlockOption,
+    MtdpartOption,
+    MtdpartsOption,
     OffsetOption,
     OobOption,
     PageOption,
@@ -57,6 +59,8 @@ def import_image(  # noqa: PLR0913, PLR0917 - the command line's own options
         ),
     ] = None,
     offset: OffsetOption = None,
+    mtdparts: MtdpartsOption = None,
+    mtdpart: MtdpartOption = None,
     volume: VolumeOption = None,
     board: Annotated[
         str,
@@ -77,7 +81,9 @@ def import_image(  # noqa: PLR0913, PLR0917 - the command line's own options
 
     if chip and page is None and erase_block is None:
         page, erase_block = importing.list_page_and_block(chip)
-    options = make_flash_file_options(partition_mib, page, erase_block, oob, fs, volume, offset)
+    options = make_flash_file_options(
+        partition_mib, page, erase_block, oob, fs, volume, offset, mtdparts, mtdpart
+    )
     if options.shape is None:
         raise UsageError("give --page and --erase-block of the dump, or its --chip")
     imagefile.refuse_image_overwrite(output)

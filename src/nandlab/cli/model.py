@@ -24,6 +24,8 @@ from nandlab.cli.flashfile import (
     EraseBlockOption,
     ImageArgument,
     JsonOption,
+    MtdpartOption,
+    MtdpartsOption,
     OffsetOption,
     OobOption,
     PageOption,
@@ -67,6 +69,8 @@ def map_(  # noqa: PLR0913, PLR0917 - the command line's own options
     ] = None,
     partition_mib: PartitionOption = None,
     offset: OffsetOption = None,
+    mtdparts: MtdpartsOption = None,
+    mtdpart: MtdpartOption = None,
     page: PageOption = None,
     oob: OobOption = 0,
     erase_block: EraseBlockOption = None,
@@ -89,7 +93,9 @@ def map_(  # noqa: PLR0913, PLR0917 - the command line's own options
 
     layout, dropped = read_flash_file_layout(
         image,
-        make_flash_file_options(partition_mib, page, erase_block, oob, None, volume, offset),
+        make_flash_file_options(
+            partition_mib, page, erase_block, oob, None, volume, offset, mtdparts, mtdpart
+        ),
         tolerant=True,
     )
     find_filesystem_reader(layout.filesystem, image)
@@ -186,6 +192,8 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     mounted: MountedOption = False,
     partition_mib: PartitionOption = None,
     offset: OffsetOption = None,
+    mtdparts: MtdpartsOption = None,
+    mtdpart: MtdpartOption = None,
     page: PageOption = None,
     oob: OobOption = 0,
     erase_block: EraseBlockOption = None,
@@ -205,7 +213,9 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
 
     layout, dropped = read_flash_file_layout(
         image,
-        make_flash_file_options(partition_mib, page, erase_block, oob, None, volume, offset),
+        make_flash_file_options(
+            partition_mib, page, erase_block, oob, None, volume, offset, mtdparts, mtdpart
+        ),
         tolerant=True,
     )
     find_filesystem_reader(layout.filesystem, image)

@@ -15,6 +15,8 @@ from nandlab.cli.flashfile import (
     EraseBlockOption,
     ImageArgument,
     JsonOption,
+    MtdpartOption,
+    MtdpartsOption,
     OffsetOption,
     OobOption,
     PageOption,
@@ -39,6 +41,8 @@ def space(  # noqa: PLR0913, PLR0917 - the command line's own options
     ] = None,
     partition_mib: PartitionOption = None,
     offset: OffsetOption = None,
+    mtdparts: MtdpartsOption = None,
+    mtdpart: MtdpartOption = None,
     page: PageOption = None,
     oob: OobOption = 0,
     erase_block: EraseBlockOption = None,
@@ -57,7 +61,10 @@ def space(  # noqa: PLR0913, PLR0917 - the command line's own options
     from nandlab.onflash.flashfile import read_flash_file_layout
 
     layout, _ = read_flash_file_layout(
-        image, make_flash_file_options(partition_mib, page, erase_block, oob, fs, volume, offset)
+        image,
+        make_flash_file_options(
+            partition_mib, page, erase_block, oob, fs, volume, offset, mtdparts, mtdpart
+        ),
     )
     for line in layout.notes:
         print_note(f"nandlab: {image}: {line}")

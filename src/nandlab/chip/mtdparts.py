@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Partitions as the kernel's parameter mtdparts= has them (drivers/mtd/parsers/cmdlinepart.c).
+
+    mtdparts=DEVICE:PART,PART,...;DEVICE:...      PART: SIZE[@OFFSET][(NAME)][ro][lk][slc]
+
+A size of ``-`` is what is left of the chip. A partition without an offset follows the one before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from nandlab.base.errors import UsageError
+
+PREFIX = "mtdparts="
+REMAINING = "-"
+PART = re.compile(
+    r"(?P<size>-|0[xX][0-9a-fA-F]{1,16}[kKmMgG]?|\d{1,18}[kKmMgG]?)"
+    r"(?:@(?P<offset>0[xX][0-9a-fA-F]{1,16}[kKmMgG]?|\d{1,18}[kKmMgG]?))?"
+    r"(?:\((?P<name>[^()]{0,64})\))?(?:ro|lk|slc)*"
+)
+UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+@dataclass(frozen=True)
+class MtdPartition:
+    """A partition: its name, and where it lies on the chip."""
+
+    name: str
+    offset: int
+    size: int | None
+    """Bytes; None: all that is left of the chip."""
+
+
+def parse_mtdparts(text: str) -> list[MtdPartition]:
+    """All partitions, those of each device in order; UsageError says what is wrong."""
+    devices = text.strip().removeprefix(PREFIX).split(";")
+    return [part for device in devices for part in _parse_device(device)]
+
+
+def find_mtd_partition(text: str, name: str | None) -> MtdPartition:
+    """The partition of this name; None: the only one. UsageError lists those there are."""
+    parts = parse_mtdparts(text)
+    found = [p for p in parts if name is None or p.name == name]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(p.name for p in parts)
+    if name is None:
+        raise UsageError(f"--mtdparts has {len(parts)} partitions: give --mtdpart, of {names}")
+    if found:
+        raise UsageError(f"--mtdparts has {len(found)} partitions {name!r}: give --offset instead")
+    raise UsageError(f"--mtdparts has no partition {name!r}; it has {names}")
+
+
+def _parse_device(text: str) -> Iterator[MtdPartition]:
+    """The partitions of one device. Its id may have colons before those of no partition."""
+    device, colon, words = text.rpartition(":")
+    if not colon or not device:
+        raise UsageError(f"--mtdparts: {text!r}: expected DEVICE:SIZE[@OFFSET](NAME),...")
+    end: int | None = 0
+    for word in words.split(","):
+        matched = PART.fullmatch(word)
+        if matched is None:
+            raise UsageError(
+                f"--mtdparts: {word!r}: expected SIZE[@OFFSET](NAME), such as 4M(boot)"
+            )
+        if end is None:
+            raise UsageError(f"--mtdparts: {word!r}: the partition before takes all that is left")
+        offset = _parse_bytes(matched["offset"]) if matched["offset"] else end
+        size = None if matched["size"] == REMAINING else _parse_bytes(matched["size"])
+        if size == 0:
+            raise UsageError(f"--mtdparts: {word!r}: a partition has more than 0 bytes")
+        yield MtdPartition(matched["name"] or f"Partition_{offset:03x}", offset, size)
+        end = None if size is None else offset + size
+
+
+def _parse_bytes(text: str) -> int:
+    unit = UNITS.get(text[-1].lower(), 1)
+    return int(text if unit == 1 else text[:-1], 0 if text[:2] in ("0x", "0X") else 10) * unit

@@ -15,7 +15,8 @@ import pytest
 from refusing import ended, refused
 
 from nandlab.base.errors import SourceError, UsageError
-from nandlab.cli.commits import find_commit_sources
+from nandlab.board.jobs import programs
+from nandlab.cli.commits import find_commit_sources, read_commits_study
 from nandlab.cli.run import RunSettings
 from nandlab.history.commitruns import SourceFault
 from nandlab.kit.partsource import parse_source_words
@@ -172,6 +173,22 @@ def test_bad_input_is_refused(
     (copy / "ubifs.h").touch()
     refused(capsys, words)
     assert study.trees == []
+
+
+def test_an_edited_program_makes_other_runs(
+    linux: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sources = parse_source_words([f"ubifs={linux}"], "--source")
+    how = RunSettings(None, 1, "none", sources, False, False)
+    commits = read_commits_study("watch.toml", None, how)
+    before, builder = commits.identity(), commits.builder()
+    assert read_commits_study("watch.toml", None, how).identity() == before
+    program = tmp_path / "ffsmark"
+    program.mkdir()
+    (program / "ffsmark.c").write_text("int main(void) { return 1; }\n")
+    monkeypatch.setattr(programs, "find_job_program_folders", lambda job: {"ffsmark": program})
+    assert commits.identity() != before
+    assert commits.builder() == builder
 
 
 def test_the_headers_of_a_whole_tree_belong_to_the_sources(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from planted import Runner
 
 from nandlab.base.errors import UsageError
 from nandlab.history.commitruns import CommitRun, CommitRuns, CommitsHead, open_commit_runs
-from nandlab.history.gittree import open_git_tree
+from nandlab.history.gittree import find_commit_of_revision, open_git_tree
 from nandlab.history.series import (
     ConfigurationSeries,
     has_moved,
@@ -30,14 +30,14 @@ from nandlab.report.tables.commitseries import RECORD_COLUMNS, render_commit_ser
 
 @contextmanager
 def opened(
-    top: Path, runner: Runner, state: str = "state", identity: str = "abc"
+    top: Path, runner: Runner, identity: str = "abc", builder: str = "b1"
 ) -> Iterator[CommitRuns]:
     """The runs of the tree's commits, with a new scratch folder."""
     tree = open_git_tree(top / planted.FOLDER, "--source")
     home = top.parent / f"scratch-{len(list(top.parent.iterdir()))}"
     home.mkdir()
-    head = CommitsHead(identity=identity, study="s")
-    yield open_commit_runs(head, (tree, [tree.folder]), top.parent / state, runner, home)
+    head = CommitsHead(identity=identity, study="s", builder=builder)
+    yield open_commit_runs(head, (tree, [tree.folder]), top.parent / "state", runner, home)
 
 
 def run(top: Path, runner: Runner, text: str = "main~9..main") -> list[CommitRun]:
@@ -140,6 +140,16 @@ def test_equal_sources_are_run_once(tmp_path: Path) -> None:
     runs = run(top, runner, "main~3..main")
     assert [r.commit.subject for r in runs] == ["c0", "c1", "c2"]
     assert len(runner.ran) == 2
+
+
+def test_what_does_not_build_is_tried_again_by_another_builder(tmp_path: Path) -> None:
+    planted.plant(tmp_path / "linux", planted.series(1, {}, {0: "fault"}))
+    runner = Runner()
+    for builder, tries in (("b1", 1), ("b1", 1), ("b2", 2), ("b2", 2)):
+        with opened(tmp_path / "linux", runner, builder=builder) as runs:
+            commit = find_commit_of_revision(runs.tree, "main", "")
+            assert runs.run(commit).folder is None
+        assert len(runner.ran) == tries
 
 
 def test_a_folder_of_another_study_is_refused(tmp_path: Path) -> None:

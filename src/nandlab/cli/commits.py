@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from nandlab import __version__
 from nandlab.base.errors import SourceError, UsageError
 from nandlab.base.printer import print_note, print_text
 from nandlab.cli import runcuts
@@ -65,7 +66,10 @@ class CommitsStudy:
             raise SourceFault(*e.lines) from None
 
     def identity(self) -> str:
-        """The hash of what decides a commit's run beside its files."""
+        """The hash of what decides a commit's run beside its files and the board.
+
+        The study's programs are part of it: runs with an edited one are runs of another study.
+        """
         from nandlab.base.digest import digest_file, digest_json_value
         from nandlab.catalog.noun import dump_noun_identity
 
@@ -74,7 +78,26 @@ class CommitsStudy:
             for name, request in self.how.sources.items()
         }
         places = [dict(self.sources.folders), sorted(self.sources.paths)]
-        return digest_json_value([dump_noun_identity(self.study), requests, places])
+        programs = _digest_programs(self.study)
+        return digest_json_value([dump_noun_identity(self.study), requests, places, programs])
+
+    def builder(self) -> str:
+        """The hash of what decides whether sources build, beside themselves."""
+        from nandlab.base.digest import digest_json_value, digest_tree
+        from nandlab.base.paths import DEVICE
+        from nandlab.catalog.board import BoardModel
+        from nandlab.catalog.files import load_noun
+        from nandlab.catalog.noun import dump_noun_identity
+        from nandlab.kit.kit import list_board_package_sets, read_board_package_lock
+
+        model = load_noun("boards", self.study.board, BoardModel)
+        lock = read_board_package_lock(model)
+        packages = {each.name: lock.get(each.name) for each in list_board_package_sets(model)}
+        parts = [request.part for request in self.how.sources.values()]
+        ports = {p.port: digest_tree(DEVICE / "modules" / p.port) for p in parts if p.port}
+        return digest_json_value(
+            [__version__, packages, [dump_noun_identity(part) for part in parts], ports]
+        )
 
     @contextmanager
     def open_runs(self) -> Iterator[CommitRuns]:
@@ -83,7 +106,7 @@ class CommitsStudy:
         from nandlab.base.scratch import hold_scratch_folder
         from nandlab.history.commitruns import CommitsHead, open_commit_runs
 
-        head = CommitsHead(identity=self.identity(), study=self.study.name)
+        head = CommitsHead(identity=self.identity(), study=self.study.name, builder=self.builder())
         name = f"{self.study.name}-{head.identity[:ID_LETTERS]}"
         path = self.how.out or RESULTS / FOLDER / name
         source = self.sources.tree, self.sources.paths
@@ -94,6 +117,21 @@ class CommitsStudy:
         """Prints a line of progress, unless the progress is for programs."""
         if self.how.progress not in runcuts.QUIET:
             print_note(line)
+
+
+def _digest_programs(study: Study) -> dict[str, dict[str, str]]:
+    """By the folder's name, the files of each program that the study's trials run."""
+    from nandlab.base.digest import digest_tree
+    from nandlab.base.paths import DEVICE
+    from nandlab.board.jobs.programs import FOLDER as PROGRAMS
+    from nandlab.board.jobs.programs import find_job_program_folders
+    from nandlab.plan.study import plan_trials
+    from nandlab.trial.steps import make_trial_job_without_image
+
+    folders = {"lib": DEVICE / PROGRAMS / "lib"}
+    for spec in plan_trials(study):
+        folders |= find_job_program_folders(make_trial_job_without_image(spec))
+    return {name: digest_tree(folder) for name, folder in sorted(folders.items())}
 
 
 def read_commits_study(name: str, board: str | None, how: RunSettings) -> CommitsStudy:

@@ -42,6 +42,8 @@ COMPILER_ERROR = "error:"
 """What a compiler's line has that says why it ended."""
 SOURCE_KEYS = ("command", "initramfs", "modules", "sources", "yaffs2_core")
 """Of a board's identity, what other sources change: RAM that is found for what is available too."""
+NO_BUILDER = "0"
+"""Of a folder that was written before builders were named."""
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 
 
@@ -63,6 +65,10 @@ class CommitsHead(_FolderModel):
         description="a hash of the study, its board, and how the sources are built"
     )
     study: StudyName
+    builder: Digest = Field(
+        default=NO_BUILDER,
+        description="a hash of what builds the sources: compiler, kernel, and how parts are built",
+    )
 
 
 class UnbuiltContent(_FolderModel):
@@ -71,6 +77,9 @@ class UnbuiltContent(_FolderModel):
     format: Count = FORMAT
     commit: Digest = Field(description="the first commit that was tried with these sources")
     reason: list[FreeText] = Field(description="what the compiler complains of")
+    builder: Digest = Field(
+        default=NO_BUILDER, description="of what built them; what another builds is tried again"
+    )
 
 
 RunSources = Callable[[Path, Path, Sequence[str]], RunFolder]
@@ -108,6 +117,8 @@ class CommitRuns:
     scratch: ScratchRepository
     home: Path
     """A scratch folder for the files of commits."""
+    builder: str = NO_BUILDER
+    """The hash of what builds the sources now."""
     boards: set[str] = field(default_factory=set)
     """Hashes of the boards that the runs of this command were made on; never more than one."""
 
@@ -123,7 +134,10 @@ class CommitRuns:
         name = content[:NAME_LETTERS]
         note = self.path / "unbuilt" / f"{name}.json"
         if note.exists():
-            return CommitRun(commit, None, tuple(read_unbuilt_content(note).reason))
+            unbuilt = read_unbuilt_content(note)
+            if unbuilt.builder == self.builder:
+                return CommitRun(commit, None, tuple(unbuilt.reason))
+            note.unlink()
         folder = RunFolder(self.path / "runs" / name)
         try:
             if anew or not _has_trials(folder, trials):
@@ -131,7 +145,7 @@ class CommitRuns:
             self._refuse_another_board(folder)
             return CommitRun(commit, folder)
         except SourceFault as e:
-            unbuilt = UnbuiltContent(commit=commit.sha, reason=list(e.lines))
+            unbuilt = UnbuiltContent(commit=commit.sha, reason=list(e.lines), builder=self.builder)
             _write_model(note, unbuilt)
             return CommitRun(commit, None, e.lines)
 
@@ -184,7 +198,7 @@ def open_commit_runs(
         path.mkdir(parents=True, exist_ok=True)
         _write_model(path / HEAD, head)
     scratch = make_scratch_repository(tree, home / "repository")
-    return CommitRuns(tree, tuple(paths), path, run_sources, scratch, home)
+    return CommitRuns(tree, tuple(paths), path, run_sources, scratch, home, head.builder)
 
 
 def _has_trials(folder: RunFolder, trials: Sequence[str]) -> bool:

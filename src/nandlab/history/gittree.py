@@ -71,6 +71,7 @@ def run_git(words: Sequence[str], **variables: str) -> CompletedProcess[str]:
     """Runs git with words of a fixed language; UsageError where there is no git."""
     environment = {k: v for k, v in os.environ.items() if k not in LOCAL_VARIABLES}
     environment |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+    environment |= {"GIT_NO_LAZY_FETCH": "1"}
     try:
         return subprocess.run(
             ["git", *words],

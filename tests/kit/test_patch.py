@@ -75,8 +75,9 @@ def test_files_are_added_and_removed(tmp_path: Path) -> None:
         (ONE.replace("a/fs/x/f.c", "a/../x").replace("b/fs/x/f.c", "b/../x"), ":1"),
         (ONE.replace("a/fs/x/f.c", "/etc/passwd"), ":1"),
         (ONE.replace("/f.c", "/other.c"), ""),
-        (f"rename from a\nrename to b\n{ONE}", ":1"),
-        (f"GIT binary patch\n{ONE}", ":1"),
+        (f"diff --git a/x/a b/x/b\nrename from a\nrename to b\n{ONE}", ":2"),
+        (f"diff --git a/x/a b/x/a\nGIT binary patch\n{ONE}", ":2"),
+        (f"Binary files a/x/a and b/x/a differ\n{ONE}", ":1"),
         (ONE.replace("a/fs/x/f.c", "/dev/null"), ""),
         ("--- /dev/null\n+++ /dev/null\n", ":1"),
     ],
@@ -84,6 +85,19 @@ def test_files_are_added_and_removed(tmp_path: Path) -> None:
 def test_what_does_not_apply_is_refused_with_its_line(tmp_path: Path, text: str, line: str) -> None:
     with pytest.raises(UsageError, match=rf"p\.diff{line}: "):
         applied(tmp_path, text)
+
+
+def test_a_message_may_have_any_words(tmp_path: Path) -> None:
+    words = "copy from user space, or\nrename from x\nGIT binary patch\nBinary files are large\n"
+    plain = applied(tmp_path, ONE)
+    mail = f"From 1 Mon\nSubject: x\n\n{words}---\n f.c | 2 +-\n\n"
+    head = "diff --git a/fs/x/f.c b/fs/x/f.c\nindex 1..2 100644\n"
+    assert applied(tmp_path, f"{mail}{head}{ONE}") == plain
+    # the message of a second mail comes after the first one's hunks
+    again = ONE.replace("-two", "-zwei").replace("+zwei", "+two")
+    assert applied(tmp_path, f"{mail}{head}{ONE}-- \n2.39\n\n{mail}{head}{again}") == {
+        "fs/x/f.c": b"one\ntwo\nthree\n"
+    }
 
 
 def test_a_source_that_a_patch_does_not_apply_to_is_at_fault(tmp_path: Path) -> None:

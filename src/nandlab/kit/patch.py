@@ -19,7 +19,12 @@ PATCH_BYTES_MAX = 4 << 20
 HUNK_HEAD = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 NO_FILE = "/dev/null"
 NO_LINE_END = b"\\ No newline"
-UNSUPPORTED = (b"GIT binary patch", b"Binary files ", b"rename from ", b"copy from ")
+UNSUPPORTED = (b"GIT binary patch", b"rename from ", b"copy from ")
+"""How git tells of a file that no hunks describe, in lines between FILE_HEAD and ``---``."""
+BINARY_FILE = re.compile(rb"Binary files .* differ\s*$")
+FILE_HEAD = b"diff "
+HEAD_END = (b"--- ", b"From ")
+"""What ends these lines: the names of the file, or the next mail, whose text may have any words."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +70,11 @@ def read_patch(path: Path) -> list[FilePatch]:
 
 def _parse_files(text: bytes, where: str) -> Iterator[FilePatch]:
     lines = text.splitlines(keepends=True)
-    at, current = 0, None
+    at, current, in_head = 0, None, False
     while at < len(lines):
         line = lines[at]
-        if line.startswith(UNSUPPORTED):
+        in_head = line.startswith(FILE_HEAD) or (in_head and not line.startswith(HEAD_END))
+        if (in_head and line.startswith(UNSUPPORTED)) or BINARY_FILE.match(line):
             raise UsageError(
                 f"{where}:{at + 1}: a renamed, copied or binary file: make the patch with "
                 "git diff --no-renames, of text alone"

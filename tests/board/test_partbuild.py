@@ -58,14 +58,11 @@ def test_a_symbol_is_set_for_make_and_for_the_compiler() -> None:
     assert "#define CONFIG_NFTL_MODULE 1" in format_config_header({"CONFIG_NFTL": "m"})
 
 
-def test_a_build_has_the_parts_files_and_a_port_has_them_in_its_core() -> None:
+def test_a_build_has_the_parts_files() -> None:
     source = PartFiles({"drivers/mtd/ubi/ubi.h": b"1"}, "folder")
     files = list_build_files(UBI, source, {})
     assert files["Kbuild"] == b"obj-m += drivers/mtd/ubi/\n"
     assert files.keys() > {"drivers/mtd/ubi/ubi.h", "drivers/mtd/ubi/Kbuild"}
-    port = load_noun(KIND, "yaffs2", PartModel)
-    core = PartFiles({"fs/yaffs2/yaffs_guts.c": b"1"}, "folder")
-    assert list_build_files(port, core, {}) == {"core/yaffs_guts.c": b"1"}
 
 
 def test_an_error_has_the_compilers_lines_and_no_more_than_help() -> None:
@@ -183,14 +180,12 @@ def test_a_kernel_of_ones_own_has_no_source_package(tmp_path: Path) -> None:
         partset.refuse_absent_package(own, package)
 
 
-def test_the_kernels_configuration_has_what_parts_were_built_with(tmp_path: Path) -> None:
+def test_the_kernels_configuration_has_what_parts_are_built_with() -> None:
     settings = UBI.settings({"fastmap": True, "block": False})
-    built = PartModules(tmp_path, ("ubi",), settings)
-    parts = {"ubi": partset.BuiltPart(SourceRequest(UBI), PartFiles({}, ""), built)}
     before = {"CONFIG_MTD_UBI_BLOCK": "y", "CONFIG_MTD": "m"}
-    found = partset.set_part_symbols(before, parts)
+    found = partset.set_part_symbols(before, [settings])
     assert found == {"CONFIG_MTD": "m", "CONFIG_MTD_UBI_FASTMAP": "y"}
-    assert partset.set_part_symbols(before, {}) == before
+    assert partset.set_part_symbols(before, []) == before
 
 
 def elf(versions: dict[str, int], *, wide: bool) -> bytes:

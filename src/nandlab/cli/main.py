@@ -74,6 +74,7 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
     """
     from nandlab.base.errors import UsageError
     from nandlab.base.gate import read_toml
+    from nandlab.board.virtual.partset import add_board_sources, set_part_symbols
     from nandlab.kit.kit import find_unpacked_kernel
     from nandlab.plan import outlook
     from nandlab.plan.study import find_shipped_study_files, find_study_file, read_study_file
@@ -90,7 +91,9 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
     specs = expand(read_study)
     kernel = find_unpacked_kernel(specs[0].virtual)
     if kernel is not None:
-        refuse_unsupported_kernel(specs, kernel.config, read_study.name)
+        model = specs[0].virtual
+        parts = (r.part.settings(r.options) for r in add_board_sources(model, {}).values())
+        refuse_unsupported_kernel(specs, set_part_symbols(kernel.config, parts), read_study.name)
     for spec in specs:
         print_lines(f"{spec.id}  {spec.title()}")
     print_note(*outlook.format_plan_outlook(read_study, specs, CORES))

@@ -102,7 +102,8 @@ class Machine:
     @property
     def kernel_config(self) -> dict[str, str]:
         """The configuration of the kernel and of the parts that were built: values by symbol."""
-        return set_part_symbols(self.kit.kernel.config, self.sources)
+        parts = (part.modules.settings for part in self.sources.values())
+        return set_part_symbols(self.kit.kernel.config, parts)
 
     def _memory(self) -> list[str]:
         """QEMU's options for the machine's memory: the kernel's, the store, the firmware's tables.

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from nandlab.base.cache import INPUTS, hold_entry, make_entry
+from nandlab.base.cache import INPUTS, has_entry, hold_entry, make_entry, trim_cache_kind
 from nandlab.base.digest import digest_file
 from nandlab.base.errors import SourceError, ToolError
 from nandlab.base.paths import find_cache_folder
@@ -36,6 +36,8 @@ OBJECTS = "build"
 """The folder of a build that is kept beside its modules."""
 LIKE = ("part", "tools", "kernel", "flags", "before", "form")
 """What two builds must have alike for one to begin from what the other left."""
+KEPT_BYTES_MAX = 1 << 30
+"""The most that modules and what their builds left may take; a part's are 2 to 8 MiB."""
 LINES_SHOWN_MAX = 12
 """The most lines of the compiler that an error quotes."""
 COMPLAINT = re.compile(r"\berror:|^ERROR:|undefined!|No such file|No rule to make target")
@@ -94,9 +96,7 @@ def format_kbuild(modules: Sequence[str], settings: Mapping[str, Setting]) -> st
 def list_build_files(
     part: PartModel, source: PartFiles, settings: Mapping[str, Setting]
 ) -> dict[str, bytes]:
-    """All files of a build, by their paths in its folder."""
-    if part.port:
-        return {f"core/{PurePosixPath(path).name}": c for path, c in source.content.items()}
+    """All files of a build, by their paths in its folder; a part of a port is built elsewhere."""
     ours = {build.folder: format_kbuild(build.modules, settings) for build in part.builds}
     return {
         **source.content,
@@ -173,7 +173,10 @@ def build_part_modules(
         "before": [digest_file(modules.symvers) for modules in before],
         "form": 1,
     }
+    is_built = has_entry(CACHE_KIND, inputs)
     made = make_entry(CACHE_KIND, inputs, make)
+    if not is_built:
+        trim_cache_kind(CACHE_KIND, KEPT_BYTES_MAX)
     return PartModules(made, tuple(part.modules), settings)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from nandlab.base.errors import UsageError
 from nandlab.board.virtual.partbuild import SYMVERS, PartModules, build_part_modules
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.part import PartModel
+from nandlab.catalog.part import PartModel, Setting
 from nandlab.kit.kernel import Kernel
 from nandlab.kit.kernelsource import unpack_kernel_source
 from nandlab.kit.kit import Kit
@@ -139,11 +139,13 @@ def _sort_parts(requests: Requests) -> Iterator[str]:
             yield name
 
 
-def set_part_symbols(config: Mapping[str, str], parts: Mapping[str, BuiltPart]) -> dict[str, str]:
-    """A kernel's configuration with what parts were built with: values by symbol."""
+def set_part_symbols(
+    config: Mapping[str, str], parts: Iterable[Mapping[str, Setting]]
+) -> dict[str, str]:
+    """A kernel's configuration with what parts are built with, each part's values by symbol."""
     found = dict(config)
-    for part in parts.values():
-        for symbol, value in part.modules.settings.items():
+    for settings in parts:
+        for symbol, value in settings.items():
             found.pop(symbol, None)
             found |= {symbol: value} if value != "n" else {}
     return found

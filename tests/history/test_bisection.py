@@ -288,6 +288,16 @@ def test_a_folder_without_a_tree_is_refused(tmp_path: Path) -> None:
             open_git_tree(path, "--source")
 
 
+def test_a_partial_clone_is_refused_and_nothing_is_fetched(top: Path, tmp_path: Path) -> None:
+    planted.git(top, "config", "uploadpack.allowFilter", "true")
+    words = ("clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{top}")
+    planted.git(tmp_path, *words, str(tmp_path / "partial"))
+    with pytest.raises(UsageError, match="partial clone"):
+        open_git_tree(tmp_path / "partial", "--source")
+    planted.git(tmp_path, "clone", "-q", f"file://{top}", str(tmp_path / "whole"))
+    assert open_git_tree(tmp_path / "whole", "--source").top == tmp_path / "whole"
+
+
 def test_runs_of_another_board_are_not_mixed_in(top: Path) -> None:
     bisect(top, Runner())
     with pytest.raises(UsageError, match="another run"):

@@ -18,7 +18,7 @@ from nandlab.catalog.noun import dump_noun_identity
 from nandlab.cli.main import app
 from nandlab.kit import kit, needs, newboard, packages
 from nandlab.kit.apt import Suite
-from nandlab.kit.lock import read_package_lock
+from nandlab.kit.lock import FILE, format_package_lock, read_package_lock
 from nandlab.kit.packagesets import KernelSet, KernelSourceSet, SuiteSet
 
 IMAGE = f"linux-image-{RELEASE}_{VERSION}_amd64.deb"
@@ -172,6 +172,22 @@ def test_a_release_s_board_like_one_of_ones_own_kernel_has_debian_s(
     new = newboard.make_release_board("later", load("ours"), "trixie", "amd64")
     assert (new.model.own_kernel, new.model.kernel, new.model.release) == (False, "amd64", "trixie")
     assert isinstance(kit.make_kernel_package_set(new.model), KernelSet)
+
+
+def test_a_release_s_board_has_the_newest_packages_but_for_the_project_s_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newest = {"x_2_amd64.deb": "1" * 64}
+    monkeypatch.setattr(packages, "resolve_newest_packages", lambda each: newest)
+    monkeypatch.setattr(newboard, "fetch_locked_package_set", lambda *of: None)
+    new = newboard.make_release_board("later", load("apf27"), "bookworm", "amd64")
+    assert all(files == newest for files in new.lock.values()), "the shipped lock is older"
+    (name, *others) = new.lock
+    newboard.BOARDS.mkdir(parents=True)
+    kept = {"x_1_amd64.deb": "0" * 64}
+    (newboard.BOARDS / FILE).write_text(format_package_lock({name: kept}))
+    again = newboard.make_release_board("later", load("apf27"), "bookworm", "amd64")
+    assert again.lock == {name: kept, **dict.fromkeys(others, newest)}
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,8 @@ RAW_ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding\n"
 """Attributes under which files are written as they were committed."""
 NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 """The user's settings may name hooks for all repositories: none is for ours."""
+PROMISOR = r"^remote\..*\.promisor$"
+"""The setting of a remote from which git would fetch objects that are missing."""
 FORMAT = "--format=%H%x09%s"
 """How git lists a commit: hash and subject, with a tab between."""
 
@@ -71,7 +73,7 @@ def run_git(words: Sequence[str], **variables: str) -> CompletedProcess[str]:
     """Runs git with words of a fixed language; UsageError where there is no git."""
     environment = {k: v for k, v in os.environ.items() if k not in LOCAL_VARIABLES}
     environment |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-    environment |= {"GIT_NO_LAZY_FETCH": "1"}
+    environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
     try:
         return subprocess.run(
             ["git", *words],
@@ -110,6 +112,12 @@ def open_git_tree(folder: Path, option: str) -> GitTree:
         why = format_git_complaint(done)
         raise UsageError(f"{option} {folder}: no git tree: {why}; name a folder in a checkout")
     top, common, prefix, hash_name = answers[: len(places)]
+    promisors = run_git(["-C", str(folder), "config", "--get-regexp", PROMISOR])
+    if "true" in promisors.stdout.split():
+        raise UsageError(
+            f"{option} {folder}: a partial clone, which lacks files of its commits, and nothing is "
+            "fetched here: clone the whole (git clone without --filter)"
+        )
     return GitTree(Path(top), Path(common), prefix.rstrip("/"), hash_name)
 
 

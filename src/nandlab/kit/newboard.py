@@ -16,6 +16,7 @@ from nandlab.base.digest import digest_stream
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_files_together
 from nandlab.base.gate import open_regular_file
+from nandlab.base.printer import print_note
 from nandlab.base.strings import KernelFlavour, does_text_fit_type
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import PROJECT_FOLDER, list_noun_names, validate_data
@@ -30,7 +31,6 @@ from nandlab.kit.kit import (
     make_kernel_package_set,
     make_own_kernel_folder,
     read_board_package_lock,
-    read_package_lock_with_shipped,
 )
 from nandlab.kit.lock import Files, Lock
 from nandlab.kit.ownkernel import KernelPackages, check_kernel_packages, find_kernel_packages
@@ -57,17 +57,22 @@ def make_packages_board(name: str, like: BoardModel, folder: Path) -> NewBoard:
 
 
 def make_release_board(name: str, like: BoardModel, release: str, kernel: str) -> NewBoard:
-    """A board with the newest kernel of a release that the mirror has, and that release's tools."""
+    """A board with the newest kernel of a release that the mirror has, and that release's tools.
+
+    Packages that the project has locked for another board of this release stay, and a note says so.
+    """
     refuse_board_name(name)
     summary = f"The board {like.name} with the kernel {kernel} of Debian's {release}"
     model = _change_model(
         like, name, summary, release=release, kernel=kernel, tools=None, own_kernel=False
     )
-    lock = {**read_package_lock_with_shipped(BOARDS / locks.FILE)}
+    lock = {**locks.read_package_lock(BOARDS / locks.FILE)}
     try:
         for each in list_board_package_sets(model):
-            lock.setdefault(each.name, {})
-            lock[each.name] = lock[each.name] or packages.resolve_newest_packages(each)
+            if lock.get(each.name):
+                print_note(f"{each.name}: as {BOARDS / locks.FILE} has it, for another board")
+            else:
+                lock[each.name] = packages.resolve_newest_packages(each)
             fetch_locked_package_set(each, lock[each.name])
     except PackagesUnavailable as e:
         raise UsageError(f"release {release}: {e}; {PACKAGE_REMEDY}") from None

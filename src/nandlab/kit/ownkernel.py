@@ -35,6 +35,7 @@ PACK_REMEDY = "build the packages again, by `make bindeb-pkg KDEB_COMPRESS=xz`"
 
 NEEDED_SETTINGS: Mapping[str, str] = {
     "CONFIG_MODULES": "the simulated chip is a module",
+    "CONFIG_MODVERSIONS": "by its checksums modules are seen to fit the kernel before they run",
     "CONFIG_PRINTK": "what the kernel complains of is read",
     "CONFIG_BLK_DEV_INITRD": "the board's files are an initramfs",
     "CONFIG_RD_GZIP": "the initramfs is packed as gzip",

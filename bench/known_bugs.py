@@ -42,17 +42,17 @@ def run_command(bug: dict[str, Any], board: str, *, mended: bool) -> bool:
     words = [*bug["command"], "--board", board]
     print(f"  nandlab {shlex.join(words)}", flush=True)
     with tempfile.TemporaryDirectory(prefix="nandlab-known-") as folder:
-        argv = [sys.executable, "-m", "nandlab", *words, "--jobs", "1", "--out", f"{folder}/out"]
+        argv = [sys.executable, "-m", "nandlab", *words]
+        if "--point" not in words:  # which leaves no folder
+            argv += ["--jobs", "1", "--out", f"{folder}/out"]
         done = subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True)
-    told = [
-        line.strip()
-        for line in done.stdout.splitlines()
-        if any(f"{name}" in line for name in bug["classes"]) and "nandlab " not in line
-    ]
-    found = done.returncode == FINDING and bool(told)
+    lines = [line.strip() for line in done.stdout.splitlines() if "nandlab " not in line]
+    showing = [line for line in lines if any(name in line for name in bug["classes"])]
+    found = done.returncode == FINDING and bool(showing)
     right = done.returncode == HELD if mended else found
     word = "the kernel has the fix" if mended else "the kernel has the bug"
-    result = told[0] if told else f"exit status {done.returncode}"
+    last = [*lines, *done.stderr.splitlines()][-1:]
+    result = showing[0] if showing else f"exit status {done.returncode}: {''.join(last)}"
     print(f"    {board}, {word}: {result[:160]}", flush=True)
     return right
 

@@ -30,10 +30,10 @@ HELD, FINDING = 0, 1
 
 
 def run_test(node: str) -> bool:
-    argv = [sys.executable, "-m", "pytest", "-q", "-m", "board or not board", node]
+    argv = [sys.executable, "-m", "pytest", "-m", "board or not board", node]
     print(f"  pytest {node}", flush=True)
     done = subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True)
-    print("".join(f"    {line}\n" for line in done.stdout.splitlines()[-2:]), end="", flush=True)
+    print("".join(f"    {line}\n" for line in done.stdout.splitlines()[-1:]), end="", flush=True)
     return done.returncode == 0
 
 

@@ -8,7 +8,7 @@ block=131072 page=2048
 
 # bytes AT COUNT: of the chip's copy, in hexadecimal
 bytes() {
-	dd if="$chip" bs=1 skip="$1" count="$2" 2>/dev/null | xxd -p
+	dd if="$chip" bs=1 skip="$1" count="$2" 2>/dev/null | hexdump -v -e '1/1 "%02x"'
 }
 
 begin ubifs

@@ -43,6 +43,8 @@ STATFS_RESERVE_BLOCKS = {"ubifs": 0, "nftl-fat32": 0}
 """Eraseblocks that a file system keeps for itself and statfs counts as used; of others it is not
 known, and what they say of room is judged only against itself."""
 SYNCHRONOUS = "sync"
+AND = re.compile(r" *&& *")
+MODULE_PARAMETER = re.compile(r"echo \w+ ?>/sys/module/\w+/parameters/\w+")
 UBIATTACH = re.compile(r"ubiattach +-m \d+ -d 0")
 
 
@@ -109,7 +111,7 @@ def parse_bad_block_words(words: Sequence[str], blocks: int) -> tuple[int, ...]:
 
 def make_cutcheck_options(on: Medium) -> list[str]:
     """The file system as cutcheck's options, from the commands of its catalog file."""
-    commands = on.commands(*on.filesystem.mount_commands(on.options)).split(" && ")
+    commands = AND.split(on.commands(*on.filesystem.mount_commands(on.options)))
     at = next(i for i, each in enumerate(commands) if each.startswith("mount "))
     _, _, kind, _, options, source, _ = commands[at].split()
     module, ubi = "", False
@@ -118,6 +120,8 @@ def make_cutcheck_options(on: Medium) -> list[str]:
             ubi = True
         elif command.startswith("modprobe ") and not module:
             module = command.removeprefix("modprobe ")
+        elif MODULE_PARAMETER.fullmatch(command):
+            pass  # the mount before the cuts has set it, and it stays
         elif command.startswith("ubiattach"):
             raise UsageError(f"powercut: {command}: only the default reserve of UBI can be cut")
         else:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-HEAVY = {"duckdb", "numpy", "perfetto", "pydantic", "vl_convert"}
+HEAVY = {"asyncio", "duckdb", "numpy", "perfetto", "pydantic", "vl_convert"}
 
 
 def loaded(code: str) -> set[str]:
@@ -28,6 +28,8 @@ def test_a_published_study_is_shown_without_what_only_boards_and_reports_need() 
     assert found & HEAVY == {"pydantic"}
     assert {
         "nandlab.board.virtual.qemu",
+        "nandlab.kit.kit",
+        "nandlab.report.charts.layout",
         "nandlab.trial.runner",
         "nandlab.report.page.html",
     } & found == set()

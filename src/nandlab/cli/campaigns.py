@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -358,6 +357,8 @@ class CampaignSettings:
 
     def run(self, one: Campaign, board: QemuBoard, out: Path, *, alone: bool) -> bool:
         """Runs a campaign, in ``out`` or, not alone, in a folder there; whether all held."""
+        import asyncio
+
         from nandlab.powercut import campaignresult
 
         result = asyncio.run(self.cut(one, board, out, _print_piece, alone=alone))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -105,6 +104,8 @@ def execute(  # noqa: PLR0917 - the command line's own options
 
 def _run_execution(execution: Execution) -> ExecutionOutcome:
     """Runs the program on a board; NandlabError if the board is lost or the program never began."""
+    import asyncio
+
     from nandlab.board.jobs.job import BoardLost
     from nandlab.board.opening import open_board
     from nandlab.trace.execution import decode_execution_outcome, make_execution_job

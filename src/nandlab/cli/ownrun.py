@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +45,8 @@ class OwnRun:
         self, study: Study, part: Callable[[Study, Sequence[TrialSpec]], Sequence[TrialSpec]]
     ) -> RunFolder:
         """Runs the trials that ``part`` takes of the study's, those that the folder lacks."""
+        import asyncio
+
         return asyncio.run(self._run(study, part))
 
     async def _run(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -63,6 +62,8 @@ def reproduce(
     Chips and workloads of the study's own are taken from RUN. For images, file systems or programs
     of its own, call this in the folder of the study.
     """
+    import asyncio
+
     from nandlab.analysis.differences.baselines import read_baseline
     from nandlab.board.opening import open_board
     from nandlab.cli.progress import make_progress_watcher

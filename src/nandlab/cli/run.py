@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -93,6 +92,8 @@ class RunSettings:
 
         refuse: may end it by its error when the board is known, before anything is written.
         """
+        import asyncio
+
         from nandlab.base.paths import RESULTS
         from nandlab.board.opening import open_board
         from nandlab.cli.progress import make_progress_watcher, print_heartbeats_during_run

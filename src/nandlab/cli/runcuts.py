@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -96,6 +95,8 @@ def _cut_campaign(
     from nandlab.results.cutsummaries import CUTS_FOLDER
 
     one = how.campaign(on, name, board)
+    import asyncio
+
     found = asyncio.run(how.cut(one, board, run / CUTS_FOLDER, progress.after))
     progress.say(f"{progress.about}: {found.in_brief}")
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -30,6 +29,8 @@ def run_single_cut_point(
     how: CampaignSettings, wanted: Request, point: str, sources: Mapping[str, SourceRequest]
 ) -> None:
     """A single point on a board of its own; exit status 1 if it does not hold."""
+    import asyncio
+
     from nandlab.powercut import campaign as cutting
     from nandlab.powercut.job import select_single_cut_point
 
@@ -103,6 +104,8 @@ def _refuse_no_point(point: str, loads: Sequence[LoadReport]) -> None:
 def _check_by_host(campaign: Campaign, only: CutPoints, board: QemuBoard) -> list[Finding]:
     """Whether the host's checker disagrees on a point, as findings; tells why it cannot say, and
     the kernel's errors where the board does not find that it holds."""
+    import asyncio
+
     from nandlab.powercut import hostcheck
     from nandlab.powercut.campaignfolder import Finding
     from nandlab.powercut.samplefile import CHECKERS_DISAGREE, HOST_CHECK_FAILS

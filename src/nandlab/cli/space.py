@@ -24,7 +24,6 @@ from nandlab.cli.flashfile import (
     VolumeOption,
     make_flash_file_options,
 )
-from nandlab.onflash.layout import NO_OWNER, ByteKind
 
 if TYPE_CHECKING:
     from nandlab.onflash.layout import Layout
@@ -100,6 +99,8 @@ def summarize_layout(layout: Layout) -> dict[str, Any]:
 
 
 def _format_lines(layout: Layout) -> list[str]:
+    from nandlab.onflash.layout import NO_OWNER, ByteKind
+
     total = layout.partition_bytes
     lines = [f"{layout.filesystem}, {total:,} bytes"]
     for kind, count in layout.sums().items():

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -258,6 +257,8 @@ def _run_trace(
     request: TraceRequest, path: Path, sources: Mapping[str, SourceRequest], *, image: bool
 ) -> bool:
     """Runs the command on a board and writes the folder; False if the command failed."""
+    import asyncio
+
     from nandlab.board.jobs.job import BoardLost
     from nandlab.board.opening import open_board
     from nandlab.trace import job, writer

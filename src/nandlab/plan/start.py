@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 
@@ -17,10 +17,10 @@ from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import StrictModel
 from nandlab.catalog.tree import TreeModel
-from nandlab.chip.imagefile import ImageHead
-from nandlab.chip.imagefile import read_image_head as head_of
-from nandlab.kit import trees
 from nandlab.kit.lock import Lock
+
+if TYPE_CHECKING:
+    from nandlab.chip.imagefile import ImageHead
 
 
 class ImageFootprint(StrictModel):
@@ -41,7 +41,9 @@ class ImageStart(StrictModel):
 
     def head(self) -> ImageHead:
         """The image's head; UsageError if the image has changed since the study was planned."""
-        found = head_of(self.path)
+        from nandlab.chip.imagefile import read_image_head
+
+        found = read_image_head(self.path)
         if found.digest() != self.sha256:
             raise UsageError(f"{self.path}: changed since the study was planned")
         return found
@@ -68,6 +70,8 @@ class TreeStart(StrictModel):
     @property
     def set_name(self) -> str:
         """The set that has its packages in a lock."""
+        from nandlab.kit import trees
+
         return trees.make_tree_package_set(self.tree).name
 
 
@@ -80,8 +84,10 @@ class NamedImage(NamedTuple):
 
 def find_named_image(name: str, folder: Path) -> NamedImage:
     """The image that a study in this folder names; UsageError if there is no image there."""
+    from nandlab.chip.imagefile import read_image_head
+
     path = folder / name
-    found = head_of(path)
+    found = read_image_head(path)
     return NamedImage(ImageStart(name=name, path=path, sha256=found.digest()), found)
 
 
@@ -90,6 +96,8 @@ def load_tree_start(name: str, lock: Lock | None) -> TreeStart:
 
     lock: take its packages from here; None: from the lock beside the tree's file.
     """
+    from nandlab.kit import trees
+
     tree = load_noun(trees.KIND, name, TreeModel)
     packages = dict(trees.read_locked_tree_packages(tree, lock))
     return TreeStart(

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from nandlab.analysis.figures.figures import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting, group_trials_into_settings
@@ -16,10 +14,12 @@ from nandlab.analysis.verdicts import answers, lifetime, modelbias, promises, ve
 from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.base import units
 from nandlab.base.console import Console, escape_rich_markup
-from nandlab.report.charts import curvetables as curves
 from nandlab.report.tables import steptable, verdicttext
 from nandlab.results.folder import Results
 from nandlab.results.record import Run, Trial
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 TRIAL_FIELDS = (
     *("id", "status", "filesystem", "options", "chip", "state", "image", "workload"),
@@ -84,7 +84,9 @@ def print_run_results(run_folder: Results, console: Console, *, every: bool = Fa
 
 def _print_figures(run: Run, trials: Sequence[Trial], console: Console) -> None:
     """The curves that the study asks for, the tables of each setting, and what did not end well."""
-    for curve in curves.render_terminal_curve_tables(
+    from nandlab.report.charts import curvetables
+
+    for curve in curvetables.render_terminal_curve_tables(
         run.spec, trials, _compute_line_width(console)
     ):
         console.print(curve)
@@ -207,6 +209,8 @@ def _make_states_table(
 
 def _make_plain_table(title: str, *, with_head: bool) -> Table:
     """A table without lines under its title."""
+    from rich.table import Table
+
     return Table(
         title=escape_rich_markup(title),
         title_justify="left",

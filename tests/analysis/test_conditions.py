@@ -10,12 +10,19 @@ import samples
 
 from nandlab.analysis.verdicts import conditions, verdict, verdictmaker
 from nandlab.analysis.verdicts.limits import Limits
+from nandlab.analysis.verdicts.limitsyntax import parse_limit
+from nandlab.analysis.verdicts.promises import CAMPAIGNS_PAGE
 from nandlab.analysis.verdicts.verdict import Verdict
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.files import load_noun
+from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.report.tables import verdicttext
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import FlashState
 
 ENTRY = {"options": {"compression": {"default": "zlib"}, "wbuf": {"default": "on"}}}
+
+NFTL_PAGES = "NFTL keeps its marks in the OOB of every 512-byte sector, so a sector must be a page"
 
 
 def pair(filesystem: str, state: FlashState = samples.FRESH, **change: Any) -> list[Trial]:
@@ -132,8 +139,7 @@ def test_what_no_trial_had_is_open_once() -> None:
         for x in verdicttext.format_verdict_gap_lines([fresh, aged])
         if x.startswith("not tried: ")
     ]
-    assert line == "not tried: bad and worn-out blocks (faults of a chip)"
-    assert len(verdicttext.format_verdict_gap_lines([fresh])[-1]) <= 80
+    assert line.startswith("not tried: bad and worn-out blocks (faults of a chip)")
     failing = samples.CHIP.model_copy(update={"faults": {"bad_blocks": 4}})
     assert judged(pair("jffs2", chip=failing)).untested == (conditions.AGED,)
 
@@ -160,3 +166,43 @@ def test_without_a_limit_nothing_fits() -> None:
     (waived,) = verdictmaker.make_run_verdicts_from_trials({}, trials, samples.NAMING, limits)
     assert [row.call for row in waived.rows] == ["take", "next"]
     assert verdict.format_run_answer([waived]).endswith("next: JFFS2.")
+
+
+def test_a_table_says_what_its_cells_are_of() -> None:
+    fresh, aged = pair("jffs2"), pair("jffs2", samples.AGED)
+    assert judged(fresh[:1]).cell_rule == ""
+    assert judged(fresh).cell_rule == "median of 2 runs"
+    assert (
+        judged(fresh, aged).cell_rule == "each cell the worse of fresh and aged, median of 2 runs"
+    )
+    limited, *_ = verdictmaker.make_run_verdicts_from_trials(
+        {}, fresh, samples.NAMING, Limits((parse_limit("step.mount < 1s"),))
+    )
+    assert limited.cell_rule == "under a limit the worst of 2 runs, else their median"
+
+
+def test_a_file_system_that_a_chip_cannot_have_is_named_with_the_reason() -> None:
+    small, large = (load_noun("chips", name, ChipModel) for name in ("nandsim-small", "S34ML01G1"))
+    nftl = load_noun("filesystems", "nftl-fat32", FilesystemModel)
+    every = []
+    for chip in (small, large):
+        part = samples.CHIP.model_copy(update={"part": chip.name})
+        said = {"chip": chip.model_dump(mode="json")}
+        entry = {**samples.catalog_entry("jffs2"), **ENTRY}
+        every += pair("jffs2", chip=part, provenance={**said, "filesystem": entry})
+        if chip is small:
+            kept = {**said, "filesystem": nftl.model_dump(mode="json")}
+            options = {name: option.default for name, option in nftl.options.items()}
+            every += pair("nftl-fat32", chip=part, provenance=kept, options=options)
+    found = verdictmaker.make_run_verdicts_from_trials({}, every, samples.NAMING, Limits())
+    assert [v.absent for v in found] == [(), (f"NFTL+FAT32 was not run here: {NFTL_PAGES}.",)]
+
+
+def test_what_is_not_known_of_a_change_and_of_power_is_open() -> None:
+    found = judged(pair("jffs2"))
+    unknown = [c.what for c in found.changes if c.turns is None]
+    assert unknown
+    assert [what for what, _ in verdict.list_unknown_changes([found, found])] == unknown
+    lines = verdicttext.format_verdict_gap_lines([found])
+    assert all(what in lines[-1] for what in unknown)
+    assert any(CAMPAIGNS_PAGE in line for line in lines if line.startswith("power cuts"))

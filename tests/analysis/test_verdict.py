@@ -164,7 +164,8 @@ def test_the_fastest_in_its_worst_state_comes_first() -> None:
         "30.0 s", value=30.015 * S, where="aged"
     )
     assert found.sentence == (
-        "Take JFFS2: transactions take 30.0 s at worst (aged). UBIFS takes 1.33 times as long."
+        "Take JFFS2 (power cuts not tried): transactions take 30.0 s at worst (aged; 2 runs). "
+        "UBIFS takes 1.33 times as long."
     )
     assert found.answer == "Take JFFS2 (power cuts not tried); next: UBIFS."
 

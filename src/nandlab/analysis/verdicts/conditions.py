@@ -4,11 +4,16 @@ to hold, and what a product meets and no trial had."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+from pydantic import ValidationError
 
 from nandlab.analysis.figures.groups import Setting
+from nandlab.analysis.figures.ranking import format_name_list
 from nandlab.analysis.verdicts import promises
-from nandlab.analysis.verdicts.criteria import VerdictScope
+from nandlab.analysis.verdicts.criteria import Criterion, VerdictScope
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.results.record import Trial
 from nandlab.results.sources import describe_filesystem_core
 
@@ -69,6 +74,50 @@ def _holds(trial: Trial) -> str:
     state = trial.state
     of = "free bytes" if state.of == "free" else "pages"
     return f"{100 * state.valid:g} % of the {of} valid, {100 * state.invalid:g} % invalid"
+
+
+def format_cell_rule(scope: VerdictScope, shown: Sequence[Criterion]) -> str:
+    """What a cell is of the flash states and of the runs; empty: there is but one run."""
+    states = dict.fromkeys(state for s in scope.settings for state in s.states)
+    spreads = [e.spread(s.headline) for s in scope.settings for e in s.ensembles]
+    runs = sorted({spread.n for spread in spreads if spread})
+    worst = "worse" if len(states) == len((1, 2)) else "worst"
+    found = [f"each cell the {worst} of {format_name_list([*states])}"] if len(states) > 1 else []
+    if runs and runs[-1] > 1:
+        n = f"{' to '.join(map(str, dict.fromkeys((runs[0], runs[-1]))))} runs"
+        limited = any(c.limit for c in shown)
+        found.append(
+            f"under a limit the worst of {n}, else their median" if limited else f"median of {n}"
+        )
+    return ", ".join(found)
+
+
+def list_absent_filesystems(setting: Setting, others: Sequence[Setting]) -> list[str]:
+    """File systems of a run's other settings that have no trial in this one, and why, where the
+    chip is the reason."""
+    present = {t.filesystem for t in setting.trials}
+    absent = {
+        t.filesystem: t
+        for s in reversed(others)
+        for t in reversed(s.trials)
+        if t.filesystem not in present
+    }
+    return [
+        f"{t.filesystem_title} was not run here{_explain_unfit(t, setting.trials[0])}."
+        for t in absent.values()
+    ]
+
+
+def _explain_unfit(trial: Trial, there: Trial) -> str:
+    """Why a trial's file system cannot be on the chip of another trial; empty: it can, or that is
+    not known."""
+    try:
+        system = FilesystemModel.model_validate(trial.about("filesystem"))
+        chip = ChipModel.model_validate(there.about("chip"))
+        unfit = system.unfit(trial.options, chip.figures(there.chip.blocks))
+    except (ValidationError, KeyError):
+        return ""  # of another nandlab, whose words are not ours
+    return f": {unfit[0].partition(': ')[2] or unfit[0]}" if unfit else ""
 
 
 def list_untested_product_conditions(scope: VerdictScope) -> Iterator[tuple[str, str]]:

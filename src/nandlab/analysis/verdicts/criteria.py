@@ -34,6 +34,7 @@ from nandlab.results.naming import Naming
 
 CellState = Literal["met", "broken", "open", "not asked"]
 LIFETIME_CRITERION = "lifetime"
+POWER_CUTS_TITLE = "power cuts"
 UNTRIED_TEXT = "not tried"
 """What stands where nobody cut the power."""
 WORST_TAIL_CRITERION = "latency.worst.p99"
@@ -387,7 +388,7 @@ def _list_power_cut_columns(
     """Power cuts, unless the loads write nothing; limit: as it was asked for."""
     if all(map(promises.is_read_only_load, scope.settings)):
         return
-    criterion = Criterion(LOST_FIGURE, "power cuts", limit.bound_text if limit else "")
+    criterion = Criterion(LOST_FIGURE, POWER_CUTS_TITLE, limit.bound_text if limit else "")
     yield CriterionColumn(criterion, partial(_make_power_cut_cell, scope, limit))
 
 
@@ -403,7 +404,7 @@ def _make_power_cut_cell(scope: VerdictScope, limit: Limit | None, name: str) ->
     tried = tally_power_cuts(trial.cuts)
     lost = readyfigures.count_lost_cut_points(trial)
     text = tried.text if tried and tried.known else UNTRIED_TEXT
-    why = promise.kept or "not tried"
+    why = promise.kept or UNTRIED_TEXT
     if scope.limits.may_lose:
         return VerdictCell(text, value=lost, why=promise.kept)
     if promise.keeps == "nothing":

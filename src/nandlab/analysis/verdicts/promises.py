@@ -22,6 +22,9 @@ from nandlab.results.cutsummaries import CutSummary, tally_power_cuts
 from nandlab.results.naming import Naming
 from nandlab.results.record import Trial
 
+CAMPAIGNS_PAGE = "docs/power-cuts-seen.md"
+"""Has what nandlab's own campaigns of power cuts showed of each file system."""
+
 
 @dataclass(frozen=True)
 class Promise:
@@ -56,7 +59,7 @@ class Promise:
     @property
     def lines(self) -> list[str]:
         """All that is told of it: the promise, what was tested, who says so."""
-        seen = f"seen elsewhere (docs/power-cuts-seen.md): {self.tested}" if self.tested else ""
+        seen = f"seen elsewhere ({CAMPAIGNS_PAGE}): {self.tested}" if self.tested else ""
         source = f"source: {self.source}" if self.source else ""
         return [*filter(None, (self.text, seen, source)), f"cut here: {self.kept or self.not_cut}"]
 

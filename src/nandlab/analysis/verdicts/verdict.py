@@ -75,6 +75,10 @@ class Verdict:
     """Usual criteria of which nothing is known, and the edit that has them measured."""
     changes: tuple[PossibleChange, ...] = ()
     """What would change the answer, and what would not."""
+    cell_rule: FreeText = ""
+    """What a cell is of several states and runs; empty: there is one of each."""
+    absent: tuple[FreeText, ...] = ()
+    """File systems of the run's other verdicts that this one lacks, and why, a sentence each."""
     lead: FreeText = ""
     """What the sentence begins with: what to take and why."""
     notes: tuple[FreeText, ...] = ()
@@ -121,6 +125,14 @@ def list_wholly_unmeasured_criteria(verdicts: Sequence[Verdict]) -> list[tuple[s
 def list_wholly_untested_conditions(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
     """What a product meets and no trial of the run had, and the study's keys."""
     return _in_all([v.untested for v in verdicts if v.rows])
+
+
+def list_unknown_changes(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
+    """What could change a verdict and nobody knows, each once, and the edit that tells."""
+    found: dict[str, str] = {}
+    for change in (c for v in verdicts for c in v.changes if c.turns is None):
+        found.setdefault(change.what, change.do)
+    return [*found.items()]
 
 
 def _in_all(lists: Sequence[Sequence[tuple[str, str]]]) -> list[tuple[str, str]]:

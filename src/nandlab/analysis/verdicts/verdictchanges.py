@@ -235,5 +235,5 @@ def _list_changes_of_setting(
             then = f"take {name}" if turns else SAME_ANSWER
             found.append(PossibleChange(f"{s.chip.partition_mib:g} MiB of the part", then, turns))
     other = 2 * setting.chip.partition_mib
-    edit = f'chips = [{{ part = "{setting.chip.part}", partition_mib = {other:g} }}]'
+    edit = f"partition_mib = {other:g}"
     return found or [PossibleChange("another partition size", NOT_RUN_ANSWER, None, edit)]

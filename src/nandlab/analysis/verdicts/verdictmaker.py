@@ -66,9 +66,14 @@ def make_run_verdicts_from_trials(
     found = [_judge_product(spec, product, naming)] if product else []
     rest = [s for s in settings if s not in loads]
     own = Limits(under.figures, may_lose=under.may_lose) if spec.get("product") else under
-    found += _add_partition_changes(
-        rest, [make_setting_verdict(spec, s, own, naming) for s in rest]
-    )
+    judged = [
+        replace(
+            make_setting_verdict(spec, s, own, naming),
+            absent=tuple(conditions.list_absent_filesystems(s, rest)),
+        )
+        for s in rest
+    ]
+    found += _add_partition_changes(rest, judged)
     shorts = ["the product"] * bool(product) + _make_short_titles(rest)
     alone = len(found) == 1
     return [replace(v, short="" if alone else s) for v, s in zip(found, shorts, strict=True)]
@@ -154,7 +159,8 @@ def _judge_scope(
         tuple(conditions.list_untested_product_conditions(scope)),
         tuple(criteria.list_unmeasured_criteria(scope)),
         tuple(verdictchanges.list_verdict_changes(scope, criteria_, fitting)),
-        sentences[0],
+        conditions.format_cell_rule(scope, criteria_),
+        lead=sentences[0],
     )
 
 

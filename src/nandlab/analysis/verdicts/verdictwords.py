@@ -70,7 +70,7 @@ def format_verdict_sentences(
         lead = f"Not enough to say yet: {first.row.name} is the first to look into; open: {what}."
         return [lead, *rest]
     lead = (
-        f"Take {first.row.name}{format_promise_aside(first.row)}: "
+        f"Take {first.row.name}{_format_power_aside(first.row)}: "
         f"{_explain_first_choice(scope, shown, first)}."
     )
     others = _format_other_fits(scope, first, [j for j in every[1:] if j.row.call in FIT])
@@ -185,7 +185,22 @@ def _by_headline(setting: Setting, one: Candidate) -> str:
     if found is None:
         return f"no {words.noun} was measured"
     form = words.told or f"{words.noun} {{v}}"
-    return f"{form.format(v=setting.headline.form(found.median))} at worst ({one.state})"
+    n = _format_sample_size(setting, one)
+    return f"{form.format(v=setting.headline.form(found.median))} at worst ({one.state}; {n})"
+
+
+def _format_sample_size(setting: Setting, one: Candidate) -> str:
+    """Of how many runs the headline is, and of how many operations in each, if it is of some."""
+    runs = one.headline.n if one.headline else 0
+    noun = "run" if runs == 1 else "runs"
+    family, _, name = setting.headline.name.partition(".")
+    ensemble = setting.find(one.row.name, one.state)
+    counts = [
+        found.count
+        for t in (ensemble.ok if ensemble and family == "latency" else ())
+        if (found := t.latency_ns.get(name.partition(".")[0]))
+    ]
+    return f"{_range(counts)} in each of {runs} {noun}" if counts else f"{runs} {noun}"
 
 
 def _format_other_fits(scope: VerdictScope, first: Candidate, rest: Sequence[Candidate]) -> str:
@@ -215,15 +230,19 @@ def _are_told_apart(a: Candidate, b: Candidate) -> bool:
     return a.headline is not None and b.headline is not None and a.headline.told_apart(b.headline)
 
 
+def _format_power_aside(row: VerdictRow) -> str:
+    """What of power cuts must stand beside a name that is to be taken."""
+    untried = " (power cuts not tried)" if is_power_cut_untried(row) else ""
+    return f"{format_promise_aside(row)}{untried}"
+
+
 def format_verdict_answer(rows: Sequence[VerdictRow]) -> str:
     """The verdict in a line."""
     by_call = {call: [r.name for r in rows if r.call == call] for call in CALL_ORDER}
     taken = [r for r in rows if r.call == "take"]
-    none_tried = any(map(is_power_cut_untried, taken))
-    lead = [
-        f"take {r.name}{format_promise_aside(r)}{' (power cuts not tried)' if none_tried else ''}"
-        for r in taken
-    ] or ["nothing to take yet" if by_call["open"] else "none is fit"]
+    lead = [f"take {r.name}{_format_power_aside(r)}" for r in taken] or [
+        "nothing to take yet" if by_call["open"] else "none is fit"
+    ]
     titles: tuple[tuple[VerdictCall, str], ...]
     titles = (
         *(("fits", "fits too: "), ("next", "next: ")),

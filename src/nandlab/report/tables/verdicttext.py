@@ -11,7 +11,14 @@ import textwrap
 from collections.abc import Collection, Sequence
 
 from nandlab.analysis.figures.ranking import format_name_list
-from nandlab.analysis.verdicts.criteria import Criterion, VerdictCell
+from nandlab.analysis.verdicts.criteria import (
+    POWER_CUTS_TITLE,
+    UNTRIED_TEXT,
+    Criterion,
+    VerdictCell,
+)
+from nandlab.analysis.verdicts.gaps import VerdictGap
+from nandlab.analysis.verdicts.promises import CAMPAIGNS_PAGE
 from nandlab.analysis.verdicts.verdict import (
     CALL_ORDER,
     MEANINGS,
@@ -20,6 +27,7 @@ from nandlab.analysis.verdicts.verdict import (
     format_run_answer,
     format_verdict_conditions,
     list_gaps_of_verdicts,
+    list_unknown_changes,
     list_wholly_unmeasured_criteria,
     list_wholly_untested_conditions,
 )
@@ -57,8 +65,7 @@ def render_verdicts(
         found += [*render_verdict(verdict, width, before), ""]
         before = format_verdict_conditions(verdict)
         if every:
-            open_ = [f"{c.what}: {c.then}: {c.do}" for c in verdict.changes if c.turns is None]
-            texts = [*verdict.notes[1:], *format_verdict_details(verdict), *open_]
+            texts = [*verdict.notes[1:], *format_verdict_details(verdict)]
             found += [line for text in texts for line in _wrap_hanging(text, width)] + [""] * bool(
                 texts
             )
@@ -74,7 +81,7 @@ def render_verdict(
     found = textwrap.wrap(format_verdict_title(verdict), width)
     if (under := format_verdict_conditions(verdict)) != list(before):
         found += textwrap.wrap("; ".join(under), width)
-    text = " ".join([verdict.sentence, *format_possible_change_lines(verdict)])
+    text = " ".join([verdict.sentence, *verdict.absent, *format_possible_change_lines(verdict)])
     return [*found, *_render_table(verdict, width), *textwrap.wrap(text, width)]
 
 
@@ -93,23 +100,28 @@ def make_possible_changes_sheet(verdict: Verdict) -> Sheet:
 
 
 def format_verdict_title(verdict: Verdict) -> str:
-    """What it is of, and which states the table has the worst of."""
-    worst = f"; worst of {format_name_list(verdict.states)}" if len(verdict.states) > 1 else ""
-    return f"{verdict.title}{worst if verdict.rows else ''}"
+    """What it is of, and what a cell of its table is."""
+    return f"{verdict.title}; {verdict.cell_rule}" if verdict.cell_rule else verdict.title
 
 
 def format_verdict_gap_lines(verdicts: Sequence[Verdict]) -> list[str]:
     """What is open, each once with the edit that closes it; last what was not measured at all."""
     names = {row.name for v in verdicts for row in v.rows if row.call != "avoid"}
     found = [
-        f"{gap.what} ({_format_names(names, gap.who)}): {gap.do}"
+        f"{gap.what} ({_format_names(names, gap.who)}): {gap.do}{_point_to_campaigns(gap)}"
         for gap in list_gaps_of_verdicts(verdicts)
     ]
     if never := list_wholly_unmeasured_criteria(verdicts):
         found.append(f"not measured: {_with_edits(never)}")
-    if left := list_wholly_untested_conditions(verdicts):
-        found.append(f"not tried: {_with_edits(left)}")
+    if untried := [*list_wholly_untested_conditions(verdicts), *list_unknown_changes(verdicts)]:
+        found.append(f"not tried: {_with_edits(untried)}")
     return found
+
+
+def _point_to_campaigns(gap: VerdictGap) -> str:
+    """Where an untried power cut is told of in other loads; empty: the gap is another."""
+    untried = gap.what == POWER_CUTS_TITLE and gap.why == UNTRIED_TEXT
+    return f"; seen in other loads: {CAMPAIGNS_PAGE}" if untried else ""
 
 
 def _with_edits(pairs: Sequence[tuple[str, str]]) -> str:

@@ -285,7 +285,9 @@ def test_who_is_faster_and_promises_nothing_is_told_why_it_is_not_taken() -> Non
         "NFTL+FAT32 takes 0.500 times as long, but promises nothing after a power cut."
     )
     assert found.sentence == f"{found.lead} {found.rest}"
-    assert found.lead == "Take UBIFS: transactions take 20.0 s at worst (fresh)."
+    assert found.lead == (
+        "Take UBIFS (power cuts not tried): transactions take 20.0 s at worst (fresh; 2 runs)."
+    )
     slower = judged(pair("nftl-fat32", 30), pair("ubifs", 20))
     assert "NFTL+FAT32" not in slower.sentence
     single = judged(pair("jffs2", 10)[:1], pair("ubifs", 20))

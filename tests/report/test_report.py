@@ -425,7 +425,7 @@ def test_the_page_names_run_and_conditions(page_path: Path) -> None:
     text = unescape(page_path.read_text())
     run = page_path.parent.parent
     assert f"<code>nandlab advise {run} --limit" in text
-    assert f": nandlab powercut {run}</li>" in text
+    assert f": nandlab powercut {run}; seen in other loads: docs/power-cuts-seen.md</li>" in text
     assert not re.search(r"nandlab \w+ (RUN|STUDY)\b", text)
     head = text[: text.index("</header>")]
     assert "aged: 50 % of the pages valid, 25 % invalid" in head

@@ -17,12 +17,12 @@ from nandlab.analysis.verdicts.verdictchanges import PossibleChange
 from nandlab.base.strings import FreeText
 
 VerdictCall = Literal["take", "fits", "next", "open", "avoid"]
-"""fits: it meets every limit; next: no limit was given, and it ran and broke no promise."""
+"""fits: it meets every limit; next: no limit was given, and it ran in every state."""
 CALL_ORDER: tuple[VerdictCall, ...] = ("take", "fits", "next", "open", "avoid")
 MEANINGS: dict[VerdictCall, str] = {
     "take": "meets all, with most left of its nearest limit; without limits best by the headline",
     "fits": "meets every limit too",
-    "next": "ran and broke no promise, but comes behind the one to take, by the headline",
+    "next": "ran in every state, but comes behind the one to take, by the headline",
     "open": "something that decides is not known",
     "avoid": "failed, or breaks a limit or a promise",
 }

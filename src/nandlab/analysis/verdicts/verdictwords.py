@@ -200,7 +200,7 @@ def _format_sample_size(setting: Setting, one: Candidate) -> str:
         for t in (ensemble.ok if ensemble and family == "latency" else ())
         if (found := t.latency_ns.get(name.partition(".")[0]))
     ]
-    return f"{_range(counts)} in each of {runs} {noun}" if counts else f"{runs} {noun}"
+    return f"n = {_range(counts)} in each of {runs} {noun}" if counts else f"{runs} {noun}"
 
 
 def _format_other_fits(scope: VerdictScope, first: Candidate, rest: Sequence[Candidate]) -> str:
@@ -233,7 +233,7 @@ def _are_told_apart(a: Candidate, b: Candidate) -> bool:
 def _format_power_aside(row: VerdictRow) -> str:
     """What of power cuts must stand beside a name that is to be taken."""
     untried = " (power cuts not tried)" if is_power_cut_untried(row) else ""
-    return f"{format_promise_aside(row)}{untried}"
+    return format_promise_aside(row) or untried
 
 
 def format_verdict_answer(rows: Sequence[VerdictRow]) -> str:

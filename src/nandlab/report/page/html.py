@@ -228,6 +228,7 @@ def _render_page(
         available=answers.format_available_ram(trials),
         promised=promises.list_filesystem_promise_lines(trials, run_folder.naming()),
         naming=run_folder.naming(),
+        limit_example=_make_limit_example(sections),
         cut=head.cut,
         verdicts=head.verdicts,
         answer=verdict.format_run_answer(head.verdicts),
@@ -256,6 +257,13 @@ def _render_page(
         ),
         bundle=charts.make_vega_script_bundle().replace("</script", "<\\/script") if drawn else "",
     )
+
+
+def _make_limit_example(sections: Sequence[SettingSection]) -> str:
+    """A limit to try, on what the run's own loads do."""
+    names = [s.setting.headline.name for s in sections]
+    latencies = [name.removeprefix("latency.") for name in names if name.startswith("latency.")]
+    return f"{latencies[0]} < 20ms" if latencies else "step.mount < 1s"
 
 
 def _inline_chart(chart: Chart) -> Markup:

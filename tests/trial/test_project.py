@@ -116,11 +116,27 @@ steps = [
 """
 
 
+ATTACHED_ONCE = '{ name = "ubifs", attach = "once" },'
+
+
+def test_a_cut_frees_the_chip_of_a_ubi_that_stays_attached(project: Path) -> None:
+    (project / "catalog" / "workloads" / "cut.toml").write_text(CUT)
+    own = (project / "device.toml").read_text()
+    own = own.replace('{ name = "journal" }, { name = "reboot" }', '{ name = "cut" }')
+    own = own.replace("filesystems = [", f"filesystems = [{ATTACHED_ONCE}")
+    (project / "device.toml").write_text(own)
+    job = steps.make_trial_job(specs(project)[0])
+    cut = next(step for step in job.steps if step.name == "cut")
+    assert "&& umount /mnt && ubidetach -d 0 && rmmod simnand" in cut.command
+
+
 @pytest.mark.board
 def test_power_is_cut_and_the_chip_is_kept(board: QemuBoard, project: Path) -> None:
     (project / "catalog" / "workloads" / "cut.toml").write_text(CUT)
     own = (project / "device.toml").read_text()
     own = own.replace('{ name = "journal" }, { name = "reboot" }', '{ name = "cut" }')
+    # a UBI that stays attached over unmounts must let go of the chip that is cut
+    own = own.replace("filesystems = [", f"filesystems = [{ATTACHED_ONCE}")
     own = own.replace('board = "apf27"', f'board = "{board.machine.model.name}"')
     (project / "device.toml").write_text(own.replace("seeds = [1, 2]", "seeds = [1]"))
     run = nandlab(project, "run", "device.toml", "--progress", "none").split()[-1]

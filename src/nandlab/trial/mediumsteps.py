@@ -57,6 +57,13 @@ def make_unmount_step(on: Medium, name: str = "unmount") -> Step:
     return Step(name, on.commands(*on.filesystem.unmount))
 
 
+def make_detach_step(on: Medium, name: str = "detach") -> Step:
+    """Unmounts the file system and frees the chip, also where an option keeps it attached over
+    unmounts."""
+    defaults = {key: on.filesystem.options[key].default for key in on.options}
+    return make_unmount_step(on.model_copy(update={"options": defaults}), name)
+
+
 def make_partition_cleanup_step(on: Medium) -> Step:
     """Leaves a user's own partition unused, wherever a trial ended."""
     command = f"umount {MOUNTPOINT}; ubidetach -m {on.mtd}"

@@ -22,6 +22,7 @@ from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import filesteps
 from nandlab.trial.mediumsteps import (
+    make_detach_step,
     make_format_steps,
     make_idle_wait_step,
     make_medium_load_step,
@@ -271,7 +272,7 @@ def _make_command(spec: TrialSpec, step: WorkloadStep, hold: Cargo | None) -> st
         "sync": "sync",
         "save": simnand.make_image_pipe_command(hold.put()) if hold else "false",
         "cut": simnand.make_power_cut_command(
-            make_medium_load_step(spec.at_setup()), make_unmount_step(spec)
+            make_medium_load_step(spec.at_setup()), make_detach_step(spec)
         ),
     }
     return commands[step.do]

@@ -3,8 +3,9 @@
 reads foretells from what lies on the chip.
 
 The tracers run from the list's first ``drop`` to the end of the load. Then the chip comes back with
-their records. It is as it was since the last write, so the calls after that are scored, step by
-step. All times are without the tracers' own.
+their records. It is as it was since the last write, so only the calls after that are scored, step
+by step. Of the others, as of those while a collector works, there are pages and times as they were
+traced, and nothing foretold. All times are without the tracers' own.
 """
 
 from __future__ import annotations
@@ -66,8 +67,11 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
         name: [t for t in times if record[name].start_ns <= t.scored.row.start_ns < end]
         for name, end in _list_traced_steps(spec, record)
     }
-    known = {name: found for name, found in steps.items() if found}
-    found: dict[str, int | float] = {"calls": len(times)}
+    traced = {name: calls for name, calls in steps.items() if calls}
+    known = {name: calls for name, each in traced.items() if (calls := _keep_known(each))}
+    found: dict[str, int | float] = {"calls": len(_keep_known(times))}
+    for name, each in traced.items():
+        found |= {f"step.{name}.{key}": value for key, value in _list_measured(each)}
     for name, each in known.items():
         found |= {f"step.{name}.{key}": value for key, value in _list_figures(each, spec, record)}
     assert spec.reads is not None
@@ -85,6 +89,11 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
     return found
 
 
+def _keep_known(calls: Sequence[CallTimes]) -> list[CallTimes]:
+    """Those whose pages the chip's image tells."""
+    return [call for call in calls if call.scored.known]
+
+
 def _list_traced_steps(spec: TrialSpec, record: JobRecord) -> Iterator[tuple[str, int]]:
     """Name and end of each of the list's steps that ran after the tracers began."""
     for step in spec.workload.steps:
@@ -94,7 +103,7 @@ def _list_traced_steps(spec: TrialSpec, record: JobRecord) -> Iterator[tuple[str
 
 
 def _time_calls(spec: TrialSpec, record: JobRecord) -> list[CallTimes]:
-    """The calls that read a page and are known."""
+    """The calls that read a page, known or not."""
     from nandlab.model import score, walk
     from nandlab.model.reads import ReadCall
     from nandlab.traced import records
@@ -125,7 +134,7 @@ def _time_calls(spec: TrialSpec, record: JobRecord) -> list[CallTimes]:
         of = walk.ChipTrace(*shape, at_end=True, options=spec.options, drops=drops)
         try:
             found = [one for one in walk.score_traced_calls(of) if isinstance(one.call, ReadCall)]
-            return score.list_call_times(of, found)
+            return score.list_measured_times(of, found)
         except UsageError as e:
             raise FiguresUnknown(_make_lost_doubt(str(e))) from None
 
@@ -136,29 +145,35 @@ def _list_drops(spec: TrialSpec, record: JobRecord) -> list[int]:
     return [step.end_ns for step in dropping if step is not None]
 
 
-def _list_figures(
-    of: Sequence[CallTimes], spec: TrialSpec, record: JobRecord
-) -> Iterator[tuple[str, int | float]]:
-    from nandlab.model import times
-    from nandlab.model.score import compute_time_errors
-    from nandlab.traced import cost
-
-    measured = [t.ns for t in of]
-    yield "calls", len(of)
-    yield "differ", sum(not t.scored.same for t in of)
-    yield "disturbed", sum(t.scored.disturbed for t in of)
-    yield "n", sum(len(t.scored.told) for t in of)
-    yield "n_mean", round(statistics.fmean(len(t.scored.told) for t in of), 4)
+def _list_measured(calls: Sequence[CallTimes]) -> Iterator[tuple[str, int | float]]:
+    """What was traced of a step's calls."""
+    measured = [t.ns for t in calls]
+    yield "calls", len(calls)
+    if unknown := len(calls) - len(_keep_known(calls)):
+        yield "unknown", unknown
+    yield "n", sum(len(t.scored.told) for t in calls)
+    yield "n_mean", round(statistics.fmean(len(t.scored.told) for t in calls), 4)
     yield "mean_ns", round(statistics.fmean(measured))
     yield "sd_ns", round(statistics.pstdev(measured))
     yield "least_ns", round(min(measured))
     yield "most_ns", round(max(measured))
-    yield "overhead_ns", round(_compute_overhead(of))
-    kernel = cost.parse_kernel_series(
-        str(tracing.describe_traced_board(spec, record, END_STEP)["kernel"])
-    )
+    yield "overhead_ns", round(_compute_overhead(calls))
+
+
+def _list_figures(
+    of: Sequence[CallTimes], spec: TrialSpec, record: JobRecord
+) -> Iterator[tuple[str, int | float]]:
+    """How the calls that are known, of a step, compare with what is foretold of them."""
+    from nandlab.model import times
+    from nandlab.model.score import compute_time_errors
+    from nandlab.traced import cost
+
+    yield "differ", sum(not t.scored.same for t in of)
+    yield "disturbed", sum(t.scored.disturbed for t in of)
+    kernel = str(tracing.describe_traced_board(spec, record, END_STEP)["kernel"])
+    series, arch = cost.parse_kernel_series(kernel), cost.parse_kernel_arch(kernel)
     try:
-        by = times.find_instruction_counts(spec.filesystem.name, kernel)
+        by = times.find_instruction_counts(spec.filesystem.name, series, arch)
         foretold = [t.foretold_ns(by) for t in of]
     except UsageError:  # a compressor or a kernel that was not measured: no figure
         return

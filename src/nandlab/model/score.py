@@ -69,7 +69,12 @@ class CallTimes:
 
 
 def list_call_times(trace: ChipTrace, scored: Sequence[ScoredCall]) -> list[CallTimes]:
-    """The times of the calls that are known; UsageError where the board counts no instructions.
+    """The times of the calls that are known; UsageError where the board counts no instructions."""
+    return list_measured_times(trace, [s for s in scored if s.known])
+
+
+def list_measured_times(trace: ChipTrace, scored: Sequence[ScoredCall]) -> list[CallTimes]:
+    """The times of calls, known or not; UsageError where the board counts no instructions.
 
     The time for a call that failed in its order of pages is that of the pages it did read.
     """
@@ -79,7 +84,7 @@ def list_call_times(trace: ChipTrace, scored: Sequence[ScoredCall]) -> list[Call
     read, costs = times.compute_chip_page_read_times(trace.chip), cost.read_tracing_costs()
     each = {event: costs.price(trace.kernel, event, None) or 0 for event in PRICED_EVENTS}
     found = []
-    for one in (s for s in scored if s.known):
+    for one in scored:
         tracing = {event: one.events[event] * each[event] for event in PRICED_EVENTS}
         ns = one.row.ns - instruction_ns * sum(tracing.values())
         found.append(CallTimes(one, ns, read, instruction_ns, tracing))

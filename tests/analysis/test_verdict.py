@@ -463,6 +463,23 @@ def test_a_copy_under_another_name_ties_with_it(run: dict[str, list[float]]) -> 
         assert "The trials do not tell" in found.sentence
 
 
+FIRST_WRITE = {"advice": "let it format first", "source": "docs/studies/first-boot.md"}
+
+
+def with_first_write(name: str, seconds: float, first: dict[str, str]) -> Trial:
+    entry = {"title": samples.TITLES[name], "power": samples.POWER, "first_write": first}
+    return trial(name, seconds, provenance={"filesystem": entry})
+
+
+def test_what_must_come_before_a_first_durable_write_stands_once() -> None:
+    waiting = with_first_write("jffs2", 1, FIRST_WRITE)
+    lines = ["JFFS2: let it format first (docs/studies/first-boot.md)"]
+    assert verdict.list_first_write_lines([judged([waiting, trial("ubifs", 2)])] * 2) == lines
+    assert verdict.list_first_write_lines([judged([trial("jffs2", 1)])]) == []
+    other = with_first_write("jffs2", 1, {"words": "of another nandlab"})
+    assert verdict.list_first_write_lines([judged([other])]) == []
+
+
 @given(run=RUNS, data=st.data())
 def test_dropping_members_never_makes_it_surer(
     run: dict[str, list[float]], data: st.DataObject

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nandlab.base.errors import UsageError
+from nandlab.base.paths import CATALOG, ROOT
 from nandlab.board.jobs.fake import FakeBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
@@ -19,6 +20,8 @@ from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial.runner import refuse_unsupported_kernel
 from nandlab.trial.steps import make_trial_job
+
+SHIPPED = sorted(path.stem for path in (CATALOG / "filesystems").glob("*.toml"))
 
 MINIMAL: dict[str, Any] = {
     "name": "x",
@@ -205,3 +208,10 @@ def test_an_option_left_alone_is_no_part_of_the_id(tmp_path: Path) -> None:
     other = plan(tmp_path, '{ name = "ubifs", writeback = "off" }')
     assert spelt[0].id != other[0].id
     assert make_trial_job(other[0]).steps[3].command.endswith("-o rw,sync ubi0:data /mnt")
+
+
+def test_advice_before_a_first_write_names_a_page_that_is_there() -> None:
+    models = [load_noun("filesystems", name, FilesystemModel) for name in SHIPPED]
+    advised = {m.name: m.first_write.source for m in models if m.first_write}
+    assert set(advised) == {"jffs2"}
+    assert all((ROOT / page).is_file() for page in advised.values())

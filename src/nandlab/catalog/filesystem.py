@@ -196,6 +196,13 @@ class RepricingAccuracy(StrictModel):
     )
 
 
+class FirstWrite(StrictModel):
+    """What a freshly flashed one puts off until something must be durable."""
+
+    advice: Lines = Field(min_length=1, description="in a sentence: what to do, and why")
+    source: Line = Field(min_length=1, description="the page of docs that has it measured")
+
+
 class Names(StrictModel):
     """What a file system demands of names."""
 
@@ -267,6 +274,9 @@ class FilesystemModel(Noun):
     )
     repriced: RepricingAccuracy | None = Field(
         default=None, description="absent: nobody ran what was foretold for another part"
+    )
+    first_write: FirstWrite | None = Field(
+        default=None, description="absent: its first durable write was not seen to wait"
     )
     unmodelled_reads: Lines = Field(
         default="", description="why its reads are not foretold from the flash; empty: they are"

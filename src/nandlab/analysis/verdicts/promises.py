@@ -17,7 +17,7 @@ from nandlab.analysis.figures.groups import Setting
 from nandlab.analysis.figures.totals import count_chip_operations
 from nandlab.analysis.verdicts import gaps
 from nandlab.base.strings import FreeText
-from nandlab.catalog.filesystem import Power
+from nandlab.catalog.filesystem import FirstWrite, Power
 from nandlab.results.cutsummaries import CutSummary, tally_power_cuts
 from nandlab.results.naming import Naming
 from nandlab.results.record import Trial
@@ -82,6 +82,17 @@ def find_trial_filesystem_promise(trial: Trial, naming: Naming) -> Promise:
     whole = sum(n for n in changing if n is not None)
     promise = Promise(power.keeps, power.promises, power.tested, power.source)
     return replace(promise, cuts=trial.cuts, not_cut=not_cut, whole=whole or None)
+
+
+def format_first_write_advice(trial: Trial) -> str:
+    """What to do before the first durable write of a freshly flashed one, as the entry has it that
+    the trial was run with; empty: nothing is known."""
+    entry = trial.about("filesystem").get("first_write")
+    try:
+        first = entry and FirstWrite.model_validate(entry)
+    except ValidationError:
+        return ""  # of another nandlab, whose words are not ours
+    return f"{first.advice} ({first.source})" if first else ""
 
 
 def is_read_only_load(setting: Setting) -> bool:

@@ -46,6 +46,8 @@ class VerdictRow:
     """What it promises after a power cut, and what it kept."""
     options: FreeText = ""
     """Those that decide its figures and that its name does not tell, such as compression=none."""
+    first_write: FreeText = ""
+    """What to do before its first durable write, and the page that has it; empty: nothing."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,14 @@ def format_run_answer(verdicts: Sequence[Verdict]) -> str:
     taken = [r for v in verdicts for r in v.rows if r.call == "take"]
     none_tried = bool(taken) and all(map(is_power_cut_untried, taken))
     return " ".join([*each, *(["Power cuts not tried."] if none_tried else [])])
+
+
+def list_first_write_lines(verdicts: Sequence[Verdict]) -> list[str]:
+    """What to do before a first durable write, a line for each advice, of all not to be avoided."""
+    names: dict[str, list[str]] = {}
+    for row in (r for v in verdicts for r in v.rows if r.first_write and r.call != "avoid"):
+        names.setdefault(row.first_write, []).append(row.name)
+    return [f"{', '.join(dict.fromkeys(who))}: {text}" for text, who in names.items()]
 
 
 def format_verdict_conditions(verdict: Verdict) -> list[str]:

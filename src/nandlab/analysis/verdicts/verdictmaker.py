@@ -206,7 +206,8 @@ def _judge_row(
     ]
     against = (*failed, *broken)
     options = conditions.format_options_beside_name(trial, name)
-    row = VerdictRow(name, trial.filesystem, "fits", cells, against, promise, options)
+    first_write = promises.format_first_write_advice(trial) if wrote else ""
+    row = VerdictRow(name, trial.filesystem, "fits", cells, against, promise, options, first_write)
     deciding = any(
         verdictwords.is_verdict_deciding_cell(scope, criterion, row) for criterion, _ in unknown
     )

@@ -233,6 +233,7 @@ def _render_page(
         verdicts=head.verdicts,
         answer=verdict.format_run_answer(head.verdicts),
         gaps=format_verdict_gap_lines(head.verdicts),
+        first_writes=verdict.list_first_write_lines(head.verdicts),
         first=head.chart,
         marked=format_marked_verdict_cell,
         change_lines=format_possible_change_lines,

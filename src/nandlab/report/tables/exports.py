@@ -91,6 +91,7 @@ def _render_markdown(folder: Results, settings: Sequence[Setting]) -> str:
         if v.changes
     ]
     notes = [note for v in found for note in v.notes]
+    notes += verdict.list_first_write_lines(found)
     more = [*notes, *(f"Open: {text}" for text in verdicttext.format_verdict_gap_lines(found))]
     ends = [f"{t.id}: {t.status}: {t.error}" for t in trials if not t.ok]
     parts += [

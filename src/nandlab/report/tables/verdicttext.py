@@ -26,6 +26,7 @@ from nandlab.analysis.verdicts.verdict import (
     VerdictRow,
     format_run_answer,
     format_verdict_conditions,
+    list_first_write_lines,
     list_gaps_of_verdicts,
     list_unknown_changes,
     list_wholly_unmeasured_criteria,
@@ -69,6 +70,8 @@ def render_verdicts(
             found += [line for text in texts for line in _wrap_hanging(text, width)] + [""] * bool(
                 texts
             )
+    for text in list_first_write_lines(verdicts):
+        found += _wrap_hanging(f"! {text}", width)
     for text in format_verdict_gap_lines(verdicts):
         found += _wrap_hanging(f"? {text}", width)
     return [*found, format_run_answer(verdicts)]

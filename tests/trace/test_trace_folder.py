@@ -37,7 +37,7 @@ from nandlab.cli.main import app
 from nandlab.cli.singletrial import plan_single_trial
 from nandlab.report.page import tracepage as page
 from nandlab.report.page.tracepage import FLASH_EVENTS
-from nandlab.trace import job, show, timeline
+from nandlab.trace import job, show, timeline, writer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import TraceRequest
 from nandlab.traced import setup, tables, tree
@@ -91,6 +91,21 @@ def test_a_folder_has_all_of_a_trace(tmp_path: Path) -> None:
 def test_a_trace_that_differs_from_the_chip_says_so(tmp_path: Path) -> None:
     trace = traced(tmp_path / "t", board(chip_after=counters(reads=3, programs=2, erases=1)))
     assert trace.summary["warnings"] == ["flash reads: 2 in the trace, but the chip counted 3"]
+
+
+@pytest.mark.parametrize(("end_ns", "reads", "warns"), [(0, 1, 1), (10**9, 1, 0), (10**9, 3, 1)])
+def test_what_began_before_the_chip_was_counted_is_no_difference(
+    tmp_path: Path, end_ns: int, reads: int, warns: int
+) -> None:
+    """A collector at work when the trace begins: its first read ends before the counters are
+    read."""
+    given = board(chip_after=counters(reads=reads, programs=2, erases=1))
+    record = asyncio.run(given.run(job.make_trace_job(request())))
+    steps = [replace(s, end_ns=end_ns) if s.step == job.COUNTERS_STEP else s for s in record.steps]
+    record = replace(record, steps=tuple(steps))
+    outcome = job.decode_trace_outcome(request(), record)
+    writer.write_trace_folder(tmp_path / "t", request(), record, outcome, given)
+    assert len(TraceFolder(tmp_path / "t").summary["warnings"]) == warns
 
 
 def test_names_are_the_bytes_that_they_are(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from nandlab.base.scratch import hold_scratch_folder
 from nandlab.board.jobs.job import Board, JobRecord
 from nandlab.trace import summary, timeline
 from nandlab.trace.folder import CHIP_IMAGE, FORMAT
-from nandlab.trace.job import SETTLE_STEP, TraceOutcome, TraceRequest
+from nandlab.trace.job import COUNTERS_STEP, SETTLE_STEP, TraceOutcome, TraceRequest
 from nandlab.traced import cost, tables
 from nandlab.traced import tree as trees
 from nandlab.traced.records import Recording
@@ -93,7 +93,8 @@ def _fill_folder(
             told["requests"], outcome.probes, identity, told["trace_ns"]
         ),
     }
-    told["warnings"] = list_trace_warnings(request, record, told, log)
+    early = _count_early_operations(outcome.recording, record)
+    told["warnings"] = list_trace_warnings(request, record, told, log, early)
     if board.moved:
         told["warnings"].append(f"not the locked board: {'; '.join(board.moved)}")
     (work / "summary.json").write_text(json.dumps(told, indent=1) + "\n")
@@ -114,10 +115,27 @@ def _make_columns(recording: Recording, tree: Tree, paths: Mapping[int, str]) ->
     return more, {"cause": tree.causes, "path": path}
 
 
+def _count_early_operations(recording: Recording, record: JobRecord) -> Mapping[str, int]:
+    """What of the chip's operations began after the tracers, and before its counters were read:
+    where a collector is at work then, the chip's count may lack these."""
+    counters = record.get(COUNTERS_STEP)
+    if counters is None:
+        return {}
+    r = recording.records
+    return summary.summarize_flash_operations(r[r["start_ns"] < counters.end_ns])
+
+
 def list_trace_warnings(
-    request: TraceRequest, record: JobRecord, told: Mapping[str, Any], log: Sequence[str]
+    request: TraceRequest,
+    record: JobRecord,
+    told: Mapping[str, Any],
+    log: Sequence[str],
+    early: Mapping[str, int],
 ) -> list[str]:
-    """Why the trace may not be the whole truth, each in a sentence with what to do."""
+    """Why the trace may not be the whole truth, each in a sentence with what to do.
+
+    early: operations of the trace that the chip's count may lack.
+    """
     found = []
     if told["lost"]:
         found.append(
@@ -132,7 +150,7 @@ def list_trace_warnings(
         for name, (ours, chip_s) in COUNTED_BY_CHIP.items():
             traced = sum(told["flash"][k] for k in ours)
             counted = sum(told["chip"][k] for k in chip_s)
-            if traced != counted:
+            if not traced - sum(early.get(k, 0) for k in ours) <= counted <= traced:
                 found.append(f"flash {name}: {traced} in the trace, but the chip counted {counted}")
     rested = record.get(SETTLE_STEP)
     if rested is not None and rested.ok and not workloadresult.parse_settle_result(rested.stdout):

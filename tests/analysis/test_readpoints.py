@@ -122,6 +122,28 @@ def test_the_old_rule_gains_as_the_paper_says(count: int, least: int, most: int)
     assert least < gains("2.6.37", count) < most
 
 
+@pytest.mark.parametrize(
+    ("count", "size", "mib", "least", "most"),
+    [
+        (8, 4096, 5, 27, 35),
+        (32, 4096, 5, 35, 42),
+        (256, 4096, 5, 50, 57),
+        (1024, 4096, 5, 18, 22),
+        (64, 2048, 32, 43, 51),
+        (64, 4096, 32, 32, 39),
+    ],
+)
+def test_from_any_byte_the_rule_of_32_bits_has_the_paper_s_form(
+    count: int, size: int, mib: int, least: int, most: int
+) -> None:
+    """docs/studies/readahead-2014.md: all that the paper says of random reads, in kind."""
+    point = at("random_unaligned", count) | {"size": size, "file_bytes": mib << 20}
+    gain = statistics.mean(
+        readpoints.compute_read_ahead_gain(point, seed, 128, "2.6.37-32bit") for seed in range(20)
+    )
+    assert least < 100 * gain < most
+
+
 @pytest.mark.parametrize("rule", ["5.10", "6.1", "6.12"])
 def test_the_rule_of_today_does_not(rule: str) -> None:
     assert gains(rule, 256) < 6

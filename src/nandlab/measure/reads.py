@@ -71,8 +71,6 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
     known = {name: calls for name, each in traced.items() if (calls := _keep_known(each))}
     found: dict[str, int | float] = {"calls": len(_keep_known(times))}
     for name, each in traced.items():
-        found |= {f"step.{name}.{key}": value for key, value in _list_measured(each)}
-    for name, each in known.items():
         found |= {f"step.{name}.{key}": value for key, value in _list_figures(each, spec, record)}
     assert spec.reads is not None
     for calibration, named in spec.reads.calibrate.items():
@@ -145,12 +143,18 @@ def _list_drops(spec: TrialSpec, record: JobRecord) -> list[int]:
     return [step.end_ns for step in dropping if step is not None]
 
 
-def _list_measured(calls: Sequence[CallTimes]) -> Iterator[tuple[str, int | float]]:
-    """What was traced of a step's calls."""
+def _list_figures(
+    calls: Sequence[CallTimes], spec: TrialSpec, record: JobRecord
+) -> Iterator[tuple[str, int | float]]:
+    """What was traced of a step's calls, and how those that are known compare with the model."""
+    known = _keep_known(calls)
     measured = [t.ns for t in calls]
     yield "calls", len(calls)
-    if unknown := len(calls) - len(_keep_known(calls)):
-        yield "unknown", unknown
+    if len(known) < len(calls):
+        yield "unknown", len(calls) - len(known)
+    if known:
+        yield "differ", sum(not t.scored.same for t in known)
+        yield "disturbed", sum(t.scored.disturbed for t in known)
     yield "n", sum(len(t.scored.told) for t in calls)
     yield "n_mean", round(statistics.fmean(len(t.scored.told) for t in calls), 4)
     yield "mean_ns", round(statistics.fmean(measured))
@@ -158,27 +162,27 @@ def _list_measured(calls: Sequence[CallTimes]) -> Iterator[tuple[str, int | floa
     yield "least_ns", round(min(measured))
     yield "most_ns", round(max(measured))
     yield "overhead_ns", round(_compute_overhead(calls))
+    yield from _list_errors(known, spec, record)
 
 
-def _list_figures(
-    of: Sequence[CallTimes], spec: TrialSpec, record: JobRecord
-) -> Iterator[tuple[str, int | float]]:
-    """How the calls that are known, of a step, compare with what is foretold of them."""
+def _list_errors(
+    known: Sequence[CallTimes], spec: TrialSpec, record: JobRecord
+) -> Iterator[tuple[str, float]]:
+    """How far the model's times of known calls are off; nothing where it has no instructions."""
     from nandlab.model import times
     from nandlab.model.score import compute_time_errors
     from nandlab.traced import cost
 
-    yield "differ", sum(not t.scored.same for t in of)
-    yield "disturbed", sum(t.scored.disturbed for t in of)
     kernel = str(tracing.describe_traced_board(spec, record, END_STEP)["kernel"])
     series, arch = cost.parse_kernel_series(kernel), cost.parse_kernel_arch(kernel)
     try:
         by = times.find_instruction_counts(spec.filesystem.name, series, arch)
-        foretold = [t.foretold_ns(by) for t in of]
-    except UsageError:  # a compressor or a kernel that was not measured: no figure
+        foretold = [t.foretold_ns(by) for t in known]
+    except UsageError:  # a compressor, a kernel or a processor that was not measured: no figure
         return
-    for name, share in compute_time_errors(foretold, of).items():
-        yield f"{name}_off", abs(share)
+    if known:
+        for name, share in compute_time_errors(foretold, known).items():
+            yield f"{name}_off", abs(share)
 
 
 def _compute_overhead(of: Sequence[CallTimes]) -> float:

@@ -210,6 +210,67 @@ static void test_read_disturb(void)
 	chip_exit(&chip);
 }
 
+/* So many bits in a page at this wear, after so many days. */
+static u32 bits_after(struct chip *chip, u32 page_index, u32 days)
+{
+	CHECK_EQ(faults_age(chip, days, 0), 0);
+	read(chip, page_index, 0, back, 1);
+	return chip->flips.count;
+}
+
+/* The older a page and the more worn its block, the more wrong bits; a page
+ * programmed later is younger; an erase makes it new. */
+static void test_retention(void)
+{
+	struct chip_params params = large;
+	u32 i, n, young, old;
+	struct chip chip;
+
+	params.faults.flip_day_ppt = 1000000; /* 1e-6 a day: 0.0169 a page */
+	params.faults.flip_day_wear_ppt = 1000000;
+	params.faults.endurance = 100;
+	params.register_hits = false;
+	start(&chip, &params, NULL);
+	for (i = 0; i < 50; i++)
+		erase(&chip, 2);
+	program(&chip, 0, 0, page, 2112);
+	program(&chip, 128, 0, page, 2112);
+	for (i = 0, n = 0; i < 600; i++, n = old) {
+		old = bits_after(&chip, 0, 1);
+		CHECK_EQ(old >= n, 1);
+	}
+	CHECK_EQ(old > 2 && old < 22, 1); /* 10.1 expected */
+	read(&chip, 128, 0, back, 1);
+	CHECK_EQ(chip.flips.count > 6 && chip.flips.count < 30, 1); /* 15.2 */
+	program(&chip, 1, 0, page, 2112);
+	young = bits_after(&chip, 1, 0);
+	CHECK_EQ(young, 0);
+	program(&chip, 0, 0, page, 2112); /* again: it stays as old */
+	CHECK_EQ(bits_after(&chip, 0, 0), old);
+	erase(&chip, 0);
+	program(&chip, 0, 0, page, 2112);
+	CHECK_EQ(bits_after(&chip, 0, 0), 0);
+	CHECK_EQ(faults_age(&chip, DAYS_MAX, 0), -ERANGE);
+	chip_exit(&chip);
+}
+
+/* Reads while it ages are reads of each block that holds anything. */
+static void test_reads_while_it_ages(void)
+{
+	struct chip_params params = large;
+	struct chip chip;
+
+	start(&chip, &params, NULL);
+	program(&chip, 64, 0, page, 2112);
+	CHECK_EQ(faults_age(&chip, 30, 500), 0);
+	CHECK_EQ(chip.block[0].disturb, 0);
+	CHECK_EQ(chip.block[1].disturb, 500);
+	CHECK_EQ(chip.counts.reads, 0);
+	CHECK_EQ(faults_age(&chip, 0, ~0u), 0);
+	CHECK_EQ(chip.block[1].disturb, ~0u);
+	chip_exit(&chip);
+}
+
 /* Planted: up to the strength in a step and one more. */
 static void test_planted_flips(void)
 {
@@ -236,6 +297,7 @@ static void test_planted_flips(void)
 		 0);
 	CHECK_EQ(failed, 1);
 	CHECK_EQ(wrong_bits(page, back, 2112), 5);
+	CHECK_EQ(chip.counts.ecc_failed_pages, 1);
 	CHECK_EQ(fault_flip_bit(&chip, 5, 0) == -EINVAL, 1); /* erased */
 
 	chip.raw = true; /* as nandbiterrs: bits cleared past the engine */
@@ -366,6 +428,8 @@ int main(void)
 	test_endurance();
 	test_flip_rate();
 	test_read_disturb();
+	test_retention();
+	test_reads_while_it_ages();
 	test_planted_flips();
 	test_power_cut();
 	test_not_erased();

@@ -225,6 +225,8 @@ static void page_programmed(struct chip *chip, bool has_data, u16 flags)
 	u16 *state = &chip->state[chip->row];
 	u32 page = chip->row % chip->pages_per_block;
 
+	if (chip->born && !*state)
+		chip->born[chip->row] = chip->days;
 	if ((*state & PAGE_PROGRAMS) < PAGE_PROGRAMS)
 		(*state)++;
 	*state |= flags;

@@ -2,7 +2,8 @@
 /*
  * The chip as a whole: limits of its parameters, its memory, power, sums.
  * chip.h describes it; decode.c has its pins, array.c its cells, faults.c and
- * flips.c its faults. Costs two bytes of state for each page.
+ * flips.c its faults. Costs two bytes of state for each page,
+ * and four more where days make bits wrong.
  */
 #include "array.h"
 
@@ -69,8 +70,11 @@ int chip_init(struct chip *chip, const struct chip_params *params, void *array,
 	chip->reg = shim_zalloc(chip->page_bytes);
 	chip->state = shim_zalloc(chip->pages * sizeof(*chip->state));
 	chip->block = shim_zalloc(params->blocks * sizeof(*chip->block));
+	if (faults_retention(&params->faults))
+		chip->born = shim_zalloc(chip->pages * sizeof(*chip->born));
 	chip->reg_filled = chip->page_bytes;
-	if (!chip->reg || !chip->state || !chip->block) {
+	if (!chip->reg || !chip->state || !chip->block ||
+	    (faults_retention(&params->faults) && !chip->born)) {
 		chip_exit(chip);
 		return -ENOMEM;
 	}
@@ -86,10 +90,12 @@ void chip_exit(struct chip *chip)
 		shim_free(chip->block[i].mem);
 	shim_free(chip->block);
 	shim_free(chip->state);
+	shim_free(chip->born);
 	shim_free(chip->reg);
 	oplog_exit(&chip->log);
 	chip->block = NULL;
 	chip->state = NULL;
+	chip->born = NULL;
 	chip->reg = NULL;
 }
 

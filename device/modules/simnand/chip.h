@@ -204,6 +204,14 @@ struct chip {
 
 	/* For each page, PAGE_PROGRAMS and flags. */
 	u16 *state;
+
+	/* For each page the chip's day at its first program since the erase;
+	 * NULL: days make no bit wrong. An image keeps none: its pages are as
+	 * new. */
+	u32 *born;
+
+	/* Days that have passed since chip_init(), by faults_age(). */
+	u32 days;
 	struct chip_block *block;
 	struct chip_counts counts;
 	struct phases phases;

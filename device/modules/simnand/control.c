@@ -11,6 +11,8 @@
  *   power  cut N|cut +N        cut power in program or erase N, or in the N-th
  *                              from now
  *   flip   PAGE BIT            that bit reads wrong until its block's erase
+ *   age    DAYS READS          so many days pass, in which each block with
+ *                              data is read so many times
  */
 #include <linux/ctype.h>
 #include <linux/debugfs.h>
@@ -113,6 +115,16 @@ static int flip_command(struct simnand *sim, const char *words)
 	return fault_flip_bit(&sim->chip, page, bit);
 }
 
+static int age_command(struct simnand *sim, const char *words)
+{
+	unsigned int days, reads;
+	char more;
+
+	if (sscanf(words, "%u %u %c", &days, &reads, &more) != 2)
+		return -EINVAL;
+	return faults_age(&sim->chip, days, reads);
+}
+
 #define COMMAND_FILE(name)                                                     \
 	static ssize_t name##_write(struct file *file, const char __user *buf, \
 				    size_t bytes, loff_t *pos)                 \
@@ -130,6 +142,7 @@ COMMAND_FILE(phase);
 COMMAND_FILE(log);
 COMMAND_FILE(power);
 COMMAND_FILE(flip);
+COMMAND_FILE(age);
 
 void simnand_control_add(struct simnand *sim)
 {
@@ -138,4 +151,5 @@ void simnand_control_add(struct simnand *sim)
 	debugfs_create_file("log_control", 0200, sim->dir, sim, &log_fops);
 	debugfs_create_file("power", 0200, sim->dir, sim, &power_fops);
 	debugfs_create_file("flip", 0200, sim->dir, sim, &flip_fops);
+	debugfs_create_file("age", 0200, sim->dir, sim, &age_fops);
 }

@@ -38,6 +38,7 @@
 	X(flipped_bits)     /* wrong bits in pages that were read */           \
 	X(ecc_corrected)    /* bits that the ECC engine corrected */           \
 	X(ecc_failed)       /* ECC steps that it could not correct */          \
+	X(ecc_failed_pages) /* page reads with such a step */                  \
 	X(power_cuts)       /* times that power was cut */
 /* clang-format on */
 

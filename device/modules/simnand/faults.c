@@ -20,6 +20,8 @@ const char *faults_check(const struct fault_params *p, u32 blocks)
 		return "a rate of failure must be at most 10^9 ppb";
 	if (p->flip_wear_ppt && !p->endurance)
 		return "flip_wear_ppt needs an endurance";
+	if (p->flip_day_wear_ppt && !p->endurance)
+		return "flip_day_wear_ppt needs an endurance";
 	return NULL;
 }
 

@@ -47,6 +47,12 @@ struct fault_params {
 	unsigned int flip_wear_ppt;
 	unsigned int flip_read_ppt;
 
+	/* Retention: additional ones for each day since the page was programmed
+	 * (faults_age()), and for each such day at the rated endurance, in
+	 * proportion to wear. */
+	unsigned int flip_day_ppt;
+	unsigned int flip_day_wear_ppt;
+
 	/* Power is cut in this program or erase, numbered since manufacture. 0:
 	 * never. */
 	unsigned long long power_cut_at;
@@ -119,6 +125,19 @@ u32 fault_endurance_of(const struct chip *chip, u32 block);
 bool fault_tear_program(const struct chip *chip, u8 *cells, const u8 *wanted,
 			bool *done);
 bool fault_tear_erase(const struct chip *chip, u32 page, u8 *cells, bool *done);
+
+/* Whether days make bits wrong. */
+static inline bool faults_retention(const struct fault_params *params)
+{
+	return params->flip_day_ppt || params->flip_day_wear_ppt;
+}
+
+/* The most days that a chip may get old. */
+#define DAYS_MAX 100000
+
+/* Let days pass, and each block with data be read so many times in them. Counts
+ * nothing. -ERANGE: too many days. */
+int faults_age(struct chip *chip, u32 days, u32 reads);
 
 /* Find the wrong bits of a page and flip them in the register. */
 void flips_apply(struct chip *chip, u32 page);

@@ -2,10 +2,10 @@
 /*
  * Bits that read wrong. Between two erases, the wrong bits of a page are the
  * points of a Poisson process over the error rate: as the rate grows with the
- * block's reads (or an image is loaded with a higher one), more appear, and
- * none goes away before the erase. The cells keep the true data, so the ECC
- * engine's verdict is exact. If a rate is set, a page read costs a logarithm,
- * and another for each wrong bit; else nothing.
+ * block's reads and the page's days (or an image is loaded with a higher one),
+ * more appear, and none goes away before the erase. The cells keep the true
+ * data, so the ECC engine's verdict is exact. If a rate is set, a page read
+ * costs a logarithm, and another for each wrong bit; else nothing.
  */
 #include "array.h"
 #include "prng.h"
@@ -43,15 +43,25 @@ static u64 next_point(u64 seed, u64 where, u32 n)
 	return shim_div(log2 * 161388, 1000);
 }
 
-/* Wrong bits to expect per 10^12 bits of this block; at most one bit in ten. */
-static u64 error_rate(const struct chip *chip, const struct chip_block *block)
+/* A rate at the rated endurance, at this block's wear. */
+static u64 at_wear(const struct fault_params *p, const struct chip_block *block,
+		   u32 rate)
+{
+	return rate ? shim_div((u64)rate * block->wear, p->endurance) : 0;
+}
+
+/* Wrong bits to expect per 10^12 bits of this page; at most one bit in ten. */
+static u64 error_rate(const struct chip *chip, const struct chip_block *block,
+		      u32 page)
 {
 	const struct fault_params *p = &chip->params.faults;
 	u64 rate = p->flip_ppt + (u64)p->flip_read_ppt * block->disturb;
 
-	if (p->flip_wear_ppt)
-		rate += shim_div((u64)p->flip_wear_ppt * block->wear,
-				 p->endurance);
+	rate += at_wear(p, block, p->flip_wear_ppt);
+	if (chip->born)
+		rate += (p->flip_day_ppt +
+			 at_wear(p, block, p->flip_day_wear_ppt)) *
+			(chip->days - chip->born[page]);
 	return rate < BITS_OF_RATE / 10 ? rate : BITS_OF_RATE / 10;
 }
 
@@ -89,7 +99,7 @@ static void add_random_flips(struct chip *chip, u32 page)
 	u64 seed = chip->params.faults.seed;
 	u64 where = (u64)block->wear << 32 | page;
 	u32 bits = 8 * chip->page_bytes, n, bit;
-	u64 expected = error_rate(chip, block) * bits;
+	u64 expected = error_rate(chip, block, page) * bits;
 	u64 sum = 0;
 
 	for (n = 0; n < 2 * FLIPS_MAX; n++) {
@@ -112,12 +122,29 @@ void flips_apply(struct chip *chip, u32 page)
 	chip->flips.garbled = chip->state[page] & PAGE_GARBLED;
 	if (!chip->state[page])
 		return;
-	if (p->flip_ppt || p->flip_wear_ppt || p->flip_read_ppt)
+	if (p->flip_ppt || p->flip_wear_ppt || p->flip_read_ppt || chip->born)
 		add_random_flips(chip, page);
 	for (i = 0; i < faults->stored_count; i++)
 		if (faults->stored[i].page == page)
 			add_flip(chip, faults->stored[i].bit);
 	chip->counts.flipped_bits += chip->flips.count;
+}
+
+int faults_age(struct chip *chip, u32 days, u32 reads)
+{
+	u32 before, b;
+
+	if (days > DAYS_MAX - chip->days)
+		return -ERANGE;
+	chip->days += days;
+	chip->reg_row = CHIP_NO_PAGE;
+	for (b = 0; b < chip->params.blocks; b++) {
+		before = chip->block[b].disturb;
+		if (chip->block[b].high)
+			chip->block[b].disturb =
+				reads < ~0u - before ? before + reads : ~0u;
+	}
+	return 0;
 }
 
 static void remove_stored(struct faults *faults, u32 i)
@@ -233,6 +260,7 @@ unsigned int chip_ecc_page(struct chip *chip, const struct chip_ecc *ecc,
 	}
 	chip->counts.ecc_corrected += sum;
 	chip->counts.ecc_failed += bad;
+	chip->counts.ecc_failed_pages += !!bad;
 	*corrected += sum;
 	*failed += bad;
 	return most;

@@ -139,6 +139,11 @@ PARAM(flip_wear_ppt, chip.faults.flip_wear_ppt, uint,
       "Bits in 10^12 more at the rated endurance, in proportion to wear (0)");
 PARAM(flip_read_ppt, chip.faults.flip_read_ppt, uint,
       "Bits in 10^12 more for each read of the block since its erase (0)");
+PARAM(flip_day_ppt, chip.faults.flip_day_ppt, uint,
+      "Bits in 10^12 more for each day since the page's program (0)");
+PARAM(flip_day_wear_ppt, chip.faults.flip_day_wear_ppt, uint,
+      "Bits in 10^12 more for each such day at the rated endurance, in "
+      "proportion to wear (0)");
 PARAM(power_cut_at, chip.faults.power_cut_at, ullong,
       "Number of the program or erase in which power is cut; 0 = none (0)");
 PARAM(image, image, charp, "File to load the chip from (none)");

@@ -24,7 +24,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from nandlab.analysis.differences.baselines import make_trial_from_figures
-from nandlab.analysis.differences.compare import index_items_by_name, list_value_differences
+from nandlab.analysis.differences.compare import (
+    drop_errorless_bits,
+    index_items_by_name,
+    list_value_differences,
+)
 from nandlab.analysis.differences.figurechanges import list_configuration_changes
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.jobs.job import Board
@@ -81,7 +85,7 @@ def figures(trial: Trial) -> Figures:
     """The figures of a trial that ended well, as they are kept."""
     if not trial.ok:
         raise NandlabError(f"{trial.id}: {trial.status}: {trial.error}")
-    found = select_trial_figures(trial)
+    found = drop_errorless_bits(select_trial_figures(trial))
     return {
         name: found[name] for name in FIGURE_FIELDS if name != "id" and found[name] not in ([], {})
     }

@@ -15,6 +15,7 @@ import samples
 from smalltrial import WRITABLE
 
 from nandlab.board.virtual.qemu import QemuBoard
+from nandlab.measure.bits import BITS
 from nandlab.measure.instruments import INSTRUMENTS, list_trial_instruments
 from nandlab.plan.trialspec import Measure
 
@@ -81,7 +82,8 @@ def words(value: object) -> Iterator[str]:
 def test_each_instrument_has_figures_of_its_own() -> None:
     kept = goldenset.kept("apf27")
     told = {name for figures in kept.values() for name in figures.get("measured", {})}
-    assert told == {instrument.name for instrument in INSTRUMENTS}
+    errorless = {BITS.name}  # zeros are left out
+    assert told == {instrument.name for instrument in INSTRUMENTS} - errorless
 
 
 def test_one_nanosecond_is_found_and_told() -> None:

@@ -17,6 +17,13 @@ HITS = "buffer_hits"
 """The chip's own word for reads that its page register answered."""
 USAGE = ("busy_ns", "warped_ns", "bytes_read", "bytes_written")
 """Of the chip's time and its bus, as a result names them too."""
+BIT_COUNTS = {
+    "wrong": "flipped_bits",
+    "corrected": "ecc_corrected",
+    "failed_steps": "ecc_failed",
+    "failed_pages": "ecc_failed_pages",
+}
+"""Of bits that read wrong: a result's words, and the chip's own."""
 CHIP_FIFO = "/tmp/chip"
 
 LOAD_DEADLINE_S = 3600
@@ -91,6 +98,12 @@ def parse_missed_operation_count(printed: str) -> int:
     return _parse_rows(printed, ("missed",)).get("missed", 0)
 
 
+def parse_bit_counts(printed: str) -> dict[str, int]:
+    """Bits that read wrong so far and what the ECC made of them; empty: the chip does not tell."""
+    rows = _parse_rows(printed, tuple(BIT_COUNTS.values()))
+    return {word: rows[own] for word, own in BIT_COUNTS.items() if own in rows}
+
+
 def count_register_hits_between(before: str, after: str) -> int | None:
     """Reads that the page register answered between two moments; None as
     :func:`count_operations_between`."""
@@ -126,6 +139,11 @@ def make_power_cut_command(load: Step, unmount: Step) -> str:
     )
     gone = f"{unmount.command} && rmmod simnand"
     return f"{off} && {gone} && {load.command} image={SAVED_IMAGE} && rm {SAVED_IMAGE}"
+
+
+def make_age_command(days: int, reads: int) -> str:
+    """The command that lets days pass, in which each block with data is read so many times."""
+    return f"echo {days} {reads} > {DEBUG_FOLDER}/age"
 
 
 def make_image_pipe_command(put: str) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from nandlab.measure.bits import BITS
 from nandlab.measure.counters import COUNTERS
 from nandlab.measure.cpu import CPU
 from nandlab.measure.instrument import Instrument
@@ -15,7 +16,7 @@ from nandlab.measure.space import SPACE
 from nandlab.measure.wear import WEAR
 from nandlab.plan.trialspec import TrialSpec
 
-INSTRUMENTS = (MEMORY, COUNTERS, READ_AHEAD, CPU, SPACE, WEAR, PARTS, READS, RESTART)
+INSTRUMENTS = (MEMORY, COUNTERS, READ_AHEAD, CPU, SPACE, WEAR, PARTS, READS, RESTART, BITS)
 
 
 def list_trial_instruments(spec: TrialSpec) -> list[Instrument]:

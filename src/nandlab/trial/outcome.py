@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from nandlab.base.digest import digest_bytes
 from nandlab.board.jobs.job import Job, JobRecord, StepRecord, escape_output
 from nandlab.chip import simnand
+from nandlab.measure.bits import BITS
 from nandlab.measure.instrument import FiguresUnknown, UnreadableOutput
 from nandlab.measure.instruments import list_trial_instruments
 from nandlab.measure.wear import collect_trial_wear as wear_kept
@@ -139,11 +140,13 @@ def _collect_measurements(
     found = {}
     for instrument in list_trial_instruments(spec):
         try:
-            found[instrument.name] = (
+            figures = (
                 instrument.read_with(spec, record, phases)
                 if instrument.read_with
                 else instrument.read(spec, record)
             )
+            if figures or instrument is not BITS:
+                found[instrument.name] = figures
         except FiguresUnknown as e:
             doubts.append(e.doubt)
         doubts += [*instrument.doubts(record), *instrument.doubts_of(spec, record)]

@@ -23,9 +23,9 @@ from typing import Any
 from nandlab.catalog.board import UNSIMULATED_KEYS
 from nandlab.results.record import Trial
 
-UNUSED_CHIP_KEYS = {"energy", "sources", "summary"}
+UNUSED_CHIP_KEYS = {"energy", "retention", "sources", "summary"}
 """Keys of a chip that are only told; a figure that simnand takes is in the command loading it."""
-UNUSED_FILESYSTEM_KEYS = {"memory_reclaimable", "chip_needs"}
+UNUSED_FILESYSTEM_KEYS = {"memory_reclaimable", "chip_needs", "least"}
 """Keys of a file system that no step has, but for an instrument's, which names them itself."""
 CITATION_KEYS = {"source"}
 """Keys of a table of a file system that say where it is to be read."""

@@ -39,6 +39,9 @@ LATER_STEP_FIELDS: Final = {"steps": {"__all__": {"register_hits", "usage"}}}
 LATER_PHASE_DEFAULTS: Final[dict[str, object]] = {"usage": None, "at": {}}
 """What older results' phases lack, as it is where a workload does not tell it."""
 
+BITS: Final = "bits"
+"""Figures that older results lack: wrong bits, which are none unless a study asks for them."""
+
 
 class _Absent:
     """Stands for a value that one side has and the other lacks; not the same as null."""
@@ -122,13 +125,24 @@ def compare_trial_figures(a: Trial, b: Trial, digests: tuple[str, str]) -> list[
             list_value_differences(describe_trial_ending(a), describe_trial_ending(b), path)
         )
     named = [
-        {k: index_items_by_name(v) for k, v in select_trial_figures(side).items()}
+        {
+            k: index_items_by_name(v)
+            for k, v in drop_errorless_bits(select_trial_figures(side)).items()
+        }
         for side in (a, b)
     ]
     found = list(list_value_differences(named[0], named[1], path))
     if not found and digests[0] != digests[1]:
         return [Difference(f"{path}.sha256", *digests, OTHER_PARTS_NOTE)]
     return found
+
+
+def drop_errorless_bits(figures: dict[str, Any]) -> dict[str, Any]:
+    """A trial's fields without its figures of wrong bits if all of them are 0."""
+    measured = figures["measured"]
+    if any(measured.get(BITS, {}).values()):
+        return figures
+    return figures | {"measured": {k: v for k, v in measured.items() if k != BITS}}
 
 
 def describe_trial_ending(trial: Trial | FailedTrial) -> dict[str, str | None]:
@@ -157,7 +171,7 @@ def dump_compared_trial_fields(trial: Trial, other: Trial | None = None) -> dict
     hash, which later catalogs must give too: all options that do nothing are left out.
     """
     left_out: dict[str, Any] = dict.fromkeys(ORIGIN_FIELDS | {HOST_FIELD, "provenance"}, True)
-    told = trial.model_dump(exclude=left_out | LATER_STEP_FIELDS)
+    told = drop_errorless_bits(trial.model_dump(exclude=left_out | LATER_STEP_FIELDS))
     told["phases"] = [
         {
             k: v

@@ -30,6 +30,9 @@ Tables, charts, rankings, limits, claims and papers take figures by name from
     ready.durable                                       from a mount after the load until a record
                                                         is synced, by the instrument restart
     power.lost|points                                   of the power cuts beside the run
+    bits.wrong|corrected|failed_steps|failed_pages      that read wrong in the whole trial, and what
+                                                        the ECC made of them; simulated chips
+    bits.scrubs                                         blocks that UBI moved because bits flipped
     own.NAME                                            the workload's own
     INSTRUMENT.KEY                                      memory.peak, counters.ubi_max_ec,
                                                         read_ahead.kib, ...
@@ -72,6 +75,7 @@ INSTRUMENT_QUANTITIES = {
     "parts": "count",
     "reads": "count",
     "restart": "count",
+    "bits": "count",
 }
 """Instruments, whose figures a name may begin with, and the quantity of these figures."""
 QUANTITY_BY_ENDING = {"ns": "time", "off": "share", "mean": "ratio"}

@@ -144,6 +144,21 @@ def test_a_current_is_sound_and_has_its_source(
 @pytest.mark.parametrize(
     ("was", "now", "said"),
     [
+        ('"retention.read_ppt" = ', '"retention.reads" = ', r"retention\.read_ppt: no source"),
+        ("read_ppt = 9\n", "", "retention.read_ppt: must be given"),
+        ("[endurance]\npe_cycles = 100000\n", "", "retention: it goes by the rated endurance"),
+    ],
+)
+def test_retention_is_whole_and_has_its_sources(
+    tmp_path: Path, was: str, now: str, said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        catalog.read_noun_file(edited(tmp_path, "chips", "apf27", was, now), ChipModel)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
         (
             "cpu_active_mw = 223\n",
             "cpu_active_mw = 223\nram_mw = 5\n",

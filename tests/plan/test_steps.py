@@ -27,8 +27,10 @@ def planned(
     folder: Path | None = None,
     mib: int = 32,
     state: dict[str, Any] = FRESH,
+    chip: dict[str, Any] | None = None,
     **words: Any,
 ) -> TrialSpec:
+    usual = {"part": "apf27", "bit_rot": name == "bit-rot"}
     told = {
         "name": "t",
         "question": "q",
@@ -36,7 +38,7 @@ def planned(
         "matrix": {
             "workloads": [{"name": name, **words}],
             "filesystems": [{"name": fs}],
-            "chips": [{"part": "apf27", "partition_mib": mib}],
+            "chips": [{"partition_mib": mib, **(chip or usual)}],
             "states": [state],
             "seeds": [7],
         },
@@ -218,3 +220,48 @@ parameters = { by = { default = "filetree", help = "What deletes." } }
     assert made["delete"] == (
         "find /mnt -mindepth 1 -maxdepth 1 ! -name lost+found -exec rm -rf {} +"
     )
+
+
+ROT = {"bit_rot": True}
+
+
+def plan_rot(chip: dict[str, Any], **words: Any) -> TrialSpec:
+    return planned("bit-rot", "ubifs", chip=chip, **words)
+
+
+def test_days_pass_by_a_command_to_the_chip() -> None:
+    spec = plan_rot({"part": "apf27", **ROT}, days=30, reads=500, times=4)
+    assert commands(spec)["age"] == (
+        "i=0; while [ $i -lt 4 ]; do { echo 30 500 > /sys/kernel/debug/simnand/age; } || exit 1; "
+        "i=$((i + 1)); done"
+    )
+    scrubbed = plan_rot({"part": "apf27", **ROT}, scrubber="volume")
+    assert "age && dd if=/dev/ubi0_0" in commands(scrubbed)["age"]
+
+
+def test_bits_rot_as_the_part_s_file_says() -> None:
+    faults = plan_rot({"part": "apf27", **ROT, "faults": {"flip_ppt": 7}}).faults
+    rates = (faults.flip_ppt, faults.flip_day_ppt, faults.flip_day_wear_ppt, faults.flip_read_ppt)
+    assert rates == (7, 130, 1170, 9)
+    assert faults.endurance == 100_000
+    assert (
+        f"flip_day_ppt={faults.flip_day_ppt}"
+        in commands(plan_rot({"part": "apf27", **ROT}))["load"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("chip", "words", "why"),
+    [
+        ({"part": "apf27"}, {}, "give it bit_rot = true"),
+        ({"part": "nandsim-small"}, {}, "has no .retention.: give faults flip_day_ppt"),
+        ({"part": "nandsim-small", **ROT}, {}, "bit_rot: nandsim-small's file has no .retention."),
+        ({"part": "apf27", **ROT}, {"days": 36501}, "days"),
+        ({"part": "apf27", "faults": {"flip_day_wear_ppt": 1}}, {}, "give endurance too"),
+    ],
+)
+def test_days_that_would_change_nothing_are_refused(
+    chip: dict[str, Any], words: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(UsageError, match=why):
+        plan_rot(chip, **words)

@@ -174,6 +174,27 @@ class Energy(StrictModel):
         return self
 
 
+PPT_MAX = 1 << 31
+"""Bits in 10^12 that simnand takes at the most."""
+
+
+class Retention(StrictModel):
+    """How fast bits go wrong: bits in 10^12, which add up. Each figure has its source."""
+
+    day_ppt: int = Field(
+        ge=0, le=PPT_MAX, description="for each day since the page was programmed, on a new block"
+    )
+    day_wear_ppt: int = Field(
+        ge=0,
+        le=PPT_MAX,
+        description="further ones for each such day at the rated endurance, in proportion to the "
+        "block's erases",
+    )
+    read_ppt: int = Field(
+        ge=0, le=PPT_MAX, description="for each read of the block since its erase"
+    )
+
+
 class BadBlocks(StrictModel):
     """Blocks that leave the factory bad."""
 
@@ -205,6 +226,7 @@ class ChipModel(Noun):
     timing: Timing
     ecc: Ecc
     endurance: Endurance | None = Field(default=None, description="absent: not known")
+    retention: Retention | None = Field(default=None, description="absent: not known")
     energy: Energy = Field(default=Energy(), description="absent: not known")
     bad_blocks: BadBlocks = Field(default=BadBlocks(), description="absent: not known")
     sources: dict[Word, Lines] = Field(
@@ -267,6 +289,31 @@ class ChipModel(Noun):
         if self.bad_blocks.mark_pages:
             found["bad_mark_pages"] = sum(MARK_PAGES[p] for p in set(self.bad_blocks.mark_pages))
         return found
+
+    def rot_parameters(self) -> dict[str, int]:
+        """simnand's parameters for bits that go wrong with days, reads and erases."""
+        if self.retention is None or self.endurance is None:
+            return {}
+        return {
+            "flip_day_ppt": self.retention.day_ppt,
+            "flip_day_wear_ppt": self.retention.day_wear_ppt,
+            "flip_read_ppt": self.retention.read_ppt,
+            "endurance": self.endurance.pe_cycles,
+        }
+
+    @model_validator(mode="after")
+    def _retention_has_its_sources(self) -> ChipModel:
+        if self.retention is None:
+            return self
+        if self.endurance is None:
+            raise ValueError("retention: it goes by the rated endurance: give endurance too")
+        keys = [f"retention.{key}" for key in Retention.model_fields]
+        if lacking := [key for key in keys if key not in self.sources]:
+            raise ValueError(
+                f"{', '.join(lacking)}: no source: say under [sources] where it is from, or that "
+                "it is assumed"
+            )
+        return self
 
     @model_validator(mode="after")
     def _every_current_has_its_source(self) -> ChipModel:

@@ -41,6 +41,10 @@ TemplateText = Annotated[
 """A template; a number may stand for itself."""
 
 
+AGE_LIMITS = {"days": 36_500, "reads": 10**9, "times": 10_000}
+"""The most of each number of a step that lets days pass."""
+
+
 class WorkloadStep(StrictModel):
     """What a step of any kind says; each is a phase."""
 
@@ -52,7 +56,7 @@ class WorkloadStep(StrictModel):
     timed: bool | None = Field(
         default=None,
         description="whether totals include it; absent: all do but those that prepare (drop, rest, "
-        "fill, save, cut)",
+        "age, fill, save, cut)",
     )
     may_fail: bool = Field(default=False, description="whether the trial goes on if it fails")
     always: bool = Field(default=False, description="whether it runs after a failure too")
@@ -122,6 +126,36 @@ class RestStep(WorkloadStep):
         le=80_000,
         description="the most seconds of the board's time that it waits; 0: the file system's own",
     )
+
+
+class AgeStep(WorkloadStep):
+    """Days pass for the chip at once, in which its blocks are read; the board's clock stands."""
+
+    do: Literal["age"]
+    days: TemplateText = Field(description="days that pass each time: a whole number")
+    reads: TemplateText = Field(
+        default="0",
+        description="reads of each block that holds data, of any of its pages, each time: a whole "
+        "number; they take no time and are not counted",
+    )
+    times: TemplateText = Field(default="1", description="how often: a whole number")
+    between: Command = Field(
+        default="",
+        description="a command after each time, a template, in the job's folder, such as what "
+        "reads all to have bit flips found; empty: none",
+    )
+
+    def templates(self) -> dict[str, str]:
+        return {name: getattr(self, name) for name in (*AGE_LIMITS, "between")}
+
+    def settled(self, words: Mapping[str, str]) -> Self:
+        """Its numbers are filled in."""
+        numbers = {name: getattr(self, name).format(**words) for name in AGE_LIMITS}
+        for name, text in numbers.items():
+            if not text.isdecimal() or int(text) > AGE_LIMITS[name]:
+                limit = AGE_LIMITS[name]
+                raise ValueError(f"{name} must be a whole number up to {limit}, is {text!r}")
+        return self.model_copy(update=numbers)
 
 
 class FileStep(WorkloadStep):
@@ -313,6 +347,7 @@ AnyStep = Annotated[
     PlainStep
     | RemountStep
     | RestStep
+    | AgeStep
     | RunStep
     | FillStep
     | RemoveStep

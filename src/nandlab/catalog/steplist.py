@@ -98,6 +98,8 @@ def check_step_list(steps: Sequence[WorkloadStep]) -> str | None:
         return f"steps of one name: {', '.join(twice)}; give each a name"
     if sum(step.do == "save" for step in steps) > 1:
         return "a list saves the chip once at most: the board keeps one image for it"
+    if any(s.do == "age" for s in steps) and any(s.do == "cut" for s in steps):
+        return "a list cannot both let days pass and cut the power: a chip is loaded as new then"
     return _check_mounts(steps)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 chip_app = typer.Typer(no_args_is_help=True, help="The NAND parts of the catalog.")
 
-SECTIONS = ("geometry", "timing", "ecc", "endurance", "energy", "bad_blocks")
+SECTIONS = ("geometry", "timing", "ecc", "endurance", "retention", "energy", "bad_blocks")
 UNITS = {
     "writesize": "bytes",
     "oobsize": "bytes",
@@ -30,7 +30,14 @@ UNITS = {
     "pe_cycles": "cycles",
 }
 """Units of the keys whose names do not end in a unit."""
-UNIT_SUFFIXES = {"_ns": "ns", "_mv": "mV", "_ma": "mA", "_ua": "uA", "_percent": "%"}
+UNIT_SUFFIXES = {
+    "_ns": "ns",
+    "_ppt": "bits in 10^12",
+    "_mv": "mV",
+    "_ma": "mA",
+    "_ua": "uA",
+    "_percent": "%",
+}
 UNKNOWN = "not known"
 
 

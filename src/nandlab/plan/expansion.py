@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.remote import RemoteModel
+from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan import readonly, states
 from nandlab.plan.fit import check_files_fit_partition, check_workload_needs
 from nandlab.plan.lookup import Lookup, MatrixChip, MatrixSystem
@@ -46,6 +48,7 @@ def expand_matrix(
         for place in filter(None, places):
             wrong = check_files_fit_partition(*loaded, place.chip, place.blocks)
             c.refuse(where, *([wrong] if wrong else []))
+            c.refuse(where, *check_age_matters(loaded[0], place))
         for system, place in pairs:
             c.refuse(where, *check_workload_needs(*loaded, system.model, place.chip, place.blocks))
             c.refuse(where, *readonly.check_workload_writes(loaded[0], system.model))
@@ -66,7 +69,7 @@ def expand_matrix(
             chip=place.chip,
             partition_blocks=place.blocks,
             latency=place.choice.latency,
-            faults=place.choice.faults,
+            faults=place.faults,
             state=state,
             seed=seed,
             phase_offset_ms=offset,
@@ -82,6 +85,21 @@ def expand_matrix(
         if measured.takes(system.model)
         for seed, offset in m.members()[: measured.apart]
     ]
+
+
+def check_age_matters(workload: WorkloadModel, place: MatrixChip) -> Iterator[str]:
+    """Why days would pass for nothing on a chip; nothing: they do not, or bits rot there."""
+    ages = next((s for s in workload.steps if s.do == "age"), None)
+    if ages is not None and not place.faults.age_matters:
+        how = (
+            "give it bit_rot = true"
+            if place.chip.retention
+            else f"{place.chip.name} has no [retention]: give faults flip_day_ppt, flip_read_ppt"
+        )
+        yield (
+            f"{workload.name}: step {ages.phase}: no bit of {place.chip.name} goes wrong with "
+            f"days or reads; {how}"
+        )
 
 
 def _pair_systems(

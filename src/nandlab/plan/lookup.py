@@ -17,7 +17,7 @@ from nandlab.catalog.noun import Noun
 from nandlab.catalog.remote import RemoteModel
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.kit.lock import Lock
-from nandlab.plan.matrix import ChipChoice, FilesystemChoice, NamedChoice, WorkloadChoice
+from nandlab.plan.matrix import ChipChoice, Faults, FilesystemChoice, NamedChoice, WorkloadChoice
 from nandlab.plan.readonly import check_erased_chip_start
 from nandlab.plan.start import (
     ImageStart,
@@ -55,6 +55,13 @@ class MatrixChip(NamedTuple):
     blocks: int
     """Blocks of the partition."""
     choice: ChipChoice
+
+    @property
+    def faults(self) -> Faults:
+        """Those that the study gives, and bit rot by the part's file."""
+        if not self.choice.bit_rot or self.chip.retention is None:
+            return self.choice.faults
+        return Faults(**self.choice.faults.model_dump() | self.chip.rot_parameters())
 
 
 class Lookup:
@@ -167,6 +174,10 @@ class Lookup:
         if (bad := choice.faults.bad_blocks) > most:
             self.refuse(
                 place, f"faults.bad_blocks: must be at most half the chip, {most}, is {bad}"
+            )
+        if choice.bit_rot and chip.retention is None:
+            self.refuse(
+                place, f"bit_rot: {chip.name}'s file has no [retention]; docs/own/chip.md has it"
             )
         try:
             chip.timing.array_ns(choice.latency)

@@ -119,12 +119,31 @@ class Faults(StrictModel):
     flip_read_ppt: int = Field(
         default=0, ge=0, le=UINT, description="further bits in 10^12 for each read of the block"
     )
+    flip_day_ppt: int = Field(
+        default=0,
+        ge=0,
+        le=UINT,
+        description="further bits in 10^12 for each day since the page was programmed; a "
+        "workload's step age lets days pass",
+    )
+    flip_day_wear_ppt: int = Field(
+        default=0,
+        ge=0,
+        le=UINT,
+        description="the same at the rated endurance; grows with wear",
+    )
 
     @model_validator(mode="after")
     def _wear_has_its_measure(self) -> Faults:
-        if self.flip_wear_ppt and not self.endurance:
-            raise ValueError("flip_wear_ppt is at the rated endurance: give endurance too")
+        worn = [k for k in ("flip_wear_ppt", "flip_day_wear_ppt") if getattr(self, k)]
+        if worn and not self.endurance:
+            raise ValueError(f"{worn[0]} is at the rated endurance: give endurance too")
         return self
+
+    @property
+    def age_matters(self) -> bool:
+        """Whether bits rot with days or with reads."""
+        return bool(self.flip_day_ppt or self.flip_day_wear_ppt or self.flip_read_ppt)
 
     def parameters(self, seed: int) -> dict[str, int]:
         """The parameters that are not zero, and the seed if there are any."""
@@ -143,6 +162,11 @@ class ChipChoice(StrictModel):
         default="typical", description="which array times of the data sheet: typical or maximum"
     )
     faults: Faults = Field(default=Faults(), description="the chip's faults; absent: none")
+    bit_rot: bool = Field(
+        default=False,
+        description="whether bits go wrong with days, reads and erases as the part's file says "
+        "under [retention]",
+    )
 
 
 class StateChoice(StrictModel):

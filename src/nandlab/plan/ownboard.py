@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from nandlab.plan.matrix import Faults
 from nandlab.plan.trialspec import TrialSpec
 
-SIMULATED_STEPS = ("cut", "save")
+SIMULATED_STEPS = ("age", "cut", "save")
 """Steps that only the simulated chip can do."""
 COUNT_MEASURES = ("wear",)
 """What is measured by the chip's counts alone."""

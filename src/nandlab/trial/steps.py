@@ -12,7 +12,15 @@ from collections.abc import Iterator, Sequence
 
 from nandlab.board.jobs.cargo import Cargo, make_cargo
 from nandlab.board.jobs.job import Job, Setup, Step
-from nandlab.catalog.step import UNMOUNTING_STEPS, FileStep, RemountStep, RestStep, WorkloadStep
+from nandlab.catalog.step import (
+    AGE_LIMITS,
+    UNMOUNTING_STEPS,
+    AgeStep,
+    FileStep,
+    RemountStep,
+    RestStep,
+    WorkloadStep,
+)
 from nandlab.chip import image as chipimage
 from nandlab.chip import imagefile as chipfile
 from nandlab.chip import simnand
@@ -263,6 +271,8 @@ def _make_command(spec: TrialSpec, step: WorkloadStep, hold: Cargo | None) -> st
         return filesteps.make_file_step_command(spec, step, make_template_words(spec))
     if isinstance(step, RemountStep):
         return f"mount -o remount,{step.options} {MOUNTPOINT}"
+    if isinstance(step, AgeStep):
+        return _make_age_command(step, make_template_words(spec))
     if isinstance(step, RestStep):
         return make_idle_wait_step(spec, limit_s=step.limit_s).command
     commands = {
@@ -276,6 +286,14 @@ def _make_command(spec: TrialSpec, step: WorkloadStep, hold: Cargo | None) -> st
         ),
     }
     return commands[step.do]
+
+
+def _make_age_command(step: AgeStep, words: dict[str, str]) -> str:
+    """Lets days pass so many times, each with the command that follows it."""
+    days, reads, times = (int(getattr(step, name)) for name in AGE_LIMITS)
+    once = [simnand.make_age_command(days, reads), step.between.format(**words)]
+    each = " && ".join(filter(None, once))
+    return f"i=0; while [ $i -lt {times} ]; do {{ {each}; }} || exit 1; i=$((i + 1)); done"
 
 
 def _make_separate_fill(spec: TrialSpec, name: str) -> Iterator[Step]:

@@ -14,7 +14,7 @@ from nandlab.analysis.verdicts import answers, limitsyntax, verdictmaker
 from nandlab.analysis.verdicts.limits import Limits
 from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.analysis.verdicts.views import find_setting_view
-from nandlab.results.record import WARNINGS, Trial
+from nandlab.results.record import MEMBERS_MIN, WARNINGS, Trial
 from nandlab.results.recordparts import Doubt, FlashState
 
 MIB = 1 << 20
@@ -150,3 +150,30 @@ def test_a_doubt_of_the_kernel_s_quotes_its_line() -> None:
     assert "“Block protection check failed”" in caveat
     long = samples.trial("jffs2", kernel_log=["x" * 500], warnings=doubt)
     assert len(doubts.format_doubt_advice("kernel_log", [long])) < 300
+
+
+@pytest.mark.parametrize(("letters", "shown"), [(100, "x" * 100), (101, "x" * 99 + "…")])
+def test_a_line_of_the_kernel_is_quoted_up_to_a_hundred_letters(letters: int, shown: str) -> None:
+    trial = pair("jffs2", 1, "kernel_log")[0]
+    trial = trial.model_copy(update={"kernel_log": [f"[    9.6] {'x' * letters}"]})
+    advice = doubts.format_doubt_advice("kernel_log", [trial])
+    assert advice.split("“")[1].split("”")[0] == shown
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_enough_trials_of_an_own_board_answer_that_it_does_not_repeat(more: int) -> None:
+    """The least number that is enough is MEMBERS_MIN itself."""
+    many = [
+        samples.trial(
+            "jffs2",
+            samples.FRESH,
+            seed,
+            phase_ns={"transactions": seed},
+            sync_ns=None,
+            provenance={"kind": "remote"},
+        )
+        for seed in range(1, MEMBERS_MIN + more + 1)
+    ]
+    (ensemble,) = setting_of(many).ensembles
+    answered = doubts.find_doubts_answered_by_size(ensemble)
+    assert answered == ({"not_deterministic"} if more >= 0 else set())

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -123,3 +124,24 @@ def test_a_recording_becomes_the_calls_that_change_something() -> None:
 def test_a_recording_that_cannot_be_cut_is_refused_by_line(text: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         recordings.parse_recorded_load("mine", text)
+
+
+DRAWN = {
+    "ace1": (53, "0a5e27605cb637ff"),
+    "ace2": (1539, "cdfc60f27525b1b5"),
+    "ace3": (200, "8cbde20119e9119b"),
+    "holes": (35, "ddffa3fe576bb1e9"),
+    "open-files": (12, "38171188fd273dc8"),
+    "rewrite": (14, "26c818790e0cb4dc"),
+    "small-files": (1, "d86e20ca02f2ec01"),
+    "collect": (1, "05740055d55cbf76"),
+}
+"""Of each set: how many loads, and the begin of their text's digest."""
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_set_has_the_same_loads_always(name: str) -> None:
+    """A point of a finding is a load's number and an operation's: another load makes it another."""
+    made = loads.LOAD_SETS[name]()
+    digest = hashlib.sha256(made.text().encode()).hexdigest()
+    assert (len(made.loads), digest[:16]) == DRAWN[name]

@@ -16,7 +16,13 @@ from nandlab.powercut import campaign, hostcheck, loads
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.campaignfolder import Finding
 from nandlab.powercut.job import CutPoints, select_single_cut_point
-from nandlab.powercut.oracle import Oracle, Tree, make_call_bytes
+from nandlab.powercut.oracle import (
+    EXTENDED_BYTES,
+    Oracle,
+    Tree,
+    make_call_bytes,
+    undo_file_extensions,
+)
 
 BASE = "mkdir A\ncreate A/x\nwrite A/x 0 100\n"
 BEGAN = 3 + 1
@@ -194,3 +200,32 @@ def test_both_checkers_see_all_names_of_a_file(board: QemuBoard, name: str) -> N
             hostcheck.try_point(one, select_single_cut_point(CutPoints(), 0, k, "before", 1), board)
         )
         assert (verdicts.unread, verdicts.findings, verdicts.wrong) == ("", [], []), k
+
+
+@pytest.mark.parametrize(("kept", "told"), [(-1, 1), (0, 0), (1, 0)])
+def test_a_file_that_was_made_longer_has_at_least_what_it_was_made_longer_by(
+    kept: int, told: int
+) -> None:
+    """A file of exactly so many bytes had none before; of one byte less, one is missing."""
+    content = b"x" * max(0, kept) + bytes(EXTENDED_BYTES + min(0, kept))
+    before, wrong = undo_file_extensions({"a": content, "b": b"y"}, ["a"])
+    assert before == {"a": b"x" * max(0, kept), "b": b"y"}
+    assert len(wrong) == told
+
+
+@pytest.mark.parametrize("at", [0, 1, EXTENDED_BYTES - 1])
+def test_a_byte_that_came_back_behind_the_old_end_is_told_with_its_place(at: int) -> None:
+    stale = bytearray(EXTENDED_BYTES)
+    stale[at] = 7
+    _, wrong = undo_file_extensions({"a": b"x" + stale}, ["a"])
+    assert wrong == [f"a: made longer, byte {1 + at} of {1 + EXTENDED_BYTES} is 7, not 0"]
+
+
+def test_what_a_call_writes_is_drawn_in_every_eighth_word_or_in_all() -> None:
+    """Calls 0 and 1 write words that compress, 2 and 3 none, and so on; the offset cuts words."""
+    for call, words in ((0, 9), (1, 9), (2, 64), (3, 64), (4, 9)):
+        content = make_call_bytes(call, 0, 512)
+        assert len({content[i : i + 8] for i in range(0, 512, 8)}) == words
+        assert make_call_bytes(call, 3, 18) == content[3:21]
+    same = make_call_bytes(0, 0, 24)
+    assert same[:8] != same[8:16] == same[16:]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from enum import IntEnum, IntFlag
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,15 +43,6 @@ class OperationKind(IntEnum):
     PROGRAM = 4
     OOB_PROGRAM = 5
     ERASE = 6
-
-
-class OperationFlag(IntFlag):
-    """What else is true of an operation."""
-
-    FAILED = 1
-    ILLEGAL = 2
-    RAW = 4
-    CUT = 8
 
 
 @dataclass(frozen=True)

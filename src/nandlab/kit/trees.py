@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import shutil
 import tarfile
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -254,9 +253,3 @@ class _TreeUnpacker:
         if path.is_symlink() or path.exists():
             raise UsageError(f"tree {self.model.name}: {name}: a package has it already")
         return path
-
-
-def list_locked_tree_packages(models: Mapping[str, TreeModel]) -> Iterator[tuple[str, Files]]:
-    """The sets of trees, by name."""
-    for model in models.values():
-        yield make_tree_package_set(model).name, read_locked_tree_packages(model)

@@ -119,9 +119,3 @@ def add_doubts_to_finding(finding: Finding, used: Iterable[FigureUse]) -> Findin
     """The finding with the doubts of the trials that its sentence uses."""
     told = format_doubts_behind_figures(used)
     return replace(finding, doubts=told) if told else finding
-
-
-def format_doubts_clause(used: Iterable[FigureUse]) -> str:
-    """The same within a sentence; empty: no trial has a doubt."""
-    told = format_doubts_behind_figures(used)
-    return f" [in doubt: {told}]" if told else ""

@@ -33,11 +33,6 @@ def list_stall_findings(setting: Setting, ensembles: Sequence[Ensemble]) -> list
     return [doubts.add_doubts_to_finding(finding, ((e, figure) for e, figure, _ in found))]
 
 
-def format_stall_clauses(setting: Setting, ensemble: Ensemble) -> list[str]:
-    """A clause for each kind of operation of one ensemble that stalls, the longest first."""
-    return [text for _, text in _list_stalls(setting, ensemble)]
-
-
 def _list_stalls(setting: Setting, ensemble: Ensemble) -> list[tuple[Figure, str]]:
     """The figures of the longest operations that are stalls, each with its clause."""
     found: list[tuple[float, Figure, str]] = []

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nandlab.analysis.figures import figures, groups
 from nandlab.analysis.figures.ranking import Finding
 from nandlab.analysis.figures.workloadwords import make_workload_words_for_trials as words_of
-from nandlab.analysis.verdicts import answers, lifetime
+from nandlab.analysis.verdicts import caveats, lifetime
 from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.base import units
 from nandlab.base.errors import UsageError
@@ -158,7 +158,7 @@ def test_single_trials_give_no_order() -> None:
 
 def test_single_trials_are_a_caveat() -> None:
     trials = [*timed("jffs2", [4]), *timed("ubifs", [1, 2])]
-    (line,) = answers.list_caveats(samples.head(trials), trials, [])
+    (line,) = caveats.list_caveats(samples.head(trials), trials, [])
     assert line.startswith("1 configuration has a single trial")
 
 
@@ -220,7 +220,7 @@ def test_a_figure_that_begins_at_zero_has_grown_and_is_told() -> None:
 def test_absent_trials_come_first_among_the_caveats() -> None:
     trials = samples.study()
     run = samples.head(trials, deterministic=False)
-    lines = answers.list_caveats(run, trials, ["x", "y"])
+    lines = caveats.list_caveats(run, trials, ["x", "y"])
     assert lines[0].startswith(f"4 of {len(trials)} trials are not in the figures: ")
     assert "1 failed, 1 lost the board, 2 have not been run" in lines[0]
     assert "not deterministic" in lines[1]
@@ -229,7 +229,7 @@ def test_absent_trials_come_first_among_the_caveats() -> None:
 
 def test_a_clean_run_has_no_caveats() -> None:
     trials = [samples.trial(seed=s) for s in range(3)]
-    assert answers.list_caveats(samples.head(trials), trials, []) == []
+    assert caveats.list_caveats(samples.head(trials), trials, []) == []
 
 
 @pytest.mark.parametrize(
@@ -378,7 +378,7 @@ def test_how_it_ended_is_in_one_line_and_cut() -> None:
 
 def test_a_life_that_goes_on_is_a_caveat_and_missing_phases_are_none() -> None:
     trials = lived("jffs2", 1, 2, 3, alive=(2,))
-    (line,) = answers.list_caveats(samples.head(trials), trials, [])
+    (line,) = caveats.list_caveats(samples.head(trials), trials, [])
     assert line.startswith("1 trial still lived")
 
 

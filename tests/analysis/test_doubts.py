@@ -10,7 +10,7 @@ import samples
 
 from nandlab.analysis.figures import doubts, groups
 from nandlab.analysis.figures.ranking import Finding
-from nandlab.analysis.verdicts import answers, limitsyntax, verdictmaker
+from nandlab.analysis.verdicts import caveats, limitsyntax, verdictmaker
 from nandlab.analysis.verdicts.limits import Limits
 from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.analysis.verdicts.views import find_setting_view
@@ -146,7 +146,7 @@ def test_a_doubt_of_the_kernel_s_quotes_its_line() -> None:
     trials = [samples.trial("jffs2", seed=1), samples.trial("jffs2", seed=2, **told)]
     assert "“Block protection check failed”" in doubts.format_doubt_advice("kernel_log", trials)
     assert "“" not in doubts.format_doubt_advice("state_missed", trials)
-    (caveat,) = answers.list_caveats(samples.head(trials), trials, [])
+    (caveat,) = caveats.list_caveats(samples.head(trials), trials, [])
     assert "“Block protection check failed”" in caveat
     long = samples.trial("jffs2", kernel_log=["x" * 500], warnings=doubt)
     assert len(doubts.format_doubt_advice("kernel_log", [long])) < 300

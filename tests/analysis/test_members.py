@@ -7,7 +7,7 @@ import samples
 
 from nandlab.analysis.differences import figurechanges
 from nandlab.analysis.figures import groups, members
-from nandlab.analysis.verdicts import answers, limitsyntax, verdictmaker
+from nandlab.analysis.verdicts import caveats, limitsyntax, verdictmaker
 from nandlab.analysis.verdicts.limits import Limits, judge_ensemble_against_limits
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Doubt, Series, StepResult
@@ -58,9 +58,9 @@ def test_what_failed_or_has_no_times_is_like_no_other() -> None:
 def test_equal_members_are_told_and_rank_nothing() -> None:
     pairs = [samples.trial(fs) for fs in ("jffs2", "ubifs")]
     trials = [t for one in pairs for t in (one, twin(one, 2))]
-    told = answers.list_caveats(samples.head(trials), trials, [])
+    told = caveats.list_caveats(samples.head(trials), trials, [])
     assert any("one trial to the nanosecond" in line and "1 instead of 2" in line for line in told)
-    assert answers.count_single_trial_configurations(trials) == 2
+    assert caveats.count_single_trial_configurations(trials) == 2
     (setting,) = groups.group_trials_into_settings(trials)
     found = verdictmaker.make_setting_verdict({}, setting, Limits(), samples.NAMING)
     assert [row.call for row in found.rows] == ["open", "open"]
@@ -103,7 +103,7 @@ def test_ram_measured_apart_joins_the_times_and_leaves_no_doubt_on_them() -> Non
     assert (peak.n, peak.min, peak.max) == (2, 1 << 20, 2 << 20)
     assert not any(t.warnings for t in found.trials)
     assert found.trials[0].line("memory.bytes") is not None
-    assert answers.list_caveats(samples.head(trials), trials, []) == []
+    assert caveats.list_caveats(samples.head(trials), trials, []) == []
 
 
 def test_a_verdict_joins_latency_and_ram() -> None:
@@ -128,7 +128,7 @@ def test_doubts_about_ram_come_with_it_and_what_failed_apart_is_not_known() -> N
         j.outcome for j in judge_ensemble_against_limits(setting, setting.ensembles[0], limits)
     ] == ["unknown"]
     assert setting.ensembles[0].failed == 0
-    (caveat,) = answers.list_caveats(samples.head([one, failed]), [one, *others[:2], failed], [])
+    (caveat,) = caveats.list_caveats(samples.head([one, failed]), [one, *others[:2], failed], [])
     assert "1 failed" in caveat
 
 

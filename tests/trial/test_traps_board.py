@@ -15,7 +15,7 @@ import pytest
 import samples
 
 from nandlab.analysis.figures import groups, members
-from nandlab.analysis.verdicts import answers, limits, verdictmaker
+from nandlab.analysis.verdicts import caveats, limits, verdictmaker
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.plan.study import Study
@@ -61,7 +61,7 @@ def test_ram_and_latency_are_answered_by_one_study(board: QemuBoard) -> None:
 def test_a_seed_that_only_draws_bytes_makes_one_member_at_one_offset(board: QemuBoard) -> None:
     _, trials = run(board, matrix={"phase_offsets_ms": [0]})
     assert [t.seed for t in members.list_distinct_trials(trials)] == [1]
-    assert answers.count_single_trial_configurations(trials) == 1
+    assert caveats.count_single_trial_configurations(trials) == 1
     _, apart = run(board)
     assert [t.phase_offset_ms for t in apart] == [0, 307]
     assert len(members.list_distinct_trials(apart)) == 2

@@ -20,7 +20,15 @@ from nandlab import __version__
 from nandlab.analysis.differences.compare import format_source_runs_of_trials
 from nandlab.analysis.figures import groups
 from nandlab.analysis.figures.groups import Setting
-from nandlab.analysis.verdicts import answers, battery, modelbias, promises, verdict, verdictmaker
+from nandlab.analysis.verdicts import (
+    answers,
+    battery,
+    caveats,
+    modelbias,
+    promises,
+    verdict,
+    verdictmaker,
+)
 from nandlab.analysis.verdicts.battery import Battery
 from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.analysis.verdicts.views import find_setting_view
@@ -149,7 +157,7 @@ def _make_section(setting: Setting, asked: Battery | None) -> SettingSection:
         setting,
         told,
         not_reached,
-        answers.list_incomplete_configurations(setting),
+        caveats.list_incomplete_configurations(setting),
         viewreports.render_setting_overview(setting),
         viewreports.render_view_charts(setting),
         tables.make_ensemble_table(
@@ -157,7 +165,7 @@ def _make_section(setting: Setting, asked: Battery | None) -> SettingSection:
             [tables.make_figure_column(f) for f in modelbias.list_model_bias_figures(setting)],
         ),
         _list_shared_options(setting),
-        answers.list_setting_assumed_chip_figures(setting),
+        caveats.list_setting_assumed_chip_figures(setting),
         steptable.render_file_steps_table(setting),
         steptable.list_step_outputs(setting),
         battery.format_battery_sentences(setting, asked) if asked else [],
@@ -221,11 +229,11 @@ def _render_page(
     return environment.get_template("report.html.j2").render(
         run=run,
         version=__version__,
-        caveats=[*answers.list_caveats(run, trials, missing), *run_folder.notes],
+        caveats=[*caveats.list_caveats(run, trials, missing), *run_folder.notes],
         curves=lines,
         sections=sections,
         paper=paper,
-        available=answers.format_available_ram(trials),
+        available=caveats.format_available_ram(trials),
         promised=promises.list_filesystem_promise_lines(trials, run_folder.naming()),
         naming=run_folder.naming(),
         limit_example=_make_limit_example(sections),
@@ -239,7 +247,7 @@ def _render_page(
         change_lines=format_possible_change_lines,
         legend=format_verdict_legend(head.verdicts),
         inline=lambda chart: _inline_chart(chart) if chart.name in inlined else "",
-        singles=answers.count_single_trial_configurations(trials),
+        singles=caveats.count_single_trial_configurations(trials),
         missing=missing,
         taken=format_source_runs_of_trials(trials),
         finished=len(trials),

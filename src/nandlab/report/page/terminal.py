@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nandlab.analysis.figures.figures import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting, group_trials_into_settings
 from nandlab.analysis.figures.spread import Spread
-from nandlab.analysis.verdicts import answers, lifetime, modelbias, promises, verdictmaker
+from nandlab.analysis.verdicts import caveats, lifetime, modelbias, promises, verdictmaker
 from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.base import units
 from nandlab.base.console import Console, escape_rich_markup
@@ -62,9 +62,9 @@ def print_run_results(run_folder: Results, console: Console, *, every: bool = Fa
     run, trials, missing = run_folder.head(), list(run_folder.trials()), run_folder.missing()
     console.print(f"[bold]{escape_rich_markup(run.question)}[/bold]")
     console.print(f"[dim]{escape_rich_markup(_format_measured_on(run))}[/dim]", highlight=False)
-    if ram := answers.format_available_ram(trials):
+    if ram := caveats.format_available_ram(trials):
         console.print(f"[dim]{escape_rich_markup(ram)}[/dim]", highlight=False)
-    limiting = answers.list_caveats if every else answers.list_grave_caveats
+    limiting = caveats.list_caveats if every else caveats.list_grave_caveats
     for line in [*limiting(run, trials, missing), *run_folder.notes]:
         console.print(f"[yellow]![/yellow] {escape_rich_markup(line)}")
     if not trials:

@@ -12,7 +12,7 @@ from nandlab.analysis.figures.figurenames import (
 )
 from nandlab.analysis.figures.figures import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting, group_trials_into_settings
-from nandlab.analysis.verdicts import answers, verdict, verdictmaker
+from nandlab.analysis.verdicts import caveats, verdict, verdictmaker
 from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.base import units
@@ -111,7 +111,7 @@ def _list_lead_lines(folder: Results, answer: str, trials: Sequence[Trial]) -> l
     """The question and its answer, what was measured on, and what to be careful of."""
     head = folder.head()
     board = f"Board {head.board_id}{f', commit of nandlab {head.commit}' if head.commit else ''}."
-    limiting = answers.list_caveats(head, trials, folder.missing())
+    limiting = caveats.list_caveats(head, trials, folder.missing())
     return [head.question, answer, board, *limiting, *folder.notes]
 
 

@@ -288,7 +288,7 @@ def make_medium(
     from nandlab.catalog.chip import ChipModel
     from nandlab.catalog.files import load_noun
     from nandlab.catalog.filesystem import FilesystemModel
-    from nandlab.cli.image import count_partition_blocks
+    from nandlab.cli.imagemedium import count_partition_blocks
     from nandlab.image.making import refuse_unfit_medium
     from nandlab.plan.medium import Medium
 

@@ -4,25 +4,26 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_lines, print_note
 from nandlab.cli.arguments import make_name_completer, parse_name_value_pairs
 from nandlab.cli.imageimport import import_image
-from nandlab.cli.preparation import announce_board_preparation
+from nandlab.cli.imagemedium import (
+    count_partition_blocks,
+    format_image_sizes,
+    format_tree_counts,
+    open_medium_board,
+)
 from nandlab.cli.sizes import sizes
 
 if TYPE_CHECKING:
     from nandlab.board.jobs.job import Board
-    from nandlab.catalog.chip import ChipModel
     from nandlab.chip.image import ChipImage
-    from nandlab.chip.imagefile import ImageDescription
     from nandlab.image.tree import TreeEntry
     from nandlab.plan.medium import Medium
 
@@ -154,7 +155,9 @@ def extract(
 
     imaging.refuse_extraction_folder(to)
     on, image, opened = _read_image(file, board)
-    print_lines(_format_counts(imaging.extract_image_files(on, image, opened, to, set_id).counts()))
+    print_lines(
+        format_tree_counts(imaging.extract_image_files(on, image, opened, to, set_id).counts())
+    )
 
 
 def _make_medium(
@@ -179,25 +182,6 @@ def _make_medium(
     )
 
 
-def count_partition_blocks(chip: ChipModel, partition_mib: float | None) -> int:
-    """Blocks of the partition that the command line asks for."""
-    try:
-        return chip.partition_blocks(partition_mib)
-    except UsageError as e:
-        raise UsageError(f"--partition-mib: {e}") from None
-
-
-def open_medium_board(on: Medium) -> Board:
-    """The board of a medium; UsageError if its kernel cannot mount the file system."""
-    from nandlab.board.opening import open_board
-    from nandlab.trial.runner import refuse_unsupported_kernel
-
-    with announce_board_preparation(on.virtual):
-        board = open_board(on.virtual)
-    refuse_unsupported_kernel([on], board.kernel_config, "image")
-    return board
-
-
 def _read_image(file: Path, board: str | None) -> tuple[Medium, ChipImage, Board]:
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.files import load_noun
@@ -207,34 +191,6 @@ def _read_image(file: Path, board: str | None) -> tuple[Medium, ChipImage, Board
     made, image = chipfile.read_image_files(file)
     on = imaging.make_image_medium(made, load_noun("boards", board or made.board, BoardModel))
     return on, image, open_medium_board(on)
-
-
-def format_image_sizes(
-    file: Path, on: Medium, image: ChipImage, made: ImageDescription
-) -> Iterable[str]:
-    """What an image holds and takes, a line each."""
-    from nandlab.catalog.leastpartition import format_block_mib
-    from nandlab.chip.imagefile import measure_used_space
-    from nandlab.image.making import count_least_partition
-
-    takes = measure_used_space(image)
-    pages = on.partition_blocks * on.chip.pages_per_block()
-    least = count_least_partition(on, image) if made.tools else None
-    yield f"image   {file}: {on.where}"
-    yield f"tree    {_format_counts(made.tree.model_dump())}"
-    blocks = f"{takes.blocks:,} of {on.partition_blocks:,} blocks"
-    yield f"flash   {takes.pages:,} of {pages:,} pages, {blocks}"
-    if least is not None:
-        mib = format_block_mib(least, on.chip.geometry.erasesize)
-        yield f"least   a partition of {mib} MiB has room for it"
-    yield f"file    {file.stat().st_size:,} bytes"
-
-
-def _format_counts(c: dict[str, int]) -> str:
-    return (
-        f"{c['files']:,} files with {c['bytes']:,} bytes, {c['folders']:,} folders, "
-        f"{c['symbolic_links']:,} symbolic links, {c['hard_links']:,} hard links"
-    )
 
 
 def _format_entry(entry: TreeEntry) -> str:

@@ -75,7 +75,7 @@ def import_image(  # noqa: PLR0913, PLR0917 - the command line's own options
     error.
     """
     from nandlab.chip import imagefile
-    from nandlab.cli.image import format_image_sizes, open_medium_board
+    from nandlab.cli.imagemedium import format_image_sizes, open_medium_board
     from nandlab.image import importing
     from nandlab.onflash.flashfile import read_imported_partition
 

@@ -41,11 +41,9 @@ PLACES = {
 }
 
 
-def man() -> None:
+def man(context: typer.Context) -> None:
     """Print the manual page of nandlab, all verbs in it: nandlab man | man -l -"""
-    from nandlab.cli.main import app
-
-    top = typer.main.get_command(app)
+    top = context.find_root().command
     assert isinstance(top, TyperGroup)
     print_lines(*render_man_page(top))
 

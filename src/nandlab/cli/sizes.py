@@ -73,7 +73,7 @@ def sizes(
     from nandlab.catalog.chip import ChipModel
     from nandlab.catalog.files import list_noun_names, load_noun
     from nandlab.catalog.filesystem import FilesystemModel
-    from nandlab.cli.image import count_partition_blocks
+    from nandlab.cli.imagemedium import count_partition_blocks
     from nandlab.image import survey, tree
 
     wanted = list(dict.fromkeys(fs or list_noun_names("filesystems")))

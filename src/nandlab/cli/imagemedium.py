@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The medium that verbs of images name, its board, and what an image on it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nandlab.base.errors import UsageError
+from nandlab.cli.preparation import announce_board_preparation
+
+if TYPE_CHECKING:
+    from nandlab.board.jobs.job import Board
+    from nandlab.catalog.chip import ChipModel
+    from nandlab.chip.image import ChipImage
+    from nandlab.chip.imagefile import ImageDescription
+    from nandlab.plan.medium import Medium
+
+
+def count_partition_blocks(chip: ChipModel, partition_mib: float | None) -> int:
+    """Blocks of the partition that the command line asks for."""
+    try:
+        return chip.partition_blocks(partition_mib)
+    except UsageError as e:
+        raise UsageError(f"--partition-mib: {e}") from None
+
+
+def open_medium_board(on: Medium) -> Board:
+    """The board of a medium; UsageError if its kernel cannot mount the file system."""
+    from nandlab.board.opening import open_board
+    from nandlab.trial.runner import refuse_unsupported_kernel
+
+    with announce_board_preparation(on.virtual):
+        board = open_board(on.virtual)
+    refuse_unsupported_kernel([on], board.kernel_config, "image")
+    return board
+
+
+def format_image_sizes(
+    file: Path, on: Medium, image: ChipImage, made: ImageDescription
+) -> Iterable[str]:
+    """What an image holds and takes, a line each."""
+    from nandlab.catalog.leastpartition import format_block_mib
+    from nandlab.chip.imagefile import measure_used_space
+    from nandlab.image.making import count_least_partition
+
+    takes = measure_used_space(image)
+    pages = on.partition_blocks * on.chip.pages_per_block()
+    least = count_least_partition(on, image) if made.tools else None
+    yield f"image   {file}: {on.where}"
+    yield f"tree    {format_tree_counts(made.tree.model_dump())}"
+    blocks = f"{takes.blocks:,} of {on.partition_blocks:,} blocks"
+    yield f"flash   {takes.pages:,} of {pages:,} pages, {blocks}"
+    if least is not None:
+        mib = format_block_mib(least, on.chip.geometry.erasesize)
+        yield f"least   a partition of {mib} MiB has room for it"
+    yield f"file    {file.stat().st_size:,} bytes"
+
+
+def format_tree_counts(c: dict[str, int]) -> str:
+    """What a tree holds, in words."""
+    return (
+        f"{c['files']:,} files with {c['bytes']:,} bytes, {c['folders']:,} folders, "
+        f"{c['symbolic_links']:,} symbolic links, {c['hard_links']:,} hard links"
+    )

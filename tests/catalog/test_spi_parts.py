@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load_noun
+from nandlab.catalog.files import list_noun_names, load_noun
 
 MIB = 1 << 20
 PARTS = {
@@ -20,6 +20,15 @@ PARTS = {
 UBI_HEADERS = 2
 
 
+def test_each_part_behind_spi_has_its_bus_and_no_sub_pages() -> None:
+    chips = [load_noun("chips", name, ChipModel) for name in list_noun_names("chips")]
+    behind = {chip.name: chip for chip in chips if chip.bus == "spi"}
+    assert behind.keys() == {*PARTS, "F50L1G41A"}
+    assert {chip.geometry.nop for chip in behind.values()} == {1}
+    for chip in behind.values():
+        assert {"bus", "spi.lines", "spi.clock_mhz", "spi.controller_ns"} < chip.sources.keys()
+
+
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_is_as_the_kernel_has_it(name: str) -> None:
     chip = load_noun("chips", name, ChipModel)
@@ -30,6 +39,9 @@ def test_a_part_is_as_the_kernel_has_it(name: str) -> None:
     assert g.blocks * g.erasesize == mib * MIB
     assert (chip.ecc.strength, chip.ecc.step) == (strength, 512)
     assert g.nop == 1
+    assert chip.bus == "spi"
+    assert chip.spi is not None
+    assert chip.spi.lines == 4
     # no sub-pages: each of UBI's headers takes a page
     assert g.erasesize - UBI_HEADERS * g.writesize == 126_976
     assert "drivers/mtd/nand/spi/" in chip.sources["geometry.oobsize"]

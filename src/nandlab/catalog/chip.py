@@ -208,6 +208,38 @@ class BadBlocks(StrictModel):
     )
 
 
+CLOCK_MHZ_MAX = 1000
+CONTROLLER_NS_MAX = 10**9
+
+
+class SpiBus(StrictModel):
+    """The bus of a chip behind SPI, and its controller."""
+
+    lines: Literal[1, 2, 4] = Field(description="lines that carry data at most")
+    clock_mhz: int = Field(ge=1, le=CLOCK_MHZ_MAX, description="clock of the bus, MHz")
+    controller_ns: int = Field(
+        default=0,
+        ge=0,
+        le=CONTROLLER_NS_MAX,
+        description="time that the controller takes for each operation, beside its bits",
+    )
+
+    def parameters(self) -> dict[str, int]:
+        """As spi_simnand has them."""
+        clock_khz = 1000 * self.clock_mhz
+        found = {"lines": self.lines, "clock_khz": clock_khz, "controller_ns": self.controller_ns}
+        return {key: int(value) for key, value in found.items()}
+
+    @property
+    def text(self) -> str:
+        """In words, for people."""
+        took = f", {self.controller_ns} ns an operation" if self.controller_ns else ""
+        return f"{self.lines} line{'s' * (self.lines > 1)} at {self.clock_mhz} MHz{took}"
+
+
+SPI_PAGE_MIN = 2048
+"""Bytes of a page, the least that a chip behind SPI has."""
+
 CELL_BITS = {"SLC": 1, "MLC": 2}
 
 MARK_PAGES = {"first": 1, "second": 2, "last": 4}
@@ -221,6 +253,14 @@ class ChipModel(Noun):
     cell: Literal["SLC", "MLC"] = Field(description="bits of a cell: SLC one, MLC two")
     id: list[Byte] = Field(
         min_length=2, max_length=ID_BYTES_MAX, description="bytes that READ ID gives"
+    )
+    bus: Literal["parallel", "spi"] = Field(
+        default="parallel", description="what it is reached by; spi: it takes a table spi"
+    )
+    spi: SpiBus | None = Field(
+        default=None,
+        description="its bus, where the kernel's own driver of SPI-NAND chips drives it; "
+        "timing.t_rc_ns and timing.t_wc_ns stand for it elsewhere",
     )
     geometry: Geometry
     timing: Timing
@@ -356,6 +396,18 @@ class ChipModel(Noun):
             raise ValueError(
                 f"ecc: strength {ecc.strength} in steps of {ecc.step} takes {total} bytes of a "
                 f"page's OOB, and an oobsize of {g.oobsize} has room for {room}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _bus_has_its_table(self) -> ChipModel:
+        if (self.bus == "spi") != (self.spi is not None):
+            raise ValueError('bus = "spi" and a table [spi] go together: give both or neither')
+        g = self.geometry
+        if self.spi and (g.writesize < SPI_PAGE_MIN or g.bus_bits != 8):
+            raise ValueError(
+                f"bus: a chip behind SPI has geometry.writesize of {SPI_PAGE_MIN} or more, and "
+                "geometry.bus_bits = 8"
             )
         return self
 

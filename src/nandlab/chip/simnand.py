@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from nandlab.board.jobs.job import Step
 from nandlab.catalog.chip import ChipModel, Latency
 
+MODULE, SPI_MODULE = "simnand", "spi_simnand"
+"""The module of a chip behind a parallel bus, and of one behind SPI; both are simnand's chip."""
+SPI_DRIVER = "spinand"
+"""The kernel's driver of chips behind SPI."""
 DEBUG_FOLDER = "/sys/kernel/debug/simnand"
 COUNTERS_FILE = f"{DEBUG_FOLDER}/counters"
 IMAGE_FILE = f"{DEBUG_FOLDER}/image"
@@ -54,12 +58,16 @@ def make_chip_module_parameters(
     }
 
 
-def make_chip_load_step(parameters: dict[str, str | int], image: str | None = None) -> Step:
-    """Loads the chip module.
+def make_chip_load_step(
+    parameters: dict[str, str | int], image: str | None = None, module: str = MODULE
+) -> Step:
+    """Loads the chip module, behind SPI after the kernel's driver.
 
     image: the board's command that writes the chip's image to its output; none: an erased chip.
     """
-    words = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
+    words = " ".join([f"modprobe {module}", *(f"{k}={v}" for k, v in parameters.items())])
+    if module == SPI_MODULE:
+        words = f"modprobe {SPI_DRIVER} && {words}"
     if image is None:
         return Step("load", words)
     # The image may be larger than the board's RAM: the module reads it as it comes.
@@ -127,7 +135,7 @@ def parse_programmed_page_share(printed: str) -> float | None:
     return rows["pages_programmed"] / rows["partition_pages"] if len(rows) == 2 else None
 
 
-def make_power_cut_command(load: Step, unmount: Step) -> str:
+def make_power_cut_command(load: Step, unmount: Step, module: str = MODULE) -> str:
     """The command that takes the power away, and brings back the chip as it was at that moment.
 
     The file system is gone then. What its unmount writes goes to a chip that is thrown away: no
@@ -137,7 +145,7 @@ def make_power_cut_command(load: Step, unmount: Step) -> str:
         f"echo off > {DEBUG_FOLDER}/power && cat {IMAGE_FILE} > {SAVED_IMAGE} && echo on > "
         f"{DEBUG_FOLDER}/power"
     )
-    gone = f"{unmount.command} && rmmod simnand"
+    gone = f"{unmount.command} && rmmod {module}"
     return f"{off} && {gone} && {load.command} image={SAVED_IMAGE} && rm {SAVED_IMAGE}"
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 chip_app = typer.Typer(no_args_is_help=True, help="The NAND parts of the catalog.")
 
-SECTIONS = ("geometry", "timing", "ecc", "endurance", "retention", "energy", "bad_blocks")
+SECTIONS = ("geometry", "timing", "ecc", "endurance", "retention", "energy", "bad_blocks", "spi")
 UNITS = {
     "writesize": "bytes",
     "oobsize": "bytes",
@@ -37,6 +37,7 @@ UNIT_SUFFIXES = {
     "_ma": "mA",
     "_ua": "uA",
     "_percent": "%",
+    "_mhz": "MHz",
 }
 UNKNOWN = "not known"
 
@@ -77,9 +78,14 @@ def list_chip_figures(chip: ChipModel) -> Iterator[Figure]:
     identity = " ".join(f"{byte:02X}" for byte in chip.id)
     described = type(chip).model_fields["id"].description or ""
     yield Figure("id", identity, described, chip.sources.get("id", ""))
+    if chip.spi is not None:
+        about_bus = type(chip).model_fields["bus"].description or ""
+        yield Figure("bus", chip.bus, about_bus, chip.sources.get("bus", ""))
     for section in SECTIONS:
         part: BaseModel | None = getattr(chip, section)
         about = chip.sources.get(section, "")
+        if part is None and section == "spi":
+            continue
         if part is None:
             yield Figure(section, UNKNOWN, "", about)
             continue

@@ -79,7 +79,7 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
     from nandlab.plan import outlook
     from nandlab.plan.study import find_shipped_study_files, find_study_file, read_study_file
     from nandlab.plan.study import plan_trials as expand
-    from nandlab.trial.runner import refuse_unsupported_kernel
+    from nandlab.trial.runner import SPINAND_REMEDY, refuse_unsupported_kernel
 
     if study is None:
         if board:
@@ -99,6 +99,8 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
     print_note(*outlook.format_plan_outlook(read_study, specs, CORES))
     for name, note in {s.chip.name: s.chip.ecc_note for s in specs if s.chip.ecc_note}.items():
         print_note(f"{name}: {note}")
+    if any(s.spinand for s in specs) and "spinand" not in specs[0].virtual.source:
+        print_note(f"spinand: the kernel has no such driver: {SPINAND_REMEDY}")
     if cuts := runcuts.format_power_cut_plan(read_study, CORES):
         print_note(cuts)
 

@@ -114,6 +114,7 @@ class RunSettings:
         with announce_board_preparation(model):
             there = open_board(model, self.accel.value, self.sources, locked=self.locked)
         runner.refuse_unsupported_kernel(specs, there.kernel_config, study.name)
+        runner.refuse_absent_spinand(specs, there.kernel_config, study.name)
         head = runner.make_run_head(study, specs, there)
         refuse(head)
         folder = runner.open_run_folder(head, self.out)

@@ -70,6 +70,7 @@ def expand_matrix(
             partition_blocks=place.blocks,
             latency=place.choice.latency,
             faults=place.faults,
+            spinand=place.spinand,
             state=state,
             seed=seed,
             phase_offset_ms=offset,

@@ -10,7 +10,7 @@ from nandlab.analysis.figures import figures
 from nandlab.base.errors import UsageError
 from nandlab.base.nearest import suggest_nearest_name
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.chip import MIB, ChipModel
+from nandlab.catalog.chip import MIB, ChipModel, SpiBus
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Noun
@@ -62,6 +62,12 @@ class MatrixChip(NamedTuple):
         if not self.choice.bit_rot or self.chip.retention is None:
             return self.choice.faults
         return Faults(**self.choice.faults.model_dump() | self.chip.rot_parameters())
+
+    @property
+    def spinand(self) -> SpiBus | None:
+        """The bus, if the kernel's own driver of SPI-NAND chips drives the chip."""
+        asked, bus = self.choice.spinand, self.chip.spi
+        return asked.select_bus(bus) if asked is not None and bus is not None else None
 
 
 class Lookup:
@@ -183,4 +189,6 @@ class Lookup:
             chip.timing.array_ns(choice.latency)
         except UsageError as e:
             self.refuse(place, f"{chip.name}: {e}")
+        if choice.spinand is not None and chip.spi is None:
+            self.refuse(place, f"spinand: {chip.name} is not behind SPI: its bus is {chip.bus}")
         return MatrixChip(chip, blocks, choice)

@@ -17,7 +17,13 @@ from pydantic import (
 )
 
 from nandlab.base.strings import WORD, Line, Word
-from nandlab.catalog.chip import ChipModel, Latency
+from nandlab.catalog.chip import (
+    CLOCK_MHZ_MAX,
+    CONTROLLER_NS_MAX,
+    ChipModel,
+    Latency,
+    SpiBus,
+)
 from nandlab.catalog.noun import Scalar, StrictModel
 
 SEED_MAX = 2**31 - 1
@@ -151,6 +157,28 @@ class Faults(StrictModel):
         return {**asked, "seed": seed} if asked else {}
 
 
+class SpinandChoice(StrictModel):
+    """A chip behind SPI that the kernel's own driver drives, and how its bus differs."""
+
+    lines: Literal[1, 2, 4] | None = Field(
+        default=None, description="lines that carry data at most; absent: the part's"
+    )
+    clock_mhz: int | None = Field(
+        default=None, ge=1, le=CLOCK_MHZ_MAX, description="clock of the bus; absent: the part's"
+    )
+    controller_ns: int | None = Field(
+        default=None,
+        ge=0,
+        le=CONTROLLER_NS_MAX,
+        description="time that the controller takes for each operation, beside its bits; absent: "
+        "the part's",
+    )
+
+    def select_bus(self, part: SpiBus) -> SpiBus:
+        """The part's bus with what differs."""
+        return part.model_copy(update=self.model_dump(exclude_none=True))
+
+
 class ChipChoice(StrictModel):
     """A chip and the partition of it that the file system gets."""
 
@@ -166,6 +194,11 @@ class ChipChoice(StrictModel):
         default=False,
         description="whether bits go wrong with days, reads and erases as the part's file says "
         "under [retention]",
+    )
+    spinand: SpinandChoice | None = Field(
+        default=None,
+        description="the kernel's own driver of SPI-NAND chips drives it; absent: the raw NAND "
+        "layer does, and the part's data cycles stand for its bus",
     )
 
 

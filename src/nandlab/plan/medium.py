@@ -8,7 +8,7 @@ from pydantic import Field
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import Line, Word
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.chip import MIB, ChipModel, Latency
+from nandlab.catalog.chip import MIB, ChipModel, Latency, SpiBus
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import StrictModel, dump_noun_identity
 from nandlab.catalog.remote import RemoteModel
@@ -29,6 +29,11 @@ class Medium(StrictModel):
     options: dict[Word, Line]
     latency: Latency = "typical"
     faults: Faults = Field(default=Faults())
+    spinand: SpiBus | None = Field(
+        default=None,
+        description="the bus of a chip that the kernel's own driver of SPI-NAND chips drives; "
+        "null: the raw NAND layer does",
+    )
     seed: int = Field(default=1, description="seed of the faults and of a trial's load")
     mtd: int = Field(default=0, description="number of the partition's MTD device")
 
@@ -85,7 +90,9 @@ class Medium(StrictModel):
         lost = sorted([*fs.differs, *fs.image.loses])
         commands = [fs.modules, fs.format, fs.mount_commands(self.options), fs.unmount]
         geometry = dump_noun_identity(self.chip.geometry)
-        return [fs.name, self.options, tools, lost, commands, geometry, self.partition_blocks]
+        found = [fs.name, self.options, tools, lost, commands, geometry, self.partition_blocks]
+        # the kernel's SPI-NAND driver has the spare area in another layout
+        return [*found, *(["spinand"] if self.spinand else [])]
 
     def words(self) -> dict[str, str]:
         """The values of the placeholders in the catalog's commands."""

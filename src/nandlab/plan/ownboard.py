@@ -27,6 +27,8 @@ def check_trial_on_own_board(spec: TrialSpec) -> Iterator[str]:
         yield "faults: a real chip has its own: leave them out"
     if spec.latency != "typical":
         yield f'latency = "{spec.latency}": a real chip has its own: leave it out'
+    if spec.spinand is not None:
+        yield "spinand: a real chip has its own driver: leave it out"
     if spec.image is not None:
         yield f"{spec.filesystem.name} begins from an image: on the virtual board only"
     for step in (s for s in spec.workload.steps if s.do in SIMULATED_STEPS):

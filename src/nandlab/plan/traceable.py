@@ -15,6 +15,12 @@ def check_trial_traceable(spec: TrialSpec) -> Iterator[str]:
     """Why a trial's parts, or its reads, cannot be had, each in a sentence; nothing: they can."""
     if spec.own:
         return
+    if spec.spinand and (asked := {"parts", "reads"} & set(spec.measure)):
+        yield (
+            f"{', '.join(sorted(asked))}: {spec.chip.name} by spinand: the tracers know the raw "
+            "NAND layer alone"
+        )
+        return
     if spec.parts is not None:
         yield from _check_room(spec, "parts", spec.parts, 0)
         yield from _check_parts(spec)

@@ -42,7 +42,9 @@ def make_study_campaign_request(
     UsageError if nothing is left.
     """
     specs = [spec for spec in plan_trials(study) if not spec.filesystem.read_only]
-    fields = [name for name in Medium.model_fields if name not in ("faults", "seed", "latency")]
+    fields = [
+        name for name in Medium.model_fields if name not in ("faults", "seed", "latency", "spinand")
+    ]
     media = [Medium(**{name: getattr(spec, name) for name in fields}) for spec in specs]
     if partition_mib is not None:
         media = [

@@ -148,6 +148,11 @@ class TrialChip(RecordPart):
     faults: dict[Word, int] = Field(
         default_factory=dict, description="simnand's fault parameters, as a study's chips name them"
     )
+    spinand: dict[Word, int] = Field(
+        default_factory=dict,
+        description="the bus of a chip that the kernel's own driver of SPI-NAND chips drove; "
+        "empty: the raw NAND layer did",
+    )
 
 
 class StartImage(RecordPart):

@@ -6,7 +6,12 @@ from __future__ import annotations
 from nandlab.board.jobs.job import Step
 from nandlab.board.own import flashcounts
 from nandlab.board.own.flash import MODULE_THERE, make_partition_erase_command
-from nandlab.chip.simnand import make_chip_load_step, make_chip_module_parameters
+from nandlab.chip.simnand import (
+    MODULE,
+    SPI_MODULE,
+    make_chip_load_step,
+    make_chip_module_parameters,
+)
 from nandlab.plan.medium import MOUNTPOINT, Medium
 
 FORMAT_DEADLINE_S = 3600
@@ -30,7 +35,14 @@ def make_medium_load_step(on: Medium, image: str | None = None) -> Step:
     parameters |= on.faults.parameters(on.seed)
     parameters |= {str(key): value for key, value in on.filesystem.chip_parameters.items()}
     parameters["wait"] = on.virtual.wait
-    return make_chip_load_step(parameters, image)
+    if on.spinand:
+        parameters |= on.spinand.parameters()
+    return make_chip_load_step(parameters, image, select_chip_module(on))
+
+
+def select_chip_module(on: Medium) -> str:
+    """The module that a medium's simulated chip is."""
+    return SPI_MODULE if on.spinand else MODULE
 
 
 def make_module_load_step(on: Medium) -> Step:

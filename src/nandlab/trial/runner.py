@@ -121,6 +121,14 @@ def hash_trial(spec: TrialSpec, board: Board) -> str:
     )
 
 
+SPINAND_SYMBOL = "CONFIG_MTD_SPI_NAND"
+"""What a kernel has that has a driver of SPI-NAND chips, or got one beside it."""
+SPINAND_REMEDY = (
+    "build it from the kernel's own source by --source spinand=package (some 140 MB to fetch, "
+    "once), or name [source.spinand] in the board's file"
+)
+
+
 def refuse_unsupported_kernel(
     specs: Sequence[Medium], config: Mapping[str, str], where: str
 ) -> None:
@@ -133,6 +141,15 @@ def refuse_unsupported_kernel(
                 wrong.append(f"{where}: {who} cannot be: the kernel of {spec.board.name} {state}")
     if wrong:
         raise UsageError(*dict.fromkeys(wrong))
+
+
+def refuse_absent_spinand(specs: Sequence[Medium], config: Mapping[str, str], where: str) -> None:
+    """UsageError where a chip is to be driven by the kernel's SPI-NAND driver and there is none."""
+    if any(spec.spinand for spec in specs) and config.get(SPINAND_SYMBOL) not in ("y", "m"):
+        raise UsageError(
+            f"{where}: spinand: the kernel of {specs[0].board.name} has no driver of SPI-NAND "
+            f"chips: {SPINAND_REMEDY}"
+        )
 
 
 def _list_durations(folder: RunFolder, specs: Sequence[TrialSpec]) -> dict[str, list[float]]:

@@ -38,6 +38,7 @@ from nandlab.trial.mediumsteps import (
     make_mount_step,
     make_partition_cleanup_step,
     make_unmount_step,
+    select_chip_module,
 )
 
 NS_PER_MS = 1_000_000
@@ -282,7 +283,9 @@ def _make_command(spec: TrialSpec, step: WorkloadStep, hold: Cargo | None) -> st
         "sync": "sync",
         "save": simnand.make_image_pipe_command(hold.put()) if hold else "false",
         "cut": simnand.make_power_cut_command(
-            make_medium_load_step(spec.at_setup()), make_detach_step(spec)
+            make_medium_load_step(spec.at_setup()),
+            make_detach_step(spec),
+            select_chip_module(spec),
         ),
     }
     return commands[step.do]

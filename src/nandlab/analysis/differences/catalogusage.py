@@ -23,7 +23,7 @@ from typing import Any
 from nandlab.catalog.board import UNSIMULATED_KEYS
 from nandlab.results.record import Trial
 
-UNUSED_CHIP_KEYS = {"energy", "retention", "sources", "summary"}
+UNUSED_CHIP_KEYS = {"bus", "energy", "retention", "sources", "spi", "summary"}
 """Keys of a chip that are only told; a figure that simnand takes is in the command loading it."""
 UNUSED_FILESYSTEM_KEYS = {"memory_reclaimable", "chip_needs", "least"}
 """Keys of a file system that no step has, but for an instrument's, which names them itself."""

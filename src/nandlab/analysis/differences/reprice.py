@@ -79,7 +79,12 @@ def find_trial_geometry_and_timing(trial: Trial) -> tuple[Geometry, Timing]:
 
 
 def find_trial_part_latencies(trial: Trial) -> PartLatencies:
-    """The part that the trial was run on."""
+    """The part that the trial was run on; UsageError if the kernel's SPI-NAND driver drove it."""
+    if trial.chip.spinand:
+        raise UsageError(
+            f"{trial.id}: {trial.chip.part} was behind SPI, and only a parallel bus is modelled: "
+            "run the study on the other part"
+        )
     shape, timing = find_trial_geometry_and_timing(trial)
     return PartLatencies.of(trial.chip.part, shape, timing, trial.chip.latency)
 

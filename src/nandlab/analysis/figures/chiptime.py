@@ -33,6 +33,18 @@ class OperationCosts:
         )
 
 
+def compute_bus_byte_times(trial: Trial) -> tuple[float, float]:
+    """What a byte takes out of a trial's chip and into it, ns; its chip's file is in the trial."""
+    bus = trial.chip.spinand
+    if bus:
+        # a page is loaded over four lines or one
+        line_ns = 8 * 1_000_000 / bus["clock_khz"]
+        return line_ns / bus["lines"], line_ns / (4 if bus["lines"] == 4 else 1)
+    chip: dict[str, Any] = trial.about("chip")
+    cycles = 8 / chip["geometry"]["bus_bits"]
+    return cycles * chip["timing"]["t_rc_ns"], cycles * chip["timing"]["t_wc_ns"]
+
+
 def compute_chip_operation_costs(trial: Trial) -> OperationCosts | None:
     """By the chip's file as the run keeps it; None where it is not in the trial."""
     chip: dict[str, Any] = trial.about("chip")
@@ -40,11 +52,12 @@ def compute_chip_operation_costs(trial: Trial) -> OperationCosts | None:
         return None
     g, t = chip["geometry"], chip["timing"]
     longest = "_max_ns" if trial.chip.latency == "maximum" else "_ns"
-    cycles = (g["writesize"] + g["oobsize"]) * 8 // g["bus_bits"]
+    page = g["writesize"] + g["oobsize"]
+    out_ns, into_ns = compute_bus_byte_times(trial)
     t_r = t["t_r" + longest]
     return OperationCosts(
-        t_r + cycles * t["t_rc_ns"],
-        t["t_prog" + longest] + cycles * t["t_wc_ns"],
+        t_r + page * out_ns,
+        t["t_prog" + longest] + page * into_ns,
         t["t_bers" + longest],
         t_r,
     )

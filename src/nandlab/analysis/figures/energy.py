@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nandlab.analysis.figures import powerdraw, timeparts
+from nandlab.analysis.figures import chiptime, powerdraw, timeparts
 from nandlab.analysis.figures.memo import memoize_by_trial
 from nandlab.analysis.figures.timeparts import TrialSpan
 from nandlab.catalog.board import Power
@@ -146,8 +146,9 @@ def compute_span_chip_times(trial: Trial, span: TrialSpan) -> ChipStateTimes | N
     page = g["writesize"] + g["oobsize"]
     out = n.reads * page if u.bytes_read is None else u.bytes_read
     into = n.programs * page if u.bytes_written is None else u.bytes_written
-    read = n.reads * t["t_r" + ending] + out * 8 / g["bus_bits"] * t["t_rc_ns"]
-    program = n.programs * t["t_prog" + ending] + into * 8 / g["bus_bits"] * t["t_wc_ns"]
+    out_ns, into_ns = chiptime.compute_bus_byte_times(trial)
+    read = n.reads * t["t_r" + ending] + out * out_ns
+    program = n.programs * t["t_prog" + ending] + into * into_ns
     erase = n.erases * t["t_bers" + ending]
     more = max(0.0, (u.busy_ns or 0) - read - program - erase)
     rest = max(0.0, span.ns - read - program - erase - more)

@@ -47,11 +47,15 @@ from nandlab.kit.root import Root, is_fault_of_machine
 
 OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
 """Folders of device/modules whose modules are on every board; yaffs2 is too, see assemble()."""
+SPI_PART, SPI_CHIP = "spinand", "spi_simnand"
+"""A board for which the kernel's driver of SPI-NAND chips was built has our chip behind SPI too."""
 WORK_FOLDER, STATE, SAVES, VMLINUZ, INITRAMFS = map(
     Path, ("/board", "/state", "/saves", "/vmlinuz", "/initramfs")
 )
 """Where QEMU, in its root, sees the folder of its files, those of the state that it is restored
 from and that it saves, and what it boots."""
+SIMNAND = {"simnand": DEVICE / "modules" / "simnand"}
+"""simnand's own files, for a module that is made of them."""
 NO_SOURCES: Requests = MappingProxyType({})
 """No part of the kernel is built from another source."""
 CODE_MIB = 32
@@ -230,6 +234,8 @@ def assemble_machine(
     own = [ko for each in built for ko in each]
     own += _build_yaffs2(kit, yaffs2, requested="yaffs2" in requests)
     own += [ko for part in sources.values() for ko in part.modules.paths]
+    if SPI_PART in sources:
+        own += build.build_kernel_modules(kit.tools, SPI_CHIP, kit.kernel, SIMNAND)
     parts = {p.name: digest_file(p) for p in (*home.values(), *own)}
 
     def make(work: Path) -> None:

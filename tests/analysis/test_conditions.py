@@ -53,6 +53,21 @@ def test_compression_is_always_told_and_what_is_not_the_default(
     assert row.options == text
 
 
+def test_an_option_that_a_run_s_catalog_did_not_have_is_no_choice_of_it() -> None:
+    (row,) = judged(pair("jffs2", options={"compression": "none", "attach": "each"})).rows
+    assert row.options == "compression=none"
+
+
+def test_no_other_state_is_told_where_the_first_leads_in_each() -> None:
+    in_states = (samples.FRESH, samples.AGED)
+    every = [
+        pair(name, state, phase_ns={"transactions": seconds * 10**9})
+        for state in in_states
+        for name, seconds in (("jffs2", 1), ("ubifs", 2))
+    ]
+    assert "alone counts" not in judged(*every).sentence
+
+
 @pytest.mark.parametrize(
     ("filesystem", "origin", "text"),
     [

@@ -5,6 +5,7 @@ to hold, and what a product meets and no trial had."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -29,7 +30,8 @@ BAD = ("bad and worn-out blocks", "faults of a chip")
 
 def format_options_beside_name(trial: Trial, name: str) -> str:
     """What a trial's file system is that its name does not tell: the year of its core, the options
-    of :data:`ALWAYS`, and those that are not the default."""
+    of :data:`ALWAYS`, and those that are not the default. An option that the trial's own catalog
+    did not have yet was no choice of it."""
     core = describe_filesystem_core(trial.filesystem, trial.about("board"))
     known = trial.about("filesystem").get("options")
     entries = known if isinstance(known, dict) else {}
@@ -37,13 +39,16 @@ def format_options_beside_name(trial: Trial, name: str) -> str:
         f"{text}{KERNELS if value == DEFAULT else ''}"
         for key, value in sorted(trial.options.items())
         if (text := f"{key}={value}") not in name
-        and (key in ALWAYS or _default(entries.get(key)) != value)
+        and (key in ALWAYS or _is_chosen(entries, key, value))
     )
     return ", ".join([*filter(None, [core]), *options])
 
 
-def _default(entry: object) -> object:
-    return entry.get("default") if isinstance(entry, dict) else None
+def _is_chosen(entries: dict[str, Any], key: str, value: str) -> bool:
+    """Whether an option has another value than its default in the trial's own catalog."""
+    entry = entries.get(key)
+    known = entry.get("default") if isinstance(entry, dict) else None
+    return known != value and (not entries or key in entries)
 
 
 def list_load_and_state_conditions(scope: VerdictScope) -> dict[str, None]:

@@ -73,7 +73,12 @@ def format_verdict_sentences(
         f"Take {first.row.name}{_format_power_aside(first.row)}: "
         f"{_explain_first_choice(scope, shown, first)}."
     )
-    others = _format_other_fits(scope, first, [j for j in every[1:] if j.row.call in FIT])
+    fit = [j for j in every[1:] if j.row.call in FIT]
+    others = " ".join(
+        filter(
+            None, [_format_other_fits(scope, first, fit), _format_other_states(scope, first, fit)]
+        )
+    )
     ahead = [_ahead(scope, shown, first, j) for j in every if j.row.call == "open"]
     return [text for text in (lead, others, *ahead, *rest) if text]
 
@@ -219,6 +224,35 @@ def _format_other_fits(scope: VerdictScope, first: Candidate, rest: Sequence[Can
         if (by := _times(scope, first, j))
     ]
     return f"{', '.join(factors)}." if factors else ""
+
+
+def _format_other_states(scope: VerdictScope, first: Candidate, rest: Sequence[Candidate]) -> str:
+    """In which states of the first load another fit one is better by the headline than the first,
+    whom its worst state decides; empty: in none, or limits decide."""
+    if first.room is not None:
+        return ""
+    setting = scope.settings[0]
+    worse = 1 if setting.headline.better == "more" else -1
+    sentences = []
+    for ensemble in setting.ensembles:
+        own = ensemble.spread(setting.headline)
+        if ensemble.subject != first.row.name or own is None:
+            continue
+        better = [
+            (found.median, j.row.name)
+            for j in rest
+            if (other := setting.find(j.row.name, ensemble.state))
+            and (found := other.spread(setting.headline))
+            and found.told_apart(own)
+            and (found.median - own.median) * worse > 0
+        ]
+        if better:
+            form = setting.headline.form
+            names = ", ".join(f"{name} {form(median)}" for median, name in sorted(better))
+            sentences.append(
+                f"If {ensemble.state} alone counts: {names} against {form(own.median)}."
+            )
+    return " ".join(sentences)
 
 
 def _format_names(rest: Sequence[Candidate]) -> str:

@@ -152,6 +152,8 @@ class SizesRow(StrictModel):
     pages_without_own_headers: int | None
     bytes: int | None
     saved: float | None = Field(description="share of the pages that compression saves")
+    least_mib: float | None
+    """The smallest partition that the file system can live on, whatever it holds."""
     why_not: FreeText | None
     lost: list[FreeText]
     seconds: float | None

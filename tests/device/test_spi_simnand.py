@@ -19,7 +19,7 @@ from chipsteps import numbers
 from nandlab.board.jobs.job import Step
 from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.chip import ChipModel, SpiBus
 from nandlab.catalog.files import load_noun
 from nandlab.chip.simnand import (
     COUNTERS_FILE,
@@ -245,4 +245,4 @@ def test_a_trial_repeats_to_the_nanosecond(spi_board: QemuBoard) -> None:
     first, second = run(), run()
     assert first.status == "ok", first.error
     assert [(s.name, s.ns) for s in first.steps] == [(s.name, s.ns) for s in second.steps]
-    assert first.chip.spinand == {"lines": 1, "clock_khz": 52000, "controller_ns": 0}
+    assert first.chip.spinand == SpiBus(lines=1, clock_mhz=52)

@@ -275,7 +275,7 @@ class Trial(RecordPart):
             f"{self.chip.partition_mib:g} MiB",
             self.chip.latency,
             json.dumps(self.chip.faults, sort_keys=True),
-            json.dumps(self.chip.spinand, sort_keys=True),
+            self.chip.spinand.text if self.chip.spinand else "",
             self.state.name,
             f"{self.state.valid}/{self.state.invalid}/{self.state.mix} of {self.state.of}",
             self.image.sha256 if self.image else "",

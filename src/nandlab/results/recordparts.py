@@ -26,6 +26,7 @@ from pydantic_core.core_schema import (
 )
 
 from nandlab.base.strings import Digest, FreeText, Line, Sha256, Word
+from nandlab.catalog.chip import SpiBus
 
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 """A count, or a time in ns."""
@@ -148,10 +149,10 @@ class TrialChip(RecordPart):
     faults: dict[Word, int] = Field(
         default_factory=dict, description="simnand's fault parameters, as a study's chips name them"
     )
-    spinand: dict[Word, int] = Field(
-        default_factory=dict,
+    spinand: SpiBus | None = Field(
+        default=None,
         description="the bus of a chip that the kernel's own driver of SPI-NAND chips drove; "
-        "empty: the raw NAND layer did",
+        "null: the raw NAND layer did",
     )
 
 

@@ -26,7 +26,7 @@ def describe_trial_request(spec: TrialSpec, study: str) -> dict[str, Any]:
             writesize=g.writesize,
             latency=spec.latency,
             faults={k: v for k, v in spec.faults.parameters(spec.seed).items() if k != "seed"},
-            spinand=spec.spinand.parameters() if spec.spinand else {},
+            spinand=spec.spinand,
         ),
         "state": FlashState(**spec.state.model_dump()),
         "image": _describe_image(spec),

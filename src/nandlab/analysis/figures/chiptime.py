@@ -38,8 +38,8 @@ def compute_bus_byte_times(trial: Trial) -> tuple[float, float]:
     bus = trial.chip.spinand
     if bus:
         # a page is loaded over four lines or one
-        line_ns = 8 * 1_000_000 / bus["clock_khz"]
-        return line_ns / bus["lines"], line_ns / (4 if bus["lines"] == 4 else 1)
+        line_ns = 8 * 1_000 / bus.clock_mhz
+        return line_ns / bus.lines, line_ns / (4 if bus.lines == 4 else 1)
     chip: dict[str, Any] = trial.about("chip")
     cycles = 8 / chip["geometry"]["bus_bits"]
     return cycles * chip["timing"]["t_rc_ns"], cycles * chip["timing"]["t_wc_ns"]

@@ -66,7 +66,7 @@ TRIAL_ATTRIBUTES: dict[str, Callable[[Trial], AttributeValue]] = {
     "chip.partition_mib": lambda t: t.chip.partition_mib,
     "chip.latency": lambda t: t.chip.latency,
     "chip.faults": lambda t: json.dumps(t.chip.faults, sort_keys=True),
-    "chip.spinand": lambda t: json.dumps(t.chip.spinand, sort_keys=True),
+    "chip.spinand": lambda t: t.chip.spinand.text if t.chip.spinand else "",
     "state.shares": lambda t: f"{t.state.valid:g}/{t.state.invalid:g}/{t.state.mix:g} {t.state.of}",
     "image.sha256": lambda t: t.image.sha256 if t.image else "none",
 }

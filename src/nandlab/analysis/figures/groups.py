@@ -17,7 +17,6 @@ from nandlab.analysis.figures import members, workloadwords
 from nandlab.analysis.figures.figures import Figure, find_workload_figure
 from nandlab.analysis.figures.spread import Spread, compute_spread, compute_spread_with_lower_bounds
 from nandlab.analysis.figures.workloadwords import Words
-from nandlab.catalog.chip import SpiBus
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import FlashState, TrialChip
 
@@ -174,7 +173,7 @@ def _make_setting_key(trial: Trial) -> tuple[str, ...]:
         geometry,
         chip.latency,
         faults,
-        json.dumps(chip.spinand, sort_keys=True),
+        chip.spinand.text if chip.spinand else "",
     )
 
 
@@ -201,18 +200,9 @@ def shorten_parameter_text(text: str) -> str:
 
 def _describe_chip(chip: TrialChip) -> list[str]:
     slow = ["maximum latencies"] if chip.latency == "maximum" else []
-    words = [*slow, *_describe_bus(chip.spinand), *_describe_faults(chip.faults)]
+    bus = [f"spinand, {chip.spinand.text}"] if chip.spinand else []
+    words = [*slow, *bus, *_describe_faults(chip.faults)]
     return [chip.part, f"{chip.partition_mib:g} MiB", *words]
-
-
-def _describe_bus(spinand: dict[str, int]) -> list[str]:
-    """The bus of a chip that the kernel's SPI-NAND driver drove."""
-    if not spinand:
-        return []
-    clock_mhz = spinand["clock_khz"] // 1000
-    words = {key: spinand[key] for key in ("lines", "controller_ns")}
-    bus = SpiBus.model_validate({**words, "clock_mhz": clock_mhz})
-    return [f"spinand, {bus.text}"]
 
 
 def _describe_faults(faults: dict[str, int]) -> list[str]:

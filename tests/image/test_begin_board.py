@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import shutil
 from pathlib import Path
 
@@ -26,21 +27,22 @@ question = "?"
 board = "{board}"
 [matrix]
 workloads = [{{ name = "boot" }}]
-filesystems = [
-    {{ name = "ubifs", compression = "favor-lzo", tree = "small" }},
-    {{ name = "jffs2", compression = "zlib", tree = "small" }},
-]
+filesystems = [{filesystems}]
 chips = [{{ part = "nandsim-small", partition_mib = {mib} }}]
 states = [{{ name = "fresh" }}]
 seeds = [1]
 """
+UBIFS = '{ name = "ubifs", compression = "favor-lzo", tree = "small" }'
+JFFS2 = '{ name = "jffs2", compression = "zlib", tree = "small" }'
 LISTED, LISTED_BYTES = ("bin/tool", "etc/conf"), 40_000 + 8
 """What the tree's etc/boot.list names."""
 
 
-def planned(board: QemuBoard, home: Path, mib: float) -> list[TrialSpec]:
+def planned(board: QemuBoard, home: Path, mib: float, *filesystems: str) -> list[TrialSpec]:
     treemade.project(home, treemade.UNMERGED)
-    (home / "rooted.toml").write_text(STUDY.format(board=board.machine.model.name, mib=mib))
+    (home / "rooted.toml").write_text(
+        STUDY.format(board=board.machine.model.name, mib=mib, filesystems=", ".join(filesystems))
+    )
     return fetch_trials_tree_packages(
         study.plan_trials(study.read_study_file(home / "rooted.toml")), strictly=True
     )
@@ -53,7 +55,7 @@ def test_a_trial_begins_from_a_tree_that_is_made_once_and_the_same_each_time(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("NANDLAB_PACKAGES", str(tmp_path / "debs"))
-    specs = planned(board, tmp_path, 8)
+    specs = planned(board, tmp_path, 8, UBIFS, JFFS2)
     ready = StartImageMaker(board).ready(specs)
     capfd.readouterr()
     assert [runner.hash_trial(s, board) for s in ready] == [
@@ -94,6 +96,9 @@ def test_a_tree_that_does_not_fit_is_refused_before_the_first_trial(
     board: QemuBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NANDLAB_PACKAGES", str(tmp_path / "debs"))
-    jffs2 = planned(board, tmp_path, 0.03125)[1]
+    least_mib = 0.078125
+    large = f'"etc/large" = "{random.Random(1).randbytes(30_000).hex()}"\n'
+    monkeypatch.setattr(treemade, "UNMERGED", treemade.UNMERGED + large)
+    (jffs2,) = planned(board, tmp_path, least_mib, JFFS2)
     with pytest.raises(UsageError, match="the tree does not fit: JFFS2"):
         StartImageMaker(board).ready([jffs2])

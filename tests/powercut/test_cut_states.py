@@ -244,16 +244,16 @@ def test_the_chips_that_the_board_saves_are_the_states_of_the_host(
     board: QemuBoard, name: str
 ) -> None:
     """Points drawn at random, and torn erases, which only some loads have. A recording that saves
-    chips is another job: UBIFS may erase elsewhere in it, and an erase has no prefix. So points are
-    of operations that are of one kind in two jobs."""
+    chips is another job: UBIFS may erase an operation sooner in it, and an erase has no prefix."""
     small = Campaign(on(board, name), loads.make_small_file_loads(), CutPoints(seeds=3))
     once = asyncio.run(states.record_load(small, 0, board))
-    other = asyncio.run(states.record_load(small, 0, board, [(1, "before", 1)] * 16))
     assert once is not None
-    assert other is not None
-    kinds = zip(once.operations, other.operations, strict=True)
-    alike = [a.erases == b.erases for a, b in kinds] + [True]
-    places = [p for p, _ in states.list_point_states(once, small.points) if alike[p[0]]]
+    near = {k + i for k, op in enumerate(once.operations) if op.erases for i in (-2, -1, 0, 1, 2)}
+    places = [
+        p
+        for p, _ in states.list_point_states(once, small.points)
+        if p[1] not in ("prefix", "few") or p[0] not in near
+    ]
     erases = [p for p in places if p[0] < len(once.operations) and once.operations[p[0]].erases]
     draw = random.Random(23)
     drawn = [*draw.sample(places, 8), *draw.sample(erases, min(4, len(erases)))]

@@ -60,9 +60,9 @@ def test_each_bus_is_another_trial_and_its_result_has_it() -> None:
     specs = [planned(bus) for bus in buses]
     assert len({spec.id for spec in specs}) == len({spec.title() for spec in specs}) == len(buses)
     assert planned({"lines": 4}).id == specs[1].id
-    bus = {"lines": 1, "clock_khz": 104000, "controller_ns": 0}
+    bus = SpiBus(lines=1, clock_mhz=104)
     assert describe_trial_request(specs[2], "spi")["chip"].spinand == bus
-    assert describe_trial_request(specs[0], "spi")["chip"].spinand == {}
+    assert describe_trial_request(specs[0], "spi")["chip"].spinand is None
 
 
 def test_the_chip_is_loaded_after_the_kernels_driver() -> None:

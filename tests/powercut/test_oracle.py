@@ -190,8 +190,8 @@ sync
 
 
 LINK_COUNT = ("metadata", "A/again: it says 2 links and has 1")
-"""YAFFS2 unlinks one of two names in two writes. Between them the count is that of before; the
-decoder on the host reads no count."""
+"""A finding, of which no cause was traced: after a cut in YAFFS2's unlink of one of two names the
+other one has the count of before. The host's decoder reads no count."""
 
 
 @pytest.mark.board

@@ -86,8 +86,9 @@ def format_cell_rule(scope: VerdictScope, shown: Sequence[Criterion]) -> str:
     states = dict.fromkeys(state for s in scope.settings for state in s.states)
     spreads = [e.spread(s.headline) for s in scope.settings for e in s.ensembles]
     runs = sorted({spread.n for spread in spreads if spread})
-    worst = "worse" if len(states) == len((1, 2)) else "worst"
-    found = [f"each cell the {worst} of {format_name_list([*states])}"] if len(states) > 1 else []
+    names = [*states]
+    worst = "worst" if names[2:] else "worse"
+    found = [f"each cell the {worst} of {format_name_list(names)}"] if names[1:] else []
     if runs and runs[-1] > 1:
         n = f"{' to '.join(map(str, dict.fromkeys((runs[0], runs[-1]))))} runs"
         limited = any(c.limit for c in shown)

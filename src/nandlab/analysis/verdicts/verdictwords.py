@@ -232,7 +232,7 @@ def _format_other_states(scope: VerdictScope, first: Candidate, rest: Sequence[C
     if first.room is not None:
         return ""
     setting = scope.settings[0]
-    worse = 1 if setting.headline.better == "more" else -1
+    sign = 1 if setting.headline.better == "more" else -1
     sentences = []
     for ensemble in setting.ensembles:
         own = ensemble.spread(setting.headline)
@@ -244,7 +244,7 @@ def _format_other_states(scope: VerdictScope, first: Candidate, rest: Sequence[C
             if (other := setting.find(j.row.name, ensemble.state))
             and (found := other.spread(setting.headline))
             and found.told_apart(own)
-            and (found.median - own.median) * worse > 0
+            and (found.median - own.median) * sign > 0
         ]
         if better:
             form = setting.headline.form

@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest -n auto --dist loadgroup
 # the study that `make study` runs, and how many members of its ensemble; empty: all
 STUDY := quickstart
 MEMBERS :=
-# 1: `make test` runs every job of a board, and takes none from an earlier run (tests/outcomes.py)
+# 1: `make test` runs every job of a board, and takes none from an earlier run (tests/support/outcomes.py)
 ANEW :=
 # of `make test-changed`: the commit that the change is counted from
 SINCE :=
@@ -70,7 +70,7 @@ test: packages-test $(VENV)/dev build lint ## run all checks and tests (ANEW=1: 
 	@ANEW=$(ANEW) $(PYTEST)
 
 test-changed: packages-test $(VENV)/dev build lint ## run the tests that a change can reach (SINCE=COMMIT; default: since this branch left main)
-	@files=$$($(BIN)/python tests/changed.py $(SINCE)) && \
+	@files=$$($(BIN)/python tests/support/changed.py $(SINCE)) && \
 	if [ -n "$$files" ]; then $(PYTEST) $$files; fi
 
 test-long: packages-test $(VENV)/dev ## run the long tests of file systems, repetition and tracers (hours)
@@ -81,7 +81,7 @@ test-search: packages-test $(VENV)/dev build ## draw new examples for the proper
 	@$(PYTEST) -m 'not board and not browser and not long' --hypothesis-profile=search
 
 golden: setup ## make the golden figures anew, and print what moved (BOARDS="apf27 apf27-arm"; CHECK=1: write nothing)
-	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m goldenset $(CHECK:%=--check) $(BOARDS)
+	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m support.goldenset $(CHECK:%=--check) $(BOARDS)
 
 fuzz: packages-test $(VENV)/dev ## damaged input for all that reads files (MINUTES=60; JOBS=2; TARGETS="runs chips"; CASE=SEED: one)
 	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m fuzz $(TARGETS) --jobs $(JOBS) --minutes $(MINUTES) $(CASE:%=--case %)

@@ -9,11 +9,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import samples
 import typer.testing
 from hypothesis import settings
-from outcomes import now, take_outcomes, trim
-from remotes import lossy_line, remotely
+from support import samples
+from support.outcomes import now, take_outcomes, trim
+from support.remotes import lossy_line, remotely
 
 from nandlab.board.jobs.fake import FakeBoard
 from nandlab.board.jobs.job import Board
@@ -22,7 +22,7 @@ from nandlab.board.own.transport import connect_local
 from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.kit.root import Root
 
-pytest_plugins = ["spent"]
+pytest_plugins = ["support.spent"]
 
 # no deadline: a host may be busy, and how long an example takes proves nothing; the same examples
 # each time: what is checked of a commit does not hang on luck. `make test-search` draws new ones

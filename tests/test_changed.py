@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from changed import EVERYTHING, Tree, changes, git, read, selected, since
+from support.changed import EVERYTHING, Tree, changes, git, read, selected, since
 
 from nandlab.base.paths import ROOT
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
-import outcomes
 import pytest
-from outcomes import decoded, encoded, inputs, run_of
+from support import outcomes
+from support.outcomes import decoded, encoded, inputs, run_of
 
 from nandlab.base.paths import find_cache_folder
 from nandlab.board.jobs.cargo import make_cargo

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from spent import Spent, folder_of, table
+from support.spent import Spent, folder_of, table
 
 TESTS = """
 import time
@@ -66,7 +66,7 @@ def test_boards_and_seconds_are_counted_in_every_process(
     (tmp_path / "room").mkdir()
     (tmp_path / "room/test_it.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    words = [sys.executable, "-m", "pytest", "-p", "spent", "-p", "no:cacheprovider", *more]
+    words = [sys.executable, "-m", "pytest", "-p", "support.spent", "-p", "no:cacheprovider", *more]
     paths = os.pathsep.join((str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")))
     done = subprocess.run(
         [*words, "room"],

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import samples
 from hypothesis import given
 from hypothesis import strategies as st
+from support import samples
 
 from nandlab.analysis.figures import figures, groups
 from nandlab.analysis.figures.ranking import Finding

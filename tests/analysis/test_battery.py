@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import samples
-from fitting import fits
+from support import samples
+from support.fitting import fits
 from test_energy import BY_HAND, CHIP, POWER, S, trial
 
 from nandlab.analysis.figures import groups

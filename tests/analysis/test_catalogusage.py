@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-import samples
+from support import samples
 
 from nandlab.analysis.differences.catalogusage import select_used_catalog_entries
 from nandlab.results.record import Trial

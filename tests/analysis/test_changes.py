@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import samples
+from support import samples
 from test_leans import pair as counted
 from test_product import judged, pair
 

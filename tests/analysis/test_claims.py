@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import samples
+from support import samples
+from support.claimsamples import FRESH, paper, part
 
 from nandlab import report
 from nandlab.analysis.claims import claimparts, claimrules, claims
@@ -16,13 +17,11 @@ from nandlab.analysis.figures import workloadwords
 from nandlab.analysis.figures.chiptime import split_phase_time
 from nandlab.analysis.figures.spread import compute_spread
 from nandlab.catalog.files import list_noun_names, load_noun
-from nandlab.catalog.paper import ClaimPart, PaperModel, Selector
+from nandlab.catalog.paper import ClaimPart, PaperModel
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import FlashState, OperationCounts
 
-FRESH = Selector(filesystem="jffs2", state="fresh")
-AGED = Selector(filesystem="jffs2", state="aged")
 S = 1_000_000_000
 CHIP = {
     "geometry": {"writesize": 2048, "oobsize": 64, "bus_bits": 16},
@@ -45,18 +44,6 @@ def timed(state: FlashState, seconds: list[float], **change: Any) -> list[Trial]
         )
         for seed, s in enumerate(seconds, 1)
     ]
-
-
-def part(**change: Any) -> ClaimPart:
-    given = {"label": "aged / fresh", "figure": "phase.transactions", "of": AGED, "over": FRESH}
-    return ClaimPart.model_validate({**given, "direction": "above 1", **change})
-
-
-def paper(*parts: ClaimPart, **change: Any) -> PaperModel:
-    claim = {"id": "c", "text": "Ages.", "said": "+34 %", "where": "5", "parts": list(parts)}
-    given = {"name": "p", "summary": "s", "citation": "c", "platform": "f", "workload": "ffsmark"}
-    given["part"] = samples.CHIP.part
-    return PaperModel.model_validate({**given, "claims": [claim], **change})
 
 
 def rows(of: PaperModel, trials: list[Trial]) -> list[claims.ClaimResult]:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import samples
 from hypothesis import given
 from hypothesis import strategies as st
+from support import samples
 
 from nandlab.analysis.differences.compare import (
     ABSENT,

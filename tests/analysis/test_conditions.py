@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import samples
+from support import samples
 
 from nandlab.analysis.verdicts import conditions, verdict, verdictmaker
 from nandlab.analysis.verdicts.limits import Limits

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import samples
+from support import samples
 
 from nandlab.analysis.claims import claimparts, claims
 from nandlab.analysis.curves import fits

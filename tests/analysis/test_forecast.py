@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 import pytest
-import samples
+from support import samples
 
 from nandlab.analysis.figures import groups
 from nandlab.analysis.verdicts import forecast

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-import samples
+from support import samples
 
 from nandlab.analysis.figures import figures, workloadwords
 from nandlab.base.errors import UsageError

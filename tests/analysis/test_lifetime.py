@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from native import native
+from support.native import native
 
 ROUND = (
     'echo "{\\"bytes\\":{\\"read\\":1,\\"written\\":1009}}"; '

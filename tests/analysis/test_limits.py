@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import samples
+from support import samples
 
 from nandlab.analysis.figures import groups
 from nandlab.analysis.figures.groups import Setting

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import curvesamples as made
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import curvesamples as made
 
 from nandlab.analysis.curves import curvemodels, curvevalues
 from nandlab.analysis.curves.curves import Curve

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import curvesamples as made
+from support import curvesamples as made
 
 from nandlab.analysis.figures import groups
 from nandlab.analysis.verdicts import pointanswers, views

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 
-import samples
+from support import samples
 
 from nandlab.analysis.figures import memo
 from nandlab.results.record import Trial

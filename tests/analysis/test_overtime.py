@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import samples
+from support import samples
 
 from nandlab.analysis.curves import memoryseries
 from nandlab.results.record import Trial

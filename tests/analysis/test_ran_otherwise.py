@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import samples
+from support import samples
 
 from nandlab.analysis.differences import setupdiff
 from nandlab.analysis.differences.figurechanges import make_run_comparison

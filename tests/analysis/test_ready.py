@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import samples
+from support import samples
 
 from nandlab.analysis.figures import readyfigures
 from nandlab.results.record import Trial

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import samples
-from fitting import fits
 from hypothesis import given
 from hypothesis import strategies as st
+from support import samples
+from support.fitting import fits
 
 from nandlab.analysis.differences import reprice
 from nandlab.analysis.differences.reprice import PartLatencies

@@ -7,9 +7,9 @@ import math
 from typing import Any
 
 import pytest
-import samples
 from hypothesis import given
 from hypothesis import strategies as st
+from support import samples
 
 from nandlab.analysis.figures import groups
 from nandlab.analysis.figures.life import LifeTotals

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import samples
+from support import samples
 
 from nandlab import report
 from nandlab.analysis.figures import groups

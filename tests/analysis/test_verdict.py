@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import samples
-from fitting import fits
 from hypothesis import given
 from hypothesis import strategies as st
+from support import samples
+from support.fitting import fits
 
 from nandlab.analysis.figures import groups
 from nandlab.analysis.verdicts import (

@@ -15,9 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-import smalltrial
-from busyhost import busy
-from chipsteps import modprobe
+from support import smalltrial
+from support.busyhost import busy
+from support.chipsteps import modprobe
 
 from nandlab.board.jobs.job import BoardLost, Job, JobRecord, Step
 from nandlab.board.virtual import kvm

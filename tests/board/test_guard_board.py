@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from smalltrial import spec
+from support.smalltrial import spec
 
 from nandlab.board.jobs.job import Job, Step
 from nandlab.board.own.guard import PartitionSpec, find_erasable_partition

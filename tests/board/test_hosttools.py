@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-import trees
+from support import trees
 
 from nandlab.board.virtual.hosttools import (
     STEADY_FOLDER,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import connectioncuts
 import pytest
-from remotes import agent, program, running
+from support.remotes import agent, program, running
 
 from nandlab.board.jobs.job import BoardLost
 from nandlab.board.own import ownboard

@@ -6,9 +6,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import kernelmade
 import pytest
-import smalltrial
+from support import kernelmade, smalltrial
 
 from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from native import preload
-from remotes import agent, lossy_line, program, running
+from support.native import preload
+from support.remotes import agent, lossy_line, program, running
 
 from nandlab.base.errors import NandlabError
 from nandlab.board.jobs.job import BoardLost, Job, Setup, Step

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from busyhost import busy
+from support.busyhost import busy
 
 from nandlab.board.virtual.qemu import QemuBoard, boot_and_save_state
 from nandlab.plan import study

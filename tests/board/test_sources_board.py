@@ -11,9 +11,9 @@ import sys
 import time
 from pathlib import Path
 
-import lock
 import pytest
-from smalltrial import medium
+from support import lock
+from support.smalltrial import medium
 
 from nandlab.base.cache import INPUTS
 from nandlab.base.paths import find_cache_folder

@@ -7,11 +7,10 @@ import asyncio
 import shlex
 from pathlib import Path
 
-import armhf
 import pytest
-import standin
-from remotes import no_program
 from standinssh import board_file, reached
+from support import armhf, standin
+from support.remotes import no_program
 from typer.testing import CliRunner
 
 from nandlab.board.jobs.job import Job, Step

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import standin
 from standinssh import SLOW_S, board_file, reached
+from support import standin
 from typer.testing import CliRunner
 
 from nandlab.cli.main import app

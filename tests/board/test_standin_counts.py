@@ -6,10 +6,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import armhf
 import pytest
-import standin
 from standinssh import SLOW_S, There, reached
+from support import armhf, standin
 from typer.testing import CliRunner
 
 from nandlab.base.paths import find_cache_folder

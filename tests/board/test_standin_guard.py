@@ -11,10 +11,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import armhf
 import pytest
-import standin
 from standinssh import SLOW_S, There, reached
+from support import armhf, standin
 
 from nandlab.board.own import boardlock
 from nandlab.board.own.guard import PartitionSpec

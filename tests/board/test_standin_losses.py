@@ -12,12 +12,11 @@ import threading
 import time
 from pathlib import Path
 
-import armhf
 import connectioncuts
 import pytest
-import standin
-from remotes import no_program
 from standinssh import SLOW_S, SSH, board_file, reached
+from support import armhf, standin
+from support.remotes import no_program
 
 from nandlab.board.jobs.job import BoardLost, Job, Step
 from nandlab.board.own.remote import RemoteBoard

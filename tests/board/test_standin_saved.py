@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import standin
 from standinssh import SLOW_S, reached
+from support import standin
 from typer.testing import CliRunner, Result
 
 from nandlab.base.errors import UsageError

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_run import fake, read
+from support.smallruns import fake, read
 
 from nandlab.base.digest import digest_bytes
 from nandlab.base.errors import UsageError

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 from distributed import Client, LocalCluster, get_worker
 from distributed.comm.core import CommClosedError
-from test_run import fake, read
+from support.smallruns import fake, read
 
 from nandlab.analysis.differences.compare import compare_runs
 from nandlab.base.errors import UsageError

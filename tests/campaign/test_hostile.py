@@ -14,8 +14,8 @@ from pathlib import Path
 import hostileworkers
 import pytest
 from distributed import Client
+from support.smallruns import fake, read
 from test_cluster import specs  # noqa: F401 - a fixture
-from test_run import fake, read
 
 from nandlab.base.errors import UsageError
 from nandlab.campaign import address, batch, cluster, connection

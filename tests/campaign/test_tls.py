@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from certificates import campaign, signed
 from distributed import Scheduler, Security, Worker
+from support.smallruns import fake, read
 from test_cluster import lacking, plain, specs  # noqa: F401 - specs is a fixture
-from test_run import fake, read
 
 from nandlab.analysis.differences.compare import compare_runs
 from nandlab.base.errors import UsageError

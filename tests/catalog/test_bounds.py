@@ -7,9 +7,9 @@ from collections import Counter
 from typing import Annotated
 
 import pytest
-import strfields
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, Field
+from support import strfields
 
 from nandlab.base.strings import Line
 

@@ -6,10 +6,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-import hostile
 import pytest
-import strfields
 from pydantic import BaseModel, Field
+from support import hostile, strfields
 
 from nandlab.base import strings
 from nandlab.base.strings import Command, Empty, FreeText, FreeValue, Line, Word, does_text_fit_type

@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import samples
+from support import samples
 
 from nandlab.results.folder import RunFolder
 
 FAKE = (
-    "import sys; sys.path.insert(0, {tests!r}); import test_run, nandlab.board.opening as o\n"
-    "o.open_board = lambda *a, **k: test_run.fake()\n"
+    "import sys; sys.path.insert(0, {tests!r})\n"
+    "from support import smallruns; import nandlab.board.opening as o\n"
+    "o.open_board = lambda *a, **k: smallruns.fake()\n"
     "import nandlab.__main__ as m; m.main()\n"
 )
 """The command line on a fake board."""
@@ -32,7 +33,7 @@ chips = [{ part = "apf27", partition_mib = 8 }]
 states = [{ name = "aged", valid = 0.5, invalid = 0.25, mix = 1 }]
 seeds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
 """
-TESTS = str(Path(__file__).parents[1] / "trial")
+TESTS = str(Path(__file__).parents[1])
 
 
 def nandlab(*argv: str | Path, **more: object) -> subprocess.CompletedProcess[str]:

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import samples
-from fitting import fits
+from support import samples
+from support.fitting import fits
 
 from nandlab.base.paths import STUDIES
 from nandlab.cli.main import main

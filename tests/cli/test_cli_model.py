@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 
 import pytest
-from fitting import fits
-from flashsamples import chip, damaged
+from support.fitting import fits
+from support.flashsamples import chip, damaged
 
 from nandlab.chip import image as chipimage
 from nandlab.cli.main import main

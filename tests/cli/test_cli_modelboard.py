@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import boardmade as made
 import pytest
-from boardmade import Flash, closed, opened, read, written
-from fitting import fits
+from support import boardmade as made
+from support.boardmade import Flash, closed, opened, read, written
+from support.fitting import fits
 
 from nandlab.cli.main import main
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from remotes import lossy_line
+from support.remotes import lossy_line
 from typer.testing import CliRunner
 
 from nandlab.base.errors import UsageError

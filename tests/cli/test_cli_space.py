@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fitting import fits
-from flashsamples import BLOCKS, FILESYSTEM, chip, packed
+from support.fitting import fits
+from support.flashsamples import BLOCKS, FILESYSTEM, chip, packed
 
 from nandlab.base.errors import NandlabError
 from nandlab.chip import image as chipimage

@@ -10,9 +10,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import planted
 import pytest
 from refusing import ended, refused
+from support import planted
 
 from nandlab.base.errors import SourceError, UsageError
 from nandlab.board.jobs import programs

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import samples
+from support import samples
 
 from nandlab.catalog.files import list_noun_names
 

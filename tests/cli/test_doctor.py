@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from debmirror import Mirror
+from support.debmirror import Mirror
 
 from nandlab.board.virtual.kvm import KvmProbe
 from nandlab.cli import doctor

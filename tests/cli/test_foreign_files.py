@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import samples
 from fuzz import xz
 from refusing import NEVER
+from support import samples
+from support.tracefolders import board, request
 from test_bad_days import SMALL
-from tracefolders import board, request
 from typer.testing import CliRunner
 
 from nandlab.base import xzpack

@@ -16,11 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import hostile
 import pytest
-import samples
 from pydantic import BaseModel
 from refusing import ended
+from support import hostile, samples
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printable import make_lines_printable

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import hostile
 import pytest
 from refusing import ended, refused
+from support import hostile
 
 from nandlab.analysis.differences.baselines import read_baseline
 from nandlab.base.errors import UsageError

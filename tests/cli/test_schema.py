@@ -12,8 +12,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import samples
-from fitting import fits, validator
+from support import samples
+from support.fitting import fits, validator
 from typer.testing import CliRunner
 
 from nandlab.analysis.differences.compare import compare_runs

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from random import Random
 
-from sequences import CUT, OLDEST, REMOUNT, SIZES, Sequence
+from support.sequences import CUT, OLDEST, REMOUNT, SIZES, Sequence
 
 BEFORE = (4, 30)
 """Operations between a mount and the sync before the last."""

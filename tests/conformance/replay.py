@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from compare import Mismatch, adapted, compare, for_reference, outcomes, parts
-from place import Place
-from sequences import Sequence, closed
+from support.compare import Mismatch, adapted, compare, for_reference, outcomes, parts
+from support.place import Place
+from support.sequences import Sequence, closed
 
 from nandlab.board.jobs.job import Board, BoardLost, JobRecord, Step
 from nandlab.plan.medium import MOUNTPOINT

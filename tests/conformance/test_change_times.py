@@ -8,7 +8,7 @@ on for some seconds before each call here.
 from __future__ import annotations
 
 import pytest
-from place import Place
+from support.place import Place
 
 from nandlab.board.jobs.job import Board, Step
 from nandlab.plan.medium import MOUNTPOINT

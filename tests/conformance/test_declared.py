@@ -8,11 +8,11 @@ from functools import cache
 from typing import get_args
 
 import pytest
-from cases import Cases
-from compare import Mismatch, outcomes
-from place import SYSTEMS, Place, places
 from replay import play_each
-from sequences import Sequence
+from support.cases import Cases
+from support.compare import Mismatch, outcomes
+from support.place import SYSTEMS, Place, places
+from support.sequences import Sequence
 from test_fsx import fsx
 
 from nandlab.board.jobs.job import Board, Step

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from cases import Cases
-from chipsteps import SYNCFS, held
-from place import SIM, Place, places
+from support.cases import Cases
+from support.chipsteps import SYNCFS, held
+from support.place import SIM, Place, places
 
 from nandlab.board.jobs.job import Board, JobRecord, Step
 from nandlab.plan.medium import MOUNTPOINT as MNT

@@ -8,7 +8,7 @@ import os
 from collections.abc import Collection
 
 import pytest
-from place import Place, places
+from support.place import Place, places
 
 from nandlab.board.jobs.job import Board, JobRecord, Step
 from nandlab.plan.medium import MOUNTPOINT

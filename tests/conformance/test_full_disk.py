@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 import pytest
-from compare import outcomes
-from place import Place, places
+from support.compare import outcomes
+from support.place import Place, places
 
 from nandlab.board.jobs.job import Board, JobRecord, Step
 from nandlab.plan.medium import MOUNTPOINT

@@ -8,11 +8,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from compare import OTHER_NUMBER, adapted, compare, for_reference, outcomes, parts
 from loads import load
-from native import native
 from replay import shrink
-from sequences import CUT, REMOUNT, Sequence, closed, generate
+from support.compare import OTHER_NUMBER, adapted, compare, for_reference, outcomes, parts
+from support.native import native
+from support.sequences import CUT, REMOUNT, Sequence, closed, generate
 
 
 def run(program: str, *args: str | Path) -> subprocess.CompletedProcess[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from mtdutils import HOME, SCRIPTS, UNPACK, packed, seeded
-from place import Place, places
+from support.place import Place, places
 
 from nandlab.board.jobs.job import Board, JobRecord, Step
 from nandlab.plan.medium import MOUNTPOINT

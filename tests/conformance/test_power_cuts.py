@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from compare import Mismatch, adapted, compare, for_reference
 from loads import load
-from place import Place, places
 from replay import REFERENCE, files_of, said
-from sequences import CUT, Sequence
+from support.compare import Mismatch, adapted, compare, for_reference
+from support.place import Place, places
+from support.sequences import CUT, Sequence
 
 from nandlab.board.jobs.job import Board, JobRecord, Step
 from nandlab.plan.medium import MOUNTPOINT

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
-from place import Place, places
 from replay import BATCH, Played, on_board, play, shrink
-from sequences import Sequence, generate
+from support.place import Place, places
+from support.sequences import Sequence, generate
 
 from nandlab.board.jobs.job import Board
 

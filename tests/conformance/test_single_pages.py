@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from place import Place, places
+from support.place import Place, places
 
 from nandlab.board.jobs.job import Board, Step
 from nandlab.plan.medium import MOUNTPOINT

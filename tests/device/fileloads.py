@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from filetrees import U64, drawer, stream
-from native import native
+from support.native import native
 
 Ran = subprocess.CompletedProcess[str]
 

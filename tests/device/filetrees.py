@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
-from native import native
+from support.native import native
 
 from nandlab.catalog import distributions
 

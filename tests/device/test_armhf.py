@@ -7,8 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import armhf
 import pytest
+from support import armhf
 
 from nandlab.base.paths import DEVICE
 

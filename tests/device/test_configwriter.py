@@ -10,9 +10,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import lock
 import pytest
-from native import dynamic, native
+from support import lock
+from support.native import dynamic, native
 
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan import study

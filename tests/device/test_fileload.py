@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from fileloads import fileload, interleaved, rewritten, told, updated
-from native import native
+from support.native import native
 
 from nandlab.trial import workloadresult
 

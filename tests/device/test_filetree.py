@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from filetrees import TREES, data, digest, drawn, filetree, options, there, told
-from native import native
+from support.native import native
 
 from nandlab.base.paths import DEVICE
 from nandlab.catalog import distributions

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from filetrees import options, told
-from smalltrial import WRITABLE, spec
+from support.smalltrial import WRITABLE, spec
 
 from nandlab.board.jobs.job import Job, Step
 from nandlab.board.virtual.qemu import QemuBoard

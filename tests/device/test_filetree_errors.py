@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from filetrees import TREES, filetree, options, there, told
-from native import dynamic, native
+from support.native import dynamic, native
 
 from nandlab.base.paths import DEVICE
 

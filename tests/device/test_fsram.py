@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import pytest
-from cases import Cases, run_cases
-from chipsteps import numbers, run
+from support.cases import Cases, run_cases
+from support.chipsteps import numbers, run
 
 from nandlab.board.jobs.build import build_kernel_modules
 from nandlab.board.jobs.job import JobRecord, Step

@@ -9,9 +9,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import lock
 import pytest
-from native import native
+from support import lock
+from support.native import native
 
 from nandlab.analysis.figures import groups
 from nandlab.board.virtual.qemu import QemuBoard

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from native import dynamic, native, preload
+from support.native import dynamic, native, preload
 
 from nandlab.catalog import readpoints
 

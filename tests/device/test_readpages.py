@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from native import dynamic, native, preload
+from support.native import dynamic, native, preload
 
 SHIM = Path(__file__).with_name("readcalls.c")
 BYTES = 10_000

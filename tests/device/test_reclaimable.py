@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-import smalltrial
+from support import smalltrial
 
 from nandlab.board.jobs.job import Job, Step
 from nandlab.board.virtual.qemu import QemuBoard

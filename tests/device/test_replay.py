@@ -9,11 +9,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import lock
 import pytest
-import straces
-from native import native
-from replays import EVERY
+from support import lock, straces
+from support.native import native
+from support.replays import EVERY
 
 from nandlab.analysis.figures import groups
 from nandlab.analysis.verdicts import forecast, limits

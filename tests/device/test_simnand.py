@@ -6,8 +6,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from cases import UNLOAD, Cases, run_cases
-from chipsteps import modprobe, numbers, run
+from support.cases import UNLOAD, Cases, run_cases
+from support.chipsteps import modprobe, numbers, run
 
 from nandlab.board.jobs.build import build_kernel_modules
 from nandlab.board.jobs.job import Job, Step

@@ -8,10 +8,10 @@ import json
 import re
 from pathlib import Path
 
-import chipsteps
 import numpy as np
 import pytest
-from chipsteps import modprobe, numbers
+from support import chipsteps
+from support.chipsteps import modprobe, numbers
 
 from nandlab.board.jobs.job import JobRecord, Step
 from nandlab.board.virtual.qemu import QemuBoard

@@ -5,8 +5,8 @@ nothing."""
 from __future__ import annotations
 
 import pytest
-from cases import UNLOAD, Cases, run_cases
-from chipsteps import modprobe
+from support.cases import UNLOAD, Cases, run_cases
+from support.chipsteps import modprobe
 
 from nandlab.board.jobs.job import Step
 from nandlab.board.virtual.qemu import QemuBoard

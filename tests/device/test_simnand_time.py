@@ -11,8 +11,8 @@ import re
 from statistics import median_low
 
 import pytest
-from cases import UNLOAD, Cases, run_cases
-from chipsteps import modprobe, numbers, run
+from support.cases import UNLOAD, Cases, run_cases
+from support.chipsteps import modprobe, numbers, run
 
 from nandlab.board.jobs.job import Job, JobRecord, Step
 from nandlab.board.virtual.qemu import QemuBoard

@@ -12,9 +12,9 @@ import re
 from collections.abc import Sequence
 
 import pytest
-import smalltrial
-from cases import FORGET, Cases, run_cases
-from chipsteps import numbers
+from support import smalltrial
+from support.cases import FORGET, Cases, run_cases
+from support.chipsteps import numbers
 
 from nandlab.board.jobs.job import Step
 from nandlab.board.virtual.qemu import QemuBoard, open_board

@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import lock
 import pytest
+from support import lock
 
 from nandlab.analysis.figures import groups
 from nandlab.analysis.figures.durability import is_operation_durable

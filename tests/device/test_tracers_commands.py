@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from chipsteps import modprobe, numbers
+from support.chipsteps import modprobe, numbers
 from tracersteps import MODULES, TOTALS, assert_same, read, run, status, tell
 
 from nandlab.board.jobs.job import Step

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from chipsteps import numbers
-from smalltrial import WRITABLE, spec
+from support.chipsteps import numbers
+from support.smalltrial import WRITABLE, spec
 from tracersteps import (
     AROUND,
     MODULES,

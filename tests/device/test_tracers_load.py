@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from smalltrial import spec
+from support.smalltrial import spec
 from tracersteps import MODULES, run, start
 
 from nandlab.board.jobs.job import Step

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from chipsteps import modprobe
+from support.chipsteps import modprobe
 from tracersteps import MODULES, read, run, tell
 
 from nandlab.board.jobs.build import build_kernel_modules

@@ -6,7 +6,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from native import native
+from support.native import native
 
 
 @pytest.mark.parametrize(

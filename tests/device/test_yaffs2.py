@@ -6,8 +6,8 @@ leaks. What every file system must hold is in tests/conformance; flash is in tes
 from __future__ import annotations
 
 import pytest
-from chipsteps import held, numbers
-from yaffs2steps import LOAD, SAME, SIM, TREE, TREE_FILES, load, mount, proc, run
+from support.chipsteps import held, numbers
+from support.yaffs2steps import LOAD, SAME, SIM, TREE, TREE_FILES, load, mount, proc, run
 
 from nandlab.board.jobs.job import Step
 from nandlab.board.virtual.qemu import QemuBoard

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from chipsteps import SYNCFS, held, numbers
-from yaffs2steps import COUNTS, LOAD, SIM, load, mount, proc, run
+from support.chipsteps import SYNCFS, held, numbers
+from support.yaffs2steps import COUNTS, LOAD, SIM, load, mount, proc, run
 
 from nandlab.board.jobs.job import Step
 from nandlab.board.virtual.qemu import QemuBoard

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from native import native
+from support.native import native
 
 from nandlab.fio import jobfile, workload
 

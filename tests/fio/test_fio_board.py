@@ -6,8 +6,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import lock
 import pytest
+from support import lock
 
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.fio import jobfile, workload

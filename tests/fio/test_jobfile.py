@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native import native
+from support.native import native
 from typer.testing import CliRunner
 
 from nandlab.base.errors import UsageError

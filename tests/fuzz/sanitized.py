@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from native import make
+from support.native import make
 
 from nandlab.base.paths import DEVICE
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-import planted
 import pytest
-from planted import Runner
+from support import planted
+from support.planted import Runner
 
 from nandlab.base.errors import UsageError
 from nandlab.history import bisection, gittree

@@ -10,9 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import lock
-import planted
 import pytest
+from support import lock, planted
 
 pytestmark = [pytest.mark.board, pytest.mark.long, pytest.mark.timeout(3600)]
 

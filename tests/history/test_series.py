@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import planted
 import pytest
-from planted import Runner
+from support import planted
+from support.planted import Runner
 
 from nandlab.base.errors import UsageError
 from nandlab.history.commitruns import CommitRun, CommitRuns, CommitsHead, open_commit_runs

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-import treemade
+from support import treemade
 
 from nandlab.board.jobs.fake import FakeBoard
 from nandlab.image import making, startimages

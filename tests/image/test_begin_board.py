@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-import treemade
+from support import treemade
 
 from nandlab.base.errors import UsageError
 from nandlab.board.virtual.qemu import QemuBoard

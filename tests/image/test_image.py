@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import trees
-from fitting import fits
+from support import trees
+from support.fitting import fits
 from typer.testing import CliRunner
 
 from nandlab.base.errors import NandlabError, UsageError

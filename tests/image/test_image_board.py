@@ -8,9 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-import smalltrial
-import trees
-from smalltrial import skip_where_refused
+from support import smalltrial, trees
+from support.smalltrial import skip_where_refused
 from typer.testing import CliRunner
 
 from nandlab.board.jobs.cargo import Cargo

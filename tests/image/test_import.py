@@ -8,12 +8,12 @@ import tempfile
 from pathlib import Path
 
 import pytest
-import ubimade
-from dumpsforged import SHAPE_OF_YAFFS2, make_driver_dump, make_product_device
-from dumpsteps import as_file
-from flashsamples import BLOCKS, chip
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import ubimade
+from support.dumpsforged import SHAPE_OF_YAFFS2, make_driver_dump, make_product_device
+from support.dumpsteps import as_file
+from support.flashsamples import BLOCKS, chip
 from typer.testing import CliRunner
 
 from nandlab.base.errors import UsageError

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import smalltrial
-import ubimade
-from dumpsforged import SHAPE_OF_YAFFS2, make_driver_dump, make_product_device
-from dumpsteps import as_file
-from flashsamples import BLOCKS, chip
-from smalltrial import skip_where_refused
+from support import smalltrial, ubimade
+from support.dumpsforged import SHAPE_OF_YAFFS2, make_driver_dump, make_product_device
+from support.dumpsteps import as_file
+from support.flashsamples import BLOCKS, chip
+from support.smalltrial import skip_where_refused
 from typer.testing import CliRunner
 
 from nandlab.board.virtual.qemu import QemuBoard

@@ -8,7 +8,7 @@ import random
 from pathlib import Path
 
 import pytest
-from smalltrial import planned
+from support.smalltrial import planned
 
 from nandlab.board.jobs.job import Job
 from nandlab.board.virtual.qemu import QemuBoard

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import smalltrial
-import trees
-from cases import UNLOAD, Cases, run_cases
-from smalltrial import skip_where_refused
+from support import smalltrial, trees
+from support.cases import UNLOAD, Cases, run_cases
+from support.smalltrial import skip_where_refused
 
 from nandlab.base.errors import UsageError
 from nandlab.board.jobs.cargo import make_cargo

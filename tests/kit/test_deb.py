@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from debmirror import ar, deb
+from support.debmirror import ar, deb
 
 from nandlab.base.errors import UsageError
 from nandlab.kit.deb import unpack_package

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from debmirror import Mirror
-from fitting import fits
+from support.debmirror import Mirror
+from support.fitting import fits
 
 from nandlab.base.errors import UsageError
 from nandlab.catalog.arch import AMD64, HOST_ARCH

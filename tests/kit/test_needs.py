@@ -7,7 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from debmirror import Mirror
+from support.debmirror import Mirror
 
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import DEVICE

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import kernelmade
 import pytest
-from kernelmade import RELEASE, VERSION
+from support import kernelmade
+from support.kernelmade import RELEASE, VERSION
 from typer.testing import CliRunner
 
 from nandlab.base.digest import digest_file

@@ -6,9 +6,9 @@ from __future__ import annotations
 import tarfile
 from pathlib import Path
 
-import kernelmade
 import pytest
-from kernelmade import RELEASE, VERSION
+from support import kernelmade
+from support.kernelmade import RELEASE, VERSION
 
 from nandlab.base.errors import UsageError
 from nandlab.kit import ownkernel

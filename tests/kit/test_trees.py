@@ -9,9 +9,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
-import treemade
-from debmirror import Mirror
-from treemade import BEGAN_S, entry
+from support import treemade
+from support.debmirror import Mirror
+from support.treemade import BEGAN_S, entry
 
 from nandlab.base.errors import UsageError
 from nandlab.catalog.files import list_noun_names, load_noun

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import boardmade as made
 import pytest
-from boardmade import Flash, closed, opened, read, written
-from fitting import fits
 from hypothesis import given
 from hypothesis import strategies as st
+from support import boardmade as made
+from support.boardmade import Flash, closed, opened, read, written
+from support.fitting import fits
 
 from nandlab.analysis.curves.readahead import CACHE_PAGE_BYTES
 from nandlab.model import boardscore, boardwords, pagecache

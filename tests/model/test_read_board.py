@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fitting import fits
 from readtraces import AT_RANDOM, IN_ORDER, histories, packed, pieces, request, traced
+from support.fitting import fits
 
 from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel

@@ -6,8 +6,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from place import Place
-from smalltrial import skip_where_refused
+from support.place import Place
+from support.smalltrial import skip_where_refused
 
 from nandlab.board.jobs.cargo import make_cargo
 from nandlab.board.jobs.job import Board, Job, JobRecord, Step

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dumpsteps import LARGE, SMALL, as_file, known_pages
-from flashsamples import BLOCKS, chip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from jffs2made import Made, made
+from support.dumpsteps import LARGE, SMALL, as_file, known_pages
+from support.flashsamples import BLOCKS, chip
+from support.jffs2made import Made, made
 
 from nandlab.base.errors import UsageError
 from nandlab.chip.image import FACTORY_BAD

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dumpsteps import as_file
-from jffs2made import Made
+from support.dumpsteps import as_file
+from support.jffs2made import Made
 
 from nandlab.model.kernelstate import KernelState
 from nandlab.model.reads import FilePieces

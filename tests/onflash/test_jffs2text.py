@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from jffs2made import Made, made
-from jffs2texts import text_of
+from support.jffs2made import Made, made
+from support.jffs2texts import text_of
 
 from nandlab.base.errors import UsageError
 from nandlab.kit.root import Root

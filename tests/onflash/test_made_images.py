@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dumpsforged import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.dumpsforged import (
     FREE_BYTES,
     SHAPE_OF_YAFFS2,
     YAFFS2,
@@ -19,10 +21,8 @@ from dumpsforged import (
     make_yaffs2_dump,
     put_tags,
 )
-from dumpsteps import LARGE, as_file
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from jffs2made import made
+from support.dumpsteps import LARGE, as_file
+from support.jffs2made import made
 
 from nandlab.base.errors import UsageError
 from nandlab.onflash import yaffs2, yaffs2image

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flashsamples import BLOCKS, chip
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support.flashsamples import BLOCKS, chip
 from test_space import PAGE, dirent, inode
 from test_space import chip as chip_of
 

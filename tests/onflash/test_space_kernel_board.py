@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from onboard import LEFT_BYTES, THREE_THOUSAND, After, after
-from place import Place
+from support.place import Place
 
 from nandlab.board.jobs.job import Board, Step
 from nandlab.chip import simnand

@@ -8,10 +8,10 @@ from random import Random
 
 import contents
 import pytest
-from compare import adapted
 from onboard import LIST, after
-from place import Place
-from sequences import REMOUNT, generate
+from support.compare import adapted
+from support.place import Place
+from support.sequences import REMOUNT, generate
 
 from nandlab.board.jobs.job import Board, Step
 from nandlab.image import tree

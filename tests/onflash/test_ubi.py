@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from dumpsteps import as_file
-from ubimade import BLANK, MIB, SAMPLE, SHAPE, Device
+from support.dumpsteps import as_file
+from support.ubimade import BLANK, MIB, SAMPLE, SHAPE, Device
 
 from nandlab.base.errors import UsageError
 from nandlab.onflash import ubi

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 from onboard import after
-from place import Place
+from support.place import Place
 
 from nandlab.board.jobs.cargo import make_cargo
 from nandlab.board.jobs.job import Job, Step

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-import ubimade
-from dumpsteps import as_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import ubimade
+from support.dumpsteps import as_file
 
 from nandlab.base.errors import UsageError
 from nandlab.onflash import ubi, ubifsnodes

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import straces
+from support import straces
 
 from nandlab.analysis.verdicts.gaps import VerdictGap
 from nandlab.analysis.verdicts.wearsteadiness import STEADY_ERASES_MIN

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import straces
+from support import straces
 
 from nandlab.base.errors import UsageError
 from nandlab.plan import study

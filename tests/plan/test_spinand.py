@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import samples
+from support import samples
 
 from nandlab.analysis.differences.reprice import find_trial_part_latencies
 from nandlab.analysis.figures.chiptime import (

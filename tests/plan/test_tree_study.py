@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import treemade
+from support import treemade
 
 from nandlab.base.errors import UsageError
 from nandlab.plan import study

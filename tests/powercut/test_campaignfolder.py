@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from fitting import fits, validator
+from support.fitting import fits, validator
 from test_found import FEW
 
 from nandlab.base.errors import NandlabError, UsageError

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from native import native
+from support.native import native
 
 from nandlab.base.errors import UsageError
 from nandlab.powercut import loads, recordings

@@ -7,7 +7,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from jffs2made import Made
+from support.jffs2made import Made
 
 from nandlab.catalog.chip import Ecc
 from nandlab.catalog.filesystem import Checksums

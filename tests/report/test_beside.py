@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import samples
+from support import samples
 
 from nandlab import report
 from nandlab.analysis.figures import figures, workloadwords

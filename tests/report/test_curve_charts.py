@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-import curvesamples as made
 import pytest
-import samples
+from support import curvesamples as made
+from support import samples
 
 from nandlab import report
 from nandlab.analysis.curves import curvemodels, curvevalues

@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 
 import pytest
-import samples
-from fitting import fits
+from support import samples
+from support.fitting import fits
 from typer.testing import CliRunner
 
 from nandlab.base.errors import UsageError

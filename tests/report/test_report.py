@@ -18,9 +18,9 @@ from typing import Literal
 from urllib.parse import unquote
 
 import pytest
-import samples
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
+from support import samples
 
 from nandlab import report
 from nandlab.analysis.figures import groups, life, totals

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-import samples
+from support import samples
 
 from nandlab.base.console import Console
 from nandlab.report.page import html

@@ -7,7 +7,7 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
-import samples
+from support import samples
 
 from nandlab.analysis.figures import groups
 from nandlab.base.console import Console

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import samples
+from support import samples
 
 from nandlab.analysis.verdicts import verdictmaker
 from nandlab.analysis.verdicts.limits import Limits, parse_command_line_limits

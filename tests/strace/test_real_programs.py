@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import straces
-from native import native
+from support import straces
+from support.native import native
 
 from nandlab.strace.workload import TraceWorkload
 

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import straces
+from support import straces
 
 from nandlab.base.errors import UsageError
 from nandlab.catalog.files import read_noun_file

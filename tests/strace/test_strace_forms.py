@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import straces
+from support import straces
 
 from nandlab.base.errors import UsageError
 from nandlab.strace.events import EnterEvent

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import straces
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support import straces
 
 from nandlab.base.errors import UsageError
 from nandlab.strace.events import EnterEvent

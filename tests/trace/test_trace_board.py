@@ -9,8 +9,8 @@ import random
 import subprocess
 from pathlib import Path
 
-import lock
 import pytest
+from support import lock
 from typer import Typer
 from typer.testing import CliRunner
 

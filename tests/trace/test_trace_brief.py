@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fitting import fits
-from test_claims import paper as made_paper
-from test_claims import part
-from tracefolders import board, traced
+from support.claimsamples import paper as made_paper
+from support.claimsamples import part
+from support.fitting import fits
+from support.tracefolders import board, traced
 from typer.testing import CliRunner
 
 from nandlab.base.errors import UsageError

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from fitting import fits
 from playwright.sync_api import sync_playwright
-from tracefolders import STATUS, board, counters, made, request, traced
-from tracemade import Made, ev
+from support.fitting import fits
+from support.tracefolders import STATUS, board, counters, made, request, traced
+from support.tracemade import Made, ev
 from typer.testing import CliRunner
 
 from nandlab.base.console import Console

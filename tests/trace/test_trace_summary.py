@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tracemade import ANYTHING, ERASE, FLUSH, GC, Event, Made, ev, page_read, program
+from support.tracemade import ANYTHING, ERASE, FLUSH, GC, Event, Made, ev, page_read, program
 
 from nandlab.trace import pagecache, summary
 from nandlab.traced import cost, tree

@@ -6,10 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-import boardmade as made
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support import boardmade as made
 
 from nandlab.base.errors import UsageError
 from nandlab.traced import boardtraces

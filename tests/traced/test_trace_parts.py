@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tracemade import Processor
+from support.tracemade import Processor
 
 from nandlab.traced import timeparts
 from nandlab.traced.records import EventType

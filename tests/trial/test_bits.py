@@ -8,7 +8,7 @@ import json
 import tomllib
 
 import pytest
-from test_run import MEASURED, TEXT, fake
+from support.smallruns import MEASURED, TEXT, fake
 
 from nandlab.analysis.differences.compare import compute_trial_digest
 from nandlab.analysis.figures import figures

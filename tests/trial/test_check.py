@@ -12,8 +12,8 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from fitting import fits
-from test_run import TEXT
+from support.fitting import fits
+from support.smallruns import TEXT
 from veryboard import RICH, Place, VeryBoard, leaves, placed, refused, ubifs_is_full, very_board
 
 from nandlab.analysis.differences.baselinecheck import compare_run_with_baseline

@@ -8,9 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import lock
-import planted
 import pytest
+from support import lock, planted
 
 
 def nandlab(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 import pytest
-from test_run import TEXT
+from support.smallruns import TEXT
 from veryboard import Place, placed, very_board
 
 from nandlab.base.paths import ROOT

@@ -8,7 +8,7 @@ import json
 import tomllib
 
 import pytest
-from test_run import MEASURED, TEXT, fake
+from support.smallruns import MEASURED, TEXT, fake
 
 from nandlab.board.jobs.fake import FakeResult
 from nandlab.plan import study

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from chipsteps import modprobe, run
+from support.chipsteps import modprobe, run
 
 from nandlab.analysis.figures import timeparts
 from nandlab.analysis.figures.timeparts import ProcessorTimeParts, TrialSpan

@@ -11,11 +11,11 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-import lock
 import pytest
-from cases import FORGET, UNLOAD, Cases, run_cases
-from chipsteps import numbers
-from smalltrial import CHIP, WRITABLE, planned, spec
+from support import lock
+from support.cases import FORGET, UNLOAD, Cases, run_cases
+from support.chipsteps import numbers
+from support.smalltrial import CHIP, WRITABLE, planned, spec
 
 from nandlab.base.errors import UsageError
 from nandlab.board.jobs.job import Job, JobRecord, Step

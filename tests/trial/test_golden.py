@@ -8,11 +8,9 @@ import json
 from collections.abc import Iterator
 from typing import get_args
 
-import goldenset
-import lock
 import pytest
-import samples
-from smalltrial import WRITABLE
+from support import goldenset, lock, samples
+from support.smalltrial import WRITABLE
 
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.measure.bits import BITS

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import pytest
-from test_run import TEXT, fake
+from support.smallruns import TEXT, fake
 
 from nandlab.analysis.differences.compare import compare_runs
 from nandlab.cli.progress import SilentWatcher

@@ -7,7 +7,7 @@ import asyncio
 import os
 
 import pytest
-import smalltrial
+from support import smalltrial
 
 from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel

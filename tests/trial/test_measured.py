@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_run import MEASURED, OBTAINED, TEXT, fake
+from support.smallruns import MEASURED, OBTAINED, TEXT, fake
 
 from nandlab.board.jobs.fake import FakeResult
 from nandlab.plan import study

@@ -7,7 +7,7 @@ import asyncio
 import tomllib
 
 import pytest
-from test_run import TEXT, fake
+from support.smallruns import TEXT, fake
 
 from nandlab.base.errors import UsageError
 from nandlab.board.jobs.fake import BOOTED_NS, FakeResult

@@ -7,7 +7,7 @@ import asyncio
 from itertools import pairwise
 
 import pytest
-from smalltrial import WRITABLE, spec
+from support.smalltrial import WRITABLE, spec
 
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan.medium import MOUNTPOINT

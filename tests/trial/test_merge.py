@@ -8,10 +8,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-import samples
 from hypothesis import given
 from hypothesis import strategies as st
-from test_run import TEXT, fake
+from support import samples
+from support.smallruns import TEXT, fake
 
 from nandlab.analysis.differences.compare import compare_runs
 from nandlab.base.errors import UsageError

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-import samples
+from support import samples
 
 from nandlab.results import naming
 from nandlab.trial.publishedrun import open_results

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import samples
+from support import samples
 from test_measured import LIFE, LOAD, OWN, paths, put, told
 
 from nandlab import report

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from test_run import TEXT
+from support.smallruns import TEXT
 from veryboard import Place, placed, refused, very_board
 
 from nandlab.base.errors import UsageError

@@ -11,8 +11,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import lock
 import pytest
+from support import lock
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.gate import read_toml

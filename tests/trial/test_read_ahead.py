@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_run import TEXT, execute, fake
+from support.smallruns import TEXT, execute, fake
 
 from nandlab.analysis.figures import figures, workloadwords
 from nandlab.base.errors import UsageError

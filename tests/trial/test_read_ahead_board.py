@@ -8,9 +8,9 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from cases import UNLOAD, Cases, run_cases
-from chipsteps import numbers
-from smalltrial import CHIP, WRITABLE, spec
+from support.cases import UNLOAD, Cases, run_cases
+from support.chipsteps import numbers
+from support.smalltrial import CHIP, WRITABLE, spec
 
 from nandlab.board.jobs.job import Job, Step
 from nandlab.board.virtual.qemu import QemuBoard

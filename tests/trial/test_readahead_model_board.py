@@ -12,8 +12,8 @@ import json
 from typing import Any
 
 import pytest
-from chipsteps import numbers, run
-from yaffs2steps import LOAD, SIM, load, mount
+from support.chipsteps import numbers, run
+from support.yaffs2steps import LOAD, SIM, load, mount
 
 from nandlab.analysis.curves import readpoints
 from nandlab.analysis.curves.readahead import CACHE_PAGE_BYTES, OpenFile, ReadAccess

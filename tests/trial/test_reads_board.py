@@ -6,9 +6,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import lock
 import pytest
-from smalltrial import skip_where_refused
+from support import lock
+from support.smalltrial import skip_where_refused
 
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan import study

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fitting import fits
-from test_run import TEXT
+from support.fitting import fits
+from support.smallruns import TEXT
 from veryboard import (
     COMMIT,
     FULL,

@@ -7,7 +7,7 @@ import asyncio
 import tomllib
 
 import pytest
-from test_run import TEXT, fake
+from support.smallruns import TEXT, fake
 
 from nandlab.analysis.figures import figures
 from nandlab.analysis.figures.workloadwords import make_words_from_declaration

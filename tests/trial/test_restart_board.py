@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-import smalltrial
+from support import smalltrial
 
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.trial import execution

@@ -10,47 +10,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.smallruns import (
+    FILLED,
+    OPERATIONS,
+    PHASES,
+    counts,
+    execute,
+    fake,
+    read,
+)
 
 from nandlab.base.errors import UsageError
-from nandlab.board.jobs.fake import FakeBoard, FakeResult
+from nandlab.board.jobs.fake import FakeResult
 from nandlab.board.jobs.job import Job
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
 from nandlab.cli.progress import PaceEstimate, SilentWatcher, format_time_left
 from nandlab.plan import study
-from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
-from nandlab.results.record import WARNINGS, Trial
+from nandlab.results.record import WARNINGS
 from nandlab.trial import execution, outcome, runner
 from nandlab.trial.steps import make_trial_job
 
-PHASES = ("creation", "transactions", "deletion")
-OPERATIONS = ("create", "read", "append", "delete")
-TEXT = """
-name = "small"
-question = "Which?"
-board = "apf27"
-[matrix]
-workloads = [{ name = "ffsmark", files = 10 }]
-filesystems = [{ name = "jffs2" }, { name = "ubifs" }]
-chips = [{ part = "apf27", partition_mib = 8 }]
-states = [{ name = "aged", valid = 0.5, invalid = 0.25, mix = 1 }]
-seeds = [1, 2]
-"""
-MEASURED = {
-    "phases": [{"name": phase, "ns": 5, "sync_ns": 1} for phase in PHASES],
-    "operations": dict.fromkeys(OPERATIONS, 1),
-    "bytes": {"read": 1, "written": 2},
-    "latency_ns": dict.fromkeys(OPERATIONS),
-    "warnings": ["careful: sentence"],
-}
-OBTAINED = {"before": 0.0, "valid": 0.51, "invalid": 0.21, "programmed": 0.72}
-FILLED = {
-    "phases": [{"name": "fill", "ns": 7}],
-    "state": {"asked": {"valid": 0.5, "invalid": 0.25, "mix": 1.0}, "obtained": OBTAINED},
-    "warnings": ["fill-off-target: invalid pages"],
-}
 LOG = (
     "<4>[    1.0] before the job\n<6>[    9.5] info\n<4>[    9.6] jffs2: oops\n<3>[   10.0] worse\n"
 )
@@ -59,37 +41,6 @@ LOG = (
 @pytest.fixture
 def specs(tmp_path: Path) -> list[TrialSpec]:
     return study.plan_trials(read(tmp_path))
-
-
-def read(folder: Path) -> Study:
-    path = folder / "small.toml"
-    path.write_text(TEXT)
-    return study.read_study_file(path)
-
-
-def fake(**answers: FakeResult) -> FakeBoard:
-    given = {
-        **{
-            name: FakeResult()
-            for name in ("load", "modules", "format", "mount", "counters", "unmount")
-        },
-        "settle": FakeResult('{"settled":true}\n'),
-        "fill": FakeResult(f"{json.dumps(FILLED)}\n"),
-        "workload": FakeResult(f"Some report\n{json.dumps(MEASURED)}\n"),
-        "kernel-log": FakeResult(),
-    }
-    return FakeBoard(answers={**given, **answers})
-
-
-def execute(tmp_path: Path, board: FakeBoard, specs: list[TrialSpec]) -> list[Trial]:
-    tmp_path.mkdir(exist_ok=True)
-    folder = runner.open_run_folder(
-        runner.make_run_head(read(tmp_path), specs, board), tmp_path / "run"
-    )
-    asyncio.run(
-        runner.run_trials(folder, specs, board, runner.LocalEngine(board, 2), SilentWatcher())
-    )
-    return list(folder.trials())
 
 
 def test_every_trial_has_its_result(tmp_path: Path, specs: list[TrialSpec]) -> None:
@@ -117,12 +68,6 @@ def test_what_takes_long_to_read_keeps_no_other_trial_waiting(
 
     monkeypatch.setattr(execution, "make_trial_outcome", slowly)
     assert all(t.ok for t in execute(tmp_path, fake(), specs[:2]))
-
-
-def counts(n: int, programmed: int) -> str:
-    return f"reads {n}\nprograms {2 * n}\nerases {3 * n}\npartition_pages 1000\n" + (
-        f"pages_programmed {programmed}\nblocks_erased {n + 7}\n"
-    )
 
 
 def test_the_state_is_what_the_chip_holds_when_the_load_begins(

@@ -7,7 +7,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from test_run import TEXT, fake
+from support.smallruns import TEXT, fake
 
 from nandlab.base import cache
 from nandlab.board.jobs import stagedjob

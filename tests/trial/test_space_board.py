@@ -7,7 +7,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-import smalltrial
+from support import smalltrial
 
 from nandlab.board.jobs.job import Job, StepRecord
 from nandlab.board.virtual.qemu import QemuBoard

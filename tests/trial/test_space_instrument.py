@@ -7,9 +7,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import flashsamples
 import pytest
-from test_run import execute, fake, read
+from support import flashsamples
+from support.smallruns import execute, fake, read
 from typer.testing import CliRunner
 
 from nandlab.analysis.figures import figures

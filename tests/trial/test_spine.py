@@ -7,9 +7,9 @@ import asyncio
 import json
 from pathlib import Path
 
-import lock
 import pytest
-from busyhost import busy
+from support import lock
+from support.busyhost import busy
 
 from nandlab.analysis.differences.compare import compare_runs
 from nandlab.board.jobs.job import Job, Step

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import lock
 import pytest
+from support import lock
 
 from nandlab.board.jobs.job import Job, JobRecord, Step
 from nandlab.board.virtual.qemu import QemuBoard

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from test_run import TEXT, fake
+from support.smallruns import TEXT, fake
 from veryboard import placed, refused, very_board
 
 from nandlab import report

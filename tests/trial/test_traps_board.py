@@ -12,7 +12,7 @@ import asyncio
 from typing import Any
 
 import pytest
-import samples
+from support import samples
 
 from nandlab.analysis.figures import groups, members
 from nandlab.analysis.verdicts import caveats, limits, verdictmaker

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from smalltrial import WRITABLE, planned, skip_where_refused
+from support.smalltrial import WRITABLE, planned, skip_where_refused
 
 from nandlab.analysis.figures import wear
 from nandlab.board.jobs.job import Job, Step

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from test_run import FILLED, MEASURED, TEXT, counts, fake
+from support.smallruns import FILLED, MEASURED, TEXT, counts, fake
 
 from nandlab.base.errors import NandlabError
 from nandlab.board.jobs.fake import FakeBoard, FakeResult

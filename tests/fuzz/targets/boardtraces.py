@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-import boardmade
+from support import boardmade
 
 from fuzz import texts
 from fuzz.command import command

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from random import Random
 
-from flashsamples import BLOCKS, FILESYSTEM, chip, damaged, file_damaged
+from support.flashsamples import BLOCKS, FILESYSTEM, chip, damaged, file_damaged
 
 from fuzz.target import Files, Target
 from nandlab.base.errors import NandlabError

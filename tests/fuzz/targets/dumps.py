@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from dumpsteps import LARGE, SMALL, known_pages
-from flashsamples import BLOCKS, chip, damaged
-from jffs2made import Made, made
-from jffs2texts import text_of
+from support.dumpsteps import LARGE, SMALL, known_pages
+from support.flashsamples import BLOCKS, chip, damaged
+from support.jffs2made import Made, made
+from support.jffs2texts import text_of
 
 from fuzz.target import Files, Target
 from nandlab.base.errors import UsageError

@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import hostile
+from support import hostile
 
 from fuzz import values, xz
 from fuzz.command import command

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from jffs2made import made
+from support.jffs2made import made
 
 from fuzz import texts, values
 from fuzz.command import command

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from random import Random
 
-from flashsamples import BLOCKS, FILESYSTEM, packed
+from support.flashsamples import BLOCKS, FILESYSTEM, packed
 
 from fuzz import values
 from fuzz.command import command

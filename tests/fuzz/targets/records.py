@@ -9,8 +9,8 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
-from tracefolders import PROC_NAMES
-from tracemade import ERASE, GC, Made, ev, page_read, program
+from support.tracefolders import PROC_NAMES
+from support.tracemade import ERASE, GC, Made, ev, page_read, program
 
 from fuzz import texts
 from fuzz.target import Files, Target

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from replays import EVERY
+from support.replays import EVERY
 
 from fuzz import sanitized, texts
 from fuzz.target import Files, Target

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-import samples
+from support import samples
 
 from fuzz import texts, values
 from fuzz.command import command

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 import duckdb
-from tracefolders import traced
+from support.tracefolders import traced
 
 from fuzz import texts, values
 from fuzz.command import command

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jffs2made import Made
-
 from nandlab.model.fragments import map_file_pages
 from nandlab.model.reads import PAGE_BYTES, FilePieces
 from nandlab.onflash.flashfile import (
@@ -16,6 +14,7 @@ from nandlab.onflash.flashfile import (
 )
 from nandlab.onflash.layout import HOLE
 from nandlab.onflash.shape import Shape
+from support.jffs2made import Made
 
 LARGE, SMALL = Shape(2048, 65536, 64), Shape(512, 16384, 16)
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from flashsamples import BLOCKS, chip
-from ubimade import Device
 
 from nandlab.onflash import yaffs2, yaffs2image
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.shape import Shape
+from support.flashsamples import BLOCKS, chip
+from support.ubimade import Device
 
 YAFFS2 = Partition(chip("yaffs2"), BLOCKS["yaffs2"])
 SHAPE_OF_YAFFS2 = Shape(YAFFS2.writesize, YAFFS2.erasesize, YAFFS2.oobsize)

@@ -16,11 +16,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from native import make
-
 from nandlab.base.paths import DEVICE
 from nandlab.board.own.remote import RemoteBoard
 from nandlab.board.own.transport import Transport
+from support.native import make
 
 
 def agent(out: Path) -> Path:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The claims' tables in docs/studies: what the report prints of the published figures.
 
-A page has them between two comments. ``python tests/claimtables.py`` writes them anew.
+A page has them between two comments. ``python tests/report/claimtables.py`` writes them anew.
 """
 
 from __future__ import annotations

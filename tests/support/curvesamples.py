@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import samples
-
 from nandlab.base.digest import digest_json_value
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Latency, OperationCounts, Phase, StepResult, TrialChip
+from support import samples
 
 MS = 1_000_000
 COUNTS = (8, 64, 256, 1024)

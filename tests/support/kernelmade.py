@@ -8,10 +8,9 @@ import shutil
 import tarfile
 from pathlib import Path
 
-from debmirror import ar
-
 from nandlab.kit.kernel import Kernel
 from nandlab.kit.ownkernel import NEEDED_BY_ARCH, NEEDED_SETTINGS
+from support.debmirror import ar
 
 RELEASE = "6.6.1-ours"
 VERSION = "6.6.1-3"

@@ -9,10 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from cases import FORGET, UNLOAD, Cases, run_cases
-from sequences import CUT
-from smalltrial import skip_where_refused
-
 from nandlab.base.errors import UsageError
 from nandlab.board.jobs.job import Board, Job, JobRecord, Step
 from nandlab.catalog.files import list_noun_names
@@ -21,6 +17,9 @@ from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import mediumsteps, outcome
 from nandlab.trial import steps as trial
+from support.cases import FORGET, UNLOAD, Cases, run_cases
+from support.sequences import CUT
+from support.smalltrial import skip_where_refused
 
 PARTS = {"apf27": 24, "nandsim-small": 16}
 """Parts that file systems are put on, large pages and small, and MiB of their partitions."""

@@ -8,9 +8,8 @@ import random
 import tarfile
 from pathlib import Path
 
-from debmirror import ar
-
 from nandlab.base.digest import digest_file
+from support.debmirror import ar
 
 BEGAN_S = 1_200_000_000
 """The time of the first entry of a package, in seconds; each further one is a second later."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Names the test files that a change can reach: what ``make test-changed`` runs.
 
-    python tests/changed.py [COMMIT]
+    python tests/support/changed.py [COMMIT]
 
 The change is what differs from COMMIT in this folder, what is not committed too. Without COMMIT:
 from where this branch left main; on main itself, from the commit before. Prints the files, one a
@@ -242,7 +242,7 @@ def selected(tree: Tree, changed: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def main(words: list[str]) -> None:
-    top = Path(__file__).resolve().parents[1]
+    top = Path(__file__).resolve().parents[2]
     commit = words[0] if words else since(top)
     files = git(top, "ls-files", "--cached", "--others", "--exclude-standard")
     tree = read(top, files)

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from jffs2made import Made
-
 from nandlab.onflash import jffs2nodes
+from support.jffs2made import Made
 
 
 def text_of(of: Made) -> bytes:

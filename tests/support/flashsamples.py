@@ -21,7 +21,7 @@ from nandlab.chip.image import FACTORY_BAD, ChipBlock, ChipImage
 from nandlab.onflash import jffs2nodes, ubi, ubifsnodes
 from nandlab.onflash.cells import GARBLED_PAGE
 
-FOLDER = Path(__file__).parent / "flashes"
+FOLDER = Path(__file__).parents[1] / "flashes"
 FILESYSTEM = {
     "jffs2": "jffs2",
     "ubifs": "ubifs",

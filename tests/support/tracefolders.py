@@ -9,8 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tracemade import ERASE, GC, Made, ev, page_read, program
-
 from nandlab.board.jobs.fake import FakeBoard, FakeResult
 from nandlab.board.jobs.job import Job
 from nandlab.cli.singletrial import plan_single_trial
@@ -18,6 +16,7 @@ from nandlab.trace import job, writer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import TraceRequest
 from nandlab.traced.records import EventType
+from support.tracemade import ERASE, GC, Made, ev, page_read, program
 
 CHIP = dict.fromkeys(job.CHIP_COUNTS, 5)
 STATUS = (

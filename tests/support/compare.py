@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sequences import CUT, REMOUNT, Sequence
+from support.sequences import CUT, REMOUNT, Sequence
 
 PATHLESS = {
     *("close", "write", "put", "read", "mapread", "mapshared", "mapwrite", "ftrunc", "fsync"),

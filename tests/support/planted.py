@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import samples
-
 from nandlab.base.digest import digest_json_value
 from nandlab.board.virtual import yaffs2
 from nandlab.catalog.board import BoardModel
@@ -25,6 +23,7 @@ from nandlab.kit.partsource import SourceRequest, load_part, read_part_files
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import OperationCounts
+from support import samples
 
 FOLDER = "fs/ubifs"
 SOURCE = f"{FOLDER}/gc.c"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The golden set: a few short trials, whose figures are held to the nanosecond on each board.
 
-    python -m goldenset BOARD...             # make golden: tells what moved, and writes the files
-    python -m goldenset --check BOARD...     # make golden CHECK=1: writes nothing; status 1 if any
+    python -m support.goldenset BOARD...          # make golden: tells what moved, writes the files
+    python -m support.goldenset --check BOARD...  # make golden CHECK=1: status 1 if any moved
 
 The trials are those of the studies ``golden/*.toml``: each file system, each instrument. A board's
 figures are in ``golden/BOARD.json``, by study and file system, under the names that a trial has.
@@ -43,7 +43,7 @@ from nandlab.results.record import Trial
 from nandlab.trial import execution
 from nandlab.trial.runner import refuse_unsupported_kernel
 
-FOLDER = Path(__file__).parent / "golden"
+FOLDER = Path(__file__).parents[1] / "golden"
 BOARDS = ("apf27", "apf27-5.10", "apf27-6.12", "apf27-arm")
 """One of each kind: the default, older and newer kernels, another processor."""
 Figures = dict[str, Any]

@@ -21,8 +21,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
-import samples
-import strfields
 from pydantic import BaseModel, ValidationError
 
 from nandlab.base.gate import read_packed_json
@@ -37,6 +35,7 @@ from nandlab.results.folder import hash_provenance_content
 from nandlab.results.record import Trial
 from nandlab.results.seals import seal_json
 from nandlab.trace.shapes import TraceMeta
+from support import samples, strfields
 
 HOSTILE = {
     "title": "a\x1b]0;pwn\x07b",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A compiler for 32-bit ARM and a kernel's headers, from packages that tests/armhf.lock names.
+"""A compiler for 32-bit ARM and a kernel's headers, from packages that armhf.lock names.
 
 Packages of armhf are unpacked and never installed. The kernel's build programs run on this machine,
 so their package is this machine's.

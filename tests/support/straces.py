@@ -13,7 +13,7 @@ import pytest
 
 from nandlab.strace.workload import TraceWorkload
 
-RECORDINGS = Path(__file__).parent / "strace" / "recordings"
+RECORDINGS = Path(__file__).parents[1] / "strace" / "recordings"
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/nonexistent", "LC_ALL": "C"}
 
 

@@ -2,7 +2,7 @@
 """A stand-in for a user's ARM board: QEMU's virt, Debian's armmp kernel, nandsim, a serial line,
 and a server of ssh on a network that reaches nothing else.
 
-Nothing of nandlab is on it. Its packages are those that tests/armhf.lock names.
+Nothing of nandlab is on it. Its packages are those that tests/support/armhf.lock names.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from armhf import LOCK
-
 from nandlab.board.jobs.cpio import Archive
 from nandlab.board.jobs.modules import parse_module_dependencies
 from nandlab.catalog.board import BoardModel
@@ -30,6 +28,7 @@ from nandlab.kit.kit import fetch_package_sets
 from nandlab.kit.lock import Files
 from nandlab.kit.packagesets import SuiteSet
 from nandlab.kit.root import Root, prepare_package_root
+from support.armhf import LOCK
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import armhf
 import pytest
-import standin
+from support import armhf, standin
 
 from nandlab.base.paths import DEVICE, find_cache_folder
 from nandlab.board.own.transport import connect_ssh

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import struct
 
-from flashsamples import BLOCKS, chip
-
 from nandlab.onflash import ubi, ubifsnodes
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.shape import Shape
+from support.flashsamples import BLOCKS, chip
 
 SAMPLE = Partition(chip("ubifs"), BLOCKS["ubifs"])
 SHAPE = Shape(SAMPLE.writesize, SAMPLE.erasesize)

@@ -5,19 +5,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.base.registry import list_module_names
 
 Style = Literal["auto", "bar", "plain", "json", "none"]
 """How progress is shown on standard error."""
 
+if TYPE_CHECKING:
+    Format = str
+    """How a verb prints its tables."""
+    CheckFormat = str
+    """How check prints them."""
+else:
+    Format = Literal[tuple(list_module_names("nandlab.report.formats"))]
+    CheckFormat = Literal[Format, "junit"]
 TRIALS_READ = 40
 """Trials of a run that completion reads: those of a member have all of its figures."""
-Format = Literal["text", "markdown", "csv", "json"]
-"""How a verb prints its tables."""
 
 
 def make_name_completer(kind: str) -> Callable[[str], list[str]]:

@@ -5,13 +5,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_note, print_text
-from nandlab.cli.arguments import BoardOption, complete_figure_names, make_name_completer
+from nandlab.cli.arguments import (
+    BoardOption,
+    CheckFormat,
+    complete_figure_names,
+    make_name_completer,
+)
 from nandlab.cli.commits import check_commit_series, refuse_options_beside_series
 from nandlab.cli.run import (
     CORES,
@@ -27,8 +32,6 @@ from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
 if TYPE_CHECKING:
     from nandlab.analysis.differences.baselines import Baseline
     from nandlab.results.folder import RunFolder
-
-Format = Literal["text", "markdown", "csv", "json", "junit"]
 
 
 def check(  # noqa: PLR0913 - the command line's own options
@@ -74,7 +77,7 @@ def check(  # noqa: PLR0913 - the command line's own options
         ),
     ] = [],  # noqa: B006 - typer copies it
     form: Annotated[
-        Format,
+        CheckFormat,
         typer.Option(
             "--format", help="text or markdown to read, csv or json for programs, junit for CI"
         ),

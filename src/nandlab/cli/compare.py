@@ -66,12 +66,13 @@ def compare(
 def _print_comparison(compared: RunComparison, form: str, *, brief: bool) -> None:
     """What was not alike, what moved, and in text all that differs."""
     from nandlab.report.tables import figurechanges
+    from nandlab.report.tables.sheets import find_sheet_format
 
     found, held, changed = compared.differences, compared.held, compared.changed
     if brief:
         print_lines(*figurechanges.format_figure_change_lines(held, changed))
         return
-    if changed and form in ("csv", "json"):
+    if changed and find_sheet_format(form).of_records:
         print_note(*changed)
     if form != "text" or changed or any(one.moved for one in held):
         print_text(figurechanges.render_figure_changes(held, form, changed))

@@ -23,7 +23,6 @@ from nandlab.report.tables.sheets import (
     drop_zero_fraction,
     escape_markdown,
     render_markdown_sheets,
-    render_records,
     render_sheets,
 )
 from nandlab.results.folder import Results
@@ -37,7 +36,8 @@ RECORD_COLUMNS = (
 
 
 def render_run_figures(folder: Results, form: str) -> str:
-    """The run as markdown, its advice and main figures; or as csv or json, every figure."""
+    """The run as markdown, its advice and main figures; in another format its main figures, and of
+    records every figure."""
     settings = group_trials_into_settings(folder.trials())
     if form == "markdown":
         return _render_markdown(folder, settings)
@@ -47,7 +47,8 @@ def render_run_figures(folder: Results, form: str) -> str:
         for e in s.ensembles
         for name in list_figure_names_of_trials(e.trials, s.words)
     ]
-    return render_records(form, RECORD_COLUMNS, found)
+    sheets = [_make_main_sheet(s) for s in settings]
+    return render_sheets(form, sheets, [], RECORD_COLUMNS, found)
 
 
 def render_named_figures(folder: Results, asked: str, form: str) -> str:

@@ -6,11 +6,12 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nandlab.base.printable import make_printable
 from nandlab.base.printer import format_json
+from nandlab.base.registry import find_module_values
 
 SheetRow = Sequence[str]
 SheetValue = str | int | float | bool | None
@@ -33,6 +34,35 @@ class Sheet:
     rows: Sequence[SheetRow]
     left: Collection[str] = ("configuration", "figure")
     """Heads of columns of words; those of numbers are set to the right."""
+
+
+@dataclass(frozen=True)
+class SheetContent:
+    """What a format renders: tables of words below lines, and the same as records."""
+
+    sheets: Sequence[Sheet]
+    before: Sequence[str]
+    head: Sequence[str]
+    """Names of a record's values, in order."""
+    records: Sequence[SheetRecord]
+
+
+@dataclass(frozen=True)
+class SheetFormat:
+    """A format of tables to take away: ``FORMAT`` of a module of report/formats/."""
+
+    render: Callable[[SheetContent], str]
+    of_records: bool = False
+    """Whether it has the records, for programs, and neither the tables nor the lines."""
+
+
+FORMATS_PACKAGE = "nandlab.report.formats"
+
+
+def find_sheet_format(name: str) -> SheetFormat:
+    """The format of this name."""
+    found: SheetFormat = find_module_values(FORMATS_PACKAGE, "FORMAT")[name]
+    return found
 
 
 def render_text_sheets(sheets: Sequence[Sheet], before: Sequence[str] = ()) -> str:
@@ -94,11 +124,6 @@ def render_json_list(values: Iterable[object]) -> Iterator[str]:
     yield "[]\n" if before.startswith("[") else "\n]\n"
 
 
-def render_records(form: str, head: Sequence[str], records: Sequence[SheetRecord]) -> str:
-    """Records as csv or json."""
-    return render_csv(head, records) if form == "csv" else format_json(list(records))
-
-
 def render_sheets(
     form: str,
     sheets: Sequence[Sheet],
@@ -106,14 +131,8 @@ def render_sheets(
     head: Sequence[str],
     records: Sequence[SheetRecord],
 ) -> str:
-    """The same as text or markdown, tables of words below lines, or as csv or json, records."""
-    if form == "text":
-        return render_text_sheets(sheets, before)
-    return (
-        render_markdown_sheets(sheets, before)
-        if form == "markdown"
-        else render_records(form, head, records)
-    )
+    """Tables of words below lines, or the same as records, in the format of this name."""
+    return find_sheet_format(form).render(SheetContent(sheets, before, head, records))
 
 
 def drop_zero_fraction(value: float | None) -> float | None:

@@ -61,6 +61,14 @@ def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
         assert f"{bad}: {place}:" in str(error.value)
 
 
+def test_an_unknown_kind_of_board_is_refused(tmp_path: Path) -> None:
+    bad = tmp_path / "apf27.toml"
+    text = (CATALOG / "boards" / "apf27.toml").read_text()
+    bad.write_text(text.replace('name = "apf27"\n', 'name = "apf27"\nkind = "quemu"\n'))
+    with pytest.raises(UsageError, match=r"kind: .*'quemu'; there are: qemu"):
+        catalog.read_noun_file(bad, BoardModel)
+
+
 def test_a_file_that_is_no_toml_is_told(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text("name = ")
     with pytest.raises(UsageError, match=r"x\.toml: not TOML"):

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from nandlab.base.registry import find_module_values
 from nandlab.board.jobs.job import Board
 from nandlab.board.virtual.machine import NO_SOURCES
-from nandlab.board.virtual.qemu import open_board as open_qemu
 from nandlab.catalog.board import BoardModel
 from nandlab.kit.lock import Lock
 from nandlab.kit.partsource import Requests
@@ -23,4 +23,6 @@ def open_board(
 
     The other parameters: see qemu.open_board.
     """
-    return {"qemu": open_qemu}[model.kind](model, accel, sources, locked=locked, lock=lock)
+    kinds = find_module_values("nandlab.board.kinds", "OPEN_BOARD")
+    board: Board = kinds[model.kind](model, accel, sources, locked=locked, lock=lock)
+    return board

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from nandlab.base.registry import list_module_names
 from nandlab.base.strings import (
     Cpu,
     KernelFlavour,
@@ -22,6 +23,8 @@ from nandlab.catalog.chip import MIB
 from nandlab.catalog.noun import Noun, StrictModel
 from nandlab.catalog.part import Sources
 
+KINDS_PACKAGE = "nandlab.board.kinds"
+"""Its modules open boards of their kind."""
 NO_CIPHER_TESTS = "cryptomgr.notests"
 """A word of the command line: the kernel leaves its tests of ciphers out, and needs less RAM."""
 BOOT_MIB_MIN = {
@@ -108,10 +111,20 @@ class Power(StrictModel):
         return self
 
 
+def _refuse_unknown_kind(name: str) -> str:
+    known = list_module_names(KINDS_PACKAGE)
+    if name not in known:
+        raise ValueError(f"no kind of board {name!r}; there are: {', '.join(known)}")
+    return name
+
+
 class BoardModel(Noun):
     """A board: the machine that the kernel sees."""
 
-    kind: Literal["qemu"] = Field(default="qemu", description="what it is: qemu, a virtual machine")
+    kind: Annotated[Word, AfterValidator(_refuse_unknown_kind)] = Field(
+        default="qemu",
+        description="what opens it, a module of board/kinds: qemu, a virtual machine",
+    )
     arch: Literal["amd64", "armhf"] = Field(
         description="Debian architecture of kernel and programs: amd64, or armhf, a 32-bit ARM"
     )

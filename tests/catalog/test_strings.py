@@ -129,7 +129,9 @@ PATTERNED = [
 
 @pytest.mark.parametrize("kind", PATTERNED, ids=str)
 def test_no_pattern_takes_a_control_character(kind: Any) -> None:
-    good = next(w for w in (*hostile.WORDS, "a b", "3:few:1") if does_text_fit_type(kind, w))
+    good = next(
+        w for w in (*hostile.WORDS, "a b", "3:few:1", "#2f7ebc") if does_text_fit_type(kind, w)
+    )
     for control in CONTROLS:
         assert not does_text_fit_type(kind, good + control), hex(ord(control))
         assert not does_text_fit_type(kind, control + good), hex(ord(control))

@@ -15,7 +15,7 @@ from nandlab.base.errors import UsageError
 from nandlab.chip.image import FACTORY_BAD, ChipBlock, ChipGeometry, ChipImage
 from nandlab.onflash import jffs2, jffs2nodes, nftl, yaffs1, yaffs2
 from nandlab.onflash.cells import GARBLED_PAGE, Partition
-from nandlab.onflash.decoders import DECODERS, decode_layout, detect_filesystem
+from nandlab.onflash.decoders import decode_layout, detect_filesystem, list_decoders
 from nandlab.onflash.jffs2copies import CoveredRanges
 from nandlab.onflash.layout import ByteKind, LayoutCollector
 
@@ -151,7 +151,7 @@ def test_wrong_bits_are_corrected_as_far_as_the_ecc_can() -> None:
             Partition(weak, ecc=ecc, step=step)
 
 
-@pytest.mark.parametrize("name", sorted(set(DECODERS) - {"jffs2", "nftl-fat32"}))
+@pytest.mark.parametrize("name", sorted(set(list_decoders()) - {"jffs2", "nftl-fat32"}))
 def test_another_file_system_is_told(name: str) -> None:
     with pytest.raises(UsageError, match="another file system"):
         decode_layout(Partition(chip({0: WHOLE})), name)
@@ -224,7 +224,7 @@ def test_a_byte_that_nothing_accounts_for_is_an_error() -> None:
         walk.done(11)
 
 
-@given(st.integers(0, 2**32), st.sampled_from(sorted(DECODERS)))
+@given(st.integers(0, 2**32), st.sampled_from(sorted(list_decoders())))
 def test_random_damage_never_crashes_a_decoder(seed: int, name: str) -> None:
     chance = random.Random(seed)
     broken = bytearray(WHOLE)

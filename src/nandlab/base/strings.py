@@ -36,6 +36,8 @@ Command = Annotated[str, ShellMark()]
 file system, the workload, the tree or the board that has it. It comes from a catalog or with a
 trial for this machine's own workers, never from a figures file, a run or a trace."""
 
+Colour = Annotated[str, Field(pattern=r"^#[0-9a-f]{6}$")]
+"""A colour, as in CSS: its red, green and blue in two hexadecimal digits each."""
 Empty = Literal[""]
 """Beside a pattern: the text may be left out."""
 Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]

@@ -20,7 +20,7 @@ from pydantic import Field, model_validator
 
 from nandlab.base.errors import UsageError
 from nandlab.base.nearest import suggest_nearest_name
-from nandlab.base.strings import Command, Empty, Line, Lines, Word
+from nandlab.base.strings import Colour, Command, Empty, Line, Lines, Word
 from nandlab.catalog.imagetools import IMAGE_WORDS, ImageTools
 from nandlab.catalog.leastpartition import LeastPartition, format_block_mib
 from nandlab.catalog.noun import Noun, StrictModel
@@ -285,6 +285,14 @@ class FilesystemModel(Noun):
         default=[], description="entries of its root that it makes by itself"
     )
 
+    decoder: Word | Empty = Field(
+        default="",
+        description="the layout that it has on flash, by the name of its decoder; "
+        "empty: the one of its own name, if there is one",
+    )
+    colour: Colour | Empty = Field(
+        default="", description="of its lines and marks in charts, #RRGGBB; empty: by its name"
+    )
     kernel_type: Word | Empty = Field(
         default="", description="in /proc/filesystems; empty: its name"
     )

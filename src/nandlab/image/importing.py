@@ -113,7 +113,7 @@ def import_dump(ready: ReadyDump, board: Board) -> ImportedImage:
     layout = ready.layout
     tree = _list_by_kernel(on, image, board)
     unsettled = layout is None or layout.notes
-    if unsettled and on.filesystem.name in decoders.DECODERS:
+    if unsettled and decoders.find_decoder(on.filesystem.name):
         image = making.save_mounted_chip(on, image, board)
         notes.append("the image is the chip after a mount and an unmount by the board's kernel")
         layout, reason = _decode_dump(
@@ -311,7 +311,7 @@ def _decode_dump(
     partition: Partition, name: str, volume: str | None
 ) -> tuple[Layout | None, str | None]:
     """The layout, or why there is none; neither for a file system without a decoder."""
-    if name not in decoders.DECODERS:
+    if decoders.find_decoder(name) is None:
         return None, None
     try:
         return decoders.decode_layout(partition, name, volume), None

@@ -49,6 +49,7 @@ SUMMARY = SUMMARY_NODE.size + SUMMARY_END.size
 class Jffs2Reader(FilesystemReader):
     """Keeps nothing that a read of a page would need: all is read each time."""
 
+    layout_name = "jffs2"
     header = INODE_NODE.size
     align = 4
     least_data = 128
@@ -145,3 +146,6 @@ def list_first_open_reads(nodes: Sequence[int], newest: int, writesize: int) -> 
         if end - at < INODE_NODE.size:
             yield MtdRead(end, writesize)
     yield MtdRead(newest, INODE_NODE.size)
+
+
+READER = Jffs2Reader

@@ -6,31 +6,37 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from types import MappingProxyType
 
 from nandlab.base.errors import UsageError
+from nandlab.base.registry import find_module_values
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.model.jffs2 import Jffs2Reader
 from nandlab.model.reader import FilesystemReader
 from nandlab.model.reads import FilePieces, FirstOpen, MtdRead, PageAccess, PageBuffer, ReadCall
-from nandlab.model.ubifs import UbifsReader
-from nandlab.model.yaffs2 import Yaffs2Reader
+from nandlab.onflash.decoders import find_decoder
 from nandlab.onflash.layout import Layout
 
-READERS: MappingProxyType[str, type[FilesystemReader]] = MappingProxyType(
-    {"jffs2": Jffs2Reader, "ubifs": UbifsReader, "yaffs2": Yaffs2Reader}
-)
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
 
 def find_filesystem_reader(filesystem: str, where: object = None) -> type[FilesystemReader]:
     """How a file system reads; UsageError if that is not known. where: what the message names."""
-    if filesystem not in READERS:
+    decoder = find_decoder(filesystem)
+    reader = _map_readers().get(decoder.name) if decoder else None
+    if reader is None:
         named = f"{where}: {filesystem}" if where else filesystem
         why = load_noun("filesystems", filesystem, FilesystemModel).unmodelled_reads
         raise UsageError(f"{named}: how it reads is not modelled: {why}")
-    return READERS[filesystem]
+    return reader
+
+
+@cache
+def _map_readers() -> dict[str, type[FilesystemReader]]:
+    """How file systems read, by the names of their layouts."""
+    found = find_module_values("nandlab.model", "READER").values()
+    return {reader.layout_name: reader for reader in found}
 
 
 def _list_flash_pages(reads: Iterable[MtdRead], buffer: PageBuffer) -> list[int]:

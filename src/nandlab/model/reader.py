@@ -16,6 +16,8 @@ from nandlab.onflash.layout import Layout
 class FilesystemReader(ABC):
     """A file system of one layout, with what it keeps in memory; nothing at first."""
 
+    layout_name: ClassVar[str]
+    """Of the layout that it reads: its decoder's name."""
     header: ClassVar[int]
     """Bytes on flash before the data of a fragment."""
     align: ClassVar[int] = 0

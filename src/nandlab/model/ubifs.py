@@ -66,6 +66,7 @@ class _ReadRun:
 class UbifsReader(FilesystemReader):
     """Keeps the index's nodes and the names that it came by."""
 
+    layout_name = "ubifs"
     header = DATA_HEADER
     align = 8
     packers = frozenset(packers.UBIFS_PACKERS)
@@ -313,3 +314,6 @@ def _make_index(leaves: list[Branch], at: int, entries: dict[int, IndexEntry]) -
             at += _align(count)
         level, branches = level + 1, above
     return Index(branches[0].at, nodes, entries)
+
+
+READER = UbifsReader

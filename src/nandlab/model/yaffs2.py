@@ -28,6 +28,7 @@ CACHED_CHUNKS = 10
 class Yaffs2Reader(FilesystemReader):
     """Keeps chunks that were asked for in part."""
 
+    layout_name = "yaffs2"
     header = 0
 
     def __init__(self, layout: Layout, options: Mapping[str, str], *, mounted: bool) -> None:
@@ -82,3 +83,6 @@ class Yaffs2Reader(FilesystemReader):
         other = super().copy()
         other.cached = dict(self.cached)
         return other
+
+
+READER = Yaffs2Reader

@@ -25,8 +25,6 @@ from nandlab.onflash.shape import Shape
 from nandlab.onflash.shapecheck import refuse_wrong_shape
 from nandlab.results.folder import RunFolder
 
-NEEDS_SPARE = ("yaffs2", "nftl-fat32")
-"""File systems that keep in the spare areas what belongs to what."""
 BEGIN_BYTES = 512
 """Bytes of a file that tell its form."""
 
@@ -80,9 +78,11 @@ def read_flash_file_layout(
     )
     try:
         name = asked.filesystem or told or decoders.detect_filesystem(partition)
-        if asked.shape and name in NEEDS_SPARE:
+        decoder = decoders.find_decoder(name)
+        needs_spare = bool(decoder and decoder.needs_spare)
+        if asked.shape and needs_spare:
             dump.refuse_block_filesystem_file(path)
-        if asked.shape and not asked.shape.oob and name in NEEDS_SPARE:
+        if asked.shape and not asked.shape.oob and needs_spare:
             raise UsageError(
                 f"no file system that can be read without spare areas; {dump.DUMP_ADVICE}"
             )

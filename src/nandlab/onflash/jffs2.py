@@ -7,11 +7,13 @@ import math
 
 from nandlab.base.errors import UsageError
 from nandlab.onflash.cells import Partition
+from nandlab.onflash.decoders import Decoder
 from nandlab.onflash.jffs2files import (
     assemble_file_layout,
 )
 from nandlab.onflash.jffs2nodes import (
     EVEN_PADDINGS_MIN,
+    MAGIC_MARKS,
     DroppedNode,
     NodeGeometry,
     PartitionNodes,
@@ -156,3 +158,6 @@ def _refuse_larger_block(found: PartitionNodes, erasesize: int) -> None:
             f"{found.elsewhere} summaries are not where they say in a block of {erasesize} bytes: "
             "the chip's erase blocks are smaller"
         )
+
+
+DECODER = Decoder("jffs2", decode_jffs2, salvage_jffs2, tuple(MAGIC_MARKS))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from nandlab.base.errors import UsageError
 from nandlab.onflash import fat32
 from nandlab.onflash.cells import Partition
+from nandlab.onflash.decoders import Decoder
 from nandlab.onflash.layout import ByteKind, Layout, LayoutCollector, refuse_damaged_image
 
 SECTOR = 512
@@ -195,3 +196,6 @@ def _account_live_sectors(
         else:
             walk.add(at, use.bytes, use.kind, use.part, use.owner)
         walk.add(at + use.bytes, SECTOR - use.bytes, ByteKind.SLACK, "rest of clusters", use.owner)
+
+
+DECODER = Decoder("nftl-fat32", decode_nftl, begins=(MEDIA_MARK,), needs_spare=True)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from nandlab.base.errors import UsageError
 from nandlab.onflash import ubi
 from nandlab.onflash.cells import Partition
+from nandlab.onflash.decoders import Decoder
 from nandlab.onflash.index import Branch, Index, IndexEntry, IndexNode
 from nandlab.onflash.layout import (
     ByteKind,
@@ -427,3 +428,12 @@ class _VolumeScan:
         if leb[node.at + MODE_AT + 1] >> 4 == REGULAR:
             (size,) = struct.unpack_from("<Q", leb, node.at + SIZE_AT)
             self.walk.sizes[owner] = max(size, self.replay.data_ends.get(owner, 0))
+
+
+DECODER = Decoder(
+    "ubifs",
+    decode_ubifs,
+    lambda partition, volume: (decode_mounted_ubifs(partition, volume), []),
+    (b"UBI#",),
+    volumes=True,
+)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from nandlab.base.errors import UsageError
 from nandlab.onflash import yaffs1
 from nandlab.onflash.cells import Partition
+from nandlab.onflash.decoders import Decoder
 from nandlab.onflash.layout import (
     NO_OWNER,
     ByteKind,
@@ -375,3 +376,8 @@ class _ChunkScan:
             self.walk.add(
                 chunk.at + self.chunk_bytes, tail, ByteKind.METADATA, "tags in pages", chunk.owner
             )
+
+
+DECODER = Decoder(
+    "yaffs2", decode_yaffs2, lambda partition: (decode_yaffs2(partition), []), needs_spare=True
+)

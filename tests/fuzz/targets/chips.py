@@ -16,7 +16,7 @@ from fuzz.target import Files, Target
 from nandlab.base.errors import NandlabError
 from nandlab.chip import image as chipimage
 from nandlab.model.fragments import map_file_pages
-from nandlab.onflash.decoders import DECODERS
+from nandlab.onflash.decoders import list_decoders
 from nandlab.onflash.flashfile import (
     FlashFileOptions,
     open_flash_file_partition,
@@ -29,7 +29,7 @@ MIB = 1 << 20
 
 def draw(chance: Random) -> Files:
     layout, seed = chance.choice(sorted(BLOCKS)), chance.getrandbits(40)
-    name = FILESYSTEM[layout] if chance.random() < 0.9 else chance.choice(sorted(DECODERS))
+    name = FILESYSTEM[layout] if chance.random() < 0.9 else chance.choice(sorted(list_decoders()))
     mib = BLOCKS[layout] * chip(layout).geometry.erasesize / MIB
     if chance.random() < 0.2:
         cells = file_damaged(layout, seed)

@@ -11,12 +11,14 @@ import json
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from nandlab.analysis.figures.figures import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.spread import Spread
+from nandlab.catalog.files import list_noun_names, load_noun
+from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.report.charts.charts import VegaSpec
 
 WIDE, NARROW = 940, 340
@@ -38,10 +40,9 @@ VALUE_ROOM = 66
 POINTS_MAX = 50
 """The most points that a row of a panel has."""
 
-FILESYSTEM_COLOURS = {"jffs2": "#2f7ebc", "ubifs": "#d9640e", "yaffs2": "#1b9a77"}
-"""Steady from report to report; after Okabe and Ito, each 3:1 or more on white and on black."""
-NFTL_COLOUR = "#b8639c"
 OTHER_COLOURS = ("#8a7a1f", "#6f74c9", "#7d7d7d", "#a5584a")
+"""Of file systems whose own file names none. These and the catalog's are steady from report to
+report; after Okabe and Ito, each 3:1 or more on white and on black."""
 
 VEGA_CONFIG: VegaSpec = {
     "font": "'Liberation Sans', Arial, Helvetica, sans-serif",
@@ -131,9 +132,19 @@ def make_chart_rows(setting: Setting) -> list[ChartRow]:
 def choose_filesystem_colour(filesystem: str) -> str:
     """The file system's own colour; one not listed gets one by its name, always the same."""
     name = filesystem.lower()
-    if "nftl" in name:
-        return NFTL_COLOUR
-    return FILESYSTEM_COLOURS.get(name) or OTHER_COLOURS[sum(name.encode()) % len(OTHER_COLOURS)]
+    named = map_filesystem_colours().get(name)
+    return named or OTHER_COLOURS[sum(name.encode()) % len(OTHER_COLOURS)]
+
+
+@cache
+def map_filesystem_colours() -> dict[str, str]:
+    """The colours that files of the catalog name, by file system."""
+    found = {}
+    for name in list_noun_names("filesystems"):
+        colour = load_noun("filesystems", name, FilesystemModel).colour
+        if colour:
+            found[name] = colour
+    return found
 
 
 def _choose_shades(states: Sequence[str]) -> dict[str, float]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab.report.charts import layout
-from nandlab.report.charts.layout import FILESYSTEM_COLOURS, NFTL_COLOUR, OTHER_COLOURS
+from nandlab.report.charts.layout import OTHER_COLOURS
 
-COLOUR_PALETTE = (*FILESYSTEM_COLOURS.values(), NFTL_COLOUR, *OTHER_COLOURS)
+COLOUR_PALETTE = ("#2f7ebc", "#d9640e", "#1b9a77", "#b8639c", *OTHER_COLOURS)
+"""Of lines that are all of one file system."""
 MARK_SHAPES = (
     *(("circle", True), ("circle", False), ("square", True), ("triangle-up", True)),
     *(("diamond", True), ("square", False), ("triangle-up", False), ("diamond", False)),

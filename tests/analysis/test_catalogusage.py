@@ -21,3 +21,15 @@ def yaffs2(**wear: object) -> Trial:
 def test_where_it_is_read_is_not_what_ran(key: str, used: bool) -> None:
     one, other = (select_used_catalog_entries(yaffs2(**{key: text})) for text in ("a", "b"))
     assert (one != other) is used
+
+
+def test_what_draws_and_reads_a_file_system_is_not_what_ran() -> None:
+    """A colour and a decoder came to the catalog after trials that are published."""
+    entry = samples.catalog_entry("yaffs2")
+    before = samples.trial("yaffs2").knowing(
+        {"filesystem": {k: v for k, v in entry.items() if k not in ("colour", "decoder")}}
+    )
+    after = samples.trial("yaffs2").knowing(
+        {"filesystem": entry | {"colour": "#123456", "decoder": "yaffs1"}}
+    )
+    assert select_used_catalog_entries(before) == select_used_catalog_entries(after)

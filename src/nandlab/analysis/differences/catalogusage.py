@@ -12,6 +12,7 @@ steps and files are its own, and compared. So these parts are left out of a comp
 - what is refused of values and of chips: a trial that ran was not;
 - where a file system's figures and promises are to be read;
 - which functions' RAM the kernel takes back: where a trial measured that, its steps name them;
+- how a file system is drawn, and which decoder reads its chip;
 - a key that says nothing: an empty one is one that an older catalog did not have.
 """
 
@@ -25,7 +26,7 @@ from nandlab.results.record import Trial
 
 UNUSED_CHIP_KEYS = {"bus", "energy", "retention", "sources", "spi", "summary"}
 """Keys of a chip that are only told; a figure that simnand takes is in the command loading it."""
-UNUSED_FILESYSTEM_KEYS = {"memory_reclaimable", "chip_needs", "least"}
+UNUSED_FILESYSTEM_KEYS = {"memory_reclaimable", "chip_needs", "least", "decoder", "colour"}
 """Keys of a file system that no step has, but for an instrument's, which names them itself."""
 CITATION_KEYS = {"source"}
 """Keys of a table of a file system that say where it is to be read."""

@@ -14,6 +14,7 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.catalog.instrument import InstrumentModel
 from nandlab.catalog.noun import dump_noun_identity
 from nandlab.catalog.tree import TreeModel
 from nandlab.catalog.workload import WorkloadModel
@@ -24,6 +25,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "chips": ChipModel,
     "filesystems": FilesystemModel,
     "workloads": WorkloadModel,
+    "instruments": InstrumentModel,
     "trees": TreeModel,
 }
 

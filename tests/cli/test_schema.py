@@ -29,6 +29,7 @@ KINDS = {
     "chips": "chip",
     "energy-profiles": "energy-profile",
     "filesystems": "filesystem",
+    "instruments": "instrument",
     "parts": "part",
     "tables": "table",
     "trees": "tree",

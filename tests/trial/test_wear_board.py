@@ -12,7 +12,8 @@ from nandlab.analysis.figures import wear
 from nandlab.board.jobs.job import Job, Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.chip import simnand
-from nandlab.measure.wear import WEAR, collect_trial_wear
+from nandlab.measure.wear import INSTRUMENT as WEAR
+from nandlab.measure.wear import collect_trial_wear
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
@@ -129,7 +130,7 @@ def test_ubi_s_own_moves_are_the_chip_s_programs_and_erases(board: QemuBoard) ->
         steps.append(Step("workload", "true") if step.name == "workload" else step)
     record = asyncio.run(board.run(Job(tuple(steps))))
     assert record.failed() is None
-    found = WEAR.read(spec, record)
+    found = WEAR.reading.figures(spec, record, ())
     moves = int(record["scrub"].stdout)
     did = simnand.count_operations_between(record["unmount"].counts, record["detach"].counts)
     assert did is not None

@@ -12,6 +12,7 @@ from nandlab.base.errors import UsageError
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.catalog.instrument import InstrumentModel
 from nandlab.catalog.part import PartModel
 from nandlab.catalog.profile import EnergyProfile
 from nandlab.catalog.tables import TableModel
@@ -90,6 +91,7 @@ SCHEMAS = {
     "filesystem": JsonFormat("catalog/filesystems/NAME.toml", FilesystemModel),
     "part": JsonFormat("catalog/parts/NAME.toml", PartModel),
     "table": JsonFormat("catalog/tables/NAME.toml", TableModel),
+    "instrument": JsonFormat("catalog/instruments/NAME.toml", InstrumentModel),
     "tree": JsonFormat("catalog/trees/NAME.toml", TreeModel),
     "workload": JsonFormat("catalog/workloads/NAME.toml", WorkloadModel),
 }

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from nandlab.board.jobs.job import JobRecord, Step, escape_output
+from nandlab.board.jobs.job import JobRecord, escape_output
 from nandlab.chip import simnand
-from nandlab.measure.instrument import Instrument, Moment
+from nandlab.measure.instrument import Instrument, InstrumentReading
 from nandlab.plan.trialspec import TrialSpec
 
 NAME = "bits"
@@ -24,10 +24,6 @@ NS_PER_S = 1_000_000_000
 
 def _applies_to(spec: TrialSpec) -> bool:
     return not spec.own
-
-
-def _make_steps(spec: TrialSpec) -> dict[Moment, Step]:
-    return {}
 
 
 def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
@@ -63,4 +59,11 @@ def _count_scrubs(record: JobRecord) -> int | None:
     return sum(at >= since_s and bool(SCRUB_MESSAGE.match(text)) for at, text in told)
 
 
-BITS = Instrument(NAME, _applies_to, _make_steps, _collect_figures)
+INSTRUMENT = Instrument(
+    NAME,
+    _applies_to,
+    InstrumentReading(
+        lambda spec, record, phases: _collect_figures(spec, record), is_left_out_empty=True
+    ),
+    order=10,
+)

@@ -4,7 +4,13 @@
 from __future__ import annotations
 
 from nandlab.board.jobs.job import JobRecord, Step
-from nandlab.measure.instrument import Instrument, Moment, parse_step_numbers
+from nandlab.measure.instrument import (
+    Instrument,
+    InstrumentReading,
+    InstrumentSteps,
+    Moment,
+    parse_step_numbers,
+)
 from nandlab.plan.trialspec import TrialSpec
 
 
@@ -16,6 +22,10 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
     return {**parse_step_numbers(record, "counters")}
 
 
-COUNTERS = Instrument(
-    "counters", lambda spec: bool(spec.filesystem.counters), _make_steps, _collect_figures
+INSTRUMENT = Instrument(
+    "counters",
+    lambda spec: bool(spec.filesystem.counters),
+    InstrumentReading(lambda spec, record, phases: _collect_figures(spec, record)),
+    InstrumentSteps(_make_steps),
+    order=2,
 )

@@ -12,7 +12,13 @@ from itertools import pairwise
 
 from nandlab.board.jobs.job import JobRecord, Step, StepRecord
 from nandlab.chip import simnand
-from nandlab.measure.instrument import Instrument, Moment, parse_step_numbers
+from nandlab.measure.instrument import (
+    Instrument,
+    InstrumentReading,
+    InstrumentSteps,
+    Moment,
+    parse_step_numbers,
+)
 from nandlab.plan.trialspec import TrialSpec
 
 BEGIN_STEP, END_STEP = "cpu-begin", "cpu-end"
@@ -55,4 +61,10 @@ def _count_chip_operations(steps: Sequence[StepRecord]) -> dict[str, int]:
     return {**counted, **usage} if counted and usage and None not in went else {}
 
 
-CPU = Instrument("cpu", lambda spec: "cpu" in spec.measure, _make_steps, _collect_figures)
+INSTRUMENT = Instrument(
+    "cpu",
+    lambda spec: "cpu" in spec.measure,
+    InstrumentReading(lambda spec, record, phases: _collect_figures(spec, record)),
+    InstrumentSteps(_make_steps),
+    order=4,
+)

@@ -38,35 +38,55 @@ class FiguresUnknown(NandlabError):
 
 
 @dataclass(frozen=True)
+class InstrumentSteps:
+    """What an instrument does on the board."""
+
+    at: Callable[[TrialSpec], Mapping[Moment, Step]] = lambda spec: {}
+    """Its step at each moment of a trial."""
+    after: Callable[[TrialSpec, str], Step | None] = lambda spec, name: None
+    """Its step after a step of this name in a workload that is a list; None: none."""
+
+
+@dataclass(frozen=True)
+class InstrumentReading:
+    """What an instrument makes of a trial's record."""
+
+    figures: Callable[[TrialSpec, JobRecord, Sequence[Phase]], dict[str, int | float]]
+    """Its figures, given the workload's phases; UnreadableOutput where a step did not print what
+    it should, FiguresUnknown where the trial is sound and it still has none."""
+    doubts: Callable[[TrialSpec, JobRecord], list[Doubt]] = lambda spec, record: []
+    series: Callable[[TrialSpec, JobRecord], list[Series]] = lambda spec, record: []
+    """Its figures over time, each called NAME.KEY."""
+    is_left_out_empty: bool = False
+    """Whether a trial of which it has no figure does not list it."""
+
+
+@dataclass(frozen=True)
+class BroughtBack:
+    """What is brought back for an instrument after the last unmount."""
+
+    saves_chip: bool = False
+    """Whether it reads the chip as it is then."""
+    command: str = ""
+    """The board's command that prints what is brought back; only one thing can be."""
+    room: Callable[[TrialSpec], int] = lambda spec: 0
+    """The most bytes of it."""
+
+
+@dataclass(frozen=True)
 class Instrument:
-    """One instrument."""
+    """One instrument: ``INSTRUMENT`` of a module of this folder. catalog/instruments has a file of
+    its name."""
 
     name: str
     """Its figures are NAME.KEY."""
-    wanted: Callable[[TrialSpec], bool]
+    is_wanted: Callable[[TrialSpec], bool]
     """Whether a trial is measured by it."""
-    steps: Callable[[TrialSpec], Mapping[Moment, Step]]
-    read: Callable[[TrialSpec, JobRecord], dict[str, int | float]]
-    """Its figures; Unreadable where a step did not print what it should, NotKnown where the trial
-    is sound and it still has none."""
-    doubts: Callable[[JobRecord], list[Doubt]] = lambda record: []
-    series: Callable[[TrialSpec, JobRecord], list[Series]] = lambda spec, record: []
-    """Its figures over time, each called NAME.KEY."""
-    doubts_of: Callable[[TrialSpec, JobRecord], list[Doubt]] = lambda spec, record: []
-    """The doubts for which it takes the trial too."""
-    read_with: Callable[[TrialSpec, JobRecord, Sequence[Phase]], dict[str, int | float]] | None = (
-        None
-    )
-    """In place of read: with the workload's phases."""
-    saves_chip: bool = False
-    """Whether it reads the chip as it is after the last unmount, which is then brought back."""
-    brings: str = ""
-    """The board's command that prints what it brings back after the last unmount; only one thing
-    can be brought back."""
-    room: Callable[[TrialSpec], int] = lambda spec: 0
-    """The most bytes that it brings back."""
-    after: Callable[[TrialSpec, str], Step | None] = lambda spec, name: None
-    """Its step after a step of this name in a workload that is a list; None: none."""
+    reading: InstrumentReading
+    steps: InstrumentSteps = InstrumentSteps()
+    back: BroughtBack = BroughtBack()
+    order: int = 100
+    """Its place among the instruments' steps at one moment; of equal ones the name decides."""
 
 
 def parse_step_numbers(record: JobRecord, step: str) -> dict[str, int]:

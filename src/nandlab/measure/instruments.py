@@ -3,22 +3,20 @@
 
 from __future__ import annotations
 
-from nandlab.measure.bits import BITS
-from nandlab.measure.counters import COUNTERS
-from nandlab.measure.cpu import CPU
+from functools import cache
+
+from nandlab.base.registry import find_module_values
 from nandlab.measure.instrument import Instrument
-from nandlab.measure.memory import MEMORY
-from nandlab.measure.parts import PARTS
-from nandlab.measure.read_ahead import READ_AHEAD
-from nandlab.measure.reads import READS
-from nandlab.measure.restart import RESTART
-from nandlab.measure.space import SPACE
-from nandlab.measure.wear import WEAR
 from nandlab.plan.trialspec import TrialSpec
 
-INSTRUMENTS = (MEMORY, COUNTERS, READ_AHEAD, CPU, SPACE, WEAR, PARTS, READS, RESTART, BITS)
+
+@cache
+def list_instruments() -> tuple[Instrument, ...]:
+    """All instruments: those of this folder's modules."""
+    found: list[Instrument] = [*find_module_values("nandlab.measure", "INSTRUMENT").values()]
+    return tuple(sorted(found, key=lambda one: (one.order, one.name)))
 
 
 def list_trial_instruments(spec: TrialSpec) -> list[Instrument]:
     """The instruments that measure a trial."""
-    return [i for i in INSTRUMENTS if i.wanted(spec)]
+    return [i for i in list_instruments() if i.is_wanted(spec)]

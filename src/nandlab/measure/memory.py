@@ -11,6 +11,8 @@ from nandlab.board.jobs.job import JobRecord, Step, escape_output
 from nandlab.measure.instrument import (
     NUMBER_PATTERN,
     Instrument,
+    InstrumentReading,
+    InstrumentSteps,
     Moment,
     UnreadableOutput,
     parse_step_number,
@@ -161,6 +163,14 @@ def _make_doubts(record: JobRecord) -> list[Doubt]:
     return found
 
 
-MEMORY = Instrument(
-    "memory", _applies_to, _make_steps, _collect_figures, _make_doubts, _collect_series
+INSTRUMENT = Instrument(
+    "memory",
+    _applies_to,
+    InstrumentReading(
+        lambda spec, record, phases: _collect_figures(spec, record),
+        lambda spec, record: _make_doubts(record),
+        _collect_series,
+    ),
+    InstrumentSteps(_make_steps),
+    order=1,
 )

@@ -20,7 +20,15 @@ from nandlab.base.scratch import hold_scratch_folder
 from nandlab.board.jobs.job import JobRecord, Step, StepRecord, escape_output
 from nandlab.chip import simnand
 from nandlab.measure import tracing
-from nandlab.measure.instrument import FiguresUnknown, Instrument, Moment, UnreadableOutput
+from nandlab.measure.instrument import (
+    BroughtBack,
+    FiguresUnknown,
+    Instrument,
+    InstrumentReading,
+    InstrumentSteps,
+    Moment,
+    UnreadableOutput,
+)
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.recordparts import Doubt, Phase
@@ -277,13 +285,11 @@ def _make_doubts(spec: TrialSpec, record: JobRecord) -> list[Doubt]:
     return [Doubt(code="parts_measured", text=text)]
 
 
-PARTS = Instrument(
+INSTRUMENT = Instrument(
     NAME,
     _applies_to,
-    _make_steps,
-    lambda spec, record: {},
-    doubts_of=_make_doubts,
-    read_with=_collect_figures,
-    brings=f"cat {FOLDER}/records",
-    room=_count_room,
+    InstrumentReading(_collect_figures, _make_doubts),
+    InstrumentSteps(_make_steps),
+    BroughtBack(command=f"cat {FOLDER}/records", room=_count_room),
+    order=7,
 )

@@ -8,7 +8,12 @@ measured by it: its mounts look at nothing, and stay the steps that they were.
 from __future__ import annotations
 
 from nandlab.board.jobs.job import JobRecord
-from nandlab.measure.instrument import Instrument, UnreadableOutput, parse_step_numbers
+from nandlab.measure.instrument import (
+    Instrument,
+    InstrumentReading,
+    UnreadableOutput,
+    parse_step_numbers,
+)
 from nandlab.plan.trialspec import TrialSpec
 
 OPTION = "read_ahead"
@@ -42,4 +47,9 @@ def _list_program_steps(spec: TrialSpec) -> set[str]:
     return {"workload", *(s.phase for s in spec.workload.steps if s.do == "run")}
 
 
-READ_AHEAD = Instrument(OPTION, _applies_to, lambda spec: {}, _collect_figures)
+INSTRUMENT = Instrument(
+    OPTION,
+    _applies_to,
+    InstrumentReading(lambda spec, record, phases: _collect_figures(spec, record)),
+    order=3,
+)

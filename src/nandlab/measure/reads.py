@@ -19,7 +19,14 @@ from nandlab.base.scratch import hold_scratch_folder
 from nandlab.board.jobs.job import JobRecord, Step
 from nandlab.chip import image, simnand
 from nandlab.measure import tracing
-from nandlab.measure.instrument import FiguresUnknown, Instrument, Moment
+from nandlab.measure.instrument import (
+    BroughtBack,
+    FiguresUnknown,
+    Instrument,
+    InstrumentReading,
+    InstrumentSteps,
+    Moment,
+)
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.decoders import salvage_layout
 from nandlab.plan.medium import MOUNTPOINT
@@ -204,13 +211,16 @@ def _make_doubts(record: JobRecord) -> list[Doubt]:
     return [Doubt(code="reads_measured", text=text)]
 
 
-READS = Instrument(
+INSTRUMENT = Instrument(
     NAME,
     _applies_to,
-    _make_steps,
-    _collect_figures,
-    _make_doubts,
-    brings=f"{{ cat {simnand.IMAGE_FILE} && cat {FOLDER}/records; }}",
-    room=_count_room,
-    after=_make_step_after,
+    InstrumentReading(
+        lambda spec, record, phases: _collect_figures(spec, record),
+        lambda spec, record: _make_doubts(record),
+    ),
+    InstrumentSteps(_make_steps, _make_step_after),
+    BroughtBack(
+        command=f"{{ cat {simnand.IMAGE_FILE} && cat {FOLDER}/records; }}", room=_count_room
+    ),
+    order=8,
 )

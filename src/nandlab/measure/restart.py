@@ -11,7 +11,13 @@ from __future__ import annotations
 
 from nandlab.board.jobs.job import JobRecord, Step, StepRecord, escape_output
 from nandlab.chip import simnand
-from nandlab.measure.instrument import FiguresUnknown, Instrument, Moment
+from nandlab.measure.instrument import (
+    FiguresUnknown,
+    Instrument,
+    InstrumentReading,
+    InstrumentSteps,
+    Moment,
+)
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.recordparts import Doubt
@@ -50,4 +56,10 @@ def _chip(record: JobRecord, step: StepRecord) -> dict[str, int]:
     return simnand.count_operations_between(before.counts, step.counts) or {}
 
 
-RESTART = Instrument(NAME, _is_requested, _steps, _parse_figures)
+INSTRUMENT = Instrument(
+    NAME,
+    _is_requested,
+    InstrumentReading(lambda spec, record, phases: _parse_figures(spec, record)),
+    InstrumentSteps(_steps),
+    order=9,
+)

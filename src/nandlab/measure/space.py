@@ -13,9 +13,9 @@ import re
 from nandlab.base.errors import NandlabError
 from nandlab.board.jobs.job import JobRecord
 from nandlab.chip import image as chipimage
-from nandlab.measure.instrument import FiguresUnknown, Instrument
+from nandlab.measure.instrument import BroughtBack, FiguresUnknown, Instrument, InstrumentReading
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.decoders import DECODERS, decode_layout
+from nandlab.onflash.decoders import decode_layout, find_decoder
 from nandlab.onflash.layout import Layout
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.recordparts import Doubt
@@ -25,7 +25,7 @@ NO_LETTER = re.compile(r"[^a-z0-9]+")
 
 
 def _applies_to(spec: TrialSpec) -> bool:
-    return SPACE_NAME in spec.measure and spec.filesystem.name in DECODERS
+    return SPACE_NAME in spec.measure and find_decoder(spec.filesystem.name) is not None
 
 
 def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
@@ -52,4 +52,10 @@ def sum_layout_bytes(layout: Layout) -> dict[str, int]:
     return found
 
 
-SPACE = Instrument(SPACE_NAME, _applies_to, lambda spec: {}, _collect_figures, saves_chip=True)
+INSTRUMENT = Instrument(
+    SPACE_NAME,
+    _applies_to,
+    InstrumentReading(lambda spec, record, phases: _collect_figures(spec, record)),
+    back=BroughtBack(saves_chip=True),
+    order=5,
+)

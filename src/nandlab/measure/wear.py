@@ -16,7 +16,13 @@ from collections.abc import Sequence
 
 from nandlab.board.jobs.job import JobRecord, Step, StepRecord, escape_output
 from nandlab.chip import simnand
-from nandlab.measure.instrument import Instrument, Moment, UnreadableOutput
+from nandlab.measure.instrument import (
+    Instrument,
+    InstrumentReading,
+    InstrumentSteps,
+    Moment,
+    UnreadableOutput,
+)
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.recordparts import Wear, WearReading
 
@@ -188,4 +194,10 @@ def _count_ubi_moves(spec: TrialSpec, record: JobRecord) -> dict[str, int]:
     return {"own.moves": moved, "own.programs": pages, "own.erases": moved}
 
 
-WEAR = Instrument(NAME, _applies_to, _make_steps, _collect_figures, after=_make_step_after)
+INSTRUMENT = Instrument(
+    NAME,
+    _applies_to,
+    InstrumentReading(lambda spec, record, phases: _collect_figures(spec, record)),
+    InstrumentSteps(_make_steps, _make_step_after),
+    order=6,
+)

@@ -9,6 +9,7 @@ from itertools import product
 
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.catalog.instrument import Measure
 from nandlab.catalog.remote import RemoteModel
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan import readonly, states
@@ -16,7 +17,7 @@ from nandlab.plan.fit import check_files_fit_partition, check_workload_needs
 from nandlab.plan.lookup import Lookup, MatrixChip, MatrixSystem
 from nandlab.plan.matrix import Matrix
 from nandlab.plan.start import check_image_start, check_tree_start
-from nandlab.plan.trialspec import Measure, MemorySeries, PartsTrace, ReadsTrace, TrialSpec
+from nandlab.plan.trialspec import MemorySeries, PartsTrace, ReadsTrace, TrialSpec
 
 
 @dataclass(frozen=True)

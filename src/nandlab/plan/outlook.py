@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from nandlab.analysis.figures.figures import FIGURE_FAMILIES
 from nandlab.analysis.figures.members import MEMORY_INSTRUMENTS, RAM_PREFIX
 from nandlab.analysis.verdicts import limits as limits_of
 from nandlab.analysis.verdicts import wearsteadiness
@@ -13,12 +14,11 @@ from nandlab.analysis.verdicts.gaps import VerdictGap
 from nandlab.analysis.verdicts.limits import Limits
 from nandlab.base.errors import NandlabError
 from nandlab.catalog.chip import MIB
+from nandlab.catalog.instrument import list_measures
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
 
 YEARS = "years"
-INSTRUMENTS = ("cpu", "space", "parts", "reads", "restart")
-"""Families of figures that only an instrument of that name tells."""
 TRIAL_S, PAGE_S = 5.0, 0.001
 """Processor seconds of the host for a trial, and for each page that its load is to program: 61 were
 seen of six trials of `logger` with 66,000 records, and the collecting after that takes more."""
@@ -121,7 +121,11 @@ def _find_figure_gaps(
 ) -> Iterator[VerdictGap]:
     """Why no trial would tell a limit's figure, but for RAM."""
     family = figure.partition(".")[0]
-    if family in INSTRUMENTS and family not in study.measure:
+    if family in list_measures() and family not in (
+        *FIGURE_FAMILIES,
+        *MEMORY_INSTRUMENTS,
+        *study.measure,
+    ):
         yield VerdictGap(figure, (), "nothing measures it", f"measure = {[*study.measure, family]}")
     if family != "energy" or figure.startswith("energy.profile"):
         return

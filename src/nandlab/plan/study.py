@@ -31,6 +31,7 @@ from nandlab.base.paths import STUDIES
 from nandlab.base.strings import Empty, FigureName, FreeValue, Lines, StudyName, Word
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import list_noun_names, use_project_beside_study, validate_data
+from nandlab.catalog.instrument import Measure
 from nandlab.catalog.noun import StrictModel
 from nandlab.catalog.remote import RemoteModel
 from nandlab.kit.lock import Lock
@@ -39,7 +40,7 @@ from nandlab.plan.expansion import MeasureSet, expand_matrix
 from nandlab.plan.lookup import Lookup
 from nandlab.plan.matrix import FurtherMatrix, Matrix, Member, StateChoice
 from nandlab.plan.product import Product, fill_matrix_from_product
-from nandlab.plan.trialspec import Measure, MemorySeries, PartsTrace, ReadsTrace, TrialSpec
+from nandlab.plan.trialspec import MemorySeries, PartsTrace, ReadsTrace, TrialSpec
 
 TRIALS_MAX = 20_000
 """Trials of a study: at some seconds each, a day or two of a machine."""

@@ -4,28 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from pydantic import Field
 
 from nandlab.base.digest import digest_json_value
 from nandlab.base.strings import Word
+from nandlab.catalog.instrument import Measure
 from nandlab.catalog.noun import Scalar, StrictModel, dump_noun_identity
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan.matrix import Member, StateChoice
 from nandlab.plan.medium import Medium
 from nandlab.plan.start import ImageStart, TreeStart
-
-Measure = Literal["memory", "memory-series", "cpu", "space", "wear", "parts", "reads", "restart"]
-"""memory: the RAM that the file system's modules hold when mounted, at the peak, at the end.
-memory-series: that, and over the time of the load, and by the function that allocated it.
-cpu: how long the processor idled in the load.
-space: what each byte of the partition is good for after the last unmount.
-wear: the erases of each block, step by step.
-parts: where the load's time went, in parts that add up to it, by the tracers.
-reads: flash pages and time of each call that reads a page of a file, beside what the model of reads
-foretells from the chip."""
-
 
 VALUE_SHOWN = 24
 """Letters of a parameter's value in a title."""

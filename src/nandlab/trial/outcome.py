@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from nandlab.base.digest import digest_bytes
 from nandlab.board.jobs.job import Job, JobRecord, StepRecord, escape_output
 from nandlab.chip import simnand
-from nandlab.measure.bits import BITS
 from nandlab.measure.instrument import FiguresUnknown, UnreadableOutput
 from nandlab.measure.instruments import list_trial_instruments
 from nandlab.measure.wear import collect_trial_wear as wear_kept
@@ -126,7 +125,7 @@ def _collect_figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) ->
     figures["artefacts"] = _list_artefacts(spec, record)
     figures["state"] = FlashState(**spec.state.model_dump(), obtained=obtained)
     figures["measured"] = _collect_measurements(spec, record, doubts, figures["phases"])
-    more = [line for i in list_trial_instruments(spec) for line in i.series(spec, record)]
+    more = [line for i in list_trial_instruments(spec) for line in i.reading.series(spec, record)]
     figures["series"] = [*figures.get("series", []), *more]
     if wear := wear_kept(spec, record):
         figures["wear"] = wear
@@ -140,16 +139,12 @@ def _collect_measurements(
     found = {}
     for instrument in list_trial_instruments(spec):
         try:
-            figures = (
-                instrument.read_with(spec, record, phases)
-                if instrument.read_with
-                else instrument.read(spec, record)
-            )
-            if figures or instrument is not BITS:
+            figures = instrument.reading.figures(spec, record, phases)
+            if figures or not instrument.reading.is_left_out_empty:
                 found[instrument.name] = figures
         except FiguresUnknown as e:
             doubts.append(e.doubt)
-        doubts += [*instrument.doubts(record), *instrument.doubts_of(spec, record)]
+        doubts += [*instrument.reading.doubts(spec, record)]
     return found
 
 
@@ -253,7 +248,7 @@ def _check_target(spec: TrialSpec, obtained: PageShares) -> list[Doubt]:
 def _list_artefacts(spec: TrialSpec, record: JobRecord) -> list[Artefact]:
     """What the trial left besides figures: the chip's image, if a step saved it."""
     names = [step.phase for step in spec.workload.steps if step.do == "save"]
-    names += [i.name for i in list_trial_instruments(spec) if i.saves_chip]
+    names += [i.name for i in list_trial_instruments(spec) if i.back.saves_chip]
     if not names or record.cargo is None:
         return []
     sha256, size = digest_bytes(record.cargo), len(record.cargo)

@@ -99,7 +99,7 @@ def _make_cargo(spec: TrialSpec) -> Cargo | None:
         _, image = chipfile.read_image_files(spec.image.head().path)
         contents.append(chipimage.encode_chip_image(image))
     back_bytes = spec.image_bytes if _saves_chip(spec) or _saves_chip_for_instrument(spec) else 0
-    back_bytes = max([back_bytes, *(i.room(spec) for i in list_trial_instruments(spec))])
+    back_bytes = max([back_bytes, *(i.back.room(spec) for i in list_trial_instruments(spec))])
     if not contents and not back_bytes:
         return None
     return make_cargo(spec.virtual, spec.cells_bytes, *contents, back_bytes=back_bytes)
@@ -112,7 +112,7 @@ def _saves_chip(spec: TrialSpec) -> bool:
 
 def _saves_chip_for_instrument(spec: TrialSpec) -> bool:
     """Whether the chip is saved for an instrument when all is over."""
-    return not _saves_chip(spec) and any(i.saves_chip for i in list_trial_instruments(spec))
+    return not _saves_chip(spec) and any(i.back.saves_chip for i in list_trial_instruments(spec))
 
 
 def _make_files(spec: TrialSpec) -> dict[str, bytes]:
@@ -224,7 +224,8 @@ def _make_unmounted_steps(spec: TrialSpec, hold: Cargo | None) -> list[Step]:
                 beside=True,
             )
         )
-    for brings in (i.brings for i in list_trial_instruments(spec) if i.brings and hold is not None):
+    commands = [i.back.command for i in list_trial_instruments(spec) if i.back.command]
+    for brings in commands if hold is not None else ():
         brought = f"set -o pipefail; {brings} | {hold.put() if hold else ''}"
         steps.append(Step(BRING_BACK_STEP, brought, WORK_DEADLINE_S, beside=True))
     return [*steps, *_make_moment_steps(spec, "over")]
@@ -314,13 +315,13 @@ def _make_separate_fill(spec: TrialSpec, name: str) -> Iterator[Step]:
 
 def _make_moment_steps(spec: TrialSpec, moment: Moment) -> list[Step]:
     """The steps of the instruments at a moment of the trial."""
-    found = (instrument.steps(spec).get(moment) for instrument in list_trial_instruments(spec))
+    found = (instrument.steps.at(spec).get(moment) for instrument in list_trial_instruments(spec))
     return [step for step in found if step is not None]
 
 
 def _make_after_steps(spec: TrialSpec, name: str) -> list[Step]:
     """The steps of the instruments after a step of a list."""
-    found = (instrument.after(spec, name) for instrument in list_trial_instruments(spec))
+    found = (instrument.steps.after(spec, name) for instrument in list_trial_instruments(spec))
     return [step for step in found if step is not None]
 
 

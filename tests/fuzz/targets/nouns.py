@@ -15,6 +15,7 @@ from fuzz.command import command
 from fuzz.target import Files, Target
 from nandlab.base.paths import CATALOG
 from nandlab.catalog.files import load_noun
+from nandlab.catalog.instrument import InstrumentModel
 from nandlab.catalog.noun import Noun
 from nandlab.catalog.paper import PaperModel
 from nandlab.catalog.profile import EnergyProfile
@@ -35,6 +36,7 @@ SHIPPED = {
 LOADED: dict[str, type[Noun]] = {
     "papers": PaperModel,
     "tables": TableModel,
+    "instruments": InstrumentModel,
     "trees": TreeModel,
     "energy-profiles": EnergyProfile,
 }

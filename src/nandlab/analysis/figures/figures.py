@@ -52,6 +52,7 @@ from nandlab.analysis.figures.durability import DURABLE_GROUP, WRITES_GROUP, exp
 from nandlab.analysis.figures.workloadwords import PERCENTILES, Words
 from nandlab.base.errors import UsageError
 from nandlab.base.units import QUANTITIES, Quantity
+from nandlab.catalog.instrument import InstrumentFigure, InstrumentModel, load_instruments
 from nandlab.catalog.words import WorkloadWords
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import EraseSpread
@@ -66,26 +67,8 @@ BYTE_RATE_DIRECTIONS = {"read_per_s": "read", "written_per_s": "written"}
 """Rates of a phase in bytes, and which way they go."""
 FILESYSTEM_STEPS = ("format", "mount", "settle", "unmount")
 """The steps beside the load that a file system takes time for, in order."""
-INSTRUMENT_QUANTITIES = {
-    "memory": "bytes",
-    "counters": "count",
-    "read_ahead": "count",
-    "cpu": "count",
-    "space": "bytes",
-    "parts": "count",
-    "reads": "count",
-    "restart": "count",
-    "bits": "count",
-}
-"""Instruments, whose figures a name may begin with, and the quantity of these figures."""
 QUANTITY_BY_ENDING = {"ns": "time", "off": "share", "mean": "ratio"}
 """What the quantity of an instrument's figure is where its name ends so, after an underscore."""
-CHOICE_INSTRUMENTS = {"read_ahead"}
-"""Instruments whose figures tell what was chosen: neither end is better."""
-BETTER_BY_FIGURE = {"space.free": "more", **dict.fromkeys(("space.user", "space.user_logical"), "")}
-"""Figures of instruments of which less is not better."""
-SHORT_TITLES = {"memory.peak": "RAM"}
-"""Titles of instruments' figures where there is room for ten letters."""
 
 
 @dataclass(frozen=True)
@@ -162,11 +145,8 @@ def _explain_undeclared_part(name: str, of: Words) -> str | None:
     family, _, rest = name.partition(".")
     kind = rest.partition(".")[0]
     operations = [o.name for o in of.operations]
-    if family not in (*FIGURE_FAMILIES, *INSTRUMENT_QUANTITIES):
-        return (
-            f"{name}: no figure begins so; they begin with "
-            f"{', '.join((*FIGURE_FAMILIES, *INSTRUMENT_QUANTITIES))}"
-        )
+    if family not in list_figure_families():
+        return f"{name}: no figure begins so; they begin with {', '.join(list_figure_families())}"
     if family == "phase" and kind not in (known := [p.name for p in of.phases]):
         return f"{name}: no phase is called {kind}; there are: {', '.join(known) or 'none'}"
     if family == "latency" and kind == WRITES_GROUP and not any(o.writes for o in of.operations):
@@ -458,16 +438,18 @@ def _make_instrument_figure(instrument: str, key: str) -> Figure | None:
     def read(trial: Trial) -> float | None:
         return trial.measured.get(instrument, {}).get(key)
 
-    quantity = QUANTITY_BY_ENDING.get(
-        key.rpartition("_")[2], INSTRUMENT_QUANTITIES.get(instrument, "count")
-    )
+    if not key:
+        return None
+    told = load_instruments().get(instrument) or InstrumentModel(name="other", summary="")
+    quantity = QUANTITY_BY_ENDING.get(key.rpartition("_")[2], told.quantity)
+    figure = told.figures.get(key) or InstrumentFigure(better=told.better)
     name, title = f"{instrument}.{key}", f"{instrument}, {key}"
-    better = "" if instrument in CHOICE_INSTRUMENTS else BETTER_BY_FIGURE.get(name, "less")
-    return (
-        _make_figure(name, title, quantity, read, better=better, short=SHORT_TITLES.get(name, ""))
-        if key
-        else None
-    )
+    return _make_figure(name, title, quantity, read, better=figure.better, short=figure.short)
+
+
+def list_figure_families() -> list[str]:
+    """What a figure's name may begin with: families of figures, and instruments."""
+    return [*dict.fromkeys((*FIGURE_FAMILIES, *load_instruments()))]
 
 
 FIGURE_FAMILIES: dict[str, Callable[[str, Words], Figure | None]] = {

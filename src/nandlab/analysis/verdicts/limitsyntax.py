@@ -60,7 +60,7 @@ class Limit:
         """The figure's name in the registry."""
         name = FIGURE_ALIASES.get(self.name, self.name).replace("p99.9", "p99_9")
         kind, _, last = name.rpartition(".")
-        known = kind.partition(".")[0] in (*figures.FIGURE_FAMILIES, *figures.INSTRUMENT_QUANTITIES)
+        known = kind.partition(".")[0] in figures.list_figure_families()
         return f"latency.{name}" if last in PERCENTILES and kind and not known else name
 
     def of(self, words: Words) -> Figure:

@@ -13,13 +13,11 @@ from nandlab.analysis.figures.durability import DURABLE_GROUP, WRITES_GROUP
 from nandlab.analysis.figures.figures import (
     BYTE_RATE_DIRECTIONS,
     CHIP_OPERATION_TITLES,
-    EVENNESS_FIGURES,
     IMAGE_FIGURES,
-    UBI_WEAR_FIGURES,
-    WEAR_SPREAD_FIGURES,
     find_workload_figure,
 )
 from nandlab.analysis.figures.groups import Setting
+from nandlab.analysis.figures.wear import EVENNESS_FIGURES, UBI_WEAR_FIGURES, WEAR_SPREAD_FIGURES
 from nandlab.analysis.figures.workloadwords import PERCENTILES, Words
 from nandlab.base.errors import UsageError
 from nandlab.results.record import Trial

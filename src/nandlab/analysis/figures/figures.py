@@ -55,7 +55,6 @@ from nandlab.base.units import QUANTITIES, Quantity
 from nandlab.catalog.instrument import InstrumentFigure, InstrumentModel, load_instruments
 from nandlab.catalog.words import WorkloadWords
 from nandlab.results.record import Trial
-from nandlab.results.recordparts import EraseSpread
 
 FigureReader = Callable[[Trial], float | None]
 CHIP_OPERATION_TITLES = {
@@ -244,42 +243,17 @@ def _find_chip_figure(rest: str, of: Words) -> Figure | None:
     return _make_figure(f"chip.{rest}", CHIP_OPERATION_TITLES[rest], "count", read, short=rest)
 
 
-WEAR_SPREAD_FIGURES: dict[str, tuple[str, Callable[[EraseSpread], float]]] = {
-    "spread": ("wear spread", lambda w: w.max - w.min),
-    "mean": ("per block: mean", lambda w: w.mean),
-    "stddev": ("per block: standard deviation", lambda w: w.stddev),
-    "least": ("per block: least", lambda w: w.min),
-    "most": ("per block: most", lambda w: w.max),
-}
-
-
-EVENNESS_FIGURES = {
-    "erases": ("erases", "count"),
-    "mean": ("erases per block, mean", "count"),
-    "sd": ("erases per block, standard deviation", "count"),
-    "max": ("erases per block, most", "count"),
-    "min": ("erases per block, least", "count"),
-    "never_share": ("blocks never erased", "share"),
-    "gini": ("Gini coefficient of erases", "ratio"),
-}
-UBI_WEAR_FIGURES = {
-    "moves": "blocks moved by UBI itself",
-    "programs": "pages programmed for UBI's moves",
-    "erases": "blocks erased for UBI's moves",
-}
-
-
 def _find_instrument_wear_figure(rest: str) -> Figure | None:
     """Of the instrument: since the load's first step, or (all.) the first formatting included."""
     part, _, key = rest.partition(".")
-    if part == "own" and key in UBI_WEAR_FIGURES:
+    if part == "own" and key in wear.UBI_WEAR_FIGURES:
         own: FigureReader = lambda t: t.measured.get("wear", {}).get(rest)  # noqa: E731
-        return _make_figure(f"wear.{rest}", UBI_WEAR_FIGURES[key], "count", own)
+        return _make_figure(f"wear.{rest}", wear.UBI_WEAR_FIGURES[key], "count", own)
     whole = part == "all"
-    if (key if whole else rest) not in EVENNESS_FIGURES:
+    if (key if whole else rest) not in wear.EVENNESS_FIGURES:
         return None
     what = key if whole else rest
-    title, quantity = EVENNESS_FIGURES[what]
+    title, quantity = wear.EVENNESS_FIGURES[what]
 
     def read(trial: Trial) -> float | None:
         found = (
@@ -296,13 +270,13 @@ def _find_instrument_wear_figure(rest: str) -> Figure | None:
 
 
 def _find_wear_figure(rest: str, of: Words) -> Figure | None:
-    if rest not in WEAR_SPREAD_FIGURES:
+    if rest not in wear.WEAR_SPREAD_FIGURES:
         return _find_instrument_wear_figure(rest)
     return _make_wear_spread_figure(rest)
 
 
 def _make_wear_spread_figure(rest: str) -> Figure:
-    title, value = WEAR_SPREAD_FIGURES[rest]
+    title, value = wear.WEAR_SPREAD_FIGURES[rest]
 
     def read(trial: Trial) -> float | None:
         told = wear.compute_load_erase_spread(trial) or totals.find_erase_spread(trial)

@@ -7,13 +7,38 @@ Blocks that are factory-bad cannot be erased, so they are no part of any of it.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, repeat
 
 from nandlab.analysis.figures.memo import memoize_by_trial
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import EraseSpread, Wear, WearReading
+
+WEAR_SPREAD_FIGURES: dict[str, tuple[str, Callable[[EraseSpread], float]]] = {
+    "spread": ("wear spread", lambda w: w.max - w.min),
+    "mean": ("per block: mean", lambda w: w.mean),
+    "stddev": ("per block: standard deviation", lambda w: w.stddev),
+    "least": ("per block: least", lambda w: w.min),
+    "most": ("per block: most", lambda w: w.max),
+}
+"""Of counts per block: a figure's title, and how it is read."""
+EVENNESS_FIGURES = {
+    "erases": ("erases", "count"),
+    "mean": ("erases per block, mean", "count"),
+    "sd": ("erases per block, standard deviation", "count"),
+    "max": ("erases per block, most", "count"),
+    "min": ("erases per block, least", "count"),
+    "never_share": ("blocks never erased", "share"),
+    "gini": ("Gini coefficient of erases", "ratio"),
+}
+"""Of the instrument: a figure's title and quantity."""
+UBI_WEAR_FIGURES = {
+    "moves": "blocks moved by UBI itself",
+    "programs": "pages programmed for UBI's moves",
+    "erases": "blocks erased for UBI's moves",
+}
+"""What UBI did to level wear."""
 
 
 @dataclass(frozen=True)

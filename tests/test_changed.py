@@ -21,6 +21,9 @@ FILES = {
     "src/nandlab/room/lazy.py": "def f():\n    import nandlab.base.low\n",
     "src/nandlab/room/apart.py": "COMMAND = 'settle --quiet'\n",
     "src/nandlab/room/near.py": "from .high import x\n",
+    "src/nandlab/kinds/__init__.py": "",
+    "src/nandlab/kinds/one.py": "",
+    "src/nandlab/room/finder.py": "KINDS = find_module_values('nandlab.kinds', 'KIND')\n",
     "tests/conftest.py": (
         "import helper\nfrom nandlab.room.apart import y\n"
         "def used():\n    return y\ndef by_used(used): pass\n"
@@ -28,6 +31,7 @@ FILES = {
     "tests/helper.py": "import nandlab.room.high\n",
     "tests/test_high.py": "from nandlab.room import high\n",
     "tests/test_lazy.py": "import nandlab.room.lazy\n",
+    "tests/test_finder.py": "from nandlab.room import finder\n",
     "tests/test_near.py": "from nandlab.room.near import x\n",
     "tests/test_helped.py": "from helper import x\n",
     "tests/test_fixture.py": "def test_it(by_used): pass\n",
@@ -65,8 +69,9 @@ def names(changed: str) -> set[str] | None:
         ("src/nandlab/room/apart.py", {"fixture", "board", "process"}),
         (
             "src/nandlab/room/__init__.py",
-            {"high", "lazy", "near", "helped", "fixture", "board", "process"},
+            {"high", "lazy", "near", "helped", "fixture", "board", "process", "finder"},
         ),
+        ("src/nandlab/kinds/one.py", {"finder", "process"}),
         ("tests/helper.py", {"helped"}),
         ("tests/test_high.py", {"high"}),
         ("device/programs/filetree/filetree.c", {"board", "named"}),
@@ -82,7 +87,7 @@ def names(changed: str) -> set[str] | None:
         ("src/nandlab/gone.py", None),
         ("src/nandlab/report/templates/trace.js", None),
         ("tests/conftest.py", None),
-        ("tests/outcomes.py", None),
+        ("tests/support/outcomes.py", None),
         ("tests/flashes/jffs2.xz", None),
         ("catalog/workloads/small-files.toml", None),
         ("studies/quickstart.toml", None),
@@ -118,6 +123,9 @@ def test_all_of_ours_that_a_test_imports_is_seen() -> None:
     assert "tests/report/test_show.py" in reached
     assert whole().reached("tests/report/test_show.py") == ["tests/report/test_show.py"]
     assert "tests/test_layers.py" in (whole().reached("src/nandlab/report/charts/charts.py") or ())
+    by_folder = whole().reached("src/nandlab/measure/wear.py")
+    assert by_folder is not None
+    assert "tests/trial/test_run.py" in by_folder
 
 
 def test_what_is_not_committed_is_of_the_change(tmp_path: Path) -> None:

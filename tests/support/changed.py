@@ -8,7 +8,8 @@ from where this branch left main; on main itself, from the commit before. Prints
 line: ``tests`` for all, nothing for none; and says why on standard error.
 
 A test file is reached by
-- a Python file that it imports, or that one of these imports, within functions too. A test that
+- a Python file that it imports, or that one of these imports, within functions too. A file that
+  finds modules by their folder imports all of them. A test that
   starts processes, or that walks the package, is reached by all of nandlab's own.
 - a program's folder, if the test or its helpers name it; a test of the board also if nandlab's own
   files that it imports do, or if they name a file of the catalog that does.
@@ -40,6 +41,8 @@ ON_BOARD = re.compile(r"\bmark\.board\b|\b(any|fresh)_board\b|def \w+\([^)]*\bto
 """What a test file says that uses a board, or programs built by its tools."""
 SHARED = ("lib", "ferry")
 """Folders of programs that all others have, or that are in the board's image."""
+FINDS_MODULES = "find_module_values("
+"""What a file says that imports the modules of the packages that it names."""
 WORD = re.compile(r"[\w-]+")
 
 
@@ -80,12 +83,20 @@ class Tree:
             elif isinstance(node, ast.ImportFrom):
                 of = self._of(name, node)
                 wanted = [of, *(f"{of}.{alias.name}" for alias in node.names)]
+            elif isinstance(node, ast.Constant) and FINDS_MODULES in self.texts[name]:
+                wanted = self._list_modules_below(node.value)
             else:
                 continue
             for module in wanted:
                 parts = module.split(".")
                 for end in range(1, len(parts) + 1):
                     yield from self._modules.get(".".join(parts[:end]), ())
+
+    def _list_modules_below(self, package: object) -> list[str]:
+        """The modules of a package's own folder; none: it is no package's name."""
+        if not isinstance(package, str) or not package.startswith("nandlab."):
+            return []
+        return [m for m in self._modules if m.rpartition(".")[0] == package]
 
     @staticmethod
     def _of(name: str, node: ast.ImportFrom) -> str:

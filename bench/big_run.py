@@ -89,7 +89,7 @@ def made_of(source: Trial, change: Mapping[str, Any], by: float) -> Trial:
     """A trial with another's figures scaled, and with other fields."""
     told = source.model_dump(mode="json")
     told |= {name: scaled(told[name], by) for name in SCALED} | dict(change)
-    return Trial.model_validate(told).knowing(source.sources)
+    return Trial.model_validate(told).add_sources(source.sources)
 
 
 def make(source: Path, to: Path, trials: int, draw: str) -> None:

@@ -141,7 +141,7 @@ def tried(one: Campaign, board: QemuBoard) -> dict[str, Any]:
                     one.points, titles.index(report.load), k, variant, one.points.seed
                 )
                 verdicts = asyncio.run(hostcheck.try_point(one, point, board))
-                same[bool(verdicts.findings) and verdicts.agree] += 1
+                same[bool(verdicts.findings) and verdicts.verdicts_agree] += 1
     host = {"agrees": same[True], "disagrees": same[False], "cannot say": same[None]}
     return {"points": points, "did not hold": dict(classes), "of these uncut": uncut, "host": host}
 
@@ -161,7 +161,7 @@ def main() -> None:
         chip=chip,
         partition_blocks=chip.partition_blocks(PARTITION_MIB),
         filesystem=system,
-        options=system.chosen({}, "the bench"),
+        options=system.resolve_values({}, "the bench"),
     )
     points = CutPoints(variants=tuple(options.variants.split(",")))
     one = Campaign(on, loads.find_load_set_named(options.load), points)

@@ -64,7 +64,7 @@ def board(folder: Path, machine: Machine, module: str, content: bytes) -> QemuBo
     (folder / "modules").mkdir()
     there = unpack_kernel_modules(kernel, [*own, ko], folder / "modules")
     image = make_initramfs(
-        machine.kit, build_initramfs_programs(tools, machine.model.of_arch), there
+        machine.kit, build_initramfs_programs(tools, machine.model.arch_traits), there
     )
     (folder / "initrd").write_bytes(image.bytes())
     (folder / "state").mkdir()

@@ -89,7 +89,7 @@ def folder(out: Path, load: str, board: str, system: str, seed: int) -> Path:
 
 def is_whole(at: Path) -> bool:
     """Whether all of a campaign is there."""
-    return (at / "powercut.json").exists() and read_campaign_result(at).whole
+    return (at / "powercut.json").exists() and read_campaign_result(at).is_complete
 
 
 def cut(at: Path, load: str, board: str, system: str, seed: int) -> None:
@@ -149,8 +149,8 @@ def tables(every: list[CampaignResult]) -> Iterator[str]:
     for one in every:
         system = one.head.filesystem
         row = by_board[system, one.head.board]
-        row.cut += sum(one.cut.values())
-        row.operations += sum(one.recorded.values())
+        row.cut += sum(one.cut_operations.values())
+        row.operations += sum(one.recorded_operations.values())
         for load, variants in one.outcomes.items():
             for variant, letters in variants.items():
                 for each in (row, by_variant[system, variant]):
@@ -177,9 +177,9 @@ def main() -> None:
     print("\n".join(tables(every)))
     died = sum(c.count for e in every for name, c in e.classes.items() if name in DEAD)
     told = {"points": sum(e.points for e in every), "died": died}
-    told |= {"operations": sum(sum(e.recorded.values()) for e in every)}
-    told |= {"cut": sum(sum(e.cut.values()) for e in every)}
-    told |= {"whole": sum(e.whole for e in every), "campaigns": len(list(campaigns()))}
+    told |= {"operations": sum(sum(e.recorded_operations.values()) for e in every)}
+    told |= {"cut": sum(sum(e.cut_operations.values()) for e in every)}
+    told |= {"whole": sum(e.is_complete for e in every), "campaigns": len(list(campaigns()))}
     print(json.dumps(told))
     if not given.summary and told["whole"] < told["campaigns"]:
         sys.exit("campaigns are incomplete: run it again")

@@ -89,7 +89,7 @@ def main() -> None:
             chip=chip,
             partition_blocks=chip.partition_blocks(MIBS[chip.name]),
             filesystem=system,
-            options=system.chosen({}, "the bench"),
+            options=system.resolve_values({}, "the bench"),
         )
         points = CutPoints(every=options.every)
         one = Campaign(on, asked, points)

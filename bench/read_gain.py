@@ -84,9 +84,9 @@ def measured(of: TraceFolder) -> dict[str, float]:
     calls = [
         c for c in walk.score_traced_calls(told) if c.path == "/a" and isinstance(c.call, ReadCall)
     ]
-    differ = sum(not c.same for c in calls if c.known)
+    differ = sum(not c.same for c in calls if c.is_known)
     assert not differ, f"{of.path}: {differ} calls are not as foretold"
-    n = sum(len(c.told) for c in calls)
+    n = sum(len(c.traced_pages) for c in calls)
     return {
         "calls": len(calls),
         "n": n,
@@ -119,7 +119,7 @@ def nodes(of: TraceFolder) -> dict[str, int]:
     """The file's nodes, and how many of them are not as they are foretold."""
     layout, _ = read_flash_file_layout(of.image, FlashFileOptions(), tolerant=True)
     owner = find_inode_number(layout, "a")
-    lie = layout.pieces_of[owner]
+    lie = layout.pieces_by_owner[owner]
     begin = lie[0].at - find_filesystem_reader(layout.filesystem).header
     told = rewrite.list_rewritten_nodes(layout, owner, begin % layout.erasesize, summed(of, begin))
     pairs = [(a, b) for a, b in zip_longest(told, lie)]

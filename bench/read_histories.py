@@ -110,14 +110,14 @@ def run(of: Wanted, seed: int, to: Path) -> Found:
     where = Where(filesystem, compression, board, mib, chip)
     every = walk.score_traced_calls(make_chip_trace_from_folder(trace(where, made, read, to)))
     calls = [c for c in every if isinstance(c.call, ReadCall)]
-    opens = [c for c in every if not isinstance(c.call, ReadCall) and c.known]
-    known = [c for c in calls if c.known]
+    opens = [c for c in every if not isinstance(c.call, ReadCall) and c.is_known]
+    known = [c for c in calls if c.is_known]
     return Found(
         *(filesystem, compression, board, seed, files, sum(sizes), len(calls)),
         unknown=len(calls) - len(known),
         differ=sum(not c.same for c in known),
         opens=len(opens),
-        opens_differ=sum(len(c.told) != len(c.call.flash) for c in opens),
+        opens_differ=sum(len(c.traced_pages) != len(c.call.flash) for c in opens),
         opens_order=sum(not c.same for c in opens),
         opens_unordered=sum(isinstance(c.call, FirstOpen) and not c.call.ordered for c in opens),
     )

@@ -222,7 +222,10 @@ def unpacked(trace_times: list[score.CallTimes], by: times.Instructions) -> time
     whole = np.array([t.ns / t.instruction_ns for t in packed])
     for _ in range(ROUNDS_OF_TICKS):
         rest = by.model_copy(update={"unpack": {key: dict[str, float]() for key in by.unpack}})
-        delayed = [t.in_time_ns(by) - t.foretold_ns(by) + t.foretold_ns(rest) for t in packed]
+        delayed = [
+            t.compute_ns_with_tick(by) - t.compute_predicted_ns(by) + t.compute_predicted_ns(rest)
+            for t in packed
+        ]
         y = np.array([(t.ns - d) / t.instruction_ns for t, d in zip(packed, delayed, strict=True)])
         found = least(x, y, whole)
         told = dict(zip(keys, found.round(3).tolist(), strict=True))
@@ -251,13 +254,13 @@ def _left_by_ticks(
         timer = t.scored.timer
         if timer is not None and isinstance(t.scored.call, ReadCall):
             timer.tick_ns = tick * t.instruction_ns
-            if abs(t.in_time_ns(by) - t.foretold_ns(by) - timer.tick_ns) < 1:
+            if abs(t.compute_ns_with_tick(by) - t.compute_predicted_ns(by) - timer.tick_ns) < 1:
                 yield _left(t, by)
 
 
 def _left(of: score.CallTimes, by: times.Instructions) -> float:
     """Instructions that a call took over what is foretold of it."""
-    return (of.ns - of.foretold_ns(by)) / of.instruction_ns
+    return (of.ns - of.compute_predicted_ns(by)) / of.instruction_ns
 
 
 def of_kernel(filesystem: str, kernel: str, packers: Container[str]) -> dict[str, float]:
@@ -362,7 +365,7 @@ def main() -> None:
     else:
         by = of_other(given.fs, kernel, [*calls, *opens])
     found = {k: v for k, v in times.flatten_instruction_counts(by).items() if v}
-    off = abs(np.array([t.foretold_ns(by) / t.ns - 1 for t in (*calls, *opens)]))
+    off = abs(np.array([t.compute_predicted_ns(by) / t.ns - 1 for t in (*calls, *opens)]))
     for key, value in found.items():
         print(f"{key:20} {value:12.3f}")
     median, p99 = (float(np.quantile(off, q)) for q in (0.5, 0.99))

@@ -145,7 +145,7 @@ def measure(board: QemuBoard) -> Found:
     )
     parameters = make_chip_module_parameters(chip, 512, board.machine.model.store_start)
     modprobe = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
-    options = fs.chosen({"compression": "none"}, "bench")
+    options = fs.resolve_values({"compression": "none"}, "bench")
     words = fs.words(options, mtd="0", mountpoint="/mnt")
     mount = [
         *(f"modprobe {m}" for m in fs.modules),
@@ -176,7 +176,7 @@ def main() -> None:
     probes = {kind: HOOKED.get(kind, "hook") for kind in kinds}
     for row, events in enumerate(found.events):
         for event, count in events.items():
-            kind = known.kind_of(event)
+            kind = known.find_kind(event)
             if kind is not None and count:
                 matrix[row, kinds.index(kind)] += count
                 probes[kind] = found.probes.get(event, probes[kind])

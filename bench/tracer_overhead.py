@@ -98,7 +98,7 @@ class Bench:
         ffsmark = load_noun("workloads", "ffsmark", WorkloadModel)
         values = {k: str(p.default).lower() for k, p in ffsmark.parameters.items()} | self.words
         values |= {"mountpoint": "/mnt", "seed": str(index + 1)}
-        words = self.fs.words(self.fs.chosen(OPTIONS, "bench"), mtd="0", mountpoint="/mnt")
+        words = self.fs.words(self.fs.resolve_values(OPTIONS, "bench"), mtd="0", mountpoint="/mnt")
         parameters = make_chip_module_parameters(chip, 256, self.board.machine.model.store_start)
         start = "\n".join([*self.case(case), "true\n"])
         steps = (

@@ -78,7 +78,7 @@ def decode_plainfs(partition):
     walk.plain(partition.writesize, rest, 1, 0)
     return Layout(
         "plainfs", partition.bytes, partition.erasesize, partition.writesize,
-        walk.done(partition.bytes), {1: "/all"}, {1: rest}, walk.pieces, {"files": 1},
+        walk.finish(partition.bytes), {1: "/all"}, {1: rest}, walk.pieces, {"files": 1},
     )
 
 

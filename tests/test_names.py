@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 SOURCES = Path(__file__).resolve().parents[1] / "src" / "nandlab"
 BANNED = {
@@ -17,6 +19,13 @@ BANNED = {
     *{"rest", "there", "those", "what", "whole", "yours"},
 }
 """Participles and pronouns, which say nothing at another place."""
+MEMBERS = BANNED - {"at", "read"}
+"""For methods and attributes: ``at`` is a place on flash, ``read`` an operation of NAND."""
+ALLOWED = {
+    *{"StateKey.of", "CutPoints.every", "VerdictGap.what", "PossibleChange.what", "Promise.whole"},
+    "Step.beside",
+}
+"""Attributes that have the name of a key in a stored format, or are part of a stored hash."""
 
 
 def module_names(source: str) -> Iterator[str]:
@@ -31,6 +40,26 @@ def module_names(source: str) -> Iterator[str]:
                 yield from (n.id for n in ast.walk(target) if isinstance(n, ast.Name))
 
 
+def member_names(path: Path) -> Iterator[str]:
+    """The methods and attributes of a file's classes, but for the fields of stored formats."""
+    classes = (n for n in ast.parse(path.read_text()).body if isinstance(n, ast.ClassDef))
+    for node in classes:
+        for part in node.body:
+            if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield f"{node.name}.{part.name}"
+            if not isinstance(part, ast.AnnAssign) or is_stored(path, node.name):
+                continue
+            if isinstance(part.target, ast.Name):
+                yield f"{node.name}.{part.target.id}"
+
+
+def is_stored(path: Path, name: str) -> bool:
+    """Whether the fields of a class are keys of a file or of printed JSON."""
+    parts = path.relative_to(SOURCES).with_suffix("").parts
+    found = getattr(importlib.import_module(".".join(["nandlab", *parts])), name)
+    return issubclass(found, BaseModel)
+
+
 def banned(path: Path) -> list[str]:
     """The names of a file that say nothing, its own among them."""
     names = [path.stem, *module_names(path.read_text())]
@@ -40,6 +69,12 @@ def banned(path: Path) -> list[str]:
 def test_no_module_and_nothing_in_it_has_a_banned_name() -> None:
     found = {str(p.relative_to(SOURCES)): banned(p) for p in SOURCES.rglob("*.py")}
     assert {path: names for path, names in found.items() if names} == {}
+
+
+def test_no_method_or_attribute_has_a_banned_name() -> None:
+    names = {name for path in SOURCES.rglob("*.py") for name in member_names(path)}
+    wrong = {name for name in names if name.partition(".")[2].lower().strip("_") in MEMBERS}
+    assert wrong == ALLOWED
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,9 @@ def test_all_that_a_job_is_decides(keeping: QemuBoard) -> None:
         replace(job, cargo=make_cargo(model, 1 << 20)),
         replace(job, cargo=make_cargo(model, 1 << 20, b"x")),
         replace(job, cargo=make_cargo(model, 1 << 20, b"y")),
-        replace(job, cargo=replace(make_cargo(model, 1 << 20), left=(model.store_start, 64))),
+        replace(
+            job, cargo=replace(make_cargo(model, 1 << 20), returned_memory=(model.store_start, 64))
+        ),
         replace(job, setup=setup),
         replace(job, setup=replace(setup, offset_ns=5)),
     ]
@@ -145,7 +147,7 @@ def test_a_record_is_kept_to_the_byte() -> None:
     step = StepRecord("a", 1, 9, True, 3, 4, "o\udcff\n", "e\n", 5, None, "k 1\n", True, True)
     for record in (
         JobRecord((step, replace(step, step="b")), (1, 2), b"a\nb", 17, b""),
-        JobRecord((), cargo=None, left=b"\0" * 99),
+        JobRecord((), cargo=None, returned_memory=b"\0" * 99),
     ):
         again = decoded(encoded(record))
         assert again == record

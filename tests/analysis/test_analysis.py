@@ -186,7 +186,7 @@ def test_an_order_is_stated_only_if_no_range_touches_the_first(times: list[list[
     (setting,) = groups.group_trials_into_settings(trials)
     spreads = [e.spread(setting.headline) for e in setting.ensembles]
     order = sorted((s for s in spreads if s), key=lambda s: s.median)
-    assert found.firm == all(order[0].told_apart(s) for s in order[1:])
+    assert found.firm == all(order[0].is_distinct_from(s) for s in order[1:])
 
 
 def test_ageing_names_who_suffers_most_with_its_range() -> None:

@@ -67,7 +67,7 @@ def test_a_load_that_takes_more_than_a_day_is_told() -> None:
 
 
 def test_a_load_that_tells_no_bytes_has_no_day() -> None:
-    silent = trial().model_copy(update={"bytes": {}}).knowing(trial().sources)
+    silent = trial().model_copy(update={"bytes": {}}).add_sources(trial().sources)
     assert (
         battery.compute_day_energy(silent, MIB) == "the load does not tell the bytes that it wrote"
     )

@@ -14,7 +14,7 @@ def yaffs2(**wear: object) -> Trial:
     """A trial of YAFFS2 whose catalog file has these words of its wear."""
     entry = samples.catalog_entry("yaffs2")
     sources = {"filesystem": entry | {"wear": wear}}
-    return samples.trial("yaffs2").knowing(sources)
+    return samples.trial("yaffs2").add_sources(sources)
 
 
 @pytest.mark.parametrize(("key", "used"), [("source", False), ("figure", True)])
@@ -26,10 +26,10 @@ def test_where_it_is_read_is_not_what_ran(key: str, used: bool) -> None:
 def test_what_draws_and_reads_a_file_system_is_not_what_ran() -> None:
     """A colour and a decoder came to the catalog after trials that are published."""
     entry = samples.catalog_entry("yaffs2")
-    before = samples.trial("yaffs2").knowing(
+    before = samples.trial("yaffs2").add_sources(
         {"filesystem": {k: v for k, v in entry.items() if k not in ("colour", "decoder")}}
     )
-    after = samples.trial("yaffs2").knowing(
+    after = samples.trial("yaffs2").add_sources(
         {"filesystem": entry | {"colour": "#123456", "decoder": "yaffs1"}}
     )
     assert select_used_catalog_entries(before) == select_used_catalog_entries(after)

@@ -37,7 +37,7 @@ def test_a_slower_controller_that_turns_nothing_is_told_so() -> None:
 
 def test_one_that_turns_the_order_names_who_would_be_first() -> None:
     found = by_headline(counted("jffs2", 10, reads=100), counted("ubifs", 12, reads=1))
-    assert found.taken == "JFFS2"
+    assert found.recommended == "JFFS2"
     change = told(found)[verdictchanges.MEASURED_CONTROLLER]
     assert (change.then, change.turns) == ("take UBIFS", True)
 
@@ -45,7 +45,7 @@ def test_one_that_turns_the_order_names_who_would_be_first() -> None:
 def test_a_tighter_limit_names_who_would_come_in() -> None:
     slow: dict[str, Any] = {"erases": 200}
     found = judged([*pair("jffs2", 20), *pair("ubifs", 10, **slow)])
-    assert found.taken == "JFFS2"
+    assert found.recommended == "JFFS2"
     (tighter,) = [c for c in found.changes if c.what.startswith("commit p99")]
     assert (tighter.what, tighter.then) == ("commit p99 < 20.4 ms asked", "take UBIFS")
     alone = judged(pair("jffs2", 20))
@@ -62,7 +62,7 @@ def test_another_partition_is_told_where_it_was_run_and_else_with_its_edit() -> 
     small, big = verdictmaker.make_run_verdicts_from_trials(
         {}, [*here, *there], samples.NAMING, Limits()
     )
-    assert (small.taken, big.taken) == ("JFFS2", "UBIFS")
+    assert (small.recommended, big.recommended) == ("JFFS2", "UBIFS")
     assert told(small)["200 MiB of the part"] == PossibleChange(
         "200 MiB of the part", "take UBIFS", True
     )
@@ -94,7 +94,10 @@ def test_a_controller_bounds_a_latency_by_the_operation_that_grows_most() -> Non
         chiptime.compute_chip_operation_costs(one),
     )
     assert page is not None and own is not None
-    read, program = (page.here + page.read) / page.here, (own.program + page.program) / own.program
+    read, program = (
+        (page.simulated_read + page.read) / page.simulated_read,
+        (own.program + page.program) / own.program,
+    )
     assert verdictchanges._compute_controller_factor(one) == max(read, program)
     found = by_headline(counted("jffs2", 10, reads=10), counted("ubifs", 30, reads=100))
     assert all("grow" not in change.then for change in found.changes)

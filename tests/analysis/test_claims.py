@@ -138,7 +138,7 @@ def test_trials_that_ended_badly_are_in_no_number_and_are_told() -> None:
     trials = [*timed(samples.FRESH, [10]), *timed(samples.AGED, [13]), failed]
     (found,) = rows(paper(part(paper=1.34)), trials)
     assert found.verdict == "reproduced"
-    assert found.counted[-1] == "JFFS2, aged: 1 of 2 trials did not end well: no space left."
+    assert found.chip_counts[-1] == "JFFS2, aged: 1 of 2 trials did not end well: no space left."
     assert failed.id in found.trials
 
 
@@ -162,7 +162,7 @@ def test_a_claim_s_numbers_are_given_for_each_way_to_read_it() -> None:
     (found,) = rows(asked, trials)
     assert (found.first, found.numbers[0].ours) == ("reproduced", compute_spread([2.0]))
     assert found.verdict == "not decided", "one reading goes the other way"
-    told = {r.basis.id: (r.verdict, r.numbers[0].ours) for r in found.others}
+    told = {r.basis.id: (r.verdict, r.numbers[0].ours) for r in found.other_readings}
     assert told == {
         "state": ("different", compute_spread([0.5])),
         "payload": ("same direction", compute_spread([4.0])),

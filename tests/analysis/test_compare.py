@@ -132,7 +132,7 @@ def with_catalog(options: dict[str, dict[str, Any]], chosen: dict[str, str], **m
     """A trial with these options, and the catalog's text of them."""
     trial = samples.trial(id="jffs2-x").model_copy(update={"options": chosen})
     told = {"filesystem": {"title": "JFFS2", "options": options}, **more}
-    return trial.knowing({**trial.sources, **told})
+    return trial.add_sources({**trial.sources, **told})
 
 
 OLD: dict[str, dict[str, Any]] = {

@@ -82,7 +82,9 @@ def test_yaffs2_is_told_with_the_year_of_its_core(
 ) -> None:
     core = {"yaffs2_core": {"origin": origin, "sha256": "1"}} if origin else {}
     trials = [
-        t.knowing({"filesystem": t.about("filesystem"), "board": {**t.about("board"), **core}})
+        t.add_sources(
+            {"filesystem": t.find_source("filesystem"), "board": {**t.find_source("board"), **core}}
+        )
         for t in pair(filesystem)
     ]
     (row,) = judged(trials).rows

@@ -75,7 +75,7 @@ def trial(phase: Phase = WHOLE, **about: Any) -> Trial:
     workload = {"phases": [{"name": "run", "title": "run"}], "operations": [{"name": "commit"}]}
     board = {"board": {"name": "no-such-board", "wait": "warp"}}
     sources = {"workload": workload, "board": board, "chip": CHIP, "power": POWER, **about}
-    return made.knowing({k: v for k, v in sources.items() if v is not None})
+    return made.add_sources({k: v for k, v in sources.items() if v is not None})
 
 
 def figure(name: str, of: Trial) -> float | None:
@@ -162,7 +162,7 @@ def test_a_maximum_latency_takes_longer() -> None:
     slow["timing"] |= {"t_r_max_ns": 25_000, "t_prog_max_ns": 200_000}
     at_most = trial(WHOLE, chip=slow)
     chip = at_most.chip.model_copy(update={"latency": "maximum"})
-    at_most = at_most.model_copy(update={"chip": chip}).knowing(at_most.sources)
+    at_most = at_most.model_copy(update={"chip": chip}).add_sources(at_most.sources)
     assert figure("chip.erase", at_most) == pytest.approx(30e-3 * 0.090)
 
 
@@ -247,8 +247,8 @@ def test_consumers_sum_to_the_total_and_none_is_below_0(
     spent = energy.compute_span_energy(trial(power=power, chip=chip), span)
     known = [j for j in spent.joules.values() if j is not None]
     assert min(known, default=0.0) >= 0
-    total = spent.of("total")
-    assert (total is None) == (len(known) < len(CONSUMER_TITLES)) == bool(spent.lacks)
+    total = spent.sum_joules("total")
+    assert (total is None) == (len(known) < len(CONSUMER_TITLES)) == bool(spent.missing_inputs)
     if total is not None:
         assert total == pytest.approx(sum(known))
 
@@ -256,7 +256,7 @@ def test_consumers_sum_to_the_total_and_none_is_below_0(
 def test_the_instrument_tells_the_load_of_a_workload_whose_phases_do_not() -> None:
     plain = trial(WHOLE.model_copy(update={"usage": None, "operations": {}}))
     told = {"span_ns": S, **COUNTS.model_dump(), **USAGE.model_dump(exclude_none=True)}
-    measured = plain.model_copy(update={"measured": {"cpu": told}}).knowing(plain.sources)
+    measured = plain.model_copy(update={"measured": {"cpu": told}}).add_sources(plain.sources)
     assert figure("total", measured) == pytest.approx(sum(BY_HAND.values()))
     assert figure("per.commit", measured) == pytest.approx(sum(BY_HAND.values()) / 50)
     assert figure("phase.run", measured) is None
@@ -273,7 +273,7 @@ def test_a_load_of_which_one_phase_does_not_tell_is_not_made_of_what_lies_betwee
             "measured": {"cpu": told},
             "operations": {**plain.operations, "slow": 16},
         }
-    ).knowing(plain.sources)
+    ).add_sources(plain.sources)
     assert figure("total", both) is None
     assert figure("per.slow", both) is None
     assert figure("per.commit", both) == pytest.approx(sum(BY_HAND.values()) / 50)
@@ -284,7 +284,7 @@ def test_steps_tell_the_chip_s_part_where_nothing_tells_the_processor_s() -> Non
         name="workload", ns=S, chip=COUNTS, usage=USAGE.model_copy(update={"idle_ns": None})
     )
     plain = trial(WHOLE.model_copy(update={"usage": None}))
-    stepped = plain.model_copy(update={"steps": [step]}).knowing(plain.sources)
+    stepped = plain.model_copy(update={"steps": [step]}).add_sources(plain.sources)
     assert figure("chip.read", stepped) == pytest.approx(BY_HAND["chip.read"])
     assert figure("cpu", stepped) is None
     assert 'measure = ["cpu"]' in energy.format_missing_energy_inputs(stepped)
@@ -292,7 +292,7 @@ def test_steps_tell_the_chip_s_part_where_nothing_tells_the_processor_s() -> Non
 
 def test_today_s_catalog_goes_before_the_run_s_copy() -> None:
     part = samples.trial().chip.model_copy(update={"part": "NAND02GW3B2C"})
-    on = trial().model_copy(update={"chip": part}).knowing(trial().sources)
+    on = trial().model_copy(update={"chip": part}).add_sources(trial().sources)
     assert powerdraw.find_chip_energy_parameters(on).read_ma == 10
     assert powerdraw.find_chip_energy_parameters(on).standby_ua == 10
     assert powerdraw.find_chip_energy_parameters(trial()).standby_ua == 50
@@ -300,7 +300,7 @@ def test_today_s_catalog_goes_before_the_run_s_copy() -> None:
 
 def test_an_old_run_s_copy_of_a_chip_draws_nothing_that_is_known() -> None:
     old = {**CHIP, "energy": {"e_read_nj": 2475, "e_prog_nj": None, "e_erase_nj": None}}
-    assert powerdraw.find_chip_energy_parameters(trial(chip=old)).given() == []
+    assert powerdraw.find_chip_energy_parameters(trial(chip=old)).list_known_figures() == []
 
 
 def test_limits_may_be_energies_with_their_units() -> None:
@@ -350,16 +350,16 @@ def test_the_paper_s_profile_gives_the_energy_of_a_phase_by_its_row() -> None:
     read = trial(phase, board=board).model_copy(
         update={"workload": "readbench", "measured": {"read_ahead": {"kib": 128}}}
     )
-    read = read.knowing(trial(phase, board=board).sources)
+    read = read.add_sources(trial(phase, board=board).sources)
     profile = catalog.load_noun("energy-profiles", "read-ahead-2014", EnergyProfile)
     assert profile.above_idle
     assert energyfigures.compute_phase_joules_from_profile(read) == pytest.approx(
         2 * (0.223 + 0.029)
     )
     assert figure("profile.run", read) == pytest.approx(0.504)
-    off = read.model_copy(update={"measured": {"read_ahead": {"kib": 0}}}).knowing(read.sources)
+    off = read.model_copy(update={"measured": {"read_ahead": {"kib": 0}}}).add_sources(read.sources)
     assert figure("profile", off) == pytest.approx(2 * (0.223 + 0.024))
-    default = read.model_copy(update={"measured": {}}).knowing(read.sources)
+    default = read.model_copy(update={"measured": {}}).add_sources(read.sources)
     assert figure("profile", default) is None
     assert "read-ahead was on" in energyfigures.explain_missing_profile_joules(default)
     assert figure("profile", trial(phase)) is None
@@ -371,7 +371,7 @@ def profiled(workload: str, pattern: str) -> Trial:
     phase = WHOLE.model_copy(update={"ns": 2 * S, "at": at})
     told = trial(phase, board={"board": {"name": "omap3evm"}})
     change = {"workload": workload, "measured": {"read_ahead": {"kib": 128}}}
-    return told.model_copy(update=change).knowing(told.sources)
+    return told.model_copy(update=change).add_sources(told.sources)
 
 
 def test_the_paper_s_selects_have_the_profile_s_energy_and_updates_have_none() -> None:

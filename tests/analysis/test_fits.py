@@ -100,7 +100,7 @@ def test_the_line_is_told_with_the_number_and_counts_are_of_the_last_place() -> 
     found = row(claim("linear"), swept("jffs2", lambda n, s: 10 + s * n))
     told = "find: 1.0000 (each 1.0000, n = 3); 10 ms + 2 ms each, over files"
     assert found.numbers[0].text() == told
-    assert found.counted[0].startswith("JFFS2, fresh, files 1,984: ")
+    assert found.chip_counts[0].startswith("JFFS2, fresh, files 1,984: ")
 
 
 @pytest.mark.parametrize(
@@ -151,10 +151,10 @@ def test_a_line_goes_over_the_size_of_partitions_and_over_figures() -> None:
     ]
     along = {"by": "chip.partition_mib", "says": "linear"}
     found = row(claim("linear", along=along), trials)
-    assert found.numbers[0].behind == "0 ns + 1 ms each, over partition mib"
+    assert found.numbers[0].source_text == "0 ns + 1 ms each, over partition mib"
     along = {"by": "phase.find", "says": "linear"}
     found = row(claim("linear", along=along), trials)
-    assert found.numbers[0].behind.endswith(" each, over find")
+    assert found.numbers[0].source_text.endswith(" each, over find")
 
 
 def test_a_selector_takes_a_partition_and_an_image() -> None:
@@ -185,7 +185,7 @@ def test_a_basis_may_have_other_options_of_one_file_system() -> None:
         t.model_copy(update={"id": f"{t.id}-lzo", "options": {"compr": "lzo"}})
         for t in swept("jffs2", lambda n, s: n**1.5)
     ]
-    (reading,) = row(paper, lzo).others
+    (reading,) = row(paper, lzo).other_readings
     assert reading.verdict == "different"
 
 

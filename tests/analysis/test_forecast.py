@@ -65,14 +65,14 @@ def worn(
             "open_ended": alive,
             "per_block": PerBlock(reads=erases, programs=erases, erases=erases),
         }
-    ).knowing(sources)
+    ).add_sources(sources)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_first_tenth_foretells_the_end(seed: int) -> None:
     found = forecast.score_life_forecast(worn(TURNS, seed))
     assert isinstance(found, ForecastScore)
-    assert found.held
+    assert found.is_within_forecast
     assert abs(found.error) < 0.1
 
 
@@ -84,7 +84,7 @@ def test_the_reserve_decides_when_it_ends_and_an_option_may_give_it() -> None:
     assert isinstance(many, WriteForecast)
     assert few.middle < many.middle
     assert isinstance(score := forecast.score_life_forecast(small), ForecastScore)
-    assert score.held
+    assert score.is_within_forecast
 
 
 def test_a_life_that_goes_on_is_foretold_from_all_of_it() -> None:
@@ -132,7 +132,7 @@ def test_data_that_stays_takes_its_blocks_out_until_it_is_moved(moves: int | Non
                 for s in trial.series
             ],
         }
-    ).knowing(trial.sources)
+    ).add_sources(trial.sources)
     found = forecast.forecast_writable_bytes_from_rounds(still, 60)
     assert isinstance(found, WriteForecast)
     erases = found.most / (1 << 20) * 10

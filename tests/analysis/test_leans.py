@@ -52,7 +52,7 @@ def trial(
     if controller is not None:
         sources["controller"] = controller.model_dump()
     step = StepResult(name="workload", ns=1, chip=counts, register_hits=hits)
-    return made.model_copy(update={"steps": [step]}).knowing(sources)
+    return made.model_copy(update={"steps": [step]}).add_sources(sources)
 
 
 def pair(filesystem: str, ms: float, **given: Any) -> list[Trial]:
@@ -69,7 +69,7 @@ def told(*trials: list[Trial]) -> Finding:
 def test_a_page_costs_what_the_measured_one_does_less_what_the_chip_has_already() -> None:
     costs = modelbias.compute_controller_page_costs(trial("jffs2", 1, reads=1))
     assert costs is not None
-    assert costs.here == 62_205
+    assert costs.simulated_read == 62_205
     assert costs.read == pytest.approx(READ)
     assert costs.program == pytest.approx(PROGRAM)
 

@@ -184,7 +184,7 @@ def test_limits_given_go_before_those_of_the_study() -> None:
         tuple(map(limitsyntax.parse_limit, ("latency.commit.p99 < 9ms", "ram < 1M"))), 5, 100
     )
     given = Limits((limitsyntax.parse_limit("commit.p99 < 50ms"),), years=3)
-    found = given.over(own)
+    found = given.merge_base(own)
     assert [limit.text for limit in found.figures] == ["ram < 1M", "commit.p99 < 50ms"]
     assert (found.years, found.daily) == (3, 100)
 

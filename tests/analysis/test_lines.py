@@ -105,7 +105,7 @@ def test_over_a_figure_each_configuration_is_a_point_with_two_ranges() -> None:
     found = plot(made.SCATTER, made.databases())
     assert [len(one.points) for one in found.lines] == [3, 3, 3]
     wal = next(p for p in line(found, "JFFS2").points if p.label == "wal")
-    across = wal.over_x
+    across = wal.x_spread
     assert across is not None
     assert (across.min, across.max) == pytest.approx((361 * 1.01, 361 * 1.03))
     assert wal.y.median == int(2.2e9 / (361 * 1.02))

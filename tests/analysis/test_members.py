@@ -147,5 +147,5 @@ def test_what_moved_in_a_trial_apart_is_told() -> None:
         unlike,  # type: ignore[arg-type]
         ["memory.peak"],
     )
-    assert [bool(one.moved) for one in found] == [False, True]
+    assert [bool(one.changed_figures) for one in found] == [False, True]
     assert [len(one.trials) for one in found] == [3, 2]

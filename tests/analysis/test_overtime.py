@@ -27,7 +27,7 @@ def told(begin: int, *samples_: tuple[int, int, int | None], **memory: int) -> T
 def test_between_two_samples_the_earlier_one_holds() -> None:
     line = memoryseries.make_filesystem_memory_series(told(1000, (0, 5, 1), (10, 7, 1), (20, 6, 1)))
     assert line is not None
-    assert [line.at(t) for t in (0, 9.9, 10, 19, 20, 99)] == [5, 5, 7, 7, 6, 6]
+    assert [line.find_value(t) for t in (0, 9.9, 10, 19, 20, 99)] == [5, 5, 7, 7, 6, 6]
 
 
 def test_members_are_laid_over_each_other_until_the_first_ends() -> None:

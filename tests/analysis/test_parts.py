@@ -150,7 +150,7 @@ def test_a_basis_may_be_other_phases_of_the_same_trials() -> None:
     )
     assert row.numbers[0].ours is not None
     assert row.numbers[0].ours.median == pytest.approx(0.5)
-    (other,) = row.others
+    (other,) = row.other_readings
     assert other.numbers[0].ours is not None
     assert other.numbers[0].ours.median == pytest.approx(0.99 / 0.33)
 

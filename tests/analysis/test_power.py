@@ -93,7 +93,7 @@ def test_it_may_be_taken_where_data_may_be_lost() -> None:
 @pytest.mark.parametrize("limit", ["power = no synced data lost", "power.lost < 1"])
 def test_asked_for_it_decides(limit: str) -> None:
     under = parse_command_line_limits([limit])
-    held = [t.beside([cut("ubifs", excused={})]) for t in pair("ubifs", 30)]
+    held = [t.add_power_cuts([cut("ubifs", excused={})]) for t in pair("ubifs", 30)]
     found = judged(pair("jffs2", 10), held, pair("nftl-fat32", 5), limits=under)
     assert {r.name: r.call for r in found.rows} == {
         "UBIFS": "take",
@@ -121,12 +121,14 @@ def test_limits_on_power_are_read_from_a_study() -> None:
     ]
     waived = make_limits_from_spec({"product": product, "limits": {"power": "may lose data"}})
     assert (waived.figures, waived.may_lose) == ((), True)
-    assert parse_command_line_limits(["power = no synced data lost"]).over(waived).figures == (
-        NO_LOSS_LIMIT,
+    assert parse_command_line_limits(["power = no synced data lost"]).merge_base(
+        waived
+    ).figures == (NO_LOSS_LIMIT,)
+    assert (
+        not parse_command_line_limits(["power = no synced data lost"]).merge_base(waived).may_lose
     )
-    assert not parse_command_line_limits(["power = no synced data lost"]).over(waived).may_lose
     asked = make_limits_from_spec({"product": product})
-    assert parse_command_line_limits(["power = may lose data"]).over(asked).figures == ()
+    assert parse_command_line_limits(["power = may lose data"]).merge_base(asked).figures == ()
     with pytest.raises(UsageError, match="write power = 'no synced data lost', or 'may lose data'"):
         make_limits_from_spec({"limits": {"power": "some"}})
 
@@ -200,17 +202,19 @@ def tried(trial: Trial) -> str:
 def test_what_was_cut_beside_the_run_is_told_of_its_own_medium() -> None:
     campaigns = [cut("jffs2"), cut("ubifs", lost={"lost": 2}), cut("jffs2", chip="another")]
     fast, slow = pair("jffs2", 10), pair("ubifs", 20)
-    found = judged([t.beside(campaigns) for t in fast], [t.beside(campaigns) for t in slow])
+    found = judged(
+        [t.add_power_cuts(campaigns) for t in fast], [t.add_power_cuts(campaigns) for t in slow]
+    )
     unstable = "3 with unstable cells did not hold: unreadable 3"
     assert cut_cell(found, "JFFS2").state == "met"
-    assert found.row("JFFS2").power.kept == f"{tried(fast[0])}: {unstable}"
+    assert found.row("JFFS2").power.outcome_text == f"{tried(fast[0])}: {unstable}"
     assert cut_cell(found, "UBIFS").why == f"{tried(slow[0])}: 2 did not hold: lost 2; {unstable}"
 
 
 def test_unstable_cells_stand_beside_the_count_in_cell_and_sentence() -> None:
-    taken = [t.beside([cut("ubifs")]) for t in pair("ubifs", 20)]
+    taken = [t.add_power_cuts([cut("ubifs")]) for t in pair("ubifs", 20)]
     broken = cut("jffs2", points=186, lost={"lost": 1}, excused={"lost (unstable cells)": 25})
-    avoided = [t.beside([broken]) for t in pair("jffs2", 10)]
+    avoided = [t.add_power_cuts([broken]) for t in pair("jffs2", 10)]
     found = judged(taken, avoided)
     assert cut_cell(found, "UBIFS").text == "0 of 1,200 fail, +3 unstable"
     assert cut_cell(found, "JFFS2").text == "1 of 186 fail, +25 unstable"
@@ -230,18 +234,18 @@ def test_unstable_cells_stand_beside_the_count_in_cell_and_sentence() -> None:
 
 def test_what_cannot_be_mounted_did_not_hold() -> None:
     lost = cut("ubifs", excused={"unmountable (unstable cells)": 4})
-    found = judged([t.beside([lost]) for t in pair("ubifs", 20)])
-    assert found.row("UBIFS").power.kept.endswith(
+    found = judged([t.add_power_cuts([lost]) for t in pair("ubifs", 20)])
+    assert found.row("UBIFS").power.outcome_text.endswith(
         ": 4 with unstable cells did not hold: unmountable 4"
     )
     assert "UBIFS 4 of 1,200 (unmountable 4)." in found.sentence
     bad = cut("ubifs", excused={}, lost={"unmountable": 1})
-    assert judged([t.beside([bad]) for t in pair("ubifs", 20)]).rows[0].call == "avoid"
+    assert judged([t.add_power_cuts([bad]) for t in pair("ubifs", 20)]).rows[0].call == "avoid"
 
 
 def test_what_held_here_is_told_apart_from_what_was_seen_elsewhere() -> None:
     """That each point held is of this load on this medium, and stands beside no other campaign."""
-    (one, _) = [t.beside([cut("ubifs", excused={})]) for t in pair("ubifs", 20)]
+    (one, _) = [t.add_power_cuts([cut("ubifs", excused={})]) for t in pair("ubifs", 20)]
     (line,) = [x for x in promises.format_promise_lines([one], samples.NAMING) if "UBIFS" in x]
     elsewhere, here = line.split("cut here: ")
     assert here == f"{tried(one)}: each held"
@@ -251,7 +255,9 @@ def test_what_held_here_is_told_apart_from_what_was_seen_elsewhere() -> None:
 def test_a_campaign_is_told_to_be_a_sample_of_a_longer_load_alone() -> None:
     (one, _) = pair("ubifs", 20)
     many = cut("ubifs", operations=changing(one), cut=40, excused={})
-    kept = promises.find_trial_filesystem_promise(one.beside([many]), samples.NAMING).kept
+    kept = promises.find_trial_filesystem_promise(
+        one.add_power_cuts([many]), samples.NAMING
+    ).outcome_text
     assert kept == f"1,200 points at 40 of {changing(one):,} flash operations (config): each held"
 
 
@@ -260,7 +266,9 @@ def test_a_campaign_that_is_not_done_says_so() -> None:
     going = cut("ubifs", pieces=4, done=3, excused={})
     assert (
         "1 unfinished"
-        in promises.find_trial_filesystem_promise(one.beside([going]), samples.NAMING).kept
+        in promises.find_trial_filesystem_promise(
+            one.add_power_cuts([going]), samples.NAMING
+        ).outcome_text
     )
 
 
@@ -270,10 +278,10 @@ def test_loads_without_a_flash_operation_tell_nothing_of_what_is_kept() -> None:
         ([nothing], "cut here: not known: nandlab powercut runs/a"),
         ([nothing, cut("jffs2")], "1,200 points at 40 of 40"),
     ]:
-        (fast, *_) = [t.beside(campaigns) for t in pair("jffs2", 10)]
+        (fast, *_) = [t.add_power_cuts(campaigns) for t in pair("jffs2", 10)]
         assert words in promises.format_promise_lines([fast], samples.NAMING)[1]
     lost = [
-        t.beside([cut("jffs2", operations=0, excused={}, lost={"lost": 1})])
+        t.add_power_cuts([cut("jffs2", operations=0, excused={}, lost={"lost": 1})])
         for t in pair("jffs2", 10)
     ]
     assert ": 1 did not hold: lost 1" in promises.format_promise_lines(lost, samples.NAMING)[1]
@@ -284,7 +292,7 @@ def test_who_is_faster_and_promises_nothing_is_told_why_it_is_not_taken() -> Non
     assert found.sentence.endswith(
         "NFTL+FAT32 takes 0.500 times as long, but promises nothing after a power cut."
     )
-    assert found.sentence == f"{found.lead} {found.rest}"
+    assert found.sentence == f"{found.lead} {found.sentence_without_lead}"
     assert found.lead == (
         "Take UBIFS (power cuts not tried): transactions take 20.0 s at worst (fresh; 2 runs)."
     )
@@ -295,7 +303,7 @@ def test_who_is_faster_and_promises_nothing_is_told_why_it_is_not_taken() -> Non
 
 
 def test_who_did_not_keep_what_it_promises_is_to_be_avoided_whatever_its_speed() -> None:
-    broken = [t.beside([cut("jffs2", lost={"lost": 1})]) for t in pair("jffs2", 1)]
+    broken = [t.add_power_cuts([cut("jffs2", lost={"lost": 1})]) for t in pair("jffs2", 1)]
     found = judged(broken, pair("ubifs", 20))
     assert [(r.name, r.call) for r in found.rows] == [("UBIFS", "take"), ("JFFS2", "avoid")]
     assert found.row("JFFS2").against == (
@@ -306,12 +314,12 @@ def test_who_did_not_keep_what_it_promises_is_to_be_avoided_whatever_its_speed()
         cut("jffs2", lost={"lost": 1}, faulty=True),
         cut("jffs2", lost={"two names after a rename": 1}),
     ):
-        beside = [t.beside([kept]) for t in pair("jffs2", 10)]
+        beside = [t.add_power_cuts([kept]) for t in pair("jffs2", 10)]
         assert judged(beside, pair("ubifs", 20)).row("JFFS2").call == "take"
 
 
 def test_a_campaign_that_goes_on_has_not_shown_that_all_holds() -> None:
-    going = [t.beside([cut("jffs2", pieces=4, done=3)]) for t in pair("jffs2", 10)]
+    going = [t.add_power_cuts([cut("jffs2", pieces=4, done=3)]) for t in pair("jffs2", 10)]
     assert cut_cell(judged(going), "JFFS2").state == "open"
     losing = cut("jffs2", pieces=4, done=3, lost={"lost": 1})
-    assert cut_cell(judged([t.beside([losing]) for t in going]), "JFFS2").state == "broken"
+    assert cut_cell(judged([t.add_power_cuts([losing]) for t in going]), "JFFS2").state == "broken"

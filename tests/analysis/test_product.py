@@ -65,7 +65,7 @@ def pair(filesystem: str, commit: float, **change: Any) -> list[Trial]:
 
 def held(trials: list[Trial]) -> list[Trial]:
     """The same where a campaign of power cuts lost nothing."""
-    return [t.beside([campaign(t)]) for t in trials]
+    return [t.add_power_cuts([campaign(t)]) for t in trials]
 
 
 def campaign(of: Trial) -> CutSummary:

@@ -54,7 +54,7 @@ def test_model_kernel_packages_and_parts_have_a_line_each() -> None:
 def with_chip(trial: Trial, t_r_ns: int) -> Trial:
     chip = load_noun("chips", "apf27", ChipModel).model_dump(mode="json")
     chip["timing"]["t_r_ns"] = t_r_ns
-    return trial.knowing({**trial.sources, "chip": chip})
+    return trial.add_sources({**trial.sources, "chip": chip})
 
 
 def test_another_chip_is_named_once_and_moves_nothing_by_itself(tmp_path: Path) -> None:
@@ -62,11 +62,11 @@ def test_another_chip_is_named_once_and_moves_nothing_by_itself(tmp_path: Path) 
     a = samples.folder(tmp_path / "a", [with_chip(t, 25_000) for t in trials])
     b = samples.folder(tmp_path / "b", [with_chip(t, 50_000) for t in trials])
     found = make_run_comparison(a, b)
-    (line,) = found.changed
+    (line,) = found.setup_differences
     assert line.startswith("chip ")
     assert "timing.t_r_ns 25000, now 50000" in line
     assert line.endswith("(4 trials)")
-    assert [one.moved for one in found.held] == [(), ()]
+    assert [one.changed_figures for one in found.compared_configurations] == [(), ()]
     assert found.differences == []
 
 
@@ -75,7 +75,7 @@ def test_a_board_is_told_apart_from_figures(tmp_path: Path) -> None:
     a = samples.folder(tmp_path / "a", trials, provenance=IDENTITY)
     b = samples.folder(tmp_path / "b", trials, provenance={**IDENTITY, "kernel": "6.12"})
     found = make_run_comparison(a, b)
-    assert found.changed == ["kernel: 6.1.0-50-amd64, now 6.12"]
+    assert found.setup_differences == ["kernel: 6.1.0-50-amd64, now 6.12"]
     assert found.differences == []
-    assert [one.moved for one in found.held] == [()]
-    assert make_run_comparison(a, a).changed == []
+    assert [one.changed_figures for one in found.compared_configurations] == [()]
+    assert make_run_comparison(a, a).setup_differences == []

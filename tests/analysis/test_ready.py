@@ -20,7 +20,7 @@ def started(*names: str) -> Trial:
     ]
     told = {"filesystem": {"settle": {"quiet_ms": 400, "limit_s": 60}}}
     trial = samples.trial("jffs2", provenance=told)
-    return trial.model_copy(update={"steps": steps}).knowing(trial.sources)
+    return trial.model_copy(update={"steps": steps}).add_sources(trial.sources)
 
 
 def test_a_rest_that_a_list_has_right_after_the_mount_counts_as_the_trial_s_own() -> None:

@@ -39,7 +39,7 @@ def trial(
     seed: int = 1, phases: list[Phase] = PHASES, filesystem: str = "jffs2", **change: Any
 ) -> Trial:
     made = samples.trial(filesystem, seed=seed).model_copy(update={"phases": phases, **change})
-    return made.knowing({**made.sources, "chip": CHIP.model_dump(mode="json")})
+    return made.add_sources({**made.sources, "chip": CHIP.model_dump(mode="json")})
 
 
 def part(**values: int) -> PartLatencies:
@@ -290,7 +290,7 @@ def test_every_part_of_the_geometry_without_a_name(
 
 def test_the_chart_tells_two_states_of_one_file_system_apart() -> None:
     (setting,) = group_trials_into_settings([trial(), trial(state=samples.AGED)])
-    omap = PartLatencies.of("omap3evm", CHIP.geometry, CHIP.timing, "typical")
+    omap = PartLatencies.from_timing("omap3evm", CHIP.geometry, CHIP.timing, "typical")
     table = {omap.name: [reprice.list_part_time_predictions(e, omap) for e in setting.ensembles]}
     points = repricereport.render_prediction_chart(setting, table, "c").datasets["points"]
     looks = {p["label"]: (p["colour"], p["shape"]) for p in points}

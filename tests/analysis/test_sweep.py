@@ -45,11 +45,11 @@ def test_a_cliff_is_where_time_passes_twice_the_fresh_time() -> None:
     assert sweep.is_sweep_setting(setting)
     found = {(c.subject, c.line): c for c in sweep.list_sweep_cliffs(setting)}
     alone = found["JFFS2", (0.0, 0.0)]
-    assert (alone.at, alone.ratio) == (0.8, 5.0)  # 60 % is just twice
+    assert (alone.valid_share, alone.ratio) == (0.8, 5.0)  # 60 % is just twice
     assert alone.all_fail == sweep.FailingState(0.9, 0, 1, "no space left")
     mixed = found["JFFS2", (0.25, 1.0)]
-    assert (mixed.at, mixed.ratio, mixed.all_fail) == (0.4, 2.1, None)
-    assert found["UBIFS", (0.0, 0.0)].at is None
+    assert (mixed.valid_share, mixed.ratio, mixed.all_fail) == (0.4, 2.1, None)
+    assert found["UBIFS", (0.0, 0.0)].valid_share is None
 
 
 def test_cliffs_are_told_in_words_the_first_to_fall_first() -> None:
@@ -108,21 +108,21 @@ def test_where_more_is_better_a_cliff_is_a_fall_and_so_is_ageing() -> None:
     """Transactions a second as the headline: 10 s on fresh flash are 1,500, 50 s are 300."""
     words = {"figure": "own.transactions_per_s", "noun": "rate", "best": "is fastest"}
     trials = [
-        t.knowing({**t.sources, "workload": {**t.about("workload"), "headline": words}})
+        t.add_sources({**t.sources, "workload": {**t.find_source("workload"), "headline": words}})
         for e in swept().ensembles
         for t in e.trials
     ]
     (setting,) = groups.group_trials_into_settings(trials)
     found = {(c.subject, c.line): c for c in sweep.list_sweep_cliffs(setting)}
-    assert (found["JFFS2", (0.0, 0.0)].at, found["JFFS2", (0.0, 0.0)].ratio) == (0.8, 0.2)
-    assert found["UBIFS", (0.0, 0.0)].at is None
+    assert (found["JFFS2", (0.0, 0.0)].valid_share, found["JFFS2", (0.0, 0.0)].ratio) == (0.8, 0.2)
+    assert found["UBIFS", (0.0, 0.0)].valid_share is None
     told = sweep.list_sweep_cliff_findings(setting)[0].text
     assert "from 80 % valid its rate is less than 0.5 times that of fresh flash (0.200" in told
     slow = [trial(state(v), s + i) for v, s in ((0, 10), (50, 40)) for i in (0, 0.1)]
     slow += [trial(state(v), s + i, "ubifs") for v, s in ((0, 10), (50, 11)) for i in (0, 0.1)]
     named = [t.model_copy(update={"id": f"{t.id}-{i}", "seed": i}) for i, t in enumerate(slow)]
     known = [
-        t.knowing({**t.sources, "workload": {**t.about("workload"), "headline": words}})
+        t.add_sources({**t.sources, "workload": {**t.find_source("workload"), "headline": words}})
         for t in named
     ]
     (setting,) = groups.group_trials_into_settings(known)

@@ -269,7 +269,7 @@ def test_the_nand_core_is_loaded_before_the_job_and_no_file_systems(board: QemuB
 
 
 def test_a_shell_has_all_modules(board: QemuBoard) -> None:
-    archive = board.machine.modules.of(Job())
+    archive = board.machine.modules.find_job_modules(Job())
     names = {Path(where).stem for where in archive}
     modules = board.machine.modules
     assert names == {*modules.needs} - {*modules.in_image}
@@ -316,7 +316,7 @@ def test_a_board_may_have_any_ram(board: QemuBoard, ram_mib: int | None) -> None
     """
     given = board.machine.model
     beside = given.memory_bytes - given.kernel_bytes
-    ram_mib = ram_mib or (given.of_arch.memory_max - beside) // (64 * MIB) * 64
+    ram_mib = ram_mib or (given.arch_traits.memory_max - beside) // (64 * MIB) * 64
     model = validate_data(given.model_dump() | {"ram_mib": ram_mib}, BoardModel, "here")
     odd = open_board(model)
     chip = catalog.load_noun("chips", "apf27", ChipModel)

@@ -80,7 +80,7 @@ def test_programs_are_the_same_bytes_wherever_they_are_built_and_whatever_else_l
 
     def make() -> dict[str, bytes]:
         here: Path = build.DEVICE / "programs"  # type: ignore[attr-defined]
-        arch = model.of_arch
+        arch = model.arch_traits
         built = [build.build_program(tools, here / name, each, arch) for name, each in of.items()]
         return {p.name: p.read_bytes() for p in (build.build_init_program(tools, arch), *built)}
 

@@ -81,7 +81,7 @@ def test_a_flipped_bit_is_found_made_again_and_reported(board: QemuBoard, copy: 
     folders = {
         board.snapshot: "state",
         machine.initrd.parent: "initrd",
-        machine.kit.tools.folder: f"root/usr/bin/{machine.model.of_arch.emulator}",
+        machine.kit.tools.folder: f"root/usr/bin/{machine.model.arch_traits.emulator}",
     }
     files = {
         path: [copy / entry.parent.name / entry.name / path] for entry, path in folders.items()

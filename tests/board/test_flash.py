@@ -23,7 +23,7 @@ class Board:
 
     kernel: str
     sysfs: str
-    where: str = "a board"
+    address: str = "a board"
 
     async def call(self, command: str, given: bytes = b"", limit_s: float = 1) -> Reply:
         text = self.kernel if command.startswith("uname") else self.sysfs
@@ -37,13 +37,13 @@ def board(sysfs: str, kernel: str = "armv7l\nLinux 6.1\nno\nno\n") -> Board:
 def test_the_shape_is_told_and_whether_ubi_or_nftl_has_a_device() -> None:
     told = "writesize 2048\noobsize 64\necc_strength 1\necc_step_size\n"
     found = asyncio.run(read_flash_properties(board(told), 1))  # type: ignore[arg-type]
-    assert (found.machine, found.kernel, found.ubi_taken) == ("armv7l", "Linux 6.1", False)
+    assert (found.machine, found.kernel, found.has_ubi_device) == ("armv7l", "Linux 6.1", False)
     assert found.shape == {"writesize": 2048, "oobsize": 64, "ecc_strength": 1}
-    assert not found.nftl_taken
+    assert not found.has_other_nftl
     for ubi, nftl in ((True, False), (False, True)):
         answers = "\n".join("yes" if each else "no" for each in (ubi, nftl))
         other = asyncio.run(read_flash_properties(board(told, f"armv7l\nLinux 6.1\n{answers}"), 1))  # type: ignore[arg-type]
-        assert (other.ubi_taken, other.nftl_taken) == (ubi, nftl)
+        assert (other.has_ubi_device, other.has_other_nftl) == (ubi, nftl)
 
 
 def test_a_flash_without_a_shape_is_refused() -> None:

@@ -51,7 +51,7 @@ class Scripted:
     """A board that prints tables one after the other, and does what it is told."""
 
     tables: list[Printed]
-    where: str = "a board"
+    address: str = "a board"
     commands: list[str] = field(default_factory=list)
 
     async def call(self, command: str, given: bytes = b"", limit_s: float = 1) -> Reply:

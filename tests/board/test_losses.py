@@ -55,7 +55,7 @@ def test_cuts_at_any_moment_lose_no_finished_job_and_leave_no_process(tmp_path: 
 class Silent:
     """A board that does not answer as long as it is off."""
 
-    where: str = "a board"
+    address: str = "a board"
     is_off: bool = True
 
     async def call(self, command: str, given: bytes = b"", limit_s: float = 1) -> Reply:
@@ -82,11 +82,11 @@ def test_power_is_switched_once_for_a_board_that_is_lost(
     held = HeldBoard(on, model, "me", "data", Mtd(1, 1 << 20, 128 << 10, "data"))  # type: ignore[arg-type]
     for _ in range(3):  # trials that are lost one after the other
         with pytest.raises(BoardLost):
-            asyncio.run(held.again())
+            asyncio.run(held.recover())
     assert log.read_text() == "on\n"
     on.is_off = False
-    asyncio.run(held.again())
+    asyncio.run(held.recover())
     on.is_off = True  # lost anew, after it had answered
     with pytest.raises(BoardLost):
-        asyncio.run(held.again())
+        asyncio.run(held.recover())
     assert log.read_text() == "on\non\n"

@@ -31,7 +31,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
 
 def brought(*commands: str, **files: bytes) -> set[str]:
     job = Job(tuple(Step(f"s{i}", c) for i, c in enumerate(commands)), files)
-    found = ModuleSet(Path("/made"), "lib/modules/6", NEEDS).of(job)
+    found = ModuleSet(Path("/made"), "lib/modules/6", NEEDS).find_job_modules(job)
     assert all(where == f"lib/modules/6/{path.name}" for where, path in found.items())
     return {path.stem for path in found.values()}
 

@@ -79,7 +79,7 @@ def test_a_lost_board_has_labgrids_power_where_no_command_is_given(
     model = read_noun_file(path, RemoteModel)
 
     class Off:
-        where = "a board"
+        address = "a board"
 
         async def call(self, command: str, given: bytes = b"", limit_s: float = 1) -> Reply:
             raise BoardLost("no answer", [])
@@ -90,5 +90,5 @@ def test_a_lost_board_has_labgrids_power_where_no_command_is_given(
     mtd = Mtd(1, 1 << 20, 128 << 10, "data")
     held = ownboard.HeldBoard(Off(), model, "me", "data", mtd)  # type: ignore[arg-type]
     with pytest.raises(BoardLost):
-        asyncio.run(held.again())
+        asyncio.run(held.recover())
     assert (log.read_text().splitlines() if log.exists() else []) == switched

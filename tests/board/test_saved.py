@@ -43,7 +43,7 @@ def part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PartitionCells:
 
 
 async def erased(part: PartitionCells) -> None:
-    assert (await part.on.call("flash_erase -q /dev/mtd3 0 0")).rc == 0
+    assert (await part.transport.call("flash_erase -q /dev/mtd3 0 0")).rc == 0
 
 
 def restored(part: PartitionCells, file: Path) -> flashdump.DumpSummary:

@@ -66,12 +66,12 @@ def test_an_artefact_s_name_is_the_digest_of_its_content(
         parse_worker_answer((answer(wrong), {name: CONTENT}), [trial.id])
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(UsageError):
-        folder.save(wrong.holding({name: CONTENT}))
+        folder.save(wrong.add_contents({name: CONTENT}))
     assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_folder_keeps_an_artefact_under_its_digest(trial: Trial, folder: RunFolder) -> None:
-    folder.save(trial.holding({RIGHT: CONTENT}))
+    folder.save(trial.add_contents({RIGHT: CONTENT}))
     assert folder.artefact_path(RIGHT).read_bytes() == CONTENT
 
 

@@ -89,7 +89,7 @@ def test_a_board_s_memory_is_in_one_piece(
     path = tmp_path / f"{board}.toml"
     path.write_text(shipped.replace("ram_mib = 128", f"ram_mib = {fits}"))
     model = catalog.read_noun_file(path, BoardModel)
-    assert model.memory_bytes <= model.of_arch.memory_max
+    assert model.memory_bytes <= model.arch_traits.memory_max
     path.write_text(shipped.replace("ram_mib = 128", f"ram_mib = {over}"))
     with pytest.raises(UsageError, match=f"chip_store_mib are {said}"):
         catalog.read_noun_file(path, BoardModel)

@@ -78,21 +78,21 @@ def plan(folder: Path, filesystems: str) -> list[TrialSpec]:
 
 def test_a_value_adds_to_the_mount_and_to_the_commands() -> None:
     fs = model()
-    big = fs.chosen({"size": "big"}, "here")
+    big = fs.resolve_values({"size": "big"}, "here")
     words = fs.words(big, mtd="3", mountpoint="/m")
     assert fs.format[0].format(**words) == "mkfs.x -b /dev/mtd3"
     assert fs.mount.format(**words) == "mount -o rw,big mtd3 /m"
-    small = fs.words(fs.chosen({}, "here"), mtd="3", mountpoint="/m")
+    small = fs.words(fs.resolve_values({}, "here"), mtd="3", mountpoint="/m")
     assert fs.mount.format(**small) == "mount -o rw mtd3 /m"
 
 
 def test_what_a_value_needs_is_asked_only_with_it() -> None:
     fs = model()
-    assert fs.unfit({"size": "small"}, FIGURES) == []
-    assert fs.unfit({"size": "big"}, FIGURES) == [
+    assert fs.list_hindrances({"size": "small"}, FIGURES) == []
+    assert fs.list_hindrances({"size": "big"}, FIGURES) == [
         "size = 'big': writesize is 512, must be at least 2048: it is big"
     ]
-    assert fs.unfit({"size": "small"}, {**FIGURES, "oobsize": 65}) == [
+    assert fs.list_hindrances({"size": "small"}, {**FIGURES, "oobsize": 65}) == [
         "oobsize is 65, must be at most 64: more spills"
     ]
     assert [need for need, _ in fs.kernel_needs({"size": "small"})] == ["CONFIG_X"]
@@ -102,13 +102,13 @@ def test_what_a_value_needs_is_asked_only_with_it() -> None:
 def test_what_only_an_image_can_have_is_refused_to_a_mount() -> None:
     ubifs = load_noun("filesystems", "ubifs", FilesystemModel)
     with pytest.raises(UsageError, match="nandlab image make --fs ubifs --set journal=1024"):
-        ubifs.chosen({"journal": "1024"}, "here")
-    assert ubifs.chosen({"journal": "1024"}, "here", from_image=True)["journal"] == "1024"
+        ubifs.resolve_values({"journal": "1024"}, "here")
+    assert ubifs.resolve_values({"journal": "1024"}, "here", from_image=True)["journal"] == "1024"
 
 
 def test_a_refused_value_is_refused_with_its_reason() -> None:
     with pytest.raises(UsageError, match="here: x: size = 'huge' cannot be: nobody made it"):
-        model().chosen({"size": "huge"}, "here")
+        model().resolve_values({"size": "huge"}, "here")
 
 
 @pytest.mark.parametrize(
@@ -163,15 +163,15 @@ def test_what_cannot_be_is_refused_at_plan_time(
 
 def test_nftl_takes_the_small_pages_of_the_catalog_and_no_others() -> None:
     fs = catalog.load_noun("filesystems", "nftl-fat32", FilesystemModel)
-    chosen = fs.chosen({}, "here")
+    chosen = fs.resolve_values({}, "here")
     fits = {
         name
         for name in catalog.list_noun_names("chips")
-        if not fs.unfit(chosen, catalog.load_noun("chips", name, ChipModel).figures(1024))
+        if not fs.list_hindrances(chosen, catalog.load_noun("chips", name, ChipModel).figures(1024))
     }
     assert fits == {"nandsim-small"}
     whole = catalog.load_noun("chips", "nandsim-small", ChipModel)
-    assert "partition_mib" in fs.unfit(chosen, whole.figures(whole.geometry.blocks))[0]
+    assert "partition_mib" in fs.list_hindrances(chosen, whole.figures(whole.geometry.blocks))[0]
 
 
 def test_the_chip_presents_itself_as_the_file_system_demands(tmp_path: Path) -> None:

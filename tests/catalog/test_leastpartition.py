@@ -27,7 +27,7 @@ def least(
     fs: str, part: str, *, held: int = 0, without_reserve: bool = False, **options: str
 ) -> int:
     system = load_noun("filesystems", fs, FilesystemModel)
-    chosen = system.chosen(options, "here")
+    chosen = system.resolve_values(options, "here")
     figures = chip(part).figures(chip(part).geometry.blocks)
     found = system.count_least_blocks(chosen, figures, held=held, without_reserve=without_reserve)
     assert found is not None

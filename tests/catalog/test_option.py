@@ -31,12 +31,12 @@ def number(**changes: Any) -> OptionNumber:
 
 @given(st.integers(-(10**20), 10**20) | st.integers(-20, 600))
 def test_a_whole_number_is_a_value_exactly_if_it_is_in_range_and_a_multiple(n: int) -> None:
-    assert (number().wrong(str(n)) is None) == (8 <= n <= 512 and n % 4 == 0)
+    assert (number().explain_mistake(str(n)) is None) == (8 <= n <= 512 and n % 4 == 0)
 
 
 @given(st.text(max_size=6) | st.from_regex(r"[-+ 0]{0,2}[0-9_.]{1,4}\n?", fullmatch=True))
 def test_only_the_canonical_text_of_a_number_is_a_value(text: str) -> None:
-    if number().wrong(text) is None:
+    if number().explain_mistake(text) is None:
         assert text in {str(n) for n in range(8, 513, 4)}
 
 
@@ -55,7 +55,7 @@ def test_only_the_canonical_text_of_a_number_is_a_value(text: str) -> None:
 def test_a_wrong_value_is_refused_with_what_would_do(name: str, text: str, said: str) -> None:
     fs = catalog.load_noun("filesystems", name, FilesystemModel)
     with pytest.raises(UsageError) as error:
-        fs.chosen({"read_ahead": text}, "here")
+        fs.resolve_values({"read_ahead": text}, "here")
     assert str(error.value) == f"here: {name}: read_ahead = {said}"
 
 
@@ -77,9 +77,9 @@ def test_a_bad_number_in_a_file_is_refused(changes: dict[str, Any], said: str) -
 @pytest.mark.parametrize("name", NAMES)
 def test_a_mount_at_the_default_is_the_command_that_it_was(name: str) -> None:
     fs = catalog.load_noun("filesystems", name, FilesystemModel)
-    assert fs.mount_commands(fs.chosen({}, "here")) == [fs.mount]
-    assert fs.mount_commands(fs.chosen({"read_ahead": "0"}, "here"))[0] == fs.mount
-    assert len(fs.mount_commands(fs.chosen({"read_ahead": "0"}, "here"))) == 2
+    assert fs.mount_commands(fs.resolve_values({}, "here")) == [fs.mount]
+    assert fs.mount_commands(fs.resolve_values({"read_ahead": "0"}, "here"))[0] == fs.mount
+    assert len(fs.mount_commands(fs.resolve_values({"read_ahead": "0"}, "here"))) == 2
 
 
 def ran(command: str) -> subprocess.CompletedProcess[str]:

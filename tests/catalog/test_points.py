@@ -108,7 +108,7 @@ def test_a_mistake_is_told_with_its_place(text: str, said: str) -> None:
     told = readpoints.check_read_points(text)
     assert told is not None and said in told
     with pytest.raises(UsageError):
-        MODEL.chosen({"points": text}, "here")
+        MODEL.resolve_values({"points": text}, "here")
 
 
 @pytest.mark.parametrize(
@@ -125,12 +125,12 @@ def test_a_mistake_is_told_with_its_place(text: str, said: str) -> None:
 )
 def test_points_that_the_files_cannot_hold_are_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        MODEL.chosen(given, "here")
+        MODEL.resolve_values(given, "here")
 
 
 def test_points_that_just_fit_are_taken() -> None:
     for text in ("1280x4K seq,random,backward", "160x4K stride=8", "1000000x4K random-replace"):
-        assert MODEL.chosen({"points": text}, "here")["points"] == text
+        assert MODEL.resolve_values({"points": text}, "here")["points"] == text
 
 
 def test_points_need_the_parameters_of_their_files() -> None:

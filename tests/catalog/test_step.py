@@ -29,7 +29,7 @@ def workload(*steps: dict[str, Any], **more: Any) -> WorkloadModel:
 
 
 def settled(model: WorkloadModel, **given: Scalar) -> WorkloadModel:
-    return model.settled(model.chosen(given, "here"))
+    return model.resolve_steps(model.resolve_values(given, "here"))
 
 
 def test_steps_are_there_with_some_parameters_alone_and_so_are_their_phases() -> None:
@@ -140,11 +140,11 @@ def test_a_list_that_cannot_be_is_refused_as_it_is_read(
 def test_parameters_with_which_a_list_cannot_be_are_refused_with_their_place() -> None:
     model = workload(MOUNT, {**TREE, "folder": "{folder}"}, parameters={"folder": FOLDER})
     with pytest.raises(UsageError, match=r"^here: w: step tree: folder must be a path below"):
-        model.chosen({"folder": "../etc"}, "here")
+        model.resolve_values({"folder": "../etc"}, "here")
     with pytest.raises(UsageError, match=r"^here: w: step tree: folder must be one line"):
-        model.chosen({"folder": "a\nb"}, "here")
+        model.resolve_values({"folder": "a\nb"}, "here")
     with pytest.raises(UsageError, match=r"^here: w: size 'uniform\(3,1\)': the first must not"):
-        model.chosen({"size": "uniform(3,1)"}, "here")
+        model.resolve_values({"size": "uniform(3,1)"}, "here")
 
 
 FOLDER = {"default": "t", "help": "The folder."}
@@ -183,8 +183,8 @@ def test_the_most_that_trees_hold_at_once_is_known(
     steps: list[dict[str, Any]], after: str, held: int
 ) -> None:
     model = workload(MOUNT, *steps)
-    parameters = model.chosen({}, "here")
-    found = model.settled(parameters).most_bytes(parameters)
+    parameters = model.resolve_values({}, "here")
+    found = model.resolve_steps(parameters).most_bytes(parameters)
     assert found is not None
     assert found[0] == after
     assert found[1] == pytest.approx(held, abs=20)

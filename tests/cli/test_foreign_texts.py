@@ -127,7 +127,7 @@ def test_what_the_bad_ones_are_made_of_is_good(capsys: pytest.CaptureFixture[str
     data = hostile.whole_figures()
     data["run"]["provenance"] = read_packed_json(hostile.FIGURES)["run"]["provenance"]
     Path("good.json").write_text(json.dumps(data))
-    wanted = reproduction.plan_reproduction(read_baseline(Path("good.json"))).wanted
+    wanted = reproduction.plan_reproduction(read_baseline(Path("good.json"))).specs_to_run
     assert [spec.id for spec in wanted] == data["run"]["trials"]
     project(own_board())
     assert ended(["plan", "mine.toml"]) == 0

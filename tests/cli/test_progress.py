@@ -104,14 +104,14 @@ class Clock:
 
     def say(self, *lines: object) -> None:
         self.told += [self.now] * len(lines)
-        printer.NOTES.at = self.now
+        printer.NOTES.last_note_s = self.now
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
     monkeypatch.setattr(time, "monotonic", found)
-    monkeypatch.setattr(printer.NOTES, "at", 0.0)
+    monkeypatch.setattr(printer.NOTES, "last_note_s", 0.0)
     for module in (preparation, progress):
         monkeypatch.setattr(module, "print_note", found.say)
     return found
@@ -161,11 +161,11 @@ def test_cuts_of_a_run_tell_their_parts_while_nothing_else_is_told(clock: Clock)
     said: list[str] = []
     progress = runcuts.Progress("power cuts, UBIFS under logger", said.append, clock.now)
     clock.now += 9
-    assert progress.doing() == "power cuts, UBIFS under logger: begins, 9 s"
-    progress.after(1, 4, [])
+    assert progress.format_state() == "power cuts, UBIFS under logger: begins, 9 s"
+    progress.note_piece(1, 4, [])
     clock.now += 3
-    assert progress.doing().startswith(said[-1])
-    assert progress.doing().endswith(", 12 s")
+    assert progress.format_state().startswith(said[-1])
+    assert progress.format_state().endswith(", 12 s")
 
 
 def test_what_the_first_board_takes_is_told_where_nothing_is_here(

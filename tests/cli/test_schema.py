@@ -49,9 +49,9 @@ def test_it_lists_and_prints_them() -> None:
     listed = said("schema")
     for name, told in SCHEMAS.items():
         assert f"{name} " in listed
-        assert told.what in listed
+        assert told.description in listed
         schema = json.loads(said("schema", name))
-        assert schema["description"] == told.what
+        assert schema["description"] == told.description
 
 
 def test_an_unknown_name_is_told_in_a_line() -> None:

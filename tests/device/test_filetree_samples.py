@@ -46,7 +46,7 @@ def test_each_size_is_there_as_often_as_the_thesis_has_it() -> None:
 def tree_of(sample: str) -> dict[str, str]:
     """What the workload's tree is made of for a sample."""
     workload = files.load_noun("workloads", "thesis-2007-space", WorkloadModel)
-    chosen = workload.chosen({"sample": sample}, "here")
+    chosen = workload.resolve_values({"sample": sample}, "here")
     (tree,) = (
         s
         for s in steplist.select_steps_for_parameters(workload.steps, chosen)

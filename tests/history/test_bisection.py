@@ -67,7 +67,7 @@ def test_the_commit_is_found_with_one_trial_a_step(top: Path) -> None:
     assert result.before.subject == f"c{PLANTED - 1}"
     assert result.values == (240, 241)
     assert result.figure.trial.startswith("ubifs")
-    moved = {change.name for one in result.changes for change in one.moved}
+    moved = {change.name for one in result.changes for change in one.changed_figures}
     assert {"chip.erases", "chip.reads", "phase.transactions.erases"} <= moved
     assert "chip.programs" not in moved
     assert len(result.steps) <= 6

@@ -74,7 +74,7 @@ def test_a_run_tells_its_tree_s_packages_and_its_key_takes_them(specs: list[Tria
     assert execution.collect_trial_provenance(rooted, board)["packages"] == lock
     moved = rooted.image.model_copy(update={"moved": ["two: 2 -> 3"]})
     again = rooted.model_copy(update={"image": moved})
-    assert execution.collect_trial_packages(again, board).moved == ("two: 2 -> 3",)
+    assert execution.collect_trial_packages(again, board).lock_differences == ("two: 2 -> 3",)
     other = rooted.image.model_copy(update={"sha256": "0" * 64})
     keys = {
         runner.hash_trial(s, board) for s in (rooted, rooted.model_copy(update={"image": other}))

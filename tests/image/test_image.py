@@ -319,7 +319,11 @@ def yaffs2() -> Medium:
     chip, fs = load_noun("chips", "NAND256W3A", ChipModel), system("yaffs2")
     board = load_noun("boards", "apf27", BoardModel)
     return Medium(
-        board=board, chip=chip, partition_blocks=64, filesystem=fs, options=fs.chosen({}, "")
+        board=board,
+        chip=chip,
+        partition_blocks=64,
+        filesystem=fs,
+        options=fs.resolve_values({}, ""),
     )
 
 
@@ -371,12 +375,12 @@ def test_cargo_crosses_by_memory() -> None:
     board = load_noun("boards", "apf27", BoardModel)
     hold = Cargo(board.store_start, (b"there", b"and here"), board.store_end)
     with Store(board) as store:
-        assert store.got(hold.at(0)) is None
+        assert store.read_put_content(hold.find_content_address(0)) is None
         for i, content in enumerate(hold.contents):
-            store.put(hold.at(i), content)
-        assert store.got(hold.at(0)) == b"there"
-        assert store.got(hold.at(1)) == b"and here"
-        assert store.got(hold.back_address) is None
+            store.put(hold.find_content_address(i), content)
+        assert store.read_put_content(hold.find_content_address(0)) == b"there"
+        assert store.read_put_content(hold.find_content_address(1)) == b"and here"
+        assert store.read_put_content(hold.back_address) is None
     assert hold.get(1) == f"ferry get {board.store_start + MIB:#x}"
 
 

@@ -58,7 +58,7 @@ def test_a_dump_becomes_the_chip_that_it_was(tmp_path: Path, layout: str) -> Non
     source = chip(layout)
     ready = prepare(tmp_path, source.nanddump(BLOCKS[layout]), shape_of(layout), PARTS[layout])
     assert ready.layout is not None
-    again = decode_layout(Partition(ready.image, BLOCKS[layout]), ready.on.filesystem.name)
+    again = decode_layout(Partition(ready.image, BLOCKS[layout]), ready.medium.filesystem.name)
     assert again.extents == ready.layout.extents
     written = {b.index: b.cells for b in source.blocks if b.cells and any(b.states)}
     assert {b.index: b.cells for b in ready.image.blocks} == written
@@ -105,7 +105,7 @@ def test_tags_get_the_code_that_the_core_checks(tmp_path: Path) -> None:
 def test_a_partition_larger_than_the_dump_is_erased_past_it(tmp_path: Path) -> None:
     dump = chip("jffs2").nanddump(BLOCKS["jffs2"])
     ready = prepare(tmp_path, dump, shape_of("jffs2"), "S34ML02G1", mib=4)
-    assert ready.on.partition_blocks == 32
+    assert ready.medium.partition_blocks == 32
     assert ready.layout is not None
     assert ready.layout.partition_bytes == 4 << 20
     assert len(ready.notes) == 1

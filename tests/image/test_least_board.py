@@ -36,7 +36,7 @@ def test_a_block_less_than_the_least_does_not_mount(board: QemuBoard, fs: str, p
         load_noun("chips", part, ChipModel),
     )
     figures = chip.figures(chip.geometry.blocks)
-    least = system.count_least_blocks(system.chosen({}, fs), figures)
+    least = system.count_least_blocks(system.resolve_values({}, fs), figures)
     assert least is not None
     made = planned(board, fs, ChipChoice(part=part, partition_mib=16))
     for blocks, mounts in ((least, True), (least - 1, False)):
@@ -60,7 +60,7 @@ def test_a_folder_has_room_on_the_least_partition_for_it(
         chip=chip,
         partition_blocks=chip.partition_blocks(32),
         filesystem=system,
-        options=system.chosen({}, fs, from_image=True),
+        options=system.resolve_values({}, fs, from_image=True),
     )
     content, _ = tree.drop_unstorable_content(tree.scan_folder_tree(tmp_path), system)
     image, _ = making.make_filesystem_image(on, tmp_path, content, board)

@@ -275,7 +275,7 @@ def test_every_way_to_make_it_gives_the_files_back(
     wanted = tree.add_file_checksums(tree.scan_folder_tree(source), source)
     assert (
         tree.format_tree_differences(
-            wanted, found.without(on.filesystem.own_entries), on.filesystem
+            wanted, found.exclude_entries(on.filesystem.own_entries), on.filesystem
         )
         == []
     )

@@ -64,12 +64,12 @@ def test_what_cannot_be_is_a_row_with_its_reason() -> None:
         ("yaffs2", None),
     ]  # fmt: skip
     assert todo[1].medium.options["compression"] == "lzo"
-    told = {r.compression: r.why for r in cannot}
+    told = {r.compression: r.hindrances for r in cannot}
     assert told["zstd"] == ("the kernel of apf27 lacks CONFIG_UBIFS_FS_ZSTD",)
     assert len(told["favor-lzo"]) == 1, "of two symbols it lacks one"
     assert "rtime" in told["rtime"][0]
     (no_small_pages,) = asked("nftl-fat32", part="apf27")[1]
-    assert no_small_pages.why[0].startswith("writesize is 2048, must be at most 512")
+    assert no_small_pages.hindrances[0].startswith("writesize is 2048, must be at most 512")
 
 
 def test_what_is_saved_is_of_the_pages_without_headers() -> None:
@@ -85,7 +85,9 @@ def test_what_is_saved_is_of_the_pages_without_headers() -> None:
 
 
 def test_the_table_has_figures_or_a_reason() -> None:
-    failed = SurveyRow("x", "X", "lz4", why=("it cannot hold this:", "  a name", "another", "more"))
+    failed = SurveyRow(
+        "x", "X", "lz4", hindrances=("it cannot hold this:", "  a name", "another", "more")
+    )
     packed = replace(row("lzo", 700, 200), least_mib="2.875")
     rows = survey.add_saving_shares([row("none", 1200, 200), packed, failed])
     assert list(cli._format_table(rows)) == [
@@ -122,7 +124,7 @@ def test_reasons_come_back_from_the_processes(
     assert [(r.filesystem, r.compression) for r in found] == [
         (a.row.filesystem, a.row.compression) for a in todo
     ]
-    assert {r.why for r in found} == {("no", "way")}
+    assert {r.hindrances for r in found} == {("no", "way")}
     assert len(told) == len(found)
 
 

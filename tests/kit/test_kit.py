@@ -86,7 +86,7 @@ def test_a_board_of_one_s_own_gets_its_lock_beside_its_file(
     path = tmp_path / "catalog/boards/boards.lock"
     assert lock.read_package_lock(path) == found.lock
     assert "boards.lock: locked kernel bookworm amd64 amd64" in capsys.readouterr().err
-    assert found.moved == ()
+    assert found.lock_differences == ()
     assert found.kernel.release == "6.1.0-1-amd64"
     assert set(found.lock["tools bookworm amd64"]) == {"tool_1_amd64.deb", "library_2_amd64.deb"}
     assert made(model) == found
@@ -113,7 +113,10 @@ def test_a_mirror_that_moved_on_gives_its_newest_and_every_result_will_say_so(
     moved_on(mirror, tmp_path)
     found = made(model)
     assert found.kernel.release == "6.1.0-2-amd64"
-    assert "kernel bookworm amd64 amd64: linux-image-amd64: 6.1.1-1 -> 6.1.2-1" in found.moved
+    assert (
+        "kernel bookworm amd64 amd64: linux-image-amd64: 6.1.1-1 -> 6.1.2-1"
+        in found.lock_differences
+    )
     assert lock.read_package_lock(tmp_path / "catalog/boards/boards.lock") == before.lock
     assert made(model) == found  # and stays the same
 

@@ -100,7 +100,7 @@ def test_every_shipped_board_is_locked(name: str) -> None:
     (image,) = (found[1] for file in kernel if (found := IMAGE.match(file)))
     assert f"linux-headers-{image}" in {file.partition("_")[0] for file in kernel}
     tools = {file.partition("_")[0] for file in shipped[make_tool_package_set(model).name]}
-    assert {*model.of_arch.tools, "binutils", "make", "mtd-utils"} <= tools
+    assert {*model.arch_traits.tools, "binutils", "make", "mtd-utils"} <= tools
 
 
 def test_the_shipped_lock_has_no_set_that_no_board_and_no_program_asks_for() -> None:

@@ -86,7 +86,9 @@ def test_a_mirror_that_moved_on_is_told_and_refused_where_the_lock_must_hold(
     first = needs.fetch_program_needs(model, folder)
     mirror.has(("libx-dev", "3", ""))
     packages.make_cached_package_path(first.lock[SET]["libx-dev_1_amd64.deb"]).unlink()
-    assert needs.fetch_program_needs(model, folder).moved == (f"{SET}: libx-dev: 1 -> 3",)
+    assert needs.fetch_program_needs(model, folder).lock_differences == (
+        f"{SET}: libx-dev: 1 -> 3",
+    )
     with pytest.raises(UsageError, match="the locked packages are not to be had"):
         needs.fetch_program_needs(model, folder, locked=True)
     with pytest.raises(UsageError, match="the locked packages are not to be had"):
@@ -125,7 +127,7 @@ def test_sqlite_is_locked_as_library_and_source_of_one_version() -> None:
     for name in ("sqlbench", "speedtest1"):
         found = needs.read_program_needs(DEVICE / "programs" / name)
         assert found is not None
-        for each in found.wanted(SUITE):
+        for each in found.list_package_sets(SUITE):
             assert each.name in lock.read_package_lock(kit.SHIPPED_BOARDS / lock.FILE)
     shipped = lock.read_package_lock(kit.SHIPPED_BOARDS / lock.FILE)
     library = shipped[LibrarySet(SUITE, ("libsqlite3-dev",)).name]

@@ -33,8 +33,8 @@ def written(board: QemuBoard, path: Path, filesystem: dict[str, str], mib: int) 
 
 
 def content(layout: Layout, pieces: list[FilePiece]) -> bytes:
-    assert layout.bytes_at is not None
-    return b"".join(unpacking.unpack_file_piece(p, layout.bytes_at) for p in pieces)
+    assert layout.read_data is not None
+    return b"".join(unpacking.unpack_file_piece(p, layout.read_data) for p in pieces)
 
 
 @pytest.mark.parametrize(
@@ -55,20 +55,20 @@ def test_jffs2s_nodes(
     layout, _ = read_flash_file_layout(image, FlashFileOptions(), tolerant=True)
     found = scan_partition_nodes(open_flash_file_partition(image)[0])
     (owner,) = layout.sizes
-    lie = layout.pieces_of[owner]
+    lie = layout.pieces_by_owner[owner]
     begin, size = lie[0].at - Jffs2Reader.header, layout.erasesize
     of_all, off = content(layout, lie), []
     for p in lie:
         at = p.at - Jffs2Reader.header
-        room = Jffs2Reader.room_at(layout, at, found.summed(at - at % size, at))
+        room = Jffs2Reader.compute_node_room(layout, at, found.summed(at - at % size, at))
         rest = of_all[p.offset : p.offset - p.offset % PAGE_BYTES + PAGE_BYTES]
         told = Jffs2Reader.packed(layout, rest, room)
         assert told is not None
         assert told.packing == p.packing
         off.append(max(abs(told.plain - p.bytes), abs(len(told.data) - p.stored)))
         if told.packing != "zlib":
-            assert layout.bytes_at is not None
-            assert told.data == layout.bytes_at(p.at, p.stored)
+            assert layout.read_data is not None
+            assert told.data == layout.read_data(p.at, p.stored)
     assert len(lie) > len(of_all) // PAGE_BYTES
     assert max(off) <= off_most
     assert sum(each > 0 for each in off) <= shorter * len(off)
@@ -95,7 +95,7 @@ def test_ubifs_nodes(board: QemuBoard, tmp_path: Path, compression: str) -> None
     layout, _ = read_flash_file_layout(image, FlashFileOptions(), tolerant=True)
     (owner,) = layout.sizes
     by = "" if compression == "none" else compression
-    assert layout.bytes_at is not None
-    for p in layout.pieces_of[owner]:
-        told = packers.pack_for_ubifs(unpacking.unpack_file_piece(p, layout.bytes_at), by)
-        assert (told.packing, told.data) == (p.packing, layout.bytes_at(p.at, p.stored))
+    assert layout.read_data is not None
+    for p in layout.pieces_by_owner[owner]:
+        told = packers.pack_for_ubifs(unpacking.unpack_file_piece(p, layout.read_data), by)
+        assert (told.packing, told.data) == (p.packing, layout.read_data(p.at, p.stored))

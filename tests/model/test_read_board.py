@@ -32,8 +32,8 @@ SIZES = (300, 512, 1500)
 def foretold(trace: TraceFolder, files: int) -> list[ScoredCall]:
     """All calls, every one of them and every first open as foretold."""
     found = walk.score_traced_calls(reads.make_chip_trace_from_folder(trace))
-    assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
-    assert all(call.known for call in found)
+    assert [(c.path, c.traced_pages, c.call.flash) for c in found if not c.same] == []
+    assert all(call.is_known for call in found)
     assert sum(isinstance(call.call, FirstOpen) for call in found) == files
     return found
 
@@ -83,7 +83,9 @@ def test_files_in_one_piece_and_in_many(board: QemuBoard, tmp_path: Path, comman
     each = score.list_call_times(of, alone)
     assert sum(t.scored.ticked for t in each) > 3
     # of so few calls it is the second worst; without the ticks it is over 5 %
-    assert score.compute_time_errors([t.in_time_ns(by) for t in each], each)["p99"] < 0.045
+    assert (
+        score.compute_time_errors([t.compute_ns_with_tick(by) for t in each], each)["p99"] < 0.045
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def test_random_histories(board: QemuBoard, tmp_path: Path, seed: int) -> None:
         for call in walk.score_traced_calls(reads.make_chip_trace_from_folder(trace))
         if isinstance(call.call, ReadCall)
     ]
-    assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
+    assert [(c.path, c.traced_pages, c.call.flash) for c in found if not c.same] == []
     assert len(found) > 25
 
 
@@ -198,4 +200,4 @@ def test_a_first_open_after_a_mount(board: QemuBoard, tmp_path: Path) -> None:
     assert [c.path for c in opens if c.same] == ["/b10", "/b200"]
     for t in score.list_call_times(of, opens):
         by = times.find_instruction_counts("jffs2", of.kernel)
-        assert t.foretold_ns(by) == pytest.approx(t.ns, rel=0.03)
+        assert t.compute_predicted_ns(by) == pytest.approx(t.ns, rel=0.03)

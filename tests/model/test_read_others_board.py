@@ -37,9 +37,9 @@ def ubifs(compression: str, **options: str) -> dict[str, Any]:
 def foretold(trace: TraceFolder) -> tuple[list[ScoredCall], list[ScoredCall]]:
     """Calls that read a page, and first opens; all that are known as foretold."""
     found = [
-        c for c in walk.score_traced_calls(reads.make_chip_trace_from_folder(trace)) if c.known
+        c for c in walk.score_traced_calls(reads.make_chip_trace_from_folder(trace)) if c.is_known
     ]
-    assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
+    assert [(c.path, c.traced_pages, c.call.flash) for c in found if not c.same] == []
     pages = [c for c in found if isinstance(c.call, ReadCall)]
     return pages, [c for c in found if not isinstance(c.call, ReadCall)]
 
@@ -100,7 +100,7 @@ def test_ubifs_reads_its_index_again_after_caches_are_dropped(
     again = f"{IN_ORDER}; {DROP}; cat p512 > /dev/null"
     _, opens = foretold(traced(board, tmp_path / "t", pieces(*SIZES), again, **ubifs("none")))
     assert [c.path for c in opens].count("/p512") == 2
-    assert len(opens[-1].told) > 2
+    assert len(opens[-1].traced_pages) > 2
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_yaffs2_reads_the_chunks_of_a_page(
     pages, opens = foretold(traced(board, tmp_path / "t", pieces(*SIZES), command, **of))
     assert not opens
     assert len(pages) == PAGES * FILES
-    assert {len(c.told) for c in pages} == {pages_of_flash}
+    assert {len(c.traced_pages) for c in pages} == {pages_of_flash}
 
 
 @pytest.mark.parametrize(

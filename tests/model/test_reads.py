@@ -79,16 +79,16 @@ def test_the_map_knows_what_it_does_not_know() -> None:
     of = layout(piece(0, 4096, 68), piece(4096, 4096, 4164 + 68))
     lost = DroppedNode(0, 100, "torn", "inode", FILE, 4000, 50)
     found = map_file_pages(of, FILE, [lost])
-    assert [r.known for r in found.rows] == [False, True]
+    assert [r.is_known for r in found.rows] == [False, True]
     lost = DroppedNode(0, 100, "torn", "inode", FILE, 4000, 100)
-    assert [r.known for r in map_file_pages(of, FILE, [lost]).rows] == [False, False]
+    assert [r.is_known for r in map_file_pages(of, FILE, [lost]).rows] == [False, False]
     of_another = DroppedNode(0, 100, "torn", "inode", FILE + 1, 0, 8192)
-    assert all(r.known for r in map_file_pages(of, FILE, [of_another]).rows)
+    assert all(r.is_known for r in map_file_pages(of, FILE, [of_another]).rows)
     assert all(
-        r.known for r in map_file_pages(of, FILE, [DroppedNode(0, 40, "torn", "dirent")]).rows
+        r.is_known for r in map_file_pages(of, FILE, [DroppedNode(0, 40, "torn", "dirent")]).rows
     )
     assert not any(
-        r.known for r in map_file_pages(of, FILE, [DroppedNode(0, 4, "not a node", "")]).rows
+        r.is_known for r in map_file_pages(of, FILE, [DroppedNode(0, 4, "not a node", "")]).rows
     )
 
 
@@ -99,11 +99,15 @@ def test_of_a_file_that_is_mostly_holes_the_data_is_told() -> None:
     lost = DroppedNode(0, 100, "torn", "inode", FILE, 1 << 30, far)
     found = map_file_pages(of, FILE, [lost])
     page = far // 4096
-    assert [(r.page, r.known) for r in found.rows] == [(0, True), (page, False), (page + 1, False)]
-    assert [r.in_sequence for r in found.rows] == [1, None, None]
+    assert [(r.page, r.is_known) for r in found.rows] == [
+        (0, True),
+        (page, False),
+        (page + 1, False),
+    ]
+    assert [r.n_in_sequence for r in found.rows] == [1, None, None]
     assert found.unknown == far // 4096
     known = map_file_pages(of, FILE)
-    assert [r.in_sequence for r in known.rows] == [1, None, 4]  # after a hole that is not listed
+    assert [r.n_in_sequence for r in known.rows] == [1, None, 4]  # after a hole that is not listed
     assert known.unknown == 0
     small = layout(piece(0, 100, 68), size=4096 * 4096)
     assert len(map_file_pages(small, FILE).rows) == 4096
@@ -113,7 +117,7 @@ def test_of_a_file_that_is_mostly_holes_the_data_is_told() -> None:
 def test_stretches_of_pages_are_the_pages_in_them(ends: list[tuple[int, int]]) -> None:
     stretches = [range(*pair) for pair in ends]
     every = {page for each in stretches for page in each}
-    found = PageSet.of(stretches)
+    found = PageSet.from_stretches(stretches)
     assert {page for page in range(-1, 70) if page in found} == every
     assert len(found) == len(every)
 
@@ -151,7 +155,7 @@ def test_the_buffer_gives_every_byte_once_and_hits_only_what_it_holds(
 def test_a_read_with_the_spare_area_always_goes_to_the_chip() -> None:
     buffer = PageBuffer(PAGE, 3)
     (access,) = buffer.read(MtdRead(3 * PAGE, PAGE, spare=True))
-    assert (access.hit, access.whole, buffer.page) == (False, True, 3)
+    assert (access.hit, access.bypasses_buffer, buffer.page) == (False, True, 3)
 
 
 def test_what_is_not_modelled_is_refused() -> None:

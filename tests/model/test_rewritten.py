@@ -26,7 +26,7 @@ def chip(stored: dict[int, bytes]) -> Layout:
         return stored[at][:count]
 
     of = {FILE: "/a"}, {FILE: 0}
-    return Layout("jffs2", 1 << 20, BLOCK, 2048, [], *of, [], {}, bytes_at=bytes_at)
+    return Layout("jffs2", 1 << 20, BLOCK, 2048, [], *of, [], {}, read_data=bytes_at)
 
 
 def in_pieces(
@@ -117,7 +117,7 @@ def test_holes_of_whole_pages_stay_and_others_are_zeroes() -> None:
 
 def test_where_the_content_is_not_known_its_pieces_tell() -> None:
     of = in_pieces(TEXT[: 2 * PAGE_BYTES], 1000)
-    unread = replace(of, bytes_at=None)
+    unread = replace(of, read_data=None)
     foreign = replace(of, pieces=[of.pieces[0]._replace(packing="rubinmips"), *of.pieces[1:]])
     first = [p for p in of.pieces if p.offset < PAGE_BYTES]
     share = [min(p.bytes, PAGE_BYTES - p.offset) / p.plain for p in first]
@@ -127,14 +127,14 @@ def test_where_the_content_is_not_known_its_pieces_tell() -> None:
         assert found.estimated == 2
         assert found.layout.pieces[0].stored == round(stored)
         assert map_file_pages(each, FILE).estimated == 2
-    damaged = anew(replace(of, bytes_at=lambda at, count: b"\xff" * count))
+    damaged = anew(replace(of, read_data=lambda at, count: b"\xff" * count))
     assert damaged.estimated == 2
     # a page that is one node would be that node again
     assert (
-        anew(replace(in_pieces(TEXT[: 2 * PAGE_BYTES], PAGE_BYTES), bytes_at=None)).estimated == 0
+        anew(replace(in_pieces(TEXT[: 2 * PAGE_BYTES], PAGE_BYTES), read_data=None)).estimated == 0
     )
     # what is not packed needs no content
-    assert anew(replace(in_pieces(TEXT, 700, ()), bytes_at=None)).estimated == 0
+    assert anew(replace(in_pieces(TEXT, 700, ()), read_data=None)).estimated == 0
 
 
 def test_a_map_of_many_files_packs_nothing() -> None:

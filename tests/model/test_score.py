@@ -72,7 +72,9 @@ def reads_of(place: int) -> tuple[tuple[int, int], tuple[int, int]]:
 def test_calls_as_foretold(tmp_path: Path) -> None:
     rows = [row for page in range(3) for row in call(1000 * (page + 1), page, *reads_of(page))]
     found = walk.score_traced_calls(traced(tmp_path / "e.parquet", *rows))
-    assert [(c.told, c.same, c.known) for c in found] == [([p], True, True) for p in range(3)]
+    assert [(c.traced_pages, c.same, c.is_known) for c in found] == [
+        ([p], True, True) for p in range(3)
+    ]
 
 
 def test_a_page_that_is_read_where_nothing_is_written_was_in_the_write_buffer(
@@ -83,13 +85,13 @@ def test_a_page_that_is_read_where_nothing_is_written_was_in_the_write_buffer(
     later = [*call(2000, 1, *reads_of(1)), *call(3000, 0, *reads_of(9)), *call(4000, 2)]
     of = traced(tmp_path / "e.parquet", *moved, *later)
     found = walk.score_traced_calls(of)
-    assert [(c.told, c.known) for c in found] == [
+    assert [(c.traced_pages, c.is_known) for c in found] == [
         ([9], False),
         ([1], True),
         ([9], False),
         ([], True),
     ]
-    assert [c.same for c in found if c.known] == [True, False]
+    assert [c.same for c in found if c.is_known] == [True, False]
 
 
 def test_after_a_page_that_is_not_known_the_buffer_has_what_was_read(tmp_path: Path) -> None:
@@ -97,7 +99,7 @@ def test_after_a_page_that_is_not_known_the_buffer_has_what_was_read(tmp_path: P
     second = [row for row in call(2000, 1, *reads_of(1)) if row[2] != "FLASH_READ"]
     rows = [*call(1000, 0, *reads_of(1)), *second, *call(3000, 2, *reads_of(2))]
     found = walk.score_traced_calls(traced(tmp_path / "e.parquet", *rows, lost=0))
-    assert [(c.told, c.known) for c in found] == [([1], False), ([], True), ([2], True)]
+    assert [(c.traced_pages, c.is_known) for c in found] == [([1], False), ([], True), ([2], True)]
     assert all(c.same for c in found[1:])
 
 

@@ -69,7 +69,7 @@ def test_zeroes_and_what_is_packed() -> None:
     zeroes = FilePiece(2, 0, 1000, HEADER, 0, 0, HOLE, 1000)
     stored = zlib.compress(bytes(3096))
     packed = FilePiece(2, 1000, 3096, 8 * FLASH + HEADER, len(stored), 0, "zlib", 3096)
-    of = replace(layout(zeroes, packed), bytes_at=lambda at, count: stored)
+    of = replace(layout(zeroes, packed), read_data=lambda at, count: stored)
     found = times.count_read_call_work(first_page(of))
     tokens = {key: n for key, n in found.items() if key.startswith("zlib.")}
     assert {key: n for key, n in found.items() if n and key not in tokens} == {
@@ -142,7 +142,7 @@ def test_a_tick_may_come_in_each_call_that_goes_over_its_time() -> None:
         row = walk.EventRow(1, 0, walk.READ_PAGE, start_ns, ns, 1, 2, 0, 4096)
         nothing = FirstOpen([], None, 0)
         return walk.ScoredCall(
-            row, "/a", [], nothing, known=True, disturbed=False, events={}
+            row, "/a", [], nothing, is_known=True, disturbed=False, events={}
         ).ticked
 
     assert ticked(7_900_000, 100_000)

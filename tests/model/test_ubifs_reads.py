@@ -86,7 +86,7 @@ def test_what_a_call_and_an_open_do() -> None:
 
 def test_a_name_that_is_in_memory_is_no_node_that_an_open_reads() -> None:
     state = KernelState(layout())
-    state.saw(MtdRead(NAME, 60))
+    state.note_read(MtdRead(NAME, 60))
     assert times.count_first_open_work(state.first_open(FILE, ROOT_INODE))["open_node"] == 1
 
 
@@ -94,7 +94,7 @@ def test_a_short_node_is_unpacked_with_room_for_a_page() -> None:
     plain = b"".join(b"%d " % n for n in range(300))
     packed = packers.pack_for_ubifs(plain, "zlib").data
     piece = FilePiece(FILE, 0, len(plain), 48, len(packed), 0, "zlib", len(plain))
-    of = replace(layout(), pieces=[piece], bytes_at=lambda at, n: packed, unpack_room=PAGE)
+    of = replace(layout(), pieces=[piece], read_data=lambda at, n: packed, unpack_room=PAGE)
     assert FilePieces(of, FILE).tokens(piece) == tokencount.count_node_tokens(
         "zlib", packed, len(plain), PAGE
     )
@@ -106,7 +106,7 @@ def test_a_short_node_is_unpacked_with_room_for_a_page() -> None:
 def test_what_other_reads_load_is_in_memory() -> None:
     state = KernelState(layout())
     for at, count in ((TOP, 68), (HIGH, 68), (NAME, 60)):
-        state.saw(MtdRead(at, count))
+        state.note_read(MtdRead(at, count))
     assert flash(state, 1) == [4, 5, 6]
     assert state.first_open(FILE).flash == [60, 51]
 
@@ -115,7 +115,7 @@ def test_a_node_that_is_read_again_was_dropped_with_all_below() -> None:
     state = KernelState(layout())
     flash(state, 0)
     flash(state, 1)
-    state.saw(MtdRead(TOP, 68))
+    state.note_read(MtdRead(TOP, 68))
     assert flash(state, 1) == [61, 4, 5, 6]
     state.reader.drop()
     assert flash(state, 1)[:2] == [62, 61]

@@ -65,7 +65,7 @@ def test_a_copy_behind_a_node_that_was_not_moved_is_the_later_one(tmp_path: Path
     original = copied(of, copy)
     layout, dropped = mapped(tmp_path, of)
     assert dropped == []
-    assert layout.moved == {MOVED}
+    assert layout.moved_owners == {MOVED}
     assert place(layout, mounted=False) == copy
     assert place(layout, mounted=True) == original
 

@@ -59,7 +59,7 @@ def test_wrong_checksums_and_lines_that_are_not_there_make_pages_unknown(tmp_pat
     assert lost
     path = tmp_path / "chip"
     _, dropped = read_flash_file_layout(path, FlashFileOptions(None, None, SHAPE), tolerant=True)
-    assert not map_file_pages(told, 3, dropped).rows[0].known
+    assert not map_file_pages(told, 3, dropped).rows[0].is_known
     with pytest.raises(UsageError, match="wrong data_crc: damaged"):
         read_flash_file_layout(path, FlashFileOptions(None, None, SHAPE))
     both = [
@@ -67,8 +67,8 @@ def test_wrong_checksums_and_lines_that_are_not_there_make_pages_unknown(tmp_pat
     ]
     path.write_bytes(b"".join(line for i, line in enumerate(lines) if i not in both))
     told, dropped = read_flash_file_layout(path, FlashFileOptions(None, None, SHAPE), tolerant=True)
-    assert not map_file_pages(told, 4, dropped).rows[0].known
-    assert map_file_pages(told, 4, dropped).rows[2].known
+    assert not map_file_pages(told, 4, dropped).rows[0].is_known
+    assert map_file_pages(told, 4, dropped).rows[2].is_known
 
 
 NODE = TEXT.splitlines(keepends=True)[3]

@@ -103,7 +103,7 @@ def test_a_file_whose_last_node_is_lost_is_as_long_as_that_node_says() -> None:
     whole = dirent(1, 2, b"a") + inode(2, 1, 0, b"o" * 4096, 4096) + bytes(torn)
     layout, (lost,) = salvaged(chip_of({0: whole}))
     assert layout.sizes == {2: 4596}
-    assert [r.known for r in map_file_pages(layout, 2, [lost]).rows] == [True, False]
+    assert [r.is_known for r in map_file_pages(layout, 2, [lost]).rows] == [True, False]
 
 
 def test_a_node_that_is_marked_obsolete_is_damage_on_nand() -> None:
@@ -111,7 +111,7 @@ def test_a_node_that_is_marked_obsolete_is_damage_on_nand() -> None:
     marked[3] &= 0xDF
     whole = dirent(1, 2, b"a") + inode(2, 1, 0, b"o" * 4096, 4096) + bytes(marked)
     layout, (lost,) = salvaged(chip_of({0: whole}))
-    assert not any(r.known for r in map_file_pages(layout, 2, [lost]).rows)
+    assert not any(r.is_known for r in map_file_pages(layout, 2, [lost]).rows)
 
 
 def of(layout: Layout, number: int) -> list[FilePiece]:

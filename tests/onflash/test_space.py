@@ -218,10 +218,10 @@ def test_a_byte_that_nothing_accounts_for_is_an_error() -> None:
     walk = LayoutCollector()
     walk.add(0, 10, ByteKind.FREE, "x")
     with pytest.raises(UsageError, match="the partition has 11"):
-        walk.done(11)
+        walk.finish(11)
     walk.add(9, 2, ByteKind.FREE, "x")
     with pytest.raises(UsageError, match="counted twice"):
-        walk.done(11)
+        walk.finish(11)
 
 
 @given(st.integers(0, 2**32), st.sampled_from(sorted(list_decoders())))

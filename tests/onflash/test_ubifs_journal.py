@@ -183,7 +183,7 @@ def test_a_truncation_drops_what_is_behind_it(tmp_path: Path, before: Layout) ->
     made.truncate(number, before.sizes[number], 4096)
     after = read(tmp_path, made.dump())
     assert sizes(after)[path] == 4096
-    assert [p.offset for p in after.pieces_of[number]] == [0]
+    assert [p.offset for p in after.pieces_by_owner[number]] == [0]
 
 
 def test_a_deleted_file_is_gone(tmp_path: Path, before: Layout) -> None:

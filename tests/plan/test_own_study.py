@@ -118,8 +118,10 @@ MTD = Mtd(1, SIZE, 128 << 10, "data")
     ],
 )
 def test_a_part_of_another_shape_is_refused(shape: dict[str, int], mtd: Mtd, why: str) -> None:
-    refuse_other_chip_shape(CHIP, PartitionFlash("armv7l", "Linux", SHAPE, ubi_taken=False), MTD)
+    refuse_other_chip_shape(
+        CHIP, PartitionFlash("armv7l", "Linux", SHAPE, has_ubi_device=False), MTD
+    )
     with pytest.raises(UsageError, match=why):
         refuse_other_chip_shape(
-            CHIP, PartitionFlash("armv7l", "Linux", shape, ubi_taken=False), mtd
+            CHIP, PartitionFlash("armv7l", "Linux", shape, has_ubi_device=False), mtd
         )

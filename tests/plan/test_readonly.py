@@ -62,7 +62,7 @@ def project(tmp_path: Path) -> Path:
     counts = {"files": 1, "hard_links": 0, "folders": 0, "symbolic_links": 0, "bytes": 1}
     made = ImageDescription(
         filesystem="squashfs",
-        options=system.chosen({}, "here"),
+        options=system.resolve_values({}, "here"),
         part="nandsim-small",
         partition_blocks=64,
         board="apf27",

@@ -113,7 +113,7 @@ def run_on_bus(bus: SpiBus | None) -> Trial:
     sample = samples.trial("ubifs", seed=1)
     chip = sample.chip.model_copy(update={"part": PART, "spinand": bus})
     told = load_noun("chips", PART, ChipModel).model_dump(mode="json")
-    return sample.model_copy(update={"chip": chip}).knowing({"chip": told})
+    return sample.model_copy(update={"chip": chip}).add_sources({"chip": told})
 
 
 def test_a_trials_bus_is_what_its_bytes_cost_and_is_not_repriced() -> None:

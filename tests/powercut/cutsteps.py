@@ -49,7 +49,7 @@ sync
 def on(board: QemuBoard, name: str) -> Medium:
     system = load_noun("filesystems", name, FilesystemModel)
     chip = load_noun("chips", "apf27", ChipModel)
-    options = system.chosen({}, "the test")
+    options = system.resolve_values({}, "the test")
     return Medium(
         board=board.machine.model,
         chip=chip,
@@ -63,7 +63,7 @@ def after(
     one: Campaign, at: CutPoints, board: QemuBoard, *commands: str
 ) -> tuple[list[list[str]], ChipImage]:
     """The words that each command prints on the board after a cut, and the chip before them."""
-    medium = one.on
+    medium = one.medium
     hold = make_cargo(
         medium.virtual,
         medium.cells_bytes + JOURNAL_MIB * MIB + MIB,

@@ -62,4 +62,4 @@ def test_the_host_sees_what_went_with_the_name_that_was_removed(board: QemuBoard
     point = select_single_cut_point(POINTS, 0, 1, "before", 1)
     verdicts = asyncio.run(hostcheck.try_point(one, point, board))
     assert verdicts.verdict == "two names of a folder"
-    assert verdicts.agree is True
+    assert verdicts.verdicts_agree is True

@@ -103,7 +103,7 @@ def test_both_checkers_say_the_same_of_what_is_drawn(
 ) -> None:
     text, marks, cut, in_next, tree = point
     load = loads.parse_loads("drawn", text)
-    host = Oracle(load, load.loads[0], marks).wrong(tree, cut, in_next=in_next)
+    host = Oracle(load, load.loads[0], marks).list_violations(tree, cut, in_next=in_next)
     with tempfile.TemporaryDirectory() as folder:
         put(Path(folder), tree)
         (Path(folder) / "mnt").mkdir(exist_ok=True)

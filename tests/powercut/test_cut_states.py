@@ -354,7 +354,7 @@ def test_the_programs_that_are_forbidden_are_those_that_the_chip_counts(board: Q
     medium = on(board, "jffs2").model_copy(
         update={
             **{"chip": part, "partition_blocks": part.partition_blocks(4)},
-            **{"filesystem": system, "options": system.chosen({}, "the test")},
+            **{"filesystem": system, "options": system.resolve_values({}, "the test")},
         }
     )
     beside = []

@@ -22,7 +22,7 @@ def medium(**options: str) -> Medium:
         chip=chip,
         partition_blocks=chip.partition_blocks(8),
         filesystem=system,
-        options=system.chosen(options, "here"),
+        options=system.resolve_values(options, "here"),
     )
 
 

@@ -60,10 +60,10 @@ def test_jffs2_holds_at_every_operation_torn_or_not(board: QemuBoard, tmp_path: 
     asyncio.run(campaign.run_campaign(one, board, tmp_path, 1, lambda *told: seen.append(told[0])))
     result = campaignresult.read_campaign_result(tmp_path)
     assert result.classes == {}
-    assert result.cut == result.recorded
-    assert set(result.cut) == {"new", "over", "away"}
-    assert result.held == result.points > 4 * sum(result.cut.values()) - 10
-    assert result.whole
+    assert result.cut_operations == result.recorded_operations
+    assert set(result.cut_operations) == {"new", "over", "away"}
+    assert result.points_held == result.points > 4 * sum(result.cut_operations.values()) - 10
+    assert result.is_complete
     # what is done is not done again
     asyncio.run(campaign.run_campaign(one, board, tmp_path, 1, lambda *told: seen.append(told[0])))
     assert seen == [1]
@@ -210,7 +210,7 @@ def test_one_that_is_mounted_sync_is_cut_so(
     medium = on(board, name).model_copy(
         update={"chip": part, "partition_blocks": part.partition_blocks(8)}
     )
-    off = medium.filesystem.chosen(dict([option.split("=")]), "the test")
+    off = medium.filesystem.resolve_values(dict([option.split("=")]), "the test")
     writes = "write x 0 100\n" * 8
     of = loads.parse_loads(
         "eight", f"create x\nload w\n{writes}sync\nload r\nreadonly\n{writes}sync\n"

@@ -105,7 +105,7 @@ def test_blocks_that_the_maker_marked_bad_are_left_alone(board: QemuBoard) -> No
     points = CutPoints(variants=("program",), every=5, bad=bad)
     for name in ("jffs2", "ubifs", "yaffs2"):
         one = Campaign(on(board, name), SHORT, points)
-        made = make_cut_job(one.on, one.loads, points, build_chip_module(board))
+        made = make_cut_job(one.medium, one.loads, points, build_chip_module(board))
         look = Step(
             "look", f"cat /sys/class/mtd/mtd0/bad_blocks; cut -d' ' -f2 {DEBUG_FOLDER}/journal_ops"
         )

@@ -84,12 +84,12 @@ def test_pieces_of_a_load_are_put_together(tmp_path: Path) -> None:
     even = told("a load", ". . .", ". .  ")
     odd = told("a load", " . L ", " . . ", finding("lost", "3:before:1"))
     result = campaignresult.read_campaign_result(folder(tmp_path, [even], [odd]))
-    assert result.whole
-    assert (result.points, result.held, result.cpu_s) == (9, 8, 3.0)
+    assert result.is_complete
+    assert (result.points, result.points_held, result.cpu_s) == (9, 8, 3.0)
     assert result.outcomes["a load"] == {"before": "...L.", "subset": ".... "}
-    assert (result.cut, result.recorded) == ({"a load": 4}, {"a load": 4})
+    assert (result.cut_operations, result.recorded_operations) == ({"a load": 4}, {"a load": 4})
     (one,) = result.classes.values()
-    assert result.again(one) == (
+    assert result.format_repeat_command(one) == (
         "nandlab powercut --fs jffs2 --load ace1 --chip apf27 --partition-mib 8 --board apf27"
         " --set summaries=on --title 'a load' --point 3:before:1"
     )
@@ -116,7 +116,7 @@ def test_the_command_of_a_point_asks_for_what_showed_it(
     result = campaignresult.read_campaign_result(folder(tmp_path, piece))
     result.head = head(points={"repeat": 20, "recovery": True})
     (one,) = result.classes.values()
-    assert result.again(one).endswith(f" --title x --point 5:subset:1{more}")
+    assert result.format_repeat_command(one).endswith(f" --title x --point 5:subset:1{more}")
 
 
 def test_what_only_unstable_cells_show_is_a_class_of_its_own(tmp_path: Path) -> None:
@@ -128,9 +128,11 @@ def test_what_only_unstable_cells_show_is_a_class_of_its_own(tmp_path: Path) -> 
         "lost (unstable cells)": 3,
     }
     assert "incomplete: 1 of 2 pieces" in "\n".join(campaignresult.format_campaign_result(result))
-    counts = f"{result.points} points at {sum(result.cut.values())} of 2 flash operations"
-    assert result.in_brief == f"{counts}: 1 did not hold, 3 more with unstable cells"
-    assert powercuts.render_campaign_chart(result).caption.startswith(f"{result.in_brief}. ")
+    counts = (
+        f"{result.points} points at {sum(result.cut_operations.values())} of 2 flash operations"
+    )
+    assert result.summary == f"{counts}: 1 did not hold, 3 more with unstable cells"
+    assert powercuts.render_campaign_chart(result).caption.startswith(f"{result.summary}. ")
 
 
 def test_letters_are_those_of_the_board() -> None:
@@ -200,14 +202,14 @@ def test_checkers_that_disagree_are_a_finding_of_its_own(tmp_path: Path) -> None
     with kept.path.open("a") as file:
         file.write('{"load": "cut sho')
     result = campaignresult.read_campaign_result(out)
-    assert {n: (c.count, str(c.point), c.what) for n, c in result.classes.items()} == {
+    assert {n: (c.count, str(c.point), c.message) for n, c in result.classes.items()} == {
         "checkers disagree": (1, "1:subset:1", "board: held; host: y: is not there"),
         "another verdict alone": (1, "1:before:1", "there: held; alone: lost"),
     }
     assert len(result.faults) == 2
     kept.add(again("x", "0:subset:1", "held", "held", "holds", True, True, "FATs differ"))
     assert (
-        campaignresult.read_campaign_result(out).classes["check fails on this machine"].what
+        campaignresult.read_campaign_result(out).classes["check fails on this machine"].message
         == "FATs differ"
     )
     more = samplefile.SampleFile(kept.path)
@@ -261,7 +263,7 @@ def test_a_dead_kernel_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(campaign, "make_cut_job", lambda on, loads, points, module: points)
     monkeypatch.setattr(campaign, "build_chip_module", lambda board: {})
-    medium = cast(Any, type("Medium", (), {"where": "here"}))
+    medium = cast(Any, type("Medium", (), {"description": "here"}))
     one = campaign.Campaign(medium, FEW, CutPoints())
     points = CutPoints(last_load=2)
     fake = type("Board", (), {"run": staticmethod(run)})()
@@ -295,8 +297,8 @@ def test_a_campaign_that_is_killed_in_a_piece_goes_on_with_it(
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(campaign.run_campaign(one, cast(Any, None), tmp_path, 1, lambda *told: None))
     assert (
-        campaignresult.read_campaign_result(tmp_path).done,
-        campaignresult.read_campaign_result(tmp_path).whole,
+        campaignresult.read_campaign_result(tmp_path).pieces_done,
+        campaignresult.read_campaign_result(tmp_path).is_complete,
     ) == (2, False)
     dies[0] = False
     ready: list[int] = []
@@ -304,7 +306,7 @@ def test_a_campaign_that_is_killed_in_a_piece_goes_on_with_it(
         campaign.run_campaign(one, cast(Any, None), tmp_path, 1, lambda *t: ready.append(t[0]))
     )
     assert begun == [0, 1, 2, 2, 3]
-    assert (ready, campaignresult.read_campaign_result(tmp_path).whole) == ([3, 4], True)
+    assert (ready, campaignresult.read_campaign_result(tmp_path).is_complete) == ([3, 4], True)
 
 
 def test_a_board_that_is_lost_before_a_cut_is_an_error() -> None:
@@ -391,7 +393,7 @@ def test_what_fails_before_a_piece_is_done_claims_no_folder(
     run("good")
     assert (
         campaignresult.read_campaign_result(out).head.identity,
-        campaignresult.read_campaign_result(out).whole,
+        campaignresult.read_campaign_result(out).is_complete,
     ) == ("good", True)
     with pytest.raises(UsageError, match="of another campaign"):
         run("bad")
@@ -425,7 +427,7 @@ def test_a_campaign_without_a_flash_operation_is_told_and_does_not_hold(tmp_path
         for left in tmp_path.glob("*"):
             left.unlink()
         result = campaignresult.read_campaign_result(folder(tmp_path, *pieces))
-        assert result.nothing == nothing
+        assert result.has_no_operations == nothing
         assert (
             "nothing was tried: no load makes"
             in "\n".join(campaignresult.format_campaign_result(result))

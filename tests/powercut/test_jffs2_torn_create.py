@@ -75,7 +75,7 @@ class Torn:
     def says(self, at: CutPoints, *commands: str) -> tuple[list[list[str]], PartitionNodes]:
         """What each command prints after the cut, and the nodes on the chip before them."""
         told, saved = after(self.campaign, at, self.board, *commands)
-        medium = self.campaign.on
+        medium = self.campaign.medium
         ecc = medium.chip.ecc
         chip = hostcheck.apply_ecc_to_chip(saved, ecc, "all")
         nodes = jffs2scan.scan_partition_nodes(
@@ -98,7 +98,7 @@ def test_a_name_without_its_file_becomes_that_of_the_next(torn: Torn) -> None:
     at = torn.point("create", "wrong content")
     verdicts = asyncio.run(hostcheck.try_point(torn.campaign, at, torn.board))
     assert verdicts.verdict == "wrong content"
-    assert verdicts.agree
+    assert verdicts.verdicts_agree
     inode = "stat -c '%i %h' /mnt/A/a /mnt/mine"
     (gone, same, written, left), nodes = torn.says(
         at,

@@ -113,7 +113,7 @@ def test_a_long_load_is_cut_at_each_so_many_operations(calls: int, every: int) -
 def test_progress_of_a_campaign_tells_what_is_left() -> None:
     lines: list[str] = []
     progress = runcuts.Progress("power cuts, UBIFS under logger", lines.append, began=-1e9)
-    progress.after(3, 4, [])
-    progress.after(4, 4, [])
+    progress.note_piece(3, 4, [])
+    progress.note_piece(4, 4, [])
     assert [line.split(": ")[1].split(",")[0] for line in lines] == ["3/4 parts", "4/4 parts"]
     assert progress.before == 2

@@ -42,7 +42,7 @@ def oracle(calls: str, *ends: tuple[int, int]) -> Oracle:
 
 
 def wrong(of: Oracle, tree: Tree, cut: int) -> list[str]:
-    return of.wrong(tree, cut, in_next=False)
+    return of.list_violations(tree, cut, in_next=False)
 
 
 SYNCED = oracle("write A/x 50 100\nswrite A/x 0 10\n", (0, 0), (0, 2))
@@ -140,7 +140,7 @@ def test_a_host_that_reads_files_does_not_contradict_what_no_file_shows(
     classes: list[str], wrong: list[str], unread: str, agree: bool | None
 ) -> None:
     findings = [Finding(name=each, count=1, first="5:few:1", what="A") for each in classes]
-    assert hostcheck.PointVerdicts(findings, wrong, "", unread).agree is agree
+    assert hostcheck.PointVerdicts(findings, wrong, "", unread).verdicts_agree is agree
 
 
 def test_marks_of_another_load_are_told() -> None:
@@ -160,8 +160,8 @@ def test_both_checkers_say_the_same(
     at = replace(select_single_cut_point(CutPoints(), *point, 1), plant=plant)
     told = asyncio.run(hostcheck.try_point(one, at, board))
     assert not told.unread
-    assert told.held == (not plant)
-    assert bool(told.wrong) == (not told.held)
+    assert told.board_holds == (not plant)
+    assert bool(told.host_mistakes) == (not told.board_holds)
 
 
 @pytest.mark.board
@@ -176,8 +176,10 @@ def test_both_checkers_see_an_old_byte_behind_the_end_of_a_file_made_longer(
     told = asyncio.run(hostcheck.try_point(one, at, board))
     (board_says,) = told.findings
     assert board_says.name == "stale bytes"
-    assert board_says.what in told.wrong
-    assert "made longer, byte " in told.wrong[0] and " is 115, not 0" in told.wrong[0]
+    assert board_says.what in told.host_mistakes
+    assert (
+        "made longer, byte " in told.host_mistakes[0] and " is 115, not 0" in told.host_mistakes[0]
+    )
 
 
 LINKS = """create A/empty
@@ -205,7 +207,7 @@ def test_both_checkers_see_all_names_of_a_file(board: QemuBoard, name: str) -> N
         verdicts = asyncio.run(
             hostcheck.try_point(one, select_single_cut_point(CutPoints(), 0, k, "before", 1), board)
         )
-        assert (verdicts.unread, verdicts.wrong) == ("", []), k
+        assert (verdicts.unread, verdicts.host_mistakes) == ("", []), k
         seen |= {(f.name, f.what) for f in verdicts.findings}
     assert seen == ({LINK_COUNT} if name == "yaffs2" else set())
 

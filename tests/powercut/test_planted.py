@@ -148,7 +148,7 @@ def seen(tmp_path: Path) -> Tree:
 def test_what_was_kept_holds_after_each_call(call: int, tmp_path: Path) -> None:
     tree = after(call)
     assert shown(tmp_path, tree, cut(call)) == "held"
-    assert ORACLE.wrong(tree, cut(call), in_next=False) == []
+    assert ORACLE.list_violations(tree, cut(call), in_next=False) == []
 
 
 def older(tree: Tree, name: str, call: int) -> None:
@@ -276,14 +276,14 @@ def test_both_checkers_catch_what_is_planted(name: str, tmp_path: Path) -> None:
     tree = after(call)
     plant(tree)
     assert shown(tmp_path, tree, cut(call)) == caught
-    assert ORACLE.wrong(tree, cut(call), in_next=False) == told
+    assert ORACLE.list_violations(tree, cut(call), in_next=False) == told
 
 
 def test_one_file_under_both_names_of_a_rename_is_told(tmp_path: Path) -> None:
     """While it may be under either; only the board's judge sees that it is one file."""
     assert shown(tmp_path, after(3), cut(3), ("A/z", "A/y")) == "two names after a rename"
     assert set(seen(tmp_path)) == {*after(3), "A/y"}
-    assert ORACLE.wrong(seen(tmp_path), cut(3), in_next=False) == []
+    assert ORACLE.list_violations(seen(tmp_path), cut(3), in_next=False) == []
 
 
 def test_older_bytes_are_lost_where_the_o_sync_write_returned_before_any_operation(

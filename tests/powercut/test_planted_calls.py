@@ -144,7 +144,7 @@ def seen(folder: Path) -> dict[str, bytes | None]:
 
 def host_names(oracle: Oracle, folder: Path) -> set[str]:
     """Names of which the host says something."""
-    told = oracle.wrong(seen(folder), 1, in_next=False)
+    told = oracle.list_violations(seen(folder), 1, in_next=False)
     return {line.partition(" ")[0].rstrip(":") for line in told if not line.startswith("what ")}
 
 
@@ -199,7 +199,7 @@ def test_a_renamed_folder_may_keep_its_old_name_where_only_it_was_synced(tmp_pat
     board = judged(tmp_path, 1, marks=marks)
     assert (board[0], bool(host_names(oracle, tmp_path / "mnt"))) == ("lost", False)
     # that the new file has no name is said by both
-    assert oracle.wrong(seen(tmp_path / "mnt"), 1, in_next=False) == [
+    assert oracle.list_violations(seen(tmp_path / "mnt"), 1, in_next=False) == [
         "what was made by call 8 has no name"
     ]
 

@@ -39,9 +39,9 @@ def test_the_oracle_takes_what_was_acknowledged_or_had_begun(tmp_path: Path) -> 
     oracle = sql.SqlOracle(LOADS, FIRST, MARKS)
     # lines 0 and 1 are PRAGMAs; at 35 operations line 3 has returned, at 40 line 4 has begun
     for lines, operations, in_next in [(4, 35, False), (4, 40, True), (5, 40, True)]:
-        assert oracle.wrong(files(tmp_path, lines), operations, in_next=in_next) == []
+        assert oracle.list_violations(files(tmp_path, lines), operations, in_next=in_next) == []
     for lines, operations in [(3, 35), (5, 35), (6, 41)]:
-        wrong = oracle.wrong(files(tmp_path, lines), operations, in_next=False)
+        wrong = oracle.list_violations(files(tmp_path, lines), operations, in_next=False)
         assert wrong == ["the database is as after no line that it may be"]
 
 
@@ -49,9 +49,9 @@ def test_the_oracle_tells_a_database_that_is_damaged(tmp_path: Path) -> None:
     oracle = sql.SqlOracle(LOADS, FIRST, MARKS)
     whole = files(tmp_path, 4)[sql.DATABASE] or b""
     torn = {sql.DATABASE: whole[:4096] + bytes(4096) + whole[8192:]}
-    (told,) = oracle.wrong(torn, 35, in_next=True)
+    (told,) = oracle.list_violations(torn, 35, in_next=True)
     assert told.startswith(("integrity_check: ", "SQLite: "))
-    assert oracle.wrong({}, 35, in_next=False) == ["no database"]
+    assert oracle.list_violations({}, 35, in_next=False) == ["no database"]
 
 
 def test_a_file_of_sql_is_read(tmp_path: Path) -> None:
@@ -106,7 +106,9 @@ def test_no_acknowledged_commit_is_lost_but_by_an_unlink_that_is_not_synced(
     """SQLite's "full" does not sync the folder after it deletes the journal; "extra" does. So on
     UBIFS, whose unlink waits in a buffer, a commit may be rolled back."""
     medium = on(board, "ubifs")
-    plain = medium.filesystem.chosen({"compression": "none"}, "the test")  # for the host to read
+    plain = medium.filesystem.resolve_values(
+        {"compression": "none"}, "the test"
+    )  # for the host to read
     medium = medium.model_copy(update={"options": plain})
     points = CutPoints(variants=("before",), every=3, last_load=1)
     one = Campaign(medium, LOADS, points)
@@ -120,4 +122,8 @@ def test_no_acknowledged_commit_is_lost_but_by_an_unlink_that_is_not_synced(
     verdicts = asyncio.run(
         hostcheck.try_point(one, select_single_cut_point(points, 0, k, "before", 1), board)
     )
-    assert (verdicts.held, bool(verdicts.wrong), verdicts.unread) == (False, True, "")
+    assert (verdicts.board_holds, bool(verdicts.host_mistakes), verdicts.unread) == (
+        False,
+        True,
+        "",
+    )

@@ -82,7 +82,7 @@ def test_both_oracles_find_it_until_the_data_is_written(board: QemuBoard) -> Non
     k = told[0].outcomes["before"].index("S")
     at = select_single_cut_point(one.points, 0, k, "before", 1)
     verdicts = asyncio.run(hostcheck.try_point(one, at, board))
-    assert verdicts.wrong == [each.what for each in verdicts.findings] != []
+    assert verdicts.host_mistakes == [each.what for each in verdicts.findings] != []
     assert [_old_bytes(one, at, board, k), _old_bytes(one, at, board, k + 1)] == [BLOCK - END, 0]
 
 
@@ -101,7 +101,7 @@ def test_its_own_check_fails_where_nobody_made_the_file_longer(board: QemuBoard)
 def _own_check(one: Campaign, at: CutPoints, board: QemuBoard, k: int) -> list[str]:
     """Errors of the kernel after the state of ``k`` operations was mounted and unmounted, and
     mounted with all of UBIFS's checks."""
-    power = one.on.filesystem.power
+    power = one.medium.filesystem.power
     checks = [each.partition("=") for each in power.checks] if power else []
     switch = "; ".join(f"echo {value or 1} > {file}" for file, _, value in checks)
     again = f"{UP} && {DOWN} && {{ {switch}; }} && {{ {UP}; true; }} && {kernellog.PRINT_ERRORS}"
@@ -112,7 +112,7 @@ def _own_check(one: Campaign, at: CutPoints, board: QemuBoard, k: int) -> list[s
 
 
 def _record(one: Campaign, at: CutPoints, board: QemuBoard, *more: Step) -> JobRecord:
-    whole = make_cut_job(one.on, one.loads, replace(at, leave=True), build_chip_module(board))
+    whole = make_cut_job(one.medium, one.loads, replace(at, leave=True), build_chip_module(board))
     record = asyncio.run(board.run(replace(whole, steps=(*whole.steps, *more))))
     failed = record.failed()
     assert failed is None, failed.failure()

@@ -76,7 +76,7 @@ class Torn:
     def __init__(self, board: QemuBoard, load: LoadSet, points: CutPoints, background: str) -> None:
         self.board = board
         medium = on(board, "yaffs2")
-        options = medium.filesystem.chosen({"background": background}, "the test")
+        options = medium.filesystem.resolve_values({"background": background}, "the test")
         medium = medium.model_copy(update={"options": options})
         self.campaign = Campaign(medium, load, points)
         (self.told,) = asyncio.run(campaign.run_piece(self.campaign, points, board))
@@ -90,7 +90,7 @@ class Torn:
     def says(self, at: CutPoints, *commands: str) -> tuple[list[list[str]], list[Chunk]]:
         """What each command prints after the cut, and the pages on the chip before them."""
         told, saved = after(self.campaign, at, self.board, *commands)
-        ecc = self.campaign.on.chip.ecc
+        ecc = self.campaign.medium.chip.ecc
         wrong = {
             b.index * saved.geometry.pages_per_block + page
             for b in saved.blocks

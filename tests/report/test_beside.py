@@ -101,7 +101,7 @@ def test_every_figure_that_a_paper_names_can_be_had(name: str) -> None:
         asked = [f for p in claim.parts for f in (p.figure, p.over_figure) if f]
         asked += [p.along.by for p in claim.parts if p.along and p.along.by.startswith("own.")]
         asked += [f"phase.{claim.phase}"] if claim.phase else []
-        assert lacking(paper.load_of(claim), asked) == [], claim.id
+        assert lacking(paper.find_workload(claim), asked) == [], claim.id
     for drawn in paper.drawn:
         panels = [p.figure for p in drawn.panels]
         assert lacking(drawn.workload or paper.workload, panels) == [], drawn.id

@@ -91,7 +91,7 @@ def test_a_verdict_that_another_board_turns_hangs_on_it() -> None:
     found = make_paper_comparison(run.head(), list(run.trials()))
     assert found is not None
     turned = [
-        replace(r, first="different", others=()) if r.claim.id == "inter-arrival" else r
+        replace(r, first="different", other_readings=()) if r.claim.id == "inter-arrival" else r
         for r in found.rows
     ]
     lost = [r for r in turned if r.claim.id != "overhead"]

@@ -87,15 +87,15 @@ def test_a_model_is_dashed_and_named_in_key_table_and_caption(
     trials = [made.reader("ubifs", a, s) for a in (0, 128) for s in (1, 2)]
     told = {**made.GAIN, "y": "point.reads", "modelled": "more"}
     (asked,) = curvecharts.render_study_curves({"curves": [told]}, trials)
-    assert asked.drawn is not None
-    data = asked.drawn.chart.datasets
+    assert asked.drawing is not None
+    data = asked.drawing.chart.datasets
     given = [d for d in data["points"] if d["dash"] != [1, 0]]
     assert len(given) == 8
     assert given[0]["mid"] == pytest.approx(100 * (1 - 30 / 44))
     assert {d["fill"] for d in given} == {"transparent"}
     assert any("modelled: more" in d["text"] for d in data["key_wide"])
-    assert curvecharts.MODEL_NOTE in asked.drawn.chart.caption
-    row = asked.drawn.table.rows[-1]
+    assert curvecharts.MODEL_NOTE in asked.drawing.chart.caption
+    row = asked.drawing.table.rows[-1]
     assert (row.count, row.trials, row.cells[0].middle.trial) == ("", [], None)
 
 
@@ -136,7 +136,7 @@ def test_a_line_is_laid_through_configurations_over_a_figure_too() -> None:
         make_curves_from_spec({"curves": [over]}), made.databases()
     )
     assert [len(line.fits) for line in plot.lines] == [3, 3, 3]
-    drawn = curvecharts.render_study_curves({"curves": [over]}, made.databases())[0].drawn
+    drawn = curvecharts.render_study_curves({"curves": [over]}, made.databases())[0].drawing
     assert drawn is not None
     assert len(drawn.chart.datasets["fits"]) == 3 * curvecharts.FIT_POINTS
 
@@ -158,12 +158,12 @@ def test_a_logarithm_that_must_show_0_is_symmetric_about_it() -> None:
     ]
     told = {**made.READS, "x": "at.pause_us", "y": "point.mean", "where": {}}
     (asked,) = curvecharts.render_study_curves({"curves": [told]}, [made.reader(phases=phases)])
-    assert asked.drawn is not None
-    scale = asked.drawn.chart.wide["concat"][1]["layer"][0]["encoding"]["x"]["scale"]
+    assert asked.drawing is not None
+    scale = asked.drawing.chart.wide["concat"][1]["layer"][0]["encoding"]["x"]["scale"]
     assert scale["type"] == "symlog"
     assert scale["domain"][0] <= 0
-    assert "single trial" in asked.drawn.chart.caption
-    assert asked.drawn.chart.svg().startswith("<svg")
+    assert "single trial" in asked.drawing.chart.caption
+    assert asked.drawing.chart.svg().startswith("<svg")
 
 
 def test_the_terminal_has_each_curve_within_its_width(run: RunFolder) -> None:

@@ -42,7 +42,7 @@ def logged(filesystem: str, seed: int, ms: int, **power: object) -> Trial:
     board = {"board": {"name": "no-such-board"}}
     about: dict[str, dict[str, Any]]
     about = {"workload": WORKLOAD, "board": board, "chip": CHIP, "power": power_}
-    return made.model_copy(update=told).knowing(made.sources | about)
+    return made.model_copy(update=told).add_sources(made.sources | about)
 
 
 def setting(**power: object) -> groups.Setting:
@@ -66,7 +66,7 @@ def test_the_parts_of_a_bar_are_the_middle_trial_s_and_sum_to_it() -> None:
         ]
         assert parts[0]["from"] == 0
         assert [a["to"] for a in parts[:-1]] == [b["from"] for b in parts[1:]]
-        assert parts[-1]["to"] == pytest.approx((middle.of("total") or 0) * 1e3)
+        assert parts[-1]["to"] == pytest.approx((middle.sum_joules("total") or 0) * 1e3)
         assert {p["consumer"] for p in parts} <= set(CONSUMER_TITLES.values())
     panels = {d["panel"] for d in drawn.chart.datasets["whole"]}
     assert panels == {"load", "commit"}

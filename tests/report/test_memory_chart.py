@@ -30,7 +30,7 @@ def with_series(filesystem: str, seed: int, mib: int, *, known: bool = True) -> 
     memory = {**samples.MEMORY, "kept_peak": mib * MIB, "peak_of.jffs2_write_dnode": 3 * MIB}
     trial = samples.trial(filesystem, seed=seed)
     told = {"series": series, "measured": {"memory": memory}}
-    return trial.model_copy(update=told).knowing(trial.sources)
+    return trial.model_copy(update=told).add_sources(trial.sources)
 
 
 def setting(*trials: Trial) -> Setting:

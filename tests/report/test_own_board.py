@@ -34,7 +34,7 @@ def trial(filesystem: str, seed: int) -> Trial:
     doubt = Doubt(code="not_deterministic", text="ran on a board of the user's own, on its clock")
     state = one.state.model_copy(update={"obtained": None})
     change = {"phases": phases, "steps": steps, "warnings": [doubt], "state": state}
-    return one.model_copy(update=change).knowing({**one.sources, "board": BOARD})
+    return one.model_copy(update=change).add_sources({**one.sources, "board": BOARD})
 
 
 def run(path: Path, members: int) -> RunFolder:

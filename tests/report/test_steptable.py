@@ -55,7 +55,7 @@ def listed(seed: int, digest: str) -> Trial:
         "texts": {"tree_digest": digest},
     }
     told = found.model_copy(update=values)
-    return told.knowing({**found.sources, "workload": model.model_dump()})
+    return told.add_sources({**found.sources, "workload": model.model_dump()})
 
 
 TRIALS = [listed(seed, str(seed) * 64) for seed in (1, 2, 3)]

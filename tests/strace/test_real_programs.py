@@ -159,7 +159,7 @@ def test_sqlite_s_shell_is_replayed(tmp_path: Path, journal: str) -> None:
     made = check(trace, data, tmp_path)
     assert made.recorded.kinds["fsync"] > 5
     assert (made.recorded.kinds["unlink"] > 0) == (journal != "persist")
-    maps = {why for why in made.recorded.left if why.startswith("maps")}
+    maps = {why for why in made.recorded.left_out if why.startswith("maps")}
     # the index of a WAL is written through a map: that, and nothing else, the replay has not
     assert maps == ({"maps of files that are written through"} if journal == "wal" else set())
 

@@ -235,7 +235,7 @@ def test_what_a_call_found_in_its_way_is_made(tmp_path: Path) -> None:
 
 
 def left(tmp_path: Path, *calls: str) -> dict[str, int]:
-    return TraceWorkload(straces.trace(tmp_path, OPEN, *calls), "/data", "made").recorded.left
+    return TraceWorkload(straces.trace(tmp_path, OPEN, *calls), "/data", "made").recorded.left_out
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_calls_elsewhere_are_counted_and_not_replayed(tmp_path: Path) -> None:
     )
     made = TraceWorkload(path, "/data", "made")
     assert made.followed.elsewhere == 3
-    assert made.recorded.left == {}
+    assert made.recorded.left_out == {}
 
 
 def test_a_file_that_strace_y_names_was_open_before(tmp_path: Path) -> None:

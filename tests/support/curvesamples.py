@@ -92,7 +92,7 @@ def reader(
         "per_block": None,
         **change,
     }
-    return base.model_copy(update=values).knowing(sources)
+    return base.model_copy(update=values).add_sources(sources)
 
 
 def readers(seeds: int = 3) -> list[Trial]:
@@ -129,7 +129,7 @@ def database(filesystem: str, journal: str, seed: int = 1) -> Trial:
         "figures": {"commits_per_s": per_s},
         "phase_offset_ms": float(seed),
     }
-    return base.model_copy(update=values).knowing(sources)
+    return base.model_copy(update=values).add_sources(sources)
 
 
 def databases(seeds: int = 3) -> list[Trial]:

@@ -37,10 +37,10 @@ def known_pages(path: Path, shape: Shape, truth: Made, mib: float | None = None)
         rows = map_file_pages(layout, number, dropped).rows
         pieces = FilePieces(layout, number)
         wanted = bytes(truth.files[number])
-        for row in (r for r in rows if r.known):
+        for row in (r for r in rows if r.is_known):
             at = row.page * PAGE_BYTES
             content = bytearray(min(PAGE_BYTES, pieces.size - at))
-            for p in pieces.of(row.page):
+            for p in pieces.list_pieces(row.page):
                 assert p.packing != HOLE
                 block, start = divmod(p.at + p.skip, partition.erasesize)
                 own = partition.data(block)[start : start + p.bytes]

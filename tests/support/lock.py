@@ -29,8 +29,8 @@ def sentences(found: Sequence[str]) -> list[str]:
 def need_locked(name: str) -> None:
     """Skips a test of what holds for a locked board only."""
     board = open_board(load_noun("boards", name, BoardModel))
-    if board.moved:
-        pytest.skip(f"the locked packages are not to be had: {board.moved[0]}")
+    if board.lock_differences:
+        pytest.skip(f"the locked packages are not to be had: {board.lock_differences[0]}")
 
 
 def need_locked_tree(name: str) -> None:

@@ -107,7 +107,9 @@ def inputs(board: QemuBoard, job: Job) -> dict[str, Any]:
         "booted": qemu._list_inputs(board.machine),
         "given": {f"{at:#x}": digest_bytes(content) for at, content in carried.items()},
         "setup": bool(job.setup),
-        "back": [hold.back_address, hold.left and list(hold.left)] if hold else None,
+        "back": [hold.back_address, hold.returned_memory and list(hold.returned_memory)]
+        if hold
+        else None,
     }
 
 
@@ -154,7 +156,7 @@ def _keep(decides: Any, record: JobRecord) -> None:
 
 def encoded(record: JobRecord) -> bytes:
     """A record in bytes: JSON of its steps, a line, then what it brought and what it left."""
-    blobs = (record.cargo, record.left)
+    blobs = (record.cargo, record.returned_memory)
     head = {
         "steps": [asdict(step) for step in record.steps],
         "host_memory": list(record.host_memory),

@@ -74,7 +74,7 @@ class Place:
     def differs(self) -> frozenset[str]:
         """What its catalog file declares for this part."""
         figures = self.spec.chip.figures(self.spec.partition_blocks)
-        return frozenset(self.spec.filesystem.differing(figures))
+        return frozenset(self.spec.filesystem.list_differences(figures))
 
     def run(
         self, board: Board, *steps: Step, files: dict[str, bytes] | None = None

@@ -109,7 +109,7 @@ def trial(
     }
     values.update(change)
     sources = {"filesystem": catalog_entry(filesystem), **values.pop("provenance")}
-    return Trial(**_measured(values)).knowing(_sources(sources, values["workload"]))
+    return Trial(**_measured(values)).add_sources(_sources(sources, values["workload"]))
 
 
 def catalog_entry(filesystem: str) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def medium(board: QemuBoard, name: str, on: ChipChoice = CHIP, **options: str) -
         chip=chip,
         partition_blocks=chip.partition_blocks(on.partition_mib),
         filesystem=system,
-        options=system.chosen(options, "here", from_image=True),
+        options=system.resolve_values(options, "here", from_image=True),
     )
 
 

@@ -151,11 +151,11 @@ def test_causes_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     shown = TraceComparison.model_validate({"id": "x", "title": "t", "text": "s", "traces": taken})
     found = papercauses.make_paper_cause_table("p", shown)
     assert found.head == ["FRESH", "AGED"]
-    assert found.whole[0] == (
+    assert found.trace_figures[0] == (
         "creation, with its sync",
         ["3 s (1 read, 10 programmed, 100 erased)", "—"],
     )
-    assert found.whole[-2:] == [
+    assert found.trace_figures[-2:] == [
         ("bytes programmed by bytes written", ["3", "3"]),
         ("calls of compress", ["—", "9, 1 s in all"]),
     ]
@@ -168,9 +168,9 @@ def test_causes_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     bare = kept(flash=None, causes=[], programmed_bytes=None, written_bytes=None, pages={})
     papercauses.find_trace_figures_path("p", "aged").write_text(brief.format_trace_brief(bare))
     found = papercauses.make_paper_cause_table("p", shown)
-    assert dict(found.whole)["flash, whole trace"] == ["200 ns (4 read, 2,000 erased)", "—"]
+    assert dict(found.trace_figures)["flash, whole trace"] == ["200 ns (4 read, 2,000 erased)", "—"]
     papercauses.find_trace_figures_path("p", "fresh").write_text(brief.format_trace_brief(bare))
-    assert [name for name, _ in papercauses.make_paper_cause_table("p", shown).whole] == [
+    assert [name for name, _ in papercauses.make_paper_cause_table("p", shown).trace_figures] == [
         "creation, with its sync"
     ]
     assert papercauses.make_paper_cause_table("p", shown).causes == []

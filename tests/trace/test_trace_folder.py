@@ -459,7 +459,7 @@ def test_a_corrupt_folder_is_an_error(tmp_path: Path) -> None:
 def test_a_workload_without_a_configuration_file_is_traced_too() -> None:
     logger = replace(request(), command=None)
     told = load_noun("workloads", "logger", WorkloadModel)
-    parameters = told.chosen({}, "here")
+    parameters = told.resolve_values({}, "here")
     spec = logger.spec.model_copy(update={"workload": told, "parameters": parameters})
     made = job.make_trace_job(replace(logger, spec=spec))
     assert "" not in made.files

@@ -145,10 +145,12 @@ def test_a_change_in_any_value_of_the_baseline_is_a_figure_that_moved(place: Pla
         at[last] += 1
         path.write_text(json.dumps(told))
         moved = [
-            one for one in compare_run_with_baseline(FiguresBaseline(path), place.run) if one.moved
+            one
+            for one in compare_run_with_baseline(FiguresBaseline(path), place.run)
+            if one.changed_figures
         ]
         assert len(moved) == 1, where
-        assert {i for m in moved[0].moved for i in m.trials} == {trial["id"]}
+        assert {i for m in moved[0].changed_figures for i in m.trials} == {trial["id"]}
         at[last] -= 1
 
 

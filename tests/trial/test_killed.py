@@ -35,7 +35,7 @@ def execute(home: Path) -> None:
     made = study.read_study_file(path)
     specs, board = study.plan_trials(made), fake()
     folder = RunFolder.create(home / "run", runner.make_run_head(made, specs, board))
-    with folder.held():
+    with folder.hold_lock():
         store = Store(home / "store")
         asyncio.run(
             runner.run_trials(

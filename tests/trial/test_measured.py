@@ -63,7 +63,7 @@ def told(printed: str, **more: FakeResult) -> Trial:
     """The result of a trial whose workload printed this; as it is after it was kept."""
     board = fake(**{"workload": FakeResult(printed), **more})
     result = asyncio.run(execution.run_trial(SPEC, board, "small"))
-    kept = Trial.model_validate_json(result.model_dump_json()).knowing(result.sources)
+    kept = Trial.model_validate_json(result.model_dump_json()).add_sources(result.sources)
     assert kept == result
     return kept
 

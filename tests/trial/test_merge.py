@@ -33,7 +33,7 @@ def test_shards_share_all_trials_out(trials: list[int], of: int) -> None:
 @pytest.mark.parametrize("words", ["", "1", "0/2", "3/2", "-1/2", "1/0", "a/b", "1/2/3", "1.5/2"])
 def test_what_is_no_shard_is_refused(words: str) -> None:
     with pytest.raises(UsageError, match="give I/N"):
-        Shard.read(words)
+        Shard.parse(words)
 
 
 def shard(home: Path, part: Shard) -> RunFolder:
@@ -42,7 +42,7 @@ def shard(home: Path, part: Shard) -> RunFolder:
     made, board = study.read_study_file(path), fake()
     specs = study.plan_trials(made)
     folder = RunFolder.create(
-        home / f"{part.number}-{part.of}", runner.make_run_head(made, specs, board)
+        home / f"{part.number}-{part.count}", runner.make_run_head(made, specs, board)
     )
     wanted = part.part(runner.order_trials(specs, made.members()))
     asyncio.run(

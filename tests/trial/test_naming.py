@@ -15,8 +15,8 @@ from nandlab.trial.publishedrun import open_results
 
 def test_a_shipped_study_is_named_by_its_name(tmp_path: Path) -> None:
     found = naming.make_run_folder_naming("quickstart", tmp_path / "run")
-    assert found.again == f"nandlab run quickstart --out {tmp_path}/run"
-    assert found.cut == f"nandlab powercut {tmp_path}/run"
+    assert found.run_command == f"nandlab run quickstart --out {tmp_path}/run"
+    assert found.power_cut_command == f"nandlab powercut {tmp_path}/run"
 
 
 def test_a_study_of_ones_own_is_named_by_its_file(
@@ -26,7 +26,7 @@ def test_a_study_of_ones_own_is_named_by_its_file(
     Path("gateway.toml").write_text("")
     run = Path("runs/a b")
     found = naming.make_run_folder_naming("gateway", run)
-    assert shlex.split(found.again) == ["nandlab", "run", "gateway.toml", "--out", "runs/a b"]
+    assert shlex.split(found.run_command) == ["nandlab", "run", "gateway.toml", "--out", "runs/a b"]
     Path("runs").mkdir()
     Path("gateway.toml").rename("runs/gateway.toml")
     assert naming.make_run_folder_naming("gateway", run).study == "runs/gateway.toml"
@@ -34,7 +34,7 @@ def test_a_study_of_ones_own_is_named_by_its_file(
 
 def test_nothing_is_run_beside_a_figures_file() -> None:
     found = open_results(Path("quickstart")).naming()
-    assert (found.again, found.cut) == (
+    assert (found.run_command, found.power_cut_command) == (
         "nandlab run quickstart",
         "nandlab run quickstart --powercut",
     )

@@ -52,13 +52,13 @@ def test_a_null_costs_no_more_than_its_own_trial(base: str, tmp_path: Path) -> N
         assert result.status in ("ok", "not_measured"), what
         assert (result.error is None) == result.ok, what
         mine = result.model_copy(update={"id": f"trial-{n}", "seed": n})
-        trials.append(mine.knowing(result.sources))
+        trials.append(mine.add_sources(result.sources))
         folder = samples.folder(tmp_path / str(n), [trials[-1]])
         try:
             read_all(folder)
         except Exception as e:
             raise AssertionError(f"{what}: {type(e).__name__}: {e}") from e
-    whole = samples.folder(tmp_path / "run", [*trials, right.knowing(right.sources)])
+    whole = samples.folder(tmp_path / "run", [*trials, right.add_sources(right.sources)])
     read_all(whole)
     assert report.write_run_report(whole).read_text().count("<h2") > 1
 

@@ -16,7 +16,7 @@ from nandlab.trial.reproduction import Reproduction
 def find_sources(sources: object) -> dict[str, SourceRequest]:
     head = SimpleNamespace(provenance={"sources": sources})
     before = SimpleNamespace(head=head, path=Path("run"))
-    return Reproduction.find_package_sources(cast(Any, SimpleNamespace(before=before)))
+    return Reproduction.find_package_sources(cast(Any, SimpleNamespace(baseline=before)))
 
 
 def test_parts_of_the_package_are_built_again_with_their_options() -> None:

@@ -95,7 +95,7 @@ def check(trials: list[Trial]) -> None:
     ]
     assert all(p.chip is not None for p in reboot.phases)
     assert not [s.name for s in reboot.steps if s.name.startswith("chip-") or s.name == "programs"]
-    assert set(reboot.about("programs")) == {"journal", "settle"}
+    assert set(reboot.find_source("programs")) == {"journal", "settle"}
 
 
 CUT = """

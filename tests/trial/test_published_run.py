@@ -215,4 +215,4 @@ def test_a_shipped_file_is_read_whole(study: str) -> None:
     trials = list(found.trials())
     assert [t.id for t in trials] == [i for i in head.trials if i not in found.missing()]
     assert len({t.configuration() for t in trials}) > 1
-    assert all(t.about("board") == head.provenance for t in trials)
+    assert all(t.find_source("board") == head.provenance for t in trials)

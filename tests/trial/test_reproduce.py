@@ -138,7 +138,7 @@ def test_what_the_file_does_not_name_is_covered_by_its_hash(place: Place) -> Non
 
 def test_a_trial_that_fails_now_differs_in_its_status(place: Place) -> None:
     board = very_board()
-    board.lose_at = "mount"
+    board.loss_step = "mount"
     ended = place.nandlab(board, "reproduce", place.published())
     assert ended.status == 1
     assert ended.out == f"trials.{place.run.head().trials[0]}.status: 'ok' / 'board_lost'\n"
@@ -174,12 +174,12 @@ def test_a_changed_digit_in_any_figure_of_the_file_is_found_and_named(place: Pla
         right = at[last]
         at[last] = right + 1
         path.write_text(json.dumps(told))
-        (found,) = FiguresBaseline(path).differences(again)
+        (found,) = FiguresBaseline(path).list_differences(again)
         assert found.path == f"trials.{again.id}.{dotted(trial, where)}"
         assert (found.a, found.b) == (right + 1, right)
         at[last] = right
     path.write_text(json.dumps(told))
-    assert FiguresBaseline(path).differences(again) == []
+    assert FiguresBaseline(path).list_differences(again) == []
 
 
 @pytest.mark.parametrize("gone", ["chip", "sync_ns"])
@@ -389,7 +389,7 @@ def test_a_run_on_the_hosts_time_is_neither_published_nor_repeated(place: Place)
 def test_a_run_that_failed_as_a_whole_is_not_published_but_repeated(place: Place) -> None:
     place.elsewhere("lost")
     board = very_board()
-    board.lose_at = "fill"
+    board.loss_step = "fill"
     place.ran(board)
     said = refused(place.nandlab(board, "publish", place.run.path, "-o", "file"))
     assert "no trial of this run ended well" in said

@@ -131,8 +131,8 @@ def test_what_is_only_told_of_a_board_is_with_the_trial_and_not_in_its_key(
     (told,) = execute(tmp_path / "told", fake(), [one])
     (older,) = execute(tmp_path / "older", fake(), [bare])
     assert one.virtual.controller is not None
-    assert told.about("controller") == one.virtual.controller.model_dump()
-    assert older.about("controller") == {}
+    assert told.find_source("controller") == one.virtual.controller.model_dump()
+    assert older.find_source("controller") == {}
     assert runner.hash_trial(one, fake()) == runner.hash_trial(bare, fake())
 
 
@@ -170,7 +170,7 @@ def test_a_lost_board_is_a_result_and_the_run_goes_on(
     tmp_path: Path, specs: list[TrialSpec]
 ) -> None:
     board = fake()
-    board.lose_at = "mount"
+    board.loss_step = "mount"
     trials = execute(tmp_path, board, specs)
     assert [t.status for t in trials] == ["board_lost"] * len(specs)
     assert trials[0].console_tail == ["fake console"]
@@ -311,9 +311,9 @@ def test_a_folder_is_run_by_one_process_at_a_time(tmp_path: Path, specs: list[Tr
         runner.make_run_head(read(tmp_path), specs, fake()), tmp_path / "run"
     )
     other = RunFolder(folder.path)
-    with folder.held(), pytest.raises(UsageError, match="another nandlab"), other.held():
+    with folder.hold_lock(), pytest.raises(UsageError, match="another nandlab"), other.hold_lock():
         pytest.fail("held twice")
-    with other.held():
+    with other.hold_lock():
         assert other.missing()
 
 

@@ -155,17 +155,17 @@ def test_the_state_told_is_the_one_that_the_load_begins_on(
 def test_results_tell_what_made_them(board: QemuBoard, tmp_path: Path) -> None:
     made = read(tmp_path)
     result = asyncio.run(execution.run_trial(study.plan_trials(made)[1], board, made.name))
-    told = result.about("board")
+    told = result.find_source("board")
     assert told["kernel"] == board.machine.kit.kernel.release
     (emulator,) = (
         f for f in told["lock"]["tools bookworm amd64"] if f.startswith("qemu-system-x86")
     )
     assert "_7.2" in emulator.replace("1%3a", "")
     assert {"init", "ferry", "simnand.ko"} <= told["parts"].keys()
-    brought = result.about("programs")
+    brought = result.find_source("programs")
     assert set(brought) == {"ffsmark", "settle"}
     assert all(len(sha) == 64 for sha in (*told["parts"].values(), *brought.values()))
-    assert result.about("chip")["sources"]
+    assert result.find_source("chip")["sources"]
     mount = result.step("mount")
     assert mount is not None
     assert mount.command is not None

@@ -141,9 +141,9 @@ def test_the_doubt_about_the_lock_is_that_of_today(tmp_path: Path) -> None:
 
     board = fake()
     locked = execute(tmp_path, TEXT, board)
-    board.moved = ("dosfstools: 4.2-0 -> 4.2-1",)
+    board.lock_differences = ("dosfstools: 4.2-0 -> 4.2-1",)
     moved = execute(tmp_path, TEXT, board)
-    board.moved = ()
+    board.lock_differences = ()
     again = execute(tmp_path, TEXT.replace("Which?", "Which one?"), board)
     assert len(board.jobs) == 4
     assert moved.path != locked.path

@@ -30,7 +30,7 @@ HIDDEN_ATTRIBUTES = ("buffer", "detach")
 class Notes:
     """When standard error was last written to by ``note``."""
 
-    at: float = 0.0
+    last_note_s: float = 0.0
     """On the clock of time.monotonic; 0: not yet."""
 
 
@@ -69,7 +69,7 @@ def print_note(*lines: object) -> None:
     If standard error takes none, they are lost, and no more. OSError: standard output takes none.
     """
     sys.stdout.flush()
-    NOTES.at = time.monotonic()
+    NOTES.last_note_s = time.monotonic()
     with ignore_stderr_errors():
         print(*(make_printable(str(line)) for line in lines), sep="\n", file=sys.stderr, flush=True)
 

@@ -149,17 +149,17 @@ class Cluster:
         for spec, k, result in zip(specs, keys, answer.trials, strict=True):
             names = {artefact.sha256 for artefact in result.artefacts}
             kept = {name: content for name, content in brought.items() if name in names}
-            whole = self._knowing(spec, result).holding(kept)
+            whole = self._knowing(spec, result).add_contents(kept)
             found.append((spec, whole.model_copy(update={"key": k})))
         return found
 
     def _knowing(self, spec: TrialSpec, result: Trial) -> Trial:
         """A result with what its provenance names, which is worked out once for each content."""
         if not all(name in self._sources for name in result.provenance.values()):
-            whole = result.knowing(execution.collect_trial_provenance(spec, self._board))
+            whole = result.add_sources(execution.collect_trial_provenance(spec, self._board))
             self._sources |= {whole.provenance[what]: told for what, told in whole.sources.items()}
             return whole
-        return result.knowing({w: self._sources[name] for w, name in result.provenance.items()})
+        return result.add_sources({w: self._sources[name] for w, name in result.provenance.items()})
 
     async def _answered(
         self, text: str, specs: Sequence[TrialSpec]

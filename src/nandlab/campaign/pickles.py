@@ -61,10 +61,10 @@ def _audit_name(event: str, names: tuple[Any, ...]) -> None:
 class _PickledName:
     """Stands for whatever a pickle names; called, it keeps what it is given, and does nothing."""
 
-    given: tuple[Any, ...] = ()
+    arguments: tuple[Any, ...] = ()
 
-    def __init__(self, *given: Any, **_: object) -> None:
-        self.given = given
+    def __init__(self, *arguments: Any, **_: object) -> None:
+        self.arguments = arguments
 
     def __setstate__(self, _: object) -> None:
         """An exception's further state: nothing of it is kept."""
@@ -95,8 +95,8 @@ def _split_exception(named: _PickledName) -> tuple[str, str]:
     """Class and text. Where tblib pickled it, the class is an argument, and its own are the next:
     in a tuple, or among attributes.
     """
-    kind, given = type(named), named.given
-    if given and isinstance(given[0], type):
-        kind, given = given[0], given[1]
-        given = given["args"] if isinstance(given, dict) else given
-    return kind.__name__, " ".join(str(word) for word in given if isinstance(word, (str, int)))
+    kind, arguments = type(named), named.arguments
+    if arguments and isinstance(arguments[0], type):
+        kind, arguments = arguments[0], arguments[1]
+        arguments = arguments["args"] if isinstance(arguments, dict) else arguments
+    return kind.__name__, " ".join(str(word) for word in arguments if isinstance(word, (str, int)))

@@ -189,7 +189,7 @@ class BoardModel(Noun):
     )
 
     @property
-    def of_arch(self) -> Arch:
+    def arch_traits(self) -> Arch:
         """All in which boards of its architecture differ from others."""
         return ARCHS[self.arch]
 
@@ -201,17 +201,17 @@ class BoardModel(Noun):
         what lies between its RAM and the store is not used.
         """
         ram_mib = self.ram_mib or (self.available_mib or 0) * 5 // 4 + 112
-        return max(-(-ram_mib // 64) * 64 * MIB, self.of_arch.boot_bytes)
+        return max(-(-ram_mib // 64) * 64 * MIB, self.arch_traits.boot_bytes)
 
     @property
     def usable_mib(self) -> int:
         """RAM that a job may count on having for itself at the most, MiB."""
-        return self.available_mib or max(0, (self.ram_mib or 0) - self.of_arch.kernel_mib)
+        return self.available_mib or max(0, (self.ram_mib or 0) - self.arch_traits.kernel_mib)
 
     @property
     def job_start(self) -> int:
         """Physical address of the store, whose first piece is the job."""
-        return self.of_arch.ram_start + self.kernel_bytes
+        return self.arch_traits.ram_start + self.kernel_bytes
 
     @property
     def store_start(self) -> int:
@@ -226,7 +226,7 @@ class BoardModel(Noun):
     @property
     def memory_bytes(self) -> int:
         """All of the machine's memory: the kernel's, the store, the firmware's tables."""
-        return self.store_end - self.of_arch.ram_start + FIRMWARE_BYTES
+        return self.store_end - self.arch_traits.ram_start + FIRMWARE_BYTES
 
     @model_validator(mode="after")
     def _has_one_measure_of_ram(self) -> BoardModel:
@@ -236,7 +236,7 @@ class BoardModel(Noun):
 
     @model_validator(mode="after")
     def _can_boot(self) -> BoardModel:
-        arch = self.of_arch
+        arch = self.arch_traits
         for name in ("ram_mib", "available_mib"):
             given, least = getattr(self, name), getattr(arch, f"least_{name}")
             if given is not None and given < least:
@@ -257,7 +257,7 @@ class BoardModel(Noun):
 
     @model_validator(mode="after")
     def _memory_is_in_one_piece(self) -> BoardModel:
-        most = self.of_arch.memory_max
+        most = self.arch_traits.memory_max
         over_mib = (self.memory_bytes - most) // MIB
         asked = "ram_mib" if self.ram_mib else "available_mib"
         if over_mib > 0:

@@ -160,7 +160,7 @@ class Energy(StrictModel):
     )
     standby_max_ua: float | None = Field(default=None, ge=0, description="the same at most")
 
-    def given(self) -> list[str]:
+    def list_known_figures(self) -> list[str]:
         """The keys that have a figure."""
         return [key for key, value in self.model_dump().items() if value is not None]
 
@@ -357,7 +357,11 @@ class ChipModel(Noun):
 
     @model_validator(mode="after")
     def _every_current_has_its_source(self) -> ChipModel:
-        lacking = [key for k in self.energy.given() if (key := f"energy.{k}") not in self.sources]
+        lacking = [
+            key
+            for k in self.energy.list_known_figures()
+            if (key := f"energy.{k}") not in self.sources
+        ]
         if lacking:
             raise ValueError(
                 f"{', '.join(lacking)}: no source: say under [sources] which document, revision "

@@ -157,7 +157,7 @@ class Wear(StrictModel):
             raise ValueError("give one of spare, spare_per_1024 and kept")
         return self
 
-    def spare_of(
+    def count_spare_blocks(
         self, options: Mapping[str, str], blocks: int, chip_blocks: int, static: int
     ) -> int:
         """Blocks of a partition that may die before the file system gives up.
@@ -338,7 +338,7 @@ class FilesystemModel(Noun):
             if used - known:
                 raise ValueError(f"image: {command!r} uses {sorted(used - known)}: no such word")
 
-    def chosen(
+    def resolve_values(
         self, given: Mapping[str, str], where: str, from_image: bool = False
     ) -> dict[str, str]:
         """Every option with its value; UsageError for what this file system does not offer.
@@ -360,7 +360,7 @@ class FilesystemModel(Noun):
 
     def _wrong(self, key: str, value: str, from_image: bool) -> Iterable[str]:
         option = self.options[key]
-        if wrong := option.wrong(value):
+        if wrong := option.explain_mistake(value):
             yield f"{key} = {value!r} {wrong}"
         elif option.value(value).image_only and not from_image:
             yield (
@@ -371,7 +371,7 @@ class FilesystemModel(Noun):
     def _values(self, chosen: Mapping[str, str]) -> dict[str, OptionValue]:
         return {key: self.options[key].value(value) for key, value in chosen.items()}
 
-    def changed(self, chosen: Mapping[str, str]) -> dict[str, str]:
+    def select_changed_options(self, chosen: Mapping[str, str]) -> dict[str, str]:
         """The options whose value is not the default."""
         return {k: v for k, v in chosen.items() if v != self.options[k].default}
 
@@ -386,7 +386,7 @@ class FilesystemModel(Noun):
         return [self.mount] + [
             number.command(key, chosen[key])
             for key, number in numbers.items()
-            if key in chosen and self.options[key].written(chosen[key])
+            if key in chosen and self.options[key].is_number(chosen[key])
         ]
 
     def words(self, chosen: Mapping[str, str], mtd: str, mountpoint: str) -> dict[str, str]:
@@ -419,7 +419,9 @@ class FilesystemModel(Noun):
             return None
         chip_blocks, spare = figures["chip_blocks"], 0
         if self.wear and self.least.reserve and not without_reserve:
-            spare = self.wear.spare_of(chosen, figures["partition_blocks"], chip_blocks, 0)
+            spare = self.wear.count_spare_blocks(
+                chosen, figures["partition_blocks"], chip_blocks, 0
+            )
         return self.least.count_blocks(figures["erasesize"], spare, held)
 
     def _check_size(
@@ -434,7 +436,7 @@ class FilesystemModel(Noun):
             f"are {format_block_mib(least, figures['erasesize'])} MiB: {self.least.why}"
         )
 
-    def unfit(
+    def list_hindrances(
         self,
         chosen: Mapping[str, str],
         figures: Mapping[str, int],
@@ -453,7 +455,7 @@ class FilesystemModel(Noun):
                 found.append(unmet and f"{key} = {chosen[key]!r}: {unmet}")
         return [text for text in found if text]
 
-    def differing(self, figures: Mapping[str, int]) -> dict[Difference, str]:
+    def list_differences(self, figures: Mapping[str, int]) -> dict[Difference, str]:
         """How it differs from tmpfs on a chip of these figures (ChipModel.figures)."""
         return {
             name: told

@@ -111,7 +111,7 @@ class OptionNumber(StrictModel):
             raise ValueError(f"min and max must be multiples of step ({self.step}), in order")
         return self
 
-    def wrong(self, text: str) -> str | None:
+    def explain_mistake(self, text: str) -> str | None:
         """What is wrong with a value, in a clause; None: nothing."""
         if re.fullmatch(r"0+[0-9]{1,17}", text):
             return f"must be written {int(text)}"
@@ -124,7 +124,7 @@ class OptionNumber(StrictModel):
             return f"must be a multiple of {self.step}"
         return None
 
-    def told_as(self, option: str) -> str:
+    def make_measure_name(self, option: str) -> str:
         """What a mount's step calls the number that the kernel took: ``read_ahead_kib``."""
         return f"{option}_{self.unit.lower()}"
 
@@ -136,7 +136,7 @@ class OptionNumber(StrictModel):
         took = f"{option} = {value}: the kernel took $took {self.unit} instead: {self.file}"
         return (
             f"echo {value} > {self.file} && read -r took < {self.file} && "
-            f"echo {self.told_as(option)} $took && "
+            f"echo {self.make_measure_name(option)} $took && "
             f'if [ "$took" != {value} ]; then echo "{took}" >&2; exit 1; fi'
         )
 
@@ -171,11 +171,11 @@ class Option(StrictModel):
         """What a value adds and needs; a number adds no words."""
         return self.values[name] if name in self.values else OptionValue()
 
-    def written(self, name: str) -> bool:
+    def is_number(self, name: str) -> bool:
         """Whether a value is a number, which is written after each mount."""
         return self.number is not None and name not in self.values
 
-    def wrong(self, name: str) -> str | None:
+    def explain_mistake(self, name: str) -> str | None:
         """Why there is no such value, in a clause; None: there is."""
         if name in self.values:
             why = self.values[name].refused
@@ -183,5 +183,5 @@ class Option(StrictModel):
         offered = [known for known, value in self.values.items() if not value.refused]
         if self.number is None:
             return f"is none of {', '.join(offered)}"
-        why = self.number.wrong(name) or ""
+        why = self.number.explain_mistake(name) or ""
         return f"{why} (or {', '.join(offered)})" if why.startswith("is no") else why or None

@@ -231,7 +231,7 @@ class ClaimBasis(StrictModel):
         "what stands there instead, such as random_ = random_replace_",
     )
 
-    def moved(self, name: str) -> str:
+    def replace_phases(self, name: str) -> str:
         """A figure's name, or a pattern of phases, with the other way's phases."""
         return replace_phase_patterns(name, self.phases)
 
@@ -382,7 +382,7 @@ class PaperModel(Noun):
         known = data.get("selectors") if isinstance(data, dict) else None
         return _resolve_selectors(data, known) if isinstance(known, dict) else data
 
-    def load_of(self, claim: Claim) -> str:
+    def find_workload(self, claim: Claim) -> str:
         """The workload that a claim is of."""
         return claim.workload or self.workload
 

@@ -62,7 +62,7 @@ class EnergyProfile(Noun):
         rows = [r for r in self.rows if (r.load, r.filesystem, r.read_ahead) == here]
         return next((r for r in rows if r.pattern in (None, pattern)), None)
 
-    def load_of(self, workload: str) -> LoadKind | None:
+    def find_load_kind(self, workload: str) -> LoadKind | None:
         """What kind of load a workload is; None: none that was measured."""
         return next((load for load, names in self.workloads.items() if workload in names), None)
 

@@ -75,7 +75,7 @@ class WorkloadStep(StrictModel):
         return self.do in TIMED if self.timed is None else self.timed
 
     @property
-    def of_files(self) -> bool:
+    def uses_files(self) -> bool:
         """Whether it works on files, and so needs the file system mounted and warms its cache."""
         return isinstance(self, FileStep)
 
@@ -215,7 +215,7 @@ class FillStep(FileStep):
     )
 
     @property
-    def of_files(self) -> bool:
+    def uses_files(self) -> bool:
         return bool(self.file)
 
     @property

@@ -110,7 +110,7 @@ def _check_mounts(steps: Sequence[WorkloadStep]) -> str | None:
     for step in steps:
         if step.do == "mount" and mounted:
             return f"step {step.phase}: it is mounted already"
-        if (step.of_files or step.do in ("unmount", "remount", "cut")) and not mounted:
+        if (step.uses_files or step.do in ("unmount", "remount", "cut")) and not mounted:
             return f"step {step.phase}: it is not mounted then; a mount must come before"
         mounted = step.do == "mount" or (mounted and step.do not in UNMOUNTING_STEPS)
     return None

@@ -90,7 +90,7 @@ def add_step_words(told: Mapping[str, Any], steps: Sequence[WorkloadStep]) -> di
             found[key] = [*given, *(p for p in made if p["name"] not in known)]
     if own := make_tree_step_figures(steps):
         found["figures"] = _merge_words(own, told.get("figures"))
-    if any(step.of_files and not isinstance(step, RunStep) for step in steps):
+    if any(step.uses_files and not isinstance(step, RunStep) for step in steps):
         found["at"] = _merge_words({"cache": CACHE}, told.get("at"))
     return found
 

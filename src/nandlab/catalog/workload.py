@@ -125,7 +125,7 @@ class WorkloadModel(Noun, WorkloadWords):
         steps = steplist.select_steps_for_parameters(self.steps, parameters)
         if wrong := steplist.check_step_list(steps):
             return wrong
-        words = self._said(parameters)
+        words = self._make_template_words(parameters)
         try:
             return next(
                 stepvalues.check_step_values(steplist.resolve_step_switches(steps, words), words),
@@ -134,15 +134,15 @@ class WorkloadModel(Noun, WorkloadWords):
         except ValueError as e:
             return str(e)
 
-    def _said(self, parameters: Mapping[str, Scalar]) -> dict[str, str]:
+    def _make_template_words(self, parameters: Mapping[str, Scalar]) -> dict[str, str]:
         """The words of templates before there is a trial; its seed stands for all seeds."""
         said = {key: p.word(parameters[key]) for key, p in self.parameters.items()}
         return {**said, "seed": "1", "mountpoint": "/"}
 
-    def settled(self, parameters: Mapping[str, Scalar]) -> WorkloadModel:
+    def resolve_steps(self, parameters: Mapping[str, Scalar]) -> WorkloadModel:
         """The workload as it is with these parameters: with the steps that are there, and words
         for what these tell."""
-        words = self._said(parameters)
+        words = self._make_template_words(parameters)
         steps = steplist.resolve_step_switches(
             steplist.select_steps_for_parameters(self.steps, parameters), words
         )
@@ -158,15 +158,17 @@ class WorkloadModel(Noun, WorkloadWords):
             }
         )
 
-    def emptied(self, parameters: Mapping[str, Scalar]) -> list[str]:
+    def list_emptying_steps(self, parameters: Mapping[str, Scalar]) -> list[str]:
         """The steps in which filetree deletes all that is in the mountpoint."""
         return (
-            stepvalues.list_emptying_steps(self.steps, self._said(parameters)) if self.steps else []
+            stepvalues.list_emptying_steps(self.steps, self._make_template_words(parameters))
+            if self.steps
+            else []
         )
 
     def most_bytes(self, parameters: Mapping[str, Scalar]) -> tuple[str, int] | None:
         """The step after which its trees are largest, and their expected bytes; None: no tree."""
-        return stepvalues.find_largest_tree_step(self.steps, self._said(parameters))
+        return stepvalues.find_largest_tree_step(self.steps, self._make_template_words(parameters))
 
     def _check_templates(self) -> None:
         """ValueError if a template has a word that stands for nothing."""
@@ -221,7 +223,7 @@ class WorkloadModel(Noun, WorkloadWords):
         pool = readpoints.make_file_pool(parameters)
         return pool.files * pool.least
 
-    def chosen(self, given: dict[str, Scalar], where: str) -> dict[str, Scalar]:
+    def resolve_values(self, given: dict[str, Scalar], where: str) -> dict[str, Scalar]:
         """Every parameter with its value; UsageError lists what is wrong."""
         wrong = [
             f"{where}: {self.name} has no parameter {key!r}; it has: {', '.join(self.parameters)}"

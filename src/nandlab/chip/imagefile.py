@@ -95,8 +95,8 @@ class ImageHead:
     """What can be told of an image without reading its cells."""
 
     path: Path
-    made: ImageDescription
-    held_blocks: int
+    description: ImageDescription
+    stored_blocks: int
 
     def digest(self) -> str:
         """Digest of the image and its sidecar; the name is not part of it."""
@@ -106,15 +106,15 @@ class ImageHead:
 
     def loaded_bytes(self) -> int:
         """The most bytes that the board is given to load."""
-        g = self.made.chip().geometry
-        pages = self.made.chip().pages_per_block()
+        g = self.description.chip().geometry
+        pages = self.description.chip().pages_per_block()
         block = chipimage.BLOCK_HEADER.size + pages * (2 + g.writesize + g.oobsize)
         flips = 8 * 1024  # 8 bytes each; simnand keeps 1,024 at most
         return (
             chipimage.IMAGE_HEADER.size
             + g.blocks * chipimage.BLOCK_HEADER.size
             + flips
-            + (self.held_blocks * block)
+            + (self.stored_blocks * block)
         )
 
 
@@ -153,24 +153,25 @@ def read_image_head(path: Path) -> ImageHead:
     geometry = ChipGeometry(**told.geometry.model_dump())
     found = ImageHead(path, told.made, sum(block.held for block in told.blocks))
     _refuse_other_geometry(found, geometry)
-    size = found.made.partition_blocks * geometry.block_bytes
+    size = found.description.partition_blocks * geometry.block_bytes
     if path.stat().st_size != size:
         raise UsageError(f"{path}: {path.stat().st_size} bytes, not {size}: truncated?")
     return found
 
 
 def _refuse_other_geometry(found: ImageHead, geometry: ChipGeometry) -> None:
-    g = found.made.chip().geometry
+    g = found.description.chip().geometry
     wanted = ChipGeometry(g.writesize, g.oobsize, g.erasesize, g.blocks)
     if geometry != wanted:
         raise UsageError(
-            f"{found.path}: {geometry} is another geometry than that of {found.made.part}: {wanted}"
+            f"{found.path}: {geometry} is another geometry than that of "
+            f"{found.description.part}: {wanted}"
         )
 
 
 def read_image_files(path: Path) -> tuple[ImageDescription, ChipImage]:
     """An image with its cells; UsageError says what is wrong with it."""
-    made = read_image_head(path).made
+    made = read_image_head(path).description
     try:
         return made, chipimage.read_cells_and_sidecar(path, make_sidecar_path(path))
     except NandlabError as e:

@@ -79,7 +79,7 @@ def advise(
     settings = groups.group_trials_into_settings(trials)
     daily = None if daily_write is None else amounts.parse_size(daily_write, "--daily-write")
     own = parse_command_line_limits(limit or [], lifetime_years, daily)
-    limits = own.over(make_limits_from_spec(head.spec))
+    limits = own.merge_base(make_limits_from_spec(head.spec))
     _refuse_half_pair(limits, battery_wh)
     lasting = battery.make_battery_from_watt_hours(battery_wh, limits.daily)
     wrong = limitsyntax.check_limits(own.figures, [(s.workload, s.words) for s in settings])

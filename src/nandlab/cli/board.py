@@ -200,7 +200,7 @@ def save(
     async def saving() -> flashdump.DumpSummary:
         async with ownboard.hold_board(file, erase) as board:
             return await flashdump.save_partition_cells(
-                await flashdump.open_partition_cells(board.on, board.mtd), output
+                await flashdump.open_partition_cells(board.transport, board.mtd), output
             )
 
     told = asyncio.run(saving())
@@ -225,7 +225,7 @@ def restore(
 
     async def restoring() -> flashdump.DumpSummary:
         async with ownboard.hold_board(file, erase) as board:
-            part = await flashdump.open_partition_cells(board.on, board.mtd)
+            part = await flashdump.open_partition_cells(board.transport, board.mtd)
             return await flashdump.restore_partition_cells(part, dump, board.erased)
 
     told = asyncio.run(restoring())
@@ -269,7 +269,7 @@ def calibrate(
                 )
 
     part, of = asyncio.run(measuring())
-    for name, value in of.told.items():
+    for name, value in of.figures.items():
         print_note(f"{name} {value}")
     for path in calibrating.write_catalog_files(part, of, output):
         print_lines(path)

@@ -126,7 +126,7 @@ class CampaignOptions:
         """The parts of the kernel that are built from another source."""
         return read_source_options(self.source, self.patch)
 
-    def how(
+    def make_settings(
         self,
         points: CutPoints,
         wanted: Request,
@@ -301,7 +301,7 @@ def make_medium(
         chip=chip,
         partition_blocks=count_partition_blocks(chip, partition_mib),
         filesystem=system,
-        options=system.chosen(parse_name_value_pairs(settings, "--set"), "--set"),
+        options=system.resolve_values(parse_name_value_pairs(settings, "--set"), "--set"),
     )
     if system.read_only:
         raise UsageError(f"--fs {fs}: it is only read, so there is nothing to cut")
@@ -338,9 +338,9 @@ class CampaignSettings:
         from nandlab.powercut.requests import find_loads_without_board
 
         for loads in filter(None, map(find_loads_without_board, wanted.loads)):
-            self._of(loads)
+            self._choose_loads_and_points(loads)
 
-    def _of(self, loads: LoadSet) -> tuple[LoadSet, CutPoints]:
+    def _choose_loads_and_points(self, loads: LoadSet) -> tuple[LoadSet, CutPoints]:
         """Loads as they are played, and which points of them are tried."""
         from nandlab.powercut import faults
         from nandlab.powercut.requests import select_cut_points_of_load
@@ -353,7 +353,7 @@ class CampaignSettings:
         from nandlab.powercut.campaign import Campaign
         from nandlab.powercut.requests import find_or_record_loads
 
-        return Campaign(on, *self._of(find_or_record_loads(name, on, board)))
+        return Campaign(on, *self._choose_loads_and_points(find_or_record_loads(name, on, board)))
 
     def run(self, one: Campaign, board: QemuBoard, out: Path, *, alone: bool) -> bool:
         """Runs a campaign, in ``out`` or, not alone, in a folder there; whether all held."""
@@ -363,7 +363,7 @@ class CampaignSettings:
 
         result = asyncio.run(self.cut(one, board, out, _print_piece, alone=alone))
         print_lines(*campaignresult.format_campaign_result(result))
-        return not result.faults and not result.nothing
+        return not result.faults and not result.has_no_operations
 
     async def cut(
         self,

@@ -139,7 +139,7 @@ def check(  # noqa: PLR0913 - the command line's own options
     for line in format_baseline_difference_lines(baseline, folder):
         print_note(line)
     print_text(figurechanges.render_figure_changes(held, form))
-    if any(one.moved for one in held):
+    if any(one.changed_figures for one in held):
         raise typer.Exit(1)
 
 

@@ -110,11 +110,11 @@ def format_least_partitions(chip: ChipModel) -> Iterator[str]:
         except UsageError as e:
             yield f"{name}: not read: {e.lines[0]}"
             continue
-        options = system.chosen({}, name)
+        options = system.resolve_values({}, name)
         least = system.count_least_blocks(options, chip.figures(g.blocks))
         if system.least is None or least is None:
             yield f"{system.title}: {UNKNOWN}"
-        elif unfit := system.unfit(options, chip.figures(min(least, g.blocks))):
+        elif unfit := system.list_hindrances(options, chip.figures(min(least, g.blocks))):
             yield f"{system.title}: cannot be: {unfit[0]}"
         else:
             mib = format_block_mib(least, g.erasesize)

@@ -47,7 +47,7 @@ class CommitsStudy:
     """A study that is run on commits, and how."""
 
     study: Study
-    how: RunSettings
+    run_settings: RunSettings
     sources: CommitSources
 
     def run_commit(self, top: Path, out: Path, trials: Sequence[str]) -> RunFolder:
@@ -57,11 +57,11 @@ class CommitsStudy:
         def part(specs: Sequence[TrialSpec]) -> Sequence[TrialSpec]:
             return [spec for spec in specs if not trials or spec.id in trials]
 
-        requests = dict(self.how.sources)
+        requests = dict(self.run_settings.sources)
         for name, folder in self.sources.folders.items():
             requests[name] = replace(requests[name], tree=top / folder)
         try:
-            return replace(self.how, out=out, sources=requests).run(self.study, part)
+            return replace(self.run_settings, out=out, sources=requests).run(self.study, part)
         except SourceError as e:
             raise SourceFault(*e.lines) from None
 
@@ -75,7 +75,7 @@ class CommitsStudy:
 
         requests = {
             name: [request.identity(), [digest_file(path) for path in request.patches]]
-            for name, request in self.how.sources.items()
+            for name, request in self.run_settings.sources.items()
         }
         places = [dict(self.sources.folders), sorted(self.sources.paths)]
         programs = _digest_programs(self.study)
@@ -93,7 +93,7 @@ class CommitsStudy:
         model = load_noun("boards", self.study.board, BoardModel)
         lock = read_board_package_lock(model)
         packages = {each.name: lock.get(each.name) for each in list_board_package_sets(model)}
-        parts = [request.part for request in self.how.sources.values()]
+        parts = [request.part for request in self.run_settings.sources.values()]
         ports = {p.port: digest_tree(DEVICE / "modules" / p.port) for p in parts if p.port}
         return digest_json_value(
             [__version__, packages, [dump_noun_identity(part) for part in parts], ports]
@@ -108,14 +108,14 @@ class CommitsStudy:
 
         head = CommitsHead(identity=self.identity(), study=self.study.name, builder=self.builder())
         name = f"{self.study.name}-{head.identity[:ID_LETTERS]}"
-        path = self.how.out or RESULTS / FOLDER / name
+        path = self.run_settings.out or RESULTS / FOLDER / name
         source = self.sources.tree, self.sources.paths
         with hold_scratch_folder() as home:
             yield open_commit_runs(head, source, path, self.run_commit, home)
 
     def note(self, line: str) -> None:
         """Prints a line of progress, unless the progress is for programs."""
-        if self.how.progress not in runcuts.QUIET:
+        if self.run_settings.progress not in runcuts.QUIET:
             print_note(line)
 
 

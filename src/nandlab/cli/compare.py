@@ -52,13 +52,13 @@ def compare(
         _print_likeness(*(folders if own[0] else folders[::-1]), form)
         return
     compared = make_run_comparison(*folders)
-    if not compared.held:
+    if not compared.compared_configurations:
         print_note("no trial is in both runs: their studies have none in common")
-    for folder, taken in zip(folders, compared.taken, strict=True):
+    for folder, taken in zip(folders, compared.source_runs, strict=True):
         for line in taken:
             print_note(f"{folder.path}: {line}")
     _print_comparison(compared, form, brief=brief)
-    if compared.differences or compared.changed:
+    if compared.differences or compared.setup_differences:
         raise typer.Exit(1)
     print_note("no difference")
 
@@ -68,13 +68,17 @@ def _print_comparison(compared: RunComparison, form: str, *, brief: bool) -> Non
     from nandlab.report.tables import figurechanges
     from nandlab.report.tables.sheets import find_sheet_format
 
-    found, held, changed = compared.differences, compared.held, compared.changed
+    found, held, changed = (
+        compared.differences,
+        compared.compared_configurations,
+        compared.setup_differences,
+    )
     if brief:
         print_lines(*figurechanges.format_figure_change_lines(held, changed))
         return
     if changed and find_sheet_format(form).of_records:
         print_note(*changed)
-    if form != "text" or changed or any(one.moved for one in held):
+    if form != "text" or changed or any(one.changed_figures for one in held):
         print_text(figurechanges.render_figure_changes(held, form, changed))
     if form == "text" and found:
         print_lines("", *found)

@@ -37,8 +37,8 @@ BOARD = "apf27"
 class Requirement:
     """One thing that was checked: what was found, and the remedy if nothing was."""
 
-    what: str
-    found: str | None
+    name: str
+    state: str | None
     remedy: str
     needed: bool = True
 
@@ -106,7 +106,7 @@ def _check_kvm(model: BoardModel) -> Requirement:
     """Whether KVM boots a guest; that may take half a minute."""
     kernel = find_unpacked_kernel(model)
     kvm = probe_kvm(find_unpacked_tools(model), kernel.vmlinuz if kernel else None)
-    return Requirement("KVM that boots a guest", kvm.found, kvm.remedy, needed=False)
+    return Requirement("KVM that boots a guest", kvm.result, kvm.remedy, needed=False)
 
 
 def probe_machine_requirements(*, kvm: bool = False) -> Iterator[Requirement]:
@@ -127,6 +127,6 @@ def print_requirement_checks(*, kvm: bool = False) -> bool:
     looked = []
     for check in probe_machine_requirements(kvm=kvm):
         looked.append(check)
-        mark = "ok" if check.found else "MISSING" if check.needed else "-"
-        print_lines(f"{mark:8} {check.what}: {check.found or 'no; ' + check.remedy}")
-    return all(c.found or not c.needed for c in looked)
+        mark = "ok" if check.state else "MISSING" if check.needed else "-"
+        print_lines(f"{mark:8} {check.name}: {check.state or 'no; ' + check.remedy}")
+    return all(c.state or not c.needed for c in looked)

@@ -43,5 +43,5 @@ def faults(
     # a disk that is full is so for a whole campaign
     groups = [tuple(k for k in every if k != FULL), tuple(k for k in every if k == FULL)]
     wanted = common.request("rewrite")
-    hows = [common.how(CutPoints(variants=g), wanted, faulty=True) for g in groups if g]
+    hows = [common.make_settings(CutPoints(variants=g), wanted, faulty=True) for g in groups if g]
     common.run(hows, wanted, alone=False)

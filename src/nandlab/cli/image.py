@@ -172,7 +172,9 @@ def _make_medium(
     system = load_noun("filesystems", fs, FilesystemModel)
     chip = load_noun("chips", part, ChipModel)
     blocks = count_partition_blocks(chip, partition_mib)
-    options = system.chosen(parse_name_value_pairs(settings, "--set"), "--set", from_image=True)
+    options = system.resolve_values(
+        parse_name_value_pairs(settings, "--set"), "--set", from_image=True
+    )
     return Medium(
         board=load_noun("boards", board, BoardModel),
         chip=chip,

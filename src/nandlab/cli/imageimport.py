@@ -93,9 +93,9 @@ def import_image(  # noqa: PLR0913, PLR0917 - the command line's own options
         ready = importing.prepare_dump(partition, options.shape, request)
     except UsageError as e:
         raise e if str(e).startswith(str(dump)) else UsageError(f"{dump}: {e}") from None
-    result = importing.import_dump(ready, open_medium_board(ready.on))
+    result = importing.import_dump(ready, open_medium_board(ready.medium))
     for note in result.notes:
         print_note(f"nandlab: {dump}: {note}")
     imagefile.write_image_files(output, result.image, result.description)
-    for line in format_image_sizes(output, result.on, result.image, result.description):
+    for line in format_image_sizes(output, result.medium, result.image, result.description):
         print_lines(line)

@@ -48,7 +48,7 @@ def format_image_sizes(
     takes = measure_used_space(image)
     pages = on.partition_blocks * on.chip.pages_per_block()
     least = count_least_partition(on, image) if made.tools else None
-    yield f"image   {file}: {on.where}"
+    yield f"image   {file}: {on.description}"
     yield f"tree    {format_tree_counts(made.tree.model_dump())}"
     blocks = f"{takes.blocks:,} of {on.partition_blocks:,} blocks"
     yield f"flash   {takes.pages:,} of {pages:,} pages, {blocks}"

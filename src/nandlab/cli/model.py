@@ -387,7 +387,7 @@ def _find_costs(chip: str, board: str, layout: Layout) -> tuple[PageReadTimes, f
             f"--chip {chip}: pages of {part.geometry.writesize} bytes, the image's have "
             f"{layout.writesize}"
         )
-    of = PartLatencies.of(chip, part.geometry, part.timing, "typical")
+    of = PartLatencies.from_timing(chip, part.geometry, part.timing, "typical")
     shift = load_noun("boards", board, BoardModel).icount_shift
     return times.compute_page_read_times(of, part.geometry), float(1 << shift)
 

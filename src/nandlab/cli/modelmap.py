@@ -38,9 +38,9 @@ def make_file_maps_json_object(
                     {
                         "page": r.page,
                         "nodes": r.nodes,
-                        "flash": r.flash if r.known else None,
-                        "n_alone": r.alone if r.known else None,
-                        "n_in_sequence": r.in_sequence,
+                        "flash": r.flash if r.is_known else None,
+                        "n_alone": r.n_alone if r.is_known else None,
+                        "n_in_sequence": r.n_in_sequence,
                     }
                     for r in m.rows
                 ],
@@ -55,8 +55,8 @@ def print_file_map_pages(m: FileMap) -> None:
     """Each page of a file as CSV; on standard error what they come to."""
     rows = []
     for r in m.rows:
-        alone, flash = (r.alone, " ".join(map(str, r.flash))) if r.known else ("unknown", "")
-        together = "unknown" if r.in_sequence is None else r.in_sequence
+        alone, flash = (r.n_alone, " ".join(map(str, r.flash))) if r.is_known else ("unknown", "")
+        together = "unknown" if r.n_in_sequence is None else r.n_in_sequence
         rows.append((r.page, r.nodes, alone, together, flash))
     print_csv_rows(("page", "nodes", "n_alone", "n_in_sequence", "flash_pages"), rows)
     unknown = f"; {m.unknown} pages are unknown" if m.unknown else ""

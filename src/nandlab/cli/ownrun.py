@@ -67,7 +67,7 @@ class OwnRun:
                 print_planned_wear(study, specs, chip)
                 folder = runner.open_run_folder(runner.make_run_head(study, specs, board), self.out)
                 watch = make_progress_watcher(self.progress)
-                with folder.held(), print_heartbeats_during_run(watch):
+                with folder.hold_lock(), print_heartbeats_during_run(watch):
                     todo = part(study, specs)
                     engine = runner.LocalEngine(board, jobs=1)
                     await runner.run_trials(folder, todo, board, engine, watch)
@@ -96,7 +96,7 @@ async def fit_study_to_board(
     from nandlab.plan.ownboardstudy import fit_study_to_partition
 
     refuse_other_chip_shape(chip, told, there.mtd)
-    lacking = await _find_unsupported(there.on, study, told)
+    lacking = await _find_unsupported(there.transport, study, told)
     study, left_out = fit_study_to_partition(study, there.model.name, chip, there.mtd.size, lacking)
     for line in left_out:
         print_note(f"left out: {line}")
@@ -116,9 +116,9 @@ async def _find_unsupported(on: Transport, study: Study, flash: PartitionFlash) 
     for name, fs in known.items():
         if gone := [m for m in fs.modules if m in absent]:
             found[name] = f"the board's kernel has no {gone[0]}"
-        elif flash.nftl_taken and NFTL in fs.mount:
+        elif flash.has_other_nftl and NFTL in fs.mount:
             found[name] = f"the board's {NFTL} is, or would be, of another partition"
-        elif flash.ubi_taken and "ubi" in fs.modules:
+        elif flash.has_ubi_device and "ubi" in fs.modules:
             found[name] = "the board has a UBI device 0 of its own, whose number it takes"
     return found
 

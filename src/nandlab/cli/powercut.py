@@ -69,5 +69,5 @@ def powercut(
     ways = parse_choices(variants, "--variants", ALL_VARIANTS)
     wanted = common.request("ace1")
     points = CutPoints(variants=ways, repeat=repeat, recovery=recovery)
-    how = common.how(points, wanted, sample=sample, states=states)
+    how = common.make_settings(points, wanted, sample=sample, states=states)
     common.run([how], wanted, alone=common.study is None and len(wanted.loads) == 1)

@@ -70,7 +70,7 @@ class Beat:
         return self._left()
 
     def _left(self) -> float:
-        return max(self.began, NOTES.at) + HEARTBEAT_S - time.monotonic()
+        return max(self.began, NOTES.last_note_s) + HEARTBEAT_S - time.monotonic()
 
 
 @contextmanager

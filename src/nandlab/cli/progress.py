@@ -254,12 +254,12 @@ class BarWatcher(TimedWatcher):
     ) -> None:
         super().run_begins(todo, done, jobs)
         self._run = self._progress.add_task(
-            "trials", total=self._all, completed=self._done, **self._told()
+            "trials", total=self._all, completed=self._done, **self._make_fields()
         )
         if todo:
             self._progress.start()
 
-    def _told(self) -> dict[str, Any]:
+    def _make_fields(self) -> dict[str, Any]:
         """How many trials are done, and the time left."""
         return {"count": f"{self._done}/{self._all}", "left": format_short_time_left(self._left())}
 
@@ -275,7 +275,7 @@ class BarWatcher(TimedWatcher):
     def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
         super().trial_ends(spec, result)
         self._progress.remove_task(self._rows.pop(spec.id))
-        self._progress.update(self._run, advance=1, **self._told())
+        self._progress.update(self._run, advance=1, **self._make_fields())
         if not result.ok:
             self._progress.console.print(
                 escape_rich_markup(f"{spec.title()}: {_format_ending(result)}")

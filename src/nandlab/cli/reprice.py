@@ -136,7 +136,7 @@ def _find_part(name: str, trial: Trial) -> PartLatencies:
             f"--to {name}: another geometry than {trial.chip.part}: {differs}. The file system "
             "would write other pages; run the study on that part"
         )
-    return PartLatencies.of(name, model.geometry, model.timing, trial.chip.latency)
+    return PartLatencies.from_timing(name, model.geometry, model.timing, trial.chip.latency)
 
 
 def _list_alike_parts(trial: Trial) -> Iterator[PartLatencies]:

@@ -79,8 +79,8 @@ def reproduce(
     for line in reproducer.list_reproduction_notes(todo, board):
         print_note(line)
     folder = reproducer.open_reproduction_folder(todo, board, out)
-    ids = [spec.id for spec in todo.wanted]
-    with folder.held():
+    ids = [spec.id for spec in todo.specs_to_run]
+    with folder.hold_lock():
         done = len(set(ids) - set(folder.missing()))
         if done:
             print_note(
@@ -89,7 +89,7 @@ def reproduce(
             )
         wanted = add_start_images(
             folder,
-            fetch_trials_tree_packages(todo.wanted, strictly=True),
+            fetch_trials_tree_packages(todo.specs_to_run, strictly=True),
             board,
             StartImageMaker(board),
         )
@@ -111,7 +111,7 @@ def _print_differences(
     from nandlab.report.tables import figurechanges
 
     trials = [trial for i in ids if (trial := folder.load(i)) is not None]
-    unlike = {trial.id: found for trial in trials if (found := before.differences(trial))}
+    unlike = {trial.id: found for trial in trials if (found := before.list_differences(trial))}
     failed = [trial for trial in trials if not trial.ok]
     for trial in failed:
         print_note(f"{trial.id}: {trial.status}: {trial.error}")
@@ -124,7 +124,7 @@ def _print_differences(
     else:
         print_text(
             figurechanges.render_figure_changes(
-                list_configuration_changes([before.sides(t) for t in trials], unlike), "text"
+                list_configuration_changes([before.find_sides(t) for t in trials], unlike), "text"
             )
         )
     how_many = f"of {len(ids)} trials {len(unlike)} differ{'s' if len(unlike) == 1 else ''}"

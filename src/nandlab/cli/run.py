@@ -73,7 +73,7 @@ class RunSettings:
     anew: bool
     locked: bool
     accel: Accel = Accel.tcg
-    on: CampaignAddress | None = None
+    campaign_address: CampaignAddress | None = None
     """Where the trials are run; None: here."""
     store: Path | None = None
     """The folder of finished trials; None: results/store."""
@@ -120,15 +120,15 @@ class RunSettings:
         folder = runner.open_run_folder(head, self.out)
         store = None if self.anew else Store(self.store or RESULTS / "store")
         watch = make_progress_watcher(self.progress)
-        with folder.held(), print_heartbeats_during_run(watch):
+        with folder.hold_lock(), print_heartbeats_during_run(watch):
             wanted = runner.add_start_images(
                 folder, part(specs), there, StartImageMaker(there), store
             )
-            if self.on is None:
+            if self.campaign_address is None:
                 engine = runner.LocalEngine(there, self.jobs)
                 asyncio.run(runner.run_trials(folder, wanted, there, engine, watch, store))
             else:
-                asyncio.run(self._away(self.on, folder, wanted, there, watch, store))
+                asyncio.run(self._away(self.campaign_address, folder, wanted, there, watch, store))
         return folder
 
     async def _away(
@@ -242,7 +242,7 @@ def run(  # noqa: PLR0913 - the command line's own options
 
     own = board is not None and is_board_file(board)
     read_study = read_study_file(find_study_file(study), None if own else board)
-    only = Shard.read(shard) if shard else Shard(1, 1)
+    only = Shard.parse(shard) if shard else Shard(1, 1)
 
     def part(of: Study, specs: Sequence[TrialSpec]) -> Sequence[TrialSpec]:
         return only.part(order_trials(specs, of.members(members)))
@@ -274,7 +274,7 @@ def _cuts_power(wanted: bool | None, study: Study, how: RunSettings, *, whole: b
     from nandlab.powercut import runcampaigns
 
     asked = runcampaigns.does_study_request_power_cuts(study) if wanted is None else wanted
-    here = whole and how.on is None and how.accel is Accel.tcg
+    here = whole and how.campaign_address is None and how.accel is Accel.tcg
     if asked and not here:
         print_note(
             "power cuts: not of a shard, nor with --on or --accel: nandlab powercut with the run"

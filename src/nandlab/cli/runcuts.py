@@ -76,7 +76,7 @@ def run_power_cut_campaigns(
             about = f"power cuts, {on.filesystem.title} under {name}"
             progress = Progress(about, say)
             try:
-                with nullcontext() if style in QUIET else print_heartbeats(progress.doing):
+                with nullcontext() if style in QUIET else print_heartbeats(progress.format_state):
                     sample = runcampaigns.select_sample_cut_points(
                         find_or_record_loads(name, on, board)
                     )
@@ -97,8 +97,8 @@ def _cut_campaign(
     one = how.campaign(on, name, board)
     import asyncio
 
-    found = asyncio.run(how.cut(one, board, run / CUTS_FOLDER, progress.after))
-    progress.say(f"{progress.about}: {found.in_brief}")
+    found = asyncio.run(how.cut(one, board, run / CUTS_FOLDER, progress.note_piece))
+    progress.say(f"{progress.about}: {found.summary}")
 
 
 @dataclass
@@ -111,19 +111,19 @@ class Progress:
     before: int | None = None
     """Pieces that were there before."""
 
-    left: str = ""
+    parts_text: str = ""
     """Its parts, and the time that they take, as they were last told."""
 
-    def doing(self) -> str:
+    def format_state(self) -> str:
         """What is told where nothing else was for long."""
-        return f"{self.about}: {self.left or 'begins'}, {time.monotonic() - self.began:.0f} s"
+        return f"{self.about}: {self.parts_text or 'begins'}, {time.monotonic() - self.began:.0f} s"
 
-    def after(self, done: int, of: int, loads: Sequence[LoadReport]) -> None:
+    def note_piece(self, done: int, of: int, loads: Sequence[LoadReport]) -> None:
         """A piece is done."""
         from nandlab.cli.progress import format_time_left
 
         if self.before is None:
             self.before = done - 1
         each = (time.monotonic() - self.began) / (done - self.before)
-        self.left = f"{done}/{of} parts, {format_time_left(each * (of - done))}"
-        self.say(f"{self.about}: {self.left}")
+        self.parts_text = f"{done}/{of} parts, {format_time_left(each * (of - done))}"
+        self.say(f"{self.about}: {self.parts_text}")

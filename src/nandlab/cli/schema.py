@@ -26,4 +26,4 @@ def schema(
         print_json(make_json_schema(name))
         return
     for each, told in SCHEMAS.items():
-        print_lines(f"{each:16} {told.what}")
+        print_lines(f"{each:16} {told.description}")

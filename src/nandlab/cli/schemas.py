@@ -41,7 +41,7 @@ SEAL_SCHEMA = {
 class JsonFormat:
     """Something that nandlab prints, writes or reads."""
 
-    what: str
+    description: str
     model: Any
     """A type that pydantic can validate."""
     sealed: bool = False
@@ -105,4 +105,4 @@ def make_json_schema(name: str) -> dict[str, Any]:
     made = TypeAdapter(told.model).json_schema()
     if told.sealed:
         made["properties"]["sha256"] = SEAL_SCHEMA
-    return {**made, "$schema": DIALECT, "title": f"nandlab {name}", "description": told.what}
+    return {**made, "$schema": DIALECT, "title": f"nandlab {name}", "description": told.description}

@@ -111,11 +111,11 @@ def _check_by_host(campaign: Campaign, only: CutPoints, board: QemuBoard) -> lis
     from nandlab.powercut.samplefile import CHECKERS_DISAGREE, HOST_CHECK_FAILS
 
     verdicts = asyncio.run(hostcheck.try_point(campaign, replace(only, recovery=False), board))
-    host = verdicts.unread or "; ".join(verdicts.wrong) or "holds"
+    host = verdicts.unread or "; ".join(verdicts.host_mistakes) or "holds"
     print_note(f"host: {host}")
-    for line in () if verdicts.held else verdicts.kernel:
+    for line in () if verdicts.board_holds else verdicts.kernel:
         print_note(f"kernel: {line}")
-    classes = {CHECKERS_DISAGREE: f"host: {host}"} if verdicts.agree is False else {}
+    classes = {CHECKERS_DISAGREE: f"host: {host}"} if verdicts.verdicts_agree is False else {}
     classes |= {HOST_CHECK_FAILS: verdicts.check} if verdicts.check else {}
     point = f"{PointName(only.first, only.variants[0], only.seed)}"
     return [Finding(name=name, count=1, first=point, what=what) for name, what in classes.items()]

@@ -34,7 +34,7 @@ def find_medium_words(
             raise UsageError("give --fs, a file system of the catalog, or --from, a chip image")
         return {"name": fs}, {**place, "part": place["part"] or "apf27"}
     try:
-        made = read_image_head(image).made
+        made = read_image_head(image).description
     except UsageError as e:
         raise UsageError(f"--from: {e}") from None
     mib = made.partition_blocks * made.chip().geometry.erasesize / MIB
@@ -64,7 +64,7 @@ def plan_single_trial(
     state: dict[str, Any],
     seed: int,
 ) -> TrialSpec:
-    """Plans the trace as a study of one trial, so that every mistake is found here."""
+    """Plans one trial as a study of its own, so that every mistake is reported here."""
     from nandlab.catalog.files import validate_data
     from nandlab.plan.study import Study, plan_trials
 

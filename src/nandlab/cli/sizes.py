@@ -106,7 +106,7 @@ def sizes(
         "tree": content.counts(),
     }
     _print_rows(head, rows, as_json)
-    if not found or all(row.why for row in found):
+    if not found or all(row.hindrances for row in found):
         raise typer.Exit(1)
 
 
@@ -125,7 +125,9 @@ def _print_rows(head: dict[str, Any], rows: Sequence[SurveyRow], as_json: bool) 
     if as_json:
         print_json({**head, "rows": [_make_record(row) for row in rows]})
         return
-    for line in dict.fromkeys(f"{row.title}: {lost}" for row in rows for lost in row.lost):
+    for line in dict.fromkeys(
+        f"{row.title}: {lost}" for row in rows for lost in row.lost_properties
+    ):
         _print_progress(f"warning: {line}")
     for line in _format_table(rows):
         print_lines(line)
@@ -143,8 +145,8 @@ def _make_record(row: SurveyRow) -> dict[str, Any]:
         "bytes": a and a.bytes,
         "saved": row.saved if row.saved is None else round(row.saved, 4),
         "least_mib": None if row.least_mib is None else float(row.least_mib),
-        "why_not": "\n".join(row.why) or None,
-        "lost": list(row.lost),
+        "why_not": "\n".join(row.hindrances) or None,
+        "lost": list(row.lost_properties),
         "seconds": row.seconds if a else None,
     }
 
@@ -171,9 +173,9 @@ def _format_table(rows: Sequence[SurveyRow]) -> Iterable[str]:
 
 def _format_reason(row: SurveyRow) -> str:
     """Why there is no image, in a line: the first reason, and how many more."""
-    first = 2 if row.why[0].endswith(":") else 1
-    more = [f"and {len(row.why) - first} more"] if row.why[first:] else []
-    return "; ".join([" ".join(line.strip() for line in row.why[:first]), *more])
+    first = 2 if row.hindrances[0].endswith(":") else 1
+    more = [f"and {len(row.hindrances) - first} more"] if row.hindrances[first:] else []
+    return "; ".join([" ".join(line.strip() for line in row.hindrances[:first]), *more])
 
 
 def _format_cells(row: SurveyRow) -> tuple[str, ...]:

@@ -64,9 +64,9 @@ class JobSection:
 
     @property
     def files(self) -> int:
-        return self.given("nrfiles") or 1
+        return self.read_number("nrfiles") or 1
 
-    def given(self, name: str) -> int:
+    def read_number(self, name: str) -> int:
         """A number of its options; 0: it is not given."""
         return int(self.options.get(name, "0"))
 
@@ -86,8 +86,8 @@ class JobSection:
             "write": self.writes and not synced,
             "write_sync": self.writes and synced,
             "fsync": self.writes
-            and any(self.given(name) for name in ("fsync", "end_fsync", "fsync_on_close")),
-            "fdatasync": self.writes and bool(self.given("fdatasync")),
+            and any(self.read_number(name) for name in ("fsync", "end_fsync", "fsync_on_close")),
+            "fdatasync": self.writes and bool(self.read_number("fdatasync")),
         }
         return [kind for kind in KINDS if asked[kind]]
 
@@ -231,9 +231,9 @@ class _JobFileReader:
         elif name not in OPTIONS:
             self.refuse(number, self._unknown(key))
         else:
-            self._known(number, key, "1" if value is None else value)
+            self._check_option(number, key, "1" if value is None else value)
 
-    def _known(self, number: int, key: str, value: str) -> None:
+    def _check_option(self, number: int, key: str, value: str) -> None:
         assert self.into is not None
         name = ALIASES.get(key, key)
         if name == "buffered":
@@ -377,16 +377,16 @@ def _complete_options(job: JobSection) -> None:
         options.setdefault("rwmixread", str(100 - int(options["rwmixwrite"])))
         del options["rwmixwrite"]
     if "filesize" in options:
-        options.setdefault("size", str(job.given("filesize") * job.files))
+        options.setdefault("size", str(job.read_number("filesize") * job.files))
 
 
 def _check_job(job: JobSection) -> Iterator[str]:
     """Why a job cannot be done as a whole, each in a sentence."""
-    options, each = job.options, job.given("size") // job.files
-    if not job.given("size"):
+    options, each = job.options, job.read_number("size") // job.files
+    if not job.read_number("size"):
         yield "size is missing"
         return
-    if "filesize" in options and job.given("filesize") != each:
+    if "filesize" in options and job.read_number("filesize") != each:
         yield "size is not filesize times nrfiles: leave one of the two out"
     reads, writes = list_request_sizes(options)
     used = reads * job.reads + writes * job.writes
@@ -403,7 +403,7 @@ def _check_job(job: JobSection) -> Iterator[str]:
         )
     if options.get("ioengine") == "vsync" and int(options.get("iodepth", "1")) > 1:
         yield "ioengine=vsync with iodepth: neighbouring requests are not joined"
-    if options.get("time_based") == "1" and not job.given("runtime"):
+    if options.get("time_based") == "1" and not job.read_number("runtime"):
         yield "time_based needs a runtime"
     mapped = options.get("norandommap") != "1"
     if job.rw == "randrw" and min(reads) != min(writes) and mapped:
@@ -413,14 +413,14 @@ def _check_job(job: JobSection) -> Iterator[str]:
 def _check_places(job: JobSection, each: int) -> Iterator[str]:
     """Why its requests have no place, each in a sentence."""
     options, mapped = job.options, job.options.get("norandommap") != "1"
-    if "seq_add" in options and (job.given("offset") or abs(int(options["seq_add"])) > each):
+    if "seq_add" in options and (job.read_number("offset") or abs(int(options["seq_add"])) > each):
         yield "rw with a step needs a step within the file, and no offset"
     for name, option in (("zones", "random_distribution"), ("blockalign", "blockalign")):
         if name in options and (mapped or not job.rw.startswith("rand")):
             yield f"{option} needs random requests and norandommap"
-    if job.given("offset") and "filesize" in options:
+    if job.read_number("offset") and "filesize" in options:
         yield "offset with filesize: give size instead"
-    if job.given("number_ios") and options.get("time_based") == "1":
+    if job.read_number("number_ios") and options.get("time_based") == "1":
         yield "number_ios with time_based: leave one of the two out"
-    if job.given("number_ios") and job.given("loops") > 1:
+    if job.read_number("number_ios") and job.read_number("loops") > 1:
         yield "number_ios with loops: leave one of the two out"

@@ -83,7 +83,7 @@ def _format_keys(file: JobFile, name: str) -> list[str]:
 
 
 def _format_summary(file: JobFile) -> str:
-    told = [f"{job.name} ({job.rw}, {job.given('size'):,} bytes)" for job in file.jobs]
+    told = [f"{job.name} ({job.rw}, {job.read_number('size'):,} bytes)" for job in file.jobs]
     return f"Jobs of fio: {', '.join(told)}"
 
 

@@ -219,7 +219,9 @@ def _format_same_figure(
     """That the figure did not move, with those that did."""
     unlike = {a.id: list(compare_trials(a, b, a.id)) for a, b in pairs}
     changes = list_configuration_changes(pairs, unlike)
-    moved = list(dict.fromkeys(m.name for one in changes for m in one.moved if m.quantity))
+    moved = list(
+        dict.fromkeys(m.name for one in changes for m in one.changed_figures if m.quantity)
+    )
     what = f"--good {request.good.short} and --bad {request.bad.short} have the same {name}"
     where = f"{what} in {'each of ' * (len(pairs) > 1)}{len(pairs)} trial{'s' * (len(pairs) > 1)}"
     if not moved:

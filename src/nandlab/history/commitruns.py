@@ -153,7 +153,7 @@ class CommitRuns:
         """UsageError if a run was made on another board than those before it."""
         self.boards.add(_digest_run_board(folder))
         if len(self.boards) > 1:
-            raise folder.another()
+            raise folder.make_taken_error()
 
     def _run_exported(self, commit: Commit, out: Path, trials: Sequence[str]) -> RunFolder:
         """Runs the study with the files of a commit, which are removed afterwards."""

@@ -177,13 +177,13 @@ def _make_configuration_series(
     rows, before = [], dict[str, SeriesCell]()
     for run, ensembles, changes in zip(*sides, strict=True):
         there, change = ensembles.get(key), changes.get(key) if changes else None
-        moved = {m.name for m in change.moved} if change else set[str]()
+        moved = {m.name for m in change.changed_figures} if change else set[str]()
         cells = {
             name: _make_cell(there.spread(figure), before.get(name), name in moved)
             for name, figure in figures.items()
             if there
         }
-        count = len(change.moved) if change else None
+        count = len(change.changed_figures) if change else None
         rows.append(SeriesRow(run.commit, cells, count, _format_note(run, there)))
         before = cells or before
     shown = tuple(SeriesFigure(name, figure.quantity) for name, figure in figures.items())

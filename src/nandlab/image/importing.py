@@ -53,7 +53,7 @@ class ImportRequest(NamedTuple):
 class ImportedImage:
     """A dump that has become a chip."""
 
-    on: Medium
+    medium: Medium
     image: ChipImage
     description: ImageDescription
     notes: tuple[str, ...]
@@ -63,7 +63,7 @@ class ImportedImage:
 class ReadyDump(NamedTuple):
     """A dump as a chip of the catalog, before a board has seen it."""
 
-    on: Medium
+    medium: Medium
     image: ChipImage
     layout: Layout | None
     """None: the decoder does not read it."""
@@ -95,7 +95,7 @@ def prepare_dump(partition: Partition, shape: Shape, request: ImportRequest) -> 
         chip=chip,
         partition_blocks=partition.blocks,
         filesystem=system,
-        options=system.chosen(given, "import", from_image=True),
+        options=system.resolve_values(given, "import", from_image=True),
     )
     making.refuse_unfit_medium(on, without_reserve=True)
     return ReadyDump(on, image, layout, tuple(notes))
@@ -109,7 +109,7 @@ def list_page_and_block(part: str) -> tuple[str, str]:
 
 def import_dump(ready: ReadyDump, board: Board) -> ImportedImage:
     """The image of a dump that the board mounts; NandlabError with the kernel's words if not."""
-    on, image, notes = ready.on, ready.image, list(ready.notes)
+    on, image, notes = ready.medium, ready.image, list(ready.notes)
     layout = ready.layout
     tree = _list_by_kernel(on, image, board)
     unsettled = layout is None or layout.notes
@@ -239,7 +239,7 @@ def _find_volume(
     """The volume that is mounted: the one named, or the only one with a file system."""
     device = ubi.attach_ubi(partition, LayoutCollector())
     if request.volume is not None:
-        return device.named(request.volume), device
+        return device.find_volume(request.volume), device
     having = [
         v for v in device.volumes.values() if _find_volume_mark(partition, device, v) is not None
     ]
@@ -252,7 +252,9 @@ def _find_volume(
             "give --volume"
         )
     if not having:
-        raise UsageError(f"no UBI volume has a file system; there are: {device.listed()}")
+        raise UsageError(
+            f"no UBI volume has a file system; there are: {device.format_volume_names()}"
+        )
     return having[0], device
 
 

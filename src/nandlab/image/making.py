@@ -49,7 +49,7 @@ FULL_PATTERN = re.compile("No space left on device|does not fit|partially writte
 def make_image_medium(made: ImageDescription, board: BoardModel) -> Medium:
     """The medium that an image was made for, on a board."""
     system = made.system()
-    options = system.chosen(made.options, "the image", from_image=True)
+    options = system.resolve_values(made.options, "the image", from_image=True)
     return Medium(
         board=board,
         chip=made.chip(),
@@ -74,9 +74,9 @@ def refuse_unfit_medium(on: Medium, *, without_reserve: bool = False) -> None:
 
     without_reserve: it is not made here, so UBI may have less of its reserve.
     """
-    unfit = on.filesystem.unfit(on.options, on.figures(), without_reserve=without_reserve)
+    unfit = on.filesystem.list_hindrances(on.options, on.figures(), without_reserve=without_reserve)
     if unfit:
-        raise UsageError(*(f"{on.where} cannot be: {why}" for why in unfit))
+        raise UsageError(*(f"{on.description} cannot be: {why}" for why in unfit))
 
 
 def make_filesystem_image(
@@ -152,7 +152,7 @@ def make_too_large_error(on: Medium, held: int | None = None) -> UsageError:
     if least is not None:
         mib = format_block_mib(least, on.chip.geometry.erasesize)
         larger = f"it takes --partition-mib {mib} or more"
-    return UsageError(f"the tree does not fit: {on.where} is too small for it; {larger}")
+    return UsageError(f"the tree does not fit: {on.description} is too small for it; {larger}")
 
 
 def count_least_partition(on: Medium, image: ChipImage) -> int | None:
@@ -224,7 +224,7 @@ def _run_job(on: Medium, job: Job, board: Board) -> JobRecord:
         return record
     if failed.step in ("format", "write", "unmount") and FULL_PATTERN.search(failed.stderr):
         raise make_too_large_error(on)
-    raise NandlabError(f"{on.where}: {failed.failure()}")
+    raise NandlabError(f"{on.description}: {failed.failure()}")
 
 
 def _require_cargo(record: JobRecord) -> bytes:
@@ -269,7 +269,7 @@ def read_image_tree(on: Medium, image: ChipImage, board: Board, sums: bool = Fal
     """The tree of an image; sums: with the checksum of every file."""
     command = f"treelist {'--sums ' if sums else ''}{MOUNTPOINT}"
     found = tree.parse_treelist(_read_from_image(on, image, command, board))
-    return found.without(on.filesystem.own_entries)
+    return found.exclude_entries(on.filesystem.own_entries)
 
 
 def extract_image_files(

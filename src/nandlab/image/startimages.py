@@ -84,10 +84,10 @@ class StartImageMaker:
             made = spec.image.model_copy(update={"made": self._image(spec)})
             return spec.model_copy(update={"image": made})
         if isinstance(spec.image, ImageStart):
-            return spec.model_copy(update={"image": self._told(spec.image)})
+            return spec.model_copy(update={"image": self._add_footprint(spec.image)})
         return spec
 
-    def _told(self, start: ImageStart) -> ImageStart:
+    def _add_footprint(self, start: ImageStart) -> ImageStart:
         """The image with what it takes of its chip."""
         if start.sha256 not in self._ready:
             made, image = chipfile.read_image_files(start.head().path)
@@ -108,7 +108,7 @@ class StartImageMaker:
             if wrong:
                 raise UsageError(*wrong)
             start = ImageStart(name=spec.image.name, path=head.path, sha256=head.digest())
-            known = self._ready[digest_json_value(inputs)] = self._told(start)
+            known = self._ready[digest_json_value(inputs)] = self._add_footprint(start)
         return known
 
     def _inputs(self, spec: TrialSpec, start: TreeStart) -> dict[str, object]:
@@ -150,6 +150,6 @@ class StartImageMaker:
 
 
 def _format_spec(spec: TrialSpec) -> str:
-    options = [f"{k}={v}" for k, v in spec.filesystem.changed(spec.options).items()]
-    words = [spec.where, *options, "from", spec.image.name if spec.image else "nothing"]
+    options = [f"{k}={v}" for k, v in spec.filesystem.select_changed_options(spec.options).items()]
+    words = [spec.description, *options, "from", spec.image.name if spec.image else "nothing"]
     return " ".join(words)

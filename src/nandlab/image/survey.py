@@ -52,9 +52,9 @@ class SurveyRow:
     compression: str | None
     """None: it offers none."""
     account: ImageSize | None = None
-    why: tuple[str, ...] = ()
+    hindrances: tuple[str, ...] = ()
     """Why it cannot be made, in lines; empty: it is."""
-    lost: tuple[str, ...] = ()
+    lost_properties: tuple[str, ...] = ()
     """What it does not keep of the tree."""
     seconds: float = 0
     saved: float | None = None
@@ -107,13 +107,13 @@ def plan_survey(
                     chip=chip,
                     partition_blocks=blocks,
                     filesystem=system,
-                    options=system.chosen(chosen, ERROR_PLACE, from_image=True),
+                    options=system.resolve_values(chosen, ERROR_PLACE, from_image=True),
                 )
                 making.refuse_unfit_medium(on)
                 refuse_unsupported_kernel([on], board.kernel_config, ERROR_PLACE)
                 todo.append(SurveyTask(row, on))
             except UsageError as e:
-                cannot.append(replace(row, why=_format_error(e)))
+                cannot.append(replace(row, hindrances=_format_error(e)))
     return todo, cannot
 
 
@@ -217,11 +217,11 @@ def _make_in_process(
         row = replace(
             each.row,
             account=measure_image_size(image, on.chip),
-            lost=tuple(lost),
+            lost_properties=tuple(lost),
             least_mib=None if least is None else format_block_mib(least, size),
         )
     except NandlabError as e:
-        row = replace(each.row, why=_format_error(e))
+        row = replace(each.row, hindrances=_format_error(e))
     tell.send(replace(row, seconds=round(time.monotonic() - began, 1)))
 
 

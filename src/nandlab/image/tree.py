@@ -93,7 +93,7 @@ class FileTree:
             "bytes": sum(e.size for e in files),
         }
 
-    def without(self, own: Iterable[str]) -> FileTree:
+    def exclude_entries(self, own: Iterable[str]) -> FileTree:
         """The tree without what the file system itself puts into its root."""
         names = set(own)
         return FileTree(tuple(e for e in self.entries if e.path not in names))

@@ -49,7 +49,7 @@ class Kit:
 
     lock: Lock
     """The packages taken, in sets."""
-    moved: tuple[str, ...]
+    lock_differences: tuple[str, ...]
     """How they differ from those that are locked, a line each; empty: they do not."""
     tools: Root
     kernel: Kernel

@@ -71,7 +71,7 @@ class Needs(StrictModel):
             raise ValueError("it names neither packages nor a source")
         return self
 
-    def wanted(self, suite: Suite) -> list[SuiteSet]:
+    def list_package_sets(self, suite: Suite) -> list[SuiteSet]:
         """The sets of packages that it names."""
         libraries = [LibrarySet(suite, tuple(self.packages))] if self.packages else []
         return [*libraries, *([SourceSet(suite, self.source.package)] if self.source else [])]
@@ -93,7 +93,7 @@ class FetchedPackages:
     """The packages that programs are built from beside a board's."""
 
     lock: Lock
-    moved: tuple[str, ...] = ()
+    lock_differences: tuple[str, ...] = ()
     """How they differ from those that are locked, a line each; empty: they do not."""
 
 
@@ -110,7 +110,7 @@ def fetch_program_needs(
     needs = read_program_needs(folder)
     if needs is None:
         return FetchedPackages({})
-    sets = needs.wanted(_find_suite(model))
+    sets = needs.list_package_sets(_find_suite(model))
     given = None if lock is not None else _find_lock_path(model, folder)
     found, moved = fetch_package_sets(model, sets, locked=locked, lock=lock, path=given)
     return FetchedPackages(found, tuple(moved))
@@ -125,7 +125,7 @@ def list_needed_package_sets(model: BoardModel) -> list[tuple[SuiteSet, Path]]:
         each.name: (each, _find_lock_path(model, folder))
         for folder in folders
         if (needs := read_program_needs(folder)) is not None
-        for each in needs.wanted(suite)
+        for each in needs.list_package_sets(suite)
     }
     beside = [make_image_tool_set(model), *_list_kernel_source_sets(model)]
     path = make_board_lock_path(model)
@@ -157,7 +157,7 @@ def unpack_build_material(folder: Path, model: BoardModel, lock: Lock) -> Materi
     if needs is None:
         return None
     library, foreign = None, None
-    for each in needs.wanted(_find_suite(model)):
+    for each in needs.list_package_sets(_find_suite(model)):
         if isinstance(each, LibrarySet):
             library = prepare_package_root(lock[each.name])
         elif needs.source:

@@ -23,7 +23,7 @@ NS_PER_S = 1_000_000_000
 
 
 def _applies_to(spec: TrialSpec) -> bool:
-    return not spec.own
+    return not spec.is_own_board
 
 
 def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:

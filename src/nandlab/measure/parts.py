@@ -177,7 +177,7 @@ def _find_looks(recording: Recording, names: Names) -> list[TimeWindow]:
     from nandlab.traced.records import EventType
 
     numbers = [n for n, name in names.functions.items() if name == LOOK_FUNCTION]
-    calls = recording.of(EventType.FUNC)
+    calls = recording.select_types(EventType.FUNC)
     begins = [(int(c["start_ns"]), int(c["latency_ns"])) for c in calls if c["object"] in numbers]
     return sorted((start, start + ns) for start, ns in begins)
 

@@ -21,13 +21,13 @@ OPTION = "read_ahead"
 
 def _applies_to(spec: TrialSpec) -> bool:
     option = spec.filesystem.options.get(OPTION)
-    return option is not None and option.written(spec.options[OPTION])
+    return option is not None and option.is_number(spec.options[OPTION])
 
 
 def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
     number = spec.filesystem.options[OPTION].number
     assert number is not None, "only a trial with a number is measured"
-    name = number.told_as(OPTION)
+    name = number.make_measure_name(OPTION)
     told = {s.step: parse_step_numbers(record, s.step).get(name) for s in record.steps}
     mounts = {
         step: n

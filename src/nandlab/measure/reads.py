@@ -88,7 +88,7 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
         overhead = statistics.fmean(_compute_overhead(known[name]) for name in named)
         found[f"overhead_ns.{calibration}"] = round(overhead)
         for name, each in known.items():
-            told = [t.paper_ns(overhead) for t in each]
+            told = [t.compute_paper_ns(overhead) for t in each]
             found[f"step.{name}.{calibration}_mean_ns"] = round(statistics.fmean(told))
             found[f"step.{name}.{calibration}_off"] = _compute_error(told, each)
     return found
@@ -96,7 +96,7 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
 
 def _keep_known(calls: Sequence[CallTimes]) -> list[CallTimes]:
     """Those whose pages the chip's image tells."""
-    return [call for call in calls if call.scored.known]
+    return [call for call in calls if call.scored.is_known]
 
 
 def _list_traced_steps(spec: TrialSpec, record: JobRecord) -> Iterator[tuple[str, int]]:
@@ -162,8 +162,8 @@ def _list_figures(
     if known:
         yield "differ", sum(not t.scored.same for t in known)
         yield "disturbed", sum(t.scored.disturbed for t in known)
-    yield "n", sum(len(t.scored.told) for t in calls)
-    yield "n_mean", round(statistics.fmean(len(t.scored.told) for t in calls), 4)
+    yield "n", sum(len(t.scored.traced_pages) for t in calls)
+    yield "n_mean", round(statistics.fmean(len(t.scored.traced_pages) for t in calls), 4)
     yield "mean_ns", round(statistics.fmean(measured))
     yield "sd_ns", round(statistics.pstdev(measured))
     yield "least_ns", round(min(measured))
@@ -184,7 +184,7 @@ def _list_errors(
     series, arch = cost.parse_kernel_series(kernel), cost.parse_kernel_arch(kernel)
     try:
         by = times.find_instruction_counts(spec.filesystem.name, series, arch)
-        foretold = [t.foretold_ns(by) for t in known]
+        foretold = [t.compute_predicted_ns(by) for t in known]
     except UsageError:  # a compressor, a kernel or a processor that was not measured: no figure
         return
     if known:

@@ -109,7 +109,7 @@ class PagedBurst:
     us: float
     pages: int
 
-    def foretold_us(self, overhead_us: float) -> float:
+    def compute_predicted_us(self, overhead_us: float) -> float:
         """The paper's formula."""
         return self.pages * TABLE_US["R"] + self.calls * overhead_us
 
@@ -117,7 +117,7 @@ class PagedBurst:
     def impossible(self) -> bool:
         """Whether its pages take longer than all its calls, by more than the clock's steps: some
         of them were read for something else."""
-        return self.us + self.calls * STEP_S * 1e6 < self.foretold_us(0)
+        return self.us + self.calls * STEP_S * 1e6 < self.compute_predicted_us(0)
 
 
 def find_call_bursts(rows: Sequence[FunctionCall]) -> list[CallBurst]:
@@ -212,8 +212,8 @@ def _compute_errors(some: Sequence[PagedBurst], overhead_us: float) -> dict[str,
     """Errors of the times as shares of the traced ones; None of no burst."""
     if not some or not all(b.us for b in some):
         return None
-    each = [abs(b.foretold_us(overhead_us) / b.us - 1) for b in some]
-    total = sum(b.foretold_us(overhead_us) for b in some) / sum(b.us for b in some) - 1
+    each = [abs(b.compute_predicted_us(overhead_us) / b.us - 1) for b in some]
+    total = sum(b.compute_predicted_us(overhead_us) for b in some) / sum(b.us for b in some) - 1
     return {
         "total": round(total, 6),
         "median": round(statistics.median(each), 6),

@@ -23,7 +23,7 @@ class PageSet(Container[int]):
     stretches: Sequence[range]
 
     @classmethod
-    def of(cls, stretches: Iterable[range]) -> PageSet:
+    def from_stretches(cls, stretches: Iterable[range]) -> PageSet:
         """All pages that lie in any of them."""
         found: list[range] = []
         for each in sorted(stretches, key=lambda r: r.start):
@@ -50,13 +50,13 @@ class PageRow(NamedTuple):
     nodes: int
     flash: list[int]
     """Flash pages of a read of it alone, in order."""
-    in_sequence: int | None
+    n_in_sequence: int | None
     """N where the page before it has just been read; None: it, or the page before, is not known."""
-    known: bool
+    is_known: bool
     """False where a node that may hold a part of it could not be read."""
 
     @property
-    def alone(self) -> int:
+    def n_alone(self) -> int:
         """N with nothing in the buffer, and nothing of the file system in memory."""
         return len(self.flash)
 
@@ -68,7 +68,7 @@ class FileMap:
     path: str
     size: int
     rows: list[PageRow]
-    """Of its pages; of a file that is mostly holes (:attr:`Pieces.listed`), those of data."""
+    """Of its pages; of a file that is mostly holes (:attr:`FilePieces.listed`), those of data."""
     unknown: int
     """Pages that are not known."""
     live_bytes: int
@@ -84,12 +84,14 @@ class FileMap:
     @property
     def mean(self) -> float | None:
         """Mean N in sequence, of the pages that are known and stored; None: none is."""
-        return _compute_mean([n for r in self.rows if r.nodes and (n := r.in_sequence) is not None])
+        return _compute_mean(
+            [n for r in self.rows if r.nodes and (n := r.n_in_sequence) is not None]
+        )
 
     def distribution(self) -> dict[int, int]:
         """Pages by N in sequence."""
         return dict(
-            sorted(Counter(n for r in self.rows if (n := r.in_sequence) is not None).items())
+            sorted(Counter(n for r in self.rows if (n := r.n_in_sequence) is not None).items())
         )
 
 
@@ -134,7 +136,7 @@ def map_file_pages(
         n = len(b.flash) if told else None
         rows.append(PageRow(a.page, len(a.pieces), a.flash, n, a.page not in unknown))
         before = a.page
-    stored = {piece.at: piece.stored for piece in layout.pieces_of.get(owner, [])}
+    stored = {piece.at: piece.stored for piece in layout.pieces_by_owner.get(owner, [])}
     header = find_filesystem_reader(layout.filesystem).header
     return FileMap(
         layout.paths.get(owner, f"inode {owner}"),
@@ -152,9 +154,11 @@ def find_unknown_pages(pieces: FilePieces, owner: int, dropped: Sequence[Dropped
     size = max(1, pieces.size)
     mine = [d for d in dropped if d.may_hold(owner, 0, size)]
     if any(not d.number for d in mine):
-        return PageSet.of([range(pieces.pages)])
+        return PageSet.from_stretches([range(pieces.pages)])
     ends = (-(-min(size, d.offset + d.plain) // PAGE_BYTES) for d in mine)
-    return PageSet.of(range(d.offset // PAGE_BYTES, end) for d, end in zip(mine, ends, strict=True))
+    return PageSet.from_stretches(
+        range(d.offset // PAGE_BYTES, end) for d, end in zip(mine, ends, strict=True)
+    )
 
 
 def _estimate_rewritten(

@@ -69,7 +69,7 @@ class _HuffmanCode:
             self.cost["subtable"] += 1
             self.cost["entry"] += 1 << max(length for _, length in group) - self.root
 
-    def at(self, bits: int) -> tuple[int, int]:
+    def decode_symbol(self, bits: int) -> tuple[int, int]:
         """The symbol that bits begin with, and how many they are."""
         symbol, length = self.table[bits & len(self.table) - 1]
         if not length:
@@ -112,7 +112,7 @@ class _TokenWalk:
 
     def symbol(self, code: _HuffmanCode, by: str = "pull") -> tuple[int, int]:
         """The next symbol, and its bits."""
-        symbol, length = code.at(self.next())
+        symbol, length = code.decode_symbol(self.next())
         self.hold(length, by)
         self.used += length
         return symbol, length
@@ -226,7 +226,7 @@ class _TokenWalk:
         if self.taken * 8 - self.used < WANTED_BITS:
             self.taken += 2
             self.found["refill"] += 1
-        symbol, length = code.at(self.next())
+        symbol, length = code.decode_symbol(self.next())
         self.used += length
         self.found["long"] += length > code.root
         return symbol

@@ -57,11 +57,11 @@ class Jffs2Reader(FilesystemReader):
     packers = frozenset(packers.JFFS2_PACKERS)
 
     @classmethod
-    def room_at(cls, layout: Layout, at: int, summed: int) -> int:
+    def compute_node_room(cls, layout: Layout, at: int, summed: int) -> int:
         """Without what a summary of the block will take, if the kernel writes such: an entry for
         each node (``jffs2_do_reserve_space()``)."""
         summary = SUMMARY + summed + cls.entry if layout.counts.get("summary") else 0
-        return super().room_at(layout, at, summed) - -(-summary // cls.align) * cls.align
+        return super().compute_node_room(layout, at, summed) - -(-summary // cls.align) * cls.align
 
     @classmethod
     def packed(cls, layout: Layout, data: bytes, room: int) -> PackedData | None:
@@ -76,7 +76,7 @@ class Jffs2Reader(FilesystemReader):
 
         A node that stands for zeroes has a header alone.
         """
-        for piece in file.of(page):
+        for piece in file.list_pieces(page):
             at = self._read_of(piece.at - INODE_NODE.size)
             yield MtdRead(at, INODE_NODE.size)
             if piece.stored:
@@ -93,7 +93,7 @@ class Jffs2Reader(FilesystemReader):
         moved."""
         nodes, size = self._nodes(owner), self.layout.erasesize
         blocks = {at // size for at in nodes}
-        if self.mounted or owner not in self.layout.moved or len(blocks) < 2:
+        if self.mounted or owner not in self.layout.moved_owners or len(blocks) < 2:
             return []
         order, found = order_nodes_like_kernel(nodes, size, mounted=False), []
         for block in blocks:

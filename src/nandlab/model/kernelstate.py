@@ -59,13 +59,13 @@ class KernelState:
     def read(self, file: FilePieces, page: int) -> ReadCall:
         """Reads a page of a file."""
         asked = list(self.reader.page(file, page))
-        return ReadCall(*self._asked(asked), file, page, file.of(page))
+        return ReadCall(*self._access_pages(asked), file, page, file.list_pieces(page))
 
     def first_open(self, owner: int, folder: int | None = None) -> FirstOpen:
         """Looks up a file that is not in memory, in that folder if it has names in several."""
         asked = self.reader.open(owner, folder)
         before = copy.copy(self.buffer)
-        opened = FirstOpen(*self._asked(asked), self.reader.nodes(owner, asked))
+        opened = FirstOpen(*self._access_pages(asked), self.reader.nodes(owner, asked))
         others = self.reader.open_otherwise(owner)
         if not others:
             return opened
@@ -73,16 +73,16 @@ class KernelState:
         same = all(pages == sorted(opened.flash) for pages in reads)
         return replace(opened, ordered=False, counted=same)
 
-    def _asked(self, reads: Sequence[MtdRead]) -> tuple[list[PageAccess], list[int] | None]:
+    def _access_pages(self, reads: Sequence[MtdRead]) -> tuple[list[PageAccess], list[int] | None]:
         """The flash pages of reads, and the branches of those of the index."""
         accesses = [access for read in reads for access in self.buffer.read(read)]
         branches = [read.branches for read in reads if read.branches]
         return accesses, None if self.reader.layout.index is None else branches
 
-    def saw(self, read: MtdRead) -> None:
+    def note_read(self, read: MtdRead) -> None:
         """Notes another read of the MTD device."""
         list(self.buffer.read(read))
-        self.reader.saw(read)
+        self.reader.note_read(read)
 
     def copy(self) -> KernelState:
         """Another one that holds the same."""

@@ -66,7 +66,7 @@ class FilesystemReader(ABC):
         return 0
 
     @classmethod
-    def room_at(cls, layout: Layout, at: int, summed: int) -> int:
+    def compute_node_room(cls, layout: Layout, at: int, summed: int) -> int:
         """Bytes of data that a node has room for in its block; summed: those of the block's summary
         that tell of nodes before it."""
         return layout.erasesize - at % layout.erasesize - cls.header
@@ -82,7 +82,7 @@ class FilesystemReader(ABC):
         """The layout of a file that is written anew, with what is written beside its nodes."""
         return layout
 
-    def saw(self, read: MtdRead) -> None:  # noqa: B027 - most keep nothing
+    def note_read(self, read: MtdRead) -> None:  # noqa: B027 - most keep nothing
         """Notes a read that was none of the above: it may leave something in memory."""
 
     def drop(self) -> None:  # noqa: B027 - nor have anything to forget

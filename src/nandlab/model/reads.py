@@ -43,7 +43,7 @@ class PageAccess(NamedTuple):
     """From the start of the partition."""
     hit: bool
     """Whether the NAND core had it in its buffer, so that the chip read nothing."""
-    whole: bool
+    bypasses_buffer: bool
     """Whether it was read past the buffer, straight to its reader."""
     bytes: int
     """Of the page that were asked for."""
@@ -94,7 +94,7 @@ class FilePieces:
     def __init__(self, layout: Layout, owner: int) -> None:
         self.layout, self.owner = layout, owner
         self.size = layout.sizes[owner]
-        self._all = layout.pieces_of.get(owner, [])
+        self._all = layout.pieces_by_owner.get(owner, [])
         self._ends = [p.offset + p.bytes for p in self._all]
         self.counted: dict[int, TokenCounts | None] = {}
         """First byte of a compressed node's data -> its tokens, as far as they were asked for."""
@@ -130,19 +130,19 @@ class FilePieces:
         if piece.packing not in tokencount.TOKEN_COUNTERS:
             return None
         if piece.at not in self.counted:
-            if self.layout.bytes_at is None:
+            if self.layout.read_data is None:
                 raise UsageError(
                     f"{piece.packing}: how long a node unpacks hangs on its bytes, which a text of "
                     "jffs2dump does not have: give a dump of the chip"
                 )
-            packed = self.layout.bytes_at(piece.at, piece.stored)
+            packed = self.layout.read_data(piece.at, piece.stored)
             room = self.layout.unpack_room
             self.counted[piece.at] = tokencount.count_node_tokens(
                 piece.packing, packed, piece.plain, room
             )
         return self.counted[piece.at]
 
-    def of(self, page: int) -> list[FilePiece]:
+    def list_pieces(self, page: int) -> list[FilePiece]:
         """What is stored of a page of the file, in order; a hole has nothing."""
         first, found = bisect_right(self._ends, page * PAGE_BYTES), []
         for piece in self._all[first:]:

@@ -66,8 +66,8 @@ class _FileWriter:
         for page in self.old.listed:
             part = self._page(page)
             while part.plain:
-                room = reader.room_at(of, at, summed)
-                made = self._made(part, room)
+                room = reader.compute_node_room(of, at, summed)
+                made = self._pack_part(part, room)
                 if made is None:
                     at, summed = at - at % of.erasesize + of.erasesize + reader.begin(of), 0
                     continue
@@ -90,7 +90,7 @@ class _FileWriter:
         stored = sum(n * p.stored / p.plain for n, p in seen)
         return _PagePart(begin, count, data, round(stored), seen[0][1].packing)
 
-    def _made(self, part: _PagePart, room: int) -> tuple[int, int, str] | None:
+    def _pack_part(self, part: _PagePart, room: int) -> tuple[int, int, str] | None:
         """Bytes of the part that a node has, its bytes and its compressor; None: none fits."""
         reader = self.reader
         if part.data is not None:
@@ -105,14 +105,14 @@ class _FileWriter:
     def content(self, page: int) -> bytes | None:
         """The bytes of a page, with zeroes in its holes; None: they are not known, or what the
         kernel would make of them is not."""
-        if not self.known or self.of.bytes_at is None:
+        if not self.known or self.of.read_data is None:
             return None
         begin = page * PAGE_BYTES
         length = min(PAGE_BYTES, self.old.size - begin)
         found = bytearray(length)
         for count, piece in _list_data_pieces(self.old, page):
             try:
-                held = unpacking.unpack_file_piece(piece, self.of.bytes_at)
+                held = unpacking.unpack_file_piece(piece, self.of.read_data)
             except UnpackError:
                 return None
             at = max(piece.offset, begin)
@@ -182,7 +182,7 @@ def list_rewritten_nodes(of: Layout, owner: int, at: int, summed: int) -> list[F
 def _list_data_pieces(of: FilePieces, page: int) -> list[tuple[int, FilePiece]]:
     """The pieces of a page that hold data, and the bytes of it that each has."""
     begin, end = page * PAGE_BYTES, (page + 1) * PAGE_BYTES
-    held = (p for p in of.of(page) if p.packing != HOLE)
+    held = (p for p in of.list_pieces(page) if p.packing != HOLE)
     return [(min(p.offset + p.bytes, end) - max(p.offset, begin), p) for p in held]
 
 

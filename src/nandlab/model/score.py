@@ -31,15 +31,15 @@ class CallTimes:
     tracing: Mapping[str, float] = field(repr=False)
     """Instructions that the tracers took, by event."""
 
-    def foretold_ns(self, by: times.Instructions) -> float:
+    def compute_predicted_ns(self, by: times.Instructions) -> float:
         """The time that the model gives, ns."""
         return times.compute_call_ns(self.scored.call, by, self.read, self.instruction_ns)
 
-    def in_time_ns(self, by: times.Instructions) -> float:
+    def compute_ns_with_tick(self, by: times.Instructions) -> float:
         """The same of a call that began when it did: with the kernel's tick where that comes, and
         with a process's first wait for the chip."""
         call, timer, each = self.scored.call, self.scored.timer, self.instruction_ns
-        found = self.foretold_ns(by)
+        found = self.compute_predicted_ns(by)
         if call.flash and self.scored.waits_first:
             found += each * by.first_wait
         if timer is None or not isinstance(call, ReadCall):
@@ -48,19 +48,19 @@ class CallTimes:
         reads = [self.read.compute_ns(1, a.registered) for a in call.accesses if not a.hit]
         return found + timer.delay_ns(self.scored.row.start_ns, stretches, reads)
 
-    def paper_ns(self, overhead_ns: float) -> float:
+    def compute_paper_ns(self, overhead_ns: float) -> float:
         """The time that the tracing paper's formula gives with this overhead, ns."""
         return times.compute_paper_call_ns(self.scored.call, self.read.page_ns, overhead_ns)
 
     @property
     def paper_overhead_ns(self) -> float:
         """What the paper's formula calls overhead, ns: all but N whole page reads."""
-        return self.ns - len(self.scored.told) * self.read.page_ns
+        return self.ns - len(self.scored.traced_pages) * self.read.page_ns
 
     @property
     def chip_ns(self) -> float:
         """The chip's time, ns: of the pages that it read."""
-        return self.read.compute_ns(len(self.scored.told), self.scored.registered)
+        return self.read.compute_ns(len(self.scored.traced_pages), self.scored.registered)
 
     @property
     def processor(self) -> float:
@@ -70,7 +70,7 @@ class CallTimes:
 
 def list_call_times(trace: ChipTrace, scored: Sequence[ScoredCall]) -> list[CallTimes]:
     """The times of the calls that are known; UsageError where the board counts no instructions."""
-    return list_measured_times(trace, [s for s in scored if s.known])
+    return list_measured_times(trace, [s for s in scored if s.is_known])
 
 
 def list_measured_times(trace: ChipTrace, scored: Sequence[ScoredCall]) -> list[CallTimes]:
@@ -80,7 +80,7 @@ def list_measured_times(trace: ChipTrace, scored: Sequence[ScoredCall]) -> list[
     """
     instruction_ns = cost.find_board_instruction_ns(trace.board)
     if instruction_ns is None:
-        raise UsageError(f"{trace.where}: on this board's clock no instruction has a time")
+        raise UsageError(f"{trace.title}: on this board's clock no instruction has a time")
     read, costs = times.compute_chip_page_read_times(trace.chip), cost.read_tracing_costs()
     each = {event: costs.price(trace.kernel, event, None) or 0 for event in PRICED_EVENTS}
     found = []
@@ -94,8 +94,8 @@ def list_measured_times(trace: ChipTrace, scored: Sequence[ScoredCall]) -> list[
 def summarise_call_scores(trace: ChipTrace, scored: Sequence[ScoredCall]) -> dict[str, Any]:
     """What ``nandlab model score --json`` prints; errors are shares of the measured time."""
     pages = [s for s in scored if isinstance(s.call, ReadCall)]
-    known = [s for s in pages if s.known]
-    wrong = [s for s in scored if s.known and not s.same]
+    known = [s for s in pages if s.is_known]
+    wrong = [s for s in scored if s.is_known and not s.same]
     found: dict[str, Any] = {
         "calls": len(pages),
         "unknown": len(pages) - len(known),
@@ -103,7 +103,12 @@ def summarise_call_scores(trace: ChipTrace, scored: Sequence[ScoredCall]) -> dic
         "disturbed": sum(s.disturbed for s in known),
         "ticked": sum(s.ticked for s in known),
         "first_that_differ": [
-            {"path": s.path, "page": _find_page(s), "traced": s.told, "foretold": s.call.flash}
+            {
+                "path": s.path,
+                "page": _find_page(s),
+                "traced": s.traced_pages,
+                "foretold": s.call.flash,
+            }
             for s in wrong
         ][:5],
     }
@@ -118,19 +123,21 @@ def summarise_call_scores(trace: ChipTrace, scored: Sequence[ScoredCall]) -> dic
     still = [t for t in told if not (t.scored.disturbed or t.scored.ticked)]
     alone = [t for t in told if not t.scored.disturbed]
     overhead = statistics.fmean(t.paper_overhead_ns for t in told)
-    paper = [t.paper_ns(overhead) for t in told]
+    paper = [t.compute_paper_ns(overhead) for t in told]
     return found | {
-        "n": sum(len(t.scored.told) for t in told),
+        "n": sum(len(t.scored.traced_pages) for t in told),
         "measured_ns": round(sum(t.ns for t in told)),
         "chip_ns": round(sum(t.chip_ns for t in told)),
-        "nandlab": compute_time_errors([t.foretold_ns(by) for t in told], told) if by else None,
-        "in_time": compute_time_errors([t.in_time_ns(by) for t in told], told)
+        "nandlab": compute_time_errors([t.compute_predicted_ns(by) for t in told], told)
+        if by
+        else None,
+        "in_time": compute_time_errors([t.compute_ns_with_tick(by) for t in told], told)
         if by and by.tick
         else None,
-        "alone": compute_time_errors([t.in_time_ns(by) for t in alone], alone)
+        "alone": compute_time_errors([t.compute_ns_with_tick(by) for t in alone], alone)
         if by and by.tick and alone
         else None,
-        "undisturbed": compute_time_errors([t.foretold_ns(by) for t in still], still)
+        "undisturbed": compute_time_errors([t.compute_predicted_ns(by) for t in still], still)
         if by and still
         else None,
         "not_known": why,
@@ -164,13 +171,13 @@ def _compare_first_open(of: CallTimes, by: times.Instructions | None) -> dict[st
     """A first open beside the foretold one."""
     return {
         "path": of.scored.path,
-        "n": len(of.scored.told),
+        "n": len(of.scored.traced_pages),
         "same": of.scored.same,
         "ordered": isinstance(of.scored.call, FirstOpen) and of.scored.call.ordered,
         "disturbed": of.scored.disturbed,
         "ticked": of.scored.ticked,
         "measured_ns": round(of.ns),
-        "error": round(of.foretold_ns(by) / of.ns - 1, 6) if by else None,
+        "error": round(of.compute_predicted_ns(by) / of.ns - 1, 6) if by else None,
     }
 
 

@@ -141,7 +141,7 @@ def _count_reads(of: FlashReading) -> dict[str, float]:
     found: dict[str, float] = {
         "read": len(of.flash),
         "hit": of.hits,
-        "copied": sum(a.bytes for a in of.accesses if not a.whole),
+        "copied": sum(a.bytes for a in of.accesses if not a.bypasses_buffer),
     }
     return found | ({"index": len(of.index), "branch": sum(of.index)} if of.index else {})
 
@@ -200,7 +200,7 @@ def compute_page_read_times(part: PartLatencies, geometry: Geometry) -> PageRead
 def compute_chip_page_read_times(chip: ChipModel) -> PageReadTimes:
     """A page read of a chip with its typical times."""
     return compute_page_read_times(
-        PartLatencies.of(chip.name, chip.geometry, chip.timing, "typical"), chip.geometry
+        PartLatencies.from_timing(chip.name, chip.geometry, chip.timing, "typical"), chip.geometry
     )
 
 
@@ -241,7 +241,7 @@ def split_call_instructions(
             half = (by.read + each["FLASH_READ"]) / 2
             found[-1] += half
             found.append(half)
-        found[-1] += 0 if access.whole else by.copied * access.bytes
+        found[-1] += 0 if access.bypasses_buffer else by.copied * access.bytes
         if piece and access.page == _find_last_page(piece, call.file.layout.writesize):
             found[-1] += _sum_node_instructions(piece, call, told) - asking
             piece = next(waiting, None)

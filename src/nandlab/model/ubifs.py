@@ -113,7 +113,7 @@ class UbifsReader(FilesystemReader):
     def opened(self, asked: Sequence[MtdRead]) -> int | None:
         return next((o for read in asked if (o := self._inodes.get(read.at))), None)
 
-    def saw(self, read: MtdRead) -> None:
+    def note_read(self, read: MtdRead) -> None:
         """A node of the index that is read again was not in memory any more; nor was one below."""
         if read.at in self.index.nodes:
             if read.at in self.held:

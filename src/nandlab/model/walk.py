@@ -49,7 +49,7 @@ LATE_NS = 100_000
 class ChipTrace:
     """A trace, and the chip that it was made on."""
 
-    where: str
+    title: str
     """What messages call it."""
     filesystem: str
     chip: ChipModel
@@ -102,10 +102,10 @@ class ScoredCall:
 
     row: EventRow
     path: str
-    told: list[int]
+    traced_pages: list[int]
     """Flash pages that the chip read, in order."""
     call: ReadCall | FirstOpen = field(repr=False)
-    known: bool
+    is_known: bool
     """False where the image does not tell what the call reads: a node that may hold a part of it
     could not be read, the file system wrote between the call and the image, or may have it in
     memory."""
@@ -133,20 +133,20 @@ class ScoredCall:
         """Whether N and the order of pages are as foretold; where the image does not tell the
         order, N and the pages."""
         if isinstance(self.call, FirstOpen) and not self.call.ordered:
-            return sorted(self.told) == sorted(self.call.flash)
-        return self.told == self.call.flash
+            return sorted(self.traced_pages) == sorted(self.call.flash)
+        return self.traced_pages == self.call.flash
 
 
 def score_traced_calls(trace: ChipTrace) -> list[ScoredCall]:
     """Every traced call that read a page of a file of the layout, or opened one first; UsageError
     if there are none, or the layout is another's."""
-    find_filesystem_reader(trace.filesystem, trace.where)
+    find_filesystem_reader(trace.filesystem, trace.title)
     rows = [EventRow(*row) for row in tables.query_parquet_rows(trace.events, EVENTS)]
     if not any(row.event == READ_PAGE for row in rows):
-        raise UsageError(f"{trace.where}: nothing in it reads a page of a file")
+        raise UsageError(f"{trace.title}: nothing in it reads a page of a file")
     found = list(_TraceWalk(trace, rows).all())
-    if not any(one.same for one in found if one.told):
-        raise UsageError(f"{trace.where}: no call reads what the image has: it is of another trace")
+    if not any(one.same for one in found if one.traced_pages):
+        raise UsageError(f"{trace.title}: no call reads what the image has: it is of another trace")
     return found
 
 
@@ -161,7 +161,7 @@ class _TraceWalk:
         try:
             self.state.reader.begun(asked)
         except UsageError as e:
-            raise UsageError(f"{trace.where}: {e}") from None
+            raise UsageError(f"{trace.title}: {e}") from None
         self.per_block = self.layout.erasesize // self.layout.writesize
         self.inside = _group_inside(rows)
         self.kinds = _sort_chip_reads(rows)
@@ -202,7 +202,7 @@ class _TraceWalk:
             elif row.event == LOOK_UP:
                 yield from self._open(i)
             elif row.event == "MTD_READ" and row.seq not in within:
-                state.saw(MtdRead(row.offset, row.size))
+                state.note_read(MtdRead(row.offset, row.size))
             elif row.event == "FLASH_PROGRAM":
                 buffer.forget(row.object, row.object)
             elif row.event == "FLASH_ERASE":
@@ -226,32 +226,32 @@ class _TraceWalk:
             self.files[row.object] = FilePieces(self.layout, row.object)
         of = self.files[row.object]
         page = row.offset // PAGE_BYTES
-        held = self._held(i, row.object, row.offset, row.offset + PAGE_BYTES)
+        held = self._is_in_image(i, row.object, row.offset, row.offset + PAGE_BYTES)
         held = held and self.state.reader.sure(of, page)
         if held:
             call = self.state.read(of, page)
         else:
             call = self.state.copy().read(of, page)
-            for read in self._asked(i):
-                self.state.saw(read)
+            for read in self._list_mtd_reads(i):
+                self.state.note_read(read)
         return self._scored(i, self.layout.paths[row.object], call, known=held)
 
     def _open(self, i: int) -> Iterator[ScoredCall]:
         """A first open, if it is one of a file of the image. The state is left as the kernel's own
         reads leave it, whose order may be another than the foretold one."""
         row = self.rows[i]
-        asked = self._asked(i)
+        asked = self._list_mtd_reads(i)
         owner = self.state.reader.opened(asked)
         before = self.state.copy()
         for read in asked:
-            self.state.saw(read)
+            self.state.note_read(read)
         if owner is not None:
             opened = before.first_open(owner, row.object)
-            held = self._held(i, owner, 0, max(1, self.layout.sizes[owner]))
+            held = self._is_in_image(i, owner, 0, max(1, self.layout.sizes[owner]))
             known = held and opened.counted
             yield self._scored(i, self.layout.paths[owner], opened, known=known)
 
-    def _asked(self, i: int) -> list[MtdRead]:
+    def _list_mtd_reads(self, i: int) -> list[MtdRead]:
         """The reads of MTD of a call."""
         inside = (r for r in self.inside[self.rows[i].seq] if r.event == "MTD_READ")
         return [MtdRead(r.offset, r.size) for r in inside]
@@ -262,7 +262,7 @@ class _TraceWalk:
         inside = (r for r in self.inside[self.rows[i].seq] if r.event == "FLASH_READ")
         return any(self.layout.free(r.object) for r in inside)
 
-    def _held(self, i: int, owner: int, begin: int, end: int) -> bool:
+    def _is_in_image(self, i: int, owner: int, begin: int, end: int) -> bool:
         """Whether the image has all of a part of a file, as it was when it was read."""
         if i not in self.sound or self._lacking(i):
             return False

@@ -41,7 +41,7 @@ class Yaffs2Reader(FilesystemReader):
     def page(self, file: FilePieces, page: int) -> Iterator[MtdRead]:
         """The chunks of a page; one that is not stored, or is past the end, is no read."""
         size, at, end = self.layout.chunk_bytes, page * PAGE_BYTES, (page + 1) * PAGE_BYTES
-        places = {piece.offset // size: piece.at for piece in file.of(page)}
+        places = {piece.offset // size: piece.at for piece in file.list_pieces(page)}
         while at < end:
             chunk, start = divmod(at, size)
             count = min(end - at, size - start)
@@ -66,7 +66,7 @@ class Yaffs2Reader(FilesystemReader):
         """Not where the cache may still have the chunk of an end that a write went past."""
         if self.mounted:
             return True
-        ends = (piece.offset + piece.bytes for piece in file.of(page))
+        ends = (piece.offset + piece.bytes for piece in file.list_pieces(page))
         return all(end % self.layout.chunk_bytes == 0 or end >= file.size for end in ends)
 
     def open(self, owner: int, folder: int | None = None) -> list[MtdRead]:

@@ -102,7 +102,7 @@ class Partition:
         """All data bytes of a block that is not erased."""
         return self._pages(index)[:, : self.writesize].tobytes()
 
-    def bytes_at(self, at: int, count: int) -> bytes:
+    def read_data(self, at: int, count: int) -> bytes:
         """Data bytes within a block that is not erased; at: from the start of the partition."""
         index, within = divmod(at, self.erasesize)
         first, last = within // self.writesize, (within + count - 1) // self.writesize + 1

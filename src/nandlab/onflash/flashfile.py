@@ -102,7 +102,9 @@ def _decode_partition(
     found = jffs2scan.scan_partition_nodes(partition)
     if asked.shape and found.dropped:
         refuse_wrong_shape(path, asked.shape, found.dropped, found.order)
-    layout, dropped = jffs2.salvage_layout_from_nodes(found, jffs2nodes.NodeGeometry.of(partition))
+    layout, dropped = jffs2.salvage_layout_from_nodes(
+        found, jffs2nodes.NodeGeometry.from_partition(partition)
+    )
     if not asked.shape:
         return layout, dropped
     seen = bool(asked.shape.oob) or jffs2.is_page_size_sure(found, asked.shape.page)
@@ -269,7 +271,7 @@ def _read_chip_facts(path: Path) -> ChipFacts:
         return ChipFacts()
     for trial in RunFolder(run).trials():
         if any(kept.sha256 == path.name for kept in trial.artefacts):
-            ecc = trial.about("chip").get("ecc", {})
+            ecc = trial.find_source("chip").get("ecc", {})
             strength, step = ecc.get("strength", 1), ecc.get("step", 512)
             return ChipFacts(trial.filesystem, trial.chip.blocks, strength, step)
     return ChipFacts()

@@ -28,7 +28,7 @@ def decode_jffs2(partition: Partition) -> Layout:
     """Where everything is; UsageError says what is wrong with the image."""
     found = scan_partition_nodes(partition, strict=True)
     _refuse_second_clean_marker(found, partition.erasesize)
-    return assemble_file_layout(found, NodeGeometry.of(partition))
+    return assemble_file_layout(found, NodeGeometry.from_partition(partition))
 
 
 def salvage_jffs2(partition: Partition) -> tuple[Layout, list[DroppedNode]]:
@@ -37,7 +37,9 @@ def salvage_jffs2(partition: Partition) -> tuple[Layout, list[DroppedNode]]:
 
     UsageError where what is left is no file system, or cannot be of a chip of this geometry.
     """
-    return salvage_layout_from_nodes(scan_partition_nodes(partition), NodeGeometry.of(partition))
+    return salvage_layout_from_nodes(
+        scan_partition_nodes(partition), NodeGeometry.from_partition(partition)
+    )
 
 
 def salvage_layout_from_nodes(
@@ -78,7 +80,7 @@ def find_missing_file_parts(layout: Layout) -> list[DroppedNode]:
     found = []
     for number, size in layout.sizes.items():
         done = 0
-        for piece in [*layout.pieces_of.get(number, []), None]:
+        for piece in [*layout.pieces_by_owner.get(number, []), None]:
             begin = size if piece is None else piece.offset
             if begin > done:
                 why = f"no node is there of {layout.paths[number]}, bytes {done} to {begin}"

@@ -52,9 +52,9 @@ def assemble_file_layout(
     found.dropped += copies.doubtful
     return Layout(
         "jffs2", shape.bytes, shape.erasesize, shape.writesize,
-        walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts,
-        walk.nodes, walk.dead, shape.bytes_at, names=map_paths_to_numbers(names, reached),
-        moved=frozenset(n for n in walk.nodes if _may_have_moved(found.pieces[n])),
+        walk.finish(shape.bytes), reached, walk.sizes, walk.pieces, found.counts,
+        walk.nodes, walk.dead, shape.read_data, names=map_paths_to_numbers(names, reached),
+        moved_owners=frozenset(n for n in walk.nodes if _may_have_moved(found.pieces[n])),
         last_copy=copies.last,
     )  # fmt: skip
 

@@ -80,13 +80,13 @@ class NodeGeometry(NamedTuple):
     bytes: int
     erasesize: int
     writesize: int
-    bytes_at: BytesAt | None = None
+    read_data: BytesAt | None = None
     """None: they are not there, but a text that tells of them."""
 
     @classmethod
-    def of(cls, partition: Partition) -> NodeGeometry:
+    def from_partition(cls, partition: Partition) -> NodeGeometry:
         shape = partition.bytes, partition.erasesize, partition.writesize
-        return cls(*shape, partition.bytes_at)
+        return cls(*shape, partition.read_data)
 
 
 class DirentNode(NamedTuple):

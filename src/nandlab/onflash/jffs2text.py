@@ -74,14 +74,14 @@ class _TextReader:
     data: bytes
     erasesize: int
     writesize: int
-    found: PartitionNodes = field(default_factory=PartitionNodes)
-    told: deque[tuple[int, int]] = field(default_factory=deque)
+    nodes: PartitionNodes = field(default_factory=PartitionNodes)
+    ranges: deque[tuple[int, int]] = field(default_factory=deque)
     """First byte and end of all that is told, in order."""
     torn: set[int] = field(default_factory=set)
     """Where what is no node begins: it goes on up to what is told next."""
     node: tuple[int, int, bytes, tuple[int, ...]] | None = None
     """The last node: first byte, end, kind, numbers."""
-    whole: int = 0
+    covered_bytes: int = 0
     """Bytes of the erase blocks that anything is told of."""
 
     def refuse(self, at: int, what: str) -> UsageError:
@@ -94,12 +94,12 @@ class _TextReader:
             at = self._line(at)
         self._hold()
         self._gaps()
-        folders = {d.parent for d in self.found.dirents} | {1}
-        for number in folders & self.found.pieces.keys():
-            self.found.pieces[number] = [
-                d._replace(mode=DIRECTORY) for d in self.found.pieces[number]
+        folders = {d.parent for d in self.nodes.dirents} | {1}
+        for number in folders & self.nodes.pieces.keys():
+            self.nodes.pieces[number] = [
+                d._replace(mode=DIRECTORY) for d in self.nodes.pieces[number]
             ]
-        return self.found
+        return self.nodes
 
     def _line(self, at: int) -> int:
         match = NODE.match(self.data, at)
@@ -135,9 +135,9 @@ class _TextReader:
                 f"the node ends past its erase block of {self.erasesize} bytes: --erase-block is "
                 "not the chip's, or the dump was made without its spare areas told (-d, -o)",
             )
-        if self.told and first < self.told[-1][1]:
+        if self.ranges and first < self.ranges[-1][1]:
             raise self.refuse(match.start(), "the node begins before the last one ended")
-        self.told.append((first, end))
+        self.ranges.append((first, end))
         self.node = first, end, (match["old"] or b"") + kind, numbers
         if kind != b"Dirent":
             return rest.end()
@@ -150,7 +150,7 @@ class _TextReader:
         first, _, kind, numbers = self.node
         name = self.data[at : at + count]
         if not kind.startswith(b"Obsolete"):
-            self.found.dirents.append(DirentNode(first, numbers[0], numbers[1], numbers[2], name))
+            self.nodes.dirents.append(DirentNode(first, numbers[0], numbers[1], numbers[2], name))
         return at + count + 1
 
     def _hold(self) -> None:
@@ -159,13 +159,13 @@ class _TextReader:
             return
         first, end, kind, numbers = self.node
         self.node = None
-        self.found.sound += end - first
-        walk, count = self.found.walk, self.found.counts
+        self.nodes.sound += end - first
+        walk, count = self.nodes.walk, self.nodes.counts
         if kind == b"Inode":
             number, version, isize, stored, plain, offset = numbers
             packed = UNKNOWN_COMPRESSION if stored != plain else NO_COMPRESSION
             packed = ZEROES if plain and not stored else packed
-            self.found.pieces[number].append(
+            self.nodes.pieces[number].append(
                 DataNode(version, first, offset, stored, plain, isize, packed, REGULAR)
             )
             count["inode"] += 1
@@ -176,7 +176,7 @@ class _TextReader:
         elif kind.startswith(b"Obsolete"):
             walk.add(first, end - first, ByteKind.OBSOLETE, "marked obsolete")
         elif kind == b"Padding":
-            self.found.pad(first, end)
+            self.nodes.pad(first, end)
             walk.add(first, end - first, ByteKind.SLACK, "padding")
         else:
             part = {b"Inode Sum": "summaries", b"Cleanmarker": "clean markers"}
@@ -185,16 +185,16 @@ class _TextReader:
     def _after(self, at: int, end: int) -> None:
         if at > end:
             raise UsageError(f"{self.path}: the node that ends at 0x{end:08x} is of no such length")
-        self.found.walk.add(at, end - at, ByteKind.SLACK, "alignment")
+        self.nodes.walk.add(at, end - at, ByteKind.SLACK, "alignment")
 
     def _empty(self, match: re.Match[bytes]) -> int:
         first, end = int(match["at"], 16), int(match["to"], 16)
-        if not (self.told[-1][1] if self.told else 0) <= first < end:
+        if not (self.ranges[-1][1] if self.ranges else 0) <= first < end:
             raise self.refuse(match.start(), "a range that cannot be")
-        self.told.append((first, end))
+        self.ranges.append((first, end))
         part = "erased" if end - first >= self.writesize else "gaps"
         kind = ByteKind.FREE if part == "erased" else ByteKind.SLACK
-        self.found.walk.add(first, end - first, kind, part)
+        self.nodes.walk.add(first, end - first, kind, part)
         return match.end()
 
     def _wrong(self, match: re.Match[bytes]) -> None:
@@ -209,7 +209,7 @@ class _TextReader:
             raise self.refuse(match.start(), "a checksum of a node that is not told before it")
         first, end, kind, numbers = node
         if kind == b"Dirent":
-            self.found.dirents.pop()
+            self.nodes.dirents.pop()
             self._drop(first, end, what, "dirent")
         elif kind == b"Inode" and what == "data_crc":
             self._drop(first, end, what, "inode", numbers[0], numbers[5], numbers[4])
@@ -222,39 +222,39 @@ class _TextReader:
             raise self.refuse(match.start(), "a JFFS2 of the other byte order: give jffs2dump -b")
         rest = -at % self.writesize
         if what == "bitmask" and value == 0 and rest < PADDING_MAX:
-            self.told.append((at, at + rest))
-            self.found.walk.add(at, rest, ByteKind.SLACK, "padding")
+            self.ranges.append((at, at + rest))
+            self.nodes.walk.add(at, rest, ByteKind.SLACK, "padding")
             return
-        self.told.append((at, at + 4))
+        self.ranges.append((at, at + 4))
         self._drop(at, at + 4, what, "")
         self.torn.add(at + 4)
 
     def _drop(self, first: int, end: int, what: str, *node: str | int) -> None:
-        self.found.walk.add(first, end - first, ByteKind.OBSOLETE, "dropped")
+        self.nodes.walk.add(first, end - first, ByteKind.OBSOLETE, "dropped")
         why = f"byte 0x{first:08x}: wrong {what}"
-        self.found.dropped.append(DroppedNode(first, end - first, why, *node))  # type: ignore[arg-type]
+        self.nodes.dropped.append(DroppedNode(first, end - first, why, *node))  # type: ignore[arg-type]
 
     def _gaps(self) -> None:
         """Accounts for what is between; counts the blocks, and those that begin with no node."""
-        if not self.found.sound:
+        if not self.nodes.sound:
             raise UsageError(
                 f"{self.path}: no node is told: {DUMP_ADVICE}, and give it to nandlab itself"
             )
-        end = self.told[-1][1]
-        self.whole = -(-end // self.erasesize) * self.erasesize
+        end = self.ranges[-1][1]
+        self.covered_bytes = -(-end // self.erasesize) * self.erasesize
         done, begun = 0, set()
-        for first, to in self.told:
+        for first, to in self.ranges:
             if done in self.torn and first > done:
                 self._drop(done, first, "bitmask", "")
             else:
-                self.found.walk.add(done, first - done, ByteKind.SLACK, "not told")
+                self.nodes.walk.add(done, first - done, ByteKind.SLACK, "not told")
             block = first // self.erasesize
             if block not in begun:
                 begun.add(block)
-                self.found.headless += first % self.erasesize > MARKER_MAX
+                self.nodes.headless += first % self.erasesize > MARKER_MAX
             done = max(done, to)
-        self.found.walk.add(done, self.whole - done, ByteKind.FREE, "after the last node")
-        self.found.written = len(begun)
+        self.nodes.walk.add(done, self.covered_bytes - done, ByteKind.FREE, "after the last node")
+        self.nodes.written = len(begun)
 
 
 def read_jffs2dump_nodes(path: Path, shape: Shape) -> tuple[PartitionNodes, NodeGeometry]:
@@ -264,4 +264,4 @@ def read_jffs2dump_nodes(path: Path, shape: Shape) -> tuple[PartitionNodes, Node
         raise UsageError(f"{path}: ends within a line: the text is cut off")
     text = _TextReader(path, data, shape.erase_block, shape.page)
     found = text.run()
-    return found, NodeGeometry(text.whole, shape.erase_block, shape.page)
+    return found, NodeGeometry(text.covered_bytes, shape.erase_block, shape.page)

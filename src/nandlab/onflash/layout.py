@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where every byte of a partition belongs: what all decoders give, and what others read.
 
-A decoder adds extents in any order. ``Walk.done`` sorts them and refuses to make a layout whose
-extents overlap or leave a byte out, so that any sum over a layout is the partition to the byte.
+A decoder adds extents in any order. ``LayoutCollector.finish`` sorts them and refuses to make a
+layout whose extents overlap or leave a byte out, so that any sum over a layout is the partition to
+the byte.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ class Layout:
     dead: dict[int, int] | None = field(default=None, repr=False)
     """Owner -> written bytes of it that newer ones cover, not yet erased; None: whose bytes are
     covered is not known."""
-    bytes_at: BytesAt | None = field(default=None, repr=False, compare=False)
+    read_data: BytesAt | None = field(default=None, repr=False, compare=False)
     """The data bytes themselves; None: not kept."""
     index: Index | None = field(default=None, repr=False)
     """The index by which files are found; None: it is in memory alone."""
@@ -125,7 +126,7 @@ class Layout:
     names: dict[str, int] = field(default_factory=dict, repr=False)
     """Each path -> the owner that it leads to: a file has one for each of its hard links; NO_OWNER:
     an empty file of which nothing is stored."""
-    moved: frozenset[int] = frozenset()
+    moved_owners: frozenset[int] = frozenset()
     """Owners of files whose nodes JFFS2's collector may have moved: some lie twice, or some that
     are not needed any more were erased."""
     last_copy: dict[int, int] = field(default_factory=dict, repr=False)
@@ -138,7 +139,7 @@ class Layout:
     """False where the chip's pages may be larger than was told: how many are read is not known."""
 
     @cached_property
-    def pieces_of(self) -> dict[int, list[FilePiece]]:
+    def pieces_by_owner(self) -> dict[int, list[FilePiece]]:
         """Owner -> its pieces in order of the file."""
         found: dict[int, list[FilePiece]] = defaultdict(list)
         for piece in sorted(self.pieces):
@@ -203,7 +204,7 @@ class LayoutCollector:
             self.extents.append(Extent(at, count, ByteKind.USER, "data", owner))
             self.pieces.append(FilePiece(owner, offset, count, at, count, 0, "", count))
 
-    def done(self, partition_bytes: int) -> list[Extent]:
+    def finish(self, partition_bytes: int) -> list[Extent]:
         """All extents in order; UsageError if a byte is missing or counted twice."""
         self.extents.sort()
         joined: list[Extent] = []

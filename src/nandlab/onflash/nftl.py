@@ -53,7 +53,7 @@ def decode_nftl(partition: Partition) -> Layout:
     }
     return Layout(
         "nftl-fat32", partition.bytes, partition.erasesize, partition.writesize,
-        walk.done(partition.bytes), volume.paths, volume.sizes, walk.pieces, counts,
+        walk.finish(partition.bytes), volume.paths, volume.sizes, walk.pieces, counts,
         names=volume.names,
     )  # fmt: skip
 

@@ -80,14 +80,14 @@ class Attached:
     table_blocks: tuple[int, ...] = ()
     """Physical blocks with a copy of the volume table."""
 
-    def named(self, word: str) -> UbiVolume:
+    def find_volume(self, word: str) -> UbiVolume:
         """The volume of a name or number; UsageError lists those that are there."""
         for volume in self.volumes.values():
             if word in (volume.name, str(volume.number)):
                 return volume
-        raise UsageError(f"no UBI volume {word!r}; there are: {self.listed()}")
+        raise UsageError(f"no UBI volume {word!r}; there are: {self.format_volume_names()}")
 
-    def listed(self) -> str:
+    def format_volume_names(self) -> str:
         """The volumes' names for a message."""
         return ", ".join(v.name for v in self.volumes.values()) or "none"
 

@@ -96,7 +96,7 @@ def _decode_partition(on: Partition, word: str | None, *, mounted: bool) -> Layo
     if chosen is not None:
         layout = _VolumeScan(on, attached, chosen.blocks, walk, mounted=mounted).run()
         return replace(layout, volumes=uses)
-    extents = walk.done(on.bytes)
+    extents = walk.finish(on.bytes)
     return Layout(
         "ubi", on.bytes, on.erasesize, on.writesize, extents, {}, {}, [], {}, volumes=uses
     )
@@ -106,7 +106,7 @@ def _choose_volume(on: Partition, attached: ubi.Attached, word: str | None) -> u
     """The volume whose UBIFS is read; None: no volume has one. UsageError if it is not clear."""
     having = [v for v in attached.volumes.values() if _has_ubifs(on, attached, v)]
     if word is not None:
-        volume = attached.named(word)
+        volume = attached.find_volume(word)
         if volume not in having:
             raise UsageError(f"UBI volume {volume.name} has no UBIFS: its first bytes are no node")
         return volume
@@ -121,7 +121,7 @@ def _has_ubifs(on: Partition, attached: ubi.Attached, volume: ubi.UbiVolume) -> 
     if block is None:
         return False
     at = block * on.erasesize + attached.data_offset
-    return on.bytes_at(at, 4) == MAGIC.to_bytes(4, "little")
+    return on.read_data(at, 4) == MAGIC.to_bytes(4, "little")
 
 
 class _VolumeScan:
@@ -170,9 +170,9 @@ class _VolumeScan:
         named = map_numbers_to_paths(self.names, ROOT_INODE)
         index = Index(top, self.index, self.entries, self.attached.leb_bytes)
         return Layout(
-            "ubifs", on.bytes, on.erasesize, on.writesize, self.walk.done(on.bytes),
+            "ubifs", on.bytes, on.erasesize, on.writesize, self.walk.finish(on.bytes),
             named, self.walk.sizes, self.walk.pieces, self.counts,
-            bytes_at=on.bytes_at, index=index, unpack_room=BLOCK,
+            read_data=on.read_data, index=index, unpack_room=BLOCK,
             names=map_paths_to_numbers(self.names, named), notes=notes,
         )  # fmt: skip
 
@@ -227,7 +227,7 @@ class _VolumeScan:
         return UbifsAreas(3, lpt_at, lpt_at + lpt, lpt_at + lpt + orphans, count, unit, flags)
 
     def _read(self, logical: int, offset: int, count: int) -> bytes:
-        return self.on.bytes_at(self._place(logical) + offset, count)
+        return self.on.read_data(self._place(logical) + offset, count)
 
     def _last(self, logical: int, unit: int) -> tuple[int, bytes] | None:
         """The newest master node in a logical block, and its sequence number."""

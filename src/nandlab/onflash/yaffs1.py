@@ -142,8 +142,8 @@ class _ChunkScan:
         counts = self._files(reached)
         return Layout(
             "yaffs2", on.bytes, on.erasesize, on.writesize,
-            self.walk.done(on.bytes), reached, self.walk.sizes, self.walk.pieces, counts,
-            bytes_at=on.bytes_at, chunk_bytes=PAGE,
+            self.walk.finish(on.bytes), reached, self.walk.sizes, self.walk.pieces, counts,
+            read_data=on.read_data, chunk_bytes=PAGE,
             names=map_paths_to_objects(names, reached, stands_for),
         )  # fmt: skip
 

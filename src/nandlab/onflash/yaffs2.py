@@ -185,12 +185,12 @@ class _ChunkScan:
         on = self.on
         return Layout(
             "yaffs2", on.bytes, on.erasesize, on.writesize,
-            self.walk.done(on.bytes), reached, self.walk.sizes, self.walk.pieces, self.counts,
-            bytes_at=on.bytes_at, chunk_bytes=self.chunk_bytes,
+            self.walk.finish(on.bytes), reached, self.walk.sizes, self.walk.pieces, self.counts,
+            read_data=on.read_data, chunk_bytes=self.chunk_bytes,
             names=yaffs1.map_paths_to_objects(names, reached, stands_for),
         )  # fmt: skip
 
-    def _kept(self, data: NDArray[np.uint8], spare: NDArray[np.uint8]) -> str:
+    def _find_tag_place(self, data: NDArray[np.uint8], spare: NDArray[np.uint8]) -> str:
         """Where the tags are; all chunks of a partition have them in one place."""
         if (spare[:, TAGS_AT : TAGS_AT + TAGS_BYTES] == 0xFF).all():
             return "inband"
@@ -207,7 +207,7 @@ class _ChunkScan:
         used = (data != 0xFF).any(axis=1) | (spare[:, TAGS_AT:] != 0xFF).any(axis=1)
         if not used.any():
             return 0, block, np.zeros((on.pages, 4), dtype=np.uint32), used
-        self.layout = self.layout or self._kept(data, spare)
+        self.layout = self.layout or self._find_tag_place(data, spare)
         raw = (
             data[:, -TAGS_BYTES:]
             if self.layout == "inband"

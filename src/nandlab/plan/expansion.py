@@ -125,7 +125,7 @@ def _pair_systems(
             if system is None or place is None or not choice.takes(place.chip):
                 continue
             chip, blocks, bad_blocks = place.chip, place.blocks, place.choice.faults.bad_blocks
-            unfit = system.model.unfit(
+            unfit = system.model.list_hindrances(
                 system.options,
                 chip.figures(blocks),
                 without_reserve=system.image is not None or not isinstance(board, BoardModel),

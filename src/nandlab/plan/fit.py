@@ -40,7 +40,7 @@ def check_workload_needs(
     blocks: int,
 ) -> list[str]:
     """What the workload's file refuses of a file system on a partition, with these parameters."""
-    differs = system.differing(chip.figures(blocks))
+    differs = system.list_differences(chip.figures(blocks))
     unmet = [need.unmet(parameters, differs) for need in workload.needs]
     said = [text for text in unmet if text]
     if system.own_entries:
@@ -48,6 +48,6 @@ def check_workload_needs(
         said += [
             f"step {name}: filetree cannot delete {own}, which the file system keeps in its top "
             'folder: name a folder below it, or set by = "busybox", which leaves it'
-            for name in workload.emptied(parameters)
+            for name in workload.list_emptying_steps(parameters)
         ]
     return [f"{workload.name} on {system.title}: {text}" for text in said]

@@ -102,7 +102,7 @@ class Lookup:
         if noun is None:
             return None
         try:
-            return noun, noun.chosen(choice.choices(), f"{self.where}: {place}")
+            return noun, noun.resolve_values(choice.choices(), f"{self.where}: {place}")
         except UsageError as e:
             self.wrong += e.lines
             return None
@@ -114,7 +114,7 @@ class Lookup:
         chosen = self._chosen("workloads", WorkloadModel, choice, place)
         if chosen:
             noun, parameters = chosen
-            chosen = noun.settled(parameters), parameters
+            chosen = noun.resolve_steps(parameters), parameters
         wrong = figures.check_workload_figures(chosen[0]) if chosen else []
         self.refuse(place, *(f"{choice.name}: {text}" for text in wrong))
         return None if wrong else chosen
@@ -147,7 +147,9 @@ class Lookup:
         if noun is None:
             return None
         try:
-            options = noun.chosen(choice.choices(), f"{self.where}: {place}", from_image=True)
+            options = noun.resolve_values(
+                choice.choices(), f"{self.where}: {place}", from_image=True
+            )
         except UsageError as e:
             self.wrong += e.lines
             return None

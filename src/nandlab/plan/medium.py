@@ -38,7 +38,7 @@ class Medium(StrictModel):
     mtd: int = Field(default=0, description="number of the partition's MTD device")
 
     @property
-    def own(self) -> bool:
+    def is_own_board(self) -> bool:
         """Whether the board is the user's own, and the chip is real."""
         return isinstance(self.board, RemoteModel)
 
@@ -55,7 +55,7 @@ class Medium(StrictModel):
         return self.board
 
     @property
-    def where(self) -> str:
+    def description(self) -> str:
         """File system, partition and chip in words, for people."""
         return f"{self.filesystem.title} on {self.partition_mib:g} MiB of {self.chip.name}"
 

@@ -99,7 +99,7 @@ def _find_ram_gaps(
     asked = [limit for limit in limits.figures if limit.figure.startswith(RAM_PREFIX)]
     if not asked and not MEMORY_INSTRUMENTS & set(study.measure):
         return
-    if asked and any(s.own for s in specs):
+    if asked and any(s.is_own_board for s in specs):
         yield VerdictGap(
             "RAM", (), "a board of your own has no instrument of memory", "take the limit out"
         )
@@ -134,7 +134,7 @@ def _find_figure_gaps(
         board = specs[0].board.name
         why = f"what board {board} draws is not known"
         yield VerdictGap("energy", (), why, "[power] in the board's file (docs/energy.md)")
-    for chip in {s.chip.name: s.chip for s in specs if not s.chip.energy.given()}:
+    for chip in {s.chip.name: s.chip for s in specs if not s.chip.energy.list_known_figures()}:
         why = f"what {chip} draws is not known"
         yield VerdictGap("energy", (), why, "[energy] in the chip's file (docs/energy.md)")
 

@@ -16,7 +16,7 @@ COUNT_MEASURES = ("wear",)
 
 def check_trial_on_own_board(spec: TrialSpec) -> Iterator[str]:
     """Why a trial cannot be on a user's own board, each in a sentence; nothing: it can."""
-    if not spec.own:
+    if not spec.is_own_board:
         return
     if others := [name for name in spec.measure if name not in COUNT_MEASURES]:
         yield f"measure: {', '.join(others)}: on the virtual board only"

@@ -42,9 +42,9 @@ def fit_study_to_partition(
         if choice.name in lacking:
             return lacking[choice.name]
         system = known[choice.name]
-        options = system.chosen(choice.choices(), study.name)
+        options = system.resolve_values(choice.choices(), study.name)
         figures = chip.figures(size // chip.geometry.erasesize)
-        return next(iter(system.unfit(options, figures, without_reserve=True)), None)
+        return next(iter(system.list_hindrances(options, figures, without_reserve=True)), None)
 
     def here(choices: Sequence[FilesystemChoice]) -> list[FilesystemChoice]:
         reasons = [(choice, why_not(choice)) for choice in choices]

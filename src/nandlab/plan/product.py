@@ -46,7 +46,7 @@ class Product(StrictModel):
     )
 
     @model_validator(mode="after")
-    def _loads_are_told_apart(self) -> Product:
+    def _loads_are_distinct(self) -> Product:
         known = [(load.name, load.choices()) for load in self.loads]
         if any(one in known[:i] for i, one in enumerate(known)):
             raise ValueError("loads: two are the same workload with the same parameters")

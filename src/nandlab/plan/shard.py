@@ -13,13 +13,13 @@ T = TypeVar("T")
 
 
 class Shard(NamedTuple):
-    """The ``number``-th of ``of`` parts; the parts have no trial in common and leave none out."""
+    """Part ``number`` of ``total``; the parts have no trial in common and leave none out."""
 
     number: int
-    of: int
+    total: int
 
     @classmethod
-    def read(cls, words: str) -> Shard:
+    def parse(cls, words: str) -> Shard:
         """Reads ``I/N``, 1 to N of N; UsageError if it is no such thing."""
         told = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", words)
         if told is None or int(told[1]) > int(told[2]):
@@ -27,5 +27,5 @@ class Shard(NamedTuple):
         return cls(int(told[1]), int(told[2]))
 
     def part(self, trials: Sequence[T]) -> list[T]:
-        """Every ``of``-th trial, so that slow and fast configurations are shared out."""
-        return list(trials[self.number - 1 :: self.of])
+        """Every ``total``-th trial, so that slow and fast configurations are shared out."""
+        return list(trials[self.number - 1 :: self.total])

@@ -133,10 +133,10 @@ def merge_image_options(
     system: FilesystemModel, image: ImageHead, choices: dict[str, Any], where: str
 ) -> dict[str, str]:
     """Options of a trial from an image: those that the study names, the others the image's."""
-    if image.made.filesystem != system.name:
-        raise UsageError(f"{image.path} is of {image.made.filesystem}, not {system.name}")
-    made = image.made.options
-    options = system.chosen({**made, **choices}, where, from_image=True)
+    if image.description.filesystem != system.name:
+        raise UsageError(f"{image.path} is of {image.description.filesystem}, not {system.name}")
+    made = image.description.options
+    options = system.resolve_values({**made, **choices}, where, from_image=True)
     had = {key: made.get(key, option.default) for key, option in system.options.items()}
     wrong = [
         f"{key} = {value!r}: {image.path} was made with {had[key]!r}, and it is fixed"
@@ -153,7 +153,7 @@ def check_image_start(
     image: ImageHead, chip: ChipModel, blocks: int, bad_blocks: int, board: BoardModel | None
 ) -> list[str]:
     """Why a trial on this partition cannot begin from the image; empty: it can."""
-    made, wrong = image.made, []
+    made, wrong = image.description, []
     if (made.part, made.partition_blocks) != (chip.name, blocks):
         mib = made.partition_blocks * made.chip().geometry.erasesize / MIB
         where = f'{{ part = "{made.part}", partition_mib = {mib:g} }}'

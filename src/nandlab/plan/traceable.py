@@ -13,7 +13,7 @@ from nandlab.traced.setup import compute_records_file_bytes_max, compute_records
 
 def check_trial_traceable(spec: TrialSpec) -> Iterator[str]:
     """Why a trial's parts, or its reads, cannot be had, each in a sentence; nothing: they can."""
-    if spec.own:
+    if spec.is_own_board:
         return
     if spec.spinand and (asked := {"parts", "reads"} & set(spec.measure)):
         yield (

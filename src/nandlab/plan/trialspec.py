@@ -108,7 +108,7 @@ class TrialSpec(Medium):
             "workload": self.workload.name,
             "parameters": {k: v for k, v in self.parameters.items() if v != usual[k]},
             "filesystem": self.filesystem.name,
-            "options": self.filesystem.changed(self.options),
+            "options": self.filesystem.select_changed_options(self.options),
             "chip": self.chip.name,
             "faults": self.faults.parameters(self.at_setup().seed),
             "image": self.image and self.image.sha256,
@@ -116,7 +116,7 @@ class TrialSpec(Medium):
         key = dump_noun_identity(self, "mtd", *named) | named
         return f"{self.filesystem.name}-{self.state.name}-{digest_json_value(key)[:10]}"
 
-    def _asked(self) -> list[str]:
+    def _list_changed_parameters(self) -> list[str]:
         """The workload's parameters that are not at their defaults, each cut to fit a line."""
         usual = {name: p.default for name, p in self.workload.parameters.items()}
         texts = {k: " ".join(str(v).split()) for k, v in self.parameters.items() if v != usual[k]}
@@ -127,7 +127,7 @@ class TrialSpec(Medium):
 
     def _options(self) -> list[str]:
         """The file system's options that are not at their defaults."""
-        return [f"{k}={v}" for k, v in self.filesystem.changed(self.options).items()]
+        return [f"{k}={v}" for k, v in self.filesystem.select_changed_options(self.options).items()]
 
     def _begin(self) -> list[str]:
         """How the trial begins beside its state: latencies, setup, member."""
@@ -139,16 +139,21 @@ class TrialSpec(Medium):
     def title(self) -> str:
         """What sets this trial apart from others of its study, in words, for people."""
         chip = f"{self.partition_mib:g} MiB of {self.chip.name}"
-        words = [self.workload.name, *self._asked(), self.filesystem.title, *self._options()]
+        words = [
+            self.workload.name,
+            *self._list_changed_parameters(),
+            self.filesystem.title,
+            *self._options(),
+        ]
         words += ["on", chip]
         words += [f"from {self.image.name}"] if self.image else []
         return " ".join([*words, self.state.name, *self._begin()])
 
-    def beside(self) -> list[str]:
+    def list_title_parts(self) -> list[str]:
         """What sets it apart beside its file system and state, in pieces."""
         image = [self.image.name] if self.image else []
         chip = [self.chip.name, f"{self.partition_mib:g} MiB"]
-        load = [self.workload.name, *self._asked()]
+        load = [self.workload.name, *self._list_changed_parameters()]
         return [*self._options(), *image, *chip, *load, *self._begin()]
 
 
@@ -158,10 +163,10 @@ def make_trial_labels(specs: Sequence[TrialSpec]) -> dict[str, str]:
     """
     every: dict[str, list[set[str]]] = {}
     for spec in specs:
-        every.setdefault(spec.filesystem.title, []).append(set(spec.beside()))
+        every.setdefault(spec.filesystem.title, []).append(set(spec.list_title_parts()))
     shared = {name: set.intersection(*of) for name, of in every.items()}
     found = {}
     for spec in specs:
-        apart = [p for p in spec.beside() if p not in shared[spec.filesystem.title]]
+        apart = [p for p in spec.list_title_parts() if p not in shared[spec.filesystem.title]]
         found[spec.id] = " ".join([spec.filesystem.title, spec.state.name, *apart])
     return found

@@ -61,18 +61,18 @@ in it."""
 class Campaign:
     """What is cut."""
 
-    on: Medium
+    medium: Medium
     loads: LoadSet
     points: CutPoints
 
     def identity(self, board: QemuBoard) -> str:
         """What decides its outcome, as a hash: the board, the medium, the loads and the points."""
         module = build_chip_module(board)
-        built = board.programs(make_cut_job(self.on, self.loads, self.points, module))
+        built = board.programs(make_cut_job(self.medium, self.loads, self.points, module))
         parts = {name: digest_bytes(data) for name, data in module.items()}
         parts |= {name: digest_file(path) for name, path in built.items()}
         return digest_json_value(
-            [FORMAT, board.key, parts, self.on.recipe(), self.loads.text(), asdict(self.points)]
+            [FORMAT, board.key, parts, self.medium.recipe(), self.loads.text(), asdict(self.points)]
         )
 
     def pieces(self) -> list[CutPoints]:
@@ -115,7 +115,7 @@ def _find_lost_point(lost: BoardLost, loads: LoadSet) -> tuple[int, PointName, F
 
 async def run_piece(campaign: Campaign, points: CutPoints, board: QemuBoard) -> list[LoadReport]:
     """What cutcheck prints of a piece; points at which the kernel dies are skipped."""
-    on, loads = campaign.on, campaign.loads
+    on, loads = campaign.medium, campaign.loads
     try:
         record = await board.run(make_cut_job(on, loads, points, build_chip_module(board)))
     except BoardLost as lost:
@@ -123,8 +123,8 @@ async def run_piece(campaign: Campaign, points: CutPoints, board: QemuBoard) -> 
         return await _run_around_crash(campaign, points, board, load, point.operation, finding)
     failed = record.failed()
     if failed is not None:
-        raise NandlabError(f"powercut: {on.where}: {failed.failure()}")
-    return campaignfolder.parse_load_reports(record[CUT_STEP].stdout, on.where)
+        raise NandlabError(f"powercut: {on.description}: {failed.failure()}")
+    return campaignfolder.parse_load_reports(record[CUT_STEP].stdout, on.description)
 
 
 async def _run_around_crash(
@@ -157,14 +157,14 @@ def _measure_children_cpu_s() -> float:
 
 def make_campaign_head(campaign: Campaign, board: QemuBoard) -> CampaignHead:
     """What a campaign's folder has of it; UsageError for what no folder may have."""
-    on = campaign.on
+    on = campaign.medium
     try:
         return CampaignHead(
             format=FORMAT,
             identity=campaign.identity(board),
             filesystem=on.filesystem.name,
             core=describe_filesystem_core(on.filesystem.name, board.identity),
-            changed=on.filesystem.changed(on.options),
+            changed=on.filesystem.select_changed_options(on.options),
             options=dict(on.options),
             chip=on.chip.name,
             forbids=on.chip.forbids(),

@@ -68,7 +68,7 @@ class FindingClass:
     """Where it was first seen."""
     point: PointName
     """The first one there."""
-    what: str
+    message: str
 
 
 @dataclass
@@ -76,16 +76,16 @@ class CampaignResult:
     """All that a campaign's folder has."""
 
     head: CampaignHead
-    done: int = 0
+    pieces_done: int = 0
     """Pieces that are done."""
     points: int = 0
     recovery_points: int = 0
     second_points: int = 0
-    held: int = 0
+    points_held: int = 0
     cpu_s: float = 0
-    cut: dict[str, int] = field(default_factory=dict)
+    cut_operations: dict[str, int] = field(default_factory=dict)
     """Operations of each load that were cut, by its title."""
-    recorded: dict[str, int] = field(default_factory=dict)
+    recorded_operations: dict[str, int] = field(default_factory=dict)
     """Operations that each load has."""
     recordings: dict[str, set[str]] = field(default_factory=dict)
     """Digests of each load's recordings: each piece makes one."""
@@ -96,29 +96,29 @@ class CampaignResult:
     """A letter for each operation, by load and variant."""
     kinds: dict[str, str] = field(default_factory=dict)
     """A letter for what each operation is, by load: p program, o of spare bytes, e erase, b mark"""
-    counted: dict[str, PointCounts] = field(default_factory=dict)
+    point_counts: dict[str, PointCounts] = field(default_factory=dict)
     """What its points are, by load, where that was counted."""
 
     @property
-    def whole(self) -> bool:
-        return self.done == self.head.pieces
+    def is_complete(self) -> bool:
+        return self.pieces_done == self.head.pieces
 
     @property
-    def faulty(self) -> bool:
+    def is_fault_campaign(self) -> bool:
         """Whether the chip failed, instead of its power."""
         return self.head.program == FAULT_PROGRAM
 
     @property
-    def nothing(self) -> bool:
+    def has_no_operations(self) -> bool:
         """Whether no load has a flash operation, so that there was nothing to try."""
-        return self.whole and not any(self.recorded.values()) and not self.classes
+        return self.is_complete and not any(self.recorded_operations.values()) and not self.classes
 
     @property
-    def in_brief(self) -> str:
+    def summary(self) -> str:
         """How much was tried, and how much of it did not hold, unstable cells apart."""
-        cut, recorded = sum(self.cut.values()), sum(self.recorded.values())
+        cut, recorded = sum(self.cut_operations.values()), sum(self.recorded_operations.values())
         at = f"at {cut:,} of {recorded:,} flash operations"
-        where = f"in {len(self.recorded):,} loads" if self.faulty else at
+        where = f"in {len(self.recorded_operations):,} loads" if self.is_fault_campaign else at
         unstable = sum(c.count for c in self.faults if c.name.endswith(UNSTABLE_SUFFIX))
         bad = sum(c.count for c in self.faults) - unstable
         more = f", {unstable:,} more with unstable cells" if unstable else ""
@@ -129,10 +129,10 @@ class CampaignResult:
         """The classes that nothing excuses."""
         return [each for name, each in self.classes.items() if not name.endswith(READ_ERROR_SUFFIX)]
 
-    def again(self, one: FindingClass) -> str:
+    def format_repeat_command(self, one: FindingClass) -> str:
         """The command that repeats a class's first point alone on a fresh board."""
         head = self.head
-        verb = "faults" if self.faulty else "powercut"
+        verb = "faults" if self.is_fault_campaign else "powercut"
         words = ["nandlab", verb, "--fs", head.filesystem, "--load", head.load]
         words += ["--chip", head.chip, "--partition-mib", f"{head.partition_mib:g}"]
         words += ["--board", head.board]
@@ -152,11 +152,11 @@ def read_campaign_result(out: Path) -> CampaignResult:
     """What is in a campaign's folder; UsageError if it is none."""
     result = CampaignResult(campaignfolder.read_campaign_head(out))
     for piece in campaignfolder.read_campaign_pieces(out):
-        result.done += 1
+        result.pieces_done += 1
         result.cpu_s += piece.cpu_s
         for load in piece.loads:
             _add_load(result, load)
-    result.counted = pointcounts.read_point_counts(out)
+    result.point_counts = pointcounts.read_point_counts(out)
     for one, name, what in samplefile.list_sample_disagreements(out):
         _count_finding(result, one.load, Finding(name=name, count=1, first=one.point, what=what))
     return result
@@ -180,15 +180,15 @@ def _summarize_result(found: CampaignResult) -> CutSummary:
         kernel=head.kernel,
         load=head.load,
         options=head.options,
-        faulty=found.faulty,
+        faulty=found.is_fault_campaign,
         variants=points.variants,
         seeds=list(range(points.seed, points.seed + points.seeds)),
         pieces=head.pieces,
-        done=found.done,
-        operations=sum(found.recorded.values()),
-        cut=sum(found.cut.values()),
+        done=found.pieces_done,
+        operations=sum(found.recorded_operations.values()),
+        cut=sum(found.cut_operations.values()),
         points=found.points,
-        distinct=pointcounts.count_distinct_states(found.counted)
+        distinct=pointcounts.count_distinct_states(found.point_counts)
         if _has_all_counts(found)
         else None,
         unphysical=_sum_counts(found, "unphysical") if _has_all_counts(found) else None,
@@ -206,20 +206,20 @@ def _add_load(result: CampaignResult, load: LoadReport) -> None:
     result.points += load.points
     result.recovery_points += load.recovery_points
     result.second_points += load.second_points
-    result.held += load.held
+    result.points_held += load.held
     for finding in load.findings:
         for one in _split_unstable_findings(finding, load.outcomes):
             _count_finding(result, title, one)
     if load.operations is None:
         return
     _add_contradiction(result, load, load.operations)
-    result.recorded[title] = load.operations
+    result.recorded_operations[title] = load.operations
     result.kinds[title] = load.kinds
     result.recordings.setdefault(title, set()).add(load.recording)
     mine = result.outcomes.setdefault(title, {})
     for variant, letters in load.outcomes.items():
         mine[variant] = _merge_outcomes(title, mine.get(variant, " " * len(letters)), letters)
-    result.cut[title] = sum(
+    result.cut_operations[title] = sum(
         any(letters[k] != " " for letters in mine.values()) for k in range(load.operations)
     )
 
@@ -249,7 +249,7 @@ def _split_unstable_findings(finding: Finding, outcomes: dict[str, str]) -> Iter
 def _add_contradiction(result: CampaignResult, load: LoadReport, operations: int) -> None:
     """A class of its own where a load that no cut disturbs does not leave what its oracle says."""
     letter = load.outcomes.get("before", "")[operations : operations + 1]
-    if result.faulty or letter in ("", " ", LETTERS[samplefile.POINT_HELD]):
+    if result.is_fault_campaign or letter in ("", " ", LETTERS[samplefile.POINT_HELD]):
         return
     what = "nothing was cut, and what is there is not what the oracle of this load says"
     point = PointName(operations, "before", result.head.points.seed)
@@ -282,24 +282,36 @@ def _name_finding_class(finding: Finding) -> str:
 
 
 def _has_all_counts(found: CampaignResult) -> bool:
-    return bool(found.recorded) and found.counted.keys() >= found.recorded.keys()
+    return (
+        bool(found.recorded_operations)
+        and found.point_counts.keys() >= found.recorded_operations.keys()
+    )
 
 
 def _sum_counts(found: CampaignResult, name: str) -> int:
-    return sum(getattr(each, name) for each in found.counted.values())
+    return sum(getattr(each, name) for each in found.point_counts.values())
 
 
 def _format_states(found: CampaignResult) -> Iterator[str]:
     """How many points are states of their own, where that was counted."""
-    if not found.counted:
+    if not found.point_counts:
         return
     if not _has_all_counts(found):
-        yield f"states: counted for {len(found.counted)} of {len(found.recorded)} loads"
-    points, every = _sum_counts(found, "points"), pointcounts.count_distinct_states(found.counted)
-    apart = sum(len(each.states) for each in found.counted.values())
+        yield (
+            f"states: counted for {len(found.point_counts)} of "
+            f"{len(found.recorded_operations)} loads"
+        )
+    points, every = (
+        _sum_counts(found, "points"),
+        pointcounts.count_distinct_states(found.point_counts),
+    )
+    apart = sum(len(each.states) for each in found.point_counts.values())
     yield f"distinct states: {every} of {points} points, {apart} with the load told apart"
-    same = sum(c.recording in found.recordings.get(n, ()) for n, c in found.counted.items())
-    yield f"recordings: the same where they were counted for {same} of {len(found.counted)} loads"
+    same = sum(c.recording in found.recordings.get(n, ()) for n, c in found.point_counts.items())
+    yield (
+        f"recordings: the same where they were counted for {same} of "
+        f"{len(found.point_counts)} loads"
+    )
 
 
 def _format_unphysical_points(found: CampaignResult) -> Iterator[str]:
@@ -323,8 +335,10 @@ def _format_forbidden_programs(found: CampaignResult) -> str:
     programs, broken = _sum_counts(found, "programs"), _sum_counts(found, "broken")
     if not broken:
         return f"not physical: none of the loads' {programs} programs is one that the part forbids"
-    names = sorted({name for each in found.counted.values() for name in each.forbidden})
-    by = {name: sum(c.forbidden.get(name, 0) for c in found.counted.values()) for name in names}
+    names = sorted({name for each in found.point_counts.values() for name in each.forbidden})
+    by = {
+        name: sum(c.forbidden.get(name, 0) for c in found.point_counts.values()) for name in names
+    }
     why = ", ".join(f"{count} by {name}" for name, count in by.items())
     return (
         f"not physical: {_sum_counts(found, 'unphysical')} points, within {broken} of "
@@ -339,19 +353,19 @@ def format_campaign_result(found: CampaignResult) -> Iterator[str]:
     core = f" ({head.core})" if head.core else ""
     where = f"{head.filesystem}{core} on {head.partition_mib:g} MiB of {head.chip}"
     yield f"{where}, kernel {head.kernel}, load {head.load}"
-    if not found.whole:
-        yield f"incomplete: {found.done} of {head.pieces} pieces are done; run it again"
+    if not found.is_complete:
+        yield f"incomplete: {found.pieces_done} of {head.pieces} pieces are done; run it again"
     if head.points.bad:
         yield f"bad from the maker: blocks {', '.join(map(str, head.points.bad))}"
-    if found.faulty:
+    if found.is_fault_campaign:
         kinds = ", ".join(head.points.variants)
-        yield f"points: {found.points}, in {len(found.recorded)} loads ({kinds})"
+        yield f"points: {found.points}, in {len(found.recorded_operations)} loads ({kinds})"
     else:
-        cut, recorded = sum(found.cut.values()), sum(found.recorded.values())
-        yield f"operations cut: {cut}/{recorded}, in {len(found.recorded)} loads"
+        cut, recorded = sum(found.cut_operations.values()), sum(found.recorded_operations.values())
+        yield f"operations cut: {cut}/{recorded}, in {len(found.recorded_operations)} loads"
         more = f"{found.recovery_points} in the recoveries after them"
         yield f"points: {found.points}, {more}, {found.second_points} in those after these"
-    yield f"held: {found.held}"
+    yield f"held: {found.points_held}"
     same = sum(len(each) == 1 for each in found.recordings.values())
     yield f"recordings: the same in all pieces for {same} of {len(found.recordings)} loads"
     yield from _format_states(found)
@@ -360,8 +374,8 @@ def format_campaign_result(found: CampaignResult) -> Iterator[str]:
     if found.refused:
         why = ", ".join(sorted(set(found.refused.values())))
         yield f"loads that it does not take: {len(found.refused)} ({why})"
-    if found.nothing:
+    if found.has_no_operations:
         yield NOTHING_TRIED
     for one in sorted(found.classes.values(), key=lambda each: -each.count):
-        yield f"{one.name}: {one.count}; first: {one.load}: {one.point}: {one.what}"
-        yield f"  {found.again(one)}"
+        yield f"{one.name}: {one.count}; first: {one.load}: {one.point}: {one.message}"
+        yield f"  {found.format_repeat_command(one)}"

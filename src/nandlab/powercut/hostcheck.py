@@ -53,7 +53,7 @@ class PointVerdicts:
 
     findings: list[Finding]
     """By the board; empty: it holds."""
-    wrong: list[str]
+    host_mistakes: list[str]
     """By the host; empty: it holds, or cannot be read."""
     recording: str
     """The board's digest of the recording."""
@@ -65,7 +65,7 @@ class PointVerdicts:
     """Errors of the board's kernel."""
 
     @property
-    def held(self) -> bool:
+    def board_holds(self) -> bool:
         """By the board."""
         return not self.findings
 
@@ -75,19 +75,19 @@ class PointVerdicts:
         return self.findings[0].name if self.findings else POINT_HELD
 
     @property
-    def agree(self) -> bool | None:
+    def verdicts_agree(self) -> bool | None:
         """None: the host cannot read it, or the board tells of what no reader of files sees."""
         if self.unread:
             return None
         unseen = all(each.name in UNSEEN_CLASSES for each in self.findings)
-        if not self.held and not self.wrong and unseen:
+        if not self.board_holds and not self.host_mistakes and unseen:
             return None
-        return self.held == (not self.wrong)
+        return self.board_holds == (not self.host_mistakes)
 
 
 async def try_point(campaign: Campaign, point: CutPoints, board: QemuBoard) -> PointVerdicts:
     """Tries one point on a fresh board, and reads the chip that it leaves."""
-    on = campaign.on
+    on = campaign.medium
     hold = make_cargo(
         on.virtual, on.cells_bytes + JOURNAL_MIB * MIB + MIB, back_bytes=on.image_bytes
     )
@@ -100,7 +100,9 @@ async def try_point(campaign: Campaign, point: CutPoints, board: QemuBoard) -> P
     record = await board.run(replace(one, steps=(*one.steps, *more), cargo=hold))
     failed = record.failed()
     if failed is not None or record.cargo is None:
-        raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
+        raise NandlabError(
+            f"powercut: {on.description}: {failed.failure() if failed else 'no image'}"
+        )
     chip = chipimage.decode_chip_image(record.cargo)
     kernel = tuple(kernellog.parse_kernel_errors(record[KERNEL].stdout))
     return replace(_judge_point(campaign, point, board, record, chip), kernel=kernel)
@@ -109,12 +111,12 @@ async def try_point(campaign: Campaign, point: CutPoints, board: QemuBoard) -> P
 def _judge_point(
     campaign: Campaign, point: CutPoints, board: QemuBoard, record: JobRecord, chip: ChipImage
 ) -> PointVerdicts:
-    on, load = campaign.on, campaign.loads.loads[point.first_load]
+    on, load = campaign.medium, campaign.loads.loads[point.first_load]
     oracle_of = sql.SqlOracle if campaign.loads.program == sql.PROGRAM else Oracle
     oracle = oracle_of(campaign.loads, load, record[MARKS].stdout)
-    (report,) = parse_load_reports(record[CUT_STEP].stdout, on.where)
+    (report,) = parse_load_reports(record[CUT_STEP].stdout, on.description)
     if report.refused is not None:
-        raise NandlabError(f"powercut: {on.where}: {load.title}: {report.refused}")
+        raise NandlabError(f"powercut: {on.description}: {load.title}: {report.refused}")
     findings, recording = report.findings, report.recording
     if point.variants == ("unstable",):
         return PointVerdicts(
@@ -133,7 +135,7 @@ def _judge_point(
         return PointVerdicts(findings, [], recording, str(e), check)
     before, wrong = undo_file_extensions(tree, report.longer)
     in_next = point.variants != ("before",)
-    wrong += oracle.wrong(before, point.first, in_next=in_next)
+    wrong += oracle.list_violations(before, point.first, in_next=in_next)
     return PointVerdicts(findings, wrong, recording, check=check)
 
 
@@ -191,7 +193,7 @@ def read_partition_files(partition: Partition, filesystem: str) -> dict[str, byt
         # torn nodes are left out, as by a mount: no file is as long as these say
         found = jffs2scan.scan_partition_nodes(partition)
         layout = jffs2files.assemble_file_layout(
-            found, jffs2nodes.NodeGeometry.of(partition), strict=False
+            found, jffs2nodes.NodeGeometry.from_partition(partition), strict=False
         )
     else:
         layout = decoders.decode_layout(partition, filesystem)
@@ -207,7 +209,7 @@ def read_partition_files(partition: Partition, filesystem: str) -> dict[str, byt
 
 def _read_content(layout: Layout, partition: Partition, owner: int) -> bytes:
     content = bytearray(layout.sizes.get(owner, 0))
-    for piece in layout.pieces_of.get(owner, []):
-        plain = unpacking.unpack_file_piece(piece, partition.bytes_at)
+    for piece in layout.pieces_by_owner.get(owner, []):
+        plain = unpacking.unpack_file_piece(piece, partition.read_data)
         content[piece.offset : piece.offset + piece.bytes] = plain
     return bytes(content[: layout.sizes.get(owner, 0)])

@@ -41,30 +41,30 @@ class _FileNode:
 class CallChecker:
     """What is there after some calls."""
 
-    where: str = ""
+    place: str = ""
     """Place and words of the call that is taken."""
     names: dict[str, _FileNode] = field(default_factory=dict)
-    held: list[_FileNode] = field(default_factory=list)
+    open_files: list[_FileNode] = field(default_factory=list)
     """Files that are open."""
-    held_names: dict[str, _FileNode] = field(default_factory=dict)
+    open_names: dict[str, _FileNode] = field(default_factory=dict)
     """The same by the names under which they were opened."""
 
     def load(self) -> CallChecker:
         """What a load begins with, if these calls are the base: nothing is open any more."""
         begun = copy.deepcopy(self)
-        begun.held.clear()
-        begun.held_names.clear()
+        begun.open_files.clear()
+        begun.open_names.clear()
         return begun
 
     def take(self, where: str, kind: str, names: list[str], numbers: list[int]) -> None:
         """Makes a call; UsageError if it cannot be."""
-        self.where = f"{where}: {' '.join((kind, *names, *map(str, numbers)))}"
+        self.place = f"{where}: {' '.join((kind, *names, *map(str, numbers)))}"
         for name in names:
             self._refuse_unfit(name)
         CALL_METHODS[kind](self, *names, *numbers)
 
     def _no(self, why: str) -> UsageError:
-        return UsageError(f"{self.where}: {why}")
+        return UsageError(f"{self.place}: {why}")
 
     def _refuse_unfit(self, name: str) -> None:
         parts = name.split("/")
@@ -76,7 +76,7 @@ class CallChecker:
         if parts[0] in RESERVED_NAMES or parts[0].startswith(FILLER):
             raise self._no(f"the file system or the check has a {parts[0]} of its own: rename it")
 
-    def _there(self, name: str) -> _FileNode:
+    def _find_node(self, name: str) -> _FileNode:
         if name not in self.names:
             raise self._no(
                 f"{name} is not there: make it before this call, in the same load or before the "
@@ -86,7 +86,7 @@ class CallChecker:
 
     def _file(self, name: str, instead: str) -> _FileNode:
         """A file; instead: what to do if it is a folder."""
-        node = self._there(name)
+        node = self._find_node(name)
         if node.folder:
             raise self._no(f"{name} is a folder: {instead}")
         if node.special:
@@ -95,12 +95,12 @@ class CallChecker:
 
     def _open_file(self, name: str, instead: str) -> _FileNode:
         """A file, which may be held open and have no name any more."""
-        if name not in self.names and name in self.held_names:
-            return self.held_names[name]
+        if name not in self.names and name in self.open_names:
+            return self.open_names[name]
         return self._file(name, instead)
 
     def _folder(self, name: str, instead: str) -> _FileNode:
-        node = self._there(name)
+        node = self._find_node(name)
         if not node.folder:
             raise self._no(f"{name} is a file: {instead}")
         return node
@@ -112,7 +112,7 @@ class CallChecker:
         if above:
             self._folder(above, "give a name in a folder")
 
-    def _made(self, name: str, node: _FileNode) -> None:
+    def _add_node(self, name: str, node: _FileNode) -> None:
         self._refuse_homeless(name)
         if name in self.names:
             raise self._no(f"{name} is there already: give another name, or unlink it before")
@@ -128,13 +128,13 @@ class CallChecker:
     # the calls
 
     def create(self, name: str) -> None:
-        self._made(name, _FileNode())
+        self._add_node(name, _FileNode())
 
     def mkdir(self, name: str) -> None:
-        self._made(name, _FileNode(folder=True))
+        self._add_node(name, _FileNode(folder=True))
 
     def unlink(self, name: str) -> None:
-        if self._there(name).folder:
+        if self._find_node(name).folder:
             raise self._no(f"{name} is a folder: take rmdir")
         del self.names[name]
 
@@ -148,7 +148,7 @@ class CallChecker:
             raise self._no(f"{name} is not empty: unlink what is in it before")
 
     def rename(self, name: str, to: str) -> None:
-        node = self._there(name)
+        node = self._find_node(name)
         self._refuse_homeless(to)
         if to.startswith(f"{name}/"):
             raise self._no(f"{to} is in {name}: a folder does not move into itself")
@@ -177,8 +177,8 @@ class CallChecker:
         self.rename(name, to)
 
     def exchange(self, name: str, to: str) -> None:
-        self._there(name)
-        self._there(to)
+        self._find_node(name)
+        self._find_node(to)
         if to.startswith(f"{name}/") or name.startswith(f"{to}/"):
             raise self._no("one is in the other: they cannot be exchanged")
         if self.names[name] is not self.names[to]:
@@ -194,7 +194,7 @@ class CallChecker:
     def symlink(self, name: str, letters: int) -> None:
         if not 1 <= letters <= TARGET_MAX:
             raise self._no(f"a target has 1 to {TARGET_MAX:,} letters")
-        self._made(name, _FileNode(special=True))
+        self._add_node(name, _FileNode(special=True))
 
     def tmplink(self, name: str, count: int) -> None:
         self._refuse_large(count)
@@ -202,10 +202,10 @@ class CallChecker:
             raise self._no("it writes nothing: give the bytes that it writes")
         if "/" not in name:
             raise self._no("it is made in a folder: give a name such as A/b")
-        self._made(name, _FileNode(size=count))
+        self._add_node(name, _FileNode(size=count))
 
     def link(self, name: str, to: str) -> None:
-        self._made(to, self._file(name, "it cannot have two names: link a file"))
+        self._add_node(to, self._file(name, "it cannot have two names: link a file"))
 
     def write(self, name: str, at: int, count: int) -> None:
         node = self._open_file(name, "write to a file")
@@ -249,8 +249,8 @@ class CallChecker:
         """Refuses what has no metadata, and numbers that are greater than may be."""
         if name in self.names and self.names[name].special:
             raise self._no(f"{name} is a symbolic link or a whiteout: give a file or a folder")
-        if name not in self.held_names:
-            self._there(name)
+        if name not in self.open_names:
+            self._find_node(name)
         for number, most in numbers:
             if number > most:
                 raise self._no(f"{number} is too large: at most {most}")
@@ -266,7 +266,7 @@ class CallChecker:
         self._xattrs(name).remove(which)
 
     def _xattrs(self, name: str) -> set[int]:
-        return (self.names.get(name) or self.held_names[name]).xattrs
+        return (self.names.get(name) or self.open_names[name]).xattrs
 
     def chmod(self, name: str, mode: int) -> None:
         # written in octal
@@ -285,20 +285,20 @@ class CallChecker:
             self._folder(name, "take fsync")
 
     def open(self, name: str) -> None:
-        self.held.append(self._file(name, "open a file"))
-        self.held_names[name] = self.names[name]
-        if len(self.held) > HELD_MAX:
+        self.open_files.append(self._file(name, "open a file"))
+        self.open_names[name] = self.names[name]
+        if len(self.open_files) > HELD_MAX:
             raise self._no(f"more than {HELD_MAX} files are open: close some before")
 
     def close(self, name: str) -> None:
         node = self._open_file(name, "close a file")
-        if node not in self.held:
+        if node not in self.open_files:
             raise self._no(f"{name} is not open: open it before, in the same load")
-        self.held.remove(node)
-        self.held_names.pop(name, None)
+        self.open_files.remove(node)
+        self.open_names.pop(name, None)
 
     def readonly(self) -> None:
-        if self.held:
+        if self.open_files:
             raise self._no("a file is open, so it stays writable: close it before")
 
     def nothing(self) -> None:

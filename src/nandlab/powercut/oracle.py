@@ -165,7 +165,7 @@ class Oracle:
             held |= {words[0]: state.names[words[0]]} if kind == "open" else {}
             self.states.append(state)
 
-    def wrong(self, found: Tree, operations: int, *, in_next: bool) -> list[str]:
+    def list_violations(self, found: Tree, operations: int, *, in_next: bool) -> list[str]:
         """What of a tree cannot be there after so many flash operations; empty: it holds.
 
         in_next: whether the next operation has begun. Links: two names have equal bytes.
@@ -185,7 +185,7 @@ class Oracle:
             told += [f"{name}: {why}"] if why else []
         return told + list(self._nameless(held, operations, last))
 
-    def _kept(self, operations: int, last: int, ways: Sequence[list[str]]) -> int:
+    def _find_last_kept_call(self, operations: int, last: int, ways: Sequence[list[str]]) -> int:
         """The last call that had returned and is one of these; -1: none."""
         return max(
             (
@@ -201,7 +201,9 @@ class Oracle:
         """The last call that kept a name; -1: none. An fsync of its folder is none where that may
         be another folder still."""
         folder = name.rpartition("/")[0]
-        since = self._kept(cut, last, [["fsyncdir", folder] if folder else ["fsyncdir"]])
+        since = self._find_last_kept_call(
+            cut, last, [["fsyncdir", folder] if folder else ["fsyncdir"]]
+        )
         if not folder:
             return since
         above = self._since(folder, cut, last)

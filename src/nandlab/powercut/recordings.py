@@ -47,7 +47,7 @@ class _File:
 @dataclass
 class _OpenFile:
     file: _File
-    at: int
+    position: int
     appends: bool
     synced: bool
     writes: bool
@@ -147,10 +147,10 @@ class _CallConverter:
     def write(self, number: str, sizes: str, at: str | None = None) -> None:
         opened = self.opened[number]
         size = sum(map(int, sizes.split(",")))
-        where = opened.file.size if opened.appends else opened.at if at is None else int(at)
+        where = opened.file.size if opened.appends else opened.position if at is None else int(at)
         self.wrote(opened.file, where, size, synced=opened.synced)
         if at is None:
-            opened.at = where + size
+            opened.position = where + size
 
     def truncate(self, path: str, size: str) -> None:
         self.cut(self.files[path], int(size))
@@ -177,7 +177,7 @@ class _CallConverter:
 
     def moved(self, number: str, *, to: int | None = None, by: int = 0) -> None:
         opened = self.opened[number]
-        opened.at = opened.at + by if to is None else to
+        opened.position = opened.position + by if to is None else to
 
 
 CALL_METHODS: dict[str, Callable[..., None]] = {

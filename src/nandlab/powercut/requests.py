@@ -92,8 +92,8 @@ def select_cut_points_of_load(points: CutPoints, of: LoadSet, title: str | None)
 
 def make_campaign_folder_name(campaign: Campaign) -> str:
     """The name of a campaign's folder among others: words, and what tells it apart."""
-    on = campaign.on
-    options = [f"{k}={v}" for k, v in on.filesystem.changed(on.options).items()]
+    on = campaign.medium
+    options = [f"{k}={v}" for k, v in on.filesystem.select_changed_options(on.options).items()]
     words = [on.filesystem.name, *options, campaign.loads.name.rpartition("/")[2]]
     told = UNFIT_CHARACTERS.sub("-", "-".join(words).lower()).strip("-")[:60]
     rest = [

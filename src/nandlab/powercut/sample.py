@@ -57,7 +57,7 @@ async def retry_point_sample(
         point = f"{PointName(k, variant, one.seed)}"
         if (title, point) not in kept.every:
             told = await hostcheck.try_point(campaign, one, board)
-            host = "; ".join(told.wrong) or "holds"
+            host = "; ".join(told.host_mistakes) or "holds"
             same = told.recording in found.recordings[title]
             verdict = await _judge_alone(campaign, one, board, told, CLASSES[letter])
             kept.add(
@@ -67,7 +67,7 @@ async def retry_point_sample(
                     campaign=CLASSES[letter],
                     alone=verdict,
                     host=told.unread or host,
-                    host_agrees=told.agree,
+                    host_agrees=told.verdicts_agree,
                     same_recording=same,
                     check=told.check,
                 )
@@ -83,7 +83,7 @@ async def _judge_alone(
     A chip that is left for the host is not cut again behind the check's sync. So where it holds and
     did not, the point is tried once more and leaves no chip.
     """
-    if not told.held or before == POINT_HELD:
+    if not told.board_holds or before == POINT_HELD:
         return told.verdict
     (load,) = await run_piece(campaign, one, board)
     return load.findings[0].name if load.findings else POINT_HELD

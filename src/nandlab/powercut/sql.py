@@ -144,7 +144,7 @@ class SqlOracle:
         db.executescript(call)
         return _read_tables(db)
 
-    def wrong(
+    def list_violations(
         self, found: Mapping[str, bytes | None], operations: int, *, in_next: bool
     ) -> list[str]:
         """What is wrong with a database's files after so many flash operations."""
@@ -152,10 +152,12 @@ class SqlOracle:
         kept = max(returned)
         begun = [i for i, at in enumerate(self.begun) if at < operations + in_next]
         may = self.after[kept : max(kept, *begun) + 1]
-        return list(self._judged(found, may))
+        return list(self._list_wrong_databases(found, may))
 
     @staticmethod
-    def _judged(found: Mapping[str, bytes | None], may: list[Content]) -> Iterator[str]:
+    def _list_wrong_databases(
+        found: Mapping[str, bytes | None], may: list[Content]
+    ) -> Iterator[str]:
         with tempfile.TemporaryDirectory(prefix="nandlab-sql-") as folder:
             for name, content in found.items():
                 if content is not None and "/" not in name:

@@ -60,14 +60,14 @@ def make_load_recording_job(
 ) -> Job:
     """Records a load on a fresh board, and saves the chip as it was before, and at each of these
     points."""
-    on = campaign.on
+    on = campaign.medium
     none = replace(
         campaign.points, first_load=load, last_load=load, first=NO_POINT, variants=("before",)
     )
     one = make_cut_job(on, campaign.loads, none, build_chip_module(board))
     room = on.cells_bytes + JOURNAL_MIB * MIB + MIB
     hold = make_cargo(on.virtual, room, back_bytes=on.image_bytes * (1 + len(at)))
-    hold = replace(hold, left=(find_journal_address(on), JOURNAL_MIB * MIB))
+    hold = replace(hold, returned_memory=(find_journal_address(on), JOURNAL_MIB * MIB))
     goto = [f"goto {k} {variant} {seed}" for k, variant, seed in ((0, "before", 1), *at)]
     saved = " && ".join(
         f"echo {each} > {DEBUG_FOLDER}/journal && cat {IMAGE_FILE}" for each in goto
@@ -82,7 +82,9 @@ def make_load_recording_job(
 def decode_recorded_operations(record: JobRecord, geometry: Geometry) -> tuple[Operation, ...]:
     """The operations that a job of :func:`make_load_recording_job` recorded."""
     state = dict(line.split() for line in record[RECORDING_STEP].stdout.splitlines())
-    return tuple(Journal(record.left or b"", int(state["recorded"]), geometry).operations())
+    return tuple(
+        Journal(record.returned_memory or b"", int(state["recorded"]), geometry).operations()
+    )
 
 
 async def record_load(
@@ -92,16 +94,18 @@ async def record_load(
 
     at: points to which the board brings the chip, and saves it.
     """
-    on = campaign.on
+    on = campaign.medium
     record = await board.run(make_load_recording_job(campaign, load, board, at))
     failed = record.failed()
     if failed is not None and failed.step != "save":
-        raise NandlabError(f"powercut: {on.where}: {failed.failure()}")
-    (report,) = parse_load_reports(record[CUT_STEP].stdout, on.where)
+        raise NandlabError(f"powercut: {on.description}: {failed.failure()}")
+    (report,) = parse_load_reports(record[CUT_STEP].stdout, on.description)
     if report.refused is not None:
         return None
     if failed is not None or record.cargo is None:
-        raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
+        raise NandlabError(
+            f"powercut: {on.description}: {failed.failure() if failed else 'no image'}"
+        )
     base, *images = _digest_images(record.cargo)
     return LoadRecording(
         decode_recorded_operations(record, on.chip.geometry), base, report.recording, tuple(images)
@@ -141,7 +145,9 @@ def _list_variants(asked: CutPoints) -> Iterator[tuple[str, int]]:
 
 def count_load_points(title: str, of: LoadRecording, campaign: Campaign) -> PointCounts:
     """A load's points, and those of them that are no state of the part."""
-    broken = [list_broken_program_limits(each, campaign.on.chip.geometry) for each in of.operations]
+    broken = [
+        list_broken_program_limits(each, campaign.medium.chip.geometry) for each in of.operations
+    ]
     every = list(list_point_states(of, campaign.points))
     return PointCounts(
         load=title,

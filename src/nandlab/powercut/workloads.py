@@ -64,10 +64,10 @@ def record_workload(name: str, on: Medium, board: QemuBoard) -> LoadSet:
         # whoever sent the run wrote it, and its commands would run on this machine
         workload = _load_project_workload(called, name)
     asked = {**SMALL_PARAMETERS.get(called, {}), **_parse_parameters(workload, words, name)}
-    parameters = workload.chosen(asked, f"--load {name}")
+    parameters = workload.resolve_values(asked, f"--load {name}")
     spec = TrialSpec(
         **dict(on),
-        workload=workload.settled(parameters),
+        workload=workload.resolve_steps(parameters),
         parameters=parameters,
         state=StateChoice(name="fresh", valid=0, invalid=0),
         phase_offset_ms=0,

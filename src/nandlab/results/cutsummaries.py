@@ -86,7 +86,7 @@ class Tally:
     """Points with both names of a rename, which breaks no promise."""
     unfinished: int
     """Campaigns that did not come to their end."""
-    known: bool
+    has_known_failures: bool
     """Whether it is known how many failed: a campaign came to its end, or one failed."""
 
     @property
@@ -95,7 +95,7 @@ class Tally:
         more = f", +{sum(self.unstable.values()):,} unstable" if self.unstable else ""
         return f"{sum(self.failed.values()):,} of {self.points:,} fail{more}"
 
-    def tried(self, whole: int | None = None) -> str:
+    def format_tried_points(self, whole: int | None = None) -> str:
         """How many points there were, at how many of how many flash operations.
 
         whole: those of the load that the campaign's is a short form of; None: not told.

@@ -126,14 +126,14 @@ class FiguresFile(StrictModel):
             raise ValueError("its trials are not those of its run, each once and in their order")
         return self
 
-    def ran_with(self, trial: TrialFigures) -> dict[str, dict[str, Any]]:
+    def find_trial_sources(self, trial: TrialFigures) -> dict[str, dict[str, Any]]:
         """What a trial ran with, but for the run's board; empty in an older file."""
         return {what: self.sources[name] for what, name in trial.provenance.items()}
 
     def nouns(self) -> KeptNouns:
         """The project's own nouns that the file keeps."""
         return nouns.collect_wanted_nouns(
-            nouns.list_run_own_nouns(self.run), map(self.ran_with, self.trials)
+            nouns.list_run_own_nouns(self.run), map(self.find_trial_sources, self.trials)
         )
 
     def text(self) -> str:

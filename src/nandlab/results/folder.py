@@ -75,13 +75,13 @@ class RunFolder:
         folder = cls(path)
         if (path / "run.json").exists():
             if folder.head().id != run.id:
-                raise folder.another()
+                raise folder.make_taken_error()
             return folder
         (path / "trials").mkdir(parents=True, exist_ok=True)
         write_whole_file(path / "run.json", seal_json(run.model_dump_json(indent=1)))
         return folder
 
-    def another(self) -> UsageError:
+    def make_taken_error(self) -> UsageError:
         """Says that the folder is taken."""
         return UsageError(
             f"{self.path} holds another run ({self.head().id}); "
@@ -89,7 +89,7 @@ class RunFolder:
         )
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold_lock(self) -> Iterator[None]:
         """Only one process at a time runs trials into a folder; UsageError while another does."""
         with open_regular_file(self.path / "run.json") as head:
             try:
@@ -158,7 +158,7 @@ class RunFolder:
         found = read_trial_file(path, self.path / "provenance", self._sources)
         if found.id != trial_id:
             raise UsageError(_format_damage(path, f"it is of another trial, {found.id}"))
-        return found.beside(self._cuts) if self._cuts else found
+        return found.add_power_cuts(self._cuts) if self._cuts else found
 
     def trials(self) -> Iterator[Trial]:
         """The finished trials in the order of the plan."""
@@ -190,7 +190,7 @@ def read_trial_file(path: Path, provenance: Path, seen: SourceCache) -> Trial:
         if kept not in seen:
             seen[kept] = _read_source(provenance, *kept, path)
     sources = {kept[0]: seen[kept] for kept in trial.provenance.items()}
-    return trial.knowing(sources, trial.provenance)
+    return trial.add_sources(sources, trial.provenance)
 
 
 def hash_provenance_content(source: dict[str, Any]) -> str:

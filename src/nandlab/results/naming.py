@@ -22,14 +22,16 @@ class Naming:
     """Whether it is a figures file, beside which nothing can be run."""
 
     @property
-    def again(self) -> str:
+    def run_command(self) -> str:
         """The command that runs what the run lacks."""
         return f"nandlab run {self.study}{'' if self.published else f' --out {self.run}'}"
 
     @property
-    def cut(self) -> str:
+    def power_cut_command(self) -> str:
         """The command that cuts the power of the run's file systems."""
-        return f"{self.again} --powercut" if self.published else f"nandlab powercut {self.run}"
+        return (
+            f"{self.run_command} --powercut" if self.published else f"nandlab powercut {self.run}"
+        )
 
 
 def find_folder_of_study(study: str, run: Path) -> Path | None:

@@ -199,19 +199,19 @@ class Trial(RecordPart):
     @property
     def filesystem_title(self) -> str:
         """The file system's title from the catalog, as the run keeps it."""
-        title: str = self.about("filesystem").get("title", self.filesystem)
+        title: str = self.find_source("filesystem").get("title", self.filesystem)
         return title
 
     @property
     def own_board(self) -> bool:
         """Whether its board was the user's own, whose clock and chip are real."""
-        return self.about("board").get("kind") == "remote"
+        return self.find_source("board").get("kind") == "remote"
 
-    def about(self, what: str) -> dict[str, Any]:
+    def find_source(self, what: str) -> dict[str, Any]:
         """The content of what the trial ran with: its board, chip, filesystem or workload."""
         return self._sources.get(what, {})
 
-    def knowing(
+    def add_sources(
         self, sources: dict[str, dict[str, Any]], hashes: dict[str, str] | None = None
     ) -> Trial:
         """The trial with the contents that its provenance names; trials may share them.
@@ -226,7 +226,7 @@ class Trial(RecordPart):
         copy._sources = sources
         return copy
 
-    def beside(self, cuts: Iterable[CutSummary]) -> Trial:
+    def add_power_cuts(self, cuts: Iterable[CutSummary]) -> Trial:
         """The trial with the campaigns of power cuts beside its run that are of its medium."""
         copy = self.model_copy()
         medium = (self.filesystem, self.options, self.chip.part)
@@ -238,7 +238,7 @@ class Trial(RecordPart):
         """Campaigns of power cuts on its file system, options and chip, beside its run."""
         return self._cuts
 
-    def holding(self, contents: dict[str, Content]) -> Trial:
+    def add_contents(self, contents: dict[str, Content]) -> Trial:
         """The trial with the contents of its artefacts, by their hashes, for a folder to keep."""
         copy = self.model_copy()
         copy._contents = contents

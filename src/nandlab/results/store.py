@@ -72,7 +72,7 @@ class Store:
         except (UsageError, OSError):
             return None
         whole = all(digest_bytes(content) == name for name, content in kept.items())
-        return found.holding(kept) if whole and found.key == key and found.ok else None
+        return found.add_contents(kept) if whole and found.key == key and found.ok else None
 
     def drop_damaged(self) -> Iterator[tuple[Path, str]]:
         """Removes each file that is not as it was written; a run then makes its trial again."""

@@ -77,7 +77,7 @@ class SupersedeEvent:
     """A thread became a program, and took the number of its process."""
 
     pid: int
-    by: int
+    new_pid: int
 
 
 TraceEvent = EnterEvent | LeaveEvent | ExitEvent | SupersedeEvent

@@ -64,15 +64,15 @@ def _replay_move(f: TraceFollower, call: Call, verb: str, *, vector: bool, place
         f.left["writes cut short, replayed with the bytes that were written"] += 1
     _note_write(opened, at, moved)
     f.emit(call, verb, *words)
-    if opened.where is not None:
-        (f.wrote if opened.calls is None else f.wrote_open)[opened.where[:-1]] += 1
+    if opened.path is not None:
+        (f.wrote if opened.calls is None else f.wrote_open)[opened.path[:-1]] += 1
 
 
 def _note_read(opened: OpenFile, at: int | None, asked: int, got: int) -> None:
     if opened.node is not None and opened.node.kind != "dir":
-        opened.node.size.read(opened.at if at is None else at, asked, got)
+        opened.node.size.read(opened.position if at is None else at, asked, got)
     if at is None:
-        opened.at += got
+        opened.position += got
 
 
 def _note_write(opened: OpenFile, at: int | None, moved: int) -> None:
@@ -80,12 +80,12 @@ def _note_write(opened: OpenFile, at: int | None, moved: int) -> None:
     if size is not None and opened.appends:
         begin = size.append(moved)
         if at is None and begin is not None:
-            opened.at = begin + moved
+            opened.position = begin + moved
         return
     if size is not None:
-        size.write(opened.at if at is None else at, moved)
+        size.write(opened.position if at is None else at, moved)
     if at is None:
-        opened.at += moved
+        opened.position += moved
 
 
 def _replay_llseek(f: TraceFollower, call: Call) -> None:
@@ -106,9 +106,9 @@ def _replay_lseek(f: TraceFollower, call: Call) -> None:
     if folder and (at or whence != "SEEK_SET"):
         f.leave_out(call, "lseek within a folder")
         return
-    opened.at = call.result
+    opened.position = call.result
     if whence == "SEEK_END" and opened.node is not None:
-        opened.node.size.told(call.result - at)
+        opened.node.size.note_size(call.result - at)
     f.emit(call, "lseek", opened.number, at, whence, returned=call.result)
 
 
@@ -164,7 +164,7 @@ def replay_fstat(f: TraceFollower, call: Call, told: str) -> None:
     if opened.node is not None:
         opened.node.kind = opened.node.kind or parse_stat_file_kind(told)
         if opened.node.kind != "dir" and (size := SIZE_PATTERN.search(told)):
-            opened.node.size.told(int(size[1]))
+            opened.node.size.note_size(int(size[1]))
 
 
 def parse_stat_file_kind(told: str) -> str:

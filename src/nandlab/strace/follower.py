@@ -154,7 +154,7 @@ class TraceFollower:
             self._now = Call(event.pid, "exit", 0, event.start)
             self.processes.end(event.pid)
         elif isinstance(event, SupersedeEvent):
-            self.processes.superseded(event.pid, event.by)
+            self.processes.superseded(event.pid, event.new_pid)
         elif isinstance(event, LeaveEvent):
             self._leave(event.call)
         elif event.call.result is not None:
@@ -271,7 +271,7 @@ class TraceFollower:
         rest = where[len(self.below) :]
         return rest if sum(map(len, rest)) + len(rest) <= PATH_MAX else None
 
-    def where(self, call: Call, folder: int | None, index: int) -> RootPath | None:
+    def find_path(self, call: Call, folder: int | None, index: int) -> RootPath | None:
         """The path of an argument, from the root; None: not known."""
         path = parse_string_argument(call.arg(index))
         if path is None or not path:
@@ -291,11 +291,11 @@ class TraceFollower:
             self.names.existing(opened.node.path or (), "dir")
             now = opened.node.path
             return None if now is None else resolve_path(path, (*self.below, *now))
-        return None if opened.where is None else resolve_path(path, opened.where)
+        return None if opened.path is None else resolve_path(path, opened.path)
 
     def path(self, call: Call, folder: int | None, index: int) -> PathParts | None:
         """The path of an argument from the replayed folder; None: elsewhere. Counts it."""
-        where = self.where(call, folder, index)
+        where = self.find_path(call, folder, index)
         parts = self.inside(where)
         if parts is None:
             self.elsewhere += 1
@@ -308,7 +308,7 @@ class TraceFollower:
         self._outside += 1
         return (b".outside-%d" % self._outside,)
 
-    def wrote_at(self, path: PathParts) -> None:
+    def note_write(self, path: PathParts) -> None:
         self.wrote[(*self.below, *path)[:-1]] += 1
 
     def take_number(self) -> int:

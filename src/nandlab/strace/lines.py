@@ -80,7 +80,7 @@ class Trace:
     """The form of the lines' times."""
     foreign: int = 0
     """Lines that the program itself wrote, where both wrote to one place."""
-    named: bool = False
+    has_process_ids: bool = False
     """Whether a line names its process: without -f, none does."""
 
 
@@ -158,7 +158,7 @@ class _TraceReader:
         if self._broken is not None and self._mend(text, stamped):
             return
         if stamped is None or not STRACE_EVENT.fullmatch(stamped.text):
-            self._other(text, stamped)
+            self._take_other_line(text, stamped)
             return
         self.trace.lines -= 1
         self.take_line(stamped)
@@ -167,7 +167,7 @@ class _TraceReader:
         """A line with its time, in the order of the lines."""
         self.trace.lines += 1
         self.trace.clock = self._stamps.clock
-        self.trace.named |= line.pid is not None
+        self.trace.has_process_ids |= line.pid is not None
         self._on_terminal |= line.pid is None or line.bracketed
         named = line.pid is not None and not line.bracketed
         pid = line.pid if named and line.pid is not None else self._names.name(line.pid)
@@ -195,7 +195,7 @@ class _TraceReader:
         self.trace.events.call(call)
         return True
 
-    def _other(self, text: str, stamped: StampedLine | None) -> None:
+    def _take_other_line(self, text: str, stamped: StampedLine | None) -> None:
         """A line that has no process, no time or no call."""
         if attached := ATTACHED.fullmatch(text):
             self._detached |= attached[2] == "detached"

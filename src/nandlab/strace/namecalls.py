@@ -47,7 +47,7 @@ def replay_open(f: TraceFollower, call: Call) -> tuple[OpenFile, bool] | None:
     if call.name == "openat2":
         told = {k: found[1] for k, p in OPENAT2.items() if (found := p.search(text))}
         text, bits = told.get("flags", "O_RDONLY"), told.get("mode", "")
-    where = f.where(call, folder, index)
+    where = f.find_path(call, folder, index)
     path = f.path(call, folder, index)
     if path is None:
         return None if call.error else (OpenFile(where), "O_CLOEXEC" in text)
@@ -70,7 +70,7 @@ def replay_open(f: TraceFollower, call: Call) -> tuple[OpenFile, bool] | None:
 def _format_open(f: TraceFollower, call: Call, path: PathParts, text: str, bits: str) -> list[str]:
     flags = _parse_flags(f, call, text)
     if {"O_WRONLY", "O_RDWR", "O_CREAT"} & set(flags):
-        f.wrote_at(path)
+        f.note_write(path)
     return [
         f.word(path),
         "|".join(flags) or "O_RDONLY",
@@ -134,7 +134,7 @@ def _note_lookup(f: TraceFollower, call: Call, verb: str, path: PathParts, told:
         f.leave_out(call, "look-ups of files that another program made")
         return
     if node.kind in ("", "file") and (size := SIZE_PATTERN.search(told)):
-        node.size.told(int(size[1]))
+        node.size.note_size(int(size[1]))
     if kind == "link" and verb == "readlink":
         target = parse_string_argument(told)
         node.target = node.target or (
@@ -178,7 +178,7 @@ def _add_name_operation(
 ) -> None:
     """A call that changes a name, or that failed to."""
     f.emit(call, verb, *words, returned=f"-{call.error}" if call.error else "")
-    f.wrote_at(path)
+    f.note_write(path)
 
 
 def _replay_unlink(

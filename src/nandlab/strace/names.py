@@ -19,7 +19,7 @@ LINKS_MAX = 40
 class FileSize:
     """Bytes of a file, and what the trace shows of how many it had before."""
 
-    now: int | None = None
+    size: int | None = None
     """None: not known yet."""
     before: int | None = None
     """That it had before, where a call told."""
@@ -32,34 +32,34 @@ class FileSize:
 
     def read(self, at: int, asked: int, got: int) -> None:
         """A read: what it got was there, and where it got less there was an end."""
-        if self.now is not None or not got or at + got <= self.top:
+        if self.size is not None or not got or at + got <= self.top:
             return
         self.need = max(self.need, at + got)
         if got < asked and not self.added:
-            self.before = self.now = at + got
+            self.before = self.size = at + got
 
     def write(self, at: int, size: int) -> None:
-        if self.now is None:
+        if self.size is None:
             self.top = max(self.top, at + size)
         else:
-            self.now = max(self.now, at + size)
+            self.size = max(self.size, at + size)
 
     def append(self, size: int) -> int | None:
         """Where an append begins; None: not known."""
-        if self.now is None:
+        if self.size is None:
             self.added += size
             return None
-        self.now += size
-        return self.now - size
+        self.size += size
+        return self.size - size
 
-    def told(self, size: int) -> None:
+    def note_size(self, size: int) -> None:
         """A call tells the size."""
-        if self.now is None and size > self.top:
+        if self.size is None and size > self.top:
             self.before = max(0, size - self.added)
-        self.now = size
+        self.size = size
 
     def cut(self, size: int) -> None:
-        self.now = size
+        self.size = size
 
     @property
     def first(self) -> int:
@@ -142,12 +142,14 @@ class NameTree:
         """
         for depth in range(1, len(path) + 1):
             last = depth == len(path)
-            kept = self._kept(path[:depth], kind if last else "dir", follow=follow or not last)
+            kept = self._find_existing(
+                path[:depth], kind if last else "dir", follow=follow or not last
+            )
             if kept is None:
                 return None
         return self.find(path, follow=follow)
 
-    def _kept(self, path: PathParts, kind: str, *, follow: bool) -> NameNode | None:
+    def _find_existing(self, path: PathParts, kind: str, *, follow: bool) -> NameNode | None:
         """The same for a path whose folder is there."""
         node = self.find(path, follow=follow)
         if node is None:
@@ -172,7 +174,7 @@ class NameTree:
         above = self.existing(path[:-1], "dir") if path else None
         if above is None:
             return None
-        made = node or NameNode(path[-1], above, None, kind, size=FileSize(now=0))
+        made = node or NameNode(path[-1], above, None, kind, size=FileSize(size=0))
         made.parent, made.name = above, path[-1]
         above.children[path[-1]] = made
         return made

@@ -97,14 +97,14 @@ def _follow_execve(f: TraceFollower, call: Call) -> None:
 
 def _follow_chdir(f: TraceFollower, call: Call) -> None:
     if not call.error:
-        f.processes.get(call.pid).place.cwd = f.where(call, None, 0)
+        f.processes.get(call.pid).place.cwd = f.find_path(call, None, 0)
 
 
 def _follow_fchdir(f: TraceFollower, call: Call) -> None:
     opened = None if call.error else f.opened(call, 0)
     if opened is not None:
         now = opened.node.path if opened.node is not None else None
-        where = opened.where if now is None else (*f.below, *now)
+        where = opened.path if now is None else (*f.below, *now)
         f.processes.get(call.pid).place.cwd = where
 
 

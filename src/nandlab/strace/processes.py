@@ -17,12 +17,12 @@ UNKNOWN_ROOT: RootPath = (b".",)
 class OpenFile:
     """An open file description: what descriptors of one or more processes stand for."""
 
-    where: RootPath | None
+    path: RootPath | None
     """Its path when it was opened; None: it is no file of a name, such as a pipe."""
     number: int = 0
     """In the recorded load; 0: it is not replayed."""
     node: NameNode | None = None
-    at: int = 0
+    position: int = 0
     """Its position, bytes."""
     appends: bool = False
     synced: bool = False

@@ -60,7 +60,7 @@ class RecordedLoad:
     prepared_bytes: int
     think_ns: int
     span_ns: int
-    left: dict[str, int]
+    left_out: dict[str, int]
     """What is left out or replayed otherwise, by why, the most first."""
 
 
@@ -89,7 +89,7 @@ def make_recorded_load(followed: TraceFollower) -> RecordedLoad:
         prepared_bytes=sum(size for _, size in befores),
         think_ns=sum(thinks) * NS_PER_US,
         span_ns=(operations[-1].end - operations[0].start) if operations else 0,
-        left=left,
+        left_out=left,
     )
 
 

@@ -90,13 +90,13 @@ class TraceWorkload:
 
     def doubts(self) -> list[str]:
         """What the replay does not have of the trace, a sentence each."""
-        found = [f"{count:,} x {why}" for why, count in self.recorded.left.items()]
+        found = [f"{count:,} x {why}" for why, count in self.recorded.left_out.items()]
         found += self._time_doubts()
         if self.trace.foreign:
             found.append(
                 f"{self.trace.foreign:,} lines are no line of strace but the program's own output"
             )
-        if not self.trace.named and not self.followed.called.isdisjoint(FORKS):
+        if not self.trace.has_process_ids and not self.followed.called.isdisjoint(FORKS):
             found.append("its children and threads were not recorded: record with -f")
         if not self.trace.timed:
             found.append("calls have no time of their own (strace -T): think time has it in it")
@@ -160,7 +160,7 @@ class TraceWorkload:
         ]
 
     def summary(self) -> str:
-        lost = [f"{n:,} x {why}" for why, n in self.recorded.left.items()]
+        lost = [f"{n:,} x {why}" for why, n in self.recorded.left_out.items()]
         told = f"; not as recorded: {', '.join(lost)}" if lost else ""
         return (
             f"Recorded by strace: {self.followed.replayed_calls:,} calls below {self.folder} "
@@ -200,7 +200,7 @@ class TraceWorkload:
                 "]",
                 self._written(),
                 f"before = {{ bytes = {self.recorded.prepared_bytes} }}",
-                *([NEEDS_MAPS] if self.recorded.left.get(WRITTEN_MAPS_REASON) else []),
+                *([NEEDS_MAPS] if self.recorded.left_out.get(WRITTEN_MAPS_REASON) else []),
                 "",
                 HEADLINE,
                 *figures,

@@ -143,7 +143,7 @@ def _explain_cannot_run(copy: Copy, board: BoardModel, paths: Sequence[str]) -> 
         machine, loader = _parse_elf(copy.content)
     except (struct.error, IndexError):
         return "its ELF header is damaged"
-    arch = board.of_arch
+    arch = board.arch_traits
     if machine != arch.elf:
         of = MACHINES.get(machine, f"machine {machine}")
         runs = MACHINES[arch.elf]

@@ -43,7 +43,7 @@ def make_page_cache_counts(recording: Recording, tree: Tree) -> PageCache:
     """What a recording says of the page cache."""
     records = recording.records
     hits, misses = (
-        int(recording.of(t)["size"].sum()) for t in (EventType.PC_HIT, EventType.PC_MISS)
+        int(recording.select_types(t)["size"].sum()) for t in (EventType.PC_HIT, EventType.PC_MISS)
     )
     windows = int(np.count_nonzero(records["type"] == EventType.RA_SUBMIT))
     ahead, used = _count_read_ahead(records, tree)

@@ -157,7 +157,7 @@ def _sum_returned_bytes(records: NDArray[Any]) -> int:
 
 def compute_bytes_by_layer(recording: Recording, tree: Tree) -> dict[str, dict[str, Any]]:
     """Bytes at each layer, from programs down to the chip; factor: the chip's / the programs'."""
-    of = recording.of
+    of = recording.select_types
     chip_reads, chip_programs = (
         _select_data_operations(of(EventType.FLASH_READ)),
         _select_data_operations(of(EventType.FLASH_PROGRAM)),

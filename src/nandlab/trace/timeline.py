@@ -166,7 +166,7 @@ class _Writer:
         function = records["type"] == EventType.FUNC
         groups[function & (tree.layer == 1)] = 2
         collects = [
-            n for n, f in self.names.functions.items() if f in tree.functions_of(COLLECTING)
+            n for n, f in self.names.functions.items() if f in tree.list_functions(COLLECTING)
         ]
         groups[function & np.isin(records["object"], collects)] = COLLECTOR
         found: list[int] = groups.tolist()

@@ -95,8 +95,8 @@ def _fill_folder(
     }
     early = _count_early_operations(outcome.recording, record)
     told["warnings"] = list_trace_warnings(request, record, told, log, early)
-    if board.moved:
-        told["warnings"].append(f"not the locked board: {'; '.join(board.moved)}")
+    if board.lock_differences:
+        told["warnings"].append(f"not the locked board: {'; '.join(board.lock_differences)}")
     (work / "summary.json").write_text(json.dumps(told, indent=1) + "\n")
     meta = _make_meta(request, record, outcome, identity) | {"kernel_log": log}
     if image:

@@ -61,13 +61,13 @@ class TracingCosts(StrictModel):
                 raise ValueError(f"kernels {kernel}: {sorted(set(prices) ^ set(self.kinds))}")
         return self
 
-    def kind_of(self, event: str) -> str | None:
+    def find_kind(self, event: str) -> str | None:
         """The kind of an event; None: it has none."""
         return next((name for name, kind in self.kinds.items() if event in kind.events), None)
 
     def price(self, kernel: str, event: str, probe: str | None) -> int | None:
         """Instructions of an event; None: not measured. probe None: the one it always has."""
-        found = self.kernels.get(kernel, {}).get(self.kind_of(event) or "")
+        found = self.kernels.get(kernel, {}).get(self.find_kind(event) or "")
         return found.instructions if found and probe in (found.probe, None) else None
 
 
@@ -87,7 +87,7 @@ def compute_tracing_cost(
     unpriced: Counter[str] = Counter()
     for row in requests:
         event, count = str(row["event"]), int(row["count"])
-        kind, price = costs.kind_of(event), costs.price(kernel, event, probes.get(event))
+        kind, price = costs.find_kind(event), costs.price(kernel, event, probes.get(event))
         if kind is not None and price is not None:
             counts[kind, price] += count
         elif event != EventType.MARK.name:

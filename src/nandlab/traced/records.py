@@ -147,7 +147,7 @@ class Recording:
     missed: int
     written: int
 
-    def of(self, *types: EventType) -> Array:
+    def select_types(self, *types: EventType) -> Array:
         """The records of some types."""
         found: Array = self.records[np.isin(self.records["type"], [t.value for t in types])]
         return found

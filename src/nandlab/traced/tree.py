@@ -53,7 +53,7 @@ class Tree:
     symbols: Mapping[str, Sequence[str]]
     """The symbols of the file system's catalog file."""
 
-    def functions_of(self, causes: Sequence[str]) -> set[str]:
+    def list_functions(self, causes: Sequence[str]) -> set[str]:
         """The functions that the catalog has for some causes."""
         return {name for cause in causes for name in self.symbols.get(cause, ())}
 

@@ -51,7 +51,9 @@ async def run_trial(
     doubts = list(found.pop("warnings", []))
     if not board.deterministic:
         clock = (
-            "on a board of the user's own, on its clock" if spec.own else "under KVM, on host time"
+            "on a board of the user's own, on its clock"
+            if spec.is_own_board
+            else "under KVM, on host time"
         )
         doubts.insert(0, Doubt(code="not_deterministic", text=f"ran {clock}"))
     if checks := list_debug_checks(board.kernel_config):
@@ -62,8 +64,8 @@ async def run_trial(
     told = {**common, **found, "warnings": doubts, "host": host}
     return (
         results.Trial.model_validate(told)
-        .knowing(collect_trial_provenance(spec, board))
-        .holding(brought)
+        .add_sources(collect_trial_provenance(spec, board))
+        .add_contents(brought)
     )
 
 
@@ -82,7 +84,7 @@ def collect_trial_packages(spec: TrialSpec, board: Board) -> FetchedPackages:
     if not isinstance(spec.image, TreeStart):
         return found
     lock = {**found.lock, spec.image.set_name: spec.image.packages}
-    return FetchedPackages(lock, (*found.moved, *spec.image.moved))
+    return FetchedPackages(lock, (*found.lock_differences, *spec.image.moved))
 
 
 def add_lock_doubt(doubts: list[Doubt], board: Board, brought: FetchedPackages) -> list[Doubt]:
@@ -91,7 +93,7 @@ def add_lock_doubt(doubts: list[Doubt], board: Board, brought: FetchedPackages) 
     It is of the lock of today, so a trial that was run under another lock may have it wrong.
     """
     others = [doubt for doubt in doubts if doubt.code != "not_locked"]
-    moved = [*board.moved, *brought.moved]
+    moved = [*board.lock_differences, *brought.lock_differences]
     told = [Doubt(code="not_locked", text="; ".join(moved))] if moved else []
     return [*told, *others]
 

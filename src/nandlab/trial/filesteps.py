@@ -102,7 +102,7 @@ def find_step_cache_states(spec: TrialSpec) -> dict[str, str]:
     """
     warm, mounted, found = False, False, {}
     for step in spec.workload.steps:
-        if step.of_files:
+        if step.uses_files:
             found[step.phase] = "warm" if warm else "cold"
         mounted = step.do == "mount" or (mounted and step.do not in UNMOUNTING_STEPS)
         warm = step.do not in COLD_AFTER and (warm or _warms_cache(spec, step, mounted=mounted))
@@ -112,4 +112,4 @@ def find_step_cache_states(spec: TrialSpec) -> dict[str, str]:
 def _warms_cache(spec: TrialSpec, step: WorkloadStep, *, mounted: bool) -> bool:
     """Whether files have been worked on in a step. A state is made in a mount of its own, if the
     file system is not mounted."""
-    return step.of_files or (step.do == "fill" and spec.aged and mounted)
+    return step.uses_files or (step.do == "fill" and spec.aged and mounted)

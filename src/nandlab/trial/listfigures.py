@@ -31,18 +31,18 @@ def collect_step_list_figures(
     for step in steps:
         if isinstance(step, RunStep) and step.tells:
             said = told(step.phase)
-            said = said.called(step.phase) if several else said
+            said = said.add_prefix(step.phase) if several else said
             phases += said.phases
-            whole = whole.with_(said)
+            whole = whole.merge_later(said)
             continue
         phase = _make_phase(step, record, chip)
         if step.phase in cache:
             phase = phase.model_copy(update={"at": {"cache": cache[step.phase]}})
         if runs_filetree(step):
-            said = _parse_step_result(step, told).called(step.phase)
+            said = _parse_step_result(step, told).add_prefix(step.phase)
             made = {"operations": said.operations, "bytes": said.bytes}
             phase = phase.model_copy(update=made)
-            whole = whole.with_(said)
+            whole = whole.merge_later(said)
         phases.append(phase)
     return whole.model_copy(update={"phases": phases}).fields()
 

@@ -22,7 +22,7 @@ def make_medium_load_step(on: Medium, image: str | None = None) -> Step:
 
     image: the board's command that writes the chip's image to stdout; None: the chip is erased.
     """
-    if on.own:
+    if on.is_own_board:
         counts = f" && {flashcounts.make_counting_start_command(on.mtd)}" if on.counted else ""
         return Step(
             "load",
@@ -48,7 +48,7 @@ def select_chip_module(on: Medium) -> str:
 def make_module_load_step(on: Medium) -> Step:
     """Loads the file system's modules."""
     loads = (f"modprobe {m}" for m in on.filesystem.modules)
-    if on.own:
+    if on.is_own_board:
         loads = (f"{{ {MODULE_THERE.format(m)} || modprobe {m}; }}" for m in on.filesystem.modules)
     return Step("modules", " && ".join(loads))
 

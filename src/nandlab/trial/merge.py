@@ -45,7 +45,7 @@ def merge_runs(out: Path, folders: Sequence[RunFolder]) -> RunFolder:
                 _require_same(first, folder, trial)
             _refuse_damaged_artefacts(folder, trial)
     into = RunFolder.create(out, head)
-    with into.held():
+    with into.hold_lock():
         for trial_id in into.missing():
             if trial_id in found:
                 _copy_trial(found[trial_id], into, trial_id)
@@ -75,4 +75,4 @@ def _copy_trial(folder: RunFolder, into: RunFolder, trial_id: str) -> None:
     trial = folder.load(trial_id)
     assert trial is not None, "it was read a moment ago"
     places = {kept.sha256: folder.artefact_path(kept.sha256) for kept in trial.artefacts}
-    into.save(trial.holding({n: read_bytes(p, CHIP_BYTES_MAX) for n, p in places.items()}))
+    into.save(trial.add_contents({n: read_bytes(p, CHIP_BYTES_MAX) for n, p in places.items()}))

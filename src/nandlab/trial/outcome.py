@@ -98,7 +98,7 @@ def make_trial_outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str
 
 def _is_own_fault(spec: TrialSpec, failed: StepRecord) -> bool:
     """Whether a step of the workload failed by itself: it is no program, or it crashed."""
-    steps = {"workload", *(s.phase for s in spec.workload.steps if s.of_files)}
+    steps = {"workload", *(s.phase for s in spec.workload.steps if s.uses_files)}
     crashed = failed.signal in CRASHES or failed.rc - 128 in CRASHES
     return failed.step in steps and (failed.rc in (126, 127) or crashed)
 

@@ -83,13 +83,13 @@ class PublishedRun:
         if isinstance(told, TrialFigures) and told.register_hits:
             hits = told.register_hits
             gave["steps"] = [s | {"register_hits": hits.get(s["name"])} for s in gave["steps"]]
-        trial = Trial.model_validate({**self._asked(spec), **gave, "run": self._head.id})
+        trial = Trial.model_validate({**self._describe_request(spec), **gave, "run": self._head.id})
         if isinstance(told, TrialFigures) and told.provenance:
-            return trial.knowing(
-                self._published.ran_with(told) | {HEAD_SOURCE: self._head.provenance}
+            return trial.add_sources(
+                self._published.find_trial_sources(told) | {HEAD_SOURCE: self._head.provenance}
             )
         # what is only supposed has no hash, so that no comparison takes it for the run's
-        return trial.knowing(self._supposed(spec), {})
+        return trial.add_sources(self._supposed(spec), {})
 
     def trials(self) -> Iterator[Trial]:
         """See Results."""
@@ -101,7 +101,7 @@ class PublishedRun:
         """See Results."""
         return [trial_id for trial_id in self._head.trials if trial_id not in self._trials]
 
-    def _asked(self, spec: TrialSpec) -> dict[str, Any]:
+    def _describe_request(self, spec: TrialSpec) -> dict[str, Any]:
         """What a trial was asked; its image is named by what it is made of."""
         told = describe_trial_request(spec, self._head.study)
         if told["image"] is None and isinstance(spec.image, TreeStart):

@@ -41,8 +41,8 @@ OWN_CORE, OWN_SOURCES = "yaffs2_core", "sources"
 class Reproduction(RunPlan):
     """A run that is to be done again, as far as it is known before there is a board."""
 
-    before: Baseline
-    wanted: list[TrialSpec]
+    baseline: Baseline
+    specs_to_run: list[TrialSpec]
     """Those to be run."""
 
     def find_package_sources(self) -> dict[str, SourceRequest]:
@@ -50,7 +50,7 @@ class Reproduction(RunPlan):
 
         Folders and patches are not taken from a run: whoever reproduces it names them.
         """
-        told = self.before.head.provenance.get(OWN_SOURCES)
+        told = self.baseline.head.provenance.get(OWN_SOURCES)
         found = {}
         for name, source in told.items() if isinstance(told, dict) else ():
             named = source if isinstance(source, dict) else {}
@@ -60,9 +60,9 @@ class Reproduction(RunPlan):
                 found[name] = validate_data(
                     {**known, "tree": PACKAGE, "patch": []},
                     PartSource,
-                    f"{self.before.path}: provenance.{OWN_SOURCES}",
+                    f"{self.baseline.path}: provenance.{OWN_SOURCES}",
                 )
-        return make_source_requests(found, None, str(self.before.path))
+        return make_source_requests(found, None, str(self.baseline.path))
 
 
 def plan_reproduction(before: Baseline, only: Sequence[str] = ()) -> Reproduction:
@@ -83,7 +83,7 @@ def plan_reproduction(before: Baseline, only: Sequence[str] = ()) -> Reproductio
     lost = set(only or before.keys) - {spec.id for spec in wanted}
     if lost:
         raise UsageError(_format_refusal(before, f"it gives no trial {min(lost)}"))
-    return Reproduction(**vars(todo), before=before, wanted=wanted)
+    return Reproduction(**vars(todo), baseline=before, specs_to_run=wanted)
 
 
 def _format_refusal(before: Baseline, why: str) -> str:
@@ -104,13 +104,13 @@ def format_checkout_advice(head: Run) -> str:
 def list_differing_board_parts(todo: Reproduction, board: Board) -> list[Difference]:
     """Where the board's identity is not the run's, such as ``board.parts.simnand.ko``."""
     return setupdiff.compare_board_identities(
-        todo.before.head.provenance, _pass_through_json(board.identity)
+        todo.baseline.head.provenance, _pass_through_json(board.identity)
     )
 
 
 def list_reproduction_notes(todo: Reproduction, board: Board) -> Iterator[str]:
     """What is not the run's own: parts of the board, or else what the trials give it."""
-    head = todo.before.head
+    head = todo.baseline.head
     parts = list_differing_board_parts(todo, board)
     if parts:
         yield from (f"not the run's: {line}" for line in setupdiff.format_board_differences(parts))
@@ -119,10 +119,15 @@ def list_reproduction_notes(todo: Reproduction, board: Board) -> Iterator[str]:
         if any(part.path.split(".")[1] == OWN_SOURCES for part in parts):
             yield "name the sources of the run's parts with --source, and its patches with --patch"
     else:
-        others = sum(runner.hash_trial(s, board) != todo.before.keys[s.id] for s in todo.wanted)
+        others = sum(
+            runner.hash_trial(s, board) != todo.baseline.keys[s.id] for s in todo.specs_to_run
+        )
         if not others:
             return
-        yield f"steps, programs or files of {others} of {len(todo.wanted)} trials are not the run's"
+        yield (
+            f"steps, programs or files of {others} of {len(todo.specs_to_run)} trials are not "
+            f"the run's"
+        )
     yield (
         f"for the run's own, {format_checkout_advice(head)}; this is "
         f"{find_commit() or 'no checkout'}"
@@ -142,12 +147,12 @@ def open_reproduction_folder(todo: Reproduction, board: Board, out: Path | None)
     """
     head = runner.make_run_head(todo.study, todo.specs, board)
     path = out or RESULTS / "reproduced" / head.study / head.id
-    if path.resolve() == todo.before.path.resolve():
+    if path.resolve() == todo.baseline.path.resolve():
         raise UsageError(f"{path}: this is the run itself; give another --out")
     mark = path / MARK_FILE
     if (path / "run.json").exists() and not mark.exists():
         raise UsageError(f"{path} holds a run of `nandlab run`; give another --out")
     if not mark.exists():
         path.mkdir(parents=True, exist_ok=True)
-        write_whole_file(mark, json.dumps({"format": 1, "run": todo.before.head.id}).encode())
+        write_whole_file(mark, json.dumps({"format": 1, "run": todo.baseline.head.id}).encode())
     return RunFolder.create(path, head)

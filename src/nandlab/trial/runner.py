@@ -56,7 +56,7 @@ def make_run_head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run
     """The head of a study's run on a board; equal study, artefacts and steps give equal ids."""
     images = sorted({s.image.sha256 for s in specs if s.image})
     packages = _collect_packages(specs, board)
-    moved = [*board.moved, *packages.moved]
+    moved = [*board.lock_differences, *packages.lock_differences]
     parts = [
         dump_noun_identity(study),
         board.identity,
@@ -81,7 +81,9 @@ def _collect_packages(specs: Sequence[TrialSpec], board: Board) -> FetchedPackag
     """The packages of these trials beside the board's: of their programs and of their trees."""
     each = [execution.collect_trial_packages(spec, board) for spec in specs]
     lock = {name: files for brought in each for name, files in brought.lock.items()}
-    return FetchedPackages(lock, tuple(dict.fromkeys(line for b in each for line in b.moved)))
+    return FetchedPackages(
+        lock, tuple(dict.fromkeys(line for b in each for line in b.lock_differences))
+    )
 
 
 KEY = 2
@@ -184,7 +186,7 @@ def refuse_another_study(study: Study, out: Path) -> None:
     """UsageError if a folder has a run of another study, which needs no board to be told."""
     folder = RunFolder(out)
     if (out / "run.json").exists() and not _is_run_of(study, folder.head()):
-        raise folder.another()
+        raise folder.make_taken_error()
 
 
 def _is_run_of(study: Study, run: Run) -> bool:
@@ -367,4 +369,4 @@ def _find_in_store(run: Run, spec: TrialSpec, board: Board, store: Store) -> Tri
     words = {"id": spec.id, "study": run.study, "run": run.id, "origin": origin}
     words |= {"warnings": doubts, "options": spec.options, "parameters": spec.parameters}
     sources = {**found.sources, **execution.collect_trial_provenance(spec, board)}
-    return found.model_copy(update=words).knowing(sources)
+    return found.model_copy(update=words).add_sources(sources)

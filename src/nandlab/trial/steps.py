@@ -64,7 +64,7 @@ def make_trial_job(spec: TrialSpec) -> Job:
     before = _make_setup_steps(
         spec.at_setup(), hold.get() if hold and spec.image is not None else None
     )
-    last = [make_partition_cleanup_step(spec)] if spec.own else []
+    last = [make_partition_cleanup_step(spec)] if spec.is_own_board else []
     steps = [
         *before,
         *_make_load_steps(spec, hold),
@@ -336,7 +336,7 @@ def map_idle_wait_seconds(spec: TrialSpec) -> dict[str, int]:
 
 def _makes_state(step: WorkloadStep) -> bool:
     """Whether it makes the state that the study asks for."""
-    return step.do == "fill" and not step.of_files
+    return step.do == "fill" and not step.uses_files
 
 
 def list_state_fill_steps(spec: TrialSpec) -> list[str]:

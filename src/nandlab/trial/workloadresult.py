@@ -64,7 +64,7 @@ class WorkloadResult(_PrintedModel):
         """The members as fields of a trial's result, but for :data:`FIELDS_ELSEWHERE`."""
         return {k: getattr(self, k) for k in type(self).model_fields if k not in FIELDS_ELSEWHERE}
 
-    def called(self, prefix: str) -> WorkloadResult:
+    def add_prefix(self, prefix: str) -> WorkloadResult:
         """A copy with a prefix to each name that is its own: two programs may use one name."""
 
         def named(told: dict[str, T]) -> dict[str, T]:
@@ -79,7 +79,7 @@ class WorkloadResult(_PrintedModel):
         more = {key: named(getattr(self, key)) for key in own}
         return self.model_copy(update={"phases": phases, "series": series, **more})
 
-    def with_(self, more: WorkloadResult) -> WorkloadResult:
+    def merge_later(self, more: WorkloadResult) -> WorkloadResult:
         """This result and a later one together; bytes add up, wear per block is the last told."""
         ways = {**self.bytes, **more.bytes}
         moved = {way: self.bytes.get(way, 0) + more.bytes.get(way, 0) for way in ways}

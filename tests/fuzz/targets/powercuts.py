@@ -66,7 +66,7 @@ def take(folder: Path) -> None:
     result = campaignresult.read_campaign_result(folder / "c")
     list(campaignresult.format_campaign_result(result))
     for one in result.classes.values():
-        result.again(one)
+        result.format_repeat_command(one)
     campaignresult.summarize_campaigns(folder)
 
 

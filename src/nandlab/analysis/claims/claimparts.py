@@ -52,7 +52,7 @@ def is_trial_in_selector(paper: PaperModel, of: Selector, trial: Trial) -> bool:
 
 def _has_options(trial: Trial, named: Mapping[str, str]) -> bool:
     """Whether the named options are as named, and the others at the catalog's defaults."""
-    described = trial.about("filesystem").get("options", {})
+    described = trial.find_source("filesystem").get("options", {})
     wanted = {k: o.get("default") for k, o in described.items()} | dict(named)
     return all(trial.options.get(k) == v for k, v in wanted.items())
 

@@ -52,12 +52,12 @@ class ClaimNumber:
     ours: Spread | None
     paper: str
     form: units.Form
-    behind: str = ""
+    source_text: str = ""
     """What stands behind it, such as the lines that it is of; empty: nothing."""
 
     def text(self) -> str:
         value = units.MISSING if self.ours is None else self.ours.text(self.form)
-        return f"{self.label}: {value}" + (f"; {self.behind}" if self.behind else "")
+        return f"{self.label}: {value}" + (f"; {self.source_text}" if self.source_text else "")
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,15 @@ class ClaimResult:
     numbers: tuple[ClaimNumber, ...]
     first: ClaimVerdict
     """By the reading that is ours."""
-    others: tuple[AlternativeReading, ...]
-    counted: tuple[str, ...]
+    other_readings: tuple[AlternativeReading, ...]
+    chip_counts: tuple[str, ...]
     """What the chip's counts say of each configuration: where the time went."""
     trials: tuple[str, ...]
 
     @property
     def verdict(self) -> ClaimVerdict:
         """By all readings that were run."""
-        return join_reading_verdicts(self.first, [o.verdict for o in self.others])
+        return join_reading_verdicts(self.first, [o.verdict for o in self.other_readings])
 
 
 def list_paper_claim_results(
@@ -93,13 +93,15 @@ def list_paper_claim_results(
 ) -> list[ClaimResult]:
     """Every claim of the paper, in its order; words_of: the words of a workload, by its name."""
     every = join_memory_trials(trials)
-    return [_make_claim_result(paper, c, every, words_of(paper.load_of(c))) for c in paper.claims]
+    return [
+        _make_claim_result(paper, c, every, words_of(paper.find_workload(c))) for c in paper.claims
+    ]
 
 
 def _make_claim_result(
     paper: PaperModel, claim: Claim, every: Sequence[Trial], of: Words
 ) -> ClaimResult:
-    trials = [t for t in every if t.workload == paper.load_of(claim)]
+    trials = [t for t in every if t.workload == paper.find_workload(claim)]
     numbers, found = _compute_numbers(paper, claim.parts, trials, of)
     others = (_judge_by_other_basis(paper, b, claim, trials, of) for b in _list_bases(paper, claim))
     groups = _group_counted_trials(paper, claim, trials, of)
@@ -179,16 +181,16 @@ def _judge_by_other_basis(
 def _apply_basis_to_part(basis: ClaimBasis, part: ClaimPart) -> ClaimPart:
     against = part.against and part.against.model_copy(
         update={
-            "figure": basis.moved(part.against.figure),
+            "figure": basis.replace_phases(part.against.figure),
             "of": part.against.of and _apply_basis_to_selector(basis, part.against.of),
             "over": part.against.over and _apply_basis_to_selector(basis, part.against.over),
         }
     )
     return part.model_copy(
         update={
-            "figure": basis.moved(part.figure),
-            "each": basis.moved(part.each),
-            "over_figure": part.over_figure and basis.moved(part.over_figure),
+            "figure": basis.replace_phases(part.figure),
+            "each": basis.replace_phases(part.each),
+            "over_figure": part.over_figure and basis.replace_phases(part.over_figure),
             "of": _apply_basis_to_selector(basis, part.of),
             "over": part.over and _apply_basis_to_selector(basis, part.over),
             "against": against,

@@ -116,7 +116,7 @@ class Curve(StrictModel):
         return {"y": self.y} | ({"x": self.x} if self.scatter else {})
 
     @property
-    def of_phases(self) -> bool:
+    def has_phase_values(self) -> bool:
         """Whether a value is one of a phase, not of a whole trial."""
         names = (*self.attributes.values(), *self.figures.values())
         return any(

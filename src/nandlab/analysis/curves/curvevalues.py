@@ -64,7 +64,7 @@ class PlotPoint:
         return _require_spread(compute_spread(m.y for m in self.members))
 
     @property
-    def over_x(self) -> Spread | None:
+    def x_spread(self) -> Spread | None:
         """The spread of x; None where x is an attribute."""
         return compute_spread(m.x for m in self.members)
 
@@ -118,7 +118,7 @@ class CurvePlot:
     curve: Curve
     x: PlotAxis
     y: PlotAxis
-    of: PlotAxis
+    measured_axis: PlotAxis
     """The study's y; with a gain, what is saved."""
     lines: tuple[PlotLine, ...]
 
@@ -145,7 +145,9 @@ def make_curve_plots(curves: Sequence[Curve], trials: Sequence[Trial]) -> list[C
 
 
 def _make_curve_plot(curve: Curve, trials: Sequence[Trial]) -> CurvePlot:
-    places = [p for t in trials for p in curveplaces.list_curve_places(t, phases=curve.of_phases)]
+    places = [
+        p for t in trials for p in curveplaces.list_curve_places(t, phases=curve.has_phase_values)
+    ]
     places = [p for p in places if _is_selected_place(curve, p)]
     members = list(_list_member_values(curve, places, partial(compute_figure_at_place, curve.y)))
     keys = _choose_line_attributes(curve, members)
@@ -182,7 +184,7 @@ def compute_figure_at_place(name: str, at: CurvePlace) -> float | None:
     family, _, rest = name.partition(".")
     if family == "point":
         figure = curveplaces.PHASE_FIGURES.get(rest)
-        return None if figure is None or at.phase is None else figure.read(at.trial, at.phase)
+        return None if figure is None or at.phase is None else figure.compute(at.trial, at.phase)
     of = workloadwords.make_workload_words_for_trials([at.trial])
     return (
         None

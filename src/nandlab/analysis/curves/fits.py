@@ -53,11 +53,11 @@ class LineFit:
     change: float
     """Of the line from the least x to the greatest, as a share of the mean; below 0 it falls."""
 
-    def at(self, x: float) -> float:
+    def compute_y(self, x: float) -> float:
         """The line's value."""
         return self.intercept + self.slope * x
 
-    def in_words(self, form: units.Form) -> str:
+    def format_equation(self, form: units.Form) -> str:
         """``12.3 ms + 0.51 ms each``, without the crumbs of floating point."""
         slope = float(f"{self.slope:.9g}")
         from_0 = float(f"{self.intercept:.9g}") if abs(self.intercept) > 1e-9 * abs(slope) else 0.0
@@ -205,7 +205,7 @@ def format_median_slope_line(of: Mapping[MemberKey, ValueByPlace], form: units.F
     fits = [f for points in of.values() if (f := fit_line(points.items())) is not None]
     if not fits:
         return ""
-    return find_median_slope_fit(sorted(fits, key=lambda f: f.slope)).in_words(form)
+    return find_median_slope_fit(sorted(fits, key=lambda f: f.slope)).format_equation(form)
 
 
 def find_median_slope_fit(fits: Sequence[LineFit]) -> LineFit:

@@ -28,7 +28,7 @@ class MemorySeries:
     """Since the first sample."""
     values: Sequence[float]
 
-    def at(self, t_ns: float) -> float:
+    def find_value(self, t_ns: float) -> float:
         """The value at a time that is not before the first sample."""
         return self.values[bisect_right(self.t_ns, t_ns) - 1]
 
@@ -70,7 +70,7 @@ def make_memory_curve_of_trials(
     found = []
     for i in range(steps + 1):
         t = end * i / steps if steps else 0.0
-        over = compute_spread(line.at(t) for line in lines)
+        over = compute_spread(line.find_value(t) for line in lines)
         assert over is not None
         found.append(MemoryMoment(t, over))
     return found

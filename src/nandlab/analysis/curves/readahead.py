@@ -292,7 +292,7 @@ class OpenFile:
         """A mark of another stream's window: go on behind the pages cached from here."""
         hole = self._cached.find(0, page + 1, page + 1 + limit)
         if hole < 0:  # the pages behind the file's end are never cached
-            hole = min(self.pages, page + limit + (1 if self.rule.full_is_told else 0))
+            hole = min(self.pages, page + limit + (1 if self.rule.full_window_cancels_mark else 0))
         if hole - page > limit:
             return
         self._start = hole

@@ -28,7 +28,7 @@ class ReadAheadRule:
     all_history_counts: bool = False
     """History as long as the window counts in full. Since 4.20 (page_cache_prev_miss) a search that
     finds no hole names the last page it looked at, so a page of it is lost."""
-    full_is_told: bool = False
+    full_window_cancels_mark: bool = False
     """A mark is ignored where as many pages as a window are cached behind it. From 4.20
     (page_cache_next_miss) to 6.10 the search named the last page it looked at as the hole."""
     before_clamping: bool = False
@@ -56,7 +56,7 @@ _RULE_BEFORE_3_12 = ReadAheadRule(
     "Linux 2.6.31 to 3.11 on 64 bits",
     neighbour_is_enough=True,
     all_history_counts=True,
-    full_is_told=True,
+    full_window_cancels_mark=True,
     before_clamping=True,
     window_may_exceed=True,
     mapped_by_fault=True,
@@ -73,7 +73,12 @@ _KERNEL_RULES = (
     ReadAheadRule("5.10", "Linux 5.10", position="page"),
     ReadAheadRule("6.1", "Linux 6.1"),
     ReadAheadRule(
-        "6.12", "Linux 6.12", full_is_told=True, position="request", batch=31, apart=True
+        "6.12",
+        "Linux 6.12",
+        full_window_cancels_mark=True,
+        position="request",
+        batch=31,
+        apart=True,
     ),
 )
 READ_AHEAD_RULES = {rule.name: rule for rule in _KERNEL_RULES} | {"2013": _KERNEL_RULES[3]}

@@ -49,7 +49,9 @@ def format_baseline_difference_lines(baseline: Baseline, folder: RunFolder) -> I
     head = folder.head()
     boards = setupdiff.compare_board_identities(baseline.head.provenance, head.provenance)
     again = [trial for trial in folder.trials() if trial.id in baseline.keys]
-    told = setupdiff.format_setup_differences(boards, (baseline.ran_with(trial) for trial in again))
+    told = setupdiff.format_setup_differences(
+        boards, (baseline.find_sides_with_setup(trial) for trial in again)
+    )
     yield from (f"not the baseline's: {line}" for line in told)
     others = sum(trial.key != baseline.keys[trial.id] for trial in again)
     if others and not told:
@@ -74,5 +76,5 @@ def compare_run_with_baseline(
         told = f"it lacks {len(lacks)} of the baseline's {len(baseline.keys)} trials"
         raise UsageError(f"{folder.path}: {told}; run the study to its end")
     again = [trial for trial in folder.trials() if trial.id in baseline.keys]
-    unlike = {trial.id: baseline.differences(trial) for trial in again}
-    return list_configuration_changes([baseline.sides(trial) for trial in again], unlike, only)
+    unlike = {trial.id: baseline.list_differences(trial) for trial in again}
+    return list_configuration_changes([baseline.find_sides(trial) for trial in again], unlike, only)

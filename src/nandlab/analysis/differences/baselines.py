@@ -44,13 +44,13 @@ class Baseline(Protocol):
     keys: Mapping[str, str]
     """The key of each trial that the run has finished, in the order of its plan."""
 
-    def differences(self, trial: Trial) -> list[Difference]:
+    def list_differences(self, trial: Trial) -> list[Difference]:
         """What differs in the trial as it was run again."""
 
-    def sides(self, trial: Trial) -> tuple[Trial, Trial]:
+    def find_sides(self, trial: Trial) -> tuple[Trial, Trial]:
         """The trial as it was and as it was run again, both with no more than the record has."""
 
-    def ran_with(self, trial: Trial) -> tuple[Trial, Trial]:
+    def find_sides_with_setup(self, trial: Trial) -> tuple[Trial, Trial]:
         """The same, each with what it ran with, as far as the record has that."""
 
     def nouns(self) -> KeptNouns:
@@ -66,7 +66,7 @@ class FolderBaseline:
         self._trials = {trial.id: trial for trial in RunFolder(path).trials()}
         self.keys: Mapping[str, str] = {trial.id: trial.key for trial in self._trials.values()}
 
-    def differences(self, trial: Trial) -> list[Difference]:
+    def list_differences(self, trial: Trial) -> list[Difference]:
         """See Expected; everything is there, so everything is named."""
         before, path = self._trials[trial.id], f"trials.{trial.id}"
         if not before.ok:
@@ -78,13 +78,13 @@ class FolderBaseline:
         told = dump_compared_trial_fields(before, trial), dump_compared_trial_fields(trial, before)
         return list(list_value_differences(*told, path))
 
-    def sides(self, trial: Trial) -> tuple[Trial, Trial]:
+    def find_sides(self, trial: Trial) -> tuple[Trial, Trial]:
         """See Expected."""
         return self._trials[trial.id], trial
 
-    def ran_with(self, trial: Trial) -> tuple[Trial, Trial]:
+    def find_sides_with_setup(self, trial: Trial) -> tuple[Trial, Trial]:
         """See Expected."""
-        return self.sides(trial)
+        return self.find_sides(trial)
 
     def nouns(self) -> KeptNouns:
         """See Expected."""
@@ -105,7 +105,7 @@ class FiguresBaseline:
         keys = {trial.id: trial.key for trial in every}
         self.keys: Mapping[str, str] = {i: keys[i] for i in self.head.trials if i in keys}
 
-    def differences(self, trial: Trial) -> list[Difference]:
+    def list_differences(self, trial: Trial) -> list[Difference]:
         """See Expected: the named figures, and if these are equal the hash of everything."""
         if failed := self._failed.get(trial.id):
             return list(
@@ -117,10 +117,10 @@ class FiguresBaseline:
             )
         before = self._trials[trial.id]
         return compare_trial_figures(
-            self.sides(trial)[0], trial, (before.sha256, compute_trial_digest(trial))
+            self.find_sides(trial)[0], trial, (before.sha256, compute_trial_digest(trial))
         )
 
-    def sides(self, trial: Trial) -> tuple[Trial, Trial]:
+    def find_sides(self, trial: Trial) -> tuple[Trial, Trial]:
         """See Expected: figures that the file does not have are told of neither side."""
         if failed := self._failed.get(trial.id):
             return make_trial_from_figures(
@@ -130,11 +130,11 @@ class FiguresBaseline:
         now = select_trial_figures(trial) | {"error": trial.error}
         return make_trial_from_figures(before, trial), make_trial_from_figures(now, trial)
 
-    def ran_with(self, trial: Trial) -> tuple[Trial, Trial]:
+    def find_sides_with_setup(self, trial: Trial) -> tuple[Trial, Trial]:
         """See Expected."""
-        then, now = self.sides(trial)
+        then, now = self.find_sides(trial)
         kept = self._trials.get(trial.id)
-        return then.knowing(self._published.ran_with(kept) if kept else {}), now
+        return then.add_sources(self._published.find_trial_sources(kept) if kept else {}), now
 
     def nouns(self) -> KeptNouns:
         """See Expected."""
@@ -151,7 +151,7 @@ REQUEST_FIELDS = (
 def make_trial_from_figures(figures: Mapping[str, Any], like: Trial) -> Trial:
     """A trial with these figures and nothing else that was measured, asked as another was."""
     asked = like.model_dump(include=set(REQUEST_FIELDS))
-    return Trial.model_validate({**asked, **figures}).knowing(like.sources)
+    return Trial.model_validate({**asked, **figures}).add_sources(like.sources)
 
 
 def read_baseline(path: Path) -> Baseline:

@@ -36,7 +36,7 @@ BOUND_KEYS = {"min", "max", "at_most"}
 
 def find_options_without_effect(trial: Trial) -> set[str]:
     """The trial's options that do nothing at all: at their default, or unknown to its catalog."""
-    known = trial.about("filesystem").get("options", {})
+    known = trial.find_source("filesystem").get("options", {})
     return {k for k, v in trial.options.items() if known and _is_idle_option(known.get(k), v)}
 
 

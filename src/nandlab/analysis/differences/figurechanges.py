@@ -87,7 +87,7 @@ class ConfigurationChange:
     setting: str
     label: str
     trials: tuple[str, ...]
-    moved: tuple[FigureChange, ...]
+    changed_figures: tuple[FigureChange, ...]
     """Empty: it is the same."""
     headline: str = ""
     """The figure that the load is judged by."""
@@ -135,15 +135,15 @@ def list_configuration_changes(
 class RunComparison:
     """All that is told of two runs."""
 
-    changed: list[str]
-    """What they did not have alike, as changed.lines() has it."""
+    setup_differences: list[str]
+    """What they did not have alike, as format_setup_differences() has it."""
     differences: list[Difference]
-    """As compare.compare() has them, but for what is in ``changed``."""
-    held: list[ConfigurationChange]
+    """As compare_runs() has them, but for what is in ``changed``."""
+    compared_configurations: list[ConfigurationChange]
     """The configurations of all trials that both runs have finished, the first's against the
     second's."""
-    taken: tuple[list[str], list[str]]
-    """As compare.taken() has it, of each run."""
+    source_runs: tuple[list[str], list[str]]
+    """As format_source_runs_of_trials() has it, of each run."""
 
 
 def make_run_comparison(a: Results, b: Results) -> RunComparison:

@@ -50,7 +50,9 @@ class PartLatencies:
     bus_bits: int
 
     @classmethod
-    def of(cls, name: str, geometry: Geometry, timing: Timing, latency: str) -> PartLatencies:
+    def from_timing(
+        cls, name: str, geometry: Geometry, timing: Timing, latency: str
+    ) -> PartLatencies:
         """latency: typical or maximum; UsageError names the maxima that are not known."""
         which = "maximum" if latency == "maximum" else "typical"
         try:
@@ -72,7 +74,7 @@ class PartLatencies:
 
 def find_trial_geometry_and_timing(trial: Trial) -> tuple[Geometry, Timing]:
     """The trial's chip as the run keeps it; UsageError if it is not there."""
-    told: dict[str, Any] = trial.about("chip")
+    told: dict[str, Any] = trial.find_source("chip")
     if "timing" not in told or "geometry" not in told:
         raise UsageError(f"{trial.id}: the run does not keep its chip's timing; run it again")
     return Geometry.model_validate(told["geometry"]), Timing.model_validate(told["timing"])
@@ -86,7 +88,7 @@ def find_trial_part_latencies(trial: Trial) -> PartLatencies:
             "run the study on the other part"
         )
     shape, timing = find_trial_geometry_and_timing(trial)
-    return PartLatencies.of(trial.chip.part, shape, timing, trial.chip.latency)
+    return PartLatencies.from_timing(trial.chip.part, shape, timing, trial.chip.latency)
 
 
 def format_geometry_difference(trial: Trial, part: ChipModel) -> str:
@@ -223,7 +225,7 @@ class TimePrediction:
         """Why the difference may be none; empty: it is more than chance and than known errors."""
         if self.measured.n < 2:
             return "one trial: no range is known"
-        if not self.measured.told_apart(self.predicted):
+        if not self.measured.is_distinct_from(self.predicted):
             return "within the members' range"
         small = self._quotient is not None and abs(self._quotient - 1) < (self.off or 0)
         return "smaller than the errors seen" if small else ""

@@ -26,7 +26,7 @@ class OperationCosts:
     t_r: float
     """The array's part of a read."""
 
-    def of(self, counts: OperationCounts) -> float:
+    def compute_ns(self, counts: OperationCounts) -> float:
         """The flash time of these operations."""
         return (
             counts.reads * self.read + counts.programs * self.program + counts.erases * self.erase
@@ -40,14 +40,14 @@ def compute_bus_byte_times(trial: Trial) -> tuple[float, float]:
         # a page is loaded over four lines or one
         line_ns = 8 * 1_000 / bus.clock_mhz
         return line_ns / bus.lines, line_ns / (4 if bus.lines == 4 else 1)
-    chip: dict[str, Any] = trial.about("chip")
+    chip: dict[str, Any] = trial.find_source("chip")
     cycles = 8 / chip["geometry"]["bus_bits"]
     return cycles * chip["timing"]["t_rc_ns"], cycles * chip["timing"]["t_wc_ns"]
 
 
 def compute_chip_operation_costs(trial: Trial) -> OperationCosts | None:
     """By the chip's file as the run keeps it; None where it is not in the trial."""
-    chip: dict[str, Any] = trial.about("chip")
+    chip: dict[str, Any] = trial.find_source("chip")
     if "timing" not in chip:
         return None
     g, t = chip["geometry"], chip["timing"]

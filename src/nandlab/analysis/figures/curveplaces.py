@@ -108,7 +108,7 @@ class PhaseFigure:
 
     title: str
     quantity: Quantity
-    read: Callable[[Trial, Phase], float | None]
+    compute: Callable[[Trial, Phase], float | None]
 
 
 def _compute_phase_ns(trial: Trial, phase: Phase) -> float | None:

@@ -29,7 +29,7 @@ def is_operation_durable(operation: OperationWords, trial: Trial) -> bool:
 
 def is_mounted_sync(trial: Trial) -> bool:
     """Whether an option of the file system mounted it sync, as its catalog file has it."""
-    options = trial.about("filesystem").get("options", {})
+    options = trial.find_source("filesystem").get("options", {})
     for name, chosen in trial.options.items():
         value = (options.get(name) or {}).get("values", {}).get(chosen) or {}
         if "sync" in str(value.get("mount", "")).split(","):

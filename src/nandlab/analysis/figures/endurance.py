@@ -46,18 +46,18 @@ class BlockEndurance:
         """Standard deviation of one block's endurance, as a share of the mean."""
         return (self.most - self.least) / math.sqrt(12) / ((self.most + self.least) / 2)
 
-    def dead(self, erases: float) -> float:
+    def compute_death_chance(self, erases: float) -> float:
         """The chance that a block which was to be erased so often is dead."""
         if self.most == self.least:
             return float(erases >= self.most)
         return min(1.0, max(0.0, (erases - self.least) / (self.most - self.least)))
 
-    def stood(self, erases: float) -> float:
+    def compute_endured_erases(self, erases: float) -> float:
         """How many of the erases a block stands: the mean of min(E, erases)."""
         if erases <= self.least:
             return erases
         top = min(erases, self.most)
-        dead = self.dead(top)
+        dead = self.compute_death_chance(top)
         return (1 - dead) * top + dead * (self.least + top) / 2
 
 
@@ -70,7 +70,7 @@ class BlockWear:
     before: float
     """For each block, before the load: when the file system was made."""
 
-    def without(self, static: int) -> BlockWear:
+    def exclude_static_blocks(self, static: int) -> BlockWear:
         """Without so many of the blocks that were erased least: data that stays lies in them.
 
         Only those that the load did not erase once are left out.
@@ -79,7 +79,9 @@ class BlockWear:
         idle = min(static, sum(w < 1 for w in order), len(order) - 1)
         return BlockWear(order[idle:], self.before)
 
-    def until(self, dead: float, course: WearCourse, endurance: BlockEndurance) -> float:
+    def count_erases_until_dead(
+        self, dead: float, course: WearCourse, endurance: BlockEndurance
+    ) -> float:
         """Erases by the load until so many blocks are dead.
 
         Where the blocks that it strikes at all are fewer, until these are dead.
@@ -93,11 +95,11 @@ class BlockWear:
         few, many = 0.0, 2 * endurance.most / min(w for w in (mean, *self.load) if w > 0)
         for _ in range(SEARCH_STEPS):
             middle = (few + many) / 2
-            if sum(map(endurance.dead, at(middle))) < dead:
+            if sum(map(endurance.compute_death_chance, at(middle))) < dead:
                 few = middle
             else:
                 many = middle
-        return sum(endurance.stood(e) - self.before for e in at(many))
+        return sum(endurance.compute_endured_erases(e) - self.before for e in at(many))
 
 
 def compute_wilson_interval_of_deaths(dead: int, blocks: int) -> tuple[float, float]:

@@ -57,9 +57,9 @@ class EnergyUse:
     """J of each consumer, null: not known; and what it would take to know it."""
 
     joules: dict[str, float | None]
-    lacks: tuple[str, ...] = ()
+    missing_inputs: tuple[str, ...] = ()
 
-    def of(self, name: str) -> float | None:
+    def sum_joules(self, name: str) -> float | None:
         """The J of one of :data:`CONSUMERS_OF_SUM`; None where a part of it is not known."""
         found = [self.joules[c] for c in CONSUMERS_OF_SUM[name]]
         known = [j for j in found if j is not None]
@@ -75,7 +75,7 @@ def sum_energy_uses(each: Sequence[EnergyUse]) -> EnergyUse | None:
         found = [s.joules[consumer] for s in each]
         known = [j for j in found if j is not None]
         joules[consumer] = sum(known) if len(known) == len(found) else None
-    return EnergyUse(joules, tuple(dict.fromkeys(text for s in each for text in s.lacks)))
+    return EnergyUse(joules, tuple(dict.fromkeys(text for s in each for text in s.missing_inputs)))
 
 
 @dataclass
@@ -138,7 +138,7 @@ def compute_span_chip_times(trial: Trial, span: TrialSpan) -> ChipStateTimes | N
 
     Where the bytes were not counted, a page counts as a whole one with its spare area.
     """
-    chip: dict[str, Any] = trial.about("chip")
+    chip: dict[str, Any] = trial.find_source("chip")
     if span.counts is None or "timing" not in chip:
         return None
     g, t, n, u = chip["geometry"], chip["timing"], span.counts, span.usage
@@ -228,4 +228,4 @@ def is_idle_power_excluded(trial: Trial) -> bool:
 def format_missing_energy_inputs(trial: Trial, *, most: bool = False) -> str:
     """What the energy of the load lacks, in a clause; empty: nothing."""
     found = compute_load_energy(trial, most=most)
-    return "; ".join((NO_CHIP_COUNTS,) if found is None else found.lacks)
+    return "; ".join((NO_CHIP_COUNTS,) if found is None else found.missing_inputs)

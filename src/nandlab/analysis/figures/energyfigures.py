@@ -40,7 +40,7 @@ class EnergyFigure:
     """What a name stands for."""
 
     title: str
-    read: FigureReader
+    compute: FigureReader
     short: str = ""
 
 
@@ -101,7 +101,7 @@ def _refuse_undeclared(kind: str, who: str, of: Words) -> None:
 
 
 def _sum_consumers(found: EnergyUse | None, what: str) -> float | None:
-    return None if found is None else found.of(what)
+    return None if found is None else found.sum_joules(what)
 
 
 def _compute_load_joules(trial: Trial, what: str, most: bool) -> float | None:
@@ -178,7 +178,7 @@ def _compute_phase_joules_by_profile(
     span, ahead, load = (
         timeparts.make_phase_span(phase),
         _is_read_ahead_on(trial),
-        profile.load_of(trial.workload),
+        profile.find_load_kind(trial.workload),
     )
     if phase is None or span is None or ahead is None or load is None:
         return None

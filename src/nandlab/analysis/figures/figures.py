@@ -77,7 +77,7 @@ class Figure:
     name: str
     title: str
     quantity: Quantity
-    read: FigureReader
+    compute: FigureReader
     better: str = "less"
     """less, more, or nothing where neither end is better."""
     short: str = ""
@@ -86,7 +86,7 @@ class Figure:
     """Whether it is a lower bound for a trial whose load was stopped early."""
 
     def __call__(self, trial: Trial) -> float | None:
-        return self.read(trial)
+        return self.compute(trial)
 
     def form(self, value: float) -> str:
         """A value in words."""
@@ -370,14 +370,16 @@ def _find_life_figure(rest: str, of: Words) -> Figure | None:
     told = life.LIFE_FIGURES[rest]
     quantity = QUANTITIES[told.quantity]
     name = f"life.{rest}"
-    return Figure(name, told.title, quantity, told.read, told.better, told.short, told.open_ended)
+    return Figure(
+        name, told.title, quantity, told.compute, told.better, told.short, told.open_ended
+    )
 
 
 def _find_energy_figure(rest: str, of: Words) -> Figure | None:
     made = energyfigures.find_energy_figure(rest, of)
     if made is None:
         return None
-    return _make_figure(f"energy.{rest}", made.title, "energy", made.read, short=made.short)
+    return _make_figure(f"energy.{rest}", made.title, "energy", made.compute, short=made.short)
 
 
 def _find_moment_figure(
@@ -387,7 +389,7 @@ def _find_moment_figure(
     if made is None:
         return None
     return _make_figure(
-        f"{family}.{rest}", made.title, made.quantity, made.read, better=made.better
+        f"{family}.{rest}", made.title, made.quantity, made.compute, better=made.better
     )
 
 

@@ -116,7 +116,7 @@ class Setting:
     def trials(self) -> tuple[Trial, ...]:
         return tuple(t for e in self.ensembles for t in e.trials)
 
-    def measured(self, instrument: str) -> bool:
+    def has_measurements(self, instrument: str) -> bool:
         """Whether an instrument measured anything here."""
         return any(instrument in t.measured for t in self.trials)
 

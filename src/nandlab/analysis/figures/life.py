@@ -112,7 +112,7 @@ class LifeFigure:
     title: str
     quantity: str
     better: str
-    read: Callable[[Trial], float | None]
+    compute: Callable[[Trial], float | None]
     open_ended: bool = False
     """Whether a life that was not over when the load ended gives a lower bound."""
     short: str = ""

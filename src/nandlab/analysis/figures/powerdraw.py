@@ -31,7 +31,7 @@ _ENTRY_CACHE: dict[tuple[Path, int], Noun] = {}
 
 def find_board_name(trial: Trial) -> str:
     """The board that the trial ran on; empty: not known."""
-    told = trial.about("board").get("board")
+    told = trial.find_source("board").get("board")
     return str(told.get("name", "")) if isinstance(told, dict) else ""
 
 
@@ -41,16 +41,16 @@ def find_board_power(trial: Trial) -> Power | None:
     entry = _load_catalog_entry("boards", find_board_name(trial), BoardModel)
     if entry is not None and entry.power is not None:
         return entry.power
-    return _parse_kept_entry(trial.about("power"), Power)
+    return _parse_kept_entry(trial.find_source("power"), Power)
 
 
 @memoize_by_trial
 def find_chip_energy_parameters(trial: Trial) -> Energy:
     """What the chip draws; figures that are not known are null."""
     entry = _load_catalog_entry("chips", trial.chip.part, ChipModel)
-    if entry is not None and entry.energy.given():
+    if entry is not None and entry.energy.list_known_figures():
         return entry.energy
-    return _parse_kept_entry(trial.about("chip").get("energy") or {}, Energy) or Energy()
+    return _parse_kept_entry(trial.find_source("chip").get("energy") or {}, Energy) or Energy()
 
 
 @memoize_by_trial
@@ -59,7 +59,7 @@ def find_energy_profile(trial: Trial) -> EnergyProfile | None:
     board = find_board_name(trial)
     for name in list_noun_names(PROFILES_KIND):
         found = _load_catalog_entry(PROFILES_KIND, name, EnergyProfile)
-        if found and board in found.boards and found.load_of(trial.workload):
+        if found and board in found.boards and found.find_load_kind(trial.workload):
             return found
     return None
 

@@ -42,13 +42,13 @@ class RankingWords:
     """How a figure is put into words, and which end of it comes first."""
 
     topic: str
-    what: str
+    figure_noun: str
     """Names the figure in 'the ranges of their ... overlap'."""
-    best: str
+    best_text: str
     """What the first does; its value follows."""
     unit: str
     """``{v}`` is the value."""
-    more: str
+    factor_text: str
     """What the factor of another one means; ``{r}`` is the factor, ``{v}`` its value."""
     form: units.Form
     greatest: bool = False
@@ -82,10 +82,12 @@ def make_ranking_finding_from_entries(
             ranking.topic,
             f"One trial each: too few to state an order ({_format_entries(order, ranking)}).",
         )
-    alike = [e for e in order[1:] if not first.told_apart(e.spread)]
+    alike = [e for e in order[1:] if not first.is_distinct_from(e.spread)]
     if alike:
         return make_undecided_finding(ranking.topic, _format_undecided(order, alike, ranking))
-    text = f"{name} {ranking.best}: {value}. {_format_factors_behind(order[1:], first, ranking)}"
+    text = (
+        f"{name} {ranking.best_text}: {value}. {_format_factors_behind(order[1:], first, ranking)}"
+    )
     return Finding(ranking.topic, text, firm=True)
 
 
@@ -114,9 +116,10 @@ def _explain_undecided(group: list[RankedEntry], ranking: RankingWords) -> str:
         return f"{format_name_list(single)} ha{'s' if len(single) == 1 else 've'} a single trial"
     first = group[0].spread
     if any(s.min <= first.max and first.min <= s.max for _, s in group[1:]):
-        return f"the ranges of their {ranking.what} overlap"
+        return f"the ranges of their {ranking.figure_noun} overlap"
     return (
-        f"trials of {format_name_list([n for n, s in group if s.more])} had not come to their end"
+        f"trials of {format_name_list([n for n, s in group if s.has_lower_bounds])} had not "
+        f"come to their end"
     )
 
 
@@ -129,9 +132,9 @@ def _format_factors_behind(
     parts = []
     for before, (name, other) in zip(leads, ends, strict=False):
         if first.median > 0:
-            at_most = "at most " if first.median_more else ""
+            at_most = "at most " if first.is_median_lower_bound else ""
             factor = at_most + units.format_ratio(other.median / first.median)
-            more = ranking.more.format(r=factor, v=ranking.value(other))
+            more = ranking.factor_text.format(r=factor, v=ranking.value(other))
         else:
             more = f"has {ranking.value(other)}"
         parts.append(f"{before}{name}{',' if before else ''} {more}")

@@ -33,7 +33,7 @@ class MomentFigure(NamedTuple):
 
     title: str
     quantity: str
-    read: Callable[[Trial], float | None]
+    compute: Callable[[Trial], float | None]
     better: str = "less"
 
 
@@ -69,7 +69,7 @@ def count_lost_cut_points(trial: Trial) -> int | None:
     """Points that did not hold and nothing excuses; None: no campaign came to its end, and none
     lost anything."""
     tried = tally_power_cuts(trial.cuts)
-    return sum(tried.failed.values()) if tried and tried.known else None
+    return sum(tried.failed.values()) if tried and tried.has_known_failures else None
 
 
 def compute_mount_to_quiet_ns(trial: Trial) -> int | None:
@@ -115,7 +115,7 @@ def _compute_rest_ns(trial: Trial) -> int | None:
     """Of that wait, without the quiet time at its end."""
     rest = _find_rest_after_mount(trial)
     try:
-        wanted = Settle.model_validate(trial.about("filesystem").get("settle"))
+        wanted = Settle.model_validate(trial.find_source("filesystem").get("settle"))
     except ValidationError:
         return None
     return None if rest is None else max(0, rest.ns - wanted.quiet_ms * 1_000_000)

@@ -27,21 +27,21 @@ class Spread:
     mean: float | None = None
     stddev: float | None = None
     """Of the sample (n - 1); null below :data:`MEAN_MEMBERS_MIN` trials, as is the mean."""
-    more: bool = False
+    has_lower_bounds: bool = False
     """Whether some values are lower bounds, so that the range has no upper end."""
-    median_more: bool = False
+    is_median_lower_bound: bool = False
     """Whether the median is only a lower bound, since one of those values is at or below it."""
 
     @property
     def top(self) -> float:
         """The upper end of the range; infinite where it has none."""
-        return math.inf if self.more else self.max
+        return math.inf if self.has_lower_bounds else self.max
 
     def overlaps(self, other: Spread) -> bool:
         """Whether the two ranges min..top share a point."""
         return self.min <= other.top and other.min <= self.top
 
-    def told_apart(self, other: Spread) -> bool:
+    def is_distinct_from(self, other: Spread) -> bool:
         """Both are ensembles (n >= 2) and their ranges do not touch."""
         return self.n > 1 and other.n > 1 and not self.overlaps(other)
 
@@ -64,13 +64,13 @@ class Spread:
 
     def middle(self, form: Callable[[float], str]) -> str:
         """The median in words."""
-        return f"at least {form(self.median)}" if self.median_more else form(self.median)
+        return f"at least {form(self.median)}" if self.is_median_lower_bound else form(self.median)
 
     def extent(self, form: Callable[[float], str]) -> str:
         """From the least to the greatest, in words."""
         low, high = form(self.min), form(self.max)
         extent = f"each {low}" if low == high else f"{low} to {high}"
-        return f"{extent} or more" if self.more else extent
+        return f"{extent} or more" if self.has_lower_bounds else extent
 
 
 def compute_spread(values: Iterable[float | None]) -> Spread | None:
@@ -97,7 +97,11 @@ def compute_spread_with_lower_bounds(values: Iterable[tuple[float | None, bool]]
         return found
     whole = statistics.median(math.inf if on else v for v, on in seen)
     return replace(
-        found, mean=None, stddev=None, more=True, median_more=bool(whole != found.median)
+        found,
+        mean=None,
+        stddev=None,
+        has_lower_bounds=True,
+        is_median_lower_bound=bool(whole != found.median),
     )
 
 

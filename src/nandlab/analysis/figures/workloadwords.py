@@ -36,7 +36,7 @@ class Words:
     figures: dict[str, OwnFigure]
     headline: Headline
     view: str
-    at: dict[str, AttributeWords] = field(default_factory=dict)
+    attributes: dict[str, AttributeWords] = field(default_factory=dict)
     """Attributes that phases may have."""
 
     @cached_property
@@ -106,7 +106,7 @@ _WORDS_BY_HASH: dict[str, WorkloadWords] = {}
 
 def find_declared_workload_words(trial: Trial) -> WorkloadWords:
     """What the workload's catalog file said when the trial ran; nothing where that is not known."""
-    told = trial.about("workload")
+    told = trial.find_source("workload")
     # a workload that is only supposed has no hash: see trial/publishedrun.py
     key = trial.provenance.get("workload") or digest_json_value(told)
     if key not in _WORDS_BY_HASH:

@@ -171,7 +171,7 @@ def _make_tail_finding(setting: Setting, ensembles: list[Ensemble]) -> Finding:
         return ranking.make_undecided_finding(
             "Tail latency", f"One trial each: too few to state an order ({subject} {value})."
         )
-    alike = [name for name, tail in rest if not most.p99.told_apart(tail.p99)]
+    alike = [name for name, tail in rest if not most.p99.is_distinct_from(tail.p99)]
     if alike:
         names = ranking.format_name_list([subject, *alike])
         text = f"Which has the worst cannot be told of {names}; by its median {subject} ({value})."
@@ -296,7 +296,7 @@ def _make_ageing_finding(
         return ranking.make_undecided_finding(
             topic, f"None {moves} by its median: {name} {_format_ratio_to_fresh(most)}; {others}."
         )
-    if any(not most.told_apart(r) for _, r in rest):
+    if any(not most.is_distinct_from(r) for _, r in rest):
         return ranking.make_undecided_finding(
             topic, f"Which suffers most cannot be told: {name}, {first}; {others}."
         )

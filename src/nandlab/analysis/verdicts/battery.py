@@ -45,7 +45,7 @@ class DayEnergy:
 def compute_day_energy(trial: Trial, daily: int) -> DayEnergy | str:
     """A day on which so many bytes are written by the trial's load; or why it is not known."""
     found, spans = energy.compute_load_energy(trial), timeparts.list_load_spans(trial)
-    joules = None if found is None else found.of("total")
+    joules = None if found is None else found.sum_joules("total")
     written, idle = trial.bytes.get("written"), compute_idle_mw(trial)
     if energy.is_idle_power_excluded(trial):
         return (

@@ -118,7 +118,7 @@ def list_setting_assumed_chip_figures(setting: Setting) -> list[tuple[str, str]]
 
     The catalog marks them; each trial holds the catalog file that it was run with.
     """
-    sources: dict[str, str] = setting.ensembles[0].first.about("chip").get("sources", {})
+    sources: dict[str, str] = setting.ensembles[0].first.find_source("chip").get("sources", {})
     return [
         (figure, text.removeprefix(ASSUMED_SOURCE_LEAD).strip())
         for figure, text in sources.items()

@@ -32,8 +32,8 @@ def format_options_beside_name(trial: Trial, name: str) -> str:
     """What a trial's file system is that its name does not tell: the year of its core, the options
     of :data:`ALWAYS`, and those that are not the default. An option that the trial's own catalog
     did not have yet was no choice of it."""
-    core = describe_filesystem_core(trial.filesystem, trial.about("board"))
-    known = trial.about("filesystem").get("options")
+    core = describe_filesystem_core(trial.filesystem, trial.find_source("board"))
+    known = trial.find_source("filesystem").get("options")
     entries = known if isinstance(known, dict) else {}
     options = (
         f"{text}{KERNELS if value == DEFAULT else ''}"
@@ -118,9 +118,9 @@ def _explain_unfit(trial: Trial, there: Trial) -> str:
     """Why a trial's file system cannot be on the chip of another trial; empty: it can, or that is
     not known."""
     try:
-        system = FilesystemModel.model_validate(trial.about("filesystem"))
-        chip = ChipModel.model_validate(there.about("chip"))
-        unfit = system.unfit(trial.options, chip.figures(there.chip.blocks))
+        system = FilesystemModel.model_validate(trial.find_source("filesystem"))
+        chip = ChipModel.model_validate(there.find_source("chip"))
+        unfit = system.list_hindrances(trial.options, chip.figures(there.chip.blocks))
     except (ValidationError, KeyError):
         return ""  # of another nandlab, whose words are not ours
     return f": {unfit[0].partition(': ')[2] or unfit[0]}" if unfit else ""

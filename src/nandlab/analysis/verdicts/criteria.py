@@ -97,12 +97,14 @@ class VerdictScope:
         every = self.shares or [1.0] * len(self.settings)
         return next(n for s, n in zip(self.settings, every, strict=True) if s is setting)
 
-    def of(self, name: str, settings: Sequence[Setting] = ()) -> list[tuple[Setting, Ensemble]]:
+    def list_ensembles(
+        self, name: str, settings: Sequence[Setting] = ()
+    ) -> list[tuple[Setting, Ensemble]]:
         """The ensembles of a subject that have a trial which ended well."""
         pairs = ((s, e) for s in settings or self.settings for e in s.ensembles)
         return [(s, e) for s, e in pairs if e.subject == name and e.ok]
 
-    def where(self, setting: Setting, ensemble: Ensemble) -> str:
+    def format_state(self, setting: Setting, ensemble: Ensemble) -> str:
         """A flash state in words; of several loads, with the load."""
         alone = len(self.settings) == 1
         return ensemble.state if alone else f"{setting.workload}, {ensemble.state}"
@@ -134,7 +136,7 @@ def _list_limit_columns(scope: VerdictScope, limit: Limit) -> Iterator[Criterion
         yield from _list_power_cut_columns(scope, limit)
         return
     for setting in scope.settings:
-        figure = limit.here(setting.words)
+        figure = limit.find_known_figure(setting.words)
         if figure is not None:
             title = scope.title(setting, limit.title(figure))
             criterion = Criterion(figure.name, title, limit.bound_text, figure.quantity.base)
@@ -148,7 +150,7 @@ def _judge_limit_cell(
 ) -> VerdictCell:
     """A limit's cell."""
     found = []
-    for s, e in scope.of(name, [setting]):
+    for s, e in scope.list_ensembles(name, [setting]):
         (judgement,) = judge_ensemble_against_limits(s, e, Limits((limit,)))
         found.append((e, judgement))
     if not found:
@@ -185,12 +187,12 @@ def _find_nearest_to_limit(
     scope: VerdictScope, setting: Setting, limit: Limit, figure: Figure, name: str
 ) -> VerdictCell:
     """The value of any trial in any state that comes nearest to the limit, as if it were met."""
-    spreads = [(e, s) for _, e in scope.of(name, [setting]) if (s := e.spread(figure))]
+    spreads = [(e, s) for _, e in scope.list_ensembles(name, [setting]) if (s := e.spread(figure))]
     if not spreads:
         return VerdictCell(units.MISSING)
-    ends = [(s.max if limit.at_most else s.min, scope.where(setting, e)) for e, s in spreads]
+    ends = [(s.max if limit.at_most else s.min, scope.format_state(setting, e)) for e, s in spreads]
     value, where = (max if limit.at_most else min)(ends)
-    bound = limit.bound(figure)
+    bound = limit.parse_bound(figure)
     over, under = (value, bound) if limit.at_most else (bound, value)
     return VerdictCell(
         figure.form(value), "met", value, where, used=over / under if under else None
@@ -209,11 +211,13 @@ def _list_headline_columns(scope: VerdictScope, setting: Setting) -> Iterator[Cr
 def _make_headline_cell(scope: VerdictScope, setting: Setting, name: str) -> VerdictCell:
     """Where nothing else decides, a doubt of the headline leaves it open."""
     cell = _make_worst_median_cell(scope, [setting], setting.headline.name, name)
-    if not scope.limits.none or cell.value is None:
+    if not scope.limits.is_empty or cell.value is None:
         return cell
     kind = doubts.find_figure_kind(setting.headline)
     doubted = [
-        d for _, e in scope.of(name, [setting]) for d in gaps.list_verdict_gaps_of_doubts(e, kind)
+        d
+        for _, e in scope.list_ensembles(name, [setting])
+        for d in gaps.list_verdict_gaps_of_doubts(e, kind)
     ]
     return replace(cell, state="open", why=doubted[0].why, do=doubted[0].do) if doubted else cell
 
@@ -232,14 +236,16 @@ def _list_tail_columns(scope: VerdictScope) -> Iterator[CriterionColumn]:
 def _make_tail_cell(scope: VerdictScope, setting: Setting, name: str) -> VerdictCell:
     found = [
         (tail.p99.median, tail.operation, e)
-        for _, e in scope.of(name, [setting])
+        for _, e in scope.list_ensembles(name, [setting])
         if (tail := answers.find_worst_tail_latency(setting, e)) is not None
     ]
     if not found:
         return VerdictCell(units.MISSING)
     value, operation, e = max(found, key=lambda f: f[0])
     return VerdictCell(
-        units.format_time(value), value=value, where=f"{scope.where(setting, e)}, {operation}"
+        units.format_time(value),
+        value=value,
+        where=f"{scope.format_state(setting, e)}, {operation}",
     )
 
 
@@ -260,7 +266,7 @@ def _list_wear_columns(scope: VerdictScope) -> Iterator[CriterionColumn]:
 
 def _make_erases_cell(scope: VerdictScope, setting: Setting, name: str) -> VerdictCell:
     """Erases tell of wear only where the load was long enough."""
-    ensembles = [e for _, e in scope.of(name, [setting])]
+    ensembles = [e for _, e in scope.list_ensembles(name, [setting])]
     late = [
         e
         for e in ensembles
@@ -278,7 +284,7 @@ def _make_lifetime_cell(scope: VerdictScope, name: str) -> VerdictCell:
     years, daily = limits.years or 0.0, limits.daily or 0
     found = [
         (s, e, j)
-        for s, e in scope.of(name)
+        for s, e in scope.list_ensembles(name)
         for j in judge_ensemble_against_limits(
             s, e, Limits(years=years, daily=round(daily * scope.share(s)))
         )
@@ -312,7 +318,10 @@ def _together(scope: VerdictScope, name: str, daily: int) -> tuple[float | None,
     for setting in scope.settings:
         at = daily * scope.share(setting)
         lasts = (
-            [compute_certain_lifetime_years(e, at) for _, e in scope.of(name, [setting])]
+            [
+                compute_certain_lifetime_years(e, at)
+                for _, e in scope.list_ensembles(name, [setting])
+            ]
             if at
             else []
         )
@@ -371,10 +380,10 @@ def _make_worst_median_cell(
 ) -> VerdictCell:
     """The worst median over states and loads."""
     found = []
-    for s, e in scope.of(name, settings):
+    for s, e in scope.list_ensembles(name, settings):
         spread = e.spread(s.figure(figure))
         if spread is not None:
-            found.append((spread.median, scope.where(s, e)))
+            found.append((spread.median, scope.format_state(s, e)))
     if not found:
         return VerdictCell(units.MISSING)
     of = settings[0].figure(figure)
@@ -403,10 +412,10 @@ def _make_power_cut_cell(scope: VerdictScope, limit: Limit | None, name: str) ->
     trial, promise = trials[0], promises.find_trial_filesystem_promise(trials[0], scope.naming)
     tried = tally_power_cuts(trial.cuts)
     lost = readyfigures.count_lost_cut_points(trial)
-    text = tried.text if tried and tried.known else UNTRIED_TEXT
-    why = promise.kept or UNTRIED_TEXT
+    text = tried.text if tried and tried.has_known_failures else UNTRIED_TEXT
+    why = promise.outcome_text or UNTRIED_TEXT
     if scope.limits.may_lose:
-        return VerdictCell(text, value=lost, why=promise.kept)
+        return VerdictCell(text, value=lost, why=promise.outcome_text)
     if promise.keeps == "nothing":
         state: CellState = "open" if limit is None else "broken"
         return VerdictCell("no promise", state, why="nothing is promised", do=gaps.MAY_LOSE_EDIT)
@@ -415,5 +424,5 @@ def _make_power_cut_cell(scope: VerdictScope, limit: Limit | None, name: str) ->
             text, "open", why=why, do=gaps.suggest_power_cut_command(trial, scope.naming)
         )
     asked = limit or NO_LOSS_LIMIT
-    met = asked.met(lost, asked.bound(scope.settings[0].figure(LOST_FIGURE)))
+    met = asked.is_met(lost, asked.parse_bound(scope.settings[0].figure(LOST_FIGURE)))
     return VerdictCell(text, "met" if met else "broken", lost, why=why)

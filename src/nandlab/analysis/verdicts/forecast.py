@@ -62,18 +62,18 @@ class WriteForecast:
 class ForecastScore:
     """A forecast from the first tenth of a life, and how the life ended."""
 
-    foretold: WriteForecast
+    forecast: WriteForecast
     written: float
 
     @property
     def error(self) -> float:
         """Foretold / written - 1."""
-        return self.foretold.middle / self.written - 1
+        return self.forecast.middle / self.written - 1
 
     @property
-    def held(self) -> bool:
+    def is_within_forecast(self) -> bool:
         """Whether the end lay within the interval."""
-        return self.foretold.least <= self.written <= self.foretold.most
+        return self.forecast.least <= self.written <= self.forecast.most
 
 
 def forecast_writable_bytes(trial: Trial) -> WriteForecast | WearSteadiness | None:
@@ -121,10 +121,10 @@ def forecast_writable_bytes_from_rounds(
         min(blocks, _count_spare_blocks(trial, told) + 1), blocks
     )
     off = Z_95 * stands.error / math.sqrt(blocks)
-    busy = each.without(_count_static_blocks(trial))
+    busy = each.exclude_static_blocks(_count_static_blocks(trial))
     moved = told.moves_static_after is not None and stands.least >= told.moves_static_after
-    least = busy.until(fewest, told.next_block, stands) * (1 - off)
-    even = (each if moved else busy).until(most, "even", stands) * (1 + off)
+    least = busy.count_erases_until_dead(fewest, told.next_block, stands) * (1 - off)
+    even = (each if moved else busy).count_erases_until_dead(most, "even", stands) * (1 + off)
 
     def written(erases: float, rate: float) -> float:
         return now.bytes_written + max(0.0, erases - now.erases) / rate
@@ -159,14 +159,14 @@ def find_block_endurance(trial: Trial) -> BlockEndurance | None:
 
 def find_promised_erase_cycles(trial: Trial) -> int | None:
     """The endurance that the chip's catalog file promises."""
-    cycles = (trial.about("chip").get("endurance") or {}).get("pe_cycles")
+    cycles = (trial.find_source("chip").get("endurance") or {}).get("pe_cycles")
     return None if cycles is None else int(cycles)
 
 
 def _find_filesystem_wear(trial: Trial) -> Wear | None:
     """What the file system's catalog file says of its end, as the run keeps it."""
     try:
-        return Wear.model_validate(trial.about("filesystem").get("wear"))
+        return Wear.model_validate(trial.find_source("filesystem").get("wear"))
     except ValidationError:
         return None
 
@@ -179,8 +179,10 @@ def _count_static_blocks(trial: Trial) -> int:
 
 def _count_spare_blocks(trial: Trial, wear: Wear) -> int:
     """Blocks that may die before the file system gives up."""
-    chip = (trial.about("chip").get("geometry") or {}).get("blocks", trial.chip.blocks)
-    return wear.spare_of(trial.options, trial.chip.blocks, int(chip), _count_static_blocks(trial))
+    chip = (trial.find_source("chip").get("geometry") or {}).get("blocks", trial.chip.blocks)
+    return wear.count_spare_blocks(
+        trial.options, trial.chip.blocks, int(chip), _count_static_blocks(trial)
+    )
 
 
 def _reconstruct_block_wear(trial: Trial, rounds: int) -> BlockWear | None:

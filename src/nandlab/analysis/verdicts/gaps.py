@@ -68,7 +68,7 @@ def suggest_power_cut_command(trial: Trial, naming: Naming) -> str:
     """The command that tries power cuts."""
     if trial.own_board:
         return "power is cut on the virtual board only: run the study there too"
-    return naming.cut
+    return naming.power_cut_command
 
 
 def suggest_longer_load_edit(trials: Sequence[Trial], of: Words) -> tuple[str, str]:
@@ -135,7 +135,7 @@ def list_verdict_gaps_of_doubts(ensemble: Ensemble, *kinds: FigureKind) -> list[
 def list_assumed_chip_gaps(ensemble: Ensemble, kind: FigureKind) -> list[VerdictGap]:
     """What the chip's file assumes of its array's times; of its endurance, for counts."""
     figures = ARRAY_TIMES if kind == "times" else ENDURANCE if kind == "counts" else ()
-    chip = ensemble.first.about("chip")
+    chip = ensemble.first.find_source("chip")
     sources: dict[str, str] = chip.get("sources", {})
     assumed = [
         figure.partition(".")[2]

@@ -142,7 +142,7 @@ def _make_forecast_finding(told: Sequence[Ensemble]) -> Finding:
         said.insert(
             0,
             f"From the first tenth of each life, the median error of its end is "
-            f"{units.format_percent(median)}, and {sum(s.held for s in scores)} of "
+            f"{units.format_percent(median)}, and {sum(s.is_within_forecast for s in scores)} of "
             f"{len(scores)} ends lie "
             "within the interval.",
         )

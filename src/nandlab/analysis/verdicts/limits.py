@@ -47,11 +47,11 @@ class Limits:
     """Whether a power cut may cost synced data."""
 
     @property
-    def none(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether nothing is asked for."""
         return not self.figures and self.years is None
 
-    def over(self, base: Limits) -> Limits:
+    def merge_base(self, base: Limits) -> Limits:
         """These limits with those of ``base`` that they say nothing about."""
         own = {limit.figure for limit in self.figures} | ({LOST_FIGURE} if self.may_lose else set())
         kept = tuple(limit for limit in base.figures if limit.figure not in own)
@@ -132,7 +132,7 @@ def judge_ensemble_against_limits(
     setting: Setting, ensemble: Ensemble, limits: Limits
 ) -> list[Judgement]:
     """Every limit that was asked for and is about this workload."""
-    here = ((limit, limit.here(setting.words)) for limit in limits.figures)
+    here = ((limit, limit.find_known_figure(setting.words)) for limit in limits.figures)
     found = [_judge_figure(setting, ensemble, limit, figure) for limit, figure in here if figure]
     if limits.years is not None and limits.daily is not None:
         found.append(_judge_lifetime(ensemble, limits.years, limits.daily))
@@ -152,7 +152,7 @@ def compute_certain_lifetime_years(ensemble: Ensemble, daily: float) -> tuple[fl
 
 def _judge_figure(setting: Setting, ensemble: Ensemble, limit: Limit, figure: Figure) -> Judgement:
     """A figure that must be within a limit in every trial."""
-    bound, title = limit.bound(figure), limit.title(figure)
+    bound, title = limit.parse_bound(figure), limit.title(figure)
     kinds = _list_latency_kinds(setting, ensemble, figure)
     if kinds == []:
         return Judgement(limit.text, "unknown", f"{title}: {NO_DURABLE_OPERATION}", figure.name)
@@ -165,7 +165,7 @@ def _judge_figure(setting: Setting, ensemble: Ensemble, limit: Limit, figure: Fi
             f"{title}: {_explain_unknown_figure(ensemble, figure)}",
             figure.name,
         )
-    met = [limit.met(value, bound) for value in (found.min, found.top)]
+    met = [limit.is_met(value, bound) for value in (found.min, found.top)]
     outcome: LimitOutcome = "met" if all(met) else "in doubt" if any(met) else "broken"
     beyond = "above" if limit.at_most else "below"
     sign = {"met": "within", "broken": beyond, "in doubt": "on both sides of"}[outcome]

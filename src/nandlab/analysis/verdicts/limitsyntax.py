@@ -40,7 +40,7 @@ LIMIT_EXAMPLE = "'record.p99 < 50ms'"
 
 @dataclass(frozen=True)
 class Limit:
-    """One limit, as written; which figure of a workload it is, and its value, :meth:`of` tells."""
+    """One limit, as written; :meth:`find_figure` has the workload's figure that it is about."""
 
     name: str
     sign: str
@@ -63,14 +63,14 @@ class Limit:
         known = kind.partition(".")[0] in figures.list_figure_families()
         return f"latency.{name}" if last in PERCENTILES and kind and not known else name
 
-    def of(self, words: Words) -> Figure:
+    def find_figure(self, words: Words) -> Figure:
         """The figure in a workload's words; UsageError if it has none."""
         wrong = figures.explain_unavailable_figure(self.figure, words)
         if wrong:
             raise UsageError(wrong)
         return figures.find_workload_figure(self.figure, words)
 
-    def here(self, words: Words) -> Figure | None:
+    def find_known_figure(self, words: Words) -> Figure | None:
         """The figure; None where the workload has none, so that the limit is not about it."""
         return (
             None
@@ -78,11 +78,11 @@ class Limit:
             else figures.find_workload_figure(self.figure, words)
         )
 
-    def bound(self, figure: Figure) -> float:
+    def parse_bound(self, figure: Figure) -> float:
         """The value, in the figure's base unit."""
         return amounts.parse_amount(self.value, figure.quantity.name, f"limit {self.text!r}:")
 
-    def met(self, value: float, bound: float) -> bool:
+    def is_met(self, value: float, bound: float) -> bool:
         """Whether a trial's value is within it."""
         return COMPARISON_SIGNS[self.sign](value, bound)
 
@@ -139,10 +139,14 @@ def check_limits(limits: Iterable[Limit], workloads: Sequence[tuple[str, Words]]
     its value an amount of what its figure is."""
     wrong: list[str] = []
     for limit in limits:
-        known = [figure for _, words in workloads if (figure := limit.here(words)) is not None]
+        known = [
+            figure
+            for _, words in workloads
+            if (figure := limit.find_known_figure(words)) is not None
+        ]
         try:
             for figure in known:
-                limit.bound(figure)
+                limit.parse_bound(figure)
         except UsageError as e:
             wrong += e.lines
         if not known and workloads:

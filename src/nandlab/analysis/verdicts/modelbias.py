@@ -42,14 +42,14 @@ class ControllerPageCosts:
 
     read: float
     program: float
-    here: float
+    simulated_read: float
     """A page read as simulated, its commands and addresses included."""
 
 
 def find_measured_controller(trial: Trial) -> Controller | None:
     """The measured controller of the trial's board; None where the run tells of none."""
     try:
-        return Controller.model_validate(trial.about("controller"))
+        return Controller.model_validate(trial.find_source("controller"))
     except ValidationError:
         return None
 
@@ -61,7 +61,7 @@ def compute_controller_page_costs(trial: Trial) -> ControllerPageCosts | None:
     """
     of, chip, own = (
         find_measured_controller(trial),
-        trial.about("chip"),
+        trial.find_source("chip"),
         chiptime.compute_chip_operation_costs(trial),
     )
     if of is None or own is None:
@@ -103,7 +103,7 @@ def compute_register_hits_share(trial: Trial) -> float | None:
     counts = [c for c, _ in _list_load_counts(trial) if c is not None]
     if taken is None or costs is None or not counts:
         return None
-    flash = sum(costs.of(c) for c in counts)
+    flash = sum(costs.compute_ns(c) for c in counts)
     return taken / flash if flash else None
 
 
@@ -153,12 +153,12 @@ class ControllerEffect:
     """A subject's time as simulated, and as it would be with a measured controller."""
 
     name: str
-    now: Spread
-    then: Spread
+    simulated: Spread
+    with_controller: Spread
 
     @property
     def factor(self) -> float:
-        return self.then.median / self.now.median if self.now.median else 1.0
+        return self.with_controller.median / self.simulated.median if self.simulated.median else 1.0
 
 
 def list_controller_effects(
@@ -173,7 +173,7 @@ def list_controller_effects(
         now, then = (compute_spread(pair[i] for pair in known) for i in (0, 1))
         if now is not None and then is not None:
             found.append(ControllerEffect(e.subject, now, then))
-    return sorted(found, key=lambda x: x.now.median)
+    return sorted(found, key=lambda x: x.simulated.median)
 
 
 def _sum_phase_ns(trial: Trial, phases: Sequence[str]) -> float | None:
@@ -187,7 +187,12 @@ EffectPair = tuple[ControllerEffect, ControllerEffect]
 
 
 def _list_distinct_pairs(found: Sequence[ControllerEffect]) -> list[EffectPair]:
-    return [(a, b) for i, a in enumerate(found) for b in found[i + 1 :] if a.now.told_apart(b.now)]
+    return [
+        (a, b)
+        for i, a in enumerate(found)
+        for b in found[i + 1 :]
+        if a.simulated.is_distinct_from(b.simulated)
+    ]
 
 
 def list_reversed_effect_pairs(found: Sequence[ControllerEffect]) -> list[EffectPair]:
@@ -195,13 +200,18 @@ def list_reversed_effect_pairs(found: Sequence[ControllerEffect]) -> list[Effect
     return [
         (a, b)
         for a, b in _list_distinct_pairs(found)
-        if b.then.median < a.then.median and a.then.told_apart(b.then)
+        if b.with_controller.median < a.with_controller.median
+        and a.with_controller.is_distinct_from(b.with_controller)
     ]
 
 
 def list_indistinguishable_effect_pairs(found: Sequence[ControllerEffect]) -> list[EffectPair]:
     """Pairs that it would no longer tell apart."""
-    return [(a, b) for a, b in _list_distinct_pairs(found) if not a.then.told_apart(b.then)]
+    return [
+        (a, b)
+        for a, b in _list_distinct_pairs(found)
+        if not a.with_controller.is_distinct_from(b.with_controller)
+    ]
 
 
 def list_ensembles_model_bias_findings(
@@ -259,13 +269,14 @@ def _format_controller_effect(
     if max(x.factor for x in found) < LITTLE_FACTOR:
         return "The chip's cycles are as slow as the measured controller: that adds nothing."
     told = [
-        f"{x.name} {units.format_time(x.then.median - x.now.median)} longer "
+        f"{x.name} {units.format_time(x.with_controller.median - x.simulated.median)} longer "
         f"({units.format_ratio(x.factor)} times as long)"
         for x in _select_told_effects(found)
     ]
-    reads = f"a page read {units.format_time(page.here + page.read)} at its driver"
+    reads = f"a page read {units.format_time(page.simulated_read + page.read)} at its driver"
     text = (
-        f"With a controller like that of {of.measured} ({reads}, {units.format_time(page.here)} "
+        f"With a controller like that of {of.measured} ({reads}, "
+        f"{units.format_time(page.simulated_read)} "
         f"here) the "
         f"{noun} would be: {', '.join(told)}."
     )
@@ -283,8 +294,8 @@ def _format_order_change(found: Sequence[ControllerEffect]) -> str:
         else ""
     )
     round_ = [
-        f"{b.name} ({units.format_time(b.then.median)}) before {a.name} "
-        f"({units.format_time(a.then.median)})"
+        f"{b.name} ({units.format_time(b.with_controller.median)}) before {a.name} "
+        f"({units.format_time(a.with_controller.median)})"
         for a, b in list_reversed_effect_pairs(found)
     ]
     alike = [f"{a.name} and {b.name}" for a, b in list_indistinguishable_effect_pairs(found)]
@@ -328,7 +339,7 @@ def _compute_median(e: Ensemble, read: Callable[[Trial], float | None]) -> float
 
 def _select_told_effects(found: Sequence[ControllerEffect]) -> list[ControllerEffect]:
     """As many as fit a sentence; of more, the first, the most flattered and the least."""
-    shown = ranking.select_entries_for_sentence([RankedEntry(x.name, x.now) for x in found])
+    shown = ranking.select_entries_for_sentence([RankedEntry(x.name, x.simulated) for x in found])
     if len(shown) == len(found):
         return list(found)
     most, least = (pick(found, key=lambda x: x.factor) for pick in (max, min))

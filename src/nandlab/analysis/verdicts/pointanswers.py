@@ -89,4 +89,4 @@ def find_fastest_at_point(setting: Setting, phase: str, here: Sequence[Ensemble]
         return None
     told.sort(key=lambda t: t[1].median)
     (name, first), rest = told[0], told[1:]
-    return name if all(first.told_apart(other) for _, other in rest) else None
+    return name if all(first.is_distinct_from(other) for _, other in rest) else None

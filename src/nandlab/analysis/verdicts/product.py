@@ -66,7 +66,7 @@ def _list_product_loads(
 def _has_parameters(chosen: Mapping[str, Any], setting: Setting) -> bool:
     """Whether a workload ran with the parameters that were chosen, and the defaults of others."""
     first = setting.trials[0]
-    declared = first.about("workload").get("parameters", {})
+    declared = first.find_source("workload").get("parameters", {})
     wanted = {**{k: p.get("default") for k, p in declared.items()}, **chosen}
     return all(first.parameters.get(k) == v for k, v in wanted.items())
 

@@ -45,10 +45,10 @@ class Promise:
     """Programs and erases of the trial's own load, of which a campaign cuts a short form."""
 
     @property
-    def kept(self) -> str:
+    def outcome_text(self) -> str:
         """What it kept when its power was cut, in words; empty: that is not known."""
         tried = tally_power_cuts(self.cuts)
-        return f"{tried.tried(self.whole)}: {tried.outcome}" if tried else ""
+        return f"{tried.format_tried_points(self.whole)}: {tried.outcome}" if tried else ""
 
     @property
     def outcome(self) -> str:
@@ -61,7 +61,10 @@ class Promise:
         """All that is told of it: the promise, what was tested, who says so."""
         seen = f"seen elsewhere ({CAMPAIGNS_PAGE}): {self.tested}" if self.tested else ""
         source = f"source: {self.source}" if self.source else ""
-        return [*filter(None, (self.text, seen, source)), f"cut here: {self.kept or self.not_cut}"]
+        return [
+            *filter(None, (self.text, seen, source)),
+            f"cut here: {self.outcome_text or self.not_cut}",
+        ]
 
 
 UNKNOWN_PROMISE = Promise("unknown")
@@ -70,7 +73,7 @@ UNASKED_PROMISE = Promise("unasked", "")
 
 def find_trial_filesystem_promise(trial: Trial, naming: Naming) -> Promise:
     """The promise in the entry that the trial was run with; not told where it has none."""
-    entry = trial.about("filesystem").get("power")
+    entry = trial.find_source("filesystem").get("power")
     if entry is None:
         return UNKNOWN_PROMISE
     try:
@@ -87,7 +90,7 @@ def find_trial_filesystem_promise(trial: Trial, naming: Naming) -> Promise:
 def format_first_write_advice(trial: Trial) -> str:
     """What to do before the first durable write of a freshly flashed one, as the entry has it that
     the trial was run with; empty: nothing is known."""
-    entry = trial.about("filesystem").get("first_write")
+    entry = trial.find_source("filesystem").get("first_write")
     try:
         first = entry and FirstWrite.model_validate(entry)
     except ValidationError:

@@ -32,16 +32,16 @@ SweepLine = tuple[float, float]
 class FailingState:
     """A state in which trials did not end well."""
 
-    at: float
+    valid_share: float
     """Its valid share."""
-    well: int
+    successes: int
     """Trials that ended well there."""
     trials: int
-    why: str
+    error: str
     """The error of the first that did not, in a few words."""
 
     @classmethod
-    def of(cls, e: Ensemble) -> FailingState:
+    def from_ensemble(cls, e: Ensemble) -> FailingState:
         failed = next(t for t in e.trials if not t.ok)
         return cls(
             find_requested_valid_share(e),
@@ -51,8 +51,12 @@ class FailingState:
         )
 
     def __str__(self) -> str:
-        many = f"only {self.well} of {self.trials} trials end" if self.well else "no trial ends"
-        return f"at {self.at * 100:g} % valid {many} well ({self.why})"
+        many = (
+            f"only {self.successes} of {self.trials} trials end"
+            if self.successes
+            else "no trial ends"
+        )
+        return f"at {self.valid_share * 100:g} % valid {many} well ({self.error})"
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class SweepCliff:
     line: SweepLine
     highest: float
     """The greatest valid share that was asked for."""
-    at: float | None
+    valid_share: float | None
     """Valid share at which it first passes :data:`CLIFF_FACTOR` times fresh; None: it never
     does."""
     ratio: float | None
@@ -152,8 +156,8 @@ def _find_cliff(
         find_requested_valid_share(members[-1]),
         at,
         ratio,
-        FailingState.of(some) if some else None,
-        FailingState.of(every) if every else None,
+        FailingState.from_ensemble(some) if some else None,
+        FailingState.from_ensemble(every) if every else None,
     )
 
 
@@ -186,22 +190,22 @@ def shorten_error(error: str | None) -> str:
 
 
 def _find_lowest_fall(c: SweepCliff) -> float:
-    failing = [f.at for f in (c.some_fail, c.all_fail) if f]
-    return min([*failing, *([c.at] if c.at is not None else [])], default=1.0)
+    failing = [f.valid_share for f in (c.some_fail, c.all_fail) if f]
+    return min([*failing, *([c.valid_share] if c.valid_share is not None else [])], default=1.0)
 
 
 def _has_cliff(found: Sequence[SweepCliff]) -> bool:
-    return any(c.at is not None or c.some_fail or c.all_fail for c in found)
+    return any(c.valid_share is not None or c.some_fail or c.all_fail for c in found)
 
 
 def _format_cliff(c: SweepCliff, setting: Setting) -> str:
     more = setting.headline.better == "more"
     past = f"less than {1 / CLIFF_FACTOR:g} times" if more else f"more than {CLIFF_FACTOR:g} times"
     parts = []
-    if c.at is not None:
+    if c.valid_share is not None:
         noun = setting.words.headline.noun
         parts.append(
-            f"from {c.at * 100:g} % valid its {noun} is {past} that of fresh "
+            f"from {c.valid_share * 100:g} % valid its {noun} is {past} that of fresh "
             f"flash ({units.format_ratio(c.ratio)} times there)"
         )
     parts += [str(f) for f in (c.some_fail, c.all_fail) if f]

@@ -87,12 +87,12 @@ class Verdict:
     """Of a sweep over states: where each file system falls off."""
 
     @property
-    def taken(self) -> str:
+    def recommended(self) -> str:
         """Who is to be taken; empty: nobody yet."""
         return next((row.name for row in self.rows if row.call == "take"), "")
 
     @property
-    def rest(self) -> str:
+    def sentence_without_lead(self) -> str:
         """The sentence without its lead."""
         return self.sentence.removeprefix(self.lead).lstrip()
 

@@ -109,7 +109,7 @@ def _list_slower_flash_changes(
             continue
         if limited:
             yield _make_scaled_limits_change(what, max(factors), shown, fitting)
-        elif scope.limits.none:
+        elif scope.limits.is_empty:
             yield _reorder_by_time(what, scope.settings[0], fitting, there)
 
 
@@ -157,7 +157,7 @@ def _reorder_by_time(
     if name == first:
         return PossibleChange(what, SAME_ANSWER, turns=False)
     own = next(found for _, n, found in times if n == first)
-    if not times[0][2].told_apart(own):
+    if not times[0][2].is_distinct_from(own):
         return PossibleChange(what, f"{name} could not be told from {first}", turns=True)
     return PossibleChange(what, f"take {name}", turns=True)
 
@@ -175,7 +175,7 @@ def _make_simulated_and_longest_parts(
     trial: Trial,
 ) -> tuple[reprice.PartLatencies, reprice.PartLatencies]:
     shape, timing = reprice.find_trial_geometry_and_timing(trial)
-    return reprice.find_trial_part_latencies(trial), reprice.PartLatencies.of(
+    return reprice.find_trial_part_latencies(trial), reprice.PartLatencies.from_timing(
         trial.chip.part, shape, timing, "maximum"
     )
 
@@ -196,12 +196,14 @@ def _compute_controller_factor(trial: Trial) -> float | None:
     )
     if costs is None or own is None:
         return None
-    return max((costs.here + costs.read) / costs.here, 1 + costs.program / own.program)
+    return max(
+        (costs.simulated_read + costs.read) / costs.simulated_read, 1 + costs.program / own.program
+    )
 
 
 def _predict_with_controller(setting: Setting, e: Ensemble) -> Spread | None:
     found = modelbias.list_controller_effects(setting, [e])
-    return found[0].then if found else None
+    return found[0].with_controller if found else None
 
 
 def _list_less_ram_change(first: Trial) -> Iterator[PossibleChange]:

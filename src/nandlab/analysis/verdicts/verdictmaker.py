@@ -81,9 +81,9 @@ def make_run_verdicts_from_trials(
 
 def _add_partition_changes(settings: Sequence[Setting], found: list[Verdict]) -> list[Verdict]:
     """Each with what is taken on the other partitions of its part."""
-    each = verdictchanges.list_changes_on_other_partitions(settings, [v.taken for v in found])
+    each = verdictchanges.list_changes_on_other_partitions(settings, [v.recommended for v in found])
     return [
-        replace(v, changes=(*v.changes, *more)) if v.taken else v
+        replace(v, changes=(*v.changes, *more)) if v.recommended else v
         for v, more in zip(found, each, strict=True)
     ]
 
@@ -100,7 +100,7 @@ def make_setting_verdict(
     spec: Mapping[str, Any], setting: Setting, limits: Limits, naming: Naming
 ) -> Verdict:
     """The verdict of a setting; of a sweep and of lives what they answer, in notes."""
-    if find_setting_view(setting).judged:
+    if find_setting_view(setting).is_judged:
         return _judge_scope(spec, setting.title, VerdictScope((setting,), limits, naming))
     notes = tuple(
         f"{f.topic}: {f.text}{f' In doubt: {f.doubts}.' * bool(f.doubts)}"
@@ -187,7 +187,7 @@ def _judge_row(
         for c, cell in zip(shown, cells, strict=True)
         if cell.state == "broken"
     ]
-    again = scope.naming.again
+    again = scope.naming.run_command
     lacking = [
         gap for _, e in ensembles for gap in gaps.list_verdict_gaps_of_ensemble(e, spec, again)
     ]
@@ -195,7 +195,7 @@ def _judge_row(
     lacking += [VerdictGap("not run", (name,), why, again) for why in absent]
     lacking += [VerdictGap(lack, (name,), "no trial", again)] if lack else []
     headline, state = _find_worst_headline(scope, name)
-    if scope.limits.none and headline is None and not failed:
+    if scope.limits.is_empty and headline is None and not failed:
         noun = scope.settings[0].words.headline.noun
         do = f"nandlab show {scope.naming.run}"
         lacking.append(VerdictGap(noun, (name,), "it was not measured", do))
@@ -211,7 +211,7 @@ def _judge_row(
     deciding = any(
         verdictwords.is_verdict_deciding_cell(scope, criterion, row) for criterion, _ in unknown
     )
-    rest: VerdictCall = "next" if scope.limits.none else "fits"
+    rest: VerdictCall = "next" if scope.limits.is_empty else "fits"
     call: VerdictCall = "avoid" if against else "open" if lacking or deciding else rest
     every = (*lacking, *(gap for _, gap in unknown if gap.do))
     return Candidate(replace(row, call=call), every, len(absent), headline, state)
@@ -252,7 +252,9 @@ def _find_worst_headline(scope: VerdictScope, name: str) -> tuple[Spread | None,
     """The headline's spread in the state where its median is worst, of the first load."""
     setting = scope.settings[0]
     found = [
-        (s, e.state) for _, e in scope.of(name, [setting]) if (s := e.spread(setting.headline))
+        (s, e.state)
+        for _, e in scope.list_ensembles(name, [setting])
+        if (s := e.spread(setting.headline))
     ]
     if not found:
         return None, ""

@@ -48,7 +48,7 @@ def is_verdict_deciding_cell(scope: VerdictScope, criterion: Criterion, row: Ver
     if criterion.name == LOST_FIGURE and not criterion.limit:
         return row.power.keeps == "nothing"
     headlines = [s.headline.name for s in scope.settings]
-    return bool(criterion.limit) or (scope.limits.none and criterion.name in headlines)
+    return bool(criterion.limit) or (scope.limits.is_empty and criterion.name in headlines)
 
 
 def format_verdict_sentences(
@@ -87,7 +87,7 @@ def _ahead(
     scope: VerdictScope, shown: Sequence[Criterion], first: Candidate, one: Candidate
 ) -> str:
     """Why an open row is not taken that is better by the headline; empty: it is not better."""
-    if not (first.headline and one.headline and _are_told_apart(first, one)):
+    if not (first.headline and one.headline and _are_distinct(first, one)):
         return ""
     less = one.headline.median < first.headline.median
     if less == (scope.settings[0].headline.better == "more"):
@@ -215,7 +215,7 @@ def _format_other_fits(scope: VerdictScope, first: Candidate, rest: Sequence[Can
     if first.room is not None:
         every = "both" if len(rest) == 1 else "all"
         return f"{_format_names(rest)} {'meets' if len(rest) == 1 else 'meet'} them {every}."
-    alike = [j for j in rest if not _are_told_apart(first, j)]
+    alike = [j for j in rest if not _are_distinct(first, j)]
     if alike:
         return f"The trials do not tell {_format_names(alike)} from it."
     factors = [
@@ -243,7 +243,7 @@ def _format_other_states(scope: VerdictScope, first: Candidate, rest: Sequence[C
             for j in rest
             if (other := setting.find(j.row.name, ensemble.state))
             and (found := other.spread(setting.headline))
-            and found.told_apart(own)
+            and found.is_distinct_from(own)
             and (found.median - own.median) * sign > 0
         ]
         if better:
@@ -260,8 +260,12 @@ def _format_names(rest: Sequence[Candidate]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
-def _are_told_apart(a: Candidate, b: Candidate) -> bool:
-    return a.headline is not None and b.headline is not None and a.headline.told_apart(b.headline)
+def _are_distinct(a: Candidate, b: Candidate) -> bool:
+    return (
+        a.headline is not None
+        and b.headline is not None
+        and a.headline.is_distinct_from(b.headline)
+    )
 
 
 def _format_power_aside(row: VerdictRow) -> str:

@@ -35,36 +35,36 @@ class SettingView:
     """How one kind of setting is read."""
 
     name: str
-    wants: Callable[[Setting], bool]
+    matches: Callable[[Setting], bool]
     answers: Callable[[Setting], list[StateAnswer]]
     blocks: Callable[[Setting], list[FigureBlock]]
-    judged: bool = True
+    is_judged: bool = True
     """Whether its file systems are judged by limits; a sweep goes on until nothing fits, so that
     each fails in some state, and a life ends by itself."""
-    ends: bool = False
+    shows_endings: bool = False
     """Whether it is told how each subject's trials ended."""
     erases: str = "chip.erases"
     """The figure of all erases."""
     span: str = "the timed phases"
     """What the wear was counted over, in words."""
-    worn: bool = False
+    begins_at_least_worn: bool = False
     """Whether blocks are erased so often that colours begin at the least worn, not at 1."""
 
 
 def find_setting_view(setting: Setting) -> SettingView:
     """The first view that wants the setting."""
-    return next(v for v in SETTING_VIEWS if v.wants(setting))
+    return next(v for v in SETTING_VIEWS if v.matches(setting))
 
 
 def _list_phase_blocks(setting: Setting) -> list[FigureBlock]:
     words = setting.words
     own = [f"own.{name}" for name in words.figures]
-    listed = STEP_LIST_ATTRIBUTE in words.at  # its phases have a table of their own
+    listed = STEP_LIST_ATTRIBUTE in words.attributes  # its phases have a table of their own
     phases = [] if listed else [f"phase.{p.name}" for p in words.timed]
     load = [*phases, *own, "chip.erases", "wear.spread"]
     ways = "make" if listed else "make, mount (empty), come to rest, unmount"
     outside = [f"step.{name}" for name in FILESYSTEM_STEPS if not listed or name == "format"]
-    outside += ["memory.peak"] if setting.measured("memory") else []
+    outside += ["memory.peak"] if setting.has_measurements("memory") else []
     return [
         FigureBlock("Median, and the range below it; a phase with its sync.", tuple(load)),
         *_list_latency_blocks(setting),
@@ -122,14 +122,14 @@ LIFETIME_VIEW = SettingView(
     lambda s: s.words.view == "lifetime",
     _list_life_answers,
     _list_life_blocks,
-    judged=False,
-    ends=True,
+    is_judged=False,
+    shows_endings=True,
     erases="life.erases",
     span="its life",
-    worn=True,
+    begins_at_least_worn=True,
 )
 SWEEP_VIEW = SettingView(
-    "sweep", sweep.is_sweep_setting, _list_sweep_answers, _list_phase_blocks, judged=False
+    "sweep", sweep.is_sweep_setting, _list_sweep_answers, _list_phase_blocks, is_judged=False
 )
 PHASES_VIEW = SettingView("phases", lambda s: True, answers.list_state_answers, _list_phase_blocks)
 POINTS_VIEW = SettingView(

@@ -43,18 +43,18 @@ class Cargo:
     contents: tuple[bytes, ...]
     end: int
     """Physical address past the last byte that may be used."""
-    left: tuple[int, int] | None = None
+    returned_memory: tuple[int, int] | None = None
     """Physical address and bytes of memory of the store that come back as the job leaves them,
     without a command: what a module wrote there. None: none."""
 
-    def at(self, index: int) -> int:
+    def find_content_address(self, index: int) -> int:
         """Physical address of a content, a multiple of 1 MiB; past the last: the first free one."""
         return self.address + sum(_content_room(content) for content in self.contents[:index])
 
     @property
     def back_address(self) -> int:
         """Physical address of what the job brings back."""
-        return self.at(len(self.contents))
+        return self.find_content_address(len(self.contents))
 
     @property
     def room(self) -> int:
@@ -63,7 +63,7 @@ class Cargo:
 
     def get(self, index: int = 0) -> str:
         """The board's command that writes a content to its standard output."""
-        return f"ferry get {self.at(index):#x}"
+        return f"ferry get {self.find_content_address(index):#x}"
 
     def put(self) -> str:
         """The board's command that leaves its standard input for the host."""
@@ -118,14 +118,14 @@ class Store:
         self._map[head : head + HEAD.size] = HEAD.pack(MAGIC, len(content))
         self._map[at : at + len(content)] = content
 
-    def got(self, address: int) -> bytes | None:
+    def read_put_content(self, address: int) -> bytes | None:
         """What the board's ``ferry put`` left at a physical address; None: nothing."""
         head = address - self._start
         at = head + HEAD_BYTES
         magic, size = HEAD.unpack(self._map[head : head + HEAD.size])
         return bytes(self._map[at : at + size]) if magic == MAGIC else None
 
-    def left(self, address: int, size: int) -> bytes:
+    def read_memory(self, address: int, size: int) -> bytes:
         """Memory as it is now. Read, not mapped: a hole takes no memory so."""
         return os.pread(self._fd, size, address - self._start)
 

@@ -41,12 +41,12 @@ class FakeResult:
 
 @dataclass
 class FakeBoard:
-    """A fake board. ``lose_at`` names a step at which the board is lost."""
+    """A fake board. ``loss_step`` names a step at which the board is lost."""
 
     answers: dict[str, FakeResult | Callable[[Job], FakeResult]] = field(default_factory=dict)
-    lose_at: str | None = None
+    loss_step: str | None = None
     deterministic: bool = True
-    moved: tuple[str, ...] = ()
+    lock_differences: tuple[str, ...] = ()
     key: str = "fake"
     kernel: str = "none"
     kernel_config: dict[str, str] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class FakeBoard:
                     continue
                 if on_step:
                     on_step(step.name)
-                if step.name == self.lose_at:
+                if step.name == self.loss_step:
                     raise BoardLost("the fake board was told to go", ["fake console"])
                 record = await self._step(job, step, str(folder), now)
                 records.append(record)

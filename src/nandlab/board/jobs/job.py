@@ -203,7 +203,7 @@ class JobRecord:
     """What the job brought back; None: nothing."""
     available: int | None = None
     """Bytes of RAM that were available (MemAvailable) as the job began; None: not known."""
-    left: bytes | None = None
+    returned_memory: bytes | None = None
     """The memory that its cargo's ``left`` names; None: it names none."""
 
     def __getitem__(self, name: str) -> StepRecord:
@@ -321,7 +321,7 @@ class Board(Protocol):
         """What runs the jobs: kernel, emulator, hashes. Boards of equal identity measure alike."""
 
     @property
-    def moved(self) -> tuple[str, ...]:
+    def lock_differences(self) -> tuple[str, ...]:
         """How it differs from the board that is locked, a line a package; empty: it does not."""
 
     @property

@@ -96,7 +96,7 @@ class ModuleSet:
         """The modules that the board's image has, sorted: init's, with those that they need."""
         return add_module_dependencies(INIT_MODULES, self.needs.get)
 
-    def of(self, job: Job) -> dict[str, Path]:
+    def find_job_modules(self, job: Job) -> dict[str, Path]:
         """The modules that a job brings, by their path on the board."""
         said = list_job_words(job)
         named = self.needs if said is None else {normalize_module_name(word) for word in said}

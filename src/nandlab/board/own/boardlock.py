@@ -32,7 +32,7 @@ async def acquire_board_lock(on: Transport, who: str, lock: str = LOCK_FOLDER) -
     reply = await on.call(f"{mine} || {{ cat {at}/owner; exit {TAKEN_STATUS}; }}")
     if reply.rc:
         raise UsageError(
-            f"{on.where}: the board is taken by {reply.text or 'somebody'}: wait; or if nobody "
+            f"{on.address}: the board is taken by {reply.text or 'somebody'}: wait; or if nobody "
             "runs there any more, nandlab board unlock FILE"
         )
 

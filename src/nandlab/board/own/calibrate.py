@@ -44,7 +44,7 @@ class BoardMeasurement:
     machine: str
     kernel: str
     ram_mib: int
-    told: Mapping[str, int]
+    figures: Mapping[str, int]
     day: str
 
     @property
@@ -72,7 +72,7 @@ async def measure_board(
 
 def make_measured_chip_model(part: ChipModel, of: BoardMeasurement) -> ChipModel:
     """The part with the latencies that were measured."""
-    g, told = part.geometry, of.told
+    g, told = part.geometry, of.figures
     page = g.writesize + g.oobsize
     moved_ns = (told["read_ns"] - told["spare_read_ns"]) / g.writesize
     # a driver that reads the whole page for its spare area does not tell what moving it takes
@@ -116,7 +116,7 @@ def make_measured_chip_model(part: ChipModel, of: BoardMeasurement) -> ChipModel
 
 def compute_instruction_ns(of: BoardMeasurement) -> float:
     """What an instruction takes, by the loop."""
-    return of.told["loop_ps"] / 1000 / LOOP_INSTRUCTIONS
+    return of.figures["loop_ps"] / 1000 / LOOP_INSTRUCTIONS
 
 
 def make_measured_board_model(part: ChipModel, of: BoardMeasurement) -> BoardModel:
@@ -124,7 +124,7 @@ def make_measured_board_model(part: ChipModel, of: BoardMeasurement) -> BoardMod
     like = load_noun("boards", _find_like_board(of.machine), BoardModel)
     ns = compute_instruction_ns(of)
     shift = min(SHIFT_MAX, max(0, round(math.log2(ns)))) if ns > 0 else 0
-    told, t = of.told, part.timing
+    told, t = of.figures, part.timing
     figures = {
         "read_ns": told["read_ns"],
         "program_ns": told["program_ns"],
@@ -152,7 +152,7 @@ def make_measured_board_model(part: ChipModel, of: BoardMeasurement) -> BoardMod
 
 
 def _format_pace(of: BoardMeasurement, ns: float) -> str:
-    sums, copies = (of.told[f"{what}_bytes_per_s"] / 1e6 for what in ("checksum", "copy"))
+    sums, copies = (of.figures[f"{what}_bytes_per_s"] / 1e6 for what in ("checksum", "copy"))
     rates = f"checksums of {sums:.3g} MB/s, copies of {copies:.3g} MB/s"
     return f"measured on {of.day}: {ns:.2g} ns an instruction of a loop, {rates}"
 

@@ -31,7 +31,7 @@ class CrossCompiler:
 
     def refuse_another(self, machine: str) -> None:
         """UsageError unless it builds for a machine, as ``uname -m`` has it."""
-        builds_for = self._said("-dumpmachine")
+        builds_for = self._read_output("-dumpmachine")
         if builds_for[:COMMON_LETTERS] != machine[:COMMON_LETTERS]:
             raise UsageError(
                 f"{self.prefix}gcc builds for {builds_for.strip()}, and the board is {machine}: "
@@ -47,7 +47,7 @@ class CrossCompiler:
             self.make(*words)
             self._run([f"{self.prefix}strip", str(work / "agent")])
 
-        return make_entry("own-agent", {**sources, "compiler": self.told}, make) / "agent"
+        return make_entry("own-agent", {**sources, "compiler": self.version_texts}, make) / "agent"
 
     def program(self, folder: Path) -> Path:
         """The static program built from a folder of C sources and our ``programs/lib``."""
@@ -68,7 +68,7 @@ class CrossCompiler:
             "own": digest_tree(folder),
             "lib": digest_tree(ours / "lib"),
             "rules": digest_file(ours / "Makefile"),
-            "compiler": self.told,
+            "compiler": self.version_texts,
         }
         return make_entry("own-program", inputs, make) / folder.name
 
@@ -77,11 +77,11 @@ class CrossCompiler:
         self._run(["make", "-s", *words])
 
     @cached_property
-    def told(self) -> list[str]:
+    def version_texts(self) -> list[str]:
         """What the compiler says of itself."""
-        return [self._said("-dumpmachine"), self._said("--version")]
+        return [self._read_output("-dumpmachine"), self._read_output("--version")]
 
-    def _said(self, option: str) -> str:
+    def _read_output(self, option: str) -> str:
         return self._run([f"{self.prefix}gcc", option])
 
     def _run(self, argv: list[str]) -> str:

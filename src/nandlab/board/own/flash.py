@@ -60,9 +60,9 @@ class PartitionFlash:
     kernel: str
     shape: dict[str, int]
     """By SHAPE's names; what the board does not tell is missing."""
-    ubi_taken: bool
+    has_ubi_device: bool
     """Whether the board has a UBI device 0."""
-    nftl_taken: bool = False
+    has_other_nftl: bool = False
     """Whether NFTL's first device is, or would be, of another partition."""
 
     def identity(self) -> dict[str, object]:
@@ -92,7 +92,7 @@ async def read_flash_properties(on: Transport, number: int) -> PartitionFlash:
     machine, kernel, ubi, nftl = [*reply.text.split("\n"), "", "", "", ""][:4]
     shape = await _read_sysfs_numbers(on, number, SHAPE)
     if not {"writesize", "oobsize"} <= shape.keys():
-        raise NandlabError(f"{on.where}: the board does not tell the flash's shape: {shape}")
+        raise NandlabError(f"{on.address}: the board does not tell the flash's shape: {shape}")
     return PartitionFlash(machine, kernel, shape, ubi != "no", nftl != "no")
 
 
@@ -130,7 +130,8 @@ async def refuse_missing_tools(on: Transport, tools: Iterable[str]) -> None:
     )
     if gone := (await on.call("; ".join(tests))).text.split():
         raise UsageError(
-            f"{on.where}: the board has no {', '.join(gone)} of mtd-utils: install mtd-utils there "
+            f"{on.address}: the board has no {', '.join(gone)} of mtd-utils: install mtd-utils "
+            f"there "
             "(busybox's applets of the same names lack what is needed)"
         )
 

@@ -67,7 +67,7 @@ def build_counting_modules(compiler: CrossCompiler, kdir: Path, machine: str) ->
     inputs = {
         **{name: digest_tree(DEVICE / "modules" / name) for name in FOLDERS},
         **{name: digest_file(kdir / name) for name in KERNEL_FILES if (kdir / name).is_file()},
-        "compiler": compiler.told,
+        "compiler": compiler.version_texts,
     }
     folder = make_entry("own-modules", inputs, make)
     return [folder / f"{name}.ko" for name in MODULES]

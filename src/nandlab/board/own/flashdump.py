@@ -48,7 +48,7 @@ class DumpSummary:
 class PartitionCells:
     """A partition on a board, as its cells are read and written."""
 
-    on: Transport
+    transport: Transport
     mtd: Mtd
     page: int
     """Bytes of a page and its spare area."""
@@ -73,9 +73,9 @@ class PartitionCells:
 
     async def bad(self) -> list[int]:
         """The bad blocks, by number."""
-        told = await self.on.call(f"mtdinfo -M /dev/mtd{self.mtd.number}", limit_s=PIECE_S)
+        told = await self.transport.call(f"mtdinfo -M /dev/mtd{self.mtd.number}", limit_s=PIECE_S)
         if told.rc:
-            raise NandlabError(f"{self.on.where}: mtdinfo: {told.text}")
+            raise NandlabError(f"{self.transport.address}: mtdinfo: {told.text}")
         return [int(number) for number in BAD_BLOCK_LINE.findall(told.text)]
 
     async def read(self, blocks: range) -> bytes:
@@ -83,10 +83,11 @@ class PartitionCells:
         at, size = blocks.start * self.mtd.erasesize, len(blocks) * self.mtd.erasesize
         dump = f"nanddump -q --noecc --oob --bb=dumpbad -s {at} -l {size}"
         device = f"/dev/mtd{self.mtd.number}"
-        told = await self.on.call(f"{dump} {device} 2>/dev/null", limit_s=PIECE_S)
+        told = await self.transport.call(f"{dump} {device} 2>/dev/null", limit_s=PIECE_S)
         if told.rc or len(told.out) != len(blocks) * self.block:
             raise NandlabError(
-                f"{self.on.where}: blocks {blocks.start} to {blocks.stop - 1} cannot be read bit "
+                f"{self.transport.address}: blocks {blocks.start} to {blocks.stop - 1} cannot "
+                f"be read bit "
                 "by bit: not every driver reads without correction"
             )
         return told.out
@@ -100,7 +101,7 @@ class PartitionCells:
         ]
         if not runs:
             return
-        done = await self.on.call(
+        done = await self.transport.call(
             f"w() {{ {put} /dev/mtd{self.mtd.number} {self.piece} || exit; }}; "
             f"umask 077; set -C; cat >{self.piece} && ( {'; '.join(runs)} ); set -- $?; "
             f"rm {self.piece}; exit $1",
@@ -108,7 +109,7 @@ class PartitionCells:
             limit_s=PIECE_S,
         )
         if done.rc:
-            raise NandlabError(f"{self.on.where}: nandwrite: {done.text}")
+            raise NandlabError(f"{self.transport.address}: nandwrite: {done.text}")
 
     def written(self, blocks: range, cells: bytes, bad: set[int]) -> list[int]:
         """Which pages of some blocks' cells are not erased, in blocks that are not bad."""
@@ -116,10 +117,10 @@ class PartitionCells:
         return [
             i
             for i in range(len(blocks) * self.pages)
-            if blocks[i // self.pages] not in bad and self.at(cells, i) != erased
+            if blocks[i // self.pages] not in bad and self.select_page(cells, i) != erased
         ]
 
-    def at(self, cells: bytes, page: int) -> bytes:
+    def select_page(self, cells: bytes, page: int) -> bytes:
         """A page of cells."""
         return cells[page * self.page : (page + 1) * self.page]
 
@@ -147,7 +148,7 @@ async def open_partition_cells(on: Transport, mtd: Mtd) -> PartitionCells:
 
 async def save_partition_cells(part: PartitionCells, file: Path) -> DumpSummary:
     """Writes a partition's cells to a file, which must not be there yet."""
-    await refuse_missing_tools(part.on, TOOLS)
+    await refuse_missing_tools(part.transport, TOOLS)
     bad, summed, pages = await part.bad(), hashlib.sha256(), 0
     with open_whole_file(file) as out:
         for blocks in part.pieces():
@@ -178,7 +179,7 @@ async def restore_partition_cells(
     NandlabError tells where it then has others. Bad blocks stay as they are.
     """
     refuse_other_dump_size(part, file)
-    await refuse_missing_tools(part.on, TOOLS)
+    await refuse_missing_tools(part.transport, TOOLS)
     bad, summed, pages = await part.bad(), hashlib.sha256(), 0
     await erase()
     with file.open("rb") as given:
@@ -200,7 +201,7 @@ async def _verify_partition(part: PartitionCells, file: Path, bad: set[int]) -> 
             wanted = given.read(len(blocks) * part.block)
             has = await part.read(blocks)
             for i in range(len(blocks) * part.pages if has != wanted else 0):
-                a, b = part.at(has, i), part.at(wanted, i)
+                a, b = part.select_page(has, i), part.select_page(wanted, i)
                 if a != b and blocks[i // part.pages] not in bad:
                     pages.append(blocks.start * part.pages + i)
                     bits += (int.from_bytes(a) ^ int.from_bytes(b)).bit_count()

@@ -70,32 +70,32 @@ def open_board_transport(model: RemoteModel) -> Transport:
 class HeldBoard:
     """A board that is this process's for now, and the partition that may be erased."""
 
-    on: Transport
+    transport: Transport
     model: RemoteModel
-    who: str
+    holder: str
     erase: str | None
     mtd: Mtd
     was_switched: bool = False
     """Whether its power was switched since it last answered."""
     boot: str = ""
     """The boot in which the last job began."""
-    left: Leftover | None = field(default_factory=Leftover)
+    leftover: Leftover | None = field(default_factory=Leftover)
     """What the last job left; None: it is not known yet."""
 
     async def before(self) -> None:
         """Asks the guard before a job; Doubt if anything is in doubt now."""
         self.boot = (await self._guarded()).boot
-        self.left = None
+        self.leftover = None
 
     async def after(self) -> None:
         """Sees what a job has left that has ended; later, if the board does not answer now."""
         with contextlib.suppress(BoardLost, Doubt):
-            self.left = await self._leftover()
+            self.leftover = await self._leftover()
 
     async def _guarded(self) -> Tables:
         """The board's tables, by which the guard lets the partition be erased; else Doubt."""
-        await reacquire_board_lock(self.on, self.who)
-        now = await read_kernel_tables(self.on)
+        await reacquire_board_lock(self.transport, self.holder)
+        now = await read_kernel_tables(self.transport)
         mtd = find_erasable_partition(make_partition_spec(self.model), self.erase, now)
         if mtd != self.mtd:
             raise Doubt(f"{mtd.name!r} is mtd{mtd.number} now, and was mtd{self.mtd.number}")
@@ -103,12 +103,12 @@ class HeldBoard:
 
     async def _leftover(self) -> Leftover:
         """What the last job left: nothing, if the board has booted since."""
-        now = await read_kernel_tables(self.on)
+        now = await read_kernel_tables(self.transport)
         return find_job_leftover(now, self.mtd) if now.boot == self.boot else Leftover()
 
-    async def again(self) -> None:
+    async def recover(self) -> None:
         """Has a board that was lost answer again, with its partition unused; else BoardLost."""
-        self.on.forget()
+        self.transport.forget()
         reach = self.model.reach
         power = reach.power or (reach.labgrid and labgrid.make_power_cycle_command(reach.labgrid))
         if power and not self.was_switched:
@@ -124,32 +124,34 @@ class HeldBoard:
         until = time.monotonic() + limit_s
         while True:
             try:
-                await self.on.call("true")
+                await self.transport.call("true")
                 return
             except BoardLost:
                 if time.monotonic() > until:
                     raise
-                self.on.forget()
+                self.transport.forget()
                 await asyncio.sleep(1)
 
     async def tidy(self) -> None:
         """Waits until no agent runs there, and takes away what the last job has left mounted."""
         until = time.monotonic() + ENDS_S
-        while (await self.on.call(COUNT_AGENTS)).text != "0" and time.monotonic() < until:
+        while (await self.transport.call(COUNT_AGENTS)).text != "0" and time.monotonic() < until:
             await asyncio.sleep(1)
-        if self.left is None:
-            await reacquire_board_lock(self.on, self.who)
-            self.left = await self._leftover()
-        await self.on.call(make_cleanup_command(self.left, self.mtd))
-        self.left = Leftover()
+        if self.leftover is None:
+            await reacquire_board_lock(self.transport, self.holder)
+            self.leftover = await self._leftover()
+        await self.transport.call(make_cleanup_command(self.leftover, self.mtd))
+        self.leftover = Leftover()
         if self.model.programs.kdir is not None:
-            await self.on.call(flashcounts.STOP_COMMAND)
+            await self.transport.call(flashcounts.STOP_COMMAND)
 
     async def erased(self) -> None:
         """Erases the partition, if the guard lets it."""
         await self._guarded()
         blocks = self.mtd.size // self.mtd.erasesize
-        await self.on.call(make_partition_erase_command(self.mtd.number, blocks), limit_s=ERASE_S)
+        await self.transport.call(
+            make_partition_erase_command(self.mtd.number, blocks), limit_s=ERASE_S
+        )
 
 
 def make_partition_spec(model: RemoteModel) -> PartitionSpec:
@@ -211,7 +213,7 @@ async def prepare_held_board(
     it is erased, so that the next use finds nothing that is not ours, and what of its health has
     become worse is told.
     """
-    on, number = board.on, board.mtd.number
+    on, number = board.transport, board.mtd.number
     await _refuse_mountpoint(on)
     await refuse_missing_tools(on, ("flash_erase", "nanddump"))
     told = await read_flash_properties(on, number)
@@ -230,9 +232,9 @@ async def prepare_held_board(
         compiler.program,
         before=board.before,
         after=board.after,
-        again=board.again,
+        recover=board.recover,
         modules=modules,
-        told={"name": board.model.name, "kind": board.model.kind, **told.identity()},
+        identity_facts={"name": board.model.name, "kind": board.model.kind, **told.identity()},
     )
     before = await read_health_counters(on, number)
     await on.call(REMOVE_STALE_FOLDERS)
@@ -261,4 +263,4 @@ async def _refuse_mountpoint(on: Transport) -> None:
     """UsageError unless jobs can mount where they do."""
     free = await on.call(f"[ -d {MOUNTPOINT} ] && ! grep -q ' {MOUNTPOINT}[ /]' /proc/mounts")
     if free.rc:
-        raise UsageError(f"{on.where}: {MOUNTPOINT} is no folder there, or something is mounted")
+        raise UsageError(f"{on.address}: {MOUNTPOINT} is no folder there, or something is mounted")

@@ -60,7 +60,7 @@ def _make_lost_error(reader: ChannelReader, why: str) -> BoardLost:
 class RemoteBoard:
     """A board that is reached by a transport, one job at a time."""
 
-    on: Transport
+    transport: Transport
     agent: Path
     """The agent, built for the board."""
     build: Callable[[Path], Path]
@@ -69,7 +69,7 @@ class RemoteBoard:
     """Called before each job; it raises an error to refuse it."""
     after: Callable[[], Awaitable[None]] = do_nothing
     """Called after each job that has ended."""
-    again: Callable[[], Awaitable[None]] = do_nothing
+    recover: Callable[[], Awaitable[None]] = do_nothing
     """Called before the job that follows a loss, to have the board answer again."""
     modules: Sequence[Path] = ()
     """Modules of its kernel that its jobs load, from ``modules`` beside the job."""
@@ -78,11 +78,11 @@ class RemoteBoard:
     folder: str = field(default_factory=make_temporary_path)
     """The folder on the board; it must not be there."""
     kernel_config: Mapping[str, str] = field(default_factory=dict)
-    told: dict[str, Any] = field(default_factory=dict)
+    identity_facts: dict[str, Any] = field(default_factory=dict)
     """What is known of the board beside its address, for its identity."""
     deterministic: bool = False
-    moved: tuple[str, ...] = ()
-    _there: dict[str, str] = field(default_factory=dict)
+    lock_differences: tuple[str, ...] = ()
+    _digests_on_board: dict[str, str] = field(default_factory=dict)
     """The digests of our files on the board, by their paths; those that were asked for or brought
     since it was lost."""
     _is_lost: bool = False
@@ -93,12 +93,17 @@ class RemoteBoard:
     def identity(self) -> dict[str, Any]:
         """What runs the jobs: see Board.identity."""
         modules = {"modules": [digest_file(p) for p in self.modules]} if self.modules else {}
-        return {"board": self.on.where, "agent": digest_file(self.agent), **self.told, **modules}
+        return {
+            "board": self.transport.address,
+            "agent": digest_file(self.agent),
+            **self.identity_facts,
+            **modules,
+        }
 
     @property
     def key(self) -> str:
         """The board's address: see Board.key."""
-        return self.on.where
+        return self.transport.address
 
     def programs(self, job: Job) -> dict[str, Path]:
         """The programs that a job brings along: see Board.programs."""
@@ -111,14 +116,16 @@ class RemoteBoard:
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         """Runs a job to its end: see Board.run."""
         if job.cargo is not None:
-            raise NandlabError(f"{self.on.where}: no chip image can be carried to such a board")
+            raise NandlabError(
+                f"{self.transport.address}: no chip image can be carried to such a board"
+            )
         try:
             reader = await self._ran(
                 _add_wait_step(job, self.folder), on_step or (lambda step: None)
             )
         except BoardLost:
             self._is_lost = True
-            self._there.clear()  # it may boot, and our folder is in its RAM
+            self._digests_on_board.clear()  # it may boot, and our folder is in its RAM
             raise
         steps = tuple(step for step in reader.steps if step.step != AWAIT)
         return JobRecord(steps, available=reader.available)
@@ -126,13 +133,13 @@ class RemoteBoard:
     async def _ran(self, job: Job, told: Callable[[str], None]) -> ChannelReader:
         """Brings a job and has it run: what its records tell; BoardLost if it was not done."""
         if self._is_lost:
-            await self.again()
+            await self.recover()
             self._is_lost = False
         await self.before()
         await self._bring(job)
         reader = ChannelReader(lambda step: told(step) if step != AWAIT else None)
         try:
-            await self.on.stream(self._command(), reader.feed)
+            await self.transport.stream(self._command(), reader.feed)
         except BoardLost as lost:
             raise _make_lost_error(reader, lost.reason) from None
         if reader.trouble or not reader.done:
@@ -142,10 +149,10 @@ class RemoteBoard:
 
     async def close(self) -> None:
         """Takes our folder away and leaves the board."""
-        await self.on.call(f"rm -rf {shlex.quote(self.folder)}")
-        self._there.clear()
+        await self.transport.call(f"rm -rf {shlex.quote(self.folder)}")
+        self._digests_on_board.clear()
         self._has_folder = False
-        await self.on.close()
+        await self.transport.close()
 
     def _command(self) -> str:
         words = [f"{name}={shlex.quote(value)}" for name, value in self.environment.items()]
@@ -156,18 +163,22 @@ class RemoteBoard:
         """Brings the agent, the job's programs and its files, whatever is not there already."""
         at = shlex.quote(self.folder)
         await self._make_folder()
-        parts = await self.on.call(f"rm -rf {at}/job; mkdir -p {at}/job {at}/bin {at}/modules")
+        parts = await self.transport.call(
+            f"rm -rf {at}/job; mkdir -p {at}/job {at}/bin {at}/modules"
+        )
         if parts.rc:
-            raise NandlabError(f"{self.on.where}: {parts.text}")
+            raise NandlabError(f"{self.transport.address}: {parts.text}")
         kept = {"agent": self.agent}
         kept |= {f"bin/{name}": path for name, path in self.programs(job).items()}
         kept |= {f"modules/{path.name}": path for path in self.modules}
-        if unknown := kept.keys() - self._there.keys():
-            self._there |= await read_file_digests_on_board(self.on, self.folder, sorted(unknown))
+        if unknown := kept.keys() - self._digests_on_board.keys():
+            self._digests_on_board |= await read_file_digests_on_board(
+                self.transport, self.folder, sorted(unknown)
+            )
         for name, path in kept.items():
             await self._put_once(name, path.read_bytes())
         for name, content in {**job.files, **job.texts()}.items():
-            await write_file_on_board(self.on, f"{self.folder}/job/{name}", content, "755")
+            await write_file_on_board(self.transport, f"{self.folder}/job/{name}", content, "755")
 
     async def _make_folder(self) -> None:
         """Makes our folder, unless it is there and this board's; NandlabError if it is another's.
@@ -176,14 +187,16 @@ class RemoteBoard:
         """
         at = shlex.quote(self.folder)
         ours = f"[ -d {at} ] && [ ! -L {at} ] && [ -O {at} ] || " if self._has_folder else ""
-        reply = await self.on.call(f"{ours}mkdir -m 700 {at}")
+        reply = await self.transport.call(f"{ours}mkdir -m 700 {at}")
         if reply.rc:
-            raise NandlabError(f"{self.on.where}: {self.folder} is not to be made: {reply.text}")
+            raise NandlabError(
+                f"{self.transport.address}: {self.folder} is not to be made: {reply.text}"
+            )
         self._has_folder = True
 
     async def _put_once(self, name: str, content: bytes) -> None:
         """Brings a file, unless it is there."""
         right = list_possible_digests(content)
-        if self._there.get(name) not in right:
-            await write_file_on_board(self.on, f"{self.folder}/{name}", content, "755")
-            self._there[name] = right[0]
+        if self._digests_on_board.get(name) not in right:
+            await write_file_on_board(self.transport, f"{self.folder}/{name}", content, "755")
+            self._digests_on_board[name] = right[0]

@@ -145,8 +145,8 @@ class SerialLine:
     for it answers each question."""
 
     @property
-    def where(self) -> str:
-        """See Transport.where."""
+    def address(self) -> str:
+        """See Transport.address."""
         return str(self.device)
 
     async def call(self, command: str, given: bytes = b"", limit_s: float = QUIET_S) -> Reply:
@@ -181,7 +181,7 @@ class SerialLine:
         run = f"({command} 0<>fifo >said 2>/dev/null; : >ended) </dev/null >/dev/null 2>&1 &"
         begun = await self.call(f"{tidy}; {run}")
         if begun.rc:
-            raise BoardLost(f"{self.where}: {begun.text}", [])
+            raise BoardLost(f"{self.address}: {begun.text}", [])
         at, told, pause, heard = 1, 0.0, POLL_S, time.monotonic()
         while (now := time.monotonic()) - heard < QUIET_S:
             tell = "echo 1<>fifo; " if now - told > TELL_S else ""
@@ -239,14 +239,16 @@ class SerialLine:
             new = max([new, *(i + 1 for i in now)])
             missing = [i for i in map(int, filter(None, told[3].split(","))) if i < new]
             sent, lost = sent + len(now), lost + len(missing)
-            self._at_once = self._fewer() if missing else self._more()
+            self._at_once = (
+                self._compute_smaller_burst() if missing else self._compute_larger_burst()
+            )
             if lost > 2 and lost * 2 > sent and self._part > PART_MIN:
                 return None
 
-    def _more(self) -> int:
+    def _compute_larger_burst(self) -> int:
         return min(2 * self._at_once, max(AT_ONCE, min(self.baud // 10, AT_ONCE_MAX)))
 
-    def _fewer(self) -> int:
+    def _compute_smaller_burst(self) -> int:
         return max(self._at_once // 2, AT_ONCE)
 
     @property
@@ -447,4 +449,4 @@ class SerialLine:
         raise self._lost()
 
     def _lost(self, why: str = f"no answer within {QUIET_S:g} s") -> BoardLost:
-        return BoardLost(f"{self.where}: {why}", [])
+        return BoardLost(f"{self.address}: {why}", [])

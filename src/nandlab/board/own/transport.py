@@ -52,7 +52,7 @@ class Transport(Protocol):
     """A shell on the board. Its methods raise BoardLost if the board does not answer."""
 
     @property
-    def where(self) -> str:
+    def address(self) -> str:
         """The board's address in words."""
 
     async def call(self, command: str, given: bytes = b"", limit_s: float = QUIET_S) -> Reply:
@@ -82,7 +82,7 @@ async def write_file_on_board(on: Transport, path: str, content: bytes, mode: st
     )
     if done.rc or done.text.partition(" ")[0] not in right:
         why = done.text[:200] or "nothing"
-        raise NandlabError(f"{on.where}: {path} did not arrive whole: the board says {why}")
+        raise NandlabError(f"{on.address}: {path} did not arrive whole: the board says {why}")
 
 
 def list_possible_digests(content: bytes) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ class ShellTransport:
     """A transport by a program that gives its last argument to a shell on the board."""
 
     argv: Sequence[str]
-    where: str
+    address: str
     running: set[asyncio.subprocess.Process] = field(default_factory=set)
 
     async def call(self, command: str, given: bytes = b"", limit_s: float = QUIET_S) -> Reply:
@@ -183,7 +183,7 @@ class ShellTransport:
         process._transport.close()  # type: ignore[attr-defined]  # nothing public closes its pipes
 
     def _lost(self, why: str) -> BoardLost:
-        return BoardLost(f"{self.where}: {why}", [])
+        return BoardLost(f"{self.address}: {why}", [])
 
 
 async def _exchange(

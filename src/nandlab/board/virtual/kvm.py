@@ -25,7 +25,7 @@ END_OF_BOOT = "Kernel panic - not syncing: VFS: Unable to mount root fs"
 class KvmProbe:
     """What the probe found; if that is None, why KVM cannot be used and what to do."""
 
-    found: str | None
+    result: str | None
     remedy: str
 
 

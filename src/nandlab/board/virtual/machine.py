@@ -81,7 +81,7 @@ class Machine:
     """Those of the kernel that a job may bring."""
     loads: tuple[Path, ...] = ()
     """What QEMU loads of its root: see emulator.py"""
-    found_kib: int | None = None
+    measured_ram_kib: int | None = None
     """RAM that the kernel uses, KiB, if the model tells only what shall be available: see ram.py"""
     sources: Mapping[str, BuiltPart] = field(default_factory=dict)
     """Parts of the kernel that were built from another source, by name."""
@@ -101,7 +101,7 @@ class Machine:
     @property
     def ram(self) -> str:
         """RAM that the kernel uses, as its command line has it."""
-        return f"{self.model.ram_mib}M" if self.model.ram_mib else f"{self.found_kib}K"
+        return f"{self.model.ram_mib}M" if self.model.ram_mib else f"{self.measured_ram_kib}K"
 
     @property
     def kernel_config(self) -> dict[str, str]:
@@ -139,7 +139,7 @@ class Machine:
     def qemu(self) -> list[str]:
         """QEMU's own command line, which has no path of this machine."""
         m = self.model
-        arch = m.of_arch
+        arch = m.arch_traits
         exact = self.accel == "tcg"
         accel = f"tcg,tb-size={CODE_MIB}" if exact else self.accel
         clock = ["-icount", f"shift={m.icount_shift},sleep=off"] if exact else []
@@ -164,17 +164,17 @@ class Machine:
 
     def _initrd(self) -> tuple[list[str], str]:
         """QEMU's options that bring the initramfs, and how the kernel is told where it is."""
-        offset = self.model.of_arch.initrd_offset
+        offset = self.model.arch_traits.initrd_offset
         if offset is None:
             return ["-initrd", str(INITRAMFS)], ""
-        at = self.model.of_arch.ram_start + offset
+        at = self.model.arch_traits.ram_start + offset
         loader = f"loader,file={INITRAMFS},addr={at:#x},force-raw=on"
         return ["-device", loader], f"initrd={at:#x},{self.initrd.stat().st_size} "
 
     def serial(self, console: str) -> list[str]:
         """QEMU's options for console and status channel; console: where that goes."""
         channel = f"{WORK_FOLDER / 'channel'}"
-        device = self.model.of_arch.channel
+        device = self.model.arch_traits.channel
         if device is None:
             return ["-serial", console, "-serial", f"file:{channel}"]
         place = f"file,id=channel,path={channel}"
@@ -228,7 +228,7 @@ def assemble_machine(
     """
     yaffs2 = prepare_yaffs2_core(kit.yaffs2, requests.get("yaffs2"))
     sources = build_parts(model, kit, requests)
-    arch = model.of_arch
+    arch = model.arch_traits
     home = build_initramfs_programs(kit.tools, arch)
     built = (build.build_kernel_modules(kit.tools, folder, kit.kernel) for folder in OWN_MODULES)
     own = [ko for each in built for ko in each]

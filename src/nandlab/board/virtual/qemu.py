@@ -65,9 +65,9 @@ class QemuBoard:
         return self.machine.identity()
 
     @property
-    def moved(self) -> tuple[str, ...]:
-        """How its packages differ from those that are locked: see Board.moved."""
-        return self.machine.kit.moved
+    def lock_differences(self) -> tuple[str, ...]:
+        """How its packages differ from those that are locked: see Board.lock_differences."""
+        return self.machine.kit.lock_differences
 
     @property
     def deterministic(self) -> bool:
@@ -92,12 +92,12 @@ class QemuBoard:
         """What a job's programs are built from beside the board's packages: see Board.packages."""
         found = [self._bring(folder) for folder in programs.find_job_program_folders(job).values()]
         lock = {name: dict(files) for each in found for name, files in each.lock.items()}
-        moved = dict.fromkeys(line for each in found for line in each.moved)
+        moved = dict.fromkeys(line for each in found for line in each.lock_differences)
         return FetchedPackages(lock, tuple(moved))
 
     def _built(self, folder: Path) -> Path:
         made = unpack_build_material(folder, self.machine.model, self._bring(folder).lock)
-        return build_program(self.machine.kit.tools, folder, made, self.machine.model.of_arch)
+        return build_program(self.machine.kit.tools, folder, made, self.machine.model.arch_traits)
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         """Restores the board with the job in its store, and waits for the job's end."""
@@ -138,7 +138,7 @@ class QemuBoard:
                     return record
             async with self._restored({**carried, **later}, on_step) as vm:
                 await self._to_state(vm, job)
-                await vm.go_on()
+                await vm.resume()
                 await vm.rung(self._limit_s)
                 return _make_record(vm, job)
         except _SetupFailed as failed:
@@ -168,7 +168,7 @@ class QemuBoard:
                 for address, content in later.items():
                     vm.store.put(address, content)
                 await vm.restore()
-            await vm.go_on()
+            await vm.resume()
             await vm.rung(self._limit_s)
             return _make_record(vm, job)
 
@@ -200,7 +200,7 @@ class QemuBoard:
         if vm.reader.done:
             raise _SetupFailed(_make_record(vm, job))
         if vm.reader.trouble or vm.reader.running != BEGIN_MEMBER:
-            raise vm.lost("the board stopped before its job was done")
+            raise vm.make_loss_error("the board stopped before its job was done")
 
     async def shell(
         self, keys: int | None = None, ready: Callable[[], None] = lambda: None
@@ -221,13 +221,15 @@ class QemuBoard:
         taken = sorted(self.machine.commands & brought.keys())
         if taken:
             raise UsageError(f"{taken[0]} is a command of the board itself: rename your program")
-        archive = (piece or job).archive(brought, self.machine.modules.of(job))
+        archive = (piece or job).archive(brought, self.machine.modules.find_job_modules(job))
         most = JOB_BYTES - (stagedjob.SECOND_PIECE_BYTES if piece else 0)
         if len(archive) + HEAD_BYTES > most:
             raise NandlabError(f"a job of {len(archive)} bytes; a board takes {most}")
         carried = {self.machine.model.job_start: archive}
         if job.cargo:
-            carried |= {job.cargo.at(i): each for i, each in enumerate(job.cargo.contents)}
+            carried |= {
+                job.cargo.find_content_address(i): each for i, each in enumerate(job.cargo.contents)
+            }
         return carried
 
     @asynccontextmanager
@@ -251,7 +253,7 @@ class QemuBoard:
         ) as vm:
             vm.reader = ChannelReader(on_step)
             await vm.restore()
-            await vm.go_on()
+            await vm.resume()
             yield vm
 
 
@@ -266,12 +268,16 @@ class _SetupFailed(Exception):
 def _make_record(vm: Vm, job: Job) -> JobRecord:
     """The record of a job that is done; BoardLost if it is not."""
     if not vm.reader.done:
-        raise vm.lost("the board stopped before its job was done")
+        raise vm.make_loss_error("the board stopped before its job was done")
     for step in vm.reader.steps:
         if step.step == BEGIN_MEMBER and not step.ok:
-            raise vm.lost(step.failure())
-    brought = vm.store.got(job.cargo.back_address) if job.cargo else None
-    left = vm.store.left(*job.cargo.left) if job.cargo and job.cargo.left else None
+            raise vm.make_loss_error(step.failure())
+    brought = vm.store.read_put_content(job.cargo.back_address) if job.cargo else None
+    left = (
+        vm.store.read_memory(*job.cargo.returned_memory)
+        if job.cargo and job.cargo.returned_memory
+        else None
+    )
     steps = tuple(step for step in vm.reader.steps if step.step != BEGIN_MEMBER)
     return JobRecord(steps, tuple(vm.memory.samples), brought, vm.reader.available, left)
 
@@ -292,12 +298,14 @@ async def _boot_board(
                     await then(vm)
         except TimeoutError:
             limit = machine.model.boot_deadline_s
-            raise vm.lost(f"the board did not boot within {limit} s of host time") from None
+            raise vm.make_loss_error(
+                f"the board did not boot within {limit} s of host time"
+            ) from None
         except BoardLost as lost:
             raise make_boot_error(machine.model, machine.ram, lost) from None
         vm.read_channel()
         if vm.reader.trouble or vm.reader.ready_with is None:
-            raise vm.lost()
+            raise vm.make_loss_error()
         return vm.reader.ready_with
 
 
@@ -317,7 +325,7 @@ def _set_ram(machine: Machine) -> Machine:
 
     def make(work: Path) -> None:
         def available(kib: int) -> int:
-            tried = replace(machine, accel="tcg", found_kib=kib)
+            tried = replace(machine, accel="tcg", measured_ram_kib=kib)
             with hold_scratch_folder() as nothing:
                 return asyncio.run(_boot_board(tried, nothing))
 
@@ -326,10 +334,10 @@ def _set_ram(machine: Machine) -> Machine:
     if machine.model.available_mib is None:
         return machine
     rule = digest_file(Path(ram.__file__))
-    exact = replace(machine, accel="tcg", found_kib=0)
+    exact = replace(machine, accel="tcg", measured_ram_kib=0)
     inputs = {**_list_inputs(exact), "available_mib": exact.model.available_mib, "rule": rule}
     made = make_entry("ram", inputs, make)
-    return replace(machine, found_kib=int((made / "kib").read_text()))
+    return replace(machine, measured_ram_kib=int((made / "kib").read_text()))
 
 
 def _list_inputs(machine: Machine) -> dict[str, str | list[str]]:
@@ -375,7 +383,7 @@ def open_board(
     vmlinuz = parts.kernel.vmlinuz
     if accel == "kvm":
         kvm = probe_kvm(parts.tools, vmlinuz)
-        if not kvm.found:
+        if not kvm.result:
             raise UsageError(f"--accel kvm does not work here: {kvm.remedy}")
     machine = _set_ram(machine)
     inputs = _list_inputs(machine)

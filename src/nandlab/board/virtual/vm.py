@@ -72,7 +72,7 @@ class Vm:
         self._read += len(told)
         self.reader.feed(told)
 
-    def lost(self, reason: str = "") -> BoardLost:
+    def make_loss_error(self, reason: str = "") -> BoardLost:
         """The error that the board is gone: why, by the channel, else by the caller or the console.
 
         The console comes last: it ends the same way whatever made init end.
@@ -96,7 +96,7 @@ class Vm:
                     break
         except (QMPError, EOFError):
             pass
-        raise self.lost()
+        raise self.make_loss_error()
 
     async def rung(self, limit_s: float) -> None:
         """Waits until the guest rings, and takes in what it tells until then.
@@ -107,7 +107,9 @@ class Vm:
             async with asyncio.timeout(limit_s):
                 await _await_first(self.doorbell(), self._follow())
         except TimeoutError:
-            raise self.lost(f"the board gave no answer within {limit_s} s of host time") from None
+            raise self.make_loss_error(
+                f"the board gave no answer within {limit_s} s of host time"
+            ) from None
         self.read_channel()
 
     async def _follow(self) -> None:
@@ -130,7 +132,7 @@ class Vm:
                 break
             await asyncio.sleep(0.01)
 
-    async def go_on(self) -> None:
+    async def resume(self) -> None:
         """Lets the machine run."""
         await self.qmp.execute("cont")
 

@@ -45,11 +45,11 @@ MODEL_NOTE = "Dashed lines with hollow points are a model's, not measured."
 
 @dataclass(frozen=True)
 class StudyCurve:
-    """A curve of the study; ``drawn`` is None where no trial has a value of it."""
+    """A curve of the study; ``drawing`` is None where no trial has a value of it."""
 
     title: str
     plot: CurvePlot
-    drawn: ChartWithTable | None
+    drawing: ChartWithTable | None
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class _AxisScale:
     form: Callable[[float], str]
 
     @classmethod
-    def of(cls, axis: PlotAxis, values: Sequence[float]) -> _AxisScale:
+    def from_axis(cls, axis: PlotAxis, values: Sequence[float]) -> _AxisScale:
         """For values in the base unit."""
         largest = max((abs(v) for v in values), default=0)
         unit, name = units.choose_unit(largest, axis.quantity.sizes)
@@ -115,7 +115,7 @@ def format_plot_line_fit(plot: CurvePlot, line: PlotLine) -> str:
     """``12.3 ms + 0.51 ms each, R² 0.9991 (0.9989 to 0.9993)``; empty: there is none."""
     if not plot.curve.fit or not (found := line.fits):
         return ""
-    middle = fits.find_median_slope_fit(found).in_words(plot.y.quantity.form)
+    middle = fits.find_median_slope_fit(found).format_equation(plot.y.quantity.form)
     return f"{middle}, {fits.format_r2_range_of_fits(found)}"
 
 
@@ -130,8 +130,8 @@ def _list_fit_points(
         at = low + (high - low) * i / (FIT_POINTS - 1)
         if plot.curve.scale == "log" and low > 0:
             at = low * (high / low) ** (i / (FIT_POINTS - 1))
-        if plot.curve.y_scale != "log" or fit.at(at) > 0:
-            yield {"x": at / x.unit, "mid": fit.at(at) / y.unit}
+        if plot.curve.y_scale != "log" or fit.compute_y(at) > 0:
+            yield {"x": at / x.unit, "mid": fit.compute_y(at) / y.unit}
 
 
 def _make_caption(plot: CurvePlot) -> str:
@@ -172,14 +172,14 @@ def _choose_looks(of: Sequence[PlotLine]) -> list[MarkLook]:
 
 def _make_scales(plot: CurvePlot) -> tuple[_AxisScale, _AxisScale]:
     points = [p for line in plot.lines for p in line.points]
-    xs = [s.max if (s := p.over_x) else float(p.x) for p in points] if plot.numeric else []
-    return _AxisScale.of(plot.x, xs), _AxisScale.of(plot.y, [p.y.max for p in points])
+    xs = [s.max if (s := p.x_spread) else float(p.x) for p in points] if plot.numeric else []
+    return _AxisScale.from_axis(plot.x, xs), _AxisScale.from_axis(plot.y, [p.y.max for p in points])
 
 
 def _make_point(
     plot: CurvePlot, line: PlotLine, p: PlotPoint, x: _AxisScale, y: _AxisScale
 ) -> dict[str, Any]:
-    wide = p.over_x
+    wide = p.x_spread
     told = {
         "x": float(p.x) / x.unit if plot.numeric else str(p.x),
         "low": p.y.min / y.unit,
@@ -356,7 +356,7 @@ def render_curve_table(plot: CurvePlot) -> ReportTable:
     gain, form = plot.curve.gain, plot.y.quantity.form
     head = [plot.x.title] if plot.curve.scatter else []
     head.append(plot.y.title)
-    of = plot.of
+    of = plot.measured_axis
     head += (
         [f"{of.title}, {_format_bare_name(gain.by)} {v}" for v in (gain.of, gain.over)]
         if gain

@@ -100,7 +100,7 @@ def _scale_figure(figure: Figure, unit: float) -> Figure:
         v = figure(trial)
         return None if v is None else v / unit
 
-    return replace(figure, read=value)
+    return replace(figure, compute=value)
 
 
 def _select_measured_figures(rows: Sequence[ChartRow], figures: Sequence[Figure]) -> list[Figure]:
@@ -158,7 +158,7 @@ def render_throughput_chart(setting: Setting) -> ChartWithTable | None:
 
 def _list_byte_rate_figures(setting: Setting) -> list[Figure]:
     """Data per second; steps of a list are too unlike for one rate of them all."""
-    if STEP_LIST_ATTRIBUTE in setting.words.at:
+    if STEP_LIST_ATTRIBUTE in setting.words.attributes:
         return []
     return [setting.figure(f"bytes.{way}.per_s") for way in ("read", "written")]
 
@@ -182,7 +182,7 @@ def render_workload_figures_chart(setting: Setting) -> ChartWithTable | None:
 
 def render_flash_operations_chart(setting: Setting) -> ChartWithTable | None:
     """What the chip did in each phase; of a list of steps the table of all steps tells it."""
-    if STEP_LIST_ATTRIBUTE in setting.words.at:
+    if STEP_LIST_ATTRIBUTE in setting.words.attributes:
         return None
     rows = layout.make_chart_rows(setting)
     names = [f"phase.{p.name}.{o}" for p in setting.words.timed for o in CHIP_OPERATION_TITLES]
@@ -244,9 +244,9 @@ def render_ageing_chart(setting: Setting) -> ChartWithTable | None:
             f.name.replace(".", "-"),
             capitalize_first(title),
             "times the fresh figure",
-            replace(f, read=_find_no_value),
+            replace(f, compute=_find_no_value),
             units.format_ratio,
-            whole=_make_ratio_reader(setting, f),
+            ensemble_spread=_make_ratio_reader(setting, f),
         )
         for f, title in zip(figures, titles, strict=True)
     ]

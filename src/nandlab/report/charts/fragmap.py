@@ -55,8 +55,8 @@ def render_file_map_chart(m: FileMap, width: int = layout.WIDE) -> Chart:
 
 def _list_dots(m: FileMap) -> dict[str, list[dict[str, Any]]]:
     """What is drawn: of dots that would lie on each other, one."""
-    flash = {(r.page, page) for r in m.rows if r.known for page in r.flash}
-    reads = {(r.page, n) for r in m.rows if (n := r.in_sequence) is not None}
+    flash = {(r.page, page) for r in m.rows if r.is_known for page in r.flash}
+    reads = {(r.page, n) for r in m.rows if (n := r.n_in_sequence) is not None}
     return {
         "flash": [
             {"at": x * PAGE_BYTES / MIB, "flash": y} for x, y in _thin_out_dots(flash, DOTS_HIGH)

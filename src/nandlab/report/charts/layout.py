@@ -114,7 +114,7 @@ class FigurePanel:
     """How a value in the unit of ``axis`` is written."""
     part: Figure | None = None
     """A part of the figure (a phase's sync), drawn darker at the end of a bar from 0."""
-    whole: Callable[[Ensemble], Spread | None] | None = None
+    ensemble_spread: Callable[[Ensemble], Spread | None] | None = None
     """Where a figure belongs to no single trial (a ratio): its spread, and no points."""
     room: float = VALUE_ROOM
     top: float | None = None
@@ -167,7 +167,7 @@ class RowAxis:
     """Whether the panel shows the rows' names; those right of another do not."""
 
     @classmethod
-    def of(cls, rows: Sequence[ChartRow], dataset: str, width: float) -> RowAxis:
+    def from_rows(cls, rows: Sequence[ChartRow], dataset: str, width: float) -> RowAxis:
         """``width``: px that a header may fill before it goes on in a line of its own."""
         chars = int(width / (LETTER_PX * 1.08))
         domain: list[str] = []
@@ -247,8 +247,8 @@ def make_specs_in_both_widths(
     rows: Sequence[ChartRow], build: Callable[[RowAxis, float], VegaSpec]
 ) -> tuple[VegaSpec, VegaSpec, ChartData]:
     """``build(axis, width)`` for both widths, and the two header datasets."""
-    wide = RowAxis.of(rows, "headers_wide", WIDE - 20)
-    narrow = RowAxis.of(rows, "headers_narrow", NARROW - 20)
+    wide = RowAxis.from_rows(rows, "headers_wide", WIDE - 20)
+    narrow = RowAxis.from_rows(rows, "headers_narrow", NARROW - 20)
     headers = {axis.dataset: axis.headers for axis in (wide, narrow)}
     return build(wide, WIDE), build(narrow, NARROW), headers
 
@@ -259,7 +259,7 @@ def make_panel_datasets(rows: Sequence[ChartRow], panels: Sequence[FigurePanel])
     for panel in panels:
         for row in rows:
             base = {"panel": panel.key, **row.looks()}
-            whole = (panel.whole or partial(_compute_figure_spread, panel))(row.ensemble)
+            whole = (panel.ensemble_spread or partial(_compute_figure_spread, panel))(row.ensemble)
             if whole is None:
                 why = "not measured" if row.ensemble.ok else "no trial ended well"
                 data["absent"].append({**base, "text": why})

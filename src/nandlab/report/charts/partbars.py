@@ -50,7 +50,7 @@ class _PartsPanel:
     title: str
     prefix: str
 
-    def told(self, trial: Trial, key: str) -> int | float | None:
+    def find_value(self, trial: Trial, key: str) -> int | float | None:
         return trial.measured.get("parts", {}).get(f"{self.prefix}.{key}")
 
 
@@ -94,7 +94,9 @@ def render_time_parts_chart(setting: Setting) -> ChartWithTable | None:
 def _make_panel_data(rows: Sequence[ChartRow], of: _PartsPanel) -> ChartData | None:
     """A panel's bars in its own unit; None where nothing is known."""
     told = {
-        row.key: [(t, ns) for t in row.ensemble.ok if (ns := of.told(t, "elapsed_ns")) is not None]
+        row.key: [
+            (t, ns) for t in row.ensemble.ok if (ns := of.find_value(t, "elapsed_ns")) is not None
+        ]
         for row in rows
     }
     top = max((ns for row in told.values() for _, ns in row), default=0)
@@ -122,7 +124,7 @@ def _add_row_data(
     nearest, elapsed = min(trials, key=lambda t: abs(t[1] - whole.median))
     at = 0.0
     for key, (title, _) in PART_LOOKS.items():
-        ns = of.told(nearest, f"{key}_ns") or 0
+        ns = of.find_value(nearest, f"{key}_ns") or 0
         if ns:
             tip = f"{title}: {units.format_time(ns)}, {ns / elapsed:.1%}"
             ends = {"from": at / size, "to": (at + ns) / size}

@@ -170,4 +170,4 @@ def _make_cell(e: Ensemble | None, name: str, figure: PhaseFigure) -> CellValue:
 
 def _find_figure_value(trial: Trial, name: str, figure: PhaseFigure) -> float | None:
     phase = trial.phase(name)
-    return None if phase is None else figure.read(trial, phase)
+    return None if phase is None else figure.compute(trial, phase)

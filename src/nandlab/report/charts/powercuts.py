@@ -76,7 +76,7 @@ def render_campaign_chart(found: CampaignResult, name: str = "powercut") -> Char
         },
     }
     head = found.head
-    what = "faults" if found.faulty else "power cuts"
+    what = "faults" if found.is_fault_campaign else "power cuts"
     title = f"{head.filesystem} on {head.chip}: {head.load}, {what} by flash operation"
     spec = {
         "data": {"name": "cells"},
@@ -86,7 +86,7 @@ def render_campaign_chart(found: CampaignResult, name: str = "powercut") -> Char
         "height": {"step": 13},
     }
     more = len(found.outcomes) - len(rows)
-    caption = f"{found.in_brief}. Each cell is the worst outcome of its points." + (
+    caption = f"{found.summary}. Each cell is the worst outcome of its points." + (
         f" {more} more loads are not drawn." if not alone and more > 0 else ""
     )
     return Chart(name, title, caption, {"cells": cells}, spec, {**spec, "width": 300})

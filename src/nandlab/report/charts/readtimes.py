@@ -33,7 +33,7 @@ def render_read_call_times_chart(told: Sequence[CallTimes], by: Instructions, na
         if isinstance(t.scored.call, ReadCall):
             pieces, chip = len(t.scored.call.pieces), t.chip_ns
             beside[pieces].append(t.ns - chip)
-            ours[pieces].append(t.foretold_ns(by) - chip)
+            ours[pieces].append(t.compute_predicted_ns(by) - chip)
     overhead = statistics.fmean(ns for each in beside.values() for ns in each)
     seen = {(pieces, round(ns / 1000, 1)) for pieces, each in beside.items() for ns in each}
     points = [_make_point(pieces, us, MEASURED_LABEL) for pieces, us in sorted(seen)]

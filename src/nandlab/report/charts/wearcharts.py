@@ -75,7 +75,7 @@ def _make_map_chart(
     erases = [n for trials in kept.values() for t in trials for n in _list_block_erases(t)]
     largest = max(erases)
     read = find_setting_view(setting)
-    least = min((n for n in erases if n), default=1) if read.worn else 1
+    least = min((n for n in erases if n), default=1) if read.begins_at_least_worn else 1
     images, absent, step = [], [], 1
     for row in rows:
         if not kept[row.key]:

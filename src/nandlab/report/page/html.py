@@ -68,7 +68,7 @@ class SettingSection:
 
     setting: Setting
     answers: list[answers.StateAnswer]
-    not_reached: str
+    unreached_topics: str
     """Topics that no load was long enough for, and why, once."""
     incomplete: list[str]
     overview: tables.ReportTable
@@ -203,7 +203,7 @@ def _list_charts(
 ) -> list[Chart]:
     """Every chart of the page."""
     redrawn = [found.chart for _, found in paper.figures if found] if paper else []
-    own = [a.drawn.chart for a in lines if a.drawn]
+    own = [a.drawing.chart for a in lines if a.drawing]
     return [*own, *redrawn, *(d.chart for s in sections for d in s.figures)]
 
 

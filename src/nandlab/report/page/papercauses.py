@@ -25,7 +25,7 @@ class CauseTable:
     """As the page shows it: a column for each trace."""
 
     head: list[str]
-    whole: list[tuple[str, list[str]]]
+    trace_figures: list[tuple[str, list[str]]]
     """Figures of the whole trace."""
     causes: list[tuple[str, list[str]]]
     """The causes, the one that takes longest in the last trace first."""

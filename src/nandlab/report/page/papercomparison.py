@@ -147,7 +147,7 @@ def _format_corner_name(run: Run, trials: Sequence[Trial]) -> str:
 def _select_claims_of_run(paper: PaperModel, trials: Sequence[Trial]) -> PaperModel:
     """The paper with the claims of the run's workloads; all, where it has none of them."""
     there = {t.workload for t in trials}
-    of_run = [c for c in paper.claims if paper.load_of(c) in there]
+    of_run = [c for c in paper.claims if paper.find_workload(c) in there]
     return paper.model_copy(update={"claims": of_run or paper.claims})
 
 

@@ -134,7 +134,7 @@ def _print_setting(setting: Setting, console: Console) -> None:
                         setting, subject, part, _compute_line_width(console), with_head=i == 0
                     )
                 )
-    for e in setting.ensembles if read.ends else ():
+    for e in setting.ensembles if read.shows_endings else ():
         for ending in lifetime.format_life_endings(e):
             console.print(f"{escape_rich_markup(e.label)}: {escape_rich_markup(ending)}")
 
@@ -233,14 +233,14 @@ def _format_spread_lines(found: Spread | None, sizes: units.Units) -> str:
     if found is None:
         return units.MISSING
     unit, name = units.choose_unit(found.median, sizes)
-    on = "+" if found.median_more else ""
+    on = "+" if found.is_median_lower_bound else ""
     median = f"{units.format_three_figures(found.median / unit)}{on} {name}".strip()
     if found.n == 1:
         return median
     low, high = (
         units.format_three_figures(v / unit).replace(",", "") for v in (found.min, found.max)
     )
-    return f"{median}\n[dim]{low}..{high}{'+' if found.more else ''}[/dim]"
+    return f"{median}\n[dim]{low}..{high}{'+' if found.has_lower_bounds else ''}[/dim]"
 
 
 def _list_warnings(setting: Setting) -> list[str]:

@@ -91,7 +91,7 @@ def list_claim_records(rows: Sequence[ClaimResult]) -> list[SheetRecord]:
         for r in rows
         for name, verdict, numbers in (
             ("first", r.first, r.numbers),
-            *((o.basis.id, o.verdict, o.numbers) for o in r.others),
+            *((o.basis.id, o.verdict, o.numbers) for o in r.other_readings),
         )
         for number in numbers
     ]
@@ -114,7 +114,7 @@ def _format_numbers(numbers: Sequence[ClaimNumber]) -> str:
 
 def _format_readings(row: ClaimResult) -> str:
     """The verdicts of the readings that were run, by their names in the paper's file."""
-    others = [o for o in row.others if o.verdict not in WITHOUT_NUMBERS]
+    others = [o for o in row.other_readings if o.verdict not in WITHOUT_NUMBERS]
     if not others or row.first in WITHOUT_NUMBERS:
         return ""
     names: dict[ClaimVerdict, list[str]] = {row.first: ["ours"]}

@@ -51,7 +51,7 @@ def render_figure_changes(
     """
     if form == "junit":
         return render_figure_changes_junit(found)
-    moved = [_make_sheet(one) for one in found if one.moved]
+    moved = [_make_sheet(one) for one in found if one.changed_figures]
     return render_sheets(
         form,
         moved,
@@ -68,15 +68,15 @@ def format_figure_change_lines(
     return [
         *changed,
         format_figure_change_summary(found),
-        *(_format_configuration_change(one) for one in found if one.moved),
+        *(_format_configuration_change(one) for one in found if one.changed_figures),
     ]
 
 
 def _format_configuration_change(one: ConfigurationChange) -> str:
     """How many figures moved, and the one that its load is judged by."""
-    first = next((m for m in one.moved if m.name == one.headline), None)
+    first = next((m for m in one.changed_figures if m.name == one.headline), None)
     told = "the same" if first is None else f"{_format_medians(first)}"
-    count = f"{len(one.moved)} figure{'s' if len(one.moved) > 1 else ''} moved"
+    count = f"{len(one.changed_figures)} figure{'s' if len(one.changed_figures) > 1 else ''} moved"
     return f"{one.title}: {count}; {one.headline} {told}"
 
 
@@ -90,7 +90,10 @@ def _format_medians(m: FigureChange) -> str:
 
 def format_figure_change_summary(found: Sequence[ConfigurationChange]) -> str:
     """A sentence: whether anything moved."""
-    moved, trials = sum(bool(one.moved) for one in found), sum(len(one.trials) for one in found)
+    moved, trials = (
+        sum(bool(one.changed_figures) for one in found),
+        sum(len(one.trials) for one in found),
+    )
     if not moved:
         return f"No figure moved: all trials ({trials}) are the same, to the nanosecond."
     return f"Figures of {moved} of {len(found)} configurations moved."
@@ -98,7 +101,7 @@ def format_figure_change_summary(found: Sequence[ConfigurationChange]) -> str:
 
 def list_figure_change_records(found: Sequence[ConfigurationChange]) -> list[SheetRecord]:
     """A record for each figure that moved, with exactly :data:`RECORD_COLUMNS`."""
-    return [_make_record(one, m) for one in found for m in one.moved]
+    return [_make_record(one, m) for one in found for m in one.changed_figures]
 
 
 def _make_record(one: ConfigurationChange, m: FigureChange) -> SheetRecord:
@@ -130,7 +133,7 @@ def _list_marks(side: FigureSide) -> tuple[str | float | None, float | None, flo
 
 
 def _make_sheet(one: ConfigurationChange) -> Sheet:
-    return Sheet(one.title, TABLE_HEAD, [_make_row(one, m) for m in one.moved])
+    return Sheet(one.title, TABLE_HEAD, [_make_row(one, m) for m in one.changed_figures])
 
 
 def _make_row(one: ConfigurationChange, m: FigureChange) -> tuple[str, ...]:
@@ -191,7 +194,7 @@ def format_signed_change(change: float) -> str:
 
 def render_figure_changes_junit(found: Sequence[ConfigurationChange]) -> str:
     """JUnit's XML, which GitLab and others draw: a test a configuration, a failure if it moved."""
-    failed = sum(bool(one.moved) for one in found)
+    failed = sum(bool(one.changed_figures) for one in found)
     counts = {"tests": str(len(found)), "failures": str(failed), "errors": "0"}
     root = ET.Element("testsuites", counts)
     suite = ET.SubElement(root, "testsuite", {"name": "nandlab check", **counts})
@@ -201,13 +204,13 @@ def render_figure_changes_junit(found: Sequence[ConfigurationChange]) -> str:
             "testcase",
             {"classname": _remove_illegal_xml(one.setting), "name": _remove_illegal_xml(one.label)},
         )
-        if one.moved:
-            first = one.moved[0]
+        if one.changed_figures:
+            first = one.changed_figures[0]
             what = (
                 f"{first.name}: {_format_side(first, first.before)}, now "
                 f"{_format_side(first, first.now)}"
             )
-            more = f"{len(one.moved)} moved, the first is {what}"
+            more = f"{len(one.changed_figures)} moved, the first is {what}"
             ET.SubElement(
                 case, "failure", {"message": _remove_illegal_xml(more)}
             ).text = _remove_illegal_xml(render_text_sheets([_make_sheet(one)]))

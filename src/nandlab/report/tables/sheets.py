@@ -32,7 +32,7 @@ class Sheet:
     title: str
     head: SheetRow
     rows: Sequence[SheetRow]
-    left: Collection[str] = ("configuration", "figure")
+    word_columns: Collection[str] = ("configuration", "figure")
     """Heads of columns of words; those of numbers are set to the right."""
 
 
@@ -70,7 +70,7 @@ def render_text_sheets(sheets: Sequence[Sheet], before: Sequence[str] = ()) -> s
     parts = ["\n".join(map(make_printable, before))] if before else []
     for sheet in sheets:
         rows = [[_join_lines(cell) for cell in row] for row in (sheet.head, *sheet.rows)]
-        left = {i for i, title in enumerate(sheet.head) if title in sheet.left}
+        left = {i for i, title in enumerate(sheet.head) if title in sheet.word_columns}
         title = [_join_lines(sheet.title)] if sheet.title else []
         parts.append("\n".join([*title, *align_columns(rows, left)]))
     return "\n\n".join(parts) + "\n"
@@ -91,7 +91,7 @@ def render_markdown_sheets(sheets: Sequence[Sheet], before: Sequence[str] = ()) 
     """Paragraphs, then each table under its title as a heading; as GitHub and GitLab draw it."""
     parts = [f"{escape_markdown(line)}\n" for line in before]
     for sheet in sheets:
-        rule = [":--" if title in sheet.left else "--:" for title in sheet.head]
+        rule = [":--" if title in sheet.word_columns else "--:" for title in sheet.head]
         head, *rows = ([escape_markdown(cell) for cell in row] for row in (sheet.head, *sheet.rows))
         lines = "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *rows))
         parts.append(f"### {escape_markdown(sheet.title)}\n\n{lines}" if sheet.title else lines)

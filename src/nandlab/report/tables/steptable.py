@@ -31,7 +31,7 @@ class StepText:
 
 def has_file_steps(setting: Setting) -> bool:
     """Whether its phases are steps on files."""
-    return STEP_LIST_ATTRIBUTE in setting.words.at
+    return STEP_LIST_ATTRIBUTE in setting.words.attributes
 
 
 def render_file_steps_table(setting: Setting) -> ReportTable | None:

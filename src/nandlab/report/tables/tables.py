@@ -102,7 +102,7 @@ def _make_figure_value(of: Figure, e: Ensemble) -> CellValue:
     found = e.spread(of)
     if found is None:
         return MISSING_VALUE
-    if found.more:  # a lower bound belongs to no single trial
+    if found.has_lower_bounds:  # a lower bound belongs to no single trial
         return make_spread_cell_value(found, of.form)
     return make_trial_linked_cell_value(
         {t.id: v for t in e.ok if (v := of(t)) is not None}, found, of.form

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Bits that rot on the board, and UBI's scrubs of them."""
+"""Wrong bits on the board: a known number of them, UBI's scrubs, and bits that rot."""
 
 from __future__ import annotations
 
@@ -7,13 +7,44 @@ import asyncio
 from typing import Any
 
 import pytest
+from support.smalltrial import planned, skip_where_refused
 
+from nandlab.board.jobs.job import Job, Step
 from nandlab.board.virtual.qemu import QemuBoard
+from nandlab.chip import simnand
+from nandlab.measure.bits import INSTRUMENT as BITS
 from nandlab.plan import study
 from nandlab.results.record import Trial
 from nandlab.trial import execution
+from nandlab.trial.steps import make_trial_job
 
 pytestmark = pytest.mark.board
+
+ONE_BIT = range(100, 110)
+"""Blocks whose first page, which has UBI's header, gets a wrong bit."""
+TWO_BITS = 120
+"""The block whose first page gets two in one step of the ECC."""
+
+
+def test_a_known_number_of_flips_is_counted_exactly(board: QemuBoard) -> None:
+    spec = skip_where_refused(planned(board, "ubifs"), board)
+    pages = spec.chip.pages_per_block()
+    places = [(b * pages, 100) for b in (*ONE_BIT, TWO_BITS)] + [(TWO_BITS * pages, 101)]
+    plant = "; ".join(f"echo {page} {bit} > {simnand.DEBUG_FOLDER}/flip" for page, bit in places)
+    steps = []
+    for step in make_trial_job(spec).steps:
+        if step.name == "kernel-log":
+            steps += [
+                Step("plant", plant),
+                Step("look", "dd if=/dev/mtd0 of=/dev/null bs=16k conv=noerror 2> /dev/null"),
+            ]
+        steps.append(Step("workload", "true") if step.name == "workload" else step)
+    record = asyncio.run(board.run(Job(tuple(steps))))
+    assert record.failed() is None
+    before, after = (simnand.parse_bit_counts(record[s].counts) for s in ("plant", "look"))
+    assert set(before.values()) == {0}
+    assert after == {"wrong": 12, "corrected": 10, "failed_steps": 1, "failed_pages": 1}
+    assert BITS.reading.figures(spec, record, ()) == {**after, "scrubs": 0}
 
 
 def rotten(board: QemuBoard, **words: Any) -> Trial:
@@ -43,10 +74,12 @@ def rotten(board: QemuBoard, **words: Any) -> Trial:
 
 
 def test_bits_rot_with_the_days_and_a_scrubber_keeps_them(board: QemuBoard) -> None:
-    new = rotten(board, days=0).measured["bits"]
-    assert set(new.values()) == {0}
-    old = rotten(board, days=1200).measured["bits"]
-    assert old["failed_pages"] > 0
-    kept = rotten(board, days=60, times=20, scrubber="volume").measured["bits"]
-    assert kept["scrubs"] > 0
-    assert kept["failed_pages"] < old["failed_pages"]
+    new = rotten(board, days=0)
+    assert set(new.measured["bits"].values()) == {0}
+    assert new.figures["files_lost"] == 0
+    old = rotten(board, days=1200)
+    assert old.measured["bits"]["failed_pages"] > 0
+    assert old.figures["files_lost"] > 0
+    kept = rotten(board, days=60, times=20, scrubber="volume")
+    assert kept.measured["bits"]["scrubs"] > 0
+    assert kept.figures["files_lost"] < old.figures["files_lost"]

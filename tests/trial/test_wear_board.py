@@ -12,6 +12,7 @@ from nandlab.analysis.figures import wear
 from nandlab.board.jobs.job import Job, Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.chip import simnand
+from nandlab.measure.bits import INSTRUMENT as BITS
 from nandlab.measure.wear import INSTRUMENT as WEAR
 from nandlab.measure.wear import collect_trial_wear
 from nandlab.plan import study
@@ -136,6 +137,7 @@ def test_ubi_s_own_moves_are_the_chip_s_programs_and_erases(board: QemuBoard) ->
     assert did is not None
     assert moves > 3
     assert found["own.moves"] == moves
+    assert BITS.reading.figures(spec, record, ())["scrubs"] == moves
     assert (found["own.programs"], found["own.erases"]) == (did["programs"], did["erases"])
 
 

@@ -49,14 +49,14 @@ from distributed import Client, LocalCluster, get_worker
 from nandlab.board.jobs.job import Board
 from nandlab.board.opening import open_board
 from nandlab.board.virtual import states
-from nandlab.campaign import batch, cluster, connection, worker
-from nandlab.campaign.address import CampaignAddress
 from nandlab.cli.progress import SilentWatcher
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
 from nandlab.trial import execution, runner
+from nandlab.trial.workers import batch, cluster, connection, worker
+from nandlab.trial.workers.address import CampaignAddress
 
 STUDY = """\
 name = "campaign"

@@ -31,9 +31,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nandlab.base.cache import make_entry
-from nandlab.kit import deb, lock, packages
-from nandlab.kit.apt import PackagesUnavailable, Suite
-from nandlab.kit.packagesets import LibrarySet
+from nandlab.board.kit import deb, lock, packages
+from nandlab.board.kit.apt import PackagesUnavailable, Suite
+from nandlab.board.kit.packagesets import LibrarySet
 
 REPO = Path(__file__).resolve().parent.parent
 FSMARK = LibrarySet(Suite("bookworm", "amd64"), ("fsmark",))

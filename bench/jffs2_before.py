@@ -32,16 +32,16 @@ from typing import Any
 from nandlab.base.cache import make_entry
 from nandlab.board.jobs import build
 from nandlab.board.jobs.job import Job, Step
+from nandlab.board.kit.apt import Suite
+from nandlab.board.kit.kit import fetch_package_sets
+from nandlab.board.kit.lock import Files
+from nandlab.board.kit.packages import make_cached_package_path
+from nandlab.board.kit.packagesets import SourceSet
 from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.kit.apt import Suite
-from nandlab.kit.kit import fetch_package_sets
-from nandlab.kit.lock import Files
-from nandlab.kit.packages import make_cached_package_path
-from nandlab.kit.packagesets import SourceSet
 from nandlab.plan.medium import Medium
 from nandlab.powercut import campaign, hostcheck, loads
 from nandlab.powercut.campaign import Campaign

@@ -25,6 +25,7 @@ from nandlab.base import units
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import DEVICE
 from nandlab.board.jobs import build
+from nandlab.board.kit.kit import fetch_board_kit
 from nandlab.board.virtual.image import make_initramfs, unpack_kernel_modules
 from nandlab.board.virtual.machine import (
     OWN_MODULES,
@@ -33,7 +34,6 @@ from nandlab.board.virtual.machine import (
     build_initramfs_programs,
 )
 from nandlab.board.virtual.qemu import QemuBoard, boot_and_save_state
-from nandlab.kit.kit import fetch_board_kit
 from nandlab.plan import study
 from nandlab.results.record import Trial
 from nandlab.trial import execution

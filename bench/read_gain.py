@@ -26,15 +26,15 @@ from typing import Any, NamedTuple
 
 from coldreads import COLD, Where, trace
 
-from nandlab.model import rewrite, score, times, walk
-from nandlab.model.kernelstate import find_filesystem_reader
-from nandlab.model.reads import ReadCall, find_inode_number
-from nandlab.onflash.flashfile import (
+from nandlab.flash.layouts.flashfile import (
     FlashFileOptions,
     open_flash_file_partition,
     read_flash_file_layout,
 )
-from nandlab.onflash.jffs2scan import scan_partition_nodes
+from nandlab.flash.layouts.jffs2scan import scan_partition_nodes
+from nandlab.flash.reading import rewrite, score, times, walk
+from nandlab.flash.reading.kernelstate import find_filesystem_reader
+from nandlab.flash.reading.reads import ReadCall, find_inode_number
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.reads import make_chip_trace_from_folder
 

@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 from coldreads import DROP, Where, trace
 
-from nandlab.model import walk
-from nandlab.model.reads import FirstOpen, ReadCall
+from nandlab.flash.reading import walk
+from nandlab.flash.reading.reads import FirstOpen, ReadCall
 from nandlab.trace.reads import make_chip_trace_from_folder
 
 COMPRESSIONS = {"jffs2": ("none", "lzo", "zlib"), "ubifs": ("none", "lzo", "zlib"), "yaffs2": ("",)}

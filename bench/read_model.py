@@ -35,9 +35,9 @@ import numpy as np
 from coldreads import Where, trace
 from numpy.typing import NDArray
 
-from nandlab.model import score, times, walk
-from nandlab.model.reads import ReadCall
-from nandlab.model.walk import ChipTrace
+from nandlab.flash.reading import score, times, walk
+from nandlab.flash.reading.reads import ReadCall
+from nandlab.flash.reading.walk import ChipTrace
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.reads import make_chip_trace_from_folder
 

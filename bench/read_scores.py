@@ -25,7 +25,7 @@ from typing import Any
 
 from coldreads import Where, trace
 
-from nandlab.model import score, walk
+from nandlab.flash.reading import score, walk
 from nandlab.trace.reads import make_chip_trace_from_folder
 
 FILES: dict[str, dict[int, int]] = {

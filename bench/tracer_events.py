@@ -29,7 +29,7 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.chip.simnand import make_chip_module_parameters
+from nandlab.flash.chip.simnand import make_chip_module_parameters
 from nandlab.traced import cost
 from nandlab.traced.setup import FOLDER, make_tracer_commands
 

@@ -32,7 +32,7 @@ from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.chip.simnand import make_chip_module_parameters
+from nandlab.flash.chip.simnand import make_chip_module_parameters
 from nandlab.traced.setup import make_tracer_commands
 
 CASES = ("none", "flashmon", "all", "tracefs")

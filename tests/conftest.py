@@ -17,10 +17,10 @@ from support.remotes import lossy_line, remotely
 
 from nandlab.board.jobs.fake import FakeBoard
 from nandlab.board.jobs.job import Board
+from nandlab.board.kit.root import Root
 from nandlab.board.own.serialline import SerialLine
 from nandlab.board.own.transport import connect_local
 from nandlab.board.virtual.qemu import QemuBoard, open_board
-from nandlab.kit.root import Root
 
 pytest_plugins = ["support.spent"]
 
@@ -71,9 +71,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def tools() -> Root:
     """The root of the board's tools: compiler, emulator, mtd-utils."""
+    from nandlab.board.kit.kit import fetch_board_tools
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.files import load_noun
-    from nandlab.kit.kit import fetch_board_tools
 
     return fetch_board_tools(
         load_noun("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel)

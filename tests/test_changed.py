@@ -123,7 +123,7 @@ def test_all_of_ours_that_a_test_imports_is_seen() -> None:
     assert "tests/report/test_show.py" in reached
     assert whole().reached("tests/report/test_show.py") == ["tests/report/test_show.py"]
     assert "tests/test_layers.py" in (whole().reached("src/nandlab/report/charts/charts.py") or ())
-    by_folder = whole().reached("src/nandlab/measure/wear.py")
+    by_folder = whole().reached("src/nandlab/trial/instruments/wear.py")
     assert by_folder is not None
     assert "tests/trial/test_run.py" in by_folder
 

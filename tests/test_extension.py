@@ -29,11 +29,11 @@ heat = "how warm the chip became"
 better = "more"
 short = "sparks"
 """,
-    "src/nandlab/measure/heat.py": '''\
+    "src/nandlab/trial/instruments/heat.py": '''\
 """How warm the chip became."""
 
 from nandlab.board.jobs.job import Step
-from nandlab.measure.instrument import (
+from nandlab.trial.instruments.instrument import (
     Instrument,
     InstrumentReading,
     InstrumentSteps,
@@ -62,11 +62,11 @@ def _render(content):
 
 FORMAT = SheetFormat(_render, of_records=True)
 ''',
-    "src/nandlab/onflash/plainfs.py": '''\
+    "src/nandlab/flash/layouts/plainfs.py": '''\
 """PLAINFS: a page of its own, then one file without a name."""
 
-from nandlab.onflash.decoders import Decoder
-from nandlab.onflash.layout import ByteKind, Layout, LayoutCollector
+from nandlab.flash.layouts.decoders import Decoder
+from nandlab.flash.layouts.layout import ByteKind, Layout, LayoutCollector
 
 MARK = b"PLAIN"
 

@@ -70,11 +70,16 @@ def test_a_room_uses_only_rooms_below_it(room: str) -> None:
     assert wrong == []
 
 
+OPEN = ""
+"""Stands for the files of a room that lie in none of its folders."""
+
+
 def imported_folders(source: Path, room: str) -> Iterator[str]:
-    """The folders of its own room that a file imports from."""
+    """The folders of its own room that a file imports from; OPEN for a file of none."""
     for node in ast.walk(ast.parse(source.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"nandlab.{room}."):
-            yield str(node.module).split(".")[2]
+            folder = str(node.module).split(".")[2]
+            yield folder if folder in FOLDERS[room] else OPEN
 
 
 @pytest.mark.parametrize("room", sorted(FOLDERS))
@@ -85,9 +90,23 @@ def test_a_folder_of_a_room_uses_only_those_before_it(room: str) -> None:
         for i, own in enumerate(order)
         for source in sorted((SOURCES / room / own).glob("*.py"))
         for folder in imported_folders(source, room)
-        if folder not in order[: i + 1]
+        if folder not in (OPEN, *order[: i + 1])
     ]
     assert wrong == []
+
+
+@pytest.mark.parametrize("room", sorted(FOLDERS))
+def test_a_folder_imports_files_of_its_room_or_they_import_it(room: str) -> None:
+    """Files in no folder lie above the folders they use, and below those that use them."""
+    used = {f for p in (SOURCES / room).glob("*.py") for f in imported_folders(p, room)} - {OPEN}
+    users = {
+        folder
+        for folder in FOLDERS[room]
+        for source in (SOURCES / room / folder).glob("*.py")
+        if OPEN in imported_folders(source, room)
+    }
+    order = FOLDERS[room]
+    assert max(map(order.index, used), default=-1) < min(map(order.index, users), default=99)
 
 
 @pytest.mark.parametrize("room", sorted(set(ROOMS) - {"catalog", "cli"}))

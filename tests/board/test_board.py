@@ -29,7 +29,7 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel
 from nandlab.catalog.files import validate_data
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.chip.simnand import (
+from nandlab.flash.chip.simnand import (
     count_operations_between,
     make_chip_load_step,
     make_chip_module_parameters,

@@ -12,11 +12,11 @@ import pytest
 
 from nandlab.base.paths import DEVICE
 from nandlab.board.jobs import build
+from nandlab.board.kit import needs
+from nandlab.board.kit.root import Root
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
-from nandlab.kit import needs
-from nandlab.kit.root import Root
 
 
 def test_no_program_has_sources_of_another() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support import trees
 
+from nandlab.board.kit.root import Root
 from nandlab.board.virtual.hosttools import (
     STEADY_FOLDER,
     HostTools,
@@ -18,7 +19,6 @@ from nandlab.board.virtual.hosttools import (
 )
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
-from nandlab.kit.root import Root
 
 pytestmark = pytest.mark.board  # they run in the root of the board's tools
 LATER_NS = 1_700_000_000_123_456_789

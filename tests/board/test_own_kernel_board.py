@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from support import kernelmade, smalltrial
 
+from nandlab.board.kit import kit, newboard
 from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.cli.boardmake import boot_new_board
-from nandlab.kit import kit, newboard
 from nandlab.results.record import Trial
 from nandlab.trial.execution import run_trial
 

@@ -17,6 +17,8 @@ import pytest
 
 from nandlab.base.cache import INPUTS
 from nandlab.base.errors import SourceError, ToolError, UsageError
+from nandlab.board.kit.partsource import PartFiles, SourceRequest, add_patches, parse_source_words
+from nandlab.board.kit.root import raise_disk_full
 from nandlab.board.virtual import partbuild, partset
 from nandlab.board.virtual.modversions import (
     parse_symvers,
@@ -38,8 +40,6 @@ from nandlab.board.virtual.partbuild import (
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.part import KIND, PartModel
-from nandlab.kit.partsource import PartFiles, SourceRequest, add_patches, parse_source_words
-from nandlab.kit.root import raise_disk_full
 
 UBI = load_noun(KIND, "ubi", PartModel)
 KERNEL = cast(Any, SimpleNamespace(release="6.1.0-50-amd64"))

@@ -18,11 +18,11 @@ from support.smalltrial import medium
 from nandlab.base.cache import INPUTS
 from nandlab.base.paths import find_cache_folder
 from nandlab.board.jobs.job import Job, Step
+from nandlab.board.kit.partsource import parse_source_words
 from nandlab.board.opening import open_board
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
-from nandlab.kit.partsource import parse_source_words
 from nandlab.results.folder import RunFolder
 from nandlab.trial.mediumsteps import (
     make_format_steps,

@@ -15,6 +15,8 @@ from standinssh import SLOW_S, There, reached
 from support import armhf, standin
 
 from nandlab.board.jobs.build import build_kernel_modules
+from nandlab.board.kit.kit import fetch_board_kit
+from nandlab.board.kit.partsource import parse_source_words
 from nandlab.board.own import boardlock
 from nandlab.board.own.flash import NFTL_NAME
 from nandlab.board.own.guard import PartitionSpec
@@ -24,9 +26,7 @@ from nandlab.board.virtual.partset import build_parts
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
-from nandlab.chip.simnand import make_chip_module_parameters
-from nandlab.kit.kit import fetch_board_kit
-from nandlab.kit.partsource import parse_source_words
+from nandlab.flash.chip.simnand import make_chip_module_parameters
 
 CHIP = load_noun("chips", "nandsim-small", ChipModel)
 BLOCKS = 512

@@ -14,8 +14,8 @@ from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.leastpartition import LeastPartition, format_block_mib
-from nandlab.chip.simnand import make_chip_module_parameters
 from nandlab.cli.chip import chip_app
+from nandlab.flash.chip.simnand import make_chip_module_parameters
 from nandlab.plan import study
 
 

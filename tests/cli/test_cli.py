@@ -198,7 +198,7 @@ def test_a_full_disk_is_one_line(
     def full(*words: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/there/file")
 
-    monkeypatch.setattr("nandlab.kit.exchange.import_board_file", full)
+    monkeypatch.setattr("nandlab.board.kit.exchange.import_board_file", full)
     monkeypatch.setattr(sys, "argv", ["nandlab", "board", "import", "x.board"])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -233,7 +233,7 @@ def test_an_interruption_is_told(
     def interrupt(*words: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nandlab.kit.exchange.import_board_file", interrupt)
+    monkeypatch.setattr("nandlab.board.kit.exchange.import_board_file", interrupt)
     monkeypatch.setattr(sys, "argv", ["nandlab", "board", "import", "x.board"])
     with pytest.raises(SystemExit) as ended:
         main()

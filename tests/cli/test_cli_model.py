@@ -11,11 +11,11 @@ import pytest
 from support.fitting import fits
 from support.flashsamples import chip, damaged
 
-from nandlab.chip import image as chipimage
 from nandlab.cli.main import main
-from nandlab.model.jffs2 import Jffs2Reader
-from nandlab.onflash import jffs2
-from nandlab.onflash.cells import Partition
+from nandlab.flash.chip import image as chipimage
+from nandlab.flash.layouts import jffs2
+from nandlab.flash.layouts.cells import Partition
+from nandlab.flash.reading.jffs2 import Jffs2Reader
 
 LAYOUT = jffs2.decode_jffs2(Partition(chip("jffs2")))
 FILE, SIZE = next((LAYOUT.paths[o], s) for o, s in LAYOUT.sizes.items() if s > 4096)

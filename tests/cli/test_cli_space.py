@@ -14,9 +14,9 @@ from support.fitting import fits
 from support.flashsamples import BLOCKS, FILESYSTEM, chip, packed
 
 from nandlab.base.errors import NandlabError
-from nandlab.chip import image as chipimage
-from nandlab.chip.image import ChipImage
 from nandlab.cli import main
+from nandlab.flash.chip import image as chipimage
+from nandlab.flash.chip.image import ChipImage
 
 MIB = 1 << 20
 

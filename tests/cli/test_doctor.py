@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from support.debmirror import Mirror
 
+from nandlab.board.kit import packages
+from nandlab.board.kit.root import ENTRY_REMEDY
 from nandlab.board.virtual.kvm import KvmProbe
 from nandlab.cli import doctor
-from nandlab.kit import packages
-from nandlab.kit.root import ENTRY_REMEDY
 
 
 def told(capsys: pytest.CaptureFixture[str]) -> tuple[bool, dict[str, str]]:

@@ -26,9 +26,9 @@ from typer.testing import CliRunner
 
 from nandlab.base import xzpack
 from nandlab.base.ulimits import ADDRESSES_MIB_MIN
-from nandlab.chip import image as chipimage
-from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
 from nandlab.cli.main import app
+from nandlab.flash.chip import image as chipimage
+from nandlab.flash.chip.image import ChipBlock, ChipGeometry, ChipImage
 from nandlab.results.seals import unseal_json
 from nandlab.trace import job, writer
 

@@ -21,10 +21,10 @@ from nandlab.analysis.differences.baselines import read_baseline
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_packed_json
 from nandlab.base.paths import CATALOG
+from nandlab.board.kit.apt import Apt, PackagesUnavailable, Suite, _run_apt
+from nandlab.board.kit.packagesets import KernelSet
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
-from nandlab.kit.apt import Apt, PackagesUnavailable, Suite, _run_apt
-from nandlab.kit.packagesets import KernelSet
 from nandlab.trial import reproduction
 
 EVIL = "bookworm main\ndeb [trusted=yes] file:/EVIL ./ #"

@@ -28,7 +28,7 @@ def test_a_published_study_is_shown_without_what_only_boards_and_reports_need() 
     assert found & HEAVY == {"pydantic"}
     assert {
         "nandlab.board.virtual.qemu",
-        "nandlab.kit.kit",
+        "nandlab.board.kit.kit",
         "nandlab.report.charts.layout",
         "nandlab.trial.runner",
         "nandlab.report.page.html",

@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 from nandlab.base.paths import ROOT
+from nandlab.board.kit import packages
 from nandlab.catalog import files
 from nandlab.cli import man
 from nandlab.cli.main import app
-from nandlab.kit import packages
 
 
 @pytest.fixture(scope="module")

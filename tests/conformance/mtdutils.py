@@ -15,14 +15,14 @@ import tempfile
 from pathlib import Path
 
 from nandlab.base.cache import make_entry
+from nandlab.board.kit import lock, packages
+from nandlab.board.kit.apt import PackagesUnavailable, Suite
+from nandlab.board.kit.kit import fetch_board_tools
+from nandlab.board.kit.lock import Files
+from nandlab.board.kit.packagesets import SourceSet
+from nandlab.board.kit.root import Root
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
-from nandlab.kit import lock, packages
-from nandlab.kit.apt import PackagesUnavailable, Suite
-from nandlab.kit.kit import fetch_board_tools
-from nandlab.kit.lock import Files
-from nandlab.kit.packagesets import SourceSet
-from nandlab.kit.root import Root
 
 SOURCE = SourceSet(Suite("bookworm", "amd64"), "mtd-utils")
 LOCK = Path(__file__).with_suffix(".lock")

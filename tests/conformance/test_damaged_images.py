@@ -16,11 +16,11 @@ import pytest
 
 from nandlab.base.paths import ROOT
 from nandlab.board.jobs.job import BoardLost, Job, Step
+from nandlab.board.kit.partsource import add_patches
 from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
-from nandlab.kit.partsource import add_patches
-from nandlab.onflash.jffs2nodes import (
+from nandlab.flash.layouts.jffs2nodes import (
     DIRENT,
     DIRENT_NODE,
     HEADER_STRUCT,
@@ -29,7 +29,7 @@ from nandlab.onflash.jffs2nodes import (
     MAGIC,
     compute_jffs2_crc,
 )
-from nandlab.onflash.unpacking import UNPACKERS
+from nandlab.flash.layouts.unpacking import UNPACKERS
 
 PAGE = 4096
 RTIME, REGULAR_TYPE, REGULAR_MODE = 2, 8, 0o100644

@@ -17,8 +17,8 @@ from support.replays import EVERY
 from nandlab.analysis.figures import groups
 from nandlab.analysis.verdicts import forecast, limits
 from nandlab.board.virtual.qemu import QemuBoard
+from nandlab.catalog.from_strace.workload import TraceWorkload
 from nandlab.plan import study
-from nandlab.strace.workload import TraceWorkload
 from nandlab.trial import execution
 
 

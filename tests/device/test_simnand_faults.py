@@ -15,9 +15,9 @@ from support.chipsteps import modprobe, numbers
 
 from nandlab.board.jobs.job import JobRecord, Step
 from nandlab.board.virtual.qemu import QemuBoard
-from nandlab.chip import image as chipimage
-from nandlab.chip import oplog
-from nandlab.chip.oplog import OperationKind
+from nandlab.flash.chip import image as chipimage
+from nandlab.flash.chip import oplog
+from nandlab.flash.chip.oplog import OperationKind
 
 pytestmark = pytest.mark.board
 

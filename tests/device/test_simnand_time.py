@@ -18,7 +18,7 @@ from nandlab.board.jobs.job import Job, JobRecord, Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.chip.simnand import make_chip_module_parameters
+from nandlab.flash.chip.simnand import make_chip_module_parameters
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(900)]
 """Some run one job for many tests."""

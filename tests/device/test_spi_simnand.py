@@ -17,18 +17,18 @@ from support.cases import FORGET, Cases, run_cases
 from support.chipsteps import numbers
 
 from nandlab.board.jobs.job import Step
+from nandlab.board.kit.partsource import parse_source_words
 from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel, SpiBus
 from nandlab.catalog.files import load_noun
-from nandlab.chip.simnand import (
+from nandlab.flash.chip.simnand import (
     COUNTERS_FILE,
     DEBUG_FOLDER,
     SPI_MODULE,
     make_chip_load_step,
     make_chip_module_parameters,
 )
-from nandlab.kit.partsource import parse_source_words
 from nandlab.plan.matrix import ChipChoice, SpinandChoice
 from nandlab.results.record import Trial
 from nandlab.trial.execution import run_trial

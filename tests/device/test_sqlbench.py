@@ -18,11 +18,11 @@ from nandlab.analysis.figures import groups
 from nandlab.analysis.figures.durability import is_operation_durable
 from nandlab.base.paths import DEVICE
 from nandlab.board.jobs.build import build_program
+from nandlab.board.kit import needs
+from nandlab.board.kit.kit import fetch_board_tools
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
-from nandlab.kit import needs
-from nandlab.kit.kit import fetch_board_tools
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial

@@ -17,9 +17,9 @@ import pytest
 
 from nandlab.base.paths import DEVICE
 from nandlab.board.jobs import build
+from nandlab.board.kit.kit import fetch_board_kit
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
-from nandlab.kit.kit import fetch_board_kit
 
 PORT = DEVICE / "modules" / "yaffs2"
 STUBS = Path(__file__).parent / "yaffs2core"

@@ -16,7 +16,7 @@ import nandlab
 
 Files = dict[str, bytes]
 """A case's files by their names below its folder."""
-APART = ("nandlab.__main__", "nandlab.campaign")
+APART = ("nandlab.__main__", "nandlab.trial.workers")
 """Modules that no target needs."""
 
 

@@ -25,11 +25,11 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.chip import image as chipimage
-from nandlab.chip import imagefile as chipfile
-from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
-from nandlab.chip.imagefile import ImageDescription, TreeCounts
 from nandlab.cli.image import image_app
+from nandlab.flash.chip import image as chipimage
+from nandlab.flash.chip import imagefile as chipfile
+from nandlab.flash.chip.image import ChipBlock, ChipGeometry, ChipImage
+from nandlab.flash.chip.imagefile import ImageDescription, TreeCounts
 from nandlab.image import making as imaging
 from nandlab.image import tree
 from nandlab.plan import study

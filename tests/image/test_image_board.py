@@ -17,11 +17,11 @@ from nandlab.board.jobs.job import Job, Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.chip import image as chipimage
-from nandlab.chip import imagefile as chipfile
-from nandlab.chip.image import ChipImage
-from nandlab.chip.simnand import count_operations_between
 from nandlab.cli.image import image_app
+from nandlab.flash.chip import image as chipimage
+from nandlab.flash.chip import imagefile as chipfile
+from nandlab.flash.chip.image import ChipImage
+from nandlab.flash.chip.simnand import count_operations_between
 from nandlab.image import making as imaging
 from nandlab.image import tree
 from nandlab.plan import study

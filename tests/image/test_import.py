@@ -17,14 +17,14 @@ from support.flashsamples import BLOCKS, chip
 from typer.testing import CliRunner
 
 from nandlab.base.errors import UsageError
-from nandlab.chip.imagefile import PAGE_HAS_DATA
 from nandlab.cli.image import image_app
+from nandlab.flash.chip.imagefile import PAGE_HAS_DATA
+from nandlab.flash.layouts.cells import Partition
+from nandlab.flash.layouts.decoders import decode_layout
+from nandlab.flash.layouts.flashfile import FlashFileOptions, read_imported_partition
+from nandlab.flash.layouts.shape import Shape
 from nandlab.image import importing
 from nandlab.image.importing import ImportRequest, ReadyDump
-from nandlab.onflash.cells import Partition
-from nandlab.onflash.decoders import decode_layout
-from nandlab.onflash.flashfile import FlashFileOptions, read_imported_partition
-from nandlab.onflash.shape import Shape
 
 PARTS = {
     "jffs2": "S34ML02G1",

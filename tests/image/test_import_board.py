@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.cli.image import image_app
-from nandlab.onflash.flashfile import FlashFileOptions, read_flash_file_layout
-from nandlab.onflash.shape import Shape
+from nandlab.flash.layouts.flashfile import FlashFileOptions, read_flash_file_layout
+from nandlab.flash.layouts.shape import Shape
 
 pytestmark = pytest.mark.board
 

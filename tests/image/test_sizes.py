@@ -10,7 +10,7 @@ import pytest
 from nandlab.base.errors import NandlabError
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
-from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
+from nandlab.flash.chip.image import ChipBlock, ChipGeometry, ChipImage
 from nandlab.image.sizes import ImageSize, count_content_blocks, measure_image_size
 
 GEOMETRY = ChipGeometry(512, 16, 16384, 2048)

@@ -13,9 +13,9 @@ from support import straces
 from nandlab.analysis.verdicts.gaps import VerdictGap
 from nandlab.analysis.verdicts.wearsteadiness import STEADY_ERASES_MIN
 from nandlab.catalog.demands import WrittenData
+from nandlab.catalog.from_strace.workload import TraceWorkload
 from nandlab.plan import outlook, study
 from nandlab.plan.study import Study
-from nandlab.strace.workload import TraceWorkload
 
 LOGGER = {"name": "logger", "daily_write": "60M", "record_bytes": 256}
 

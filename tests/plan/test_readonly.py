@@ -12,9 +12,9 @@ from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.step import PlainStep
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.chip import imagefile as chipfile
-from nandlab.chip.image import ChipGeometry, ChipImage
-from nandlab.chip.imagefile import ImageDescription, TreeCounts
+from nandlab.flash.chip import imagefile as chipfile
+from nandlab.flash.chip.image import ChipGeometry, ChipImage
+from nandlab.flash.chip.imagefile import ImageDescription, TreeCounts
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import mediumsteps

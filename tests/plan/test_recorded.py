@@ -10,9 +10,9 @@ import pytest
 from support import straces
 
 from nandlab.base.errors import UsageError
+from nandlab.catalog.from_strace.workload import TraceWorkload
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.strace.workload import TraceWorkload
 
 OPEN = '1 1700000000.000000 openat(AT_FDCWD, "/d/a", O_RDWR|O_CREAT, 0644) = 3 <0.000010>'
 WRITE = '1 1700000000.100000 write(3, "x"..., 4096) = 4096 <0.000010>'

@@ -17,7 +17,7 @@ from nandlab.analysis.figures.groups import group_trials_into_settings
 from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel, SpiBus
 from nandlab.catalog.files import load_noun
-from nandlab.chip.simnand import make_power_cut_command
+from nandlab.flash.chip.simnand import make_power_cut_command
 from nandlab.plan.study import Study, plan_trials
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial

@@ -13,9 +13,9 @@ from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import MIB, ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.chip import image as chipimage
-from nandlab.chip.image import ChipImage
-from nandlab.chip.simnand import DEBUG_FOLDER, make_image_pipe_command
+from nandlab.flash.chip import image as chipimage
+from nandlab.flash.chip.image import ChipImage
+from nandlab.flash.chip.simnand import DEBUG_FOLDER, make_image_pipe_command
 from nandlab.plan.medium import Medium
 from nandlab.powercut import loads
 from nandlab.powercut.campaign import Campaign

@@ -24,9 +24,9 @@ from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import ChipModel, Geometry
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.chip.image import ChipBlock, ChipImage
-from nandlab.chip.image import ChipGeometry as Shape
-from nandlab.chip.simnand import DEBUG_FOLDER
+from nandlab.flash.chip.image import ChipBlock, ChipImage
+from nandlab.flash.chip.image import ChipGeometry as Shape
+from nandlab.flash.chip.simnand import DEBUG_FOLDER
 from nandlab.powercut import campaignresult, loads, pointcounts, statedigest, states
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CutPoints

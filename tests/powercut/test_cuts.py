@@ -17,7 +17,7 @@ from nandlab.board.jobs.job import Job, Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
-from nandlab.chip.simnand import DEBUG_FOLDER, IMAGE_FILE
+from nandlab.flash.chip.simnand import DEBUG_FOLDER, IMAGE_FILE
 from nandlab.plan.medium import Medium
 from nandlab.powercut import campaign, campaignresult, loads, workloads
 from nandlab.powercut.campaign import Campaign

@@ -15,7 +15,7 @@ from test_found import head
 from nandlab.base.errors import UsageError
 from nandlab.board.jobs.job import Step
 from nandlab.board.virtual.qemu import QemuBoard
-from nandlab.chip.simnand import DEBUG_FOLDER
+from nandlab.flash.chip.simnand import DEBUG_FOLDER
 from nandlab.powercut import campaign, campaignresult, faults, loads, sql
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.campaignfolder import Finding, LoadReport

@@ -13,9 +13,9 @@ import pytest
 from cutsteps import after, on
 
 from nandlab.board.virtual.qemu import QemuBoard
-from nandlab.onflash import jffs2scan
-from nandlab.onflash.cells import Partition
-from nandlab.onflash.jffs2nodes import DirentNode, PartitionNodes
+from nandlab.flash.layouts import jffs2scan
+from nandlab.flash.layouts.cells import Partition
+from nandlab.flash.layouts.jffs2nodes import DirentNode, PartitionNodes
 from nandlab.powercut import campaign, hostcheck, loads
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CutPoints, select_single_cut_point

@@ -13,10 +13,10 @@ import pytest
 
 from nandlab.base.paths import ROOT
 from nandlab.board.jobs.job import Job, JobRecord, Step
+from nandlab.board.kit.partsource import add_patches
 from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
-from nandlab.kit.partsource import add_patches
 
 SHELL = ROOT / "docs/findings/shell"
 SHARED = "nandsim.sh"

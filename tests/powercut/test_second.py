@@ -11,10 +11,10 @@ from support.jffs2made import Made
 
 from nandlab.catalog.chip import Ecc
 from nandlab.catalog.filesystem import Checksums
-from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
-from nandlab.onflash.cells import GARBLED_PAGE, Partition
-from nandlab.onflash.shape import Shape
-from nandlab.onflash.yaffs2 import TAGS_AT, TAGS_BYTES, compute_tags_ecc
+from nandlab.flash.chip.image import ChipBlock, ChipGeometry, ChipImage
+from nandlab.flash.layouts.cells import GARBLED_PAGE, Partition
+from nandlab.flash.layouts.shape import Shape
+from nandlab.flash.layouts.yaffs2 import TAGS_AT, TAGS_BYTES, compute_tags_ecc
 from nandlab.powercut.hostcheck import apply_ecc_to_chip, read_partition_files
 
 PAGE = b"d" * 512 + b"s" * 16

@@ -13,7 +13,7 @@ from cutsteps import on
 
 from nandlab.board.jobs.job import JobRecord, Step
 from nandlab.board.virtual.qemu import QemuBoard
-from nandlab.chip.simnand import DEBUG_FOLDER
+from nandlab.flash.chip.simnand import DEBUG_FOLDER
 from nandlab.powercut import campaign, hostcheck, kernellog, loads
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CutPoints, build_chip_module, make_cut_job, select_single_cut_point

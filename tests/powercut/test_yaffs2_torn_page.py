@@ -16,9 +16,9 @@ import pytest
 from cutsteps import after, on
 
 from nandlab.board.virtual.qemu import QemuBoard
-from nandlab.chip.image import ChipImage
-from nandlab.onflash.cells import find_uncorrectable_pages
-from nandlab.onflash.yaffs2 import EXTRA_FLAG, TAGS_AT, TAGS_BYTES
+from nandlab.flash.chip.image import ChipImage
+from nandlab.flash.layouts.cells import find_uncorrectable_pages
+from nandlab.flash.layouts.yaffs2 import EXTRA_FLAG, TAGS_AT, TAGS_BYTES
 from nandlab.powercut import campaign, hostcheck, loads
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CutPoints, select_single_cut_point

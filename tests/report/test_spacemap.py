@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from nandlab.onflash.layout import ByteKind, Extent, Layout
+from nandlab.flash.layouts.layout import ByteKind, Extent, Layout
 from nandlab.report.charts.spacemap import render_space_map_page
 
 ERASE, PAGE = 4096, 512

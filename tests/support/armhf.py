@@ -13,13 +13,13 @@ from functools import cache
 from pathlib import Path
 
 from nandlab.base.paths import DEVICE
+from nandlab.board.kit.apt import Apt, Suite
+from nandlab.board.kit.kit import fetch_package_sets
+from nandlab.board.kit.lock import Files
+from nandlab.board.kit.packagesets import TOOLS, SuiteSet
+from nandlab.board.kit.root import Root, prepare_package_root
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
-from nandlab.kit.apt import Apt, Suite
-from nandlab.kit.kit import fetch_package_sets
-from nandlab.kit.lock import Files
-from nandlab.kit.packagesets import TOOLS, SuiteSet
-from nandlab.kit.root import Root, prepare_package_root
 
 LOCK = Path(__file__).parent / "armhf.lock"
 CROSS = "arm-linux-gnueabihf-"

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from nandlab.base.digest import digest_file
-from nandlab.kit.lock import Files
+from nandlab.board.kit.lock import Files
 
 
 def deb(path: Path, **files: str | None) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from nandlab.onflash import yaffs2, yaffs2image
-from nandlab.onflash.cells import Partition
-from nandlab.onflash.shape import Shape
+from nandlab.flash.layouts import yaffs2, yaffs2image
+from nandlab.flash.layouts.cells import Partition
+from nandlab.flash.layouts.shape import Shape
 from support.flashsamples import BLOCKS, chip
 from support.ubimade import Device
 

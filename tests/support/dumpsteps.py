@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nandlab.model.fragments import map_file_pages
-from nandlab.model.reads import PAGE_BYTES, FilePieces
-from nandlab.onflash.flashfile import (
+from nandlab.flash.layouts.flashfile import (
     FlashFileOptions,
     open_flash_file_partition,
     read_flash_file_layout,
 )
-from nandlab.onflash.layout import HOLE
-from nandlab.onflash.shape import Shape
+from nandlab.flash.layouts.layout import HOLE
+from nandlab.flash.layouts.shape import Shape
+from nandlab.flash.reading.fragments import map_file_pages
+from nandlab.flash.reading.reads import PAGE_BYTES, FilePieces
 from support.jffs2made import Made
 
 LARGE, SMALL = Shape(2048, 65536, 64), Shape(512, 16384, 16)

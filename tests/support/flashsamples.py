@@ -16,10 +16,10 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from nandlab.chip import image as chipimage
-from nandlab.chip.image import FACTORY_BAD, ChipBlock, ChipImage
-from nandlab.onflash import jffs2nodes, ubi, ubifsnodes
-from nandlab.onflash.cells import GARBLED_PAGE
+from nandlab.flash.chip import image as chipimage
+from nandlab.flash.chip.image import FACTORY_BAD, ChipBlock, ChipImage
+from nandlab.flash.layouts import jffs2nodes, ubi, ubifsnodes
+from nandlab.flash.layouts.cells import GARBLED_PAGE
 
 FOLDER = Path(__file__).parents[1] / "flashes"
 FILESYSTEM = {

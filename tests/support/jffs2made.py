@@ -7,8 +7,8 @@ import random
 import struct
 from dataclasses import dataclass, field
 
-from nandlab.onflash import jffs2nodes
-from nandlab.onflash.shape import Shape
+from nandlab.flash.layouts import jffs2nodes
+from nandlab.flash.layouts.shape import Shape
 
 REGULAR = 0o100644
 

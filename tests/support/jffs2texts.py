@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from nandlab.onflash import jffs2nodes
+from nandlab.flash.layouts import jffs2nodes
 from support.jffs2made import Made
 
 

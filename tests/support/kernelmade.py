@@ -8,8 +8,8 @@ import shutil
 import tarfile
 from pathlib import Path
 
-from nandlab.kit.kernel import Kernel
-from nandlab.kit.ownkernel import NEEDED_BY_ARCH, NEEDED_SETTINGS
+from nandlab.board.kit.kernel import Kernel
+from nandlab.board.kit.ownkernel import NEEDED_BY_ARCH, NEEDED_SETTINGS
 from support.debmirror import ar
 
 RELEASE = "6.6.1-ours"

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 import pytest
 
 from nandlab.base.errors import UsageError
+from nandlab.board.kit import trees
 from nandlab.board.opening import open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.tree import TreeModel
-from nandlab.kit import trees
 from nandlab.results.recordparts import Doubt
 
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nandlab.base.digest import digest_json_value
+from nandlab.board.kit.kernelsource import unpack_kernel_source
+from nandlab.board.kit.kit import fetch_board_kit
+from nandlab.board.kit.partsource import SourceRequest, load_part, read_part_files
 from nandlab.board.virtual import yaffs2
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.history.commitruns import SourceFault
-from nandlab.kit.kernelsource import unpack_kernel_source
-from nandlab.kit.kit import fetch_board_kit
-from nandlab.kit.partsource import SourceRequest, load_part, read_part_files
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import OperationCounts

@@ -21,13 +21,13 @@ from pathlib import Path
 
 from nandlab.board.jobs.cpio import Archive
 from nandlab.board.jobs.modules import parse_module_dependencies
+from nandlab.board.kit.apt import Apt, Suite
+from nandlab.board.kit.kit import fetch_package_sets
+from nandlab.board.kit.lock import Files
+from nandlab.board.kit.packagesets import SuiteSet
+from nandlab.board.kit.root import Root, prepare_package_root
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
-from nandlab.kit.apt import Apt, Suite
-from nandlab.kit.kit import fetch_package_sets
-from nandlab.kit.lock import Files
-from nandlab.kit.packagesets import SuiteSet
-from nandlab.kit.root import Root, prepare_package_root
 from support.armhf import LOCK
 
 

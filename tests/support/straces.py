@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.strace.workload import TraceWorkload
+from nandlab.catalog.from_strace.workload import TraceWorkload
 
-RECORDINGS = Path(__file__).parents[1] / "strace" / "recordings"
+RECORDINGS = Path(__file__).parents[1] / "catalog" / "from_strace" / "recordings"
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/nonexistent", "LC_ALL": "C"}
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import struct
 
-from nandlab.onflash import ubi, ubifsnodes
-from nandlab.onflash.cells import Partition
-from nandlab.onflash.shape import Shape
+from nandlab.flash.layouts import ubi, ubifsnodes
+from nandlab.flash.layouts.cells import Partition
+from nandlab.flash.layouts.shape import Shape
 from support.flashsamples import BLOCKS, chip
 
 SAMPLE = Partition(chip("ubifs"), BLOCKS["ubifs"])

@@ -30,11 +30,11 @@ from nandlab.board.jobs.fake import FakeResult
 from nandlab.board.jobs.job import JobRecord, StepRecord
 from nandlab.catalog.files import load_noun, read_noun_file
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.chip import image as chipimage
-from nandlab.chip.image import ChipImage
 from nandlab.cli import trace as cli_trace
 from nandlab.cli.main import app
 from nandlab.cli.singletrial import plan_single_trial
+from nandlab.flash.chip import image as chipimage
+from nandlab.flash.chip.image import ChipImage
 from nandlab.report.page import tracepage as page
 from nandlab.report.page.tracepage import FLASH_EVENTS
 from nandlab.trace import job, show, timeline, writer

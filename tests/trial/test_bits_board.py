@@ -11,11 +11,11 @@ from support.smalltrial import planned, skip_where_refused
 
 from nandlab.board.jobs.job import Job, Step
 from nandlab.board.virtual.qemu import QemuBoard
-from nandlab.chip import simnand
-from nandlab.measure.bits import INSTRUMENT as BITS
+from nandlab.flash.chip import simnand
 from nandlab.plan import study
 from nandlab.results.record import Trial
 from nandlab.trial import execution
+from nandlab.trial.instruments.bits import INSTRUMENT as BITS
 from nandlab.trial.steps import make_trial_job
 
 pytestmark = pytest.mark.board

@@ -12,10 +12,10 @@ from nandlab.board.jobs.job import JobRecord, Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.chip import simnand
-from nandlab.measure.cpu import IDLE_WORD, NS_PER_US, READ_COMMAND
-from nandlab.measure.instrument import parse_step_numbers
+from nandlab.flash.chip import simnand
 from nandlab.results.recordparts import ChipUsage
+from nandlab.trial.instruments.cpu import IDLE_WORD, NS_PER_US, READ_COMMAND
+from nandlab.trial.instruments.instrument import parse_step_numbers
 
 pytestmark = pytest.mark.board
 

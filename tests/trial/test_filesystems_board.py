@@ -22,12 +22,12 @@ from nandlab.board.jobs.job import Job, JobRecord, Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.measure import memory
 from nandlab.plan.matrix import ChipChoice
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
 from nandlab.trial import execution, mediumsteps, outcome
 from nandlab.trial import steps as trial
+from nandlab.trial.instruments import memory
 from nandlab.trial.runner import refuse_unsupported_kernel
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(900)]

@@ -13,7 +13,7 @@ from support.smalltrial import WRITABLE
 
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.instrument import list_measures
-from nandlab.measure.instruments import list_instruments, list_trial_instruments
+from nandlab.trial.instruments.instruments import list_instruments, list_trial_instruments
 
 TRIALS = goldenset.planned("apf27")
 NO_NFTL = {"plain-nftl-fat32"}

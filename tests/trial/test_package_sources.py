@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from nandlab.kit.partsource import SourceRequest
+from nandlab.board.kit.partsource import SourceRequest
 from nandlab.trial.reproduction import Reproduction
 
 

@@ -20,11 +20,11 @@ from nandlab.base.paths import CATALOG, DEVICE, ROOT
 from nandlab.board.jobs import programs
 from nandlab.board.jobs.build import build_program
 from nandlab.board.jobs.job import Job, Step
+from nandlab.board.kit.root import Root
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.files import load_noun, use_project_beside_study
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.chip.image import decode_chip_image
-from nandlab.kit.root import Root
+from nandlab.flash.chip.image import decode_chip_image
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder

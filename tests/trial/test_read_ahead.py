@@ -14,10 +14,10 @@ from nandlab.base.errors import UsageError
 from nandlab.base.paths import ROOT
 from nandlab.board.jobs.fake import FakeResult
 from nandlab.board.jobs.job import Job
-from nandlab.measure import instruments
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.figuresfile import read_figures_file
+from nandlab.trial.instruments import instruments
 from nandlab.trial.steps import make_trial_job
 
 FILES = ("quickstart", "ffsmark-2015")

@@ -12,13 +12,13 @@ from support.smallruns import TEXT, fake
 from nandlab.analysis.figures import figures
 from nandlab.analysis.figures.workloadwords import make_words_from_declaration
 from nandlab.board.jobs.fake import FakeResult
-from nandlab.measure.restart import DONE, NAME, STEP
 from nandlab.plan import study
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Doubt
 from nandlab.trial import execution
+from nandlab.trial.instruments.restart import DONE, NAME, STEP
 from nandlab.trial.steps import SAVE_CHIP_STEP, make_trial_job
 
 

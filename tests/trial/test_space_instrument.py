@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 from nandlab.analysis.figures import figures
 from nandlab.analysis.figures.workloadwords import make_words_from_declaration
 from nandlab.board.jobs.fake import FakeResult
-from nandlab.chip import image as chipimage
 from nandlab.cli import main
-from nandlab.measure.space import SPACE_NAME
-from nandlab.onflash.cells import GARBLED_PAGE
+from nandlab.flash.chip import image as chipimage
+from nandlab.flash.layouts.cells import GARBLED_PAGE
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
+from nandlab.trial.instruments.space import SPACE_NAME
 from nandlab.trial.steps import SAVE_CHIP_STEP, make_trial_job
 
 PARTITION = 8 << 20

@@ -13,7 +13,7 @@ from support import lock
 
 from nandlab.board.jobs.job import Job, JobRecord, Step
 from nandlab.board.virtual.qemu import QemuBoard
-from nandlab.chip import simnand
+from nandlab.flash.chip import simnand
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial

@@ -11,15 +11,15 @@ from support.smalltrial import WRITABLE, planned, skip_where_refused
 from nandlab.analysis.figures import wear
 from nandlab.board.jobs.job import Job, Step
 from nandlab.board.virtual.qemu import QemuBoard
-from nandlab.chip import simnand
-from nandlab.measure.bits import INSTRUMENT as BITS
-from nandlab.measure.wear import INSTRUMENT as WEAR
-from nandlab.measure.wear import collect_trial_wear
+from nandlab.flash.chip import simnand
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Wear
 from nandlab.trial import execution
+from nandlab.trial.instruments.bits import INSTRUMENT as BITS
+from nandlab.trial.instruments.wear import INSTRUMENT as WEAR
+from nandlab.trial.instruments.wear import collect_trial_wear
 from nandlab.trial.steps import make_trial_job
 
 pytestmark = pytest.mark.board

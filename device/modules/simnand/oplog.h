@@ -4,7 +4,7 @@
  * allocated before it starts. Records that find no room are counted as lost.
  *
  * The file "log" is a struct oplog_header and then its records, both in the
- * machine's byte order; src/nandlab/chip/oplog.py reads it. Costs nothing
+ * machine's byte order; src/nandlab/flash/chip/oplog.py reads it. Costs nothing
  * while stopped.
  */
 #ifndef SIMNAND_OPLOG_H

@@ -2,7 +2,7 @@
 /*
  * The language of a recorded load: what must be there before, then the calls,
  * one a line. docs/replay.md explains it; nandlab writes it
- * (src/nandlab/strace).
+ * (src/nandlab/catalog/from_strace).
  *
  * The text stays in the file, mapped: a line is read when its turn comes, so a
  * load of 100,000 calls takes no memory but the file's own.

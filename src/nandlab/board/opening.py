@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from nandlab.base.registry import find_module_values
 from nandlab.board.jobs.job import Board
+from nandlab.board.kit.lock import Lock
+from nandlab.board.kit.partsource import Requests
 from nandlab.board.virtual.machine import NO_SOURCES
 from nandlab.catalog.board import BoardModel
-from nandlab.kit.lock import Lock
-from nandlab.kit.partsource import Requests
 
 
 def open_board(

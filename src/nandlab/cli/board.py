@@ -103,9 +103,9 @@ def update(
     each package. Results of before stay comparable with each other, and `nandlab reproduce` still
     takes the packages that they name, where these are to be had.
     """
+    from nandlab.board.kit import kit, needs
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.files import list_noun_names, load_noun
-    from nandlab.kit import kit, needs
 
     models = {
         name: load_noun("boards", name, BoardModel) for name in boards or list_noun_names("boards")
@@ -129,9 +129,9 @@ def export_board(
     A machine that imports it needs no mirror, no apt and no compiler. Equal boards give equal
     bytes, wherever they are exported.
     """
+    from nandlab.board.kit import exchange
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.files import load_noun
-    from nandlab.kit import exchange
 
     exchange.export_board_file(load_noun("boards", board, BoardModel), file)
     print_lines(file)
@@ -146,7 +146,7 @@ def import_board(
     A board that the catalog does not have is added to ./catalog, with its lock. A board that the
     catalog has in another form is refused.
     """
-    from nandlab.kit import exchange
+    from nandlab.board.kit import exchange
 
     for line in exchange.import_board_file(file):
         print_lines(line)

@@ -13,8 +13,8 @@ from nandlab.base.printer import print_lines, print_note
 from nandlab.cli.arguments import make_name_completer
 
 if TYPE_CHECKING:
+    from nandlab.board.kit.newboard import NewBoard
     from nandlab.catalog.board import BoardModel
-    from nandlab.kit.newboard import NewBoard
 
 
 def make(
@@ -49,9 +49,9 @@ def make(
     the nanosecond. A kernel's headers bring programs that run on this machine: take packages of
     your own only.
     """
+    from nandlab.board.kit import newboard
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.files import load_noun
-    from nandlab.kit import newboard
 
     if (packages is None) == (release is None):
         raise UsageError("board make: give one of --packages and --release")

@@ -21,8 +21,8 @@ from nandlab.cli.run import CORES, JobsOption
 from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
 
 if TYPE_CHECKING:
+    from nandlab.board.kit.partsource import SourceRequest
     from nandlab.board.virtual.qemu import QemuBoard
-    from nandlab.kit.partsource import SourceRequest
     from nandlab.plan.medium import Medium
     from nandlab.powercut.campaign import Campaign
     from nandlab.powercut.campaignfolder import LoadReport

@@ -85,10 +85,10 @@ class CommitsStudy:
         """The hash of what decides whether sources build, beside themselves."""
         from nandlab.base.digest import digest_json_value, digest_tree
         from nandlab.base.paths import DEVICE
+        from nandlab.board.kit.kit import list_board_package_sets, read_board_package_lock
         from nandlab.catalog.board import BoardModel
         from nandlab.catalog.files import load_noun
         from nandlab.catalog.noun import dump_noun_identity
-        from nandlab.kit.kit import list_board_package_sets, read_board_package_lock
 
         model = load_noun("boards", self.study.board, BoardModel)
         lock = read_board_package_lock(model)
@@ -144,8 +144,8 @@ def read_commits_study(name: str, board: str | None, how: RunSettings) -> Commit
 
 def find_commit_sources(how: RunSettings) -> CommitSources:
     """The one git tree that has the sources; UsageError where there is none, or more than one."""
+    from nandlab.board.kit.partsource import find_part_folders
     from nandlab.history.gittree import open_git_tree
-    from nandlab.kit.partsource import find_part_folders
 
     folders: dict[str, str] = {}
     paths: list[str] = []

@@ -12,12 +12,9 @@ from dataclasses import dataclass
 
 from nandlab.base.paths import DOCS, INSTALLED, ROOT, find_cache_folder
 from nandlab.base.printer import print_lines
-from nandlab.board.virtual.kvm import probe_kvm
-from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load_noun
-from nandlab.kit import packages
-from nandlab.kit.apt import KEYRING, list_debian_mirrors
-from nandlab.kit.kit import (
+from nandlab.board.kit import packages
+from nandlab.board.kit.apt import KEYRING, list_debian_mirrors
+from nandlab.board.kit.kit import (
     PACKAGE_REMEDY,
     find_unpacked_kernel,
     find_unpacked_tools,
@@ -25,8 +22,11 @@ from nandlab.kit.kit import (
     read_board_package_lock,
     seems_to_have_package_set,
 )
-from nandlab.kit.root import ENTRY_REMEDY as ROOT_WAYS
-from nandlab.kit.root import find_root_entry_hindrance
+from nandlab.board.kit.root import ENTRY_REMEDY as ROOT_WAYS
+from nandlab.board.kit.root import find_root_entry_hindrance
+from nandlab.board.virtual.kvm import probe_kvm
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import load_noun
 
 PACKAGE_LISTS = ROOT / "setup"
 BOARD = "apf27"

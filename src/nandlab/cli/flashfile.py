@@ -11,7 +11,7 @@ import typer
 from nandlab.base.errors import UsageError
 
 if TYPE_CHECKING:
-    from nandlab.onflash.flashfile import FlashFileOptions
+    from nandlab.flash.layouts.flashfile import FlashFileOptions
 
 ImageArgument = Annotated[
     Path,
@@ -77,10 +77,10 @@ def make_flash_file_options(  # noqa: PLR0913, PLR0917 - the command line's own 
     """What the options tell of a file; UsageError if a dump's geometry is told in part."""
     from nandlab.base import amounts
     from nandlab.catalog.chip import MIB
-    from nandlab.chip.mtdparts import find_mtd_partition
-    from nandlab.onflash.dump import require_possible_shape
-    from nandlab.onflash.flashfile import FlashFileOptions
-    from nandlab.onflash.shape import Shape
+    from nandlab.flash.chip.mtdparts import find_mtd_partition
+    from nandlab.flash.layouts.dump import require_possible_shape
+    from nandlab.flash.layouts.flashfile import FlashFileOptions
+    from nandlab.flash.layouts.shape import Shape
 
     before = amounts.parse_size(offset, "--offset") if offset else 0
     if mtdparts is not None:

@@ -23,7 +23,7 @@ from nandlab.cli.sizes import sizes
 
 if TYPE_CHECKING:
     from nandlab.board.jobs.job import Board
-    from nandlab.chip.image import ChipImage
+    from nandlab.flash.chip.image import ChipImage
     from nandlab.image.tree import TreeEntry
     from nandlab.plan.medium import Medium
 
@@ -108,7 +108,7 @@ def make(
     Names, owners, permissions, links and times (to the second) are kept as far as the file system
     can keep them; what is lost is told on standard error. Devices, FIFOs and sockets are refused.
     """
-    from nandlab.chip import imagefile as chipfile
+    from nandlab.flash.chip import imagefile as chipfile
     from nandlab.image import making as imaging
     from nandlab.image import tree
 
@@ -187,7 +187,7 @@ def _make_medium(
 def _read_image(file: Path, board: str | None) -> tuple[Medium, ChipImage, Board]:
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.files import load_noun
-    from nandlab.chip import imagefile as chipfile
+    from nandlab.flash.chip import imagefile as chipfile
     from nandlab.image import making as imaging
 
     made, image = chipfile.read_image_files(file)

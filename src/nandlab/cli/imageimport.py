@@ -74,10 +74,10 @@ def import_image(  # noqa: PLR0913, PLR0917 - the command line's own options
     the chip after a mount and an unmount. What is otherwise than in the dump is told on standard
     error.
     """
-    from nandlab.chip import imagefile
     from nandlab.cli.imagemedium import format_image_sizes, open_medium_board
+    from nandlab.flash.chip import imagefile
+    from nandlab.flash.layouts.flashfile import read_imported_partition
     from nandlab.image import importing
-    from nandlab.onflash.flashfile import read_imported_partition
 
     if chip and page is None and erase_block is None:
         page, erase_block = importing.list_page_and_block(chip)

@@ -13,8 +13,8 @@ from nandlab.cli.preparation import announce_board_preparation
 if TYPE_CHECKING:
     from nandlab.board.jobs.job import Board
     from nandlab.catalog.chip import ChipModel
-    from nandlab.chip.image import ChipImage
-    from nandlab.chip.imagefile import ImageDescription
+    from nandlab.flash.chip.image import ChipImage
+    from nandlab.flash.chip.imagefile import ImageDescription
     from nandlab.plan.medium import Medium
 
 
@@ -42,7 +42,7 @@ def format_image_sizes(
 ) -> Iterable[str]:
     """What an image holds and takes, a line each."""
     from nandlab.catalog.leastpartition import format_block_mib
-    from nandlab.chip.imagefile import measure_used_space
+    from nandlab.flash.chip.imagefile import measure_used_space
     from nandlab.image.making import count_least_partition
 
     takes = measure_used_space(image)

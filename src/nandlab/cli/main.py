@@ -74,8 +74,8 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
     """
     from nandlab.base.errors import UsageError
     from nandlab.base.gate import read_toml
+    from nandlab.board.kit.kit import find_unpacked_kernel
     from nandlab.board.virtual.partset import add_board_sources, set_part_symbols
-    from nandlab.kit.kit import find_unpacked_kernel
     from nandlab.plan import outlook
     from nandlab.plan.study import find_shipped_study_files, find_study_file, read_study_file
     from nandlab.plan.study import plan_trials as expand

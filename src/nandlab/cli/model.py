@@ -35,11 +35,11 @@ from nandlab.cli.flashfile import (
 )
 
 if TYPE_CHECKING:
-    from nandlab.model.fragments import FileMap
-    from nandlab.model.reads import FilePieces, FirstOpen, ReadCall
-    from nandlab.model.times import PageReadTimes
-    from nandlab.onflash.jffs2nodes import DroppedNode
-    from nandlab.onflash.layout import Layout
+    from nandlab.flash.layouts.jffs2nodes import DroppedNode
+    from nandlab.flash.layouts.layout import Layout
+    from nandlab.flash.reading.fragments import FileMap
+    from nandlab.flash.reading.reads import FilePieces, FirstOpen, ReadCall
+    from nandlab.flash.reading.times import PageReadTimes
 
 model_app = typer.Typer(
     no_args_is_help=True,
@@ -86,10 +86,10 @@ def map_(  # noqa: PLR0913, PLR0917 - the command line's own options
     N in sequence is with what the call before left in the NAND core's buffer, N alone without.
     Nodes that cannot be read are dropped and told; the pages that they may touch are unknown.
     """
-    from nandlab.model.fragments import map_file_pages
-    from nandlab.model.kernelstate import find_filesystem_reader
-    from nandlab.model.reads import find_inode_number
-    from nandlab.onflash.flashfile import read_flash_file_layout
+    from nandlab.flash.layouts.flashfile import read_flash_file_layout
+    from nandlab.flash.reading.fragments import map_file_pages
+    from nandlab.flash.reading.kernelstate import find_filesystem_reader
+    from nandlab.flash.reading.reads import find_inode_number
 
     layout, dropped = read_flash_file_layout(
         image,
@@ -206,10 +206,10 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     that; there is no ns where what a call takes beside the chip was not measured. The first open is
     apart: JFFS2 reads the header of every live node of the file, UBIFS its name and its inode.
     """
-    from nandlab.model import rewrite as anew
-    from nandlab.model.fragments import foretell_read_calls
-    from nandlab.model.kernelstate import KernelState, find_filesystem_reader
-    from nandlab.onflash.flashfile import read_flash_file_layout
+    from nandlab.flash.layouts.flashfile import read_flash_file_layout
+    from nandlab.flash.reading import rewrite as anew
+    from nandlab.flash.reading.fragments import foretell_read_calls
+    from nandlab.flash.reading.kernelstate import KernelState, find_filesystem_reader
 
     layout, dropped = read_flash_file_layout(
         image,
@@ -252,8 +252,8 @@ def _read_pieces(
     image: Path, file: str, layout: Layout, dropped: Sequence[DroppedNode]
 ) -> FilePieces:
     """A file's content; UsageError where some of it could not be read."""
-    from nandlab.model.fragments import find_unknown_pages
-    from nandlab.model.reads import FilePieces, find_inode_number
+    from nandlab.flash.reading.fragments import find_unknown_pages
+    from nandlab.flash.reading.reads import FilePieces, find_inode_number
 
     pieces = FilePieces(layout, find_inode_number(layout, file))
     if find_unknown_pages(pieces, pieces.owner, dropped):
@@ -267,7 +267,7 @@ def _make_paper_pricer(
     t_page: float, overhead_ns: float
 ) -> Callable[[ReadCall | FirstOpen], int | None]:
     """The paper's time of a call, ns."""
-    from nandlab.model import times
+    from nandlab.flash.reading import times
 
     return lambda call: round(times.compute_paper_call_ns(call, t_page, overhead_ns))
 
@@ -282,7 +282,7 @@ def _make_pricer(
 ) -> Callable[[ReadCall | FirstOpen], int | None]:
     """The time of a call, ns. Where what it takes beside the chip was not measured, it is an error
     if a kernel was named; else it is None, and standard error has why."""
-    from nandlab.model import times
+    from nandlab.flash.reading import times
 
     try:
         by = times.find_instruction_counts(
@@ -326,7 +326,7 @@ def _sum_key(told: list[CallRow], key: str) -> int:
 def _read_page_order(order: str, image: Path, of: FilePieces, owner: int) -> list[int]:
     from random import Random
 
-    from nandlab.model.walk import list_traced_file_pages
+    from nandlab.flash.reading.walk import list_traced_file_pages
     from nandlab.trace.folder import CHIP_IMAGE, TraceFolder
 
     pages = of.pages
@@ -357,9 +357,9 @@ def _read_page_order(order: str, image: Path, of: FilePieces, owner: int) -> lis
 
 def _find_kernel_series(board: str) -> str:
     """The series of a board's locked kernel."""
+    from nandlab.board.kit.kit import read_locked_kernel_release
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.files import load_noun
-    from nandlab.kit.kit import read_locked_kernel_release
     from nandlab.traced.cost import parse_kernel_series
 
     return parse_kernel_series(read_locked_kernel_release(load_noun("boards", board, BoardModel)))
@@ -379,7 +379,7 @@ def _find_costs(chip: str, board: str, layout: Layout) -> tuple[PageReadTimes, f
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.chip import ChipModel
     from nandlab.catalog.files import load_noun
-    from nandlab.model import times
+    from nandlab.flash.reading import times
 
     part = load_noun("chips", chip, ChipModel)
     if part.geometry.writesize != layout.writesize:
@@ -409,8 +409,8 @@ def score(
     The model is given the chip as it was when the trace began, and from the trace which page of
     the file each call reads. The exit status is 1 if N or the order of pages differs in any call.
     """
-    from nandlab.model import score as scorer
-    from nandlab.model import times, walk
+    from nandlab.flash.reading import score as scorer
+    from nandlab.flash.reading import times, walk
     from nandlab.report.charts import readtimes
     from nandlab.trace.folder import TraceFolder
     from nandlab.trace.reads import make_chip_trace_from_folder

@@ -29,7 +29,7 @@ def board(
     pages; a page's time; the collector's reads. Beside each score is what was fitted, on which
     run, and what is not known. docs/model.md has the columns.
     """
-    from nandlab.model import boardscore, boardwords
+    from nandlab.flash.reading import boardscore, boardwords
     from nandlab.traced.boardtraces import read_board_traces_of_loads
 
     found = [boardscore.score_traced_load(load) for load in read_board_traces_of_loads(folder)]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from nandlab.base.printer import print_lines, print_note, print_text
 
 if TYPE_CHECKING:
-    from nandlab.model.fragments import FileMap
-    from nandlab.onflash.jffs2nodes import DroppedNode
+    from nandlab.flash.layouts.jffs2nodes import DroppedNode
+    from nandlab.flash.reading.fragments import FileMap
 
 FILES_SHOWN = 40
 

@@ -35,7 +35,7 @@ def announce_board_preparation(model: BoardModel) -> Iterator[None]:
 def format_first_board_costs(model: BoardModel) -> str:
     """What the first board on this machine takes; empty: its packages are here, or not known."""
     from nandlab.base.paths import find_cache_folder
-    from nandlab.kit.kit import (
+    from nandlab.board.kit.kit import (
         list_board_package_sets,
         read_board_package_lock,
         seems_to_have_package_set,

@@ -24,14 +24,14 @@ from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
 
 if TYPE_CHECKING:
     from nandlab.board.jobs.job import Board
-    from nandlab.campaign.address import CampaignAddress
-    from nandlab.kit.partsource import SourceRequest
+    from nandlab.board.kit.partsource import SourceRequest
     from nandlab.plan.study import Study
     from nandlab.plan.trialspec import TrialSpec
     from nandlab.results.folder import RunFolder
     from nandlab.results.record import Run
     from nandlab.results.store import Store
     from nandlab.trial.runner import Watcher
+    from nandlab.trial.workers.address import CampaignAddress
 
 OutOption = Annotated[
     Path | None, typer.Option(help="the run's folder; default: results/<study>/<run id>")
@@ -141,9 +141,9 @@ class RunSettings:
         store: Store | None,
     ) -> None:
         """Runs the trials on the workers of a scheduler."""
-        from nandlab.campaign.cluster import make_cluster_engine
-        from nandlab.campaign.connection import open_scheduler_client
         from nandlab.trial.runner import run_trials
+        from nandlab.trial.workers.cluster import make_cluster_engine
+        from nandlab.trial.workers.connection import open_scheduler_client
 
         async with open_scheduler_client(on) as client:
             there = await make_cluster_engine(
@@ -156,7 +156,7 @@ def find_campaign_address(
     on: str | None, insecure: bool, sources: Mapping[str, SourceRequest]
 ) -> CampaignAddress | None:
     """Where trials are to be run if not here; UsageError where they cannot be."""
-    from nandlab.campaign import address
+    from nandlab.trial.workers import address
 
     if on is None:
         if insecure:

@@ -15,9 +15,9 @@ from nandlab.base.printer import print_note
 from nandlab.cli.arguments import Style
 
 if TYPE_CHECKING:
+    from nandlab.board.kit.partsource import SourceRequest
     from nandlab.board.virtual.qemu import QemuBoard
     from nandlab.cli.campaigns import CampaignSettings
-    from nandlab.kit.partsource import SourceRequest
     from nandlab.plan.medium import Medium
     from nandlab.plan.study import Study
     from nandlab.powercut.campaignfolder import LoadReport

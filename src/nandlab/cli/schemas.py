@@ -18,8 +18,8 @@ from nandlab.catalog.profile import EnergyProfile
 from nandlab.catalog.tables import TableModel
 from nandlab.catalog.tree import TreeModel
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.chip.imagefile import ImageSidecar
 from nandlab.cli import boardoutputs, modeloutputs, outputs
+from nandlab.flash.chip.imagefile import ImageSidecar
 from nandlab.plan.study import Study
 from nandlab.powercut.campaignfolder import CampaignHead, Piece
 from nandlab.results.figuresfile import FiguresFile

@@ -15,8 +15,8 @@ from nandlab.base.strings import PointName, parse_cut_point_name
 from nandlab.cli.campaigns import CampaignSettings, open_media_board
 
 if TYPE_CHECKING:
+    from nandlab.board.kit.partsource import SourceRequest
     from nandlab.board.virtual.qemu import QemuBoard
-    from nandlab.kit.partsource import SourceRequest
     from nandlab.powercut.campaign import Campaign
     from nandlab.powercut.campaignfolder import Finding, LoadReport
     from nandlab.powercut.job import CutPoints

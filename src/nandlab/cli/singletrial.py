@@ -27,7 +27,7 @@ def find_medium_words(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """File system and chip as a study names them; what is not given is the image's, or usual."""
     from nandlab.catalog.chip import MIB
-    from nandlab.chip.imagefile import read_image_head
+    from nandlab.flash.chip.imagefile import read_image_head
 
     if image is None:
         if fs is None:

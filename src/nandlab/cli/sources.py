@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from nandlab.kit.partsource import SourceRequest
+    from nandlab.board.kit.partsource import SourceRequest
 
 
 def complete_source(incomplete: str) -> list[str]:
@@ -47,7 +47,7 @@ def read_source_options(
     sources: Sequence[str], patches: Sequence[Path]
 ) -> dict[str, SourceRequest]:
     """What the options ask for; UsageError for what can be known to be wrong before a build."""
-    from nandlab.kit.partsource import add_patches, parse_source_words, refuse_absent_trees
+    from nandlab.board.kit.partsource import add_patches, parse_source_words, refuse_absent_trees
 
     requests = add_patches(
         parse_source_words(sources, "--source"), [p.absolute() for p in patches], "--patch"

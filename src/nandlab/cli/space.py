@@ -26,7 +26,7 @@ from nandlab.cli.flashfile import (
 )
 
 if TYPE_CHECKING:
-    from nandlab.onflash.layout import Layout
+    from nandlab.flash.layouts.layout import Layout
 
 
 def space(  # noqa: PLR0913, PLR0917 - the command line's own options
@@ -57,7 +57,7 @@ def space(  # noqa: PLR0913, PLR0917 - the command line's own options
     The parts add up to the partition, byte for byte. The file system must have been unmounted: an
     image that is damaged, or was cut off by a loss of power, is refused, with the place.
     """
-    from nandlab.onflash.flashfile import read_flash_file_layout
+    from nandlab.flash.layouts.flashfile import read_flash_file_layout
 
     layout, _ = read_flash_file_layout(
         image,
@@ -99,7 +99,7 @@ def summarize_layout(layout: Layout) -> dict[str, Any]:
 
 
 def _format_lines(layout: Layout) -> list[str]:
-    from nandlab.onflash.layout import NO_OWNER, ByteKind
+    from nandlab.flash.layouts.layout import NO_OWNER, ByteKind
 
     total = layout.partition_bytes
     lines = [f"{layout.filesystem}, {total:,} bytes"]

@@ -23,7 +23,7 @@ from nandlab.cli.singletrial import find_medium_words, find_unused_workload, pla
 from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
 
 if TYPE_CHECKING:
-    from nandlab.kit.partsource import SourceRequest
+    from nandlab.board.kit.partsource import SourceRequest
     from nandlab.trace.job import TraceRequest
 
 STATES = {

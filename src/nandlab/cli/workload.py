@@ -68,7 +68,7 @@ def from_strace(
     stderr, and in the file's head, with counts.
     """
     from nandlab.base.files import write_whole_file
-    from nandlab.strace.workload import TraceWorkload
+    from nandlab.catalog.from_strace.workload import TraceWorkload
 
     path = _choose_output_path(trace, out, name)
     made = TraceWorkload(trace, below, path.stem)
@@ -109,7 +109,7 @@ def from_fio(
     The last line of output is the workload's file.
     """
     from nandlab.base.files import write_whole_file
-    from nandlab.fio import jobfile, workload
+    from nandlab.catalog.from_fio import jobfile, workload
 
     path = _choose_output_path(jobs, out, name)
     read = jobfile.read_fio_job_file(jobs, _parse_overrides(settings or []))
@@ -131,7 +131,7 @@ def _parse_overrides(settings: list[str]) -> dict[str, str]:
 def _choose_output_path(trace: Path, out: Path | None, name: str | None) -> Path:
     """The file that is written; UsageError if it cannot be a workload's, or is there."""
     from nandlab.base.paths import CATALOG
-    from nandlab.strace.workload import NAME_PATTERN, make_workload_name
+    from nandlab.catalog.from_strace.workload import NAME_PATTERN, make_workload_name
 
     called = name or (out.stem if out is not None else make_workload_name(trace))
     home = Path("catalog") / "workloads"

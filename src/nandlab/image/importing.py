@@ -21,14 +21,14 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
-from nandlab.chip.imagefile import PAGE_HAS_DATA, ImageDescription, TreeCounts
+from nandlab.flash.chip.image import ChipBlock, ChipGeometry, ChipImage
+from nandlab.flash.chip.imagefile import PAGE_HAS_DATA, ImageDescription, TreeCounts
+from nandlab.flash.layouts import decoders, ubi, yaffs2
+from nandlab.flash.layouts.cells import Partition
+from nandlab.flash.layouts.layout import Layout, LayoutCollector
+from nandlab.flash.layouts.shape import Shape
 from nandlab.image import making
 from nandlab.image.tree import FileTree
-from nandlab.onflash import decoders, ubi, yaffs2
-from nandlab.onflash.cells import Partition
-from nandlab.onflash.layout import Layout, LayoutCollector
-from nandlab.onflash.shape import Shape
 from nandlab.plan.medium import Medium
 
 MOUNTED_VOLUME = "data"

@@ -23,10 +23,10 @@ from nandlab.board.virtual.hosttools import HostTools, ToolFailed
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB
 from nandlab.catalog.leastpartition import format_block_mib
-from nandlab.chip import image as chipimage
-from nandlab.chip.image import ChipImage
-from nandlab.chip.imagefile import ImageDescription, TreeCounts
-from nandlab.chip.simnand import IMAGE_FILE
+from nandlab.flash.chip import image as chipimage
+from nandlab.flash.chip.image import ChipImage
+from nandlab.flash.chip.imagefile import ImageDescription, TreeCounts
+from nandlab.flash.chip.simnand import IMAGE_FILE
 from nandlab.image import tree
 from nandlab.image.sizes import TABLE_BLOCKS, count_content_blocks
 from nandlab.image.tree import FileTree

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from nandlab.base.errors import NandlabError
 from nandlab.catalog.chip import ChipModel
-from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
-from nandlab.chip.imagefile import PAGE_HAS_DATA
+from nandlab.flash.chip.image import ChipBlock, ChipGeometry, ChipImage
+from nandlab.flash.chip.imagefile import PAGE_HAS_DATA
 
 EC_MAGIC, VID_MAGIC = b"UBI#", b"UBI!"
 VID_OFFSET = struct.Struct(">I")

@@ -15,13 +15,13 @@ from nandlab.base.digest import digest_file, digest_json_value
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_note
 from nandlab.board.jobs.job import Board
+from nandlab.board.kit import trees
+from nandlab.board.kit.kit import fetch_board_tools, find_image_tool_packages, make_tool_package_set
 from nandlab.board.virtual.hosttools import STEADY
 from nandlab.catalog.noun import dump_noun_identity
-from nandlab.chip import imagefile as chipfile
+from nandlab.flash.chip import imagefile as chipfile
 from nandlab.image import making, tree
 from nandlab.image.sizes import measure_image_size
-from nandlab.kit import trees
-from nandlab.kit.kit import fetch_board_tools, find_image_tool_packages, make_tool_package_set
 from nandlab.plan.matrix import Faults
 from nandlab.plan.medium import Medium
 from nandlab.plan.start import ImageFootprint, ImageStart, TreeStart, check_image_start

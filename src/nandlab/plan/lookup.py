@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from nandlab.analysis.figures import figures
 from nandlab.base.errors import UsageError
 from nandlab.base.nearest import suggest_nearest_name
+from nandlab.board.kit.lock import Lock
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel, SpiBus
 from nandlab.catalog.files import list_noun_names, load_noun
@@ -16,7 +17,6 @@ from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Noun
 from nandlab.catalog.remote import RemoteModel
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.kit.lock import Lock
 from nandlab.plan.matrix import ChipChoice, Faults, FilesystemChoice, NamedChoice, WorkloadChoice
 from nandlab.plan.readonly import check_erased_chip_start
 from nandlab.plan.start import (

@@ -12,7 +12,7 @@ from nandlab.catalog.chip import MIB, ChipModel, Latency, SpiBus
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import StrictModel, dump_noun_identity
 from nandlab.catalog.remote import RemoteModel
-from nandlab.chip import image
+from nandlab.flash.chip import image
 from nandlab.plan.matrix import Faults
 
 MOUNTPOINT = "/mnt"

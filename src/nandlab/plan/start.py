@@ -11,16 +11,16 @@ from pydantic import Field
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import Line, PackageFile, Sha256, Word
 from nandlab.board.jobs.cargo import make_cargo
+from nandlab.board.kit.lock import Lock
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import StrictModel
 from nandlab.catalog.tree import TreeModel
-from nandlab.kit.lock import Lock
 
 if TYPE_CHECKING:
-    from nandlab.chip.imagefile import ImageHead
+    from nandlab.flash.chip.imagefile import ImageHead
 
 
 class ImageFootprint(StrictModel):
@@ -41,7 +41,7 @@ class ImageStart(StrictModel):
 
     def head(self) -> ImageHead:
         """The image's head; UsageError if the image has changed since the study was planned."""
-        from nandlab.chip.imagefile import read_image_head
+        from nandlab.flash.chip.imagefile import read_image_head
 
         found = read_image_head(self.path)
         if found.digest() != self.sha256:
@@ -70,7 +70,7 @@ class TreeStart(StrictModel):
     @property
     def set_name(self) -> str:
         """The set that has its packages in a lock."""
-        from nandlab.kit import trees
+        from nandlab.board.kit import trees
 
         return trees.make_tree_package_set(self.tree).name
 
@@ -84,7 +84,7 @@ class NamedImage(NamedTuple):
 
 def find_named_image(name: str, folder: Path) -> NamedImage:
     """The image that a study in this folder names; UsageError if there is no image there."""
-    from nandlab.chip.imagefile import read_image_head
+    from nandlab.flash.chip.imagefile import read_image_head
 
     path = folder / name
     found = read_image_head(path)
@@ -96,7 +96,7 @@ def load_tree_start(name: str, lock: Lock | None) -> TreeStart:
 
     lock: take its packages from here; None: from the lock beside the tree's file.
     """
-    from nandlab.kit import trees
+    from nandlab.board.kit import trees
 
     tree = load_noun(trees.KIND, name, TreeModel)
     packages = dict(trees.read_locked_tree_packages(tree, lock))

@@ -29,12 +29,12 @@ from nandlab.base.gate import read_toml
 from nandlab.base.nearest import suggest_nearest_name
 from nandlab.base.paths import STUDIES
 from nandlab.base.strings import Empty, FigureName, FreeValue, Lines, StudyName, Word
+from nandlab.board.kit.lock import Lock
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import list_noun_names, use_project_beside_study, validate_data
 from nandlab.catalog.instrument import Measure
 from nandlab.catalog.noun import StrictModel
 from nandlab.catalog.remote import RemoteModel
-from nandlab.kit.lock import Lock
 from nandlab.plan import curves, ownboard, traceable
 from nandlab.plan.expansion import MeasureSet, expand_matrix
 from nandlab.plan.lookup import Lookup

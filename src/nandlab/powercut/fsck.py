@@ -8,9 +8,9 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from nandlab.kit.root import Root
-from nandlab.onflash import nftl
-from nandlab.onflash.cells import Partition
+from nandlab.board.kit.root import Root
+from nandlab.flash.layouts import nftl
+from nandlab.flash.layouts.cells import Partition
 
 STATE_AT, DIRTY = 0x41, 1
 """Of a FAT32 volume's first sector: where its state is, and the bit that a mount sets."""

@@ -15,12 +15,12 @@ from nandlab.board.jobs.job import JobRecord, Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import MIB, Ecc
 from nandlab.catalog.filesystem import Checksums
-from nandlab.chip import image as chipimage
-from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
-from nandlab.chip.simnand import DEBUG_FOLDER, make_image_pipe_command
-from nandlab.onflash import decoders, jffs2files, jffs2nodes, jffs2scan, unpacking, yaffs2
-from nandlab.onflash.cells import GARBLED_PAGE, Partition, find_uncorrectable_pages
-from nandlab.onflash.layout import NO_OWNER, Layout
+from nandlab.flash.chip import image as chipimage
+from nandlab.flash.chip.image import ChipBlock, ChipGeometry, ChipImage
+from nandlab.flash.chip.simnand import DEBUG_FOLDER, make_image_pipe_command
+from nandlab.flash.layouts import decoders, jffs2files, jffs2nodes, jffs2scan, unpacking, yaffs2
+from nandlab.flash.layouts.cells import GARBLED_PAGE, Partition, find_uncorrectable_pages
+from nandlab.flash.layouts.layout import NO_OWNER, Layout
 from nandlab.plan.medium import Medium
 from nandlab.powercut import fsck, kernellog, sql
 from nandlab.powercut.campaign import Campaign

@@ -15,7 +15,7 @@ from nandlab.board.jobs.job import Job, Step
 from nandlab.board.jobs.modules import parse_module_dependencies
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import MIB
-from nandlab.chip.simnand import make_chip_module_parameters
+from nandlab.flash.chip.simnand import make_chip_module_parameters
 from nandlab.plan.medium import Medium
 from nandlab.powercut.loads import LoadSet
 from nandlab.trial.mediumsteps import (

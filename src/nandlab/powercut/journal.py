@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from nandlab.base.errors import NandlabError
 from nandlab.catalog.chip import Geometry
-from nandlab.chip.image import WORN_OUT
+from nandlab.flash.chip.image import WORN_OUT
 
 PROGRAM, OOB_PROGRAM, MARK_BAD, ERASE = range(4)
 ENTRY = struct.Struct("<IIII")

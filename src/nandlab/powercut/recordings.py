@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from nandlab.base.errors import UsageError
+from nandlab.catalog.from_strace.words import unescape_string_body
 from nandlab.powercut.loadcheck import FILE_BYTES_MAX
 from nandlab.powercut.loads import Load, LoadSet
-from nandlab.strace.words import unescape_string_body
 
 WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)')
 ODD_CHARACTER = re.compile(r"[^\w.+,:@~-]")

@@ -16,8 +16,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from nandlab.chip.image import ChipImage
-from nandlab.onflash.cells import GARBLED_PAGE
+from nandlab.flash.chip.image import ChipImage
+from nandlab.flash.layouts.cells import GARBLED_PAGE
 from nandlab.powercut.journal import Operation, Page
 
 TEAR_BITS = 9

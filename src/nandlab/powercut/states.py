@@ -17,8 +17,8 @@ from nandlab.board.jobs.cargo import make_cargo
 from nandlab.board.jobs.job import Job, JobRecord, Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import MIB, Geometry
-from nandlab.chip import image
-from nandlab.chip.simnand import DEBUG_FOLDER, IMAGE_FILE
+from nandlab.flash.chip import image
+from nandlab.flash.chip.simnand import DEBUG_FOLDER, IMAGE_FILE
 from nandlab.powercut import pointcounts, statedigest
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.campaignfolder import parse_load_reports

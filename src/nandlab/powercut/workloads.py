@@ -19,6 +19,7 @@ from nandlab.base.errors import UsageError
 from nandlab.board.jobs.job import Job, Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.files import is_run_noun, list_noun_names, load_current_noun, load_noun
+from nandlab.catalog.from_strace.workload import CONFIG_FILE, TraceWorkload
 from nandlab.catalog.noun import Scalar
 from nandlab.catalog.step import FileStep
 from nandlab.catalog.workload import WorkloadModel
@@ -27,7 +28,6 @@ from nandlab.plan.medium import MOUNTPOINT, Medium
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.powercut import recordings
 from nandlab.powercut.loads import LoadSet
-from nandlab.strace.workload import CONFIG_FILE, TraceWorkload
 from nandlab.trial import filesteps, steps
 
 SMALL_PARAMETERS: Mapping[str, Mapping[str, Scalar]] = {

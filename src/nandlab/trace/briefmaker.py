@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from nandlab.base.gate import parse_json
-from nandlab.measure.instrument import UnreadableOutput
 from nandlab.trace.brief import Brief, Cause, Flash, Phase
 from nandlab.trace.folder import TraceFolder
 from nandlab.trial import workloadresult
+from nandlab.trial.instruments.instrument import UnreadableOutput
 from nandlab.trial.workloadresult import WorkloadResult
 
 PAGE_EVENTS = {"FS_WRITE_END": "written to", "FS_WRITE_PAGE": "written back"}

@@ -15,10 +15,10 @@ from nandlab.board.jobs.cargo import Cargo, make_cargo
 from nandlab.board.jobs.job import Job, JobRecord, Step, escape_output
 from nandlab.board.jobs.programs import find_programs_in_script
 from nandlab.catalog.filesystem import CAUSES
-from nandlab.chip import image as chipimage
-from nandlab.chip import imagefile as chipfile
-from nandlab.chip import simnand
-from nandlab.chip.simnand import COUNTERS_FILE
+from nandlab.flash.chip import image as chipimage
+from nandlab.flash.chip import imagefile as chipfile
+from nandlab.flash.chip import simnand
+from nandlab.flash.chip.simnand import COUNTERS_FILE
 from nandlab.image import tree
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec

@@ -6,10 +6,10 @@ from __future__ import annotations
 from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
-from nandlab.model.kernelstate import find_filesystem_reader
-from nandlab.model.walk import ChipTrace
-from nandlab.onflash.decoders import salvage_layout
-from nandlab.onflash.flashfile import open_flash_file_partition
+from nandlab.flash.layouts.decoders import salvage_layout
+from nandlab.flash.layouts.flashfile import open_flash_file_partition
+from nandlab.flash.reading.kernelstate import find_filesystem_reader
+from nandlab.flash.reading.walk import ChipTrace
 from nandlab.trace.folder import TraceFolder
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from nandlab.base.strings import Empty, FreeText, Line, Sha256, Word
 from nandlab.catalog.chip import Geometry
 from nandlab.catalog.noun import StrictModel
-from nandlab.chip.sidecar import BLOCKS_MAX
+from nandlab.flash.chip.sidecar import BLOCKS_MAX
 from nandlab.plan.matrix import StateChoice
 from nandlab.traced.tree import LAYERS
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from nandlab.base.digest import digest_bytes, digest_known_file
 from nandlab.board.jobs.job import Board, BoardLost
-from nandlab.kit.needs import FetchedPackages
+from nandlab.board.kit.needs import FetchedPackages
 from nandlab.plan.start import TreeStart
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results import record as results

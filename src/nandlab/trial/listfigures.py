@@ -9,10 +9,10 @@ from typing import Any
 from nandlab.board.jobs.job import JobRecord
 from nandlab.catalog.step import RunStep, WorkloadStep
 from nandlab.catalog.stepwords import runs_filetree
-from nandlab.measure.instrument import UnreadableOutput
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.recordparts import OperationCounts, Phase
 from nandlab.trial.filesteps import SYNC_PREFIX, find_step_cache_states
+from nandlab.trial.instruments.instrument import UnreadableOutput
 from nandlab.trial.workloadresult import WorkloadResult
 
 ChipCounts = Mapping[str, OperationCounts | None]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from nandlab.board.jobs.job import Step
 from nandlab.board.own import flashcounts
 from nandlab.board.own.flash import MODULE_THERE, make_partition_erase_command
-from nandlab.chip.simnand import (
+from nandlab.flash.chip.simnand import (
     MODULE,
     SPI_MODULE,
     make_chip_load_step,

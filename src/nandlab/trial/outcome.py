@@ -11,10 +11,7 @@ from typing import Any, TypeVar
 
 from nandlab.base.digest import digest_bytes
 from nandlab.board.jobs.job import Job, JobRecord, StepRecord, escape_output
-from nandlab.chip import simnand
-from nandlab.measure.instrument import FiguresUnknown, UnreadableOutput
-from nandlab.measure.instruments import list_trial_instruments
-from nandlab.measure.wear import collect_trial_wear as wear_kept
+from nandlab.flash.chip import simnand
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.recordparts import (
     Artefact,
@@ -27,6 +24,9 @@ from nandlab.results.recordparts import (
     StepResult,
 )
 from nandlab.trial import listfigures, workloadresult
+from nandlab.trial.instruments.instrument import FiguresUnknown, UnreadableOutput
+from nandlab.trial.instruments.instruments import list_trial_instruments
+from nandlab.trial.instruments.wear import collect_trial_wear as wear_kept
 from nandlab.trial.kernelfindings import list_kernel_findings
 from nandlab.trial.steps import list_fill_step_names, list_state_fill_steps, map_idle_wait_seconds
 from nandlab.trial.workloadresult import WorkloadResult

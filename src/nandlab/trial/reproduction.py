@@ -22,9 +22,9 @@ from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole_file
 from nandlab.base.paths import RESULTS
 from nandlab.board.jobs.job import Board
+from nandlab.board.kit.partsource import SourceRequest, make_source_requests
 from nandlab.catalog.files import validate_data
 from nandlab.catalog.part import PACKAGE, PartSource
-from nandlab.kit.partsource import SourceRequest, make_source_requests
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Run

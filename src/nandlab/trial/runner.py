@@ -19,10 +19,10 @@ from nandlab.base.digest import digest_bytes, digest_json_value, digest_known_fi
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import RESULTS
 from nandlab.board.jobs.job import Board
+from nandlab.board.kit.kit import find_image_tool_packages
+from nandlab.board.kit.needs import FetchedPackages
 from nandlab.board.virtual.hosttools import STEADY
 from nandlab.catalog.noun import dump_noun_identity
-from nandlab.kit.kit import find_image_tool_packages
-from nandlab.kit.needs import FetchedPackages
 from nandlab.plan.matrix import Member
 from nandlab.plan.medium import Medium
 from nandlab.plan.start import TreeStart

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import Accel, does_text_fit_type
+from nandlab.board.kit.lock import Lock, validate_package_lock
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import KeptNouns, use_run_nouns, validate_data
-from nandlab.kit.lock import Lock, validate_package_lock
 from nandlab.plan import study as studies
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec

@@ -21,14 +21,14 @@ from nandlab.catalog.step import (
     RestStep,
     WorkloadStep,
 )
-from nandlab.chip import image as chipimage
-from nandlab.chip import imagefile as chipfile
-from nandlab.chip import simnand
-from nandlab.measure.instrument import Moment
-from nandlab.measure.instruments import list_trial_instruments
+from nandlab.flash.chip import image as chipimage
+from nandlab.flash.chip import imagefile as chipfile
+from nandlab.flash.chip import simnand
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import filesteps
+from nandlab.trial.instruments.instrument import Moment
+from nandlab.trial.instruments.instruments import list_trial_instruments
 from nandlab.trial.mediumsteps import (
     make_detach_step,
     make_format_steps,

@@ -14,7 +14,6 @@ from pydantic_core import from_json, to_json
 
 from nandlab.base.strings import FreeText, Line
 from nandlab.catalog.mistakes import list_validation_mistakes
-from nandlab.measure.instrument import UnreadableOutput
 from nandlab.results.recordparts import (
     Count,
     EraseSpread,
@@ -24,6 +23,7 @@ from nandlab.results.recordparts import (
     Phase,
     Series,
 )
+from nandlab.trial.instruments.instrument import UnreadableOutput
 
 T = TypeVar("T")
 MISTAKES_SHOWN = 3

@@ -14,10 +14,10 @@ from typing import Any
 from fuzz import texts, values
 from fuzz.command import command
 from fuzz.target import Files, Target
+from nandlab.board.kit import boardfile
+from nandlab.board.kit.kit import list_board_package_sets
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
-from nandlab.kit import boardfile
-from nandlab.kit.kit import list_board_package_sets
 
 KINDS = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE)
 

@@ -14,15 +14,15 @@ from support.flashsamples import BLOCKS, FILESYSTEM, chip, damaged, file_damaged
 
 from fuzz.target import Files, Target
 from nandlab.base.errors import NandlabError
-from nandlab.chip import image as chipimage
-from nandlab.model.fragments import map_file_pages
-from nandlab.onflash.decoders import list_decoders
-from nandlab.onflash.flashfile import (
+from nandlab.flash.chip import image as chipimage
+from nandlab.flash.layouts.decoders import list_decoders
+from nandlab.flash.layouts.flashfile import (
     FlashFileOptions,
     open_flash_file_partition,
     read_flash_file_layout,
 )
-from nandlab.onflash.layout import ByteKind
+from nandlab.flash.layouts.layout import ByteKind
+from nandlab.flash.reading.fragments import map_file_pages
 
 MIB = 1 << 20
 

@@ -18,9 +18,9 @@ from support.jffs2texts import text_of
 
 from fuzz.target import Files, Target
 from nandlab.base.errors import UsageError
-from nandlab.model.fragments import map_file_pages
-from nandlab.onflash.flashfile import FlashFileOptions, read_flash_file_layout
-from nandlab.onflash.shape import Shape
+from nandlab.flash.layouts.flashfile import FlashFileOptions, read_flash_file_layout
+from nandlab.flash.layouts.shape import Shape
+from nandlab.flash.reading.fragments import map_file_pages
 
 
 @cache

@@ -10,7 +10,13 @@ from random import Random
 from fuzz import texts
 from fuzz.command import command
 from fuzz.target import Files, Target
-from nandlab.fio.options import ALIASES, FIXED_OPTIONS, IGNORED_OPTIONS, OPTIONS, REFUSAL_REASONS
+from nandlab.catalog.from_fio.options import (
+    ALIASES,
+    FIXED_OPTIONS,
+    IGNORED_OPTIONS,
+    OPTIONS,
+    REFUSAL_REASONS,
+)
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "fio" / "device.fio"
 NAMES = sorted({*OPTIONS, *ALIASES, *IGNORED_OPTIONS, *FIXED_OPTIONS, *REFUSAL_REASONS})

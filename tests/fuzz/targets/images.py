@@ -15,9 +15,9 @@ from support.jffs2made import made
 from fuzz import texts, values
 from fuzz.command import command
 from fuzz.target import Files, Target
-from nandlab.chip import imagefile as chipfile
-from nandlab.chip.image import ChipBlock, ChipGeometry, ChipImage
-from nandlab.onflash.shape import Shape
+from nandlab.flash.chip import imagefile as chipfile
+from nandlab.flash.chip.image import ChipBlock, ChipGeometry, ChipImage
+from nandlab.flash.layouts.shape import Shape
 
 SHAPE, BLOCKS = Shape(2048, 131072, 64), 2
 PAGES = SHAPE.erase_block // SHAPE.page

@@ -17,10 +17,10 @@ from typing import Any
 from nandlab.base.cache import make_entry
 from nandlab.base.digest import digest_file, digest_tree
 from nandlab.base.paths import DEVICE
+from nandlab.board.kit.kernel import Kernel
+from nandlab.board.kit.needs import Material
+from nandlab.board.kit.root import Root
 from nandlab.catalog.arch import AMD64, Arch
-from nandlab.kit.kernel import Kernel
-from nandlab.kit.needs import Material
-from nandlab.kit.root import Root
 
 LIBRARY = "/library"
 """Where a build sees the libraries that a program is linked with."""

@@ -19,7 +19,7 @@ from typing import Any
 from nandlab.base.scratch import hold_scratch_folder
 from nandlab.board.jobs import programs
 from nandlab.board.jobs.job import OUTPUT_MAX, BoardLost, Job, JobRecord, Step, StepRecord
-from nandlab.kit.needs import FILE, FetchedPackages
+from nandlab.board.kit.needs import FILE, FetchedPackages
 
 BOOTED_NS = 9_000_000_000
 STEP_NS = 1_000_000

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from nandlab.base.errors import NandlabError
 from nandlab.board.jobs.cargo import Cargo
 from nandlab.board.jobs.cpio import Archive
-from nandlab.kit.needs import FetchedPackages
+from nandlab.board.kit.needs import FetchedPackages
 
 CONSOLE_TAIL_LINES = 80
 RECORD_FORMAT = 3

@@ -20,7 +20,7 @@ from nandlab.base.errors import UsageError
 from nandlab.base.nearest import suggest_nearest_name
 from nandlab.base.paths import DEVICE
 from nandlab.board.jobs.job import BEGIN_MEMBER, Job
-from nandlab.kit.needs import FILE
+from nandlab.board.kit.needs import FILE
 
 FOLDER = "programs"
 """The folder of ``device/``, or of a project, that has a subfolder for each program."""

@@ -17,7 +17,7 @@ from nandlab.base.digest import digest_file, digest_tree
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import DEVICE
 from nandlab.board.jobs.build import OBJECTS
-from nandlab.kit.needs import FILE
+from nandlab.board.kit.needs import FILE
 
 COMMON_LETTERS = 3
 """How many letters a machine's name has in common, as compilers and as kernels call it."""

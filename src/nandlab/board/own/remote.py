@@ -19,13 +19,13 @@ from nandlab.base.digest import digest_file
 from nandlab.base.errors import NandlabError
 from nandlab.board.jobs import programs
 from nandlab.board.jobs.job import BoardLost, ChannelReader, Job, JobRecord, Step
+from nandlab.board.kit.needs import FetchedPackages
 from nandlab.board.own.transport import (
     Transport,
     list_possible_digests,
     read_file_digests_on_board,
     write_file_on_board,
 )
-from nandlab.kit.needs import FetchedPackages
 
 FOLDERS = "/tmp/nandlab.job-"
 """How the names of what is ours on a board begin."""

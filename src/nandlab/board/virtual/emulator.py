@@ -11,9 +11,9 @@ import json
 from pathlib import Path
 
 from nandlab.base.cache import make_entry
+from nandlab.board.kit.root import Root
 from nandlab.board.virtual.image import list_loaded_libraries
 from nandlab.catalog.arch import ARCHS, HOST_ARCH
-from nandlab.kit.root import Root
 
 HELPER_PROGRAMS = ("cat", "dash", "true")
 """Programs that run in the root beside QEMU: a state comes by sh and cat; true tries the root."""

@@ -17,10 +17,10 @@ from nandlab.base.cache import make_entry
 from nandlab.base.digest import digest_file
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import DEVICE
+from nandlab.board.kit.kit import fetch_board_tools, fetch_image_tools
+from nandlab.board.kit.root import Root
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.imagetools import MTD_UTILS
-from nandlab.kit.kit import fetch_board_tools, fetch_image_tools
-from nandlab.kit.root import Root
 
 STEADY = DEVICE / "host" / "steady.c"
 STEADY_FOLDER = "/steady"

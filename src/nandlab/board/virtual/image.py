@@ -25,9 +25,9 @@ from nandlab.board.jobs.modules import (
     parse_module_dependencies,
     strip_module_signature,
 )
-from nandlab.kit.kernel import Kernel
-from nandlab.kit.kit import Kit
-from nandlab.kit.root import Root
+from nandlab.board.kit.kernel import Kernel
+from nandlab.board.kit.kit import Kit
+from nandlab.board.kit.root import Root
 
 MTD_TOOLS = [
     *("flash_erase", "flash_eraseall", "flash_lock", "flash_unlock"),

@@ -12,7 +12,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from nandlab.kit.root import Root
+from nandlab.board.kit.root import Root
 
 QEMU = "qemu-system-x86_64"
 DEVICE = Path("/dev/kvm")

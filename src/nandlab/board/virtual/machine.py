@@ -22,6 +22,9 @@ from nandlab.board.jobs.cargo import STORE
 from nandlab.board.jobs.job import PROGRAMS
 from nandlab.board.jobs.modules import ModuleSet
 from nandlab.board.jobs.programs import CARRIER, FOLDER
+from nandlab.board.kit.kit import Kit
+from nandlab.board.kit.partsource import Requests
+from nandlab.board.kit.root import Root, is_fault_of_machine
 from nandlab.board.virtual.emulator import list_emulator_files
 from nandlab.board.virtual.image import (
     compress_initramfs,
@@ -41,9 +44,6 @@ from nandlab.catalog.arch import Arch
 from nandlab.catalog.board import FIRMWARE_BYTES, UNSIMULATED_KEYS, BoardModel
 from nandlab.catalog.chip import MIB
 from nandlab.catalog.noun import dump_noun_identity
-from nandlab.kit.kit import Kit
-from nandlab.kit.partsource import Requests
-from nandlab.kit.root import Root, is_fault_of_machine
 
 OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
 """Folders of device/modules whose modules are on every board; yaffs2 is too, see assemble()."""

@@ -24,10 +24,10 @@ from nandlab.base.errors import SourceError, ToolError
 from nandlab.base.paths import find_cache_folder
 from nandlab.base.printer import print_note
 from nandlab.board.jobs.build import MODULE_FLAGS
+from nandlab.board.kit.kernel import Kernel
+from nandlab.board.kit.partsource import PartFiles
+from nandlab.board.kit.root import Root, is_fault_of_machine, raise_disk_full
 from nandlab.catalog.part import PartModel, Setting
-from nandlab.kit.kernel import Kernel
-from nandlab.kit.partsource import PartFiles
-from nandlab.kit.root import Root, is_fault_of_machine, raise_disk_full
 
 CONFIG_HEADER = "nandlab-config.h"
 SYMVERS = "Module.symvers"

@@ -12,13 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nandlab.base.errors import UsageError
-from nandlab.board.virtual.partbuild import SYMVERS, PartModules, build_part_modules
-from nandlab.catalog.board import BoardModel
-from nandlab.catalog.part import PartModel, Setting
-from nandlab.kit.kernel import Kernel
-from nandlab.kit.kernelsource import unpack_kernel_source
-from nandlab.kit.kit import Kit
-from nandlab.kit.partsource import (
+from nandlab.board.kit.kernel import Kernel
+from nandlab.board.kit.kernelsource import unpack_kernel_source
+from nandlab.board.kit.kit import Kit
+from nandlab.board.kit.partsource import (
     PartFiles,
     Requests,
     SourceRequest,
@@ -26,6 +23,9 @@ from nandlab.kit.partsource import (
     read_part_files,
     read_tree_version,
 )
+from nandlab.board.virtual.partbuild import SYMVERS, PartModules, build_part_modules
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.part import PartModel, Setting
 
 BUILTIN = "modules.builtin"
 """A kernel's list of the modules that are built into it."""

@@ -27,6 +27,10 @@ from nandlab.board.jobs import programs, stagedjob
 from nandlab.board.jobs.build import build_program
 from nandlab.board.jobs.cargo import HEAD_BYTES
 from nandlab.board.jobs.job import BEGIN_MEMBER, BoardLost, ChannelReader, Job, JobRecord, Setup
+from nandlab.board.kit.kit import fetch_board_kit
+from nandlab.board.kit.lock import Lock
+from nandlab.board.kit.needs import FetchedPackages, fetch_program_needs, unpack_build_material
+from nandlab.board.kit.partsource import Requests
 from nandlab.board.virtual import ram, states
 from nandlab.board.virtual.kvm import probe_kvm
 from nandlab.board.virtual.machine import NO_SOURCES, Machine, assemble_machine
@@ -39,10 +43,6 @@ from nandlab.board.virtual.ram import find_ram_kib, make_boot_error
 from nandlab.board.virtual.vm import Vm, start_vm
 from nandlab.catalog.arch import HOST_ARCH
 from nandlab.catalog.board import JOB_BYTES, BoardModel
-from nandlab.kit.kit import fetch_board_kit
-from nandlab.kit.lock import Lock
-from nandlab.kit.needs import FetchedPackages, fetch_program_needs, unpack_build_material
-from nandlab.kit.partsource import Requests
 
 
 class QemuBoard:

@@ -15,9 +15,9 @@ from pathlib import Path
 from nandlab.base.cache import make_entry
 from nandlab.base.digest import digest_json_value, digest_tree
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.kit.lock import Files
-from nandlab.kit.packages import make_cached_package_path
-from nandlab.kit.partsource import SourceRequest, read_part_files
+from nandlab.board.kit.lock import Files
+from nandlab.board.kit.packages import make_cached_package_path
+from nandlab.board.kit.partsource import SourceRequest, read_part_files
 
 CORE_FOLDER = "fs/yaffs2"
 """Where the core is in the package's source."""

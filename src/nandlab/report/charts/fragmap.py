@@ -7,8 +7,8 @@ from html import escape
 from string import Template
 from typing import Any
 
-from nandlab.model.fragments import FileMap
-from nandlab.model.reads import PAGE_BYTES
+from nandlab.flash.reading.fragments import FileMap
+from nandlab.flash.reading.reads import PAGE_BYTES
 from nandlab.report import TEMPLATES_FOLDER
 from nandlab.report.charts import layout
 from nandlab.report.charts.charts import Chart, VegaSpec

@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from nandlab.model.reads import ReadCall
-from nandlab.model.score import CallTimes
-from nandlab.model.times import Instructions
+from nandlab.flash.reading.reads import ReadCall
+from nandlab.flash.reading.score import CallTimes
+from nandlab.flash.reading.times import Instructions
 from nandlab.report.charts import layout
 from nandlab.report.charts.charts import Chart, VegaSpec
 

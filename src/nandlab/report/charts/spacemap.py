@@ -12,7 +12,7 @@ from html import escape
 from string import Template
 from typing import Any
 
-from nandlab.onflash.layout import NO_OWNER, ByteKind, Layout
+from nandlab.flash.layouts.layout import NO_OWNER, ByteKind, Layout
 from nandlab.report import TEMPLATES_FOLDER
 
 KIND_COLOURS = {

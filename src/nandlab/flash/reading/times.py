@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The time of a call that reads a page of a file: the chip's, and the processor's by what it does.
+
+``T = N x t_page + i x sum(amount x instructions)``: t_page is a page read of the part, from its
+file; i is the board's ns for an instruction. The instructions are those of catalog/read-model.toml,
+which bench/read_model measures. The paper's formula is ``T = N x t_page + overhead``, with one
+overhead for all calls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+from pydantic import Field
+
+from nandlab.analysis.differences.reprice import PartLatencies
+from nandlab.base.errors import UsageError
+from nandlab.base.gate import read_toml
+from nandlab.base.paths import CATALOG
+from nandlab.base.strings import Word
+from nandlab.catalog.chip import ChipModel, Geometry
+from nandlab.catalog.files import validate_data
+from nandlab.catalog.noun import StrictModel
+from nandlab.flash.layouts.layout import HOLE, FilePiece
+from nandlab.flash.reading.reads import PAGE_BYTES, FirstOpen, FlashReading, ReadCall
+from nandlab.results.recordparts import OperationCounts
+
+HOST_ARCH = "amd64"
+"""The architecture whose kernels have no addition to their names in the file."""
+READ_MODEL_FILE = CATALOG / "read-model.toml"
+
+
+class Instructions(StrictModel):
+    """What a file system on a kernel needs for each amount of a call, in instructions; 0: it has no
+    such amount."""
+
+    call: float = Field(default=0, description="a call, without anything below")
+    read: float = Field(default=0, description="a page that the chip reads, without its time")
+    hit: float = Field(default=0, description="a page that the NAND core's buffer has")
+    index: float = Field(default=0, description="a node of the index that is not in memory yet")
+    branch: float = Field(default=0, description="a branch of such a node")
+    node: float = Field(default=0, description="a fragment, or of JFFS2 its header, a read of MTD")
+    data: float = Field(default=0, description="JFFS2: a fragment's data; a hole's node has none")
+    stored: float = Field(default=0, description="JFFS2: a byte of a node's data: its checksum")
+    copied: float = Field(default=0, description="a byte that goes through the NAND core's buffer")
+    part: float = Field(default=0, description="JFFS2: a fragment that is a part of its node")
+    part_byte: float = Field(
+        default=0,
+        description="a byte that is copied from what was read of its node: JFFS2, of such a "
+        "fragment; UBIFS, of one that is not compressed",
+    )
+    zero: float = Field(default=0, description="a byte that is set to zero")
+    unpack: dict[Word, dict[Word, float]] = Field(
+        default={},
+        description="by compressor: a node that is unpacked, and each of its tokens; unpack.py "
+        "counts them",
+    )
+    tick: float = Field(default=0, description="the kernel's tick, which takes the processor")
+    first_wait: float = Field(
+        default=0, description="the first wait of a process for the chip, beyond other waits"
+    )
+    open: float = Field(default=0, description="the first open of a file, without what follows")
+    open_read: float = Field(default=0, description="JFFS2: a page that the chip reads then")
+    open_node: float = Field(default=0, description="a node that is read then, not of the index")
+    open_order: float = Field(
+        default=0, description="a node that is read then, by each level of the tree it is put into"
+    )
+
+
+class ReadModel(StrictModel):
+    """The catalog's file."""
+
+    filesystems: dict[Word, dict[Word, Instructions]] = Field(
+        description="by the file system's name, by the kernel's series"
+    )
+
+
+FILE_HEAD = """\
+# What a call that reads a page of a file needs, in instructions of the board's processor, by what
+# it does. bench/read_model fits them to traces of the board apf27 and its other kernels, with the
+# chip's time and the tracers' own taken off. The chip's time is in the part's file."""
+"""The begin of the catalog's file."""
+
+
+@cache
+def read_instruction_counts() -> dict[str, dict[str, Instructions]]:
+    """The file, checked; empty where it has nothing yet."""
+    return validate_data(
+        read_toml(READ_MODEL_FILE) or {"filesystems": {}}, ReadModel, str(READ_MODEL_FILE)
+    ).filesystems
+
+
+def find_instruction_counts(filesystem: str, kernel: str, arch: str = HOST_ARCH) -> Instructions:
+    """Of a file system on a kernel's series, such as 6.1, and an architecture.
+
+    UsageError if none were measured: another processor has other instructions for the same code.
+    """
+    known = read_instruction_counts().get(filesystem, {})
+    key = make_kernel_key(kernel, arch)
+    if key not in known:
+        there = f"{', '.join(known)} are" if known else "no kernel is"
+        of_arch = "" if arch == HOST_ARCH else f" on {arch}"
+        raise UsageError(
+            f"{filesystem}, Linux {kernel}{of_arch}: what reads take beside the chip was not "
+            f"measured; {there} ({READ_MODEL_FILE.name}). Take the chip's time and N, or "
+            f"--formula paper with an overhead of yours"
+            + (f", or a board of {HOST_ARCH}" if of_arch else "")
+        )
+    return known[key]
+
+
+def make_kernel_key(kernel: str, arch: str) -> str:
+    """What a kernel's series is called in the file: 6.1, or 6.1-armhf."""
+    return kernel if arch == HOST_ARCH else f"{kernel}-{arch}"
+
+
+def count_read_call_work(call: ReadCall) -> dict[str, float]:
+    """What a call does, by the keys of :class:`Instructions`; ``lzo.run`` for a token of LZO."""
+    found: dict[str, float] = defaultdict(float)
+    found["call"] += 1
+    for key, amount in _count_reads(call).items():
+        found[key] += amount
+    begin, zeroes = call.page * PAGE_BYTES, PAGE_BYTES
+    for piece in call.pieces:
+        end = piece.offset + piece.bytes
+        seen = min(end, begin + PAGE_BYTES) - max(piece.offset, begin)
+        if piece.packing != HOLE:
+            zeroes -= seen
+        if not call.file.layout.chunk_bytes:
+            _add_node_amounts(found, piece, seen, call)
+    found["zero"] += zeroes
+    return dict(found)
+
+
+def _count_reads(of: FlashReading) -> dict[str, float]:
+    """What the reads of MTD take."""
+    found: dict[str, float] = {
+        "read": len(of.flash),
+        "hit": of.hits,
+        "copied": sum(a.bytes for a in of.accesses if not a.bypasses_buffer),
+    }
+    return found | ({"index": len(of.index), "branch": sum(of.index)} if of.index else {})
+
+
+def _add_node_amounts(found: dict[str, float], piece: FilePiece, seen: int, call: ReadCall) -> None:
+    """A node, of which a call wants so many bytes; a chunk is none, but a page that is read. One of
+    UBIFS is read at once, its checksum left alone, and unpacked or copied to its page."""
+    found["node"] += 1
+    if call.index is not None:
+        found["part_byte"] += 0 if piece.packing else seen
+    elif piece.packing != HOLE:
+        found["data"] += 1
+        found["stored"] += piece.stored
+        if seen < piece.plain:
+            found["part"] += 1
+            found["part_byte"] += seen
+    if piece.packing not in {"", HOLE}:
+        for token, count in (call.file.tokens(piece) or {"node": 1}).items():
+            found[f"{piece.packing}.{token}"] += count
+
+
+def count_operation_work(call: ReadCall | FirstOpen) -> dict[str, float]:
+    """What either of them does."""
+    return count_read_call_work(call) if isinstance(call, ReadCall) else count_first_open_work(call)
+
+
+def count_first_open_work(opened: FirstOpen) -> dict[str, float]:
+    """What the first open of a file does, by the same keys."""
+    nodes = opened.nodes
+    if opened.index is not None:
+        return {"open": 1, "open_node": nodes} | _count_reads(opened)
+    order = nodes * math.log2(nodes) if nodes else 0
+    return {"open": 1, "open_read": len(opened.flash), "open_node": nodes, "open_order": order}
+
+
+class PageReadTimes(NamedTuple):
+    """What a page read of a part takes."""
+
+    page_ns: float
+    """Array and bus, spare area too."""
+    array_ns: float = 0
+    """The array's part, which a page that the register still has does without."""
+
+    def compute_ns(self, pages: int, registered: int) -> float:
+        """Of so many pages, some of them in the register."""
+        return pages * self.page_ns - registered * self.array_ns
+
+
+def compute_page_read_times(part: PartLatencies, geometry: Geometry) -> PageReadTimes:
+    """A page read of a part."""
+    one = OperationCounts(reads=1, programs=0, erases=0)
+    page_ns = part.ns(one, geometry.writesize + geometry.oobsize, 0)
+    return PageReadTimes(page_ns, part.t_r)
+
+
+def compute_chip_page_read_times(chip: ChipModel) -> PageReadTimes:
+    """A page read of a chip with its typical times."""
+    return compute_page_read_times(
+        PartLatencies.from_timing(chip.name, chip.geometry, chip.timing, "typical"), chip.geometry
+    )
+
+
+def compute_call_ns(
+    call: ReadCall | FirstOpen, by: Instructions, read: PageReadTimes, instruction_ns: float
+) -> float:
+    """The time of a call, ns; UsageError for a compressor that was not measured."""
+    told = flatten_instruction_counts(by)
+    total = 0.0
+    for key, amount in count_operation_work(call).items():
+        compressor, dot, _ = key.partition(".")
+        if dot and compressor not in by.unpack:
+            raise UsageError(f"{compressor}: what it takes to unpack was not measured")
+        total += amount * told.get(key, 0.0)
+    return read.compute_ns(len(call.flash), call.registered) + instruction_ns * total
+
+
+def split_call_instructions(
+    call: ReadCall, by: Instructions, traced: Mapping[str, float]
+) -> list[float]:
+    """The instructions before each page that the chip reads, and after the last.
+
+    traced: what else the call's events of each kind took. Half of what asking for a node takes
+    comes before its reads, the rest where its end is read; all that is of no node comes first.
+    """
+    told, found = flatten_instruction_counts(by), [0.0]
+    each = {key: traced[key] / max(1, n) for key, n in _count_events(call).items()}
+    chunks = bool(call.file.layout.chunk_bytes)
+    waiting = iter(() if chunks else call.pieces)
+    piece, asking = next(waiting, None), (by.node + by.data) / 2
+    begun = None
+    for access in call.accesses:
+        found[-1] += each["MTD_READ"] + (asking if piece is not begun else 0)
+        begun = piece
+        if access.hit:
+            found[-1] += by.hit + each["FLASH_HIT"]
+        else:
+            half = (by.read + each["FLASH_READ"]) / 2
+            found[-1] += half
+            found.append(half)
+        found[-1] += 0 if access.bypasses_buffer else by.copied * access.bytes
+        if piece and access.page == _find_last_page(piece, call.file.layout.writesize):
+            found[-1] += _sum_node_instructions(piece, call, told) - asking
+            piece = next(waiting, None)
+    total = sum(n * told.get(key, 0.0) for key, n in count_read_call_work(call).items())
+    found[0] += total + sum(traced[key] for key in each) - sum(found)
+    return found
+
+
+def _count_events(call: ReadCall) -> dict[str, int]:
+    """Over how many accesses what events of a kind take is spread."""
+    return {"MTD_READ": len(call.accesses), "FLASH_READ": len(call.flash), "FLASH_HIT": call.hits}
+
+
+def _find_last_page(piece: FilePiece, writesize: int) -> int:
+    return (piece.at + piece.stored - 1) // writesize
+
+
+def _sum_node_instructions(piece: FilePiece, call: ReadCall, told: Mapping[str, float]) -> float:
+    """The instructions that a node takes beside its reads."""
+    begin, found = call.page * PAGE_BYTES, defaultdict[str, float](float)
+    seen = min(piece.offset + piece.bytes, begin + PAGE_BYTES) - max(piece.offset, begin)
+    _add_node_amounts(found, piece, seen, call)
+    return sum(n * told.get(key, 0.0) for key, n in found.items())
+
+
+def compute_paper_call_ns(call: ReadCall | FirstOpen, t_page: float, overhead_ns: float) -> float:
+    """The tracing paper's formula (2014, section 5.1)."""
+    return len(call.flash) * t_page + overhead_ns
+
+
+def flatten_instruction_counts(by: Instructions) -> Mapping[str, float]:
+    """All instructions by key, those of tokens as ``lzo.run``."""
+    found: dict[str, float] = by.model_dump(exclude={"unpack"})
+    for compressor, tokens in by.unpack.items():
+        found |= {f"{compressor}.{token}": each for token, each in tokens.items()}
+    return found

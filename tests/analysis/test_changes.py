@@ -107,7 +107,7 @@ def test_no_command_has_a_placeholder() -> None:
     found = by_headline(
         *([t.model_copy(update={"available": 64 << 20}) for t in counted("jffs2", 10, reads=1)],),
     )
-    assert told(found)["less RAM"].do == "available_mib = 32 in the file of the board"
+    assert told(found)["less RAM"].do == "in a copy of your board's file: available_mib = 32"
     assert not [c for c in found.changes if "STUDY" in c.do or "RUN" in c.do]
 
 

@@ -112,8 +112,7 @@ def test_the_head_has_options_and_what_a_state_holds() -> None:
         *(pair(fs, state, **none) for fs in ("jffs2", "ubifs") for state in (samples.FRESH, aged)),
         *(pair("yaffs2", state) for state in (samples.FRESH, aged)),
     )
-    names = ", ".join(row.name for row in found.rows if row.options)
-    under = [f"{names}: compression=none", "aged: 45 % of the pages valid, 25 % invalid"]
+    under = ["JFFS2, UBIFS: compression=none", "aged: 45 % of the pages valid, 25 % invalid"]
     assert verdict.format_verdict_conditions(found) == under
     assert found.holding == (under[1],)
     head = " ".join(verdicttext.render_verdict(found)[:3])
@@ -134,7 +133,11 @@ def test_conditions_of_several_settings_are_told_once() -> None:
         {}, [t for one in aged for t in one], samples.NAMING, Limits()
     )
     assert len(found) == 2
-    assert sum(line.startswith("aged: 50 % of") for line in verdicttext.render_verdicts(found)) == 1
+    lines = verdicttext.render_verdicts(found)
+    assert sum(line.startswith("aged: 50 % of") for line in lines) == 1
+    rule = found[0].cell_rule
+    assert found[1].cell_rule == rule
+    assert [verdict.format_verdict_title(v, found[0]) for v in found] == [v.title for v in found]
 
 
 def test_a_recorded_load_says_how_many_calls_it_has() -> None:
@@ -148,17 +151,20 @@ def test_a_recorded_load_says_how_many_calls_it_has() -> None:
 
 def test_what_no_trial_had_is_open_once() -> None:
     fresh = judged(pair("jffs2"))
-    assert fresh.untested == (conditions.AGED, conditions.BAD)
+    state = f'add {{ name = "aged", {conditions.AGED_SHARES} }} to states'
+    no_aged = (conditions.AGED_FLASH, f"in mine.toml, [matrix]: {state}")
+    no_faults = (conditions.FAILING_CHIP, "nandlab faults runs/a")
+    assert fresh.untested == (no_aged, no_faults)
     aged = judged(pair("jffs2"), pair("jffs2", samples.AGED))
-    assert aged.untested == (conditions.BAD,)
+    assert aged.untested == (no_faults,)
     (line,) = [
         x
         for x in verdicttext.format_verdict_gap_lines([fresh, aged])
         if x.startswith("not tried: ")
     ]
-    assert line.startswith("not tried: bad and worn-out blocks (faults of a chip)")
+    assert line.startswith(f"not tried: {conditions.FAILING_CHIP} (nandlab faults runs/a)")
     failing = samples.CHIP.model_copy(update={"faults": {"bad_blocks": 4}})
-    assert judged(pair("jffs2", chip=failing)).untested == (conditions.AGED,)
+    assert judged(pair("jffs2", chip=failing)).untested == (no_aged,)
 
 
 def test_of_a_load_that_only_reads_nothing_is_asked_of_blocks() -> None:

@@ -65,7 +65,7 @@ def test_equal_members_are_told_and_rank_nothing() -> None:
     found = verdictmaker.make_setting_verdict({}, setting, Limits(), samples.NAMING)
     assert [row.call for row in found.rows] == ["open", "open"]
     (gap,) = [gap for gap in found.gaps if gap.what == "a single trial"]
-    assert gap.do == "leave phase_offsets_ms out: its members are one trial"
+    assert gap.do.startswith("in mine.toml, [matrix]: leave out phase_offsets_ms")
 
 
 MEASURED = Doubt(code="memory_measured", text="slow")

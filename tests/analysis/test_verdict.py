@@ -136,7 +136,7 @@ def test_the_edit_for_too_short_a_load_is_its_parameter() -> None:
     found = judged(pair("ubifs", 10, flash=still), Limits(years=1, daily=1 << 30))
     # 15,000 transactions wrote 100 MiB, 1,333 MiB are needed: two figures, rounded up
     assert cell(found, "UBIFS", "lifetime").state == "open"
-    assert gaps(found)["years"] == (("UBIFS",), "transactions = 200000")
+    assert gaps(found)["years"] == (("UBIFS",), "in mine.toml, ffsmark: transactions = 200000")
     assert calls(found) == {"UBIFS": "open"}
 
 
@@ -243,7 +243,7 @@ def test_what_was_not_measured_is_open_with_its_edit() -> None:
     found = judged(pair("jffs2", 10), at("ram <= 4M"))
     assert calls(found) == {"JFFS2": "open"}
     assert cell(found, "JFFS2", "memory.peak").state == "open"
-    assert gaps(found)["RAM"] == (("JFFS2",), 'measure = ["memory"]')
+    assert gaps(found)["RAM"] == (("JFFS2",), 'in mine.toml: measure = ["memory"]')
     assert found.sentence.startswith(
         "Not enough to say yet: JFFS2 is the first to look into; open: RAM."
     )
@@ -251,7 +251,7 @@ def test_what_was_not_measured_is_open_with_its_edit() -> None:
 
 def test_a_usual_criterion_that_nobody_measured_is_told_once() -> None:
     found = judged([*pair("jffs2", 10), *pair("ubifs", 10)])
-    edit = 'measure = ["memory", "restart", "space"]'
+    edit = 'in mine.toml: measure = ["memory", "restart", "space"]'
     assert found.unmeasured == (("RAM", edit), ("free space", edit), ("first synced", edit))
     assert "memory.peak" not in [c.name for c in found.criteria]
 
@@ -394,7 +394,7 @@ def test_a_life_is_told_and_not_judged(tmp_path: Path) -> None:
 def test_a_single_trial_or_a_doubt_is_not_enough_to_say() -> None:
     alone = judged([trial("jffs2", 10), *pair("ubifs", 20)], matrix={"seeds": [1]})
     assert calls(alone) == {"UBIFS": "take", "JFFS2": "open"}
-    assert gaps(alone)["a single trial"] == (("JFFS2",), "seeds = [1, 2]")
+    assert gaps(alone)["a single trial"] == (("JFFS2",), "in mine.toml, [matrix]: seeds = [1, 2]")
     doubt = Doubt(code="state_missed", text="valid data: 50 % asked, 30 % on the chip")
     found = judged([t.model_copy(update={"warnings": [doubt]}) for t in pair("jffs2", 10)])
     assert calls(found) == {"JFFS2": "open"}

@@ -10,6 +10,7 @@ from support import samples
 from nandlab.analysis.verdicts import verdictmaker
 from nandlab.analysis.verdicts.limits import Limits, parse_command_line_limits
 from nandlab.analysis.verdicts.verdict import Verdict
+from nandlab.base import units
 from nandlab.report.charts import verdictchart
 from nandlab.report.tables import verdicttext
 from nandlab.report.tables.sheets import render_markdown_sheets
@@ -52,10 +53,40 @@ def test_a_long_name_goes_on_in_a_second_line() -> None:
     assert any(line.strip().endswith("chk_data_crc=no") for line in text)
 
 
+def test_the_legend_has_the_marks_and_calls_that_are_there() -> None:
+    free = verdicttext.format_verdict_legend([judged()])
+    assert "✓" not in free
+    assert "meets every limit" not in free
+    assert free.startswith("? not known yet; take: best by transact. in its worst state")
+    assert "✓ met" in verdicttext.format_verdict_legend([judged("append.p99 < 50s")])
+
+
+def test_columns_are_told_once_below_all_tables() -> None:
+    found = judged()
+    criteria = (replace(found.criteria[0], note="what it is"), *found.criteria[1:])
+    noted = replace(found, criteria=criteria)
+    lines = verdicttext.render_verdicts([noted, noted])
+    notes = [line for line in lines if "what it is" in line]
+    assert len(notes) == 1
+    assert notes[0].startswith(f"{found.criteria[0].title}: what it is")
+    assert lines.index(notes[0]) < lines.index(verdicttext.GAPS_TITLE)
+
+
+def test_a_limit_on_a_percentile_tells_the_rarest_operations_too() -> None:
+    found = judged("append.p99 < 50s")
+    appends = [t.latency_ns["append"] for t in samples.study(2) if t.ok]
+    rare = [latency.p99_9 for latency in appends if latency]
+    assert "append p99.9 is " in found.sentence
+    assert "(n = 7,500 a run)" in found.sentence
+    assert any(units.format_time(ns) in found.sentence for ns in rare)
+    both = judged("append.p99 < 50s", "append.p99_9 < 60s")
+    assert "append p99.9 is " not in both.sentence
+
+
 def test_a_gap_of_all_is_told_so_once() -> None:
     told = verdicttext.format_verdict_gap_lines([judged("ram < 1M")])
     assert [line for line in told if line.startswith("RAM ")] == [
-        'RAM (JFFS2): measure = ["memory"]'
+        'RAM (JFFS2): in mine.toml: measure = ["memory"]'
     ]
     told = verdicttext.format_verdict_gap_lines([judged(), judged()])
     assert sum(line.startswith("power cuts (") for line in told) == 1

@@ -6,12 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from nandlab.analysis.verdicts.conditions import AGED_SHARES
 from nandlab.plan.lookup import MatrixSystem
 from nandlab.plan.matrix import StateChoice
 
 AGED_WORDS = ("aged", "filled", "mixed")
 """Words of a state's name that say that the flash holds data."""
-AGED = "valid = 0.5, invalid = 0.25, mix = 1"
 """Shares to write for one: the usual aged flash, half of it live data."""
 
 
@@ -27,5 +27,5 @@ def check_state_ages_flash(state: StateChoice, systems: Iterable[MatrixSystem]) 
     name = state.name
     return [
         f"{name}: no share of the flash would hold data, so its trials would be fresh: "
-        f'write {{ name = "{name}", {AGED} }}, or call it fresh'
+        f'write {{ name = "{name}", {AGED_SHARES} }}, or call it fresh'
     ]

@@ -86,6 +86,8 @@ class Tally:
     """Points with both names of a rename, which breaks no promise."""
     unfinished: int
     """Campaigns that did not come to their end."""
+    places: dict[Line, Line]
+    """Where the only point of a class was, of the failed ones."""
     has_known_failures: bool
     """Whether it is known how many failed: a campaign came to its end, or one failed."""
 
@@ -111,7 +113,8 @@ class Tally:
     def outcome(self) -> str:
         """How many points did not hold, each class with its own."""
         failed, unstable = sum(self.failed.values()), sum(self.unstable.values())
-        found = [f"{failed:,} did not hold: {format_class_counts(self.failed)}"] if failed else []
+        classes = format_class_counts(self.failed, self.places)
+        found = [f"{failed:,} did not hold: {classes}"] if failed else []
         if unstable:
             classes = format_class_counts(self.unstable)
             found.append(f"{unstable:,} with unstable cells did not hold: {classes}")
@@ -120,9 +123,32 @@ class Tally:
         return "; ".join(found) or "each held"
 
 
-def format_class_counts(classes: Mapping[str, int]) -> str:
-    """Each class with its points."""
-    return ", ".join(f"{name} {n:,}" for name, n in sorted(classes.items()))
+def format_class_counts(classes: Mapping[str, int], places: Mapping[str, str] | None = None) -> str:
+    """Each class with its points, and with the place of its only one, if that is given."""
+    known = places or {}
+    return ", ".join(
+        f"{name} {n:,}{f' ({known[name]})' if name in known else ''}"
+        for name, n in sorted(classes.items())
+    )
+
+
+def _list_places_of_single_points(tried: Iterable[CutSummary]) -> dict[str, str]:
+    """Of each class that one campaign saw once: at which flash operation of which load."""
+    found: dict[str, list[str]] = {}
+    for campaign in tried:
+        for name, n in campaign.lost.items():
+            place = _format_first_place(campaign, name) if n == 1 else ""
+            found.setdefault(name, []).append(place)
+    return {name: places[0] for name, places in found.items() if places[1:] == [] and places[0]}
+
+
+def _format_first_place(campaign: CutSummary, name: str) -> str:
+    """Where a campaign saw a class first; empty: it does not tell."""
+    at = campaign.first.get(name, "").rpartition(": ")[2].partition(":")[0]
+    if not at.isdigit():
+        return ""
+    operation = "the first flash operation" if at == "0" else f"flash operation {int(at) + 1:,}"
+    return f"at {operation} of {campaign.load}"
 
 
 def tally_power_cuts(cuts: Iterable[CutSummary]) -> Tally | None:
@@ -145,6 +171,7 @@ def tally_power_cuts(cuts: Iterable[CutSummary]) -> Tally | None:
         dict(unstable),
         two_names,
         ended.count(False),
+        _list_places_of_single_points(tried),
         any(ended) or bool(failed),
     )
 

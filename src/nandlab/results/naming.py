@@ -22,6 +22,21 @@ class Naming:
     """Whether it is a figures file, beside which nothing can be run."""
 
     @property
+    def study_file(self) -> str:
+        """The name of the study's file, which edits are of."""
+        name = Path(shlex.split(self.study)[0]).name
+        return name if name.endswith(".toml") else f"{name}.toml"
+
+    def format_study_edit(self, place: str, edit: str) -> str:
+        """An edit of the study, with its file and its place there; empty place: the top."""
+        return f"in {self.study_file}{f', {place}' if place else ''}: {edit}"
+
+    @property
+    def faults_command(self) -> str:
+        """The command that lets the chip of the run's file systems fail."""
+        return f"nandlab faults {self.run}"
+
+    @property
     def run_command(self) -> str:
         """The command that runs what the run lacks."""
         return f"nandlab run {self.study}{'' if self.published else f' --out {self.run}'}"

@@ -24,8 +24,9 @@ UNLIKE = "unlike"
 """The figure of a recorded load's calls that returned otherwise than in its recording."""
 DEFAULT, KERNELS = "default", " (the kernel's)"
 """The value of an option that leaves it to the kernel, and what is told of it."""
-AGED = ("aged flash", "states")
-BAD = ("bad and worn-out blocks", "faults of a chip")
+AGED_FLASH, FAILING_CHIP = "aged flash", "failing blocks and pages"
+AGED_SHARES = "valid = 0.5, invalid = 0.25, mix = 1"
+"""The shares of an aged state, where a study is to have one."""
 
 
 def format_options_beside_name(trial: Trial, name: str) -> str:
@@ -127,11 +128,12 @@ def _explain_unfit(trial: Trial, there: Trial) -> str:
 
 
 def list_untested_product_conditions(scope: VerdictScope) -> Iterator[tuple[str, str]]:
-    """What a product meets and no trial of a load that writes had, with the study's key."""
+    """What a product meets and no trial of a load that writes had, with the edit or command."""
     trials = [t for s in scope.settings if not promises.is_read_only_load(s) for t in s.trials]
     if not trials:
         return
     if not any(t.state.valid or t.state.invalid or t.image for t in trials):
-        yield AGED
+        edit = f'add {{ name = "aged", {AGED_SHARES} }} to states'
+        yield AGED_FLASH, scope.naming.format_study_edit("[matrix]", edit)
     if not any(t.own_board or t.chip.faults for t in trials):
-        yield BAD
+        yield FAILING_CHIP, scope.naming.faults_command

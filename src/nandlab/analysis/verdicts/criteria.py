@@ -19,7 +19,7 @@ from nandlab.analysis.figures.figures import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.ranking import format_name_list
 from nandlab.analysis.figures.readyfigures import LOST_FIGURE
-from nandlab.analysis.verdicts import answers, gaps, promises
+from nandlab.analysis.verdicts import answers, forecast, gaps, promises, wearsteadiness
 from nandlab.analysis.verdicts.limits import (
     Judgement,
     Limits,
@@ -52,6 +52,8 @@ class Criterion:
     """Sign and value; empty: nothing is asked."""
     unit: Line = ""
     """Of the values of its cells."""
+    note: FreeText = ""
+    """What its values are, where the title does not tell; empty: it does."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ def _judge_limit_cell(
         return replace(cell, state="broken", why=format_judgements(bad))
     if unknown:
         do = (
-            gaps.suggest_figure_instrument_edit(figure.name)
+            gaps.suggest_figure_instrument_edit(figure.name, scope.naming)
             or unknown[0][1].text.partition(": ")[2]
         )
         return replace(cell, state="open", why=format_judgements(unknown), do=do)
@@ -255,13 +257,25 @@ def _list_wear_columns(scope: VerdictScope) -> Iterator[CriterionColumn]:
     if limits.years is not None and limits.daily is not None:
         asked = f">= {units.format_three_figures(limits.years)}"
         yield CriterionColumn(
-            Criterion(LIFETIME_CRITERION, "years", asked), partial(_make_lifetime_cell, scope)
+            Criterion(LIFETIME_CRITERION, "years", asked, note=_format_lifetime_formula(scope)),
+            partial(_make_lifetime_cell, scope),
         )
         return
     for s in scope.settings:
         if any(e.spread(s.figure("chip.erases")) for e in s.ensembles):
             criterion = Criterion("chip.erases", scope.title(s, "block erases"))
             yield CriterionColumn(criterion, partial(_make_erases_cell, scope, s))
+
+
+def _format_lifetime_formula(scope: VerdictScope) -> str:
+    """What years are worked out from."""
+    stands = forecast.find_block_endurance(scope.settings[0].trials[0])
+    erases = f"{stands.least:,.0f} erases" if stands else "the erases"
+    several = "; loads add up" if len(scope.settings) > 1 else ""
+    return (
+        f"{erases} that a block bears x bytes that the load wrote / (erases of its most erased "
+        f"block + {wearsteadiness.ERASES_DUE}) / its bytes a day / 365.25{several}"
+    )
 
 
 def _make_erases_cell(scope: VerdictScope, setting: Setting, name: str) -> VerdictCell:
@@ -274,7 +288,8 @@ def _make_erases_cell(scope: VerdictScope, setting: Setting, name: str) -> Verdi
     ]
     if not late:
         return _make_worst_median_cell(scope, [setting], "chip.erases", name)
-    why, do = gaps.suggest_longer_load_edit([t for e in late for t in e.ok], setting.words)
+    short = [t for e in late for t in e.ok]
+    why, do = gaps.suggest_longer_load_edit(short, setting.words, scope.naming)
     return VerdictCell("too short", "open", why=why, do=do)
 
 
@@ -305,7 +320,8 @@ def _make_lifetime_cell(scope: VerdictScope, name: str) -> VerdictCell:
         return VerdictCell(text, "met", least, used=used)
     unknown = [(s, e) for s, e, j in found if j.outcome == "unknown"]
     open_ = unknown or [(s, e) for s, e, j in found if j.outcome == "in doubt"] or [found[0][:2]]
-    do = gaps.suggest_lifetime_edit([t for _, e in open_ for t in e.ok], open_[0][0].words)
+    unsure = [t for _, e in open_ for t in e.ok]
+    do = gaps.suggest_lifetime_edit(unsure, open_[0][0].words, scope.naming)
     return VerdictCell(text, "open", least, why=why, do=do, used=used)
 
 
@@ -339,23 +355,23 @@ def _side_by_side(years: Sequence[float]) -> float | None:
 
 
 USUAL_CRITERIA = (
-    ("memory.peak", "RAM"),
-    ("space.free", "free space"),
-    ("step.mount", "mount"),
-    ("ready.quiet", "quiet after"),
-    ("ready.reads", "reads to quiet"),
-    ("ready.cpu", "CPU to quiet"),
-    ("ready.durable", "first synced"),
+    ("memory.peak", "RAM", ""),
+    ("space.free", "free space", ""),
+    ("step.mount", "mount", ""),
+    ("ready.quiet", "quiet after", "from mount until the chip is idle"),
+    ("ready.reads", "reads to quiet", "pages until then"),
+    ("ready.cpu", "CPU to quiet", "at most, until then"),
+    ("ready.durable", "first synced", "from a later mount until a record is synced"),
 )
-"""Figures that any product has, and what they are called."""
+"""Figures that any product has, what they are called, and what they are."""
 
 
 def _list_usual_columns(scope: VerdictScope) -> Iterator[CriterionColumn]:
     """What is known of the usual criteria, over all loads."""
-    for figure_name, title in USUAL_CRITERIA:
+    for figure_name, title, note in USUAL_CRITERIA:
         figure = scope.settings[0].figure(figure_name)
         if any(e.spread(figure) for s in scope.settings for e in s.ensembles):
-            criterion = Criterion(figure_name, title, unit=figure.quantity.base)
+            criterion = Criterion(figure_name, title, unit=figure.quantity.base, note=note)
             yield CriterionColumn(
                 criterion, partial(_make_worst_median_cell, scope, scope.settings, figure_name)
             )
@@ -367,11 +383,11 @@ def list_unmeasured_criteria(scope: VerdictScope) -> list[tuple[str, str]]:
     shown = {c.criterion.name for c in list_criterion_columns(scope)}
     lacking = {
         title: instrument
-        for figure, title in USUAL_CRITERIA
+        for figure, title, _ in USUAL_CRITERIA
         if (instrument := gaps.find_instrument_of_figure(figure)) and figure not in shown
     }
     present = {m for s in scope.settings for e in s.ensembles for t in e.trials for m in t.measure}
-    edit = gaps.suggest_instruments_edit([*present, *lacking.values()])
+    edit = gaps.suggest_instruments_edit([*present, *lacking.values()], scope.naming)
     return [(title, edit) for title in lacking]
 
 
@@ -418,7 +434,8 @@ def _make_power_cut_cell(scope: VerdictScope, limit: Limit | None, name: str) ->
         return VerdictCell(text, value=lost, why=promise.outcome_text)
     if promise.keeps == "nothing":
         state: CellState = "open" if limit is None else "broken"
-        return VerdictCell("no promise", state, why="nothing is promised", do=gaps.MAY_LOSE_EDIT)
+        do = gaps.suggest_may_lose_edit(scope.naming)
+        return VerdictCell("no promise", state, why="nothing is promised", do=do)
     if lost is None:
         return VerdictCell(
             text, "open", why=why, do=gaps.suggest_power_cut_command(trial, scope.naming)

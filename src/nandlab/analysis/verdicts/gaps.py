@@ -26,7 +26,6 @@ INSTRUMENT_BY_FAMILY = {
     "ready.durable": "restart",
 }
 """Figures that an instrument measures, or whole families of them, and its name in a study."""
-MAY_LOSE_EDIT = f'[limits] power = "{limitsyntax.MAY_LOSE_TEXT}", if the product may'
 ASSUMED_SOURCE_LEAD = "Assumed:"
 """What a chip file's source begins with where the figure was not read."""
 ARRAY_TIMES = ("timing.t_r_ns", "timing.t_prog_ns", "timing.t_bers_ns")
@@ -53,15 +52,21 @@ def find_instrument_of_figure(figure: str) -> str | None:
     return INSTRUMENT_BY_FAMILY.get(figure) or INSTRUMENT_BY_FAMILY.get(family)
 
 
-def suggest_instruments_edit(instruments: Iterable[str]) -> str:
+def suggest_may_lose_edit(naming: Naming) -> str:
+    """The edit for a product of which a power cut may take synced data."""
+    edit = f'{limitsyntax.NO_LOSS_LIMIT.name} = "{limitsyntax.MAY_LOSE_TEXT}"'
+    return naming.format_study_edit("[limits]", edit)
+
+
+def suggest_instruments_edit(instruments: Iterable[str], naming: Naming) -> str:
     """The line of a study that asks for these instruments, each once."""
-    return f"measure = {json.dumps(sorted(set(instruments)))}"
+    return naming.format_study_edit("", f"measure = {json.dumps(sorted(set(instruments)))}")
 
 
-def suggest_figure_instrument_edit(figure: str) -> str:
+def suggest_figure_instrument_edit(figure: str, naming: Naming) -> str:
     """The edit that has a figure measured; empty: none does."""
     instrument = find_instrument_of_figure(figure)
-    return suggest_instruments_edit([instrument]) if instrument else ""
+    return suggest_instruments_edit([instrument], naming) if instrument else ""
 
 
 def suggest_power_cut_command(trial: Trial, naming: Naming) -> str:
@@ -71,21 +76,24 @@ def suggest_power_cut_command(trial: Trial, naming: Naming) -> str:
     return naming.power_cut_command
 
 
-def suggest_longer_load_edit(trials: Sequence[Trial], of: Words) -> tuple[str, str]:
+def suggest_longer_load_edit(trials: Sequence[Trial], of: Words, naming: Naming) -> tuple[str, str]:
     """Why loads are too short for their wear to tell anything, and the edit that mends it."""
     short = wearsteadiness.find_least_steady_wear(trials)
     edits = [edit for t in trials if (edit := _scale_load_parameter(t, of)) is not None]
     if edits:
-        return (short.advice if short else ""), max(edits, key=lambda e: e[1])[0]
+        longest = max(edits, key=lambda e: e[1])[0]
+        text = naming.format_study_edit(trials[0].workload, longest)
+        return (short.advice if short else ""), text
     return (short.advice if short else ""), f"write at least {_format_mib(short)}" if short else ""
 
 
-def suggest_lifetime_edit(trials: Sequence[Trial], of: Words) -> str:
+def suggest_lifetime_edit(trials: Sequence[Trial], of: Words, naming: Naming) -> str:
     """The edit after which it is known how long the chip lasts."""
     unknown = [t.chip.part for t in trials if forecast.find_block_endurance(t) is None]
     if unknown:
-        return f"[endurance] pe_cycles in the chip's file, catalog/chips/{unknown[0]}.toml"
-    return suggest_longer_load_edit(trials, of)[1] or 'measure = ["wear"]'
+        return f"in catalog/chips/{unknown[0]}.toml, [endurance]: pe_cycles"
+    longer = suggest_longer_load_edit(trials, of, naming)[1]
+    return longer or suggest_instruments_edit(["wear"], naming)
 
 
 def _format_mib(short: wearsteadiness.WearSteadiness) -> str:
@@ -150,9 +158,9 @@ def list_assumed_chip_gaps(ensemble: Ensemble, kind: FigureKind) -> list[Verdict
 
 
 def list_verdict_gaps_of_ensemble(
-    ensemble: Ensemble, spec: Mapping[str, Any], again: str
+    ensemble: Ensemble, spec: Mapping[str, Any], naming: Naming
 ) -> list[VerdictGap]:
-    """What an ensemble lacks to be enough to say. again: the command that runs what is missing."""
+    """What an ensemble lacks to be enough to say."""
     found = []
     who, state = (ensemble.subject,), ensemble.state
     if unmeasured := [t for t in ensemble.trials if t.status == "not_measured"]:
@@ -163,19 +171,22 @@ def list_verdict_gaps_of_ensemble(
         )
     if len(ensemble.ok) == 1:
         why = f"{state}: a single trial: how far its figures spread is not known"
-        alike = "leave phase_offsets_ms out: its members are one trial" if ensemble.alike else ""
-        found.append(
-            VerdictGap("a single trial", who, why, alike or suggest_second_member(spec, again))
+        alike = "leave out phase_offsets_ms, for its members are one trial"
+        do = (
+            naming.format_study_edit("[matrix]", alike)
+            if ensemble.alike
+            else suggest_second_member(spec, naming)
         )
+        found.append(VerdictGap("a single trial", who, why, do))
     return found
 
 
-def suggest_second_member(spec: Mapping[str, Any], again: str) -> str:
+def suggest_second_member(spec: Mapping[str, Any], naming: Naming) -> str:
     """A second member: of the study if it has some more, else the edit that gives it one."""
     seeds = (spec.get("matrix") or {}).get("seeds")
     if not isinstance(seeds, list) or len(seeds) > 1 or not seeds:
-        return again
-    return f"seeds = {[*seeds, max(seeds) + 1]}"
+        return naming.run_command
+    return naming.format_study_edit("[matrix]", f"seeds = {[*seeds, max(seeds) + 1]}")
 
 
 def merge_verdict_gaps(gaps: Sequence[VerdictGap]) -> list[VerdictGap]:

@@ -19,13 +19,22 @@ from nandlab.base.strings import FreeText
 VerdictCall = Literal["take", "fits", "next", "open", "avoid"]
 """fits: it meets every limit; next: no limit was given, and it ran in every state."""
 CALL_ORDER: tuple[VerdictCall, ...] = ("take", "fits", "next", "open", "avoid")
-MEANINGS: dict[VerdictCall, str] = {
-    "take": "meets all, with most left of its nearest limit; without limits best by the headline",
+LIMITED_MEANINGS: dict[VerdictCall, str] = {
+    "take": "meets every limit, with most left of the nearest",
     "fits": "meets every limit too",
-    "next": "ran in every state, but comes behind the one to take, by the headline",
-    "open": "something that decides is not known",
+    "next": "ran, and no limit was given for it",
+    "open": "breaks no limit, but whether it meets each is not known",
     "avoid": "failed, or breaks a limit or a promise",
 }
+"""What calls mean where limits were given."""
+RANKED_MEANINGS: dict[VerdictCall, str] = {
+    "take": "best by {headline} in its worst state (no limit was given)",
+    "fits": "meets every limit too",
+    "next": "comes behind it",
+    "open": "not to be taken while its {headline} or its promise after a cut is not known",
+    "avoid": "failed, or broke a promise",
+}
+"""What calls mean where no limit was given: then the headline decides."""
 FIT: tuple[VerdictCall, ...] = ("take", "fits", "next")
 """The calls of which the first is to be taken."""
 
@@ -101,6 +110,14 @@ class Verdict:
         return next(row for row in self.rows if row.name == name)
 
 
+def format_verdict_title(verdict: Verdict, before: Verdict | None = None) -> str:
+    """What it is of, and what a cell of its table is, unless that of the verdict above it is the
+    same."""
+    above = before.cell_rule if before else ""
+    rule = "" if verdict.cell_rule == above else verdict.cell_rule
+    return f"{verdict.title}; {rule}" if rule else verdict.title
+
+
 def format_promise_aside(row: VerdictRow) -> str:
     """What must stand beside a name that is to be taken."""
     asides = {
@@ -156,12 +173,44 @@ def format_run_answer(verdicts: Sequence[Verdict]) -> str:
     return " ".join([*each, *(["Power cuts not tried."] if none_tried else [])])
 
 
-def list_first_write_lines(verdicts: Sequence[Verdict]) -> list[str]:
-    """What to do before a first durable write, a line for each advice, of all not to be avoided."""
+def list_call_meanings(verdicts: Sequence[Verdict]) -> list[str]:
+    """What each call means that is there, under limits or without."""
+    calls = {row.call for v in verdicts for row in v.rows}
+    limited = any(c.limit for v in verdicts for c in v.criteria)
+    headline = next((c.title for v in verdicts for c in v.criteria[:1]), "headline")
+    meanings = LIMITED_MEANINGS if limited else RANKED_MEANINGS
+    return [
+        f"{call}: {meanings[call].format(headline=headline)}"
+        for call in CALL_ORDER
+        if call in calls
+    ]
+
+
+def list_criterion_notes(verdicts: Sequence[Verdict]) -> list[str]:
+    """What the columns are whose titles do not tell it, each once."""
+    notes = (f"{c.title}: {c.note}" for v in verdicts for c in v.criteria if c.note)
+    return [*dict.fromkeys(notes)]
+
+
+def list_first_write_lines(verdicts: Sequence[Verdict], *, brief: bool = False) -> list[str]:
+    """What to do before a first durable write, a line for each advice, of all not to be avoided.
+
+    brief: without its reason, which the page has that it names.
+    """
     names: dict[str, list[str]] = {}
     for row in (r for v in verdicts for r in v.rows if r.first_write and r.call != "avoid"):
         names.setdefault(row.first_write, []).append(row.name)
-    return [f"{', '.join(dict.fromkeys(who))}: {text}" for text, who in names.items()]
+    return [
+        f"{', '.join(dict.fromkeys(who))}: {_drop_reason(text) if brief else text}"
+        for text, who in names.items()
+    ]
+
+
+def _drop_reason(advice: str) -> str:
+    """An advice with its page alone: what stands between the first colon and the last bracket is
+    the reason."""
+    text, colon, rest = advice.partition(": ")
+    return f"{text} {rest[rest.rfind('(') :]}" if colon and "(" in rest else advice
 
 
 def format_verdict_conditions(verdict: Verdict) -> list[str]:
@@ -169,8 +218,8 @@ def format_verdict_conditions(verdict: Verdict) -> list[str]:
     by_options: dict[str, list[str]] = {}
     for row in verdict.rows:
         by_options.setdefault(row.options, []).append(row.name)
-    options = [f"{', '.join(names)}: {text}" for text, names in by_options.items() if text]
-    return [*options, *verdict.holding]
+    options = [f"{', '.join(sorted(who))}: {text}" for text, who in by_options.items() if text]
+    return [*sorted(options), *verdict.holding]
 
 
 def is_power_cut_untried(row: VerdictRow) -> bool:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from nandlab.analysis.differences import reprice
-from nandlab.analysis.figures import chiptime
+from nandlab.analysis.figures import chiptime, powerdraw
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.spread import Spread, compute_spread
 from nandlab.analysis.verdicts import modelbias
@@ -22,6 +22,7 @@ from nandlab.analysis.verdicts.criteria import Criterion, VerdictCell, VerdictSc
 from nandlab.base import units
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import FreeText
+from nandlab.results.naming import Naming
 from nandlab.results.record import Trial
 
 SAME_ANSWER = "the same"
@@ -29,10 +30,6 @@ NOT_RUN_ANSWER = "not run"
 LATENCY_PREFIX = "latency."
 LONGEST_LATENCIES = "the data sheet's longest latencies"
 MEASURED_CONTROLLER = "a measured controller"
-EDIT_BY_CHANGE = {
-    LONGEST_LATENCIES: 'latency = "maximum" of the chip',
-    MEASURED_CONTROLLER: "a chip's file with the board's own cycles: docs/own/chip.md",
-}
 GROWS = {
     LONGEST_LATENCIES: "read, program or erase of the chip",
     MEASURED_CONTROLLER: "page read or program",
@@ -75,6 +72,14 @@ def list_verdict_changes(
     return [*found, *_list_less_ram_change(first)]
 
 
+def _suggest_flash_edit(what: str, scope: VerdictScope) -> str:
+    """The edit that has trials run with slower flash."""
+    part = scope.settings[0].chip.part
+    if what == LONGEST_LATENCIES:
+        return scope.naming.format_study_edit(part, 'latency = "maximum"')
+    return "in your chip's file: t_rc_ns, t_wc_ns as measured"
+
+
 def _find_tighter_limit(
     shown: Sequence[Criterion], fitting: Sequence[FittingRow]
 ) -> Iterator[PossibleChange]:
@@ -108,13 +113,18 @@ def _list_slower_flash_changes(
         if max(factors) < modelbias.LITTLE_FACTOR:
             continue
         if limited:
-            yield _make_scaled_limits_change(what, max(factors), shown, fitting)
+            edit = _suggest_flash_edit(what, scope)
+            yield _make_scaled_limits_change(what, max(factors), shown, fitting, edit)
         elif scope.limits.is_empty:
-            yield _reorder_by_time(what, scope.settings[0], fitting, there)
+            yield _reorder_by_time(what, scope, fitting, there)
 
 
 def _make_scaled_limits_change(
-    what: str, factor: float, shown: Sequence[Criterion], fitting: Sequence[FittingRow]
+    what: str,
+    factor: float,
+    shown: Sequence[Criterion],
+    fitting: Sequence[FittingRow],
+    edit: str,
 ) -> PossibleChange:
     """Whether the limits on latencies hold times a factor."""
     first = fitting[0]
@@ -129,9 +139,6 @@ def _make_scaled_limits_change(
         bound = f"no {GROWS[what]} takes more than {units.format_ratio(factor)} times as long"
         return PossibleChange(what, f"{SAME_ANSWER}: {bound}, and so no latency", turns=False)
     then = f"{', '.join(near)} may be broken: percentiles are not foretold"
-    edit = (
-        'latency = "maximum" in chip' if "latencies" in what else "a chip with the board's cycles"
-    )
     return PossibleChange(what, then, None, edit)
 
 
@@ -139,11 +146,13 @@ TimeElsewhere = Callable[[Setting, Ensemble], Spread | None]
 
 
 def _reorder_by_time(
-    what: str, setting: Setting, fitting: Sequence[FittingRow], there: TimeElsewhere
+    what: str, scope: VerdictScope, fitting: Sequence[FittingRow], there: TimeElsewhere
 ) -> PossibleChange:
     """Who would be first by the headline, where that is the time of a phase."""
+    setting = scope.settings[0]
     if not setting.headline.name.startswith("phase."):
-        return PossibleChange(what, "percentiles are not foretold", None, EDIT_BY_CHANGE[what])
+        edit = _suggest_flash_edit(what, scope)
+        return PossibleChange(what, "percentiles are not foretold", None, edit)
     times: list[tuple[float, str, Spread]] = []
     for row in fitting:
         e = setting.find(row.name, row.state)
@@ -210,23 +219,24 @@ def _list_less_ram_change(first: Trial) -> Iterator[PossibleChange]:
     """A board has one size of RAM."""
     if first.available is not None and not first.own_board:
         half = first.available // 2 >> 20
-        yield PossibleChange(
-            "less RAM", NOT_RUN_ANSWER, None, f"available_mib = {half} in the file of the board"
-        )
+        name = powerdraw.find_board_name(first)
+        file = f"boards/{name}.toml" if name else "your board's file"
+        edit = f"in a copy of {file}: available_mib = {half}"
+        yield PossibleChange("less RAM", NOT_RUN_ANSWER, None, edit)
 
 
 def list_changes_on_other_partitions(
-    settings: Sequence[Setting], taken: Sequence[str]
+    settings: Sequence[Setting], taken: Sequence[str], naming: Naming
 ) -> list[list[PossibleChange]]:
     """For each setting: what is taken on other partitions of its part, under the same load."""
     return [
-        _list_changes_of_setting(s, settings, taken, own)
+        _list_changes_of_setting(s, settings, taken, own, naming)
         for s, own in zip(settings, taken, strict=True)
     ]
 
 
 def _list_changes_of_setting(
-    setting: Setting, settings: Sequence[Setting], taken: Sequence[str], own: str
+    setting: Setting, settings: Sequence[Setting], taken: Sequence[str], own: str, naming: Naming
 ) -> list[PossibleChange]:
     found = []
     for s, name in zip(settings, taken, strict=True):
@@ -237,5 +247,5 @@ def _list_changes_of_setting(
             then = f"take {name}" if turns else SAME_ANSWER
             found.append(PossibleChange(f"{s.chip.partition_mib:g} MiB of the part", then, turns))
     other = 2 * setting.chip.partition_mib
-    edit = f"partition_mib = {other:g}"
+    edit = naming.format_study_edit(setting.chip.part, f"partition_mib = {other:g}")
     return found or [PossibleChange("another partition size", NOT_RUN_ANSWER, None, edit)]

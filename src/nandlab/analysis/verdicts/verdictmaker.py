@@ -64,6 +64,8 @@ def make_run_verdicts_from_trials(
     product = products.make_product_from_spec(spec, settings, under)
     loads = [load.setting for load in product.loads] if product else []
     found = [_judge_product(spec, product, naming)] if product else []
+    if product and loads:
+        found = _add_partition_changes(loads[:1], found, naming)
     rest = [s for s in settings if s not in loads]
     own = Limits(under.figures, may_lose=under.may_lose) if spec.get("product") else under
     judged = [
@@ -73,15 +75,18 @@ def make_run_verdicts_from_trials(
         )
         for s in rest
     ]
-    found += _add_partition_changes(rest, judged)
+    found += _add_partition_changes(rest, judged, naming)
     shorts = ["the product"] * bool(product) + _make_short_titles(rest)
     alone = len(found) == 1
     return [replace(v, short="" if alone else s) for v, s in zip(found, shorts, strict=True)]
 
 
-def _add_partition_changes(settings: Sequence[Setting], found: list[Verdict]) -> list[Verdict]:
+def _add_partition_changes(
+    settings: Sequence[Setting], found: list[Verdict], naming: Naming
+) -> list[Verdict]:
     """Each with what is taken on the other partitions of its part."""
-    each = verdictchanges.list_changes_on_other_partitions(settings, [v.recommended for v in found])
+    taken = [v.recommended for v in found]
+    each = verdictchanges.list_changes_on_other_partitions(settings, taken, naming)
     return [
         replace(v, changes=(*v.changes, *more)) if v.recommended else v
         for v, more in zip(found, each, strict=True)
@@ -189,7 +194,9 @@ def _judge_row(
     ]
     again = scope.naming.run_command
     lacking = [
-        gap for _, e in ensembles for gap in gaps.list_verdict_gaps_of_ensemble(e, spec, again)
+        gap
+        for _, e in ensembles
+        for gap in gaps.list_verdict_gaps_of_ensemble(e, spec, scope.naming)
     ]
     absent = _list_absent_loads(scope, name)
     lacking += [VerdictGap("not run", (name,), why, again) for why in absent]

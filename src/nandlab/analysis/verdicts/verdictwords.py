@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nandlab.analysis.figures.groups import Setting
+from nandlab.analysis.figures import figures
+from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.readyfigures import LOST_FIGURE
 from nandlab.analysis.figures.spread import Spread
 from nandlab.analysis.verdicts.criteria import Criterion, VerdictScope
@@ -21,6 +22,9 @@ from nandlab.analysis.verdicts.verdict import (
 )
 from nandlab.base import units
 from nandlab.results.cutsummaries import format_class_counts, tally_power_cuts
+
+COMMONER_PERCENTILES, RARE_PERCENTILE = ("median", "p95", "p99"), "p99_9"
+"""Percentiles that tell nothing of the rarest operations, and the one that is told beside them."""
 
 
 @dataclass(frozen=True)
@@ -179,9 +183,34 @@ def _explain_first_choice(scope: VerdictScope, shown: Sequence[Criterion], first
         return (
             f"it meets {'every limit' if len(met) > 1 else 'the limit'}; the nearest is "
             f"{criterion.title} {criterion.limit}: {cell.text}, {left}"
+            + "".join(f"; {text}" for text in _list_rarer_latencies(scope, shown, first))
         )
     every = "it meets every limit; " if met else ""
     return f"{every}{_by_headline(scope.settings[0], first)}"
+
+
+def _list_rarer_latencies(
+    scope: VerdictScope, shown: Sequence[Criterion], first: Candidate
+) -> Iterator[str]:
+    """How long an operation takes beyond the percentile that a limit is on: of the trials the
+    worst."""
+    limited = {c.name: c.title for c in shown if c.limit}
+    for name, title in limited.items():
+        operation, _, percentile = name.rpartition(".")
+        rare = f"{operation}.{RARE_PERCENTILE}"
+        if percentile not in COMMONER_PERCENTILES or rare in limited:
+            continue
+        found = [
+            (spread.max, s.figure(rare).form(spread.max), e)
+            for s, e in scope.list_ensembles(first.row.name)
+            if not figures.explain_unavailable_figure(rare, s.words)
+            and (spread := e.spread(s.figure(rare)))
+        ]
+        if found:
+            _, longest, ensemble = max(found, key=lambda f: f[0])
+            counts = _list_operation_counts(ensemble, operation.removeprefix("latency."))
+            n = f" (n = {_range(counts)} a run)" if counts else ""
+            yield f"{title.removesuffix(percentile)}p99.9 is {longest}{n}"
 
 
 def _by_headline(setting: Setting, one: Candidate) -> str:
@@ -200,12 +229,17 @@ def _format_sample_size(setting: Setting, one: Candidate) -> str:
     noun = "run" if runs == 1 else "runs"
     family, _, name = setting.headline.name.partition(".")
     ensemble = setting.find(one.row.name, one.state)
-    counts = [
-        found.count
-        for t in (ensemble.ok if ensemble and family == "latency" else ())
-        if (found := t.latency_ns.get(name.partition(".")[0]))
-    ]
+    counts = (
+        _list_operation_counts(ensemble, name.partition(".")[0])
+        if ensemble and family == "latency"
+        else []
+    )
     return f"n = {_range(counts)} in each of {runs} {noun}" if counts else f"{runs} {noun}"
+
+
+def _list_operation_counts(ensemble: Ensemble, kind: str) -> list[int]:
+    """Of a kind, in each trial that timed some."""
+    return [found.count for t in ensemble.ok if (found := t.latency_ns.get(kind))]
 
 
 def _format_other_fits(scope: VerdictScope, first: Candidate, rest: Sequence[Candidate]) -> str:

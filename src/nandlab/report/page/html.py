@@ -246,6 +246,7 @@ def _render_page(
         marked=format_marked_verdict_cell,
         change_lines=format_possible_change_lines,
         legend=format_verdict_legend(head.verdicts),
+        column_notes=verdict.list_criterion_notes(head.verdicts),
         inline=lambda chart: _inline_chart(chart) if chart.name in inlined else "",
         singles=caveats.count_single_trial_configurations(trials),
         missing=missing,

@@ -20,12 +20,13 @@ from nandlab.analysis.verdicts.criteria import (
 from nandlab.analysis.verdicts.gaps import VerdictGap
 from nandlab.analysis.verdicts.promises import CAMPAIGNS_PAGE
 from nandlab.analysis.verdicts.verdict import (
-    CALL_ORDER,
-    MEANINGS,
     Verdict,
     VerdictRow,
     format_run_answer,
     format_verdict_conditions,
+    format_verdict_title,
+    list_call_meanings,
+    list_criterion_notes,
     list_first_write_lines,
     list_gaps_of_verdicts,
     list_unknown_changes,
@@ -35,6 +36,8 @@ from nandlab.analysis.verdicts.verdict import (
 from nandlab.report.tables.sheets import Sheet
 
 STATE_MARKS = {"met": "✓", "broken": "✗", "open": "?", "not asked": ""}
+MARK_MEANINGS = {"met": "met", "broken": "broken", "open": "not known yet"}
+GAPS_TITLE = "? not known yet, and what closes it:"
 WIDTH_DEFAULT = 80
 HEAD_LETTERS, CELL, NAME_LETTERS = 10, 16, 22
 """Letters of a line of a column's head, of a cell, and of a file system's name with its options."""
@@ -42,10 +45,11 @@ COLUMN_GAP = 2
 
 
 def format_verdict_legend(verdicts: Sequence[Verdict]) -> str:
-    """What marks and calls mean, of the calls that are there."""
-    calls = {row.call for v in verdicts for row in v.rows}
-    meanings = [f"{call}: {MEANINGS[call]}" for call in CALL_ORDER if call in calls]
-    return "; ".join(["✓ met, ✗ broken, ? open", *meanings])
+    """What the marks and calls mean that are there."""
+    states = {cell.state for v in verdicts for row in v.rows for cell in row.cells}
+    marks = [f"{STATE_MARKS[state]} {MARK_MEANINGS[state]}" for state in MARK_MEANINGS]
+    shown = [text for state, text in zip(MARK_MEANINGS, marks, strict=True) if state in states]
+    return "; ".join([*shown, *list_call_meanings(verdicts)])
 
 
 def format_marked_verdict_cell(cell: VerdictCell) -> str:
@@ -61,28 +65,34 @@ def render_verdicts(
     every: with why of each cell, and what each file system promises after a power cut.
     """
     found: list[str] = []
-    before: list[str] = []
+    before: Verdict | None = None
     for verdict in verdicts:
         found += [*render_verdict(verdict, width, before), ""]
-        before = format_verdict_conditions(verdict)
+        before = verdict
         if every:
             texts = [*verdict.notes[1:], *format_verdict_details(verdict)]
             found += [line for text in texts for line in _wrap_hanging(text, width)] + [""] * bool(
                 texts
             )
-    for text in list_first_write_lines(verdicts):
+    if notes := list_criterion_notes(verdicts):
+        found += textwrap.wrap("; ".join(notes), width)
+    for text in list_first_write_lines(verdicts, brief=not every):
         found += _wrap_hanging(f"! {text}", width)
-    for text in format_verdict_gap_lines(verdicts):
+    gaps = format_verdict_gap_lines(verdicts)
+    found += [GAPS_TITLE] * bool(gaps)
+    for text in gaps:
         found += _wrap_hanging(f"? {text}", width)
     return [*found, format_run_answer(verdicts)]
 
 
 def render_verdict(
-    verdict: Verdict, width: int = WIDTH_DEFAULT, before: Sequence[str] = ()
+    verdict: Verdict, width: int = WIDTH_DEFAULT, before: Verdict | None = None
 ) -> list[str]:
-    """Title, conditions, table and sentence. before: conditions that stand above already."""
-    found = textwrap.wrap(format_verdict_title(verdict), width)
-    if (under := format_verdict_conditions(verdict)) != list(before):
+    """Title, conditions, table and sentence. before: the verdict above, of which nothing that
+    holds of both is told again."""
+    found = textwrap.wrap(format_verdict_title(verdict, before), width)
+    under = format_verdict_conditions(verdict)
+    if before is None or under != format_verdict_conditions(before):
         found += textwrap.wrap("; ".join(under), width)
     text = " ".join([verdict.sentence, *verdict.absent, *format_possible_change_lines(verdict)])
     return [*found, *_render_table(verdict, width), *textwrap.wrap(text, width)]
@@ -100,11 +110,6 @@ def make_possible_changes_sheet(verdict: Verdict) -> Sheet:
     rows = [(c.what, c.then, c.do) for c in verdict.changes]
     head = ("what could be otherwise", "then", "to know it")
     return Sheet("What would change it", head, rows, head)
-
-
-def format_verdict_title(verdict: Verdict) -> str:
-    """What it is of, and what a cell of its table is."""
-    return f"{verdict.title}; {verdict.cell_rule}" if verdict.cell_rule else verdict.title
 
 
 def format_verdict_gap_lines(verdicts: Sequence[Verdict]) -> list[str]:

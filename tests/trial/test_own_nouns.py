@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from nandlab.catalog.workload import WorkloadModel
 from nandlab.cli.campaigns import make_campaign_request, use_nouns_of_run
 from nandlab.plan.medium import Medium
 from nandlab.powercut import workloads
+from nandlab.results.cutsummaries import read_cut_summaries
 from nandlab.results.nouns import collect_run_own_nouns, collect_wanted_nouns, list_run_own_nouns
 
 OWN = TEXT.replace('name = "ffsmark"', 'name = "mine"').replace('part = "apf27"', 'part = "MINE"')
@@ -132,3 +135,30 @@ def test_reprice_takes_the_runs_chip(place: Place) -> None:
     assert first["predicted_ns"]["median"] in (None, first["measured_ns"]["median"])
     there = refused(place.nandlab(very_board(), "reprice", place.run.path, "--to", "OTHER"))
     assert "no 'OTHER'" in there
+
+
+LOADS = """
+mkdir A
+create A/x
+load grow
+write A/x 0 9000
+sync
+"""
+
+
+@pytest.mark.board
+@pytest.mark.parametrize(
+    ("verb", "faulty"), [("faults --kinds program", True), ("powercut", False)]
+)
+def test_a_campaign_beside_the_run_has_its_chip(place: Place, verb: str, faulty: bool) -> None:
+    (place.folder / "grow.loads").write_text(LOADS)
+    words = f"{verb} run --load grow.loads --partition-mib 8 --points 4 --jobs 1"
+    argv = [sys.executable, "-m", "nandlab", *words.split()]
+    ended = subprocess.run(argv, cwd=place.folder, capture_output=True, text=True, check=False)
+    assert ended.returncode in (0, 1), ended.stderr
+    found = read_cut_summaries(place.run.path)
+    assert {(c.filesystem, c.chip, c.faulty) for c in found} == {
+        ("jffs2", "MINE", faulty),
+        ("ubifs", "MINE", faulty),
+    }
+    assert all(c.points > 0 for c in found)

@@ -36,6 +36,7 @@ RUNS = {
     "catalog.step.TreeStep": "compressibility depth dirs files folder payload seed size sync",
     "catalog.step.WalkStep": "by folder sync",
     "catalog.tree.TreeModel": "texts{}",
+    "catalog.volumelayout.VolumeLayout": "fill make",
     "catalog.workload.WorkloadModel": "command config",
 }
 """All that a model has of commands: nouns of the catalog, and nothing of a study or a result."""

@@ -25,6 +25,7 @@ from nandlab.catalog.imagetools import IMAGE_WORDS, ImageTools
 from nandlab.catalog.leastpartition import LeastPartition, format_block_mib
 from nandlab.catalog.noun import Noun, StrictModel
 from nandlab.catalog.option import ChipBound, ChipFigure, ChipNeed, KernelNeed, Option, OptionValue
+from nandlab.catalog.volumelayout import count_layout_blocks
 
 Difference = Literal[
     "hard_links", "symbolic_links", "modes", "case", "precise_times", "truncate_times",
@@ -367,6 +368,8 @@ class FilesystemModel(Noun):
                 f"{key} = {value!r} is set when an image is made, not by mount: begin from one of "
                 f"`nandlab image make --fs {self.name} --set {key}={value} ...`"
             )
+        elif from_image and option.is_layout(value):
+            yield f"{key} = {value!r} is for an erased chip: an image has the volumes it has"
 
     def _values(self, chosen: Mapping[str, str]) -> dict[str, OptionValue]:
         return {key: self.options[key].value(value) for key, value in chosen.items()}
@@ -374,6 +377,10 @@ class FilesystemModel(Noun):
     def select_changed_options(self, chosen: Mapping[str, str]) -> dict[str, str]:
         """The options whose value is not the default."""
         return {k: v for k, v in chosen.items() if v != self.options[k].default}
+
+    def list_layouts(self, chosen: Mapping[str, str]) -> list[str]:
+        """Layouts of UBI volumes beside its own, in words, as the options say; mostly none."""
+        return [v for k, v in chosen.items() if k in self.options and self.options[k].is_layout(v)]
 
     def mount_options(self, chosen: Mapping[str, str]) -> str:
         """The words for ``mount -o``."""
@@ -422,7 +429,9 @@ class FilesystemModel(Noun):
             spare = self.wear.count_spare_blocks(
                 chosen, figures["partition_blocks"], chip_blocks, 0
             )
-        return self.least.count_blocks(figures["erasesize"], spare, held)
+        sizes = figures["erasesize"], figures["writesize"]
+        beside = sum(count_layout_blocks(layout, *sizes) for layout in self.list_layouts(chosen))
+        return self.least.count_blocks(figures["erasesize"], spare, held) + beside
 
     def _check_size(
         self, chosen: Mapping[str, str], figures: Mapping[str, int], without_reserve: bool
@@ -431,9 +440,10 @@ class FilesystemModel(Noun):
         least = self.count_least_blocks(chosen, figures, without_reserve=without_reserve)
         if self.least is None or least is None or figures["partition_blocks"] >= least:
             return None
+        beside = "".join(f", beside the volumes {v!r}" for v in self.list_layouts(chosen))
         return (
             f"partition_blocks is {figures['partition_blocks']}, must be at least {least}, which "
-            f"are {format_block_mib(least, figures['erasesize'])} MiB: {self.least.why}"
+            f"are {format_block_mib(least, figures['erasesize'])} MiB: {self.least.why}{beside}"
         )
 
     def list_hindrances(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An option of a file system: its named values, or a number that the kernel is given.
+"""An option of a file system: its named values, a number that the kernel is given, or a layout.
 
 A named value adds words to commands. A number is written to a file of the kernel's after each
-mount, and read back: read-ahead is one.
+mount, and read back: read-ahead is one. A layout names UBI volumes beside the file system's own.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pydantic_core import CoreSchema
 
 from nandlab.base.strings import Command, Line, Lines, MountWords
 from nandlab.catalog.noun import StrictModel
+from nandlab.catalog.volumelayout import VolumeLayout
 
 ChipFigure = Literal[
     "writesize", "oobsize", "erasesize", "nop", "in_order", "cell_bits", "partition_blocks",
@@ -154,6 +155,9 @@ class Option(StrictModel):
     number: OptionNumber | None = Field(
         default=None, description="numbers that it takes beside the values; absent: none"
     )
+    layout: VolumeLayout | None = Field(
+        default=None, description="UBI volumes that it takes beside the values; absent: none"
+    )
 
     @model_validator(mode="after")
     def _default_is_a_value(self) -> Option:
@@ -169,7 +173,13 @@ class Option(StrictModel):
 
     def value(self, name: str) -> OptionValue:
         """What a value adds and needs; a number adds no words."""
+        if self.layout is not None and self.is_layout(name):
+            return OptionValue(words=self.layout.make_commands(name))
         return self.values[name] if name in self.values else OptionValue()
+
+    def is_layout(self, name: str) -> bool:
+        """Whether a value is a layout of UBI volumes."""
+        return self.layout is not None and name not in self.values
 
     def is_number(self, name: str) -> bool:
         """Whether a value is a number, which is written after each mount."""
@@ -180,6 +190,8 @@ class Option(StrictModel):
         if name in self.values:
             why = self.values[name].refused
             return f"cannot be: {why}" if why else None
+        if self.layout is not None:
+            return self.layout.explain_mistake(name)
         offered = [known for known, value in self.values.items() if not value.refused]
         if self.number is None:
             return f"is none of {', '.join(offered)}"

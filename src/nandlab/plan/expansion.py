@@ -57,6 +57,8 @@ def expand_matrix(
         models = [system.model for system, _ in pairs]
         c.refuse(f"{at}.states.{i}", *readonly.check_state_fill(state, models))
         c.refuse(f"{at}.states.{i}", *states.check_state_ages_flash(state, filter(None, systems)))
+        beside = states.check_state_beside_volumes(state, filter(None, systems))
+        c.refuse(f"{at}.states.{i}", *beside)
     if c.wrong or board is None:
         return []
     return [

@@ -29,3 +29,18 @@ def check_state_ages_flash(state: StateChoice, systems: Iterable[MatrixSystem]) 
         f"{name}: no share of the flash would hold data, so its trials would be fresh: "
         f'write {{ name = "{name}", {AGED_SHARES} }}, or call it fresh'
     ]
+
+
+def check_state_beside_volumes(state: StateChoice, systems: Iterable[MatrixSystem]) -> list[str]:
+    """Why shares of the chip's pages cannot be reached; empty: they can.
+
+    The chip counts the pages of further UBI volumes too.
+    """
+    if not (state.valid or state.invalid) or state.of == "free":
+        return []
+    layouts = [each for s in systems for each in s.model.list_layouts(s.options)]
+    return [
+        f"{state.name}: the chip counts the pages of the volumes {layout!r} among its shares too: "
+        'take shares of what is free, of = "free" with mix = 0'
+        for layout in layouts[:1]
+    ]

@@ -192,8 +192,8 @@ sync
 
 
 LINK_COUNT = ("metadata", "A/again: it says 2 links and has 1")
-"""A finding, of which no cause was traced: after a cut in YAFFS2's unlink of one of two names the
-other one has the count of before. The host's decoder reads no count."""
+"""After a cut in YAFFS2's unlink of one of two names (docs/findings/21). The host's decoder reads
+no count."""
 
 
 @pytest.mark.board

@@ -21,7 +21,7 @@ from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.base.errors import UsageError
 from nandlab.report.tables import verdicttext
 from nandlab.report.tables.sheets import render_markdown_sheets
-from nandlab.results.cutsummaries import CutSummary
+from nandlab.results.cutsummaries import CutSummary, tally_power_cuts
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import OperationCounts
 
@@ -232,6 +232,24 @@ def test_unstable_cells_stand_beside_the_count_in_cell_and_sentence() -> None:
     )
 
 
+def test_points_with_unstable_cells_are_counted_apart_where_their_number_is_known() -> None:
+    lost = {"points": 186, "unstable_points": 60, "lost": {"lost": 1}}
+    broken = cut("jffs2", **lost, excused={"lost (unstable cells)": 25})
+    trials = [t.add_power_cuts([broken]) for t in pair("jffs2", 10)]
+    taken = [t.add_power_cuts([cut("ubifs", unstable_points=300)]) for t in pair("ubifs", 20)]
+    found = judged(taken, trials)
+    assert cut_cell(found, "JFFS2").text == "1 of 126 fail, 25/60 unstable"
+    assert cut_cell(found, "UBIFS").text == "0 of 900 fail, 3/300 unstable"
+    assert "unstable cells: UBIFS 3 of 300 (unreadable 3)." in found.sentence
+    lost_text = "1 did not hold: lost 1; 25 of 60 with unstable cells did not hold: lost 25"
+    assert f"Avoid JFFS2: power cuts: of 126 points {lost_text}." in found.sentence
+
+
+def test_a_campaign_of_unknown_count_of_unstable_points_leaves_all_as_one() -> None:
+    tried = tally_power_cuts([cut("ubifs", unstable_points=300), cut("ubifs")])
+    assert tried and (tried.unstable_points, tried.stable_points) == (None, 2400)
+
+
 def test_what_cannot_be_mounted_did_not_hold() -> None:
     lost = cut("ubifs", excused={"unmountable (unstable cells)": 4})
     found = judged([t.add_power_cuts([lost]) for t in pair("ubifs", 20)])
@@ -294,7 +312,7 @@ def test_who_is_faster_and_promises_nothing_is_told_why_it_is_not_taken() -> Non
     )
     assert found.sentence == f"{found.lead} {found.sentence_without_lead}"
     assert found.lead == (
-        "Take UBIFS (power cuts not tried): transactions take 20.0 s at worst (fresh; 2 runs)."
+        "Take UBIFS (power cuts not tried): transactions take 20.0 s (fresh; median of 2 runs)."
     )
     slower = judged(pair("nftl-fat32", 30), pair("ubifs", 20))
     assert "NFTL+FAT32" not in slower.sentence

@@ -164,10 +164,12 @@ def test_the_fastest_in_its_worst_state_comes_first() -> None:
         "30.0 s", value=30.015 * S, where="aged"
     )
     assert found.sentence == (
-        "Take JFFS2 (power cuts not tried): transactions take 30.0 s at worst (aged; 2 runs). "
+        "Take JFFS2 (power cuts not tried): transactions take 30.0 s (aged, the worst state; "
+        "median of 2 runs). "
         "UBIFS takes 1.33 times as long. If fresh alone counts: UBIFS 10.0 s against 20.0 s."
     )
-    assert found.answer == "Take JFFS2 (power cuts not tried); next: UBIFS."
+    assert found.row("JFFS2").state_leaders == (("fresh", "UBIFS"),)
+    assert found.answer == "Take JFFS2 (power cuts not tried; fresh alone: UBIFS); next: UBIFS."
 
 
 def test_what_cannot_be_told_apart_is_not_ranked() -> None:

@@ -101,12 +101,13 @@ def test_it_tells_the_board_and_the_commit_that_it_was_measured_with(tmp_path: P
     out = io.StringIO()
     show.print_run_results(run, Console(file=out, width=80))
     board = run.head().board_id
-    assert f"board {board}, commit of nandlab 0123456789ab-dirty" in out.getvalue()
+    text = " ".join(out.getvalue().split())
+    assert f"virtual board {board}, simulated chip, commit of nandlab 0123456789ab-dirty" in text
     page = html.write_report_page_and_charts(run).read_text()
     assert f"<td>{board}," in page and "<td>0123456789ab-dirty</td>" in page
     assert "commit" not in printed(tmp_path / "older", None, 80)
     older = exports.render_run_figures(samples.folder(tmp_path / "old"), "markdown")
-    assert f"Board {board}." in older
+    assert f"Virtual board {board}, simulated chip." in older
     unknown = html.write_report_page_and_charts(samples.folder(tmp_path / "oldest")).read_text()
     assert "not known, for nandlab was no git checkout" in unknown
     other = samples.head(samples.study(), provenance={"kernel": "another"})

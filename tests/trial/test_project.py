@@ -64,7 +64,7 @@ def test_its_workloads_have_tables_charts_rankings_and_advice(
     assert "appending replaying records/s erases" in shown
     assert "first mount appending replaying off second mount" in shown
     advice = nandlab(project, "advise", "--all", run)
-    assert "records a second are stored at worst" in advice
+    assert "records a second are stored (" in advice
     assert "the second mount takes" in advice
     page = (project / nandlab(project, "report", run).strip()).read_text()
     assert "takes the most records" in page

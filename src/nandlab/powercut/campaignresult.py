@@ -79,6 +79,8 @@ class CampaignResult:
     pieces_done: int = 0
     """Pieces that are done."""
     points: int = 0
+    unstable_points: int | None = 0
+    """Points with unstable cells; None: outcomes of several seeds are one letter."""
     recovery_points: int = 0
     second_points: int = 0
     points_held: int = 0
@@ -188,6 +190,7 @@ def _summarize_result(found: CampaignResult) -> CutSummary:
         operations=sum(found.recorded_operations.values()),
         cut=sum(found.cut_operations.values()),
         points=found.points,
+        unstable_points=found.unstable_points,
         distinct=pointcounts.count_distinct_states(found.point_counts)
         if _has_all_counts(found)
         else None,
@@ -204,6 +207,11 @@ def _add_load(result: CampaignResult, load: LoadReport) -> None:
         result.refused[title] = load.refused
         return
     result.points += load.points
+    letters = {v: len(s) - s.count(" ") for v, s in load.outcomes.items()}
+    if result.unstable_points is not None and sum(letters.values()) == load.points:
+        result.unstable_points += letters.get(UNSTABLE_VARIANT, 0)
+    else:
+        result.unstable_points = None
     result.recovery_points += load.recovery_points
     result.second_points += load.second_points
     result.points_held += load.held

@@ -8,7 +8,7 @@ it. A trial knows the campaigns of its file system, options and chip.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +59,8 @@ class CutSummary(BaseModel):
     """States of the chip that these points are; None: not counted."""
     unphysical: int | None = None
     """Points within programs that the part's data sheet forbids; None: not counted."""
+    unstable_points: int | None = None
+    """Points at which cells were unstable; None: not counted."""
     excused: dict[Line, int]
     """Points that did not hold by class: of unstable cells, or pages that cannot be read."""
     lost: dict[Line, int]
@@ -82,6 +84,8 @@ class Tally:
     """Points that did not hold by class, and nothing excuses."""
     unstable: dict[Line, int]
     """The same of points that only a chip with unstable cells shows."""
+    unstable_points: int | None
+    """Points with unstable cells; None: not counted, and points are those of every variant."""
     two_names: int
     """Points with both names of a rename, which breaks no promise."""
     unfinished: int
@@ -92,10 +96,18 @@ class Tally:
     """Whether it is known how many failed: a campaign came to its end, or one failed."""
 
     @property
+    def stable_points(self) -> int:
+        """Points without unstable cells; all, where those with are not counted."""
+        return self.points - (self.unstable_points or 0)
+
+    @property
     def text(self) -> str:
-        """How many of the points failed, those of unstable cells beside them."""
-        more = f", +{sum(self.unstable.values()):,} unstable" if self.unstable else ""
-        return f"{sum(self.failed.values()):,} of {self.points:,} fail{more}"
+        """How many of the points failed, those of unstable cells apart."""
+        failed, unstable = sum(self.failed.values()), sum(self.unstable.values())
+        more = f", +{unstable:,} unstable" if unstable else ""
+        if self.unstable_points:
+            more = f", {unstable:,}/{self.unstable_points:,} unstable"
+        return f"{failed:,} of {self.stable_points:,} fail{more}"
 
     def format_tried_points(self, whole: int | None = None) -> str:
         """How many points there were, at how many of how many flash operations.
@@ -117,7 +129,8 @@ class Tally:
         found = [f"{failed:,} did not hold: {classes}"] if failed else []
         if unstable:
             classes = format_class_counts(self.unstable)
-            found.append(f"{unstable:,} with unstable cells did not hold: {classes}")
+            whole = f" of {self.unstable_points:,}" if self.unstable_points else ""
+            found.append(f"{unstable:,}{whole} with unstable cells did not hold: {classes}")
         if self.two_names:
             found.append(f"{self.two_names:,} had both names of a rename, which is allowed")
         return "; ".join(found) or "each held"
@@ -151,6 +164,12 @@ def _format_first_place(campaign: CutSummary, name: str) -> str:
     return f"at {operation} of {campaign.load}"
 
 
+def _sum_known(counts: Sequence[int | None]) -> int | None:
+    """The sum; None if a count is not known."""
+    known = [n for n in counts if n is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
 def tally_power_cuts(cuts: Iterable[CutSummary]) -> Tally | None:
     """The campaigns of power cuts that tried anything; None: there is none."""
     tried = [c for c in cuts if not c.faulty and (c.operations or c.lost or c.excused)]
@@ -169,6 +188,7 @@ def tally_power_cuts(cuts: Iterable[CutSummary]) -> Tally | None:
         sum(c.points for c in tried),
         dict(failed),
         dict(unstable),
+        _sum_known([c.unstable_points for c in tried]),
         two_names,
         ended.count(False),
         _list_places_of_single_points(tried),

@@ -319,3 +319,10 @@ class Run(RecordPart):
     def board_id(self) -> str:
         """A name for the very board that the run had, down to each package, program and module."""
         return digest_json_value(self.provenance)[:12]
+
+    @property
+    def measured_on(self) -> str:
+        """The very board, whether it is real, and which nandlab began the run, if that is known."""
+        board = f"virtual board {self.board_id}, simulated chip"
+        commit = f", commit of nandlab {self.commit}" if self.commit else ""
+        return f"{f'board {self.board_id}' if self.own_board else board}{commit}"

@@ -434,7 +434,7 @@ def _make_power_cut_cell(scope: VerdictScope, limit: Limit | None, name: str) ->
         return VerdictCell(text, value=lost, why=promise.outcome_text)
     if promise.keeps == "nothing":
         state: CellState = "open" if limit is None else "broken"
-        do = gaps.suggest_may_lose_edit(scope.naming)
+        do = f"if loss is acceptable, {gaps.suggest_may_lose_edit(scope.naming)}"
         return VerdictCell("no promise", state, why="nothing is promised", do=do)
     if lost is None:
         return VerdictCell(

@@ -54,7 +54,7 @@ class Promise:
     def outcome(self) -> str:
         """How many of the points did not hold, each class with its own; empty: none was tried."""
         tried = tally_power_cuts(self.cuts)
-        return f"of {tried.points:,} points {tried.outcome}" if tried else ""
+        return f"of {tried.stable_points:,} points {tried.outcome}" if tried else ""
 
     @property
     def lines(self) -> list[str]:

@@ -57,6 +57,8 @@ class VerdictRow:
     """Those that decide its figures and that its name does not tell, such as compression=none."""
     first_write: FreeText = ""
     """What to do before its first durable write, and the page that has it; empty: nothing."""
+    state_leaders: tuple[tuple[FreeText, FreeText], ...] = ()
+    """Of the one to take: states in which another is better, and who is best there."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,13 @@ def format_verdict_title(verdict: Verdict, before: Verdict | None = None) -> str
     above = before.cell_rule if before else ""
     rule = "" if verdict.cell_rule == above else verdict.cell_rule
     return f"{verdict.title}; {rule}" if rule else verdict.title
+
+
+def format_taken(row: VerdictRow, aside: str) -> str:
+    """To take it: with an aside in brackets, or none, and who is better in a single state."""
+    leaders = "; ".join(f"{state} alone: {name}" for state, name in row.state_leaders)
+    asides = [text for text in (aside.strip(" ()"), leaders) if text]
+    return f"take {row.name} ({'; '.join(asides)})" if asides else f"take {row.name}"
 
 
 def format_promise_aside(row: VerdictRow) -> str:
@@ -231,7 +240,7 @@ def _format_brief_answer(verdict: Verdict) -> str:
     """Of several verdicts: what to take and what to avoid."""
     if not verdict.rows:
         return verdict.answer
-    taken = [f"take {r.name}{format_promise_aside(r)}" for r in verdict.rows if r.call == "take"]
+    taken = [format_taken(r, format_promise_aside(r)) for r in verdict.rows if r.call == "take"]
     avoided = [r.name for r in verdict.rows if r.call == "avoid"]
     open_ = any(r.call == "open" for r in verdict.rows)
     lead = taken or ["nothing to take yet" if open_ else "none is fit"]

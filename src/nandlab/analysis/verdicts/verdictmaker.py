@@ -139,7 +139,10 @@ def _judge_scope(
     greatest = scope.settings[0].headline.better == "more"
     found.sort(key=lambda one: _make_sort_key(one, greatest))
     if found and found[0].row.call in FIT:
-        found[0] = replace(found[0], row=replace(found[0].row, call="take"))
+        others = [one for one in found[1:] if one.row.call in FIT]
+        leaders = verdictwords.list_state_leaders(scope, found[0], others)
+        best = tuple((leader.state, leader.better[0][1]) for leader in leaders)
+        found[0] = replace(found[0], row=replace(found[0].row, call="take", state_leaders=best))
     rows = tuple(one.row for one in found)
     fitting = [
         FittingRow(one.row.name, one.row.cells, one.state) for one in found if one.row.call in FIT

@@ -18,6 +18,7 @@ from nandlab.analysis.verdicts.verdict import (
     VerdictCall,
     VerdictRow,
     format_promise_aside,
+    format_taken,
     is_power_cut_untried,
 )
 from nandlab.base import units
@@ -116,12 +117,13 @@ def _unstable(every: Sequence[Candidate]) -> str:
     """What failed only with unstable cells, which no limit counts, of those that are not avoided;
     empty: nothing."""
     counts = [
-        f"{j.row.name} {sum(found.unstable.values()):,} of {found.points:,} ({classes})"
+        f"{j.row.name} {sum(found.unstable.values()):,} of {whole:,} ({classes})"
         for j in every
         if j.row.call != "avoid"
         and (found := tally_power_cuts(j.row.power.cuts))
         and found.unstable
         for classes in [format_class_counts(found.unstable)]
+        for whole in [found.unstable_points or found.points]
     ]
     return f"Power cuts that fail with unstable cells: {'; '.join(counts)}." if counts else ""
 
@@ -210,7 +212,7 @@ def _list_rarer_latencies(
             _, longest, ensemble = max(found, key=lambda f: f[0])
             counts = _list_operation_counts(ensemble, operation.removeprefix("latency."))
             n = f" (n = {_range(counts)} a run)" if counts else ""
-            yield f"{title.removesuffix(percentile)}p99.9 is {longest}{n}"
+            yield f"no limit is on {title.removesuffix(percentile)}p99.9: {longest}{n}"
 
 
 def _by_headline(setting: Setting, one: Candidate) -> str:
@@ -219,14 +221,15 @@ def _by_headline(setting: Setting, one: Candidate) -> str:
     if found is None:
         return f"no {words.noun} was measured"
     form = words.told or f"{words.noun} {{v}}"
+    state = f"{one.state}, the worst state" if len(setting.states) > 1 else one.state
     n = _format_sample_size(setting, one)
-    return f"{form.format(v=setting.headline.form(found.median))} at worst ({one.state}; {n})"
+    return f"{form.format(v=setting.headline.form(found.median))} ({state}; {n})"
 
 
 def _format_sample_size(setting: Setting, one: Candidate) -> str:
     """Of how many runs the headline is, and of how many operations in each, if it is of some."""
     runs = one.headline.n if one.headline else 0
-    noun = "run" if runs == 1 else "runs"
+    sample = "1 run" if runs == 1 else f"median of {runs} runs"
     family, _, name = setting.headline.name.partition(".")
     ensemble = setting.find(one.row.name, one.state)
     counts = (
@@ -234,7 +237,7 @@ def _format_sample_size(setting: Setting, one: Candidate) -> str:
         if ensemble and family == "latency"
         else []
     )
-    return f"n = {_range(counts)} in each of {runs} {noun}" if counts else f"{runs} {noun}"
+    return f"{sample}, n = {_range(counts)} a run" if counts else sample
 
 
 def _list_operation_counts(ensemble: Ensemble, kind: str) -> list[int]:
@@ -260,33 +263,54 @@ def _format_other_fits(scope: VerdictScope, first: Candidate, rest: Sequence[Can
     return f"{', '.join(factors)}." if factors else ""
 
 
-def _format_other_states(scope: VerdictScope, first: Candidate, rest: Sequence[Candidate]) -> str:
-    """In which states of the first load another fit one is better by the headline than the first,
-    whom its worst state decides; empty: in none, or limits decide."""
+@dataclass(frozen=True)
+class StateLeader:
+    """A state of the first load in which another is better than the one to take."""
+
+    state: str
+    own: float
+    """The headline of the one to take."""
+    better: tuple[tuple[float, str], ...]
+    """Headlines and names of those that are better, the best first."""
+
+
+def list_state_leaders(
+    scope: VerdictScope, first: Candidate, rest: Sequence[Candidate]
+) -> list[StateLeader]:
+    """States in which a fit one is better by the headline than the first, which its worst state
+    decides; none where limits decide."""
     if first.room is not None:
-        return ""
+        return []
     setting = scope.settings[0]
     sign = 1 if setting.headline.better == "more" else -1
-    sentences = []
+    leaders = []
     for ensemble in setting.ensembles:
         own = ensemble.spread(setting.headline)
         if ensemble.subject != first.row.name or own is None:
             continue
         better = [
-            (found.median, j.row.name)
+            (spread.median, j.row.name)
             for j in rest
             if (other := setting.find(j.row.name, ensemble.state))
-            and (found := other.spread(setting.headline))
-            and found.is_distinct_from(own)
-            and (found.median - own.median) * sign > 0
+            and (spread := other.spread(setting.headline))
+            and spread.is_distinct_from(own)
+            and (spread.median - own.median) * sign > 0
         ]
         if better:
-            form = setting.headline.form
-            names = ", ".join(f"{name} {form(median)}" for median, name in sorted(better))
-            sentences.append(
-                f"If {ensemble.state} alone counts: {names} against {form(own.median)}."
-            )
-    return " ".join(sentences)
+            better.sort(key=lambda b: -b[0] * sign)
+            leaders.append(StateLeader(ensemble.state, own.median, tuple(better)))
+    return leaders
+
+
+def _format_other_states(scope: VerdictScope, first: Candidate, rest: Sequence[Candidate]) -> str:
+    """Who is better than the first where one state alone counts; empty: nobody."""
+    form = scope.settings[0].headline.form
+    return " ".join(
+        f"If {leader.state} alone counts: "
+        f"{', '.join(f'{name} {form(median)}' for median, name in leader.better)} "
+        f"against {form(leader.own)}."
+        for leader in list_state_leaders(scope, first, rest)
+    )
 
 
 def _format_names(rest: Sequence[Candidate]) -> str:
@@ -312,7 +336,7 @@ def format_verdict_answer(rows: Sequence[VerdictRow]) -> str:
     """The verdict in a line."""
     by_call = {call: [r.name for r in rows if r.call == call] for call in CALL_ORDER}
     taken = [r for r in rows if r.call == "take"]
-    lead = [f"take {r.name}{_format_power_aside(r)}" for r in taken] or [
+    lead = [format_taken(r, _format_power_aside(r)) for r in taken] or [
         "nothing to take yet" if by_call["open"] else "none is fit"
     ]
     titles: tuple[tuple[VerdictCall, str], ...]

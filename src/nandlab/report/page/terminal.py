@@ -61,7 +61,7 @@ def print_run_results(run_folder: Results, console: Console, *, every: bool = Fa
     """
     run, trials, missing = run_folder.head(), list(run_folder.trials()), run_folder.missing()
     console.print(f"[bold]{escape_rich_markup(run.question)}[/bold]")
-    console.print(f"[dim]{escape_rich_markup(_format_measured_on(run))}[/dim]", highlight=False)
+    console.print(f"[dim]{escape_rich_markup(run.measured_on)}[/dim]", highlight=False)
     if ram := caveats.format_available_ram(trials):
         console.print(f"[dim]{escape_rich_markup(ram)}[/dim]", highlight=False)
     limiting = caveats.list_caveats if every else caveats.list_grave_caveats
@@ -104,11 +104,6 @@ def _print_figures(run: Run, trials: Sequence[Trial], console: Console) -> None:
 def _compute_line_width(console: Console) -> int:
     """Letters of a line that a table may have."""
     return min(LINE_LETTERS_MAX, max(LINE_LETTERS_MIN, console.width))
-
-
-def _format_measured_on(run: Run) -> str:
-    """Which very board a run had, and which nandlab began it, if that is known."""
-    return f"board {run.board_id}{f', commit of nandlab {run.commit}' if run.commit else ''}"
 
 
 def _print_setting(setting: Setting, console: Console) -> None:

@@ -111,7 +111,7 @@ def _below(verdict: Verdict) -> str:
 def _list_lead_lines(folder: Results, answer: str, trials: Sequence[Trial]) -> list[str]:
     """The question and its answer, what was measured on, and what to be careful of."""
     head = folder.head()
-    board = f"Board {head.board_id}{f', commit of nandlab {head.commit}' if head.commit else ''}."
+    board = f"{head.measured_on[:1].upper()}{head.measured_on[1:]}."
     limiting = caveats.list_caveats(head, trials, folder.missing())
     return [head.question, answer, board, *limiting, *folder.notes]
 

@@ -102,7 +102,10 @@ def format_possible_change_lines(verdict: Verdict) -> list[str]:
     """What would change the answer, a sentence each, and in one what would not."""
     turning = [f"With {c.what}: {c.then}." for c in verdict.changes if c.turns]
     kept = [c.what for c in verdict.changes if c.turns is False]
-    return [*turning, *([f"Not changed by {format_name_list(kept)}."] if kept else [])]
+    return [
+        *turning,
+        *([f"The answer stays the same with {format_name_list(kept)}."] if kept else []),
+    ]
 
 
 def make_possible_changes_sheet(verdict: Verdict) -> Sheet:

@@ -207,9 +207,9 @@ def _add_load(result: CampaignResult, load: LoadReport) -> None:
         result.refused[title] = load.refused
         return
     result.points += load.points
-    letters = {v: len(s) - s.count(" ") for v, s in load.outcomes.items()}
-    if result.unstable_points is not None and sum(letters.values()) == load.points:
-        result.unstable_points += letters.get(UNSTABLE_VARIANT, 0)
+    counts = {v: len(s) - s.count(" ") for v, s in load.outcomes.items()}
+    if result.unstable_points is not None and sum(counts.values()) == load.points:
+        result.unstable_points += counts.get(UNSTABLE_VARIANT, 0)
     else:
         result.unstable_points = None
     result.recovery_points += load.recovery_points

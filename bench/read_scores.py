@@ -69,7 +69,8 @@ def run(given: argparse.Namespace, name: str, to: Path) -> dict[str, Any]:
         made, read = [SHORT_FILES % of_what], READ_SHORT
     read = PAUSE + read if given.pause else read
     told = make_chip_trace_from_folder(trace(Where(*of), made, read, to))
-    return {"file": name} | score.summarise_call_scores(told, walk.score_traced_calls(told))
+    found = score.summarise_call_scores(told, walk.score_traced_calls(told))
+    return {"file": name} | found.model_dump(mode="json", exclude_unset=True)
 
 
 def worst(found: list[dict[str, Any]]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,16 @@ def test_words_and_json_tell_the_same(
     assert "made_1.csv: 1 erases, 64 reads foretold, 64 traced" in words
     for score in ("read_calls", "burst_times", "page_times", "collector"):
         assert all(f"not known: {what}" in words for what in found[score]["not_known"])
+
+
+def test_files_may_have_any_name(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = os.fsdecode(b"a\x1b\xff\nload")
+    folder.rename(folder.parent / name)
+    assert nandlab(monkeypatch, folder.parent / name, "--json") == 0
+    (found,) = fits("model-board", capsys.readouterr().out)["loads"]
+    assert found["load"] == name
 
 
 def test_a_load_that_writes_is_scored_as_far_as_it_can_be(

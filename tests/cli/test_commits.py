@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from refusing import ended, refused
 from support import planted
+from support.fitting import fits
 
 from nandlab.base.errors import SourceError, UsageError
 from nandlab.board.jobs import programs
@@ -90,7 +90,7 @@ def test_the_commit_is_named(
     linux: Path, study: Study, capsys: pytest.CaptureFixture[str], folder: str
 ) -> None:
     assert ended([*BISECT, "--source", f"ubifs={folder}", "--format", "json"]) in (0, None)
-    result = json.loads(capsys.readouterr().out)
+    result = fits("bisect", capsys.readouterr().out)
     assert [c["subject"] for c in result["first_bad"]] == ["c7"]
     assert (result["before"]["value"], result["first_bad"][0]["value"]) == (240, 241)
     assert {"chip.erases", "chip.reads"} <= {change["figure"] for change in result["changes"]}
@@ -131,7 +131,7 @@ def test_a_series_is_a_table_with_a_chart(
 ) -> None:
     words = ["--source", "ubifs=linux", "--figure", "chip.erases", "--chart", "c.svg"]
     assert ended([*SERIES, *words, "--format", "json"]) == 1
-    records = json.loads(capsys.readouterr().out)
+    records = fits("commits", capsys.readouterr().out)
     own = [r for r in records if r["configuration"].startswith("UBIFS")]
     assert [r["median"] for r in own] == [240] * 5 + [241] * 5
     assert (linux.parent / "c.svg").read_text().startswith("<svg")

@@ -18,11 +18,10 @@ from typer.testing import CliRunner
 
 from nandlab.analysis.differences.compare import compare_runs
 from nandlab.base.paths import CATALOG, ROOT, STUDIES
-from nandlab.cli import outputs, progress
+from nandlab.cli import progress
 from nandlab.cli.main import app
 from nandlab.cli.schemas import SCHEMAS
 from nandlab.plan import study
-from nandlab.report.tables import exports, figurechanges
 
 KINDS = {
     "boards": "board",
@@ -93,11 +92,6 @@ def test_what_was_published_fits(file: Path) -> None:
     fits("figures", lzma.decompress(file.read_bytes()).decode())
 
 
-def test_records_have_the_columns_of_their_schemas() -> None:
-    assert tuple(outputs.FigureRecord.model_fields) == exports.RECORD_COLUMNS
-    assert tuple(outputs.MovedRecord.model_fields) == figurechanges.RECORD_COLUMNS
-
-
 def test_what_compare_tells_fits(tmp_path: Path) -> None:
     trials = samples.study()
     changed = trials[0].model_copy(update={"operations": {"read": 7}})
@@ -107,6 +101,14 @@ def test_what_compare_tells_fits(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["compare", str(a.path), str(b.path), "--format", "json"])
     fits("compare", done.stdout)
     assert done.exit_code == 1
+
+
+def test_the_claims_of_a_paper_fit() -> None:
+    words = ("show", "fs-benchmarking-2012-s2", "--paper", "--format", "json")
+    claims = fits("show-paper", said(*words))
+    corners = fits("show-paper", said(*words, "--corner", "fs-benchmarking-2012-s1"))
+    assert {**corners[0], "board": None} == {"board": None, **claims[0]}
+    assert list(corners[0]) == ["board", *claims[0]]
 
 
 def test_each_event_of_a_run_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

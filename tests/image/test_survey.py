@@ -28,6 +28,7 @@ from nandlab.cli.image import image_app
 from nandlab.image import making, survey, tree
 from nandlab.image.sizes import ImageSize
 from nandlab.image.survey import SurveyRow, SurveySource, SurveyTask
+from nandlab.image.surveyrecord import make_sizes_row
 
 
 def system(name: str) -> FilesystemModel:
@@ -96,13 +97,13 @@ def test_the_table_has_figures_or_a_reason() -> None:
         "UBIFS        lzo            700        200     500  256,000  50.0 %      2.875",
         "X            lz4          cannot be: it cannot hold this: a name; and 2 more",
     ]
-    assert cli._make_record(rows[1]) == {
+    assert make_sizes_row(rows[1]).model_dump() == {
         "filesystem": "ubifs", "compression": "lzo", "pages": 700, "own_header_pages": 200,
         "pages_without_own_headers": 500, "bytes": 256000, "saved": 0.5, "why_not": None,
         "least_mib": 2.875, "lost": [], "seconds": 0,
     }  # fmt: skip
-    assert cli._make_record(failed)["pages"] is None
-    assert cli._make_record(failed)["why_not"].splitlines()[1] == "  a name"
+    assert make_sizes_row(failed).pages is None
+    assert (make_sizes_row(failed).why_not or "").splitlines()[1] == "  a name"
 
 
 def source(folder: Path) -> SurveySource:

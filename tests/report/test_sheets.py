@@ -126,7 +126,7 @@ def test_a_change_is_told_to_the_last_digit_and_against_the_ensemble(
     row = figurechanges.render_figure_changes(held, "markdown").splitlines()[-1].split(" | ")
     assert tuple(row[1 : 1 + len(said)]) == said
     (record,) = figurechanges.list_figure_change_records(held)
-    assert record["in_range"] is within
+    assert record.in_range is within
 
 
 def test_a_list_in_pieces_is_the_list() -> None:

@@ -19,7 +19,7 @@ from veryboard import RICH, Place, VeryBoard, leaves, placed, refused, ubifs_is_
 from nandlab.analysis.differences.baselinecheck import compare_run_with_baseline
 from nandlab.analysis.differences.baselines import FiguresBaseline
 from nandlab.board.jobs.fake import FakeResult
-from nandlab.report.tables.figurechanges import RECORD_COLUMNS
+from nandlab.report.tables.figurechanges import FigureChangeRecord
 from nandlab.results.folder import RunFolder
 
 SAME = "No figure moved: all trials (4) are the same, to the nanosecond.\n"
@@ -103,7 +103,7 @@ def test_each_format_tells_the_same(place: Place) -> None:
     told = {f: place.nandlab(board, *words, f) for f in ("markdown", "csv", "json", "junit")}
     assert {ended.status for ended in told.values()} == {1}
     records = fits("compare", told["json"].out)
-    assert [tuple(r) for r in records] == [RECORD_COLUMNS] * 2
+    assert [tuple(r) for r in records] == [tuple(FigureChangeRecord.model_fields)] * 2
     wanted = {"figure": "phase.transactions.erases", "before": 6, "now": 7, "change": 1}
     assert {k: records[1][k] for k in wanted} == wanted
     rows = list(csv.DictReader(io.StringIO(told["csv"].out)))
@@ -127,7 +127,7 @@ def test_what_equals_is_told_in_each_format(place: Place) -> None:
     }
     assert {ended.status for ended in told.values()} == {0}
     assert told["markdown"].out == SAME
-    assert told["csv"].out == ",".join(RECORD_COLUMNS) + "\n"
+    assert told["csv"].out == ",".join(FigureChangeRecord.model_fields) + "\n"
     assert json.loads(told["json"].out) == []
     suite = ET.fromstring(told["junit"].out)
     assert (suite.get("tests"), suite.get("failures")) == ("2", "0")

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,8 +12,6 @@ from nandlab.base.printer import print_json, print_lines
 from nandlab.cli.arguments import EveryOption, RunArgument
 
 if TYPE_CHECKING:
-    from nandlab.analysis.figures.groups import Setting
-    from nandlab.analysis.verdicts.battery import Battery
     from nandlab.analysis.verdicts.limits import Limits
 
 
@@ -87,8 +84,9 @@ def advise(
         raise UsageError(*(f"--limit: {text}" for text in wrong))
     found = verdictmaker.make_run_verdicts_from_trials(head.spec, trials, folder.naming(), limits)
     if as_json:
-        told = TypeAdapter(list[Verdict]).dump_python(found, mode="json")
-        print_json([*told, *(_make_lasting_record(s, lasting) for s in settings if lasting)])
+        advice = TypeAdapter(list[Verdict | battery.BatteryRecord])
+        days = [battery.make_battery_record(s, lasting) for s in settings if lasting]
+        print_json(advice.dump_python([*found, *days], mode="json"))
         return
     if every:
         print_lines(*promises.format_promise_lines(trials, folder.naming()))
@@ -109,11 +107,3 @@ def _refuse_half_pair(limits: Limits, battery_wh: float | None) -> None:
         raise UsageError("--lifetime-years and --daily-write go together: give both or neither")
     if limits.daily is not None and limits.years is None and battery_wh is None:
         raise UsageError("--daily-write needs --lifetime-years or --battery-wh")
-
-
-def _make_lasting_record(setting: Setting, asked: Battery) -> dict[str, Any]:
-    """Days on a battery as JSON has them."""
-    from nandlab.analysis.verdicts import battery
-
-    days = [asdict(told) for told in battery.list_battery_lives(setting, asked)]
-    return {"setting": setting.title, "battery": asdict(asked), "lasting": days}

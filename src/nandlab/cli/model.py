@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import filecmp
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from nandlab.flash.layouts.layout import Layout
     from nandlab.flash.reading.fragments import FileMap
     from nandlab.flash.reading.reads import FilePieces, FirstOpen, ReadCall
+    from nandlab.flash.reading.records import CallPricer, ModelRead
     from nandlab.flash.reading.times import PageReadTimes
 
 model_app = typer.Typer(
@@ -58,7 +59,6 @@ DROPPED_SHOWN = 3
 PACKED_ANEW = 1 << 14
 """Pieces of all files of which each page is packed as if it were rewritten: a page takes some ms.
 """
-CallRow = dict[str, int | None]
 
 
 @model_app.command("map")
@@ -87,6 +87,7 @@ def map_(  # noqa: PLR0913, PLR0917 - the command line's own options
     Nodes that cannot be read are dropped and told; the pages that they may touch are unknown.
     """
     from nandlab.flash.layouts.flashfile import read_flash_file_layout
+    from nandlab.flash.reading import records
     from nandlab.flash.reading.fragments import map_file_pages
     from nandlab.flash.reading.kernelstate import find_filesystem_reader
     from nandlab.flash.reading.reads import find_inode_number
@@ -107,7 +108,8 @@ def map_(  # noqa: PLR0913, PLR0917 - the command line's own options
     if out is not None:
         _draw_map(out, maps[0])
     if as_json:
-        print_json(modelmap.make_file_maps_json_object(maps, dropped, page_seen=layout.page_seen))
+        record = records.make_model_map(maps, dropped, page_seen=layout.page_seen)
+        print_json(record.model_dump(mode="json"))
     elif file:
         modelmap.print_file_map_pages(maps[0])
     else:
@@ -210,6 +212,7 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     from nandlab.flash.reading import rewrite as anew
     from nandlab.flash.reading.fragments import foretell_read_calls
     from nandlab.flash.reading.kernelstate import KernelState, find_filesystem_reader
+    from nandlab.flash.reading.records import make_model_read
 
     layout, dropped = read_flash_file_layout(
         image,
@@ -234,18 +237,11 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
         if formula == "paper"
         else _make_pricer(layout.filesystem, kernel, board, read, instruction_ns, [*each, opened])
     )
-
-    def row(call: ReadCall | FirstOpen) -> CallRow:
-        n = len(call.flash)
-        return {
-            "n": n,
-            "hits": call.hits,
-            "ns": ns(call),
-            "chip_ns": round(read.compute_ns(n, call.registered)),
-        }
-
-    told = [{"page": c.page, **row(c)} for c in each]
-    _print_calls(row(opened), told, pieces.estimated, as_json=as_json)
+    found = make_model_read(opened, each, ns, read, pieces.estimated)
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        _print_calls(found)
 
 
 def _read_pieces(
@@ -263,9 +259,7 @@ def _read_pieces(
     return pieces
 
 
-def _make_paper_pricer(
-    t_page: float, overhead_ns: float
-) -> Callable[[ReadCall | FirstOpen], int | None]:
+def _make_paper_pricer(t_page: float, overhead_ns: float) -> CallPricer:
     """The paper's time of a call, ns."""
     from nandlab.flash.reading import times
 
@@ -279,7 +273,7 @@ def _make_pricer(
     read: PageReadTimes,
     instruction_ns: float,
     each: Sequence[ReadCall | FirstOpen],
-) -> Callable[[ReadCall | FirstOpen], int | None]:
+) -> CallPricer:
     """The time of a call, ns. Where what it takes beside the chip was not measured, it is an error
     if a kernel was named; else it is None, and standard error has why."""
     from nandlab.flash.reading import times
@@ -298,29 +292,23 @@ def _make_pricer(
     return lambda call: round(times.compute_call_ns(call, by, read, instruction_ns))
 
 
-def _print_calls(first: CallRow, told: list[CallRow], estimated: int, *, as_json: bool) -> None:
+def _print_calls(found: ModelRead) -> None:
     """Prints the calls, and the first open apart from them."""
-    known = first["ns"] is not None
-    if as_json:
-        found = {"predicted": True, "first_open": first, "calls": told}
-        totals = {"pages_estimated": estimated, "total_ns": _sum_key(told, "ns") if known else None}
-        totals["total_chip_ns"] = _sum_key(told, "chip_ns")
-        print_json(found | totals)
-        return
+    first = found.first_open
     columns = ("page", "n", "hits", "ns", "chip_ns")
-    modelmap.print_csv_rows(columns, ([call[c] for c in columns] for call in told))
-    key, of_chip = ("ns", "") if known else ("chip_ns", " of the chip")
-    if estimated:
-        print_note(f"nandlab: {modelmap.format_rewrite_estimate_note(estimated)}")
+    rows = ([getattr(call, column) for column in columns] for call in found.calls)
+    modelmap.print_csv_rows(columns, rows)
+    if found.pages_estimated:
+        print_note(f"nandlab: {modelmap.format_rewrite_estimate_note(found.pages_estimated)}")
+    if found.total_ns is None or first.ns is None:
+        total_ns, first_ns, whose = found.total_chip_ns, first.chip_ns, " of the chip"
+    else:
+        total_ns, first_ns, whose = found.total_ns, first.ns, ""
+    n = sum(call.n for call in found.calls)
     print_note(
-        f"predicted: {len(told)} calls, N {_sum_key(told, 'n')}, {_sum_key(told, key) / 1e6:.3f} ms"
-        f"{of_chip}; the first open before them, N {first['n']}, "
-        f"{_sum_key([first], key) / 1e6:.3f} ms"
+        f"predicted: {len(found.calls)} calls, N {n}, {total_ns / 1e6:.3f} ms{whose}; the first "
+        f"open before them, N {first.n}, {first_ns / 1e6:.3f} ms"
     )
-
-
-def _sum_key(told: list[CallRow], key: str) -> int:
-    return sum(one[key] or 0 for one in told)
 
 
 def _read_page_order(order: str, image: Path, of: FilePieces, owner: int) -> list[int]:
@@ -420,7 +408,7 @@ def score(
     each = walk.score_traced_calls(of)
     found = scorer.summarise_call_scores(of, each)
     if as_json:
-        print_json(found)
+        print_json(found.model_dump(mode="json", exclude_unset=True))
     else:
         print_lines(*scorer.format_score_summary(found))
     if chart is not None:
@@ -433,5 +421,5 @@ def score(
                 "read-times",
             ),
         )
-    if found["differ"]:
+    if found.differ:
         raise typer.Exit(1)

@@ -30,10 +30,11 @@ def board(
     run, and what is not known. docs/model.md has the columns.
     """
     from nandlab.flash.reading import boardscore, boardwords
+    from nandlab.flash.reading.boardscores import ModelBoard
     from nandlab.traced.boardtraces import read_board_traces_of_loads
 
     found = [boardscore.score_traced_load(load) for load in read_board_traces_of_loads(folder)]
     if as_json:
-        print_json({"loads": found})
+        print_json(ModelBoard(loads=found).model_dump(mode="json"))
         return
     print_paragraphs(boardwords.format_load_scores(one) for one in found)

@@ -6,49 +6,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nandlab.base.printer import print_lines, print_note, print_text
 
 if TYPE_CHECKING:
-    from nandlab.flash.layouts.jffs2nodes import DroppedNode
     from nandlab.flash.reading.fragments import FileMap
 
 FILES_SHOWN = 40
-
-
-def make_file_maps_json_object(
-    maps: list[FileMap], dropped: list[DroppedNode], *, page_seen: bool
-) -> dict[str, Any]:
-    """The maps as JSON has them."""
-    return {
-        "page_seen": page_seen,
-        "files": [
-            {
-                "path": m.path,
-                "size": m.size,
-                "pages_unknown": m.unknown,
-                "live_bytes": m.live_bytes,
-                "dead_bytes": m.dead_bytes,
-                "n_mean": m.mean,
-                "n_if_rewritten": m.rewritten,
-                "pages_estimated": m.estimated,
-                "distribution": m.distribution(),
-                "pages": [
-                    {
-                        "page": r.page,
-                        "nodes": r.nodes,
-                        "flash": r.flash if r.is_known else None,
-                        "n_alone": r.n_alone if r.is_known else None,
-                        "n_in_sequence": r.n_in_sequence,
-                    }
-                    for r in m.rows
-                ],
-            }
-            for m in maps
-        ],
-        "dropped": [node._asdict() for node in dropped],
-    }
 
 
 def print_file_map_pages(m: FileMap) -> None:

@@ -27,6 +27,7 @@ from nandlab.base.printable import make_printable
 from nandlab.base.printer import format_json, is_stderr_terminal, print_note
 from nandlab.cli.arguments import Style
 from nandlab.cli.preparation import print_heartbeats
+from nandlab.cli.progressevents import Event, RunBegins, StepBegins, TrialBegins, TrialEnds
 from nandlab.plan.trialspec import TrialSpec, make_trial_labels
 from nandlab.results.record import Trial
 from nandlab.trial.runner import Watcher
@@ -197,31 +198,32 @@ class LineWatcher(TimedWatcher):
 class JsonWatcher(TimedWatcher):
     """Prints a JSON object for each event."""
 
-    def _say(self, event: str, **fields: Any) -> None:
-        print_note(format_json({"event": event, **fields}, indent=None).rstrip())
+    def _print(self, event: Event) -> None:
+        print_note(format_json(event.model_dump(mode="json"), indent=None).rstrip())
 
     def run_begins(
         self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
     ) -> None:
         super().run_begins(todo, done, jobs)
-        self._say("run_begins", todo=len(todo), done=self._done, left_s=self._left())
+        self._print(RunBegins(todo=len(todo), done=self._done, left_s=self._left()))
 
     def trial_begins(self, spec: TrialSpec) -> None:
         super().trial_begins(spec)
-        self._say("trial_begins", trial=spec.id, title=spec.title())
+        self._print(TrialBegins(trial=spec.id, title=spec.title()))
 
     def step_begins(self, spec: TrialSpec, step: str) -> None:
-        self._say("step_begins", trial=spec.id, step=step)
+        self._print(StepBegins(trial=spec.id, step=step))
 
     def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
         super().trial_ends(spec, result)
         left = self._left()
-        self._say(
-            "trial_ends",
-            trial=spec.id,
-            status=result.status,
-            error=result.error,
-            left_s=None if left is None else round(left, 1),
+        self._print(
+            TrialEnds(
+                trial=spec.id,
+                status=result.status,
+                error=result.error,
+                left_s=None if left is None else round(left, 1),
+            )
         )
 
 

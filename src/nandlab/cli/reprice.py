@@ -78,9 +78,8 @@ def reprice(
         many = f"the run has {len(tables)} settings, and a chart shows one"
         raise UsageError(f"--chart {chart}: {many}; give a run of one setting")
     if as_json:
-        print_json(
-            [told for one in tables for told in repricereport.list_prediction_json_objects(*one)]
-        )
+        records = (r for one in tables for r in repricereport.list_prediction_records(*one))
+        print_json([record.model_dump(mode="json") for record in records])
     else:
         phases = bool(to or sets)
         print_paragraphs(

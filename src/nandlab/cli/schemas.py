@@ -8,7 +8,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from nandlab.analysis.verdicts.battery import BatteryRecord
+from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.base.errors import UsageError
+from nandlab.board.kit.boardfile import BoardFileHead
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.filesystem import FilesystemModel
@@ -18,14 +21,28 @@ from nandlab.catalog.profile import EnergyProfile
 from nandlab.catalog.tables import TableModel
 from nandlab.catalog.tree import TreeModel
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.cli import boardoutputs, modeloutputs, outputs
+from nandlab.cli.progressevents import Event
+from nandlab.cli.spacesummary import SpaceSummary
 from nandlab.flash.chip.imagefile import ImageSidecar
+from nandlab.flash.reading.boardscores import ModelBoard
+from nandlab.flash.reading.records import ModelMap, ModelRead
+from nandlab.flash.reading.score import ModelScore
+from nandlab.image.surveyrecord import Sizes
 from nandlab.plan.study import Study
 from nandlab.powercut.campaignfolder import CampaignHead, Piece
+from nandlab.report.page.repricereport import TimePredictionRecord
+from nandlab.report.page.terminal import SHOWN_TRIALS
+from nandlab.report.tables.bisection import BisectionRecord
+from nandlab.report.tables.claimtable import ClaimRecord, CornerRecord
+from nandlab.report.tables.commitseries import CommitFigureRecord
+from nandlab.report.tables.exports import FigureRecord
+from nandlab.report.tables.figurechanges import FigureChangeRecord
+from nandlab.report.tables.likeness import LikenessRecord
 from nandlab.results.figuresfile import FiguresFile
 from nandlab.results.record import Run, Trial
 from nandlab.trace import shapes
 from nandlab.trace.brief import Brief
+from nandlab.trial.reproduction import ReproducedRun
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -53,33 +70,35 @@ SCHEMAS = {
     "run": JsonFormat("run.json of a run: its head", Run, sealed=True),
     "provenance": JsonFormat("provenance/HASH.json of a run: what trials ran with", dict[str, Any]),
     "figures": JsonFormat("the file of nandlab publish, unpacked", FiguresFile),
-    "reproduced": JsonFormat(
-        "reproduced.json in a folder of nandlab reproduce", outputs.ReproducedRun
-    ),
+    "reproduced": JsonFormat("reproduced.json in a folder of nandlab reproduce", ReproducedRun),
     "powercut": JsonFormat("powercut.json of a campaign's folder: its head", CampaignHead),
     "powercut-piece": JsonFormat("NUMBER.json of a campaign's folder: a piece that is done", Piece),
-    "show": JsonFormat("nandlab show --json", outputs.SHOWN_TRIALS),
-    "show-figures": JsonFormat(
-        "nandlab show --figure NAME --format json", list[outputs.FigureRecord]
+    "show": JsonFormat("nandlab show --json", SHOWN_TRIALS),
+    "show-figures": JsonFormat("nandlab show --figure NAME --format json", list[FigureRecord]),
+    "show-paper": JsonFormat(
+        "nandlab show --paper --format json; board: with --corner",
+        list[ClaimRecord] | list[CornerRecord],
     ),
-    "compare": JsonFormat("nandlab compare and check --format json", list[outputs.MovedRecord]),
+    "compare": JsonFormat("nandlab compare and check --format json", list[FigureChangeRecord]),
     "compare-own": JsonFormat(
-        "nandlab compare --format json of a run on a board of one's own", list[outputs.LikeRecord]
+        "nandlab compare --format json of a run on a board of one's own", list[LikenessRecord]
     ),
+    "commits": JsonFormat("nandlab run --commits --format json", list[CommitFigureRecord]),
+    "bisect": JsonFormat("nandlab bisect --format json", BisectionRecord),
     "advice": JsonFormat(
         "nandlab advise --json",
-        list[outputs.Advice | outputs.OnBattery],
+        list[Verdict | BatteryRecord],
     ),
-    "reprice": JsonFormat("nandlab reprice --json", list[outputs.RepricedTime]),
-    "progress": JsonFormat("a line of nandlab run --progress json", outputs.Event),
-    "space": JsonFormat("nandlab space --json", outputs.Space),
-    "sizes": JsonFormat("nandlab image sizes --json", outputs.Sizes),
+    "reprice": JsonFormat("nandlab reprice --json", list[TimePredictionRecord]),
+    "progress": JsonFormat("a line of nandlab run --progress json", Event),
+    "space": JsonFormat("nandlab space --json", SpaceSummary),
+    "sizes": JsonFormat("nandlab image sizes --json", Sizes),
     "image": JsonFormat("FILE.json beside a chip image", ImageSidecar),
-    "board-file": JsonFormat("board.json in a board file", outputs.BoardFileHead),
-    "model-map": JsonFormat("nandlab model map --json", modeloutputs.ModelMap),
-    "model-read": JsonFormat("nandlab model read --json", modeloutputs.ModelRead),
-    "model-score": JsonFormat("nandlab model score --json", modeloutputs.ModelScore),
-    "model-board": JsonFormat("nandlab model board --json", boardoutputs.ModelBoard),
+    "board-file": JsonFormat("board.json in a board file", BoardFileHead),
+    "model-map": JsonFormat("nandlab model map --json", ModelMap),
+    "model-read": JsonFormat("nandlab model read --json", ModelRead),
+    "model-score": JsonFormat("nandlab model score --json", ModelScore),
+    "model-board": JsonFormat("nandlab model board --json", ModelBoard),
     "trace-summary": JsonFormat("summary.json of a trace", shapes.TraceSummary),
     "trace-meta": JsonFormat("meta.json of a trace", shapes.TraceMeta),
     "trace-parts": JsonFormat("nandlab trace parts --json", shapes.TraceParts),

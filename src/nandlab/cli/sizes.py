@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,7 @@ from nandlab.cli.preparation import announce_board_preparation
 
 if TYPE_CHECKING:
     from nandlab.image.survey import SurveyRow
+    from nandlab.image.surveyrecord import Sizes
 
 TABLE_HEAD = (
     "file system",
@@ -75,6 +76,7 @@ def sizes(
     from nandlab.catalog.filesystem import FilesystemModel
     from nandlab.cli.imagemedium import count_partition_blocks
     from nandlab.image import survey, tree
+    from nandlab.image.surveyrecord import make_sizes
 
     wanted = list(dict.fromkeys(fs or list_noun_names("filesystems")))
     systems = [load_noun("filesystems", name, FilesystemModel) for name in wanted]
@@ -98,14 +100,7 @@ def sizes(
     )
     place = {name: i for i, name in enumerate(wanted)}
     rows = sorted([*found, *cannot], key=lambda row: place[row.filesystem])
-    head = {
-        "chip": chip,
-        "partition_mib": blocks * part.geometry.erasesize / (1 << 20),
-        "page_bytes": part.geometry.writesize,
-        "board": board,
-        "tree": content.counts(),
-    }
-    _print_rows(head, rows, as_json)
+    _print_survey(make_sizes(part, blocks, board, content, rows), rows, as_json=as_json)
     if not found or all(row.hindrances for row in found):
         raise typer.Exit(1)
 
@@ -121,9 +116,9 @@ def _format_outcome(row: SurveyRow) -> str:
     )
 
 
-def _print_rows(head: dict[str, Any], rows: Sequence[SurveyRow], as_json: bool) -> None:
+def _print_survey(sizes: Sizes, rows: Sequence[SurveyRow], *, as_json: bool) -> None:
     if as_json:
-        print_json({**head, "rows": [_make_record(row) for row in rows]})
+        print_json(sizes.model_dump(mode="json"))
         return
     for line in dict.fromkeys(
         f"{row.title}: {lost}" for row in rows for lost in row.lost_properties
@@ -131,24 +126,6 @@ def _print_rows(head: dict[str, Any], rows: Sequence[SurveyRow], as_json: bool) 
         _print_progress(f"warning: {line}")
     for line in _format_table(rows):
         print_lines(line)
-
-
-def _make_record(row: SurveyRow) -> dict[str, Any]:
-    """A row as JSON has it: what is not known is null."""
-    a = row.account
-    return {
-        "filesystem": row.filesystem,
-        "compression": row.compression,
-        "pages": a and a.pages,
-        "own_header_pages": a and a.own_header_pages,
-        "pages_without_own_headers": a and a.pages - a.own_header_pages,
-        "bytes": a and a.bytes,
-        "saved": row.saved if row.saved is None else round(row.saved, 4),
-        "least_mib": None if row.least_mib is None else float(row.least_mib),
-        "why_not": "\n".join(row.hindrances) or None,
-        "lost": list(row.lost_properties),
-        "seconds": row.seconds if a else None,
-    }
 
 
 def _format_table(rows: Sequence[SurveyRow]) -> Iterable[str]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -70,7 +70,9 @@ def space(  # noqa: PLR0913, PLR0917 - the command line's own options
     if as_map is not None:
         _write_map(as_map, layout, image.name)
     if as_json:
-        print_json(summarize_layout(layout), indent=2)
+        from nandlab.cli.spacesummary import summarize_layout
+
+        print_json(summarize_layout(layout).model_dump(mode="json"), indent=2)
     else:
         print_lines(*_format_lines(layout))
 
@@ -82,20 +84,6 @@ def _write_map(to: Path, layout: Layout, name: str) -> None:
         to.write_text(render_space_map_page(layout, name))
     except OSError as e:
         raise UsageError(f"{to}: cannot be written: {e.strerror}") from None
-
-
-def summarize_layout(layout: Layout) -> dict[str, Any]:
-    """What ``--json`` prints; all in bytes but ``counts``."""
-    return {
-        "filesystem": layout.filesystem,
-        "partition": layout.partition_bytes,
-        **{kind.value: count for kind, count in layout.sums().items()},
-        "user_logical": layout.logical_bytes,
-        "parts": {kind.value: parts for kind, parts in layout.parts().items()},
-        "files": len(layout.sizes),
-        "counts": layout.counts,
-        "volumes": [volume._asdict() for volume in layout.volumes],
-    }
 
 
 def _format_lines(layout: Layout) -> list[str]:

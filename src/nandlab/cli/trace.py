@@ -311,10 +311,11 @@ def parts(
     from nandlab.base.console import Console
     from nandlab.trace import partshow, timeparts
     from nandlab.trace.folder import TraceFolder
+    from nandlab.trace.shapes import TraceParts
 
     found = timeparts.compute_trace_time_parts(TraceFolder(folder))
     if json_:
-        print_json(found)
+        print_json(TraceParts.model_validate(found).model_dump(mode="json"))
     else:
         partshow.print_time_parts(found, Console())
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from nandlab.analysis.differences import setupdiff
 from nandlab.analysis.differences.baselines import Baseline
@@ -21,9 +21,11 @@ from nandlab.base.checkout import DIRTY, find_commit
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole_file
 from nandlab.base.paths import RESULTS
+from nandlab.base.strings import Line
 from nandlab.board.jobs.job import Board
 from nandlab.board.kit.partsource import SourceRequest, make_source_requests
 from nandlab.catalog.files import validate_data
+from nandlab.catalog.noun import StrictModel
 from nandlab.catalog.part import PACKAGE, PartSource
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
@@ -32,9 +34,16 @@ from nandlab.trial import runner
 from nandlab.trial.runplan import RunPlan, find_run_package_lock, restore_run_plan
 
 MARK_FILE = "reproduced.json"
-"""In the folder of trials that were all run anew: which run they are to repeat."""
+"""Holds a :class:`ReproducedRun`."""
 OWN_CORE, OWN_SOURCES = "yaffs2_core", "sources"
 """Keys of the board's identity that tell YAFFS2's core, and parts of another source."""
+
+
+class ReproducedRun(StrictModel):
+    """The mark of a folder of trials that were all run anew: which run they are to repeat."""
+
+    format: Literal[1]
+    run: Line
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,5 +163,9 @@ def open_reproduction_folder(todo: Reproduction, board: Board, out: Path | None)
         raise UsageError(f"{path} holds a run of `nandlab run`; give another --out")
     if not mark.exists():
         path.mkdir(parents=True, exist_ok=True)
-        write_whole_file(mark, json.dumps({"format": 1, "run": todo.baseline.head.id}).encode())
+        write_whole_file(mark, _format_mark(todo.baseline.head.id))
     return RunFolder.create(path, head)
+
+
+def _format_mark(run: str) -> bytes:
+    return json.dumps(ReproducedRun(format=1, run=run).model_dump(mode="json")).encode()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from support.fitting import fits
 from nandlab.analysis.curves.readahead import CACHE_PAGE_BYTES
 from nandlab.flash.reading import boardscore, boardwords, pagecache
 from nandlab.flash.reading.boardscore import TABLE_US
+from nandlab.flash.reading.boardscores import ModelBoard
 from nandlab.flash.reading.pagecache import CacheChoice
 from nandlab.traced.boardtraces import (
     STEP_S,
@@ -49,7 +49,7 @@ def score(
     (load,) = read_board_traces_of_loads(folder)
     found = boardscore.score_traced_load(load)
     assert all("\n" not in line for line in boardwords.format_load_scores(found))
-    return found
+    return found.model_dump(mode="json")
 
 
 def bursts(calls: Sequence[int], took: int = 20) -> list[str]:
@@ -288,5 +288,5 @@ def test_whatever_is_traced_has_a_score_that_fits_its_schema(
         (TraceRun("h", tuple(flash)), TraceRun("k", tuple(reversed(flash)))),
     )
     found = boardscore.score_traced_load(load)
-    fits("model-board", json.dumps({"loads": [found]}))
+    fits("model-board", ModelBoard(loads=[found]).model_dump_json())
     assert list(boardwords.format_load_scores(found))

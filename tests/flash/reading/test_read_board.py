@@ -43,9 +43,10 @@ def errors(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Of the time of calls that read a page: of those during which nothing else ran, no tick
     either; and of all, whose ticks are foretold from when each began."""
-    found = fits(
-        "model-score", score.summarise_call_scores(reads.make_chip_trace_from_folder(trace), calls)
-    )
+    found = score.summarise_call_scores(
+        reads.make_chip_trace_from_folder(trace), calls
+    ).model_dump()
+    fits("model-score", found)
     return found["undisturbed"], found["in_time"]
 
 
@@ -83,9 +84,7 @@ def test_files_in_one_piece_and_in_many(board: QemuBoard, tmp_path: Path, comman
     each = score.list_call_times(of, alone)
     assert sum(t.scored.ticked for t in each) > 3
     # of so few calls it is the second worst; without the ticks it is over 5 %
-    assert (
-        score.compute_time_errors([t.compute_ns_with_tick(by) for t in each], each)["p99"] < 0.045
-    )
+    assert score.compute_time_errors([t.compute_ns_with_tick(by) for t in each], each).p99 < 0.045
 
 
 @pytest.mark.parametrize(

@@ -87,9 +87,10 @@ def test_ubifs_short_pages_and_opens_take_what_is_foretold(
     pages, opens = foretold(trace)
     assert len(pages) == len(opens) == len(sizes)
     found = score.summarise_call_scores(reads.make_chip_trace_from_folder(trace), [*pages, *opens])
-    assert abs(found["undisturbed"]["total"]) < 0.005
-    assert found["undisturbed"]["max"] < 0.02
-    still = [abs(o["error"]) for o in found["opens"] if not (o["disturbed"] or o["ticked"])]
+    assert found.undisturbed
+    assert abs(found.undisturbed.total) < 0.005
+    assert found.undisturbed.max < 0.02
+    still = [abs(o.error or 0) for o in found.opens if not (o.disturbed or o.ticked)]
     assert statistics.median(still) < 0.01
 
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pydantic import Field
+
 from nandlab.analysis.figures import energy, powerdraw, timeparts
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.spread import compute_spread
 from nandlab.base import units
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import FreeText
+from nandlab.catalog.noun import StrictModel
 from nandlab.results.record import Trial
 
 DAY_NS = 86_400e9
@@ -92,6 +95,21 @@ class BatteryLife:
     """Least, median, greatest over the trials; None: not known."""
     text: FreeText
     """One sentence."""
+
+
+class BatteryRecord(StrictModel):
+    """Days on a battery, for programs."""
+
+    setting: FreeText
+    battery: Battery
+    lasting: list[BatteryLife] = Field(description="days: least, median and most")
+
+
+def make_battery_record(setting: Setting, battery: Battery) -> BatteryRecord:
+    """How long a battery lasts, for each configuration of a setting."""
+    return BatteryRecord(
+        setting=setting.title, battery=battery, lasting=list_battery_lives(setting, battery)
+    )
 
 
 def list_battery_lives(setting: Setting, asked: Battery) -> list[BatteryLife]:

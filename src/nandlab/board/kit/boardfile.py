@@ -16,17 +16,30 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from tarfile import ReadError
-from typing import IO, Any, BinaryIO, Self
+from typing import IO, Any, BinaryIO, Literal, Self
+
+from pydantic import Field
 
 from nandlab.base.errors import UsageError
 from nandlab.base.files import open_whole_file
 from nandlab.base.gate import open_regular_file, parse_json
+from nandlab.base.strings import PackageSets
 from nandlab.board.kit.lock import Lock, validate_package_lock
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.noun import StrictModel
 
 FORMAT = 1
 HEAD = "board.json"
 HEAD_BYTES_MAX = 1 << 20
 FOLDER = "packages/"
+
+
+class BoardFileHead(StrictModel):
+    """The form of board.json, the first member of a board file."""
+
+    format: Literal[1]
+    board: BoardModel
+    lock: PackageSets = Field(description="SHA-256 by file, by set of packages")
 
 
 @dataclass(frozen=True)

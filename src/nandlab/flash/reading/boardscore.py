@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How far models hold on a real board's traces, as far as no state of its flash need be known.
 
-Four scores of a load. Each is pure: from the rows of its runs to a table that JSON can hold, with
-what was fitted in it, on which run, and what is not known. Runs of two tracers are paired in the
+Four scores of a load. Each is pure: from the rows of its runs to a model of boardscores.py, which
+has what was fitted, on which run, and what is not known. Runs of two tracers are paired in the
 order of their names, and bursts in their order; no time of one is set beside a time of another.
 """
 
@@ -15,19 +15,33 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab.flash.reading import pagecache
+from nandlab.flash.reading.boardscores import (
+    BoardLoad,
+    BurstErrors,
+    BurstRun,
+    BurstTimes,
+    Collector,
+    CollectorCounts,
+    CollectorRun,
+    FlashKind,
+    NotScored,
+    PageTimes,
+    Pauses,
+    ReadCalls,
+    ReadCallsRun,
+)
 from nandlab.traced.boardtraces import (
     STEP_S,
     BoardTraces,
     FlashStart,
     FunctionCall,
-    SystemCall,
-    TraceRun,
 )
 
 READ_PAGE = "jffs2_readpage"
 WRITE_BEGIN = "jffs2_write_begin"
 GAP_S = 0.020
 """A pause that is longer begins a burst."""
+FLASH_KINDS: tuple[FlashKind, ...] = ("R", "W", "E")
 TABLE_US = {"R": 182.66, "W": 413.55, "E": 532.88}
 """The tracing paper's table 1: what an operation takes at the driver, in us."""
 PAPER_OVERHEAD_US = 45.06
@@ -40,7 +54,7 @@ PAUSES_MIN = 10
 # Calls of jffs2_readpage that follow from the system calls
 
 
-def score_read_calls(of: BoardTraces) -> dict[str, Any]:
+def score_read_calls(of: BoardTraces) -> ReadCalls:
     """Calls of jffs2_readpage foretold from the system calls, run by run, for each choice of the
     cache; the choice that comes nearest on the first run, bursts before totals where totals are
     equal, is scored on the others."""
@@ -56,37 +70,36 @@ def score_read_calls(of: BoardTraces) -> dict[str, Any]:
     }
     chosen = min(off, key=lambda cache: off[cache])
     runs = [
-        {"calls_of": calls.name, "functions_of": functions.name}
-        | {"foretold": sum(said), "traced": sum(seen), "bursts_equal": said == seen}
-        | {"of_choices": {cache.words: sum(foretold[cache][i]) for cache in foretold}}
-        | _count_writes(calls, functions)
+        ReadCallsRun(
+            calls_of=calls.name,
+            functions_of=functions.name,
+            foretold=sum(said),
+            traced=sum(seen),
+            bursts_equal=said == seen,
+            of_choices={cache.words: sum(foretold[cache][i]) for cache in foretold},
+            writes_foretold=pagecache.count_page_writes(calls.rows),
+            writes_traced=sum(f.function == WRITE_BEGIN for f in functions.rows),
+        )
         for i, ((calls, functions), said, seen) in enumerate(
             zip(both, foretold[chosen], traced, strict=True)
         )
     ]
-    return {
-        "fitted": f"one of {len(off)} choices of the cache: {chosen.words}",
-        "fitted_on": runs[0]["calls_of"],
-        "as_good_there": [c.words for c in off if c != chosen and off[c] == off[chosen]],
-        "scored_on": len(runs) - 1,
-        "exact": sum(r["foretold"] == r["traced"] for r in runs[1:]),
-        "bursts_exact": sum(r["bursts_equal"] for r in runs[1:]),
-        "writes_exact": sum(r["writes_foretold"] == r["writes_traced"] for r in runs),
-        "runs": runs,
-        "not_paired": abs(len(of.calls) - len(of.functions)),
-        "not_known": [
+    return ReadCalls(
+        fitted=f"one of {len(off)} choices of the cache: {chosen.words}",
+        fitted_on=runs[0].calls_of,
+        as_good_there=[c.words for c in off if c != chosen and off[c] == off[chosen]],
+        scored_on=len(runs) - 1,
+        exact=sum(r.foretold == r.traced for r in runs[1:]),
+        bursts_exact=sum(r.bursts_equal for r in runs[1:]),
+        writes_exact=sum(r.writes_foretold == r.writes_traced for r in runs),
+        runs=runs,
+        not_paired=abs(len(of.calls) - len(of.functions)),
+        not_known=[
             "the files' sizes: the least that agrees with the reads",
             f"the kernel: read-ahead as {pagecache.READ_AHEAD_RULE.summary}",
             "what else the kernel dropped from its cache",
         ],
-    }
-
-
-def _count_writes(calls: TraceRun[SystemCall], functions: TraceRun[FunctionCall]) -> dict[str, int]:
-    return {
-        "writes_foretold": pagecache.count_page_writes(calls.rows),
-        "writes_traced": sum(f.function == WRITE_BEGIN for f in functions.rows),
-    }
+    )
 
 
 # Time of a burst, given how many flash pages it reads
@@ -163,147 +176,154 @@ def pair_call_and_flash_bursts(
     return [PagedBurst(c.calls, c.us, n) for c, n in zip(calls, last, strict=True)]
 
 
-def score_burst_times(of: BoardTraces) -> dict[str, Any]:
+def score_burst_times(of: BoardTraces) -> BurstTimes | NotScored:
     """T = N x T_page + calls x overhead for each burst of a load that only reads: the overhead is
     that of the first run without an impossible burst, and is scored on all others."""
     if any(c.call == "write" for run in of.calls for c in run.rows):
-        return _make_not_scored(
-            "the load writes, so a flash page may be read by other calls than these"
+        return NotScored(
+            not_scored="the load writes, so a flash page may be read by other calls than these"
         )
     both = list(zip(of.functions, of.flash, strict=False))
     runs = [(a.name, b.name, pair_call_and_flash_bursts(a.rows, b.rows)) for a, b in both]
     known = [(a, b, some) for a, b, some in runs if some is not None]
     if not known:
-        return _make_not_scored("no run has as many bursts of flash reads as of calls")
+        return NotScored(not_scored="no run has as many bursts of flash reads as of calls")
     possible = [run for run in known if not any(b.impossible for b in run[2])]
     chosen = (possible or known)[0]
     first, _, fit = chosen
     over = sum(b.us - b.pages * TABLE_US["R"] for b in fit) / sum(b.calls for b in fit)
     scored = [b for run in known if run is not chosen for b in run[2]]
     everything = [b for _, _, some in known for b in some]
-    return {
-        "fitted": f"an overhead of {over:.2f} us a call",
-        "fitted_on": first,
-        "overhead_us": round(over, 3),
-        "t_page_us": TABLE_US["R"],
-        "impossible": sum(b.impossible for b in everything),
-        "scored_on": len(known) - 1,
-        "fitted_overhead": _compute_errors(scored, over),
-        "paper_overhead": _compute_errors(everything, PAPER_OVERHEAD_US),
-        "runs": [
-            {"functions_of": a, "flash_of": b, "n": sum(s.pages for s in some)}
-            | {"calls": sum(s.calls for s in some), "bursts": len(some)}
-            | {
-                "measured_us": round(sum(s.us for s in some), 1),
-                "errors": _compute_errors(some, over),
-            }
-            for a, b, some in known
+    return BurstTimes(
+        fitted=f"an overhead of {over:.2f} us a call",
+        fitted_on=first,
+        overhead_us=round(over, 3),
+        t_page_us=TABLE_US["R"],
+        impossible=sum(b.impossible for b in everything),
+        scored_on=len(known) - 1,
+        fitted_overhead=_compute_errors(scored, over),
+        paper_overhead=_compute_errors(everything, PAPER_OVERHEAD_US),
+        runs=[
+            BurstRun(
+                functions_of=functions,
+                flash_of=flash,
+                n=sum(s.pages for s in some),
+                calls=sum(s.calls for s in some),
+                bursts=len(some),
+                measured_us=round(sum(s.us for s in some), 1),
+                errors=_compute_errors(some, over),
+            )
+            for functions, flash, some in known
         ],
-        "not_paired": len(of.functions) + len(of.flash) - 2 * len(known),
-        "not_known": [
+        not_paired=len(of.functions) + len(of.flash) - 2 * len(known),
+        not_known=[
             "hits in the NAND core's buffer, which flashmon does not tell",
             "which burst of one tracer is which of the other: taken in order, from the last back",
             f"times within a step of {STEP_S * 1e6:.1f} us a call",
         ],
-    }
+    )
 
 
-def _compute_errors(some: Sequence[PagedBurst], overhead_us: float) -> dict[str, float] | None:
+def _compute_errors(some: Sequence[PagedBurst], overhead_us: float) -> BurstErrors | None:
     """Errors of the times as shares of the traced ones; None of no burst."""
     if not some or not all(b.us for b in some):
         return None
     each = [abs(b.compute_predicted_us(overhead_us) / b.us - 1) for b in some]
     total = sum(b.compute_predicted_us(overhead_us) for b in some) / sum(b.us for b in some) - 1
-    return {
-        "total": round(total, 6),
-        "median": round(statistics.median(each), 6),
-        "max": round(max(each), 6),
-    }
-
-
-def _make_not_scored(why: str) -> dict[str, Any]:
-    return {"not_scored": why}
+    return BurstErrors(
+        total=round(total, 6), median=round(statistics.median(each), 6), max=round(max(each), 6)
+    )
 
 
 # T_page, as far as starts allow
 
 
-def score_page_times(of: BoardTraces) -> dict[str, Any]:
+def score_page_times(of: BoardTraces) -> PageTimes:
     """From the start of an operation to the same task's next start, beside the paper's table 1.
 
     The most frequent pause of each kind, in steps of the clock, and the mean of those within a step
     of it: the operation's time and what the software did before the next one. Nothing is fitted.
     """
-    steps: dict[str, Counter[int]] = {kind: Counter() for kind in TABLE_US}
+    steps: dict[str, Counter[int]] = {kind: Counter() for kind in FLASH_KINDS}
     for run in of.flash:
         for one, then in zip(run.rows, run.rows[1:], strict=False):
             pause = then.start_s - one.start_s
             if one.task == then.task and pause <= GAP_S:
                 steps[one.kind][round(pause / STEP_S)] += 1
-    return {
-        "fitted": None,
-        "kinds": {kind: _summarise_pauses(found, TABLE_US[kind]) for kind, found in steps.items()},
-        "not_known": [
+    return PageTimes(
+        fitted=None,
+        kinds={kind: _summarise_pauses(steps[kind], TABLE_US[kind]) for kind in FLASH_KINDS},
+        not_known=[
             "when an operation ends: a pause is the operation and the software after it",
             f"pauses within a step of {STEP_S * 1e6:.1f} us",
         ],
-    }
+    )
 
 
-def _summarise_pauses(steps: Counter[int], table_us: float) -> dict[str, Any]:
+def _summarise_pauses(steps: Counter[int], table_us: float) -> Pauses:
     if steps.total() < PAUSES_MIN:
-        unknown = dict.fromkeys(("mode_us", "us", "near_mode", "too_short", "off"))
-        return {"pauses": steps.total(), "table_us": table_us} | unknown
+        return Pauses(
+            pauses=steps.total(),
+            mode_us=None,
+            us=None,
+            near_mode=None,
+            too_short=None,
+            table_us=table_us,
+            off=None,
+        )
     mode = max(steps, key=lambda step: (steps[step], -step))
     near = {step: count for step, count in steps.items() if abs(step - mode) <= 1}
     us = sum(step * count for step, count in near.items()) / sum(near.values()) * STEP_S * 1e6
-    return {
-        "pauses": steps.total(),
-        "mode_us": round(mode * STEP_S * 1e6, 2),
-        "us": round(us, 2),
-        "near_mode": round(sum(near.values()) / steps.total(), 4),
-        "too_short": sum(n for step, n in steps.items() if (step + 1) * STEP_S * 1e6 < table_us),
-        "table_us": table_us,
-        "off": round(us / table_us - 1, 4),
-    }
+    return Pauses(
+        pauses=steps.total(),
+        mode_us=round(mode * STEP_S * 1e6, 2),
+        us=round(us, 2),
+        near_mode=round(sum(near.values()) / steps.total(), 4),
+        too_short=sum(n for step, n in steps.items() if (step + 1) * STEP_S * 1e6 < table_us),
+        table_us=table_us,
+        off=round(us / table_us - 1, 4),
+    )
 
 
 # The collector's reads of erased blocks
 
 
-def score_garbage_collector(of: BoardTraces) -> dict[str, Any]:
+def score_garbage_collector(of: BoardTraces) -> Collector | NotScored:
     """JFFS2 reads each block that it erased, all its pages in order: 64 reads an erase foretold, by
     the tasks that erase. Nothing is fitted."""
-    runs = [{"flash_of": run.name} | _count_collector_reads(run.rows) for run in of.flash]
-    if not any(r["erases"] for r in runs):
-        return _make_not_scored("nothing was erased")
-    return {
-        "fitted": None,
-        "exact": sum(r["foretold"] == r["traced"] for r in runs),
-        "scored_on": len(runs),
-        "erases": sum(r["erases"] for r in runs),
-        "in_order": sum(r["in_order"] for r in runs),
-        "foretold": sum(r["foretold"] for r in runs),
-        "traced": sum(r["traced"] for r in runs),
-        "runs": runs,
-        "not_known": ["how many blocks are erased: the traced erases are taken"],
-    }
+    runs = [
+        CollectorRun(flash_of=run.name, **dict(_count_collector_reads(run.rows)))
+        for run in of.flash
+    ]
+    if not any(r.erases for r in runs):
+        return NotScored(not_scored="nothing was erased")
+    return Collector(
+        fitted=None,
+        exact=sum(r.foretold == r.traced for r in runs),
+        scored_on=len(runs),
+        erases=sum(r.erases for r in runs),
+        in_order=sum(r.in_order for r in runs),
+        foretold=sum(r.foretold for r in runs),
+        traced=sum(r.traced for r in runs),
+        runs=runs,
+        not_known=["how many blocks are erased: the traced erases are taken"],
+    )
 
 
-def _count_collector_reads(rows: Sequence[FlashStart]) -> dict[str, int]:
+def _count_collector_reads(rows: Sequence[FlashStart]) -> CollectorCounts:
     by_task: dict[str, list[FlashStart]] = {r.task: [] for r in rows if r.kind == "E"}
     for row in rows:
         if row.task in by_task:
             by_task[row.task].append(row)
     erases = sum(r.kind == "E" for r in rows)
-    return {
-        "erases": erases,
-        "in_order": sum(
+    return CollectorCounts(
+        erases=erases,
+        in_order=sum(
             _is_block_read(mine, i) for mine in by_task.values() for i in range(len(mine))
         ),
-        "foretold": erases * PAGES_OF_A_BLOCK,
-        "traced": sum(r.kind == "R" for mine in by_task.values() for r in mine),
-    }
+        foretold=erases * PAGES_OF_A_BLOCK,
+        traced=sum(r.kind == "R" for mine in by_task.values() for r in mine),
+    )
 
 
 def _is_block_read(rows: Sequence[FlashStart], at: int) -> bool:
@@ -315,14 +335,17 @@ def _is_block_read(rows: Sequence[FlashStart], at: int) -> bool:
     return told == [("R", first + i) for i in range(PAGES_OF_A_BLOCK)]
 
 
-def score_traced_load(of: BoardTraces) -> dict[str, Any]:
-    """All four scores of a load: what ``nandlab model board --json`` prints of it."""
-    return {
-        "load": of.name,
-        "runs": {"syscalls": len(of.calls), "ffs_tracer": len(of.functions)}
-        | {"flashmon": len(of.flash)},
-        "read_calls": score_read_calls(of),
-        "burst_times": score_burst_times(of),
-        "page_times": score_page_times(of),
-        "collector": score_garbage_collector(of),
-    }
+def score_traced_load(of: BoardTraces) -> BoardLoad:
+    """All four scores of a load."""
+    return BoardLoad(
+        load=of.name,
+        runs={
+            "syscalls": len(of.calls),
+            "ffs_tracer": len(of.functions),
+            "flashmon": len(of.flash),
+        },
+        read_calls=score_read_calls(of),
+        burst_times=score_burst_times(of),
+        page_times=score_page_times(of),
+        collector=score_garbage_collector(of),
+    )

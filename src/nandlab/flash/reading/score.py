@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import Field
+
 from nandlab.base.errors import UsageError
+from nandlab.base.strings import FreeText
+from nandlab.catalog.noun import StrictModel
 from nandlab.flash.reading import times
 from nandlab.flash.reading.reads import FirstOpen, ReadCall
 from nandlab.flash.reading.walk import PRICED_EVENTS, ChipTrace, ScoredCall
@@ -91,58 +95,135 @@ def list_measured_times(trace: ChipTrace, scored: Sequence[ScoredCall]) -> list[
     return found
 
 
-def summarise_call_scores(trace: ChipTrace, scored: Sequence[ScoredCall]) -> dict[str, Any]:
-    """What ``nandlab model score --json`` prints; errors are shares of the measured time."""
+class DifferingCall(StrictModel):
+    """A call whose flash pages are not the foretold ones."""
+
+    path: FreeText
+    page: int | None = Field(description="null: a first open")
+    traced: list[int]
+    foretold: list[int]
+
+
+class TracedOpen(StrictModel):
+    """A first open beside the foretold one."""
+
+    path: FreeText
+    n: int
+    same: bool
+    ordered: bool = Field(description="false: the flash does not tell in which order it reads")
+    disturbed: bool = Field(description="true: something else ran before it ended")
+    ticked: bool = Field(description="true: the kernel's tick may have come in it")
+    measured_ns: int
+    error: float | None = Field(description="null: times are not known")
+
+
+class TimeErrors(StrictModel):
+    """How far foretold times are off, as shares of the measured ones."""
+
+    total: float
+    median: float
+    p99: float
+    max: float
+
+
+class PaperErrors(TimeErrors):
+    """Those of the paper's formula."""
+
+    overhead_ns: int
+
+
+class ModelScore(StrictModel):
+    """A trace's reads beside the model's; those from n on are absent where no call was timed."""
+
+    calls: int
+    unknown: int
+    differ: int
+    disturbed: int
+    ticked: int = Field(description="calls in which the kernel's tick may have come")
+    first_that_differ: list[DifferingCall]
+    opens: list[TracedOpen]
+    n: int = 0
+    measured_ns: int = 0
+    chip_ns: int = Field(default=0, description="the chip's part of it, foretold")
+    nandlab: TimeErrors | None = None
+    in_time: TimeErrors | None = Field(
+        default=None, description="given when each call began: with ticks and first waits"
+    )
+    alone: TimeErrors | None = Field(
+        default=None,
+        description="in_time, of calls alone during which nothing else ran while the chip worked",
+    )
+    undisturbed: TimeErrors | None = None
+    not_known: FreeText | None = Field(
+        default=None, description="why nandlab tells no more of times"
+    )
+    paper: PaperErrors | None = None
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it has times."""
+        return self.paper is not None
+
+
+def summarise_call_scores(trace: ChipTrace, scored: Sequence[ScoredCall]) -> ModelScore:
+    """How far the model holds on a trace's calls."""
     pages = [s for s in scored if isinstance(s.call, ReadCall)]
     known = [s for s in pages if s.is_known]
     wrong = [s for s in scored if s.is_known and not s.same]
-    found: dict[str, Any] = {
-        "calls": len(pages),
-        "unknown": len(pages) - len(known),
-        "differ": sum(not s.same for s in known),
-        "disturbed": sum(s.disturbed for s in known),
-        "ticked": sum(s.ticked for s in known),
-        "first_that_differ": [
-            {
-                "path": s.path,
-                "page": _find_page(s),
-                "traced": s.traced_pages,
-                "foretold": s.call.flash,
-            }
-            for s in wrong
-        ][:5],
-    }
     by, why = _find_instructions(trace, scored)
-    found["opens"] = [
-        _compare_first_open(t, by)
-        for t in list_call_times(trace, [s for s in scored if not _is_page_read(s)])
-    ]
-    told = list_call_times(trace, pages)
-    if not told:
-        return found
-    still = [t for t in told if not (t.scored.disturbed or t.scored.ticked)]
-    alone = [t for t in told if not t.scored.disturbed]
-    overhead = statistics.fmean(t.paper_overhead_ns for t in told)
-    paper = [t.compute_paper_ns(overhead) for t in told]
-    return found | {
-        "n": sum(len(t.scored.traced_pages) for t in told),
-        "measured_ns": round(sum(t.ns for t in told)),
-        "chip_ns": round(sum(t.chip_ns for t in told)),
-        "nandlab": compute_time_errors([t.compute_predicted_ns(by) for t in told], told)
-        if by
-        else None,
-        "in_time": compute_time_errors([t.compute_ns_with_tick(by) for t in told], told)
-        if by and by.tick
-        else None,
-        "alone": compute_time_errors([t.compute_ns_with_tick(by) for t in alone], alone)
-        if by and by.tick and alone
-        else None,
-        "undisturbed": compute_time_errors([t.compute_predicted_ns(by) for t in still], still)
-        if by and still
-        else None,
+    opens = list_call_times(trace, [s for s in scored if not _is_page_read(s)])
+    times_of_pages = list_call_times(trace, pages)
+    return ModelScore(
+        calls=len(pages),
+        unknown=len(pages) - len(known),
+        differ=sum(not s.same for s in known),
+        disturbed=sum(s.disturbed for s in known),
+        ticked=sum(s.ticked for s in known),
+        first_that_differ=[
+            DifferingCall(
+                path=s.path,
+                page=_find_page(s),
+                traced=list(s.traced_pages),
+                foretold=list(s.call.flash),
+            )
+            for s in wrong[:5]
+        ],
+        opens=[_compare_first_open(t, by) for t in opens],
+        **(_summarise_times(times_of_pages, by, why) if times_of_pages else {}),
+    )
+
+
+def _summarise_times(
+    calls: Sequence[CallTimes], by: times.Instructions | None, why: str | None
+) -> dict[str, Any]:
+    """The fields of a score that timed calls give."""
+    still = [t for t in calls if not (t.scored.disturbed or t.scored.ticked)]
+    alone = [t for t in calls if not t.scored.disturbed]
+    overhead = statistics.fmean(t.paper_overhead_ns for t in calls)
+    paper = compute_time_errors([t.compute_paper_ns(overhead) for t in calls], calls)
+    ticking = by if by and by.tick else None
+    return {
+        "n": sum(len(t.scored.traced_pages) for t in calls),
+        "measured_ns": round(sum(t.ns for t in calls)),
+        "chip_ns": round(sum(t.chip_ns for t in calls)),
+        "nandlab": _compute_model_errors(calls, by, CallTimes.compute_predicted_ns),
+        "in_time": _compute_model_errors(calls, ticking, CallTimes.compute_ns_with_tick),
+        "alone": _compute_model_errors(alone, ticking, CallTimes.compute_ns_with_tick),
+        "undisturbed": _compute_model_errors(still, by, CallTimes.compute_predicted_ns),
         "not_known": why,
-        "paper": compute_time_errors(paper, told) | {"overhead_ns": round(overhead)},
+        "paper": PaperErrors(**dict(paper), overhead_ns=round(overhead)),
     }
+
+
+def _compute_model_errors(
+    calls: Sequence[CallTimes],
+    by: times.Instructions | None,
+    compute_ns: Callable[[CallTimes, times.Instructions], float],
+) -> TimeErrors | None:
+    """The errors of a way to compute a call's time; None: there is none, or no such call."""
+    if by is None or not calls:
+        return None
+    return compute_time_errors([compute_ns(t, by) for t in calls], calls)
 
 
 def _find_instructions(
@@ -167,31 +248,30 @@ def _find_page(scored: ScoredCall) -> int | None:
     return scored.call.page if isinstance(scored.call, ReadCall) else None
 
 
-def _compare_first_open(of: CallTimes, by: times.Instructions | None) -> dict[str, Any]:
-    """A first open beside the foretold one."""
-    return {
-        "path": of.scored.path,
-        "n": len(of.scored.traced_pages),
-        "same": of.scored.same,
-        "ordered": isinstance(of.scored.call, FirstOpen) and of.scored.call.ordered,
-        "disturbed": of.scored.disturbed,
-        "ticked": of.scored.ticked,
-        "measured_ns": round(of.ns),
-        "error": round(of.compute_predicted_ns(by) / of.ns - 1, 6) if by else None,
-    }
+def _compare_first_open(of: CallTimes, by: times.Instructions | None) -> TracedOpen:
+    return TracedOpen(
+        path=of.scored.path,
+        n=len(of.scored.traced_pages),
+        same=of.scored.same,
+        ordered=isinstance(of.scored.call, FirstOpen) and of.scored.call.ordered,
+        disturbed=of.scored.disturbed,
+        ticked=of.scored.ticked,
+        measured_ns=round(of.ns),
+        error=round(of.compute_predicted_ns(by) / of.ns - 1, 6) if by else None,
+    )
 
 
-def compute_time_errors(told: Sequence[float], traced: Sequence[CallTimes]) -> dict[str, float]:
+def compute_time_errors(told: Sequence[float], traced: Sequence[CallTimes]) -> TimeErrors:
     """How far foretold times are off, as shares: their sum, and the median, the 99th percentile and
     the most of single calls."""
     measured = [t.ns for t in traced]
     each = sorted(abs(a / b - 1) for a, b in zip(told, measured, strict=True))
-    return {
-        "total": round(sum(told) / sum(measured) - 1, 6),
-        "median": round(statistics.median(each), 6),
-        "p99": round(each[min(len(each) - 1, int(0.99 * len(each)))], 6),
-        "max": round(each[-1], 6),
-    }
+    return TimeErrors(
+        total=round(sum(told) / sum(measured) - 1, 6),
+        median=round(statistics.median(each), 6),
+        p99=round(each[min(len(each) - 1, int(0.99 * len(each)))], 6),
+        max=round(each[-1], 6),
+    )
 
 
 def _format_pages(pages: Sequence[int]) -> str:
@@ -200,46 +280,56 @@ def _format_pages(pages: Sequence[int]) -> str:
     return f"[{told}, ... {len(pages)} in all]" if len(pages) > PAGES_SHOWN else f"[{told}]"
 
 
-def format_score_summary(found: dict[str, Any]) -> Iterator[str]:
+def format_score_summary(score: ModelScore) -> Iterator[str]:
     """The summary in words."""
-    known = found["calls"] - found["unknown"]
-    yield f"{found['calls']} calls read a page of a file; {found['unknown']} of pages not known"
-    yield f"N and the order of flash pages: equal in {known - found['differ']} of {known}"
-    for one in found["first_that_differ"]:
-        what = "first open" if one["page"] is None else f"page {one['page']}"
+    known = score.calls - score.unknown
+    yield f"{score.calls} calls read a page of a file; {score.unknown} of pages not known"
+    yield f"N and the order of flash pages: equal in {known - score.differ} of {known}"
+    for call in score.first_that_differ:
+        what = "first open" if call.page is None else f"page {call.page}"
         yield (
-            f"  {one['path']} {what}: {_format_pages(one['traced'])}, foretold "
-            f"{_format_pages(one['foretold'])}"
+            f"  {call.path} {what}: {_format_pages(call.traced)}, foretold "
+            f"{_format_pages(call.foretold)}"
         )
-    ran, ticked = found["disturbed"], found["ticked"]
-    yield f"something else ran before the end of {ran}; the timer's tick may have in {ticked}"
-    for one in found["opens"]:
-        same = "as foretold" if one["same"] else "other flash pages than foretold"
-        if one["same"] and not one["ordered"]:
-            same = "as foretold, but the flash does not tell the order"
-        took, off = one["measured_ns"] / 1e6, one["error"]
-        error = "" if off is None else f", {off:+.3%}"
-        error += ", something else ran before its end" if one["disturbed"] else ""
-        error += ", a tick may have come in it" if one["ticked"] else ""
-        yield f"first open of {one['path']}: N {one['n']}, {same}; {took:.3f} ms{error}"
-    if "nandlab" not in found:
-        return
     yield (
-        f"time: {found['measured_ns'] / 1e6:.3f} ms without the tracers' own, N {found['n']}, "
-        f"{found['chip_ns'] / 1e6:.3f} ms of it the chip's"
+        f"something else ran before the end of {score.disturbed}; the timer's tick may have in "
+        f"{score.ticked}"
     )
-    if found["not_known"]:
-        yield f"  {found['not_known']}"
-    for name, what in (
-        ("nandlab", "nothing fitted here"),
-        ("in_time", "ticks by when each call began; nothing fitted here"),
-        ("alone", "the same of those calls alone during which no other thread ran"),
-        ("undisturbed", "those calls alone during which nothing else ran, no tick either"),
-        ("paper", "its overhead fitted here"),
+    yield from map(_format_first_open, score.opens)
+    if score.is_timed:
+        yield from _format_times(score)
+
+
+def _format_first_open(one: TracedOpen) -> str:
+    same = "as foretold" if one.same else "other flash pages than foretold"
+    if one.same and not one.ordered:
+        same = "as foretold, but the flash does not tell the order"
+    error = "" if one.error is None else f", {one.error:+.3%}"
+    error += ", something else ran before its end" if one.disturbed else ""
+    error += ", a tick may have come in it" if one.ticked else ""
+    return f"first open of {one.path}: N {one.n}, {same}; {one.measured_ns / 1e6:.3f} ms{error}"
+
+
+def _format_times(score: ModelScore) -> Iterator[str]:
+    yield (
+        f"time: {score.measured_ns / 1e6:.3f} ms without the tracers' own, N {score.n}, "
+        f"{score.chip_ns / 1e6:.3f} ms of it the chip's"
+    )
+    if score.not_known:
+        yield f"  {score.not_known}"
+    for name, errors, what in (
+        ("nandlab", score.nandlab, "nothing fitted here"),
+        ("in_time", score.in_time, "ticks by when each call began; nothing fitted here"),
+        ("alone", score.alone, "the same of those calls alone during which no other thread ran"),
+        (
+            "undisturbed",
+            score.undisturbed,
+            "those calls alone during which nothing else ran, no tick either",
+        ),
+        ("paper", score.paper, "its overhead fitted here"),
     ):
-        if (e := found[name]) is None:
-            continue
-        yield (
-            f"  {name:11} total {e['total']:+.3%}, a call: median {e['median']:.3%}, "
-            f"p99 {e['p99']:.2%}, max {e['max']:.2%} ({what})"
-        )
+        if errors is not None:
+            yield (
+                f"  {name:11} total {errors.total:+.3%}, a call: median {errors.median:.3%}, "
+                f"p99 {errors.p99:.2%}, max {errors.max:.2%} ({what})"
+            )

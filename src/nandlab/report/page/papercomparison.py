@@ -29,7 +29,7 @@ from nandlab.report.charts.charts import Chart
 from nandlab.report.charts.layout import ChartRow
 from nandlab.report.page.papercauses import CauseTable, make_paper_cause_table
 from nandlab.report.tables import claimtable, tables
-from nandlab.report.tables.sheets import SheetRecord, render_sheets
+from nandlab.report.tables.sheets import render_sheets
 from nandlab.results.folder import Results
 from nandlab.results.record import Run, Trial
 
@@ -105,7 +105,7 @@ def render_paper_claims(folder: Results, form: str) -> str:
         form,
         [claimtable.make_claim_sheet(f"Claims of {found.paper.name}", found.rows)],
         [*filter(None, lead)],
-        claimtable.CLAIM_COLUMNS,
+        claimtable.ClaimRecord,
         claimtable.list_claim_records(found.rows),
     )
 
@@ -119,16 +119,16 @@ def render_corners(folders: Sequence[Results], form: str) -> str:
     if not names[0] or len(set(names)) > 1:
         told = ", ".join(str(n or "none") for n in names)
         raise UsageError(f"the runs' studies must name one and the same paper; theirs are: {told}")
-    runs, records = [], list[SheetRecord]()
+    runs = []
     for folder in folders:
         trials = [t for t in folder.trials() if t.ok]
         found = make_paper_comparison(folder.head(), trials)
         assert found is not None
         name = _format_corner_name(folder.head(), trials)
         runs.append(claimtable.CornerRun(name, found.rows))
-        records += [{"board": name, **r} for r in claimtable.list_claim_records(found.rows)]
     sheet = claimtable.make_corner_sheet(f"Claims of {names[0]} on several boards", runs)
-    return render_sheets(form, [sheet], [], ("board", *claimtable.CLAIM_COLUMNS), records)
+    records = claimtable.list_corner_records(runs)
+    return render_sheets(form, [sheet], [], claimtable.CornerRecord, records)
 
 
 def _format_corner_name(run: Run, trials: Sequence[Trial]) -> str:

@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from nandlab.analysis.differences import reprice
 from nandlab.analysis.differences.reprice import TimePrediction, load_repricing_accuracy
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.spread import Spread
 from nandlab.base import units
+from nandlab.base.strings import FreeText, Line
+from nandlab.catalog.noun import StrictModel
 from nandlab.report.charts import layout, looks
 from nandlab.report.charts.charts import Chart, VegaSpec
-from nandlab.report.tables.sheets import align_columns
+from nandlab.report.tables.sheets import Number, align_columns
 
 PredictionTable = Mapping[str, Sequence[Sequence[TimePrediction]]]
 """Part -> for each ensemble of the setting what is foretold: nothing if no trial ended well."""
@@ -26,10 +30,43 @@ BY_PHASES_NOTE = (
 NO_PERCENTILES_NOTE = "Percentiles are not foretold: what one call did on the flash is not counted."
 TABLE_HEAD = ("", "measured", "predicted", "ratio", "")
 CHART_NOTE = "Full points were measured. The line through a point is the range of the members."
-MARK_NAMES = ("min", "median", "max")
 POINT_SHAPES = tuple(dict.fromkeys(shape for shape, _ in looks.MARK_SHAPES))
 """They tell the configurations of one file system apart: fill tells what was measured."""
 NO_TRIAL_CELLS = (units.MISSING, units.MISSING, units.MISSING, "no trial ended well")
+
+
+class TimeMarks(StrictModel):
+    """A time over an ensemble, ns."""
+
+    min: Number
+    median: Number
+    max: Number
+
+
+class TimeRange(StrictModel):
+    """A time that is foretold over an ensemble, ns."""
+
+    min: Number
+    median: Number | None = Field(description="null: a range alone is told")
+    max: Number
+
+
+class TimePredictionRecord(StrictModel):
+    """A time on another part, foretold."""
+
+    predicted: Literal[True]
+    setting: FreeText
+    configuration: FreeText
+    part: Line
+    phase: Line | None = Field(description="null: all timed phases")
+    measured_ns: TimeMarks
+    predicted_ns: TimeRange | None = Field(description="null: not even a range is told")
+    trials: int
+    ratio: float | None
+    doubt: FreeText | None
+    off_max_seen: float | None = Field(
+        description="the most that a total was off where parts were run, a share; null: not known"
+    )
 
 
 def render_prediction_tables(
@@ -87,32 +124,33 @@ def _make_row(part: str, setting: Setting, one: TimePrediction, *, phases: bool)
     return (f"{part}: {phase}" if phases else part, measured, predicted, ratio, one.doubt)
 
 
-def list_prediction_json_objects(
+def list_prediction_records(
     setting: Setting, table: PredictionTable
-) -> Iterator[dict[str, Any]]:
-    """An object for each part, ensemble and phase; times in ns, ``phase`` null for their sum."""
+) -> Iterator[TimePredictionRecord]:
+    """A record for each part, ensemble and phase."""
     for part, found in table.items():
-        for ensemble, of in zip(setting.ensembles, found, strict=True):
-            for one in of:
-                yield {
-                    "predicted": True,
-                    "setting": setting.title,
-                    "configuration": ensemble.label,
-                    "part": part,
-                    "phase": one.phase or None,
-                    "measured_ns": dict(zip(MARK_NAMES, one.measured.marks, strict=True)),
-                    "predicted_ns": _make_predicted_marks(one),
-                    "trials": one.measured.n,
-                    "ratio": one.ratio,
-                    "doubt": one.doubt or None,
-                    "off_max_seen": one.off,
-                }
+        for ensemble, predictions in zip(setting.ensembles, found, strict=True):
+            for one in predictions:
+                low, middle, high = one.measured.marks
+                yield TimePredictionRecord(
+                    predicted=True,
+                    setting=setting.title,
+                    configuration=ensemble.label,
+                    part=part,
+                    phase=one.phase or None,
+                    measured_ns=TimeMarks(min=low, median=middle, max=high),
+                    predicted_ns=_make_predicted_range(one),
+                    trials=one.measured.n,
+                    ratio=one.ratio,
+                    doubt=one.doubt or None,
+                    off_max_seen=one.off,
+                )
 
 
-def _make_predicted_marks(one: TimePrediction) -> dict[str, float | None] | None:
-    """Its marks, without a median where a range alone is told; None: not even that is."""
-    marks = dict[str, float | None](zip(MARK_NAMES, one.predicted.marks, strict=True))
-    return (marks if one.figure else marks | {"median": None}) if one.ranged else None
+def _make_predicted_range(one: TimePrediction) -> TimeRange | None:
+    low, middle, high = one.predicted.marks
+    median = middle if one.figure else None
+    return TimeRange(min=low, median=median, max=high) if one.ranged else None
 
 
 def render_prediction_chart(setting: Setting, table: PredictionTable, name: str) -> Chart:

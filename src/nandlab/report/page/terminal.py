@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from types import GenericAlias
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import create_model
 
 from nandlab.analysis.figures.figures import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting, group_trials_into_settings
@@ -14,6 +17,7 @@ from nandlab.analysis.verdicts import caveats, lifetime, modelbias, promises, ve
 from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.base import units
 from nandlab.base.console import Console, escape_rich_markup
+from nandlab.catalog.noun import StrictModel
 from nandlab.report.tables import steptable, verdicttext
 from nandlab.results.folder import Results
 from nandlab.results.record import Run, Trial
@@ -37,6 +41,19 @@ TRIAL_FIELDS = (
     *("artefacts", "warnings", "error"),
 )
 """Keys of a trial in the JSON, always all of them and in this order; what is missing is null."""
+
+
+def _make_nullable(name: str) -> Any:
+    """The type of a trial's field with its marks, or null."""
+    field = Trial.model_fields[name]
+    kind: Any = field.annotation
+    return Annotated[(kind, *field.metadata)] | None if field.metadata else kind | None
+
+
+_FIELDS: Any = {name: (_make_nullable(name), ...) for name in TRIAL_FIELDS}
+SHOWN_TRIALS = GenericAlias(list, (create_model("Shown", __base__=StrictModel, **_FIELDS),))
+"""The type of what :func:`list_trial_json_objects` yields, as a list."""
+
 LINE_LETTERS_MIN, LINE_LETTERS_MAX = 80, 200
 """Letters of a line that tables have, however narrow or wide the terminal is."""
 VERDICT_LETTERS_MAX = 160

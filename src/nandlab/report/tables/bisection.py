@@ -4,23 +4,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+
+from pydantic import Field
 
 from nandlab.analysis.figures.figures import Figure
 from nandlab.base import units
 from nandlab.base.printer import format_json
-from nandlab.history.bisection import Bisection, Step
+from nandlab.base.strings import Digest, FreeText, Line
+from nandlab.catalog.noun import StrictModel
+from nandlab.history.bisection import Bisection, Mark, Step
 from nandlab.history.gittree import Commit
 from nandlab.report.tables import figurechanges
-from nandlab.report.tables.sheets import drop_zero_fraction
+from nandlab.report.tables.figurechanges import FigureChangeRecord
+from nandlab.report.tables.sheets import Number, drop_zero_fraction
 
 SUSPECTS_SHOWN_MAX = 20
+
+
+class CommitRecord(StrictModel):
+    """A commit, and the figure at it."""
+
+    commit: Digest
+    subject: FreeText
+    value: Number | None = Field(description="null: it has no run")
+
+
+class StepRecord(CommitRecord):
+    """A commit that git chose."""
+
+    mark: Mark
+    reason: FreeText = Field(description="why it was skipped; empty: it was not")
+
+
+class BisectionRecord(StrictModel):
+    """The commit that changed a figure."""
+
+    figure: Line
+    unit: Line = Field(description="of values; empty: a plain number")
+    trial: Line = Field(description="the one that judges")
+    good: CommitRecord
+    bad: CommitRecord
+    first_bad: list[CommitRecord] = Field(description="several: those between do not run")
+    before: CommitRecord | None = Field(description="the parent of the one commit")
+    steps: list[StepRecord]
+    changes: list[FigureChangeRecord] = Field(description="all figures that the commit moved")
 
 
 def render_bisection(result: Bisection, form: str) -> str:
     """The result as text or json."""
     if form == "json":
-        return format_json(make_bisection_record(result))
+        return format_json(make_bisection_record(result).model_dump(mode="json"))
     lines = "\n".join(_format_lines(result))
     changes = figurechanges.render_figure_changes(result.changes, "text") if result.changes else ""
     return f"{lines}\n" + (f"\n{changes}" if changes else "")
@@ -66,31 +99,27 @@ def _format_growth(before: float | None, after: float | None) -> str:
     return f" ({figurechanges.format_signed_change(after - before)})"
 
 
-def make_bisection_record(result: Bisection) -> dict[str, Any]:
+def make_bisection_record(result: Bisection) -> BisectionRecord:
     """The result for programs."""
-    return {
-        "figure": result.figure.figure.name,
-        "unit": result.figure.figure.quantity.base,
-        "trial": result.figure.trial,
-        "good": _make_commit_record(result.request.good, result.figure.good),
-        "bad": _make_commit_record(result.request.bad, result.figure.bad),
-        "first_bad": [_make_commit_record(c, result.values[1]) for c in result.suspects],
-        "before": result.before and _make_commit_record(result.before, result.values[0]),
-        "steps": [
-            {
-                **_make_commit_record(step.commit, step.value),
-                "mark": step.mark,
-                "reason": step.reason,
-            }
-            for step in result.steps
-        ],
-        "changes": [dict(r) for r in figurechanges.list_figure_change_records(result.changes)],
-    }
+    before, after = result.values
+    return BisectionRecord(
+        figure=result.figure.figure.name,
+        unit=result.figure.figure.quantity.base,
+        trial=result.figure.trial,
+        good=_make_commit_record(result.request.good, result.figure.good),
+        bad=_make_commit_record(result.request.bad, result.figure.bad),
+        first_bad=[_make_commit_record(commit, after) for commit in result.suspects],
+        before=_make_commit_record(result.before, before) if result.before else None,
+        steps=[_make_step_record(step) for step in result.steps],
+        changes=figurechanges.list_figure_change_records(result.changes),
+    )
 
 
-def _make_commit_record(commit: Commit, value: float | None) -> dict[str, Any]:
-    return {
-        "commit": commit.sha,
-        "subject": commit.subject,
-        "value": drop_zero_fraction(value),
-    }
+def _make_commit_record(commit: Commit, value: float | None) -> CommitRecord:
+    return CommitRecord(commit=commit.sha, subject=commit.subject, value=drop_zero_fraction(value))
+
+
+def _make_step_record(step: Step) -> StepRecord:
+    return StepRecord(
+        **dict(_make_commit_record(step.commit, step.value)), mark=step.mark, reason=step.reason
+    )

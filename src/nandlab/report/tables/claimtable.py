@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pydantic import Field
+
 from nandlab.analysis.claims.claimrules import (
     CLAIM_VERDICTS,
     VERDICT_RULES,
@@ -15,13 +17,38 @@ from nandlab.analysis.claims.claimrules import (
 )
 from nandlab.analysis.claims.claims import ClaimNumber, ClaimResult
 from nandlab.base import units
-from nandlab.report.tables.sheets import Sheet, SheetRecord
+from nandlab.base.strings import FreeText, Word
+from nandlab.report.tables.sheets import Number, Sheet, SheetRecord
 
 NUMBERS_MAX = 6
 """Numbers of a claim that a table has; a claim of each phase of a load may have dozens."""
-CLAIM_COLUMNS = ("claim", "reading", "verdict", "number", "paper", "n", "min", "median", "max")
-"""Names of a record's values."""
+FIRST_READING = "first"
+"""The name of the reading that is ours."""
 HEAD = ("the paper says", "its figure", "here", "verdict", "by each reading")
+
+
+class ClaimRecord(SheetRecord):
+    """A number of a claim by one reading of its paper."""
+
+    claim: Word = Field(description="its id in the paper's file")
+    reading: Word = Field(description="first: the one that is ours")
+    verdict: ClaimVerdict
+    number: FreeText = Field(description="which part of the claim")
+    paper: FreeText = Field(description="the paper's own number, as it has it")
+    n: int = Field(description="members that have it")
+    min: Number | None
+    median: Number | None
+    max: Number | None
+
+
+class BoardRecord(SheetRecord):
+    """What a board measured."""
+
+    board: FreeText = Field(description="its name, RAM available, ns of an instruction")
+
+
+class CornerRecord(ClaimRecord, BoardRecord):
+    """The same of a run on one of several boards."""
 
 
 def format_claim_tally(rows: Sequence[ClaimResult]) -> str:
@@ -84,26 +111,41 @@ def _format_corner(row: ClaimResult | None) -> str:
     return f"{row.verdict} ({'; '.join(numbers)})"
 
 
-def list_claim_records(rows: Sequence[ClaimResult]) -> list[SheetRecord]:
-    """A record for each number of each reading; the reading that is ours is called first."""
-    readings = [
-        (r.claim.id, name, verdict, number)
+def list_claim_records(rows: Sequence[ClaimResult]) -> list[ClaimRecord]:
+    """A record for each number of each reading."""
+    return [
+        _make_record(r.claim.id, reading, verdict, number)
         for r in rows
-        for name, verdict, numbers in (
-            ("first", r.first, r.numbers),
+        for reading, verdict, numbers in (
+            (FIRST_READING, r.first, r.numbers),
             *((o.basis.id, o.verdict, o.numbers) for o in r.other_readings),
         )
         for number in numbers
     ]
+
+
+def _make_record(claim: str, reading: str, verdict: ClaimVerdict, of: ClaimNumber) -> ClaimRecord:
+    ours = of.ours
+    return ClaimRecord(
+        claim=claim,
+        reading=reading,
+        verdict=verdict,
+        number=of.label,
+        paper=of.paper,
+        n=ours.n if ours else 0,
+        min=ours.min if ours else None,
+        median=ours.median if ours else None,
+        max=ours.max if ours else None,
+    )
+
+
+def list_corner_records(runs: Sequence[CornerRun]) -> list[CornerRecord]:
+    """The records of each run, with its board."""
     return [
-        dict(zip(CLAIM_COLUMNS, (*lead, n.label, n.paper, *_list_marks(n)), strict=True))
-        for *lead, n in readings
+        CornerRecord(board=run.name, **dict(record))
+        for run in runs
+        for record in list_claim_records(run.rows)
     ]
-
-
-def _list_marks(number: ClaimNumber) -> tuple[int, float | None, float | None, float | None]:
-    ours = number.ours
-    return (0, None, None, None) if ours is None else (ours.n, ours.min, ours.median, ours.max)
 
 
 def _format_numbers(numbers: Sequence[ClaimNumber]) -> str:

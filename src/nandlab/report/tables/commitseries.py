@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pydantic import Field
+
 from nandlab.analysis.figures.spread import Spread
 from nandlab.base import units
+from nandlab.base.strings import Digest, FreeText, Line
 from nandlab.history.series import ConfigurationSeries, SeriesFigure, SeriesRow
 from nandlab.report.tables.figurechanges import format_signed_change
 from nandlab.report.tables.sheets import (
+    Number,
     Sheet,
     SheetRecord,
     SheetRow,
@@ -17,20 +21,33 @@ from nandlab.report.tables.sheets import (
     render_sheets,
 )
 
-RECORD_COLUMNS = (
-    *("setting", "configuration", "commit", "subject", "figure", "unit"),
-    *("median", "min", "max", "change", "figure_moved", "figures_moved", "note"),
-)
-"""Names of a record's values; change is that of the median since the commit before."""
 MOVED_TEXT = "by trial"
 """Of a figure whose median is the same, though it moved in a trial."""
+
+
+class CommitFigureRecord(SheetRecord):
+    """A figure of a configuration at a commit."""
+
+    setting: FreeText
+    configuration: FreeText
+    commit: Digest
+    subject: FreeText
+    figure: Line
+    unit: Line = Field(description="of median, min, max and change; empty: a plain number")
+    median: Number | None
+    min: Number | None
+    max: Number | None
+    change: Number | None = Field(description="of the median since the commit before")
+    figure_moved: bool | None = Field(description="whether it is another in a trial")
+    figures_moved: int | None = Field(description="of all figures; null: nothing to compare with")
+    note: FreeText = Field(description="why there is no run, or how trials failed")
 
 
 def render_commit_series(series: Sequence[ConfigurationSeries], form: str) -> str:
     """The series as text, markdown, csv or json."""
     sheets = [_make_sheet(one) for one in series]
     records = [record for one in series for record in _list_records(one)]
-    return render_sheets(form, sheets, [format_series_summary(series)], RECORD_COLUMNS, records)
+    return render_sheets(form, sheets, [format_series_summary(series)], CommitFigureRecord, records)
 
 
 def format_series_summary(series: Sequence[ConfigurationSeries]) -> str:
@@ -88,16 +105,23 @@ def _compute_change(figure: SeriesFigure, row: SeriesRow, before: SeriesRow | No
     return sides[1].median - sides[0].median if sides[0] and sides[1] else None
 
 
-def _list_records(one: ConfigurationSeries) -> Iterator[SheetRecord]:
+def _list_records(one: ConfigurationSeries) -> Iterator[CommitFigureRecord]:
     for row, before in _pair_rows(one.rows):
         for figure in one.figures:
             spread, cell = _find_spread(figure, row), row.cells.get(figure.name)
-            marks = [drop_zero_fraction(mark) for mark in (spread.marks if spread else ())]
-            low, middle, high = marks or (None, None, None)
-            values = (
-                *(one.setting, one.label, row.commit.sha, row.commit.subject),
-                *(figure.name, figure.quantity.base, middle, low, high),
-                drop_zero_fraction(_compute_change(figure, row, before)),
-                *(cell.moved if cell else None, row.moved, row.note),
+            low, middle, high = spread.marks if spread else (None, None, None)
+            yield CommitFigureRecord(
+                setting=one.setting,
+                configuration=one.label,
+                commit=row.commit.sha,
+                subject=row.commit.subject,
+                figure=figure.name,
+                unit=figure.quantity.base,
+                median=drop_zero_fraction(middle),
+                min=drop_zero_fraction(low),
+                max=drop_zero_fraction(high),
+                change=drop_zero_fraction(_compute_change(figure, row, before)),
+                figure_moved=cell.moved if cell else None,
+                figures_moved=row.moved,
+                note=row.note,
             )
-            yield dict(zip(RECORD_COLUMNS, values, strict=True))

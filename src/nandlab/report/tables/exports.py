@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pydantic import Field
+
 from nandlab.analysis.figures.figurenames import (
     list_figure_names_of_settings,
     list_figure_names_of_trials,
@@ -16,8 +18,10 @@ from nandlab.analysis.verdicts import caveats, verdict, verdictmaker
 from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.base import units
+from nandlab.base.strings import FreeText, Line
 from nandlab.report.tables import tables, verdicttext
 from nandlab.report.tables.sheets import (
+    Number,
     Sheet,
     SheetRecord,
     drop_zero_fraction,
@@ -28,11 +32,22 @@ from nandlab.report.tables.sheets import (
 from nandlab.results.folder import Results
 from nandlab.results.record import Trial
 
-RECORD_COLUMNS = (
-    *("workload", "setting", "filesystem", "configuration", "state", "figure", "title", "unit"),
-    *("trials", "min", "median", "max"),
-)
-"""Names of a record's values; min, median and max are over the trials, in ``unit``."""
+
+class FigureRecord(SheetRecord):
+    """A figure of a configuration over its ensemble."""
+
+    workload: Line
+    setting: FreeText
+    filesystem: Line
+    configuration: FreeText
+    state: Line
+    figure: Line = Field(description="its name (docs/workloads.md)")
+    title: FreeText
+    unit: Line = Field(description="of min, median and max; empty: a plain number")
+    trials: int = Field(description="that ended well and have it")
+    min: Number | None
+    median: Number | None
+    max: Number | None
 
 
 def render_run_figures(folder: Results, form: str) -> str:
@@ -48,7 +63,7 @@ def render_run_figures(folder: Results, form: str) -> str:
         for name in list_figure_names_of_trials(e.trials, s.words)
     ]
     sheets = [_make_main_sheet(s) for s in settings]
-    return render_sheets(form, sheets, [], RECORD_COLUMNS, found)
+    return render_sheets(form, sheets, [], FigureRecord, found)
 
 
 def render_named_figures(folder: Results, asked: str, form: str) -> str:
@@ -69,7 +84,7 @@ def render_named_figures(folder: Results, asked: str, form: str) -> str:
         for figure in figures
         for e in s.ensembles
     ]
-    return render_sheets(form, sheets, [], RECORD_COLUMNS, told)
+    return render_sheets(form, sheets, [], FigureRecord, told)
 
 
 def _render_markdown(folder: Results, settings: Sequence[Setting]) -> str:
@@ -160,17 +175,20 @@ def _format_median(e: Ensemble, figure: Figure) -> tuple[str, str]:
     return units.format_exact(found.median), found.extent(figure.form)
 
 
-def _make_record(setting: Setting, e: Ensemble, figure: Figure) -> SheetRecord:
-    found = e.spread(figure)
-    low, middle, high = found.marks if found else (None, None, None)
-    values = (
-        *(setting.workload, setting.title, e.first.filesystem, e.label, e.state),
-        *(figure.name, figure.title, figure.quantity.base),
-        *(
-            found.n if found else 0,
-            drop_zero_fraction(low),
-            drop_zero_fraction(middle),
-            drop_zero_fraction(high),
-        ),
+def _make_record(setting: Setting, e: Ensemble, figure: Figure) -> FigureRecord:
+    spread = e.spread(figure)
+    low, middle, high = spread.marks if spread else (None, None, None)
+    return FigureRecord(
+        workload=setting.workload,
+        setting=setting.title,
+        filesystem=e.first.filesystem,
+        configuration=e.label,
+        state=e.state,
+        figure=figure.name,
+        title=figure.title,
+        unit=figure.quantity.base,
+        trials=spread.n if spread else 0,
+        min=drop_zero_fraction(low),
+        median=drop_zero_fraction(middle),
+        max=drop_zero_fraction(high),
     )
-    return dict(zip(RECORD_COLUMNS, values, strict=True))

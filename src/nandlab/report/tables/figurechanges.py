@@ -7,10 +7,14 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
+from pydantic import Field
+
 from nandlab.analysis.differences.figurechanges import ConfigurationChange, FigureChange, FigureSide
 from nandlab.analysis.figures.spread import Spread
 from nandlab.base import units
+from nandlab.base.strings import FreeText, Line
 from nandlab.report.tables.sheets import (
+    Number,
     Sheet,
     SheetRecord,
     drop_zero_fraction,
@@ -23,23 +27,29 @@ TABLE_HEAD = (
     "trials",
 )
 IN_RANGE_TEXT = {True: "yes", False: "no", None: units.MISSING}
-RECORD_COLUMNS = (
-    *("setting", "configuration", "figure", "unit", "before", "before_min", "before_max"),
-    *(
-        "now",
-        "now_min",
-        "now_max",
-        "change",
-        "change_share",
-        "change_min",
-        "change_max",
-        "in_range",
-        "trials_moved",
-        "trials",
-    ),
-)
-"""Names of a record's values; before and now are medians in ``unit``, or words."""
 NOT_XML_PATTERN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class FigureChangeRecord(SheetRecord):
+    """A figure that moved between two runs; before and now are medians, or words."""
+
+    setting: FreeText
+    configuration: FreeText
+    figure: Line
+    unit: Line
+    before: Number | FreeText | None
+    before_min: Number | None
+    before_max: Number | None
+    now: Number | FreeText | None
+    now_min: Number | None
+    now_max: Number | None
+    change: Number | None = Field(description="in unit")
+    change_share: float | None = Field(description="of before")
+    change_min: Number | None = Field(description="the least change of a trial, in unit")
+    change_max: Number | None
+    in_range: bool | None = Field(description="whether both ranges touch")
+    trials_moved: int
+    trials: int
 
 
 def render_figure_changes(
@@ -56,7 +66,7 @@ def render_figure_changes(
         form,
         moved,
         [*changed, format_figure_change_summary(found)],
-        RECORD_COLUMNS,
+        FigureChangeRecord,
         list_figure_change_records(found),
     )
 
@@ -99,26 +109,34 @@ def format_figure_change_summary(found: Sequence[ConfigurationChange]) -> str:
     return f"Figures of {moved} of {len(found)} configurations moved."
 
 
-def list_figure_change_records(found: Sequence[ConfigurationChange]) -> list[SheetRecord]:
-    """A record for each figure that moved, with exactly :data:`RECORD_COLUMNS`."""
+def list_figure_change_records(found: Sequence[ConfigurationChange]) -> list[FigureChangeRecord]:
+    """A record for each figure that moved."""
     return [_make_record(one, m) for one in found for m in one.changed_figures]
 
 
-def _make_record(one: ConfigurationChange, m: FigureChange) -> SheetRecord:
-    told = (
-        *(one.setting, one.label, m.name, m.quantity.base if m.quantity else ""),
-        *_list_marks(m.before),
-        *_list_marks(m.now),
-        *(
-            drop_zero_fraction(m.change),
-            m.share,
-            *_list_marks(m.by_trial)[1:],
-            m.within,
-            len(m.trials),
-            len(one.trials),
-        ),
+def _make_record(one: ConfigurationChange, m: FigureChange) -> FigureChangeRecord:
+    before, before_min, before_max = _list_marks(m.before)
+    now, now_min, now_max = _list_marks(m.now)
+    _, change_min, change_max = _list_marks(m.by_trial)
+    return FigureChangeRecord(
+        setting=one.setting,
+        configuration=one.label,
+        figure=m.name,
+        unit=m.quantity.base if m.quantity else "",
+        before=before,
+        before_min=before_min,
+        before_max=before_max,
+        now=now,
+        now_min=now_min,
+        now_max=now_max,
+        change=drop_zero_fraction(m.change),
+        change_share=m.share,
+        change_min=change_min,
+        change_max=change_max,
+        in_range=m.within,
+        trials_moved=len(m.trials),
+        trials=len(one.trials),
     )
-    return dict(zip(RECORD_COLUMNS, told, strict=True))
 
 
 def _list_marks(side: FigureSide) -> tuple[str | float | None, float | None, float | None]:

@@ -5,24 +5,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pydantic import Field
+
 from nandlab.analysis.differences.likeness import ConfigurationLikeness, FigureLikeness
-from nandlab.analysis.figures.spread import Spread
 from nandlab.base import units
+from nandlab.base.strings import FreeText, Line
 from nandlab.report.tables.figurechanges import IN_RANGE_TEXT
-from nandlab.report.tables.sheets import Sheet, SheetRecord, drop_zero_fraction, render_sheets
+from nandlab.report.tables.sheets import (
+    Number,
+    Sheet,
+    SheetRecord,
+    drop_zero_fraction,
+    render_sheets,
+)
 
 TABLE_HEAD = ("figure", "real", "simulated", "ratio", "range of ratio", "in range")
-VALUE_SIDES = ("real", "simulated", "ratio")
-RECORD_COLUMNS = (
-    *("setting", "configuration", "figure", "unit"),
-    *(f"{side}{end}" for side in VALUE_SIDES for end in ("", "_min", "_max")),
-    "in_range",
-)
-"""Names of a record's values; real and simulated are medians in ``unit``."""
 TABLE_NOTE = (
     "Medians, with their ranges; the ratio is the simulated over the real one, and its range the "
     "widest that both ranges allow. In range: the two ranges touch."
 )
+
+
+class LikenessRecord(SheetRecord):
+    """A figure of a board of one's own and of a virtual one: medians and ranges."""
+
+    setting: FreeText
+    configuration: FreeText
+    figure: Line
+    unit: Line
+    real: Number
+    real_min: Number
+    real_max: Number
+    simulated: Number
+    simulated_min: Number
+    simulated_max: Number
+    ratio: Number | None = Field(description="of the medians, simulated over real; null: real is 0")
+    ratio_min: Number | None = Field(description="the least that both ranges allow")
+    ratio_max: Number | None
+    in_range: bool = Field(description="whether both ranges touch")
 
 
 def render_board_likeness(found: Sequence[ConfigurationLikeness], form: str) -> str:
@@ -30,28 +50,27 @@ def render_board_likeness(found: Sequence[ConfigurationLikeness], form: str) -> 
     sheets = [
         Sheet(one.title, TABLE_HEAD, [_make_row(like) for like in one.figures]) for one in found
     ]
-    return render_sheets(form, sheets, [TABLE_NOTE], RECORD_COLUMNS, list_likeness_records(found))
+    records = [_make_record(one, like) for one in found for like in one.figures]
+    return render_sheets(form, sheets, [TABLE_NOTE], LikenessRecord, records)
 
 
-def list_likeness_records(found: Sequence[ConfigurationLikeness]) -> list[SheetRecord]:
-    """A record for each figure, with exactly :data:`RECORD_COLUMNS`."""
-    return [_make_record(one, like) for one in found for like in one.figures]
-
-
-def _make_record(one: ConfigurationLikeness, like: FigureLikeness) -> SheetRecord:
-    sides = (like.real, like.simulated, like.ratio)
-    values = (value for side in sides for value in _list_marks(side))
-    told = (one.setting, one.label, like.name, like.quantity.base, *values, like.within)
-    return dict(zip(RECORD_COLUMNS, told, strict=True))
-
-
-def _list_marks(side: Spread | None) -> tuple[float | None, float | None, float | None]:
-    if side is None:
-        return None, None, None
-    return (
-        drop_zero_fraction(side.median),
-        drop_zero_fraction(side.min),
-        drop_zero_fraction(side.max),
+def _make_record(one: ConfigurationLikeness, like: FigureLikeness) -> LikenessRecord:
+    ratio = like.ratio
+    return LikenessRecord(
+        setting=one.setting,
+        configuration=one.label,
+        figure=like.name,
+        unit=like.quantity.base,
+        real=drop_zero_fraction(like.real.median),
+        real_min=drop_zero_fraction(like.real.min),
+        real_max=drop_zero_fraction(like.real.max),
+        simulated=drop_zero_fraction(like.simulated.median),
+        simulated_min=drop_zero_fraction(like.simulated.min),
+        simulated_max=drop_zero_fraction(like.simulated.max),
+        ratio=drop_zero_fraction(ratio.median) if ratio else None,
+        ratio_min=drop_zero_fraction(ratio.min) if ratio else None,
+        ratio_max=drop_zero_fraction(ratio.max) if ratio else None,
+        in_range=like.within,
     )
 
 

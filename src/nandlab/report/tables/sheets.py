@@ -8,15 +8,19 @@ import io
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from nandlab.base.printable import make_printable
 from nandlab.base.printer import format_json
 from nandlab.base.registry import find_module_values
+from nandlab.catalog.noun import StrictModel
 
 SheetRow = Sequence[str]
 SheetValue = str | int | float | bool | None
-SheetRecord = Mapping[str, SheetValue]
-"""A row for programs: values by the names of their columns; None: not known."""
+SheetValues = Mapping[str, SheetValue]
+"""Values of a record by the names of their columns; None: not known."""
+Number = int | float
+"""A value of a record; a count stays whole."""
 MARKDOWN_ESCAPES = str.maketrans({c: f"\\{c}" for c in "\\|*_`[]<>#~"})
 """What Markdown would take for marks, each with what makes it a letter."""
 
@@ -36,6 +40,10 @@ class Sheet:
     """Heads of columns of words; those of numbers are set to the right."""
 
 
+class SheetRecord(StrictModel):
+    """A row for programs: its fields are the columns, in their order; null: not known."""
+
+
 @dataclass(frozen=True)
 class SheetContent:
     """What a format renders: tables of words below lines, and the same as records."""
@@ -44,7 +52,7 @@ class SheetContent:
     before: Sequence[str]
     head: Sequence[str]
     """Names of a record's values, in order."""
-    records: Sequence[SheetRecord]
+    records: Sequence[SheetValues]
 
 
 @dataclass(frozen=True)
@@ -103,7 +111,7 @@ def escape_markdown(said: str) -> str:
     return _join_lines(said).translate(MARKDOWN_ESCAPES)
 
 
-def render_csv(head: Sequence[str], records: Sequence[SheetRecord]) -> str:
+def render_csv(head: Sequence[str], records: Sequence[SheetValues]) -> str:
     """Comma-separated values, a line a record, under one of names; what is not known is empty."""
     to = io.StringIO()
     writer = csv.DictWriter(to, head, lineterminator="\n")
@@ -128,13 +136,20 @@ def render_sheets(
     form: str,
     sheets: Sequence[Sheet],
     before: Sequence[str],
-    head: Sequence[str],
-    records: Sequence[SheetRecord],
+    kind: type[SheetRecord],
+    records: Iterable[SheetRecord],
 ) -> str:
-    """Tables of words below lines, or the same as records, in the format of this name."""
-    return find_sheet_format(form).render(SheetContent(sheets, before, head, records))
+    """Tables of words below lines, or the same as records of a kind, in the format of this name."""
+    values = [record.model_dump(mode="json") for record in records]
+    return find_sheet_format(form).render(
+        SheetContent(sheets, before, tuple(kind.model_fields), values)
+    )
 
 
+@overload
+def drop_zero_fraction(value: float) -> float: ...
+@overload
+def drop_zero_fraction(value: float | None) -> float | None: ...
 def drop_zero_fraction(value: float | None) -> float | None:
     """A whole number as such, without a point: a median of counts is a float."""
     return value if value is None or value != int(value) else int(value)

@@ -188,7 +188,7 @@ def _list_errors(
     except UsageError:  # a compressor, a kernel or a processor that was not measured: no figure
         return
     if known:
-        for name, share in compute_time_errors(foretold, known).items():
+        for name, share in compute_time_errors(foretold, known):
             yield f"{name}_off", abs(share)
 
 

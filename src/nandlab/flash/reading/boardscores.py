@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What ``nandlab model board --json`` prints: its shape, for the schema."""
+"""What ``nandlab model board --json`` prints: the four scores of each load."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from pydantic import Field
 from nandlab.base.strings import FreeText, Line
 from nandlab.catalog.noun import StrictModel
 
+FlashKind = Literal["R", "W", "E"]
+"""A page is read, a page is written, a block is erased."""
+
 
 class NotScored(StrictModel):
     """A score that a load does not have."""
@@ -17,16 +20,17 @@ class NotScored(StrictModel):
     not_scored: FreeText = Field(description="why")
 
 
-class BoardScore(StrictModel):
-    """What every score of a real board's load has."""
+class FittedScore(StrictModel):
+    """What every score of a real board's load begins with."""
 
     fitted: FreeText | None = Field(description="what was fitted; null: nothing")
-    not_known: list[FreeText]
 
 
 class ReadCallsRun(StrictModel):
-    calls_of: Line
-    functions_of: Line
+    """Calls of jffs2_readpage in a run."""
+
+    calls_of: FreeText
+    functions_of: FreeText
     foretold: int
     traced: int
     bursts_equal: bool
@@ -35,7 +39,7 @@ class ReadCallsRun(StrictModel):
     writes_traced: int
 
 
-class ReadCalls(BoardScore):
+class ReadCalls(FittedScore):
     """Calls of jffs2_readpage; the runs that are exact are of those that are not fitted."""
 
     fitted_on: FreeText
@@ -46,6 +50,7 @@ class ReadCalls(BoardScore):
     writes_exact: int
     runs: list[ReadCallsRun]
     not_paired: int
+    not_known: list[FreeText]
 
 
 class BurstErrors(StrictModel):
@@ -57,8 +62,10 @@ class BurstErrors(StrictModel):
 
 
 class BurstRun(StrictModel):
-    functions_of: Line
-    flash_of: Line
+    """Bursts of reads in a run."""
+
+    functions_of: FreeText
+    flash_of: FreeText
     n: int
     calls: int
     bursts: int
@@ -66,7 +73,7 @@ class BurstRun(StrictModel):
     errors: BurstErrors | None
 
 
-class BurstTimes(BoardScore):
+class BurstTimes(FittedScore):
     """Times of bursts of reads, given their flash pages."""
 
     fitted_on: FreeText
@@ -78,34 +85,49 @@ class BurstTimes(BoardScore):
     paper_overhead: BurstErrors | None = Field(description="of all, with the paper's overhead")
     runs: list[BurstRun]
     not_paired: int
+    not_known: list[FreeText]
 
 
 class Pauses(StrictModel):
     """Pauses from a start of an operation to the next; null where they are too few."""
 
     pauses: int
-    table_us: float
     mode_us: float | None
     us: float | None
     near_mode: float | None
     too_short: int | None
+    table_us: float
     off: float | None
 
 
-class PageTimes(BoardScore):
-    kinds: dict[Literal["R", "W", "E"], Pauses]
+class PageTimes(FittedScore):
+    """The time of a flash operation of each kind."""
+
+    kinds: dict[FlashKind, Pauses]
+    not_known: list[FreeText]
 
 
-class CollectorRun(StrictModel):
-    flash_of: Line
+class CollectorCounts(StrictModel):
+    """The collector's reads of blocks that it erased."""
+
     erases: int
     in_order: int
     foretold: int
     traced: int
 
 
-class Collector(BoardScore):
-    """The collector's reads of blocks that it erased."""
+class FlashRun(StrictModel):
+    """A run of the flash's tracer."""
+
+    flash_of: FreeText
+
+
+class CollectorRun(CollectorCounts, FlashRun):
+    """Those of a run."""
+
+
+class Collector(FittedScore):
+    """Those of all runs."""
 
     exact: int
     scored_on: int
@@ -114,10 +136,13 @@ class Collector(BoardScore):
     foretold: int
     traced: int
     runs: list[CollectorRun]
+    not_known: list[FreeText]
 
 
 class BoardLoad(StrictModel):
-    load: Line
+    """A load and its scores."""
+
+    load: FreeText
     runs: dict[Literal["syscalls", "ffs_tracer", "flashmon"], int]
     read_calls: ReadCalls
     burst_times: BurstTimes | NotScored
@@ -126,4 +151,6 @@ class BoardLoad(StrictModel):
 
 
 class ModelBoard(StrictModel):
+    """All loads."""
+
     loads: list[BoardLoad]

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import pytest
 from cutsteps import FEW, on
+from support.fitting import fits
 
 from nandlab.base.errors import NandlabError
 from nandlab.base.paths import DEVICE
@@ -212,6 +213,8 @@ def folder(tmp_path: Path, *every: PointCounts) -> campaignresult.CampaignResult
     told = [{**one, "load": name, "outcomes": {"before": "..", "subset": ". "}} for name in "xy"]
     (out / "00000.json").write_text(json.dumps({"loads": told, "cpu_s": 1.0}))
     pointcounts.write_point_counts(out, {each.load: each for each in every})
+    for line in (out / pointcounts.FILE).read_text().splitlines():
+        fits("powercut-states", line)
     return campaignresult.read_campaign_result(out)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from support.fitting import fits
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import DEVICE
@@ -212,6 +213,8 @@ def test_checkers_that_disagree_are_a_finding_of_its_own(tmp_path: Path) -> None
         campaignresult.read_campaign_result(out).classes["check fails on this machine"].message
         == "FATs differ"
     )
+    for line in kept.path.read_text().splitlines():
+        fits("powercut-sample", line)
     more = samplefile.SampleFile(kept.path)
     more.add(again("x", "2:before:1", "held", "held", "holds", True))
     assert len(samplefile.SampleFile(kept.path).every) == 5

@@ -30,6 +30,8 @@ from nandlab.flash.reading.score import ModelScore
 from nandlab.image.surveyrecord import Sizes
 from nandlab.plan.study import Study
 from nandlab.powercut.campaignfolder import CampaignHead, Piece
+from nandlab.powercut.pointcounts import PointCounts
+from nandlab.powercut.samplefile import SampledPoint
 from nandlab.report.page.repricereport import TimePredictionRecord
 from nandlab.report.page.terminal import SHOWN_TRIALS
 from nandlab.report.tables.bisection import BisectionRecord
@@ -73,6 +75,12 @@ SCHEMAS = {
     "reproduced": JsonFormat("reproduced.json in a folder of nandlab reproduce", ReproducedRun),
     "powercut": JsonFormat("powercut.json of a campaign's folder: its head", CampaignHead),
     "powercut-piece": JsonFormat("NUMBER.json of a campaign's folder: a piece that is done", Piece),
+    "powercut-sample": JsonFormat(
+        "a line of sample-SEED.jsonl: a point of a campaign, judged in other ways too", SampledPoint
+    ),
+    "powercut-states": JsonFormat(
+        "a line of states.jsonl: the points of a load of a campaign, counted", PointCounts
+    ),
     "show": JsonFormat("nandlab show --json", SHOWN_TRIALS),
     "show-figures": JsonFormat("nandlab show --figure NAME --format json", list[FigureRecord]),
     "show-paper": JsonFormat(

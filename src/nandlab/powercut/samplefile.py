@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole_file
@@ -78,7 +77,7 @@ class SampleFile:
         write_whole_file(self.path, "".join(lines).encode())
 
 
-def _parse_sampled_point(told: Any, where: str) -> SampledPoint:
+def _parse_sampled_point(told: object, where: str) -> SampledPoint:
     """What a line of the file tells; UsageError if it is damaged, or of an older form."""
     try:
         return validate_data(told, SampledPoint, where)

@@ -43,7 +43,7 @@ from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.medium import Medium
-from nandlab.powercut import campaign, hostcheck, loads
+from nandlab.powercut import campaign, hostcheck, requests
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CutPoints, select_single_cut_point
 
@@ -164,7 +164,7 @@ def main() -> None:
         options=system.resolve_values({}, "the bench"),
     )
     points = CutPoints(variants=tuple(options.variants.split(",")))
-    one = Campaign(on, loads.find_load_set_named(options.load), points)
+    one = Campaign(on, requests.find_load_set_named(options.load), points)
     version, mended = source(board.machine.model)
     kernel = next(name for name in board.machine.kit.kernel.files if "linux-image-" in name)
     print(f"source {version}, kernel {kernel.removesuffix('.deb')}")

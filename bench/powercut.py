@@ -31,7 +31,7 @@ from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.medium import Medium
-from nandlab.powercut import campaign, loads, states
+from nandlab.powercut import campaign, requests, states
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CutPoints, select_single_cut_point
 
@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--fs", nargs="+", default=list(CHIPS))
     options = parser.parse_args()
     board = open_board(load_noun("boards", "apf27", BoardModel))
-    asked = loads.find_load_set_named(options.load)
+    asked = requests.find_load_set_named(options.load)
     rates, ratios, of_states = {}, [], {}
     heads = f"{'CPU s':>7} {'points/h/core':>14} {'fresh':>7} {'ratio':>6}"
     print(f"{'':12} {'points':>7} {'states':>7} {heads}")

@@ -18,7 +18,7 @@ from nandlab.base.errors import SourceError, UsageError
 from nandlab.board.jobs import programs
 from nandlab.board.kit.partsource import parse_source_words
 from nandlab.cli.commits import find_commit_sources, read_commits_study
-from nandlab.cli.run import RunSettings
+from nandlab.cli.runsettings import RunSettings
 from nandlab.history.commitruns import SourceFault
 from nandlab.results.folder import RunFolder
 

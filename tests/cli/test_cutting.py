@@ -12,7 +12,8 @@ import pytest
 from refusing import ended, refused
 
 from nandlab.base.errors import UsageError
-from nandlab.cli.campaigns import CampaignSettings, make_medium, open_media_board
+from nandlab.cli.campaigns import make_medium
+from nandlab.cli.campaignsettings import CampaignSettings, open_media_board
 from nandlab.cli.singlepoint import _check_by_host, _refuse_no_point
 from nandlab.powercut import campaign
 from nandlab.powercut.campaign import Campaign
@@ -82,7 +83,8 @@ def boardless(away: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def opened(media: Any, sources: Any) -> None:
         raise AssertionError("a board is opened")
 
-    monkeypatch.setattr("nandlab.cli.campaigns.open_media_board", opened)
+    for module in ("campaigns", "singlepoint"):
+        monkeypatch.setattr(f"nandlab.cli.{module}.open_media_board", opened)
 
 
 GOOD = "create b\nload x\nunlink b\nsync\n"

@@ -11,7 +11,7 @@ import pytest
 
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import DEVICE
-from nandlab.powercut import loadcheck, loads
+from nandlab.powercut import loadcheck, loads, requests
 
 BASE = "mkdir A\ncreate A/x\nwrite A/x 0 3000\ncreate y\nopen y\nload first\ncreate n\nload all\n"
 """Eight lines; the ninth is a load's first."""
@@ -147,4 +147,4 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine"
     path.write_bytes(b"load x\ncreate \xff\n")
     with pytest.raises(UsageError, match="mine: not text in UTF-8"):
-        loads.find_load_set_named(str(path))
+        requests.find_load_set_named(str(path))

@@ -17,7 +17,7 @@ from nandlab.base.paths import DEVICE
 from nandlab.board.jobs.job import BoardLost
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load_noun
-from nandlab.powercut import campaign, campaignresult, loads, samplefile
+from nandlab.powercut import campaign, campaignresult, loads, requests, samplefile
 from nandlab.powercut.campaignfolder import CampaignHead, LoadReport
 from nandlab.powercut.job import CutPoints
 from nandlab.report.charts import powercuts
@@ -326,7 +326,7 @@ def cut_by_pieces(name: str, points: CutPoints) -> list[set[tuple[int, int]]]:
             for k in range(piece.first, 401, piece.every)
         }
         for piece in campaign.Campaign(
-            cast(Any, None), loads.find_load_set_named(name), points
+            cast(Any, None), requests.find_load_set_named(name), points
         ).pieces()
     ]
 
@@ -335,7 +335,7 @@ def cut_by_pieces(name: str, points: CutPoints) -> list[set[tuple[int, int]]]:
 def test_more_seeds_make_smaller_pieces_with_the_same_points(name: str) -> None:
     few, many = (cut_by_pieces(name, CutPoints(seeds=seeds)) for seeds in (1, 12))
     assert set().union(*few) == set().union(*many)
-    assert sum(map(len, many)) == len(loads.find_load_set_named(name).loads) * 401  # none twice
+    assert sum(map(len, many)) == len(requests.find_load_set_named(name).loads) * 401  # none twice
     assert max(map(len, many)) * 12 <= max(map(len, few)) * 1.2
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from nandlab.base.paths import ROOT
 from nandlab.catalog.files import list_noun_names
-from nandlab.powercut import loads, workloads
+from nandlab.powercut import requests, workloads
 from nandlab.powercut.campaignresult import LETTERS
 
 BUGS: list[dict[str, Any]] = tomllib.loads((ROOT / "bench/known_bugs.toml").read_text())["bug"]
@@ -39,7 +39,7 @@ def test_a_command_names_what_is_there(bug: dict[str, Any]) -> None:
     if workloads.is_workload_load_name(load):
         assert load in workloads.SMALL_PARAMETERS
     elif title is not None:
-        assert title in [each.title for each in loads.find_load_set_named(load).loads]
+        assert title in [each.title for each in requests.find_load_set_named(load).loads]
     assert {*bug["on"], *bug.get("mended", [])} <= set(list_noun_names("boards"))
     assert set(bug["classes"]) <= {*LETTERS, CRASH}
 

@@ -12,7 +12,7 @@ import pytest
 from support.native import native
 
 from nandlab.base.errors import UsageError
-from nandlab.powercut import loads, recordings
+from nandlab.powercut import loads, recordings, requests
 
 
 def test_every_call_and_every_pair_that_can_be_made_is_there() -> None:
@@ -27,16 +27,16 @@ def test_every_call_and_every_pair_that_can_be_made_is_there() -> None:
         assert len({load.title for load in each.loads}) == len(each.loads)
 
 
-@pytest.mark.parametrize("name", loads.list_load_sets())
+@pytest.mark.parametrize("name", requests.list_load_sets())
 def test_a_text_of_loads_is_read_back_as_it_was(name: str) -> None:
-    made = loads.find_load_set_named(name)
+    made = requests.find_load_set_named(name)
     assert loads.parse_loads(name, made.text()) == made
 
 
-@pytest.mark.parametrize("name", loads.list_load_sets())
+@pytest.mark.parametrize("name", requests.list_load_sets())
 def test_the_boards_program_takes_every_load(name: str, tmp_path: Path) -> None:
     """It traces the names of all loads before it touches the chip, which is not there."""
-    made, file = loads.find_load_set_named(name), tmp_path / "loads"
+    made, file = requests.find_load_set_named(name), tmp_path / "loads"
     # the program reads the file once for each load: of very many a part does
     made = replace(made, loads=made.loads[:: 1 + len(made.loads) // 2000 * 10])
     file.write_text(made.text())

@@ -18,7 +18,8 @@ from nandlab.base.paths import CATALOG
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import is_run_noun, list_noun_names, load_noun
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.cli.campaigns import make_campaign_request, use_nouns_of_run
+from nandlab.cli.campaigns import make_campaign_request
+from nandlab.cli.campaignsettings import use_nouns_of_run
 from nandlab.plan.medium import Medium
 from nandlab.powercut import workloads
 from nandlab.results.cutsummaries import read_cut_summaries

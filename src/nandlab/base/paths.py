@@ -24,6 +24,8 @@ DOCS = ROOT / "docs"
 """The pages that help and messages name, as docs/NAME.md."""
 PUBLISHED = DOCS / "studies"
 """The figures files of published studies."""
+REPORT_TEMPLATES = PACKAGE / "report" / "templates"
+"""What pages are rendered from."""
 RESULTS = Path("results")
 
 

@@ -14,6 +14,8 @@ from nandlab.base.registry import list_module_names
 
 Style = Literal["auto", "bar", "plain", "json", "none"]
 """How progress is shown on standard error."""
+QUIET_STYLES: tuple[Style, ...] = ("json", "none")
+"""Styles of progress that have no lines for people."""
 
 if TYPE_CHECKING:
     Format = str

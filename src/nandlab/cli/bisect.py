@@ -11,7 +11,7 @@ import typer
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_note, print_text
 from nandlab.cli.arguments import BoardOption, make_name_completer
-from nandlab.cli.run import (
+from nandlab.cli.runsettings import (
     CORES,
     AnewOption,
     JobsOption,

@@ -18,7 +18,7 @@ from nandlab.cli.arguments import (
     make_name_completer,
 )
 from nandlab.cli.commits import check_commit_series, refuse_options_beside_series
-from nandlab.cli.run import (
+from nandlab.cli.runsettings import (
     CORES,
     AnewOption,
     JobsOption,

@@ -14,11 +14,11 @@ import typer
 from nandlab import __version__
 from nandlab.base.errors import SourceError, UsageError
 from nandlab.base.printer import print_note, print_text
-from nandlab.cli import runcuts
+from nandlab.cli.arguments import QUIET_STYLES
 from nandlab.cli.chartfile import refuse_unknown_chart_suffix, write_chart
 
 if TYPE_CHECKING:
-    from nandlab.cli.run import RunSettings
+    from nandlab.cli.runsettings import RunSettings
     from nandlab.history.commitruns import CommitRuns
     from nandlab.history.gittree import Commit, GitTree
     from nandlab.plan.study import Study
@@ -115,7 +115,7 @@ class CommitsStudy:
 
     def note(self, line: str) -> None:
         """Prints a line of progress, unless the progress is for programs."""
-        if self.run_settings.progress not in runcuts.QUIET:
+        if self.run_settings.progress not in QUIET_STYLES:
             print_note(line)
 
 

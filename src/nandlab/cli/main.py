@@ -33,7 +33,8 @@ from nandlab.cli.powercut import powercut
 from nandlab.cli.publish import publish
 from nandlab.cli.reprice import reprice
 from nandlab.cli.reproduce import reproduce
-from nandlab.cli.run import CORES, run
+from nandlab.cli.run import run
+from nandlab.cli.runsettings import CORES
 from nandlab.cli.schema import schema
 from nandlab.cli.show import show
 from nandlab.cli.space import space

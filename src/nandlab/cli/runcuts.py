@@ -12,19 +12,16 @@ from typing import TYPE_CHECKING
 
 from nandlab.base.errors import NandlabError
 from nandlab.base.printer import print_note
-from nandlab.cli.arguments import Style
+from nandlab.cli.arguments import QUIET_STYLES, Style
 
 if TYPE_CHECKING:
     from nandlab.board.kit.partsource import SourceRequest
     from nandlab.board.virtual.qemu import QemuBoard
-    from nandlab.cli.campaigns import CampaignSettings
+    from nandlab.cli.campaignsettings import CampaignSettings
     from nandlab.plan.medium import Medium
     from nandlab.plan.study import Study
     from nandlab.powercut.campaignfolder import LoadReport
     from nandlab.results.folder import RunFolder
-
-QUIET: tuple[Style, ...] = ("json", "none")
-"""Styles of progress that have no lines for people."""
 
 
 def format_power_cut_plan(study: Study, jobs: int) -> str:
@@ -57,12 +54,13 @@ def run_power_cut_campaigns(
 
     What cannot be cut is told, and stays open in the verdict.
     """
-    from nandlab.cli.campaigns import CampaignSettings, open_media_board, use_nouns_of_run
+    from nandlab.cli.campaignsettings import CampaignSettings, open_media_board, use_nouns_of_run
     from nandlab.cli.preparation import print_heartbeats
     from nandlab.powercut import runcampaigns
     from nandlab.powercut.requests import find_or_record_loads
 
-    say: Callable[[str], None] = (lambda line: None) if style in QUIET else print_note
+    quiet = style in QUIET_STYLES
+    say: Callable[[str], None] = (lambda line: None) if quiet else print_note
     wanted = runcampaigns.make_sample_campaign_request(study)
     if not list(wanted.pairs()):
         return
@@ -76,7 +74,7 @@ def run_power_cut_campaigns(
             about = f"power cuts, {on.filesystem.title} under {name}"
             progress = Progress(about, say)
             try:
-                with nullcontext() if style in QUIET else print_heartbeats(progress.format_state):
+                with nullcontext() if quiet else print_heartbeats(progress.format_state):
                     sample = runcampaigns.select_sample_cut_points(
                         find_or_record_loads(name, on, board)
                     )

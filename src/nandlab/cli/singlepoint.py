@@ -12,7 +12,7 @@ import typer
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_lines, print_note
 from nandlab.base.strings import PointName, parse_cut_point_name
-from nandlab.cli.campaigns import CampaignSettings, open_media_board
+from nandlab.cli.campaignsettings import CampaignSettings, open_media_board
 
 if TYPE_CHECKING:
     from nandlab.board.kit.partsource import SourceRequest

@@ -93,23 +93,6 @@ class LoadSet:
         return "\n".join(lines) + "\n"
 
 
-def list_load_sets() -> dict[str, Callable[[], LoadSet]]:
-    """Our loads by their name."""
-    from nandlab.powercut.wideloads import WIDE_SETS  # which is made of what is here
-
-    return {**LOAD_SETS, **WIDE_SETS}
-
-
-def find_load_set_named(name: str) -> LoadSet:
-    """The loads of a name, or of a file; UsageError names what is wrong with it."""
-    sets = list_load_sets()
-    if name in sets:
-        return sets[name]()
-    if not Path(name).is_file():
-        raise UsageError(f"--load {name}: no such file, and none of {', '.join(sets)}")
-    return parse_loads(name, read_load_file_text(name))
-
-
 def read_load_file_text(name: str) -> str:
     """The text of a file of loads; UsageError if it is none."""
     return read_text(Path(name), LOADS_BYTES_MAX)

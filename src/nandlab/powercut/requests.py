@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from nandlab.powercut import loads, sql, workloads
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CutPoints
 from nandlab.powercut.loads import LoadSet
+from nandlab.powercut.wideloads import WIDE_SETS
 
 UNFIT_CHARACTERS = re.compile(r"[^a-z0-9.=]+")
 
@@ -55,7 +56,7 @@ def make_study_campaign_request(
     own = [spec.workload.name for spec in specs if workloads.has_workload_few_calls(spec.workload)]
     names = list(dict.fromkeys(named or own))
     if not every or not names:
-        known = ", ".join([*loads.list_load_sets(), sql.SET_NAME, *workloads.SMALL_PARAMETERS])
+        known = ", ".join([*list_load_sets(), sql.SET_NAME, *workloads.SMALL_PARAMETERS])
         raise UsageError(
             f"{study.name}: it has no file system that is written to, or no workload whose calls "
             f"can be cut: give --load ({known})"
@@ -77,7 +78,22 @@ def find_loads_without_board(name: str) -> LoadSet | None:
         return sql.make_sql_loads()
     if name.endswith(".sql") and Path(name).is_file():
         return sql.parse_sql_loads(name, loads.read_load_file_text(name))
-    return loads.find_load_set_named(name)
+    return find_load_set_named(name)
+
+
+def list_load_sets() -> dict[str, Callable[[], LoadSet]]:
+    """Our loads by their name."""
+    return {**loads.LOAD_SETS, **WIDE_SETS}
+
+
+def find_load_set_named(name: str) -> LoadSet:
+    """The loads of a name, or of a file; UsageError names what is wrong with it."""
+    sets = list_load_sets()
+    if name in sets:
+        return sets[name]()
+    if not Path(name).is_file():
+        raise UsageError(f"--load {name}: no such file, and none of {', '.join(sets)}")
+    return loads.parse_loads(name, loads.read_load_file_text(name))
 
 
 def select_cut_points_of_load(points: CutPoints, of: LoadSet, title: str | None) -> CutPoints:

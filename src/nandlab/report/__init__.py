@@ -8,8 +8,6 @@ from pathlib import Path
 from nandlab.analysis.verdicts.battery import Battery
 from nandlab.results.folder import Results
 
-TEMPLATES_FOLDER = Path(__file__).parent / "templates"
-
 
 def write_run_report(
     run_folder: Results, out: Path | None = None, *, battery: Battery | None = None

@@ -7,13 +7,13 @@ from html import escape
 from string import Template
 from typing import Any
 
+from nandlab.base.paths import REPORT_TEMPLATES
 from nandlab.flash.reading.fragments import FileMap
 from nandlab.flash.reading.reads import PAGE_BYTES
-from nandlab.report import TEMPLATES_FOLDER
 from nandlab.report.charts import layout
 from nandlab.report.charts.charts import Chart, VegaSpec
 
-PAGE_TEMPLATE = TEMPLATES_FOLDER / "fragmap.html"
+PAGE_TEMPLATE = REPORT_TEMPLATES / "fragmap.html"
 AXIS_ROOM = 100
 """Px beside the panels for the axis and its title."""
 MAP_CAPTION = (

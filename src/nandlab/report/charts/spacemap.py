@@ -12,8 +12,8 @@ from html import escape
 from string import Template
 from typing import Any
 
+from nandlab.base.paths import REPORT_TEMPLATES
 from nandlab.flash.layouts.layout import NO_OWNER, ByteKind, Layout
-from nandlab.report import TEMPLATES_FOLDER
 
 KIND_COLOURS = {
     ByteKind.USER: "#2b6cb0",
@@ -31,7 +31,7 @@ KIND_MEANINGS = {
     ByteKind.FREE: "erased, or not written yet",
     ByteKind.BAD: "in blocks that are marked bad",
 }
-PAGE_TEMPLATE = TEMPLATES_FOLDER / "spacemap.html"
+PAGE_TEMPLATE = REPORT_TEMPLATES / "spacemap.html"
 
 
 def render_space_map_page(layout: Layout, name: str) -> str:

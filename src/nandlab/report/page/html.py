@@ -34,9 +34,8 @@ from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.base.digest import digest_json_value
 from nandlab.base.files import write_files_together
-from nandlab.base.paths import RESULTS
+from nandlab.base.paths import REPORT_TEMPLATES, RESULTS
 from nandlab.base.ulimits import refuse_drawing_below_limits
-from nandlab.report import TEMPLATES_FOLDER
 from nandlab.report.charts import charts, curvecharts, layout, powercuts, verdictchart
 from nandlab.report.charts.charts import Chart
 from nandlab.report.charts.figurecharts import ChartWithTable
@@ -216,7 +215,7 @@ def _render_page(
     head: PageHead,
 ) -> str:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES_FOLDER),
+        loader=jinja2.FileSystemLoader(REPORT_TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

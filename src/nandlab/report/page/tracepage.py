@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nandlab import __version__
 from nandlab.base.errors import NandlabError
 from nandlab.base.files import write_whole_file
-from nandlab.report import TEMPLATES_FOLDER
+from nandlab.base.paths import REPORT_TEMPLATES
 from nandlab.report.charts import pngmap
 from nandlab.report.page import html
 from nandlab.trace import answer, partshow, show, timeparts
@@ -58,7 +58,7 @@ def write_trace_page(trace: TraceFolder, out: Path | None = None) -> Path:
 
 def _render_page(trace: TraceFolder) -> str:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES_FOLDER),
+        loader=jinja2.FileSystemLoader(REPORT_TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

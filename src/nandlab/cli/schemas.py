@@ -91,7 +91,7 @@ SCHEMAS = {
     "compare-own": JsonFormat(
         "nandlab compare --format json of a run on a board of one's own", list[LikenessRecord]
     ),
-    "commits": JsonFormat("nandlab run --commits --format json", list[CommitFigureRecord]),
+    "commits": JsonFormat("nandlab check --commits --format json", list[CommitFigureRecord]),
     "bisect": JsonFormat("nandlab bisect --format json", BisectionRecord),
     "advice": JsonFormat(
         "nandlab advise --json",

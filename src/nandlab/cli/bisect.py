@@ -3,34 +3,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_note, print_text
-from nandlab.cli.arguments import BoardOption, make_name_completer
-from nandlab.cli.runsettings import (
-    CORES,
-    AnewOption,
-    JobsOption,
-    LockedOption,
-    ProgressOption,
-    RunSettings,
-)
-from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
+from nandlab.cli.arguments import make_name_completer
+from nandlab.cli.optionclasses import expand_option_classes
+from nandlab.cli.runsettings import RunArguments
+
+if TYPE_CHECKING:
+    from nandlab.cli.commits import CommitsStudy
+    from nandlab.history.bisection import Step, StepBegin
 
 Format = Literal["text", "json"]
-CommitsOutOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR", help="folder of the commits' runs; default: results/commits/<study>-<id>"
-    ),
-]
 
 
-def bisect(  # noqa: PLR0913 - the command line's own options
+@dataclass(frozen=True, kw_only=True)
+class CommitRunArguments(RunArguments):
+    """The options of a verb that runs a study on commits."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="folder of the commits' runs; default: results/commits/<study>-<id>"
+        ),
+    ] = None
+
+
+@expand_option_classes
+def bisect(
     *,
     good: Annotated[
         str, typer.Option(metavar="REV", help="the older commit, whose figure is as it should be")
@@ -49,8 +55,6 @@ def bisect(  # noqa: PLR0913 - the command line's own options
     figure: Annotated[
         str, typer.Option(metavar="NAME", help="the figure that changed, such as chip.erases")
     ],
-    source: SourceOption = [],  # noqa: B006 - typer copies it
-    patch: PatchOption = [],  # noqa: B006
     trial: Annotated[
         str | None,
         typer.Option(
@@ -61,12 +65,7 @@ def bisect(  # noqa: PLR0913 - the command line's own options
     form: Annotated[
         Format, typer.Option("--format", help="text to read, json for programs")
     ] = "text",
-    out: CommitsOutOption = None,
-    jobs: JobsOption = CORES,
-    board: BoardOption = None,
-    progress: ProgressOption = "auto",
-    anew: AnewOption = False,
-    locked: LockedOption = False,
+    how: CommitRunArguments,
 ) -> None:
     """Find the commit that changed a figure.
 
@@ -83,31 +82,39 @@ def bisect(  # noqa: PLR0913 - the command line's own options
     where it was. docs/bisect.md shows an example.
     """
     from nandlab.cli.commits import read_commits_study
-    from nandlab.history.bisection import (
-        Step,
-        StepBegin,
-        find_first_bad_commit,
-        make_bisection_request,
-    )
-    from nandlab.plan.study import plan_trials
-    from nandlab.report.tables.bisection import format_step_end, render_bisection
+    from nandlab.history.bisection import find_first_bad_commit, make_bisection_request
+    from nandlab.report.tables.bisection import render_bisection
 
-    how = RunSettings(out, jobs, progress, read_source_options(source, patch), anew, locked)
-    commits = read_commits_study(study, board, how)
-    if trial is not None and trial not in [spec.id for spec in plan_trials(commits.study)]:
-        raise UsageError(f"--trial {trial}: {study} has no such trial; nandlab plan lists them")
+    commits = read_commits_study(study, how.board, how.make_settings())
+    _refuse_absent_trial(commits, trial)
     request = make_bisection_request(commits.sources.tree, (good, bad), figure, trial)
+    with commits.open_runs() as runs:
+        result = find_first_bad_commit(request, runs, _make_step_printer(commits, figure))
+        print_text(render_bisection(result, form))
+        print_note(f"the commits' runs and git's log: {runs.path}")
+    if len(result.suspects) != 1:
+        raise typer.Exit(1)
 
-    def say(event: StepBegin | Step) -> None:
+
+def _refuse_absent_trial(commits: CommitsStudy, trial: str | None) -> None:
+    from nandlab.plan.study import plan_trials
+
+    if trial is not None and trial not in [spec.id for spec in plan_trials(commits.study)]:
+        raise UsageError(
+            f"--trial {trial}: {commits.study.name} has no such trial; nandlab plan lists them"
+        )
+
+
+def _make_step_printer(commits: CommitsStudy, figure: str) -> Callable[[StepBegin | Step], None]:
+    """Prints each step as it begins and ends."""
+    from nandlab.history.bisection import Step
+    from nandlab.report.tables.bisection import format_step_end
+
+    def print_step(event: StepBegin | Step) -> None:
         if isinstance(event, Step):
             commits.note(f"bisect: {format_step_end(event, figure)}")
             return
         left = f"{event.commits_left} commits and about {event.steps_left} steps left after it"
         commits.note(f"bisect: step {event.number}: {event.commit.title}; {left}")
 
-    with commits.open_runs() as runs:
-        result = find_first_bad_commit(request, runs, say)
-        print_text(render_bisection(result, form))
-        print_note(f"the commits' runs and git's log: {runs.path}")
-    if len(result.suspects) != 1:
-        raise typer.Exit(1)
+    return print_step

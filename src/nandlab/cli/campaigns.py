@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +20,7 @@ from nandlab.cli.campaignsettings import (
     open_media_board,
     use_nouns_of_run,
 )
+from nandlab.cli.optionclasses import expand_option_classes
 from nandlab.cli.runsettings import CORES, JobsOption
 from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
 
@@ -171,33 +171,14 @@ class CampaignOptions:
 
 
 def add_campaign_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that takes the options of :class:`CampaignOptions`, and has them as its first
-    argument."""
-    own = inspect.signature(command, eval_str=True).parameters
-    shared = [
-        inspect.Parameter(
-            each.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=[] if each.default is MISSING else each.default,
-            annotation=hint,
-        )
-        for each, hint in zip(
-            fields(CampaignOptions),
-            get_type_hints(CampaignOptions, include_extras=True).values(),
-            strict=True,
-        )
-    ]
+    """A command that takes :class:`CampaignOptions` as ``common``, and knows the nouns of a run."""
 
     @wraps(command)
-    def taking(**given: Any) -> None:
-        common = CampaignOptions(**{each.name: given.pop(each.name) for each in shared})
+    def run_command(common: CampaignOptions, **own: Any) -> None:
         with use_nouns_of_run(common.study):
-            command(common, **given)
+            command(common, **own)
 
-    every = [*shared, *list(own.values())[1:]]
-    taking.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
-    taking.__annotations__ = {each.name: each.annotation for each in every}
-    return taking
+    return expand_option_classes(run_command)
 
 
 def parse_choices(text: str, option: str, known: Sequence[str]) -> tuple[str, ...]:

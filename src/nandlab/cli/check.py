@@ -12,29 +12,22 @@ import typer
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_note, print_text
 from nandlab.cli.arguments import (
-    BoardOption,
     CheckFormat,
     complete_figure_names,
     make_name_completer,
 )
 from nandlab.cli.commits import check_commit_series, refuse_options_beside_series
-from nandlab.cli.runsettings import (
-    CORES,
-    AnewOption,
-    JobsOption,
-    LockedOption,
-    OutOption,
-    ProgressOption,
-    RunSettings,
-)
-from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
+from nandlab.cli.optionclasses import expand_option_classes
+from nandlab.cli.runsettings import RunArguments, RunSettings
 
 if TYPE_CHECKING:
     from nandlab.analysis.differences.baselines import Baseline
+    from nandlab.plan.study import Study
     from nandlab.results.folder import RunFolder
 
 
-def check(  # noqa: PLR0913 - the command line's own options
+@expand_option_classes
+def check(
     study: Annotated[
         str | None,
         typer.Argument(metavar="STUDY", help="a study file, or the name of a shipped study"),
@@ -82,14 +75,7 @@ def check(  # noqa: PLR0913 - the command line's own options
             "--format", help="text or markdown to read, csv or json for programs, junit for CI"
         ),
     ] = "text",
-    out: OutOption = None,
-    jobs: JobsOption = CORES,
-    board: BoardOption = None,
-    progress: ProgressOption = "auto",
-    source: SourceOption = [],  # noqa: B006 - typer copies it
-    patch: PatchOption = [],  # noqa: B006
-    anew: AnewOption = False,
-    locked: LockedOption = False,
+    how: RunArguments,
 ) -> None:
     """Run a study, and tell which figures are not those of its baseline any more.
 
@@ -106,71 +92,79 @@ def check(  # noqa: PLR0913 - the command line's own options
     a commit, and for each configuration the figures of --figure, by default its headline and
     chip.erases. The exit status is 1 if a figure moved at a commit, or a commit could not be run.
     """
-    from nandlab.analysis.differences.baselinecheck import compare_run_with_baseline as checked
-    from nandlab.analysis.differences.baselinecheck import format_baseline_difference_lines
     from nandlab.analysis.differences.baselines import read_baseline
-    from nandlab.report.tables import figurechanges
     from nandlab.results.folder import RunFolder
 
     if commits is not None:
         refuse_options_beside_series(against, run, form, chart)
-        how = RunSettings(out, jobs, progress, read_source_options(source, patch), anew, locked)
-        check_commit_series(study, board, how, (commits, figure, form), chart)
+        check_commit_series(study, how.board, how.make_settings(), (commits, figure, form), chart)
         return
     if chart is not None:
         raise UsageError("--chart draws a series of commits: give --commits A..B, or leave it out")
+    _refuse_vague_check(study, run, against, is_built=bool(how.source or how.patch))
+    settings = how.make_settings()
+    if study is not None:
+        wanted = _read_study(study, how.board)
+        baseline = read_baseline(against or _run_without_patches(wanted, settings))
+        folder = _run_study(wanted, settings, baseline)
+    else:
+        assert run is not None and against is not None
+        baseline, folder = read_baseline(against), RunFolder(run)
+    _print_check(baseline, folder, figure, form)
+
+
+def _refuse_vague_check(
+    study: str | None, run: Path | None, against: Path | None, *, is_built: bool
+) -> None:
+    """UsageError where two runs are not named. is_built: by --source or --patch."""
     if (study is None) == (run is None):
         raise UsageError("check: name the STUDY to run, or a run that was made with --run RUN")
-    if run is not None and (source or patch):
+    if run is not None and is_built:
         raise UsageError("--run with --source or --patch: nothing is run: leave one of both out")
-    sources = read_source_options(source, patch)
-    if against is None and not sources:
+    if against is None and not is_built:
         raise UsageError("check: name the baseline by --against, or what is under test by --patch")
-    how = RunSettings(out, jobs, progress, sources, anew, locked)
-    if against is None:
-        against = _run_without_patches(study, board, how)
-    baseline = read_baseline(against)
-    if study is not None:
-        folder = _run_study(study, board, how, baseline)
-    else:
-        assert run is not None
-        folder = RunFolder(run)
-    held = checked(baseline, folder, figure)
+
+
+def _print_check(baseline: Baseline, folder: RunFolder, figures: list[str], form: str) -> None:
+    """Prints which figures moved; exit status 1 if any did."""
+    from nandlab.analysis.differences.baselinecheck import (
+        compare_run_with_baseline,
+        format_baseline_difference_lines,
+    )
+    from nandlab.report.tables import figurechanges
+
+    changes = compare_run_with_baseline(baseline, folder, figures)
     for line in format_baseline_difference_lines(baseline, folder):
         print_note(line)
-    print_text(figurechanges.render_figure_changes(held, form))
-    if any(one.changed_figures for one in held):
+    print_text(figurechanges.render_figure_changes(changes, form))
+    if any(one.changed_figures for one in changes):
         raise typer.Exit(1)
 
 
-def _run_without_patches(study: str | None, board: str | None, how: RunSettings) -> Path:
+def _read_study(name: str, board: str | None) -> Study:
+    from nandlab.plan.study import find_study_file, read_study_file
+
+    return read_study_file(find_study_file(name), board)
+
+
+def _run_without_patches(study: Study, settings: RunSettings) -> Path:
     """The folder of the study's run from the same sources without their patches.
 
     A part that is built anew takes some ns more or less than the kernel's own, so the baseline is
     built too. Where there are no patches, it is the kernel's own.
     """
-    from nandlab.plan.study import find_study_file, read_study_file
-
-    plain = {name: replace(request, patches=()) for name, request in how.sources.items()}
-    patched = any(request.patches for request in how.sources.values())
-    before = replace(how, out=None, sources=plain if patched else {})
+    plain = {name: replace(request, patches=()) for name, request in settings.sources.items()}
+    patched = any(request.patches for request in settings.sources.values())
     print_note(f"the baseline: without {'the patches' if patched else 'the sources'}")
-    assert study is not None
-    return before.run(read_study_file(find_study_file(study), board), list).path
+    return replace(settings, out=None, sources=plain if patched else {}).run(study, list).path
 
 
-def _run_study(study: str, board: str | None, how: RunSettings, baseline: Baseline) -> RunFolder:
+def _run_study(study: Study, settings: RunSettings, baseline: Baseline) -> RunFolder:
     """The run of the study, with every trial of the baseline."""
     from nandlab.analysis.differences.baselinecheck import refuse_run_unlike_baseline
-    from nandlab.plan.study import find_study_file, read_study_file
     from nandlab.results.record import Run
 
     def refuse(head: Run) -> None:
         refuse_run_unlike_baseline(baseline, Run.model_validate_json(head.model_dump_json()))
 
-    keys = baseline.keys
-    return how.run(
-        read_study_file(find_study_file(study), board),
-        lambda s: [t for t in s if t.id in keys],
-        refuse,
-    )
+    return settings.run(study, lambda specs: [s for s in specs if s.id in baseline.keys], refuse)

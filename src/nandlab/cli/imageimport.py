@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,19 +12,25 @@ import typer
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_lines, print_note
 from nandlab.cli.arguments import make_name_completer
-from nandlab.cli.flashfile import (
-    EraseBlockOption,
-    MtdpartOption,
-    MtdpartsOption,
-    OffsetOption,
-    OobOption,
-    PageOption,
-    VolumeOption,
-    make_flash_file_options,
-)
+from nandlab.cli.flashfile import FlashFileArguments
+from nandlab.cli.optionclasses import expand_option_classes
 
 
-def import_image(  # noqa: PLR0913, PLR0917 - the command line's own options
+@dataclass(frozen=True, kw_only=True)
+class DumpArguments(FlashFileArguments):
+    """The options that describe a dump, whose partition may be larger."""
+
+    partition_mib: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="MiB of the partition, erased past the dump's end; default: the dump's",
+        ),
+    ] = None
+
+
+@expand_option_classes
+def import_image(
     dump: Annotated[
         Path,
         typer.Argument(metavar="DUMP", help="a dump by nanddump, or what ubinize and others make"),
@@ -34,6 +41,7 @@ def import_image(  # noqa: PLR0913, PLR0917 - the command line's own options
             "--output", "-o", metavar="FILE", help="the image; FILE.json is written beside it"
         ),
     ],
+    *,
     chip: Annotated[
         str | None,
         typer.Option(
@@ -48,20 +56,7 @@ def import_image(  # noqa: PLR0913, PLR0917 - the command line's own options
             autocompletion=make_name_completer("filesystems"),
         ),
     ] = None,
-    page: PageOption = None,
-    oob: OobOption = 0,
-    erase_block: EraseBlockOption = None,
-    partition_mib: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            help="MiB of the partition, erased past the dump's end; default: the dump's",
-        ),
-    ] = None,
-    offset: OffsetOption = None,
-    mtdparts: MtdpartsOption = None,
-    mtdpart: MtdpartOption = None,
-    volume: VolumeOption = None,
+    flash_file: DumpArguments,
     board: Annotated[
         str,
         typer.Option(help="a board of the catalog", autocompletion=make_name_completer("boards")),
@@ -79,15 +74,11 @@ def import_image(  # noqa: PLR0913, PLR0917 - the command line's own options
     from nandlab.flash.layouts.flashfile import read_imported_partition
     from nandlab.image import importing
 
-    if chip and page is None and erase_block is None:
-        page, erase_block = importing.list_page_and_block(chip)
-    options = make_flash_file_options(
-        partition_mib, page, erase_block, oob, fs, volume, offset, mtdparts, mtdpart
-    )
+    options = _add_chip_geometry(flash_file, chip).parse(fs)
     if options.shape is None:
         raise UsageError("give --page and --erase-block of the dump, or its --chip")
     imagefile.refuse_image_overwrite(output)
-    request = importing.ImportRequest(fs, chip, volume, board)
+    request = importing.ImportRequest(fs, chip, flash_file.volume, board)
     try:
         partition = read_imported_partition(dump, options)
         ready = importing.prepare_dump(partition, options.shape, request)
@@ -99,3 +90,13 @@ def import_image(  # noqa: PLR0913, PLR0917 - the command line's own options
     imagefile.write_image_files(output, result.image, result.description)
     for line in format_image_sizes(output, result.medium, result.image, result.description):
         print_lines(line)
+
+
+def _add_chip_geometry(flash_file: FlashFileArguments, chip: str | None) -> FlashFileArguments:
+    """With page and erase block of the chip, where neither is given."""
+    from nandlab.image.importing import list_page_and_block
+
+    if not chip or flash_file.page is not None or flash_file.erase_block is not None:
+        return flash_file
+    page, erase_block = list_page_and_block(chip)
+    return replace(flash_file, page=page, erase_block=erase_block)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import filecmp
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -20,21 +21,11 @@ from nandlab.cli.chartfile import (
     write_chart,
     write_chart_bytes,
 )
-from nandlab.cli.flashfile import (
-    EraseBlockOption,
-    ImageArgument,
-    JsonOption,
-    MtdpartOption,
-    MtdpartsOption,
-    OffsetOption,
-    OobOption,
-    PageOption,
-    PartitionOption,
-    VolumeOption,
-    make_flash_file_options,
-)
+from nandlab.cli.flashfile import FlashFileArguments, ImageArgument, JsonOption
+from nandlab.cli.optionclasses import expand_option_classes
 
 if TYPE_CHECKING:
+    from nandlab.catalog.board import BoardModel
     from nandlab.flash.layouts.jffs2nodes import DroppedNode
     from nandlab.flash.layouts.layout import Layout
     from nandlab.flash.reading.fragments import FileMap
@@ -62,19 +53,14 @@ PACKED_ANEW = 1 << 14
 
 
 @model_app.command("map")
-def map_(  # noqa: PLR0913, PLR0917 - the command line's own options
+@expand_option_classes
+def map_(
     image: ImageArgument,
+    *,
     file: Annotated[
         str | None, typer.Option(metavar="PATH", help="each page of this file; default: all files")
     ] = None,
-    partition_mib: PartitionOption = None,
-    offset: OffsetOption = None,
-    mtdparts: MtdpartsOption = None,
-    mtdpart: MtdpartOption = None,
-    page: PageOption = None,
-    oob: OobOption = 0,
-    erase_block: EraseBlockOption = None,
-    volume: VolumeOption = None,
+    flash_file: FlashFileArguments,
     as_json: JsonOption = False,
     out: Annotated[
         Path | None,
@@ -92,13 +78,7 @@ def map_(  # noqa: PLR0913, PLR0917 - the command line's own options
     from nandlab.flash.reading.kernelstate import find_filesystem_reader
     from nandlab.flash.reading.reads import find_inode_number
 
-    layout, dropped = read_flash_file_layout(
-        image,
-        make_flash_file_options(
-            partition_mib, page, erase_block, oob, None, volume, offset, mtdparts, mtdpart
-        ),
-        tolerant=True,
-    )
+    layout, dropped = read_flash_file_layout(image, flash_file.parse(), tolerant=True)
     find_filesystem_reader(layout.filesystem, image)
     if out is not None and file is None:
         raise UsageError(f"-o {out}: name the file that is to be drawn, with --file")
@@ -115,7 +95,7 @@ def map_(  # noqa: PLR0913, PLR0917 - the command line's own options
     else:
         modelmap.print_file_map_totals(maps)
     _warn_of_pages(layout)
-    _warn_of_losses(layout.filesystem, dropped, dumped=page is not None)
+    _warn_of_losses(layout.filesystem, dropped, dumped=flash_file.page is not None)
 
 
 def _warn_of_losses(filesystem: str, dropped: list[DroppedNode], *, dumped: bool) -> None:
@@ -156,13 +136,10 @@ def _draw_map(to: Path, m: FileMap) -> None:
         write_chart_bytes(to, fragmap.render_file_map_page(m).encode())
 
 
-@model_app.command()
-def read(  # noqa: PLR0913, PLR0917 - the command line's own options
-    image: ImageArgument,
-    file: Annotated[str, typer.Option(metavar="PATH", help="the file that is read")],
-    order: Annotated[
-        str, typer.Option(help="sequential, random:SEED, or a trace's folder: its calls in order")
-    ] = "sequential",
+@dataclass(frozen=True, kw_only=True)
+class ReadTimeArguments:
+    """The options that say what a call takes."""
+
     chip: Annotated[
         str,
         typer.Option(
@@ -170,36 +147,103 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
             help="a part of the catalog",
             autocompletion=make_name_completer("chips"),
         ),
-    ] = "apf27",
+    ] = "apf27"
     board: Annotated[
         str,
         typer.Option(
             help="a board of the catalog: its ns of an instruction",
             autocompletion=make_name_completer("boards"),
         ),
-    ] = ("apf27"),
+    ] = "apf27"
     kernel: Annotated[
         str | None, typer.Option(help="the kernel's series; default: the board's")
-    ] = None,
+    ] = None
     formula: Annotated[
         Literal["nandlab", "paper"],
         typer.Option(help="paper: N pages and one overhead, --overhead-ns, for each call"),
-    ] = "nandlab",
+    ] = "nandlab"
     overhead_ns: Annotated[
         float, typer.Option(min=0, help="of the paper's formula; its own mean is 45060")
-    ] = 45060.0,
+    ] = 45060.0
+
+    def make_pricer(
+        self, layout: Layout, page_read: PageReadTimes, calls: Sequence[ReadCall | FirstOpen]
+    ) -> CallPricer:
+        """The time of each of the calls, ns."""
+        from nandlab.flash.reading import times
+
+        if self.formula == "paper":
+            return lambda call: round(
+                times.compute_paper_call_ns(call, page_read.page_ns, self.overhead_ns)
+            )
+        return self._make_model_pricer(layout.filesystem, page_read, calls)
+
+    def _make_model_pricer(
+        self, filesystem: str, page_read: PageReadTimes, calls: Sequence[ReadCall | FirstOpen]
+    ) -> CallPricer:
+        """Where what a call takes beside the chip was not measured, it is an error if a kernel was
+        named; else its time is not known, and standard error has why."""
+        from nandlab.flash.reading import times
+
+        instruction_ns = float(1 << self._load_board().icount_shift)
+        try:
+            by = times.find_instruction_counts(
+                filesystem, self.kernel or self._find_kernel_series(), self._load_board().arch
+            )
+            for call in calls:
+                times.compute_call_ns(call, by, page_read, instruction_ns)
+        except UsageError as e:
+            if self.kernel:
+                raise
+            print_note(f"nandlab: no ns, but chip_ns, the chip's part of it: {e}")
+            return lambda call: None
+        return lambda call: round(times.compute_call_ns(call, by, page_read, instruction_ns))
+
+    def find_page_read_times(self, layout: Layout) -> PageReadTimes:
+        """What reading a page of the part takes; UsageError if its pages are not the image's."""
+        from nandlab.analysis.differences.reprice import PartLatencies
+        from nandlab.catalog.chip import ChipModel
+        from nandlab.catalog.files import load_noun
+        from nandlab.flash.reading import times
+
+        part = load_noun("chips", self.chip, ChipModel)
+        if part.geometry.writesize != layout.writesize:
+            raise UsageError(
+                f"--chip {self.chip}: pages of {part.geometry.writesize} bytes, the image's have "
+                f"{layout.writesize}"
+            )
+        of = PartLatencies.from_timing(self.chip, part.geometry, part.timing, "typical")
+        return times.compute_page_read_times(of, part.geometry)
+
+    def _load_board(self) -> BoardModel:
+        from nandlab.catalog.board import BoardModel
+        from nandlab.catalog.files import load_noun
+
+        return load_noun("boards", self.board, BoardModel)
+
+    def _find_kernel_series(self) -> str:
+        """The series of the board's locked kernel."""
+        from nandlab.board.kit.kit import read_locked_kernel_release
+        from nandlab.traced.cost import parse_kernel_series
+
+        return parse_kernel_series(read_locked_kernel_release(self._load_board()))
+
+
+@model_app.command()
+@expand_option_classes
+def read(
+    image: ImageArgument,
+    *,
+    file: Annotated[str, typer.Option(metavar="PATH", help="the file that is read")],
+    order: Annotated[
+        str, typer.Option(help="sequential, random:SEED, or a trace's folder: its calls in order")
+    ] = "sequential",
+    read_times: ReadTimeArguments,
     rewritten: Annotated[
         bool, typer.Option("--rewritten", help="as if the file were written anew, in order")
     ] = False,
     mounted: MountedOption = False,
-    partition_mib: PartitionOption = None,
-    offset: OffsetOption = None,
-    mtdparts: MtdpartsOption = None,
-    mtdpart: MtdpartOption = None,
-    page: PageOption = None,
-    oob: OobOption = 0,
-    erase_block: EraseBlockOption = None,
-    volume: VolumeOption = None,
+    flash_file: FlashFileArguments,
     as_json: JsonOption = False,
 ) -> None:
     """Foretell the flash pages and the time of each call that reads a page of a file.
@@ -214,34 +258,23 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     from nandlab.flash.reading.kernelstate import KernelState, find_filesystem_reader
     from nandlab.flash.reading.records import make_model_read
 
-    layout, dropped = read_flash_file_layout(
-        image,
-        make_flash_file_options(
-            partition_mib, page, erase_block, oob, None, volume, offset, mtdparts, mtdpart
-        ),
-        tolerant=True,
-    )
+    layout, dropped = read_flash_file_layout(image, flash_file.parse(), tolerant=True)
     find_filesystem_reader(layout.filesystem, image)
     _warn_of_pages(layout)
     pieces = _read_pieces(image, file, layout, dropped)
     if rewritten:
         pieces = anew.lay_file_out_alone(layout, pieces.owner)
-        layout = pieces.layout
     pages = _read_page_order(order, image, pieces, pieces.owner)
-    read, instruction_ns = _find_costs(chip, board, layout)
-    state = KernelState(layout, mounted=mounted)
-    opened = state.first_open(pieces.owner)
-    each = list(foretell_read_calls(layout, pieces, pages, state))
-    ns = (
-        _make_paper_pricer(read.page_ns, overhead_ns)
-        if formula == "paper"
-        else _make_pricer(layout.filesystem, kernel, board, read, instruction_ns, [*each, opened])
-    )
-    found = make_model_read(opened, each, ns, read, pieces.estimated)
+    page_read = read_times.find_page_read_times(pieces.layout)
+    state = KernelState(pieces.layout, mounted=mounted)
+    first = state.first_open(pieces.owner)
+    calls = list(foretell_read_calls(pieces.layout, pieces, pages, state))
+    pricer = read_times.make_pricer(pieces.layout, page_read, [*calls, first])
+    prediction = make_model_read(first, calls, pricer, page_read, pieces.estimated)
     if as_json:
-        print_json(found.model_dump(mode="json"))
+        print_json(prediction.model_dump(mode="json"))
     else:
-        _print_calls(found)
+        _print_calls(prediction)
 
 
 def _read_pieces(
@@ -257,39 +290,6 @@ def _read_pieces(
             f"{image}: nodes of {file} could not be read: nandlab model map tells which"
         )
     return pieces
-
-
-def _make_paper_pricer(t_page: float, overhead_ns: float) -> CallPricer:
-    """The paper's time of a call, ns."""
-    from nandlab.flash.reading import times
-
-    return lambda call: round(times.compute_paper_call_ns(call, t_page, overhead_ns))
-
-
-def _make_pricer(
-    filesystem: str,
-    kernel: str | None,
-    board: str,
-    read: PageReadTimes,
-    instruction_ns: float,
-    each: Sequence[ReadCall | FirstOpen],
-) -> CallPricer:
-    """The time of a call, ns. Where what it takes beside the chip was not measured, it is an error
-    if a kernel was named; else it is None, and standard error has why."""
-    from nandlab.flash.reading import times
-
-    try:
-        by = times.find_instruction_counts(
-            filesystem, kernel or _find_kernel_series(board), _find_board_arch(board)
-        )
-        for call in each:
-            times.compute_call_ns(call, by, read, instruction_ns)
-    except UsageError as e:
-        if kernel:
-            raise
-        print_note(f"nandlab: no ns, but chip_ns, the chip's part of it: {e}")
-        return lambda call: None
-    return lambda call: round(times.compute_call_ns(call, by, read, instruction_ns))
 
 
 def _print_calls(found: ModelRead) -> None:
@@ -341,43 +341,6 @@ def _read_page_order(order: str, image: Path, of: FilePieces, owner: int) -> lis
     if not found or max(found) >= pages:
         raise UsageError(f"--order {order}: its calls are not of this file")
     return found
-
-
-def _find_kernel_series(board: str) -> str:
-    """The series of a board's locked kernel."""
-    from nandlab.board.kit.kit import read_locked_kernel_release
-    from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.files import load_noun
-    from nandlab.traced.cost import parse_kernel_series
-
-    return parse_kernel_series(read_locked_kernel_release(load_noun("boards", board, BoardModel)))
-
-
-def _find_board_arch(board: str) -> str:
-    """Debian's architecture of a board."""
-    from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.files import load_noun
-
-    return load_noun("boards", board, BoardModel).arch
-
-
-def _find_costs(chip: str, board: str, layout: Layout) -> tuple[PageReadTimes, float]:
-    """What a page read takes, and ns of an instruction."""
-    from nandlab.analysis.differences.reprice import PartLatencies
-    from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.chip import ChipModel
-    from nandlab.catalog.files import load_noun
-    from nandlab.flash.reading import times
-
-    part = load_noun("chips", chip, ChipModel)
-    if part.geometry.writesize != layout.writesize:
-        raise UsageError(
-            f"--chip {chip}: pages of {part.geometry.writesize} bytes, the image's have "
-            f"{layout.writesize}"
-        )
-    of = PartLatencies.from_timing(chip, part.geometry, part.timing, "typical")
-    shift = load_noun("boards", board, BoardModel).icount_shift
-    return times.compute_page_read_times(of, part.geometry), float(1 << shift)
 
 
 @model_app.command()

@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nandlab.base.printer import print_lines, print_note, print_text
-from nandlab.cli.arguments import Style, make_name_completer
+from nandlab.cli.arguments import make_name_completer
 from nandlab.cli.preparation import announce_board_preparation
+from nandlab.cli.runsettings import CORES, JobsOption, ProgressOption
 from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
 
 if TYPE_CHECKING:
     from nandlab.analysis.differences.baselines import Baseline
+    from nandlab.board.jobs.job import Board
+    from nandlab.cli.arguments import Style
     from nandlab.results.folder import RunFolder
+    from nandlab.trial.reproduction import Reproduction
 
 
 def reproduce(
@@ -38,13 +41,9 @@ def reproduce(
         Path | None,
         typer.Option(help="where the trials go; default: results/reproduced/<study>/<run id>"),
     ] = None,
-    jobs: Annotated[
-        int, typer.Option(min=1, help="trials at once; default: the number of cores")
-    ] = os.cpu_count() or 1,
+    jobs: JobsOption = CORES,
     *,
-    progress: Annotated[
-        Style, typer.Option(help="auto: bar on a terminal, plain elsewhere")
-    ] = "auto",
+    progress: ProgressOption = "auto",
     source: SourceOption = [],  # noqa: B006 - typer copies it
     patch: PatchOption = [],  # noqa: B006
 ) -> None:
@@ -62,14 +61,9 @@ def reproduce(
     Chips and workloads of the study's own are taken from RUN. For images, file systems or programs
     of its own, call this in the folder of the study.
     """
-    import asyncio
-
     from nandlab.analysis.differences.baselines import read_baseline
     from nandlab.board.opening import open_board
-    from nandlab.cli.progress import make_progress_watcher
-    from nandlab.image.startimages import StartImageMaker, fetch_trials_tree_packages
     from nandlab.trial import reproduction as reproducer
-    from nandlab.trial.runner import LocalEngine, add_start_images, run_trials
 
     before = read_baseline(run)
     todo = reproducer.plan_reproduction(before, trial)
@@ -79,28 +73,33 @@ def reproduce(
     for line in reproducer.list_reproduction_notes(todo, board):
         print_note(line)
     folder = reproducer.open_reproduction_folder(todo, board, out)
+    _run_trials(todo, folder, board, jobs, progress)
+    is_same_board = not reproducer.list_differing_board_parts(todo, board)
     ids = [spec.id for spec in todo.specs_to_run]
+    _print_differences(before, folder, ids, same_board=is_same_board)
+
+
+def _run_trials(
+    todo: Reproduction, folder: RunFolder, board: Board, jobs: int, progress: Style
+) -> None:
+    """Runs the trials that the folder lacks, and says which it has."""
+    import asyncio
+
+    from nandlab.cli.progress import make_progress_watcher
+    from nandlab.image.startimages import StartImageMaker, fetch_trials_tree_packages
+    from nandlab.trial.runner import LocalEngine, add_start_images, run_trials
+
+    ids = {spec.id for spec in todo.specs_to_run}
     with folder.hold_lock():
-        done = len(set(ids) - set(folder.missing()))
-        if done:
+        if done := len(ids - set(folder.missing())):
             print_note(
                 f"{done} of {len(ids)} trials were run by an earlier reproduce; to run these too, "
                 f"remove {folder.path}"
             )
-        wanted = add_start_images(
-            folder,
-            fetch_trials_tree_packages(todo.specs_to_run, strictly=True),
-            board,
-            StartImageMaker(board),
-        )
-        asyncio.run(
-            run_trials(
-                folder, wanted, board, LocalEngine(board, jobs), make_progress_watcher(progress)
-            )
-        )
-    _print_differences(
-        before, folder, ids, same_board=not reproducer.list_differing_board_parts(todo, board)
-    )
+        specs = fetch_trials_tree_packages(todo.specs_to_run, strictly=True)
+        wanted = add_start_images(folder, specs, board, StartImageMaker(board))
+        engine, watcher = LocalEngine(board, jobs), make_progress_watcher(progress)
+        asyncio.run(run_trials(folder, wanted, board, engine, watcher))
 
 
 def _print_differences(

@@ -13,21 +13,11 @@ import typer
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_lines, print_note
 from nandlab.cli import runcuts
-from nandlab.cli.arguments import BoardOption, StudyArgument
+from nandlab.cli.arguments import StudyArgument
 from nandlab.cli.board import Accel, AccelOption, DiscardOption, EraseOption
+from nandlab.cli.optionclasses import expand_option_classes
 from nandlab.cli.ownrun import OwnRun, is_board_file
-from nandlab.cli.runsettings import (
-    CORES,
-    AnewOption,
-    JobsOption,
-    LockedOption,
-    OutOption,
-    ProgressOption,
-    RunSettings,
-    StoreOption,
-    find_campaign_address,
-)
-from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
+from nandlab.cli.runsettings import RunArguments, RunSettings
 
 if TYPE_CHECKING:
     from nandlab.plan.study import Study
@@ -35,12 +25,11 @@ if TYPE_CHECKING:
     from nandlab.results.folder import RunFolder
 
 
+@expand_option_classes
 def run(  # noqa: PLR0913 - the command line's own options
     study: StudyArgument,
-    out: OutOption = None,
-    jobs: JobsOption = CORES,
     *,
-    board: BoardOption = None,
+    how: RunArguments,
     members: Annotated[
         int | None,
         typer.Option(min=1, help="run only the first N members of the ensemble; default: all"),
@@ -52,12 +41,13 @@ def run(  # noqa: PLR0913 - the command line's own options
         ),
     ] = None,
     accel: AccelOption = Accel.tcg,
-    progress: ProgressOption = "auto",
-    source: SourceOption = [],  # noqa: B006 - typer copies it
-    patch: PatchOption = [],  # noqa: B006
-    anew: AnewOption = False,
-    store: StoreOption = None,
-    locked: LockedOption = False,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            help="folder of finished trials, which runs on other machines may share; default: "
+            "results/store"
+        ),
+    ] = None,
     on: Annotated[
         str | None,
         typer.Option(
@@ -103,33 +93,44 @@ def run(  # noqa: PLR0913 - the command line's own options
     from nandlab.plan.study import find_study_file, read_study_file
     from nandlab.trial.runner import order_trials
 
-    own = board is not None and is_board_file(board)
-    read_study = read_study_file(find_study_file(study), None if own else board)
+    is_own = how.board is not None and is_board_file(how.board)
+    read_study = read_study_file(find_study_file(study), None if is_own else how.board)
     only = Shard.parse(shard) if shard else Shard(1, 1)
 
     def part(of: Study, specs: Sequence[TrialSpec]) -> Sequence[TrialSpec]:
         return only.part(order_trials(specs, of.members(members)))
 
-    if board is not None and own:
-        if on is not None or accel is not Accel.tcg or source or patch:
-            raise UsageError(
-                "--board FILE: its trials run on that board, with its own kernel: leave --on, "
-                "--accel, --source and --patch out"
+    if how.board is not None and is_own:
+        _refuse_virtual_options(how, accel, on)
+        own_run = OwnRun(Path(how.board), erase, discard, how.out, how.progress)
+        folder = own_run.run(read_study, part)
+    else:
+        _refuse_own_options(erase, discard=discard)
+        settings = how.make_settings(accel, on, store, insecure=insecure)
+        folder = settings.run(read_study, partial(part, read_study))
+        if _cuts_power(powercut, read_study, settings, whole=shard is None):
+            runcuts.run_power_cut_campaigns(
+                read_study, folder, how.jobs, how.progress, settings.sources
             )
-        _print_end(OwnRun(Path(board), erase, discard, out, progress).run(read_study, part))
-        return
+    _print_end(folder)
+
+
+def _refuse_virtual_options(how: RunArguments, accel: Accel, on: str | None) -> None:
+    """UsageError for options that the user's own board has no use for."""
+    if on is not None or accel is not Accel.tcg or how.source or how.patch:
+        raise UsageError(
+            "--board FILE: its trials run on that board, with its own kernel: leave --on, "
+            "--accel, --source and --patch out"
+        )
+
+
+def _refuse_own_options(erase: str | None, *, discard: bool) -> None:
+    """UsageError for options that a virtual board has no use for."""
     if erase is not None or discard:
         raise UsageError(
             "--erase, --discard: the board is a virtual one and has no partition of yours: leave "
             "them out, or name your own board's file by --board"
         )
-    sources = read_source_options(source, patch)
-    where = find_campaign_address(on, insecure, sources)
-    how = RunSettings(out, jobs, progress, sources, anew, locked, accel, where, store)
-    folder = how.run(read_study, partial(part, read_study))
-    if _cuts_power(powercut, read_study, how, whole=shard is None):
-        runcuts.run_power_cut_campaigns(read_study, folder, jobs, progress, sources)
-    _print_end(folder)
 
 
 def _cuts_power(wanted: bool | None, study: Study, how: RunSettings, *, whole: bool) -> bool:

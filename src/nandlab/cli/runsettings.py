@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,9 +14,10 @@ import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_note
-from nandlab.cli.arguments import QUIET_STYLES, Style
+from nandlab.cli.arguments import QUIET_STYLES, BoardOption, Style
 from nandlab.cli.board import Accel
 from nandlab.cli.preparation import announce_board_preparation
+from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
 
 if TYPE_CHECKING:
     from nandlab.board.jobs.job import Board
@@ -39,13 +40,6 @@ JobsOption = Annotated[
 ProgressOption = Annotated[Style, typer.Option(help="auto: bar on a terminal, plain elsewhere")]
 AnewOption = Annotated[
     bool, typer.Option("--anew", help="take no trial from the store; run all that the run lacks")
-]
-StoreOption = Annotated[
-    Path | None,
-    typer.Option(
-        help="folder of finished trials, which runs on other machines may share; default: "
-        "results/store"
-    ),
 ]
 LockedOption = Annotated[
     bool, typer.Option("--locked", help="refuse to run if the locked packages are not to be had")
@@ -146,6 +140,43 @@ class RunSettings:
                 client, board, wanted[0].virtual, folder.head().packages
             )
             await run_trials(folder, wanted, board, there, watch, store)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunArguments:
+    """The options of verbs that run a study."""
+
+    out: OutOption = None
+    jobs: JobsOption = CORES
+    board: BoardOption = None
+    progress: ProgressOption = "auto"
+    source: SourceOption = field(default_factory=list)
+    patch: PatchOption = field(default_factory=list)
+    anew: AnewOption = False
+    locked: LockedOption = False
+
+    def make_settings(
+        self,
+        accel: Accel = Accel.tcg,
+        on: str | None = None,
+        store: Path | None = None,
+        *,
+        insecure: bool = False,
+    ) -> RunSettings:
+        """How a study is run. on, insecure: on the workers of a scheduler."""
+        sources = read_source_options(self.source, self.patch)
+        address = find_campaign_address(on, insecure, sources)
+        return RunSettings(
+            out=self.out,
+            jobs=self.jobs,
+            progress=self.progress,
+            sources=sources,
+            anew=self.anew,
+            locked=self.locked,
+            accel=accel,
+            campaign_address=address,
+            store=store,
+        )
 
 
 def find_campaign_address(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,7 +16,8 @@ from nandlab.cli.arguments import make_name_completer
 from nandlab.cli.preparation import announce_board_preparation
 
 if TYPE_CHECKING:
-    from nandlab.image.survey import SurveyRow
+    from nandlab.board.jobs.job import Board
+    from nandlab.image.survey import SurveyRow, SurveySource, SurveyTask
     from nandlab.image.surveyrecord import Sizes
 
 TABLE_HEAD = (
@@ -86,27 +88,27 @@ def sizes(
     with announce_board_preparation(model):
         opened = open_board(model)
     todo, cannot = survey.plan_survey(systems, model, part, blocks, opened)
-    at_once = os.cpu_count() or 1
-    _print_progress(f"{len(todo)} images to make, {at_once} at a time; {len(cannot)} cannot be")
-    done = 0
-
-    def told(row: SurveyRow) -> None:
-        nonlocal done
-        done += 1
-        _print_progress(f"[{done}/{len(todo)}] {_format_outcome(row)} ({row.seconds:g} s)")
-
-    found = survey.make_survey_rows(
-        todo, survey.SurveySource(source, content), opened, at_once, told
-    )
-    place = {name: i for i, name in enumerate(wanted)}
-    rows = sorted([*found, *cannot], key=lambda row: place[row.filesystem])
+    images = _make_images(todo, survey.SurveySource(source, content), opened, len(cannot))
+    rows = sorted([*images, *cannot], key=lambda row: wanted.index(row.filesystem))
     _print_survey(make_sizes(part, blocks, board, content, rows), rows, as_json=as_json)
-    if not found or all(row.hindrances for row in found):
+    if all(row.hindrances for row in images):
         raise typer.Exit(1)
 
 
-def _print_progress(text: str) -> None:
-    print_note(text)
+def _make_images(
+    todo: Sequence[SurveyTask], source: SurveySource, board: Board, left_out: int
+) -> list[SurveyRow]:
+    """Makes the images, and prints each as it is done."""
+    from nandlab.image.survey import make_survey_rows
+
+    at_once = os.cpu_count() or 1
+    print_note(f"{len(todo)} images to make, {at_once} at a time; {left_out} cannot be")
+    numbers = itertools.count(1)
+
+    def print_row(row: SurveyRow) -> None:
+        print_note(f"[{next(numbers)}/{len(todo)}] {_format_outcome(row)} ({row.seconds:g} s)")
+
+    return make_survey_rows(todo, source, board, at_once, print_row)
 
 
 def _format_outcome(row: SurveyRow) -> str:
@@ -123,7 +125,7 @@ def _print_survey(sizes: Sizes, rows: Sequence[SurveyRow], *, as_json: bool) -> 
     for line in dict.fromkeys(
         f"{row.title}: {lost}" for row in rows for lost in row.lost_properties
     ):
-        _print_progress(f"warning: {line}")
+        print_note(f"warning: {line}")
     for line in _format_table(rows):
         print_lines(line)
 

@@ -11,26 +11,17 @@ import typer
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_json, print_lines, print_note
 from nandlab.cli.arguments import make_name_completer
-from nandlab.cli.flashfile import (
-    EraseBlockOption,
-    ImageArgument,
-    JsonOption,
-    MtdpartOption,
-    MtdpartsOption,
-    OffsetOption,
-    OobOption,
-    PageOption,
-    PartitionOption,
-    VolumeOption,
-    make_flash_file_options,
-)
+from nandlab.cli.flashfile import FlashFileArguments, ImageArgument, JsonOption
+from nandlab.cli.optionclasses import expand_option_classes
 
 if TYPE_CHECKING:
     from nandlab.flash.layouts.layout import Layout
 
 
-def space(  # noqa: PLR0913, PLR0917 - the command line's own options
+@expand_option_classes
+def space(
     image: ImageArgument,
+    *,
     fs: Annotated[
         str | None,
         typer.Option(
@@ -38,14 +29,7 @@ def space(  # noqa: PLR0913, PLR0917 - the command line's own options
             autocompletion=make_name_completer("filesystems"),
         ),
     ] = None,
-    partition_mib: PartitionOption = None,
-    offset: OffsetOption = None,
-    mtdparts: MtdpartsOption = None,
-    mtdpart: MtdpartOption = None,
-    page: PageOption = None,
-    oob: OobOption = 0,
-    erase_block: EraseBlockOption = None,
-    volume: VolumeOption = None,
+    flash_file: FlashFileArguments,
     as_json: JsonOption = False,
     as_map: Annotated[
         Path | None,
@@ -59,12 +43,7 @@ def space(  # noqa: PLR0913, PLR0917 - the command line's own options
     """
     from nandlab.flash.layouts.flashfile import read_flash_file_layout
 
-    layout, _ = read_flash_file_layout(
-        image,
-        make_flash_file_options(
-            partition_mib, page, erase_block, oob, fs, volume, offset, mtdparts, mtdpart
-        ),
-    )
+    layout, _ = read_flash_file_layout(image, flash_file.parse(fs))
     for line in layout.notes:
         print_note(f"nandlab: {image}: {line}")
     if as_map is not None:

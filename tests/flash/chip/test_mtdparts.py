@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.cli.flashfile import make_flash_file_options
+from nandlab.cli.flashfile import FlashFileArguments
 from nandlab.flash.chip.mtdparts import MtdPartition, find_mtd_partition, parse_mtdparts
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -54,11 +54,11 @@ def test_what_is_no_partition_is_refused(words: str, name: str | None, why: str)
 
 
 def test_the_options_of_a_file_take_place_and_size_of_it() -> None:
-    told = make_flash_file_options(None, None, None, 0, mtdparts=WORDS, mtdpart="kernel")
+    told = FlashFileArguments(mtdparts=WORDS, mtdpart="kernel").parse()
     assert (told.offset, told.partition_mib) == (MIB, 4)
-    rest = make_flash_file_options(None, None, None, 0, mtdparts=WORDS, mtdpart="rootfs")
+    rest = FlashFileArguments(mtdparts=WORDS, mtdpart="rootfs").parse()
     assert (rest.offset, rest.partition_mib) == (5 * MIB, None)
     with pytest.raises(UsageError, match="leave --offset"):
-        make_flash_file_options(1.0, None, None, 0, mtdparts="n:1m(x)")
+        FlashFileArguments(partition_mib=1.0, mtdparts="n:1m(x)").parse()
     with pytest.raises(UsageError, match="give that too"):
-        make_flash_file_options(None, None, None, 0, mtdpart="x")
+        FlashFileArguments(mtdpart="x").parse()

@@ -6,25 +6,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support import doctables
 
 from nandlab.base.paths import ROOT
 from nandlab.catalog import files as catalog
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.catalog.option import Option
 from nandlab.cli.main import make_parser
-from nandlab.traced import cost
-
-
-def row(name: str, option: Option) -> str:
-    """An option in the tables of docs/filesystems.md: the default first."""
-    offered = [v for v, what in option.values.items() if not what.refused and v != option.default]
-    values = ", ".join(f"`{v}`" for v in (option.default, *offered))
-    if n := option.number:
-        values += f", `{n.min}` to `{n.max}` {n.unit} in steps of {n.step}"
-    return f"| `{name}` | {values} | {option.help} |"
 
 
 def chapter_of(model: FilesystemModel) -> str:
@@ -34,11 +25,22 @@ def chapter_of(model: FilesystemModel) -> str:
     return chapter
 
 
+BLOCKS = doctables.list_blocks()
+
+
+def test_each_table_of_the_code_is_in_a_page() -> None:
+    assert sorted(name for _, name, _ in BLOCKS) == sorted(doctables.TABLES)
+
+
+@pytest.mark.parametrize(("page", "name", "table"), BLOCKS, ids=[name for _, name, _ in BLOCKS])
+def test_a_table_of_the_docs_is_that_of_the_code(page: Path, name: str, table: str) -> None:
+    assert table == doctables.TABLES[name](), f"{page}: {doctables.COMMAND} writes it anew"
+
+
 @pytest.mark.parametrize("name", catalog.list_noun_names("filesystems"))
-def test_every_option_of_a_file_system_is_in_its_chapter(name: str) -> None:
+def test_the_options_of_a_file_system_are_in_its_chapter(name: str) -> None:
     model = catalog.load_noun("filesystems", name, FilesystemModel)
-    told = [line for line in chapter_of(model).splitlines() if line.startswith("| `")]
-    assert told == [row(key, option) for key, option in model.options.items()]
+    assert f"<!-- table: options of {name} -->" in chapter_of(model)
 
 
 @pytest.mark.parametrize("name", catalog.list_noun_names("filesystems"))
@@ -49,21 +51,6 @@ def test_what_is_promised_after_a_power_cut_is_in_its_chapter(name: str) -> None
     assert f"*Promised:* {model.power.promises}." in words
     assert f"*Tested:* {model.power.tested}." in words
     assert f"*Source:* {model.power.source}" in words
-
-
-def test_the_cost_of_every_kind_of_event_is_in_the_docs() -> None:
-    costs = cost.read_tracing_costs()
-    rows = [
-        f"| {kind.what} | "
-        + " | ".join(f"{k[name].instructions:,}, {k[name].probe}" for k in costs.kernels.values())
-        + " |"
-        for name, kind in costs.kinds.items()
-    ]
-    head = f"| event | {' | '.join(costs.kernels)} |"
-    told = (ROOT / "docs" / "tracing.md").read_text().splitlines()
-    at = told.index(head)
-    assert told[at + 2 : at + 2 + len(rows)] == rows
-    assert not told[at + 2 + len(rows)].startswith("|")
 
 
 LITERALS = re.compile(r'"\s+f?"')

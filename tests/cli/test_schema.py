@@ -135,9 +135,3 @@ def test_the_catalog_fits(folder: str) -> None:
 def test_the_studies_fit() -> None:
     for path in STUDIES.glob("*.toml"):
         fits("study", tomllib.loads(path.read_text()))
-
-
-def test_the_docs_name_every_schema() -> None:
-    page = (ROOT / "docs" / "scripting.md").read_text()
-    for name in SCHEMAS:
-        assert f"`{name}`" in page

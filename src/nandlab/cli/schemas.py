@@ -89,7 +89,7 @@ SCHEMAS = {
     ),
     "compare": JsonFormat("nandlab compare and check --format json", list[FigureChangeRecord]),
     "compare-own": JsonFormat(
-        "nandlab compare --format json of a run on a board of one's own", list[LikenessRecord]
+        "nandlab compare --format json of a run on your own board", list[LikenessRecord]
     ),
     "commits": JsonFormat("nandlab check --commits --format json", list[CommitFigureRecord]),
     "bisect": JsonFormat("nandlab bisect --format json", BisectionRecord),
@@ -101,7 +101,7 @@ SCHEMAS = {
     "progress": JsonFormat("a line of nandlab run --progress json", Event),
     "space": JsonFormat("nandlab space --json", SpaceSummary),
     "sizes": JsonFormat("nandlab image sizes --json", Sizes),
-    "image": JsonFormat("FILE.json beside a chip image", ImageSidecar),
+    "image": JsonFormat("FILE.json next to a chip image", ImageSidecar),
     "board-file": JsonFormat("board.json in a board file", BoardFileHead),
     "model-map": JsonFormat("nandlab model map --json", ModelMap),
     "model-read": JsonFormat("nandlab model read --json", ModelRead),

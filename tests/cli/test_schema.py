@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import lzma
 import re
@@ -35,6 +36,7 @@ KINDS = {
     "workloads": "workload",
 }
 """Folders of the catalog and the schemas of their files."""
+DUMPED = re.compile(r"\.(model_dump|dump_python)\(")
 TESTED_ELSEWHERE = 'fits\\(\\s*"{}"'
 
 
@@ -135,3 +137,15 @@ def test_the_catalog_fits(folder: str) -> None:
 def test_the_studies_fit() -> None:
     for path in STUDIES.glob("*.toml"):
         fits("study", tomllib.loads(path.read_text()))
+
+
+def test_what_a_command_prints_as_json_is_the_dump_of_a_model() -> None:
+    printed = [
+        (source.stem, ast.unparse(call.args[0]))
+        for source in (ROOT / "src/nandlab/cli").glob("*.py")
+        for call in ast.walk(ast.parse(source.read_text()))
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "print_json"
+    ]
+    assert {name for name, _ in printed} >= {"advise", "model", "reprice", "sizes", "space"}
+    by_hand = [name for name, value in printed if not DUMPED.search(value)]
+    assert by_hand == ["schema"]  # a schema has no model of ours

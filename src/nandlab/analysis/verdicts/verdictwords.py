@@ -268,7 +268,7 @@ class StateLeader:
     """A state of the first load in which another is better than the one to take."""
 
     state: str
-    own: float
+    headline: float
     """The headline of the one to take."""
     better: tuple[tuple[float, str], ...]
     """Headlines and names of those that are better, the best first."""
@@ -308,7 +308,7 @@ def _format_other_states(scope: VerdictScope, first: Candidate, rest: Sequence[C
     return " ".join(
         f"If {leader.state} alone counts: "
         f"{', '.join(f'{name} {form(median)}' for median, name in leader.better)} "
-        f"against {form(leader.own)}."
+        f"against {form(leader.headline)}."
         for leader in list_state_leaders(scope, first, rest)
     )
 

@@ -1,85 +1,97 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the kernel lists of an imported dump is what the decoder reads of it."""
+"""Each kind of image is summed to the byte, and what the kernel lists is what the decoder reads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import smalltrial, ubimade
-from support.dumpsforged import SHAPE_OF_YAFFS2, make_driver_dump, make_product_device
+from support import smalltrial
 from support.dumpsteps import as_file
-from support.flashsamples import BLOCKS, chip
+from support.imagekinds import KINDS, MTD_UTILS, Kind
 from support.smalltrial import skip_where_refused
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.cli.image import image_app
 from nandlab.flash.layouts.flashfile import FlashFileOptions, read_flash_file_layout
-from nandlab.flash.layouts.shape import Shape
 
-pytestmark = pytest.mark.board
-
-
-def make_torn_device() -> bytes:
-    """UBI was moving a block when the power went: the older copy holds."""
-    device = make_product_device()
-    device.copy(device.held(0, 10), whole=False)
-    return device.dump()
-
-
-def dump_sample(layout: str) -> bytes:
-    return chip(layout).nanddump(BLOCKS[layout])
+MIB = 1 << 20
+QUICK = ("jffs2, by the kernel", "ubi of three volumes", "ubi, a torn copy", "squashfs")
+QUICK_YAFFS2 = "yaffs2, tags as mxc, big-endian"
+MOUNTED = [
+    pytest.param(name, marks=() if name in (*QUICK, QUICK_YAFFS2) else pytest.mark.long)
+    for name in KINDS
+]
+"""Each takes two jobs of the board, so most are for the long run."""
+SUMMED = [pytest.param(n, marks=pytest.mark.board if n in MTD_UTILS else ()) for n in KINDS]
+"""mtd-utils run in the root of the board's tools."""
 
 
-SMALL = Shape(512, 16384, 16)
-DUMPS: dict[str, tuple[str, Shape, Callable[[], bytes]]] = {
-    "jffs2": ("S34ML02G1", SHAPE_OF_YAFFS2, lambda: dump_sample("jffs2")),
-    "two volumes, a torn copy": ("nandsim-small", ubimade.SHAPE, make_torn_device),
-    "yaffs2 among ECC, big-endian": (
-        "S34ML02G1",
-        SHAPE_OF_YAFFS2,
-        lambda: make_driver_dump("mxc", ">"),
-    ),
-}
-LONG = {
-    "yaffs2 of a tool": (
-        "S34ML02G1",
-        SHAPE_OF_YAFFS2,
-        lambda: make_driver_dump("image tool", "<"),
-    ),
-    "yaffs1": ("nandsim-small", SMALL, lambda: dump_sample("yaffs1")),
-    "nftl-fat32": ("nandsim-small", SMALL, lambda: dump_sample("nftl-fat32")),
-}
-CASES = [*DUMPS, *(pytest.param(name, marks=pytest.mark.long) for name in LONG)]
-FILESYSTEMS = {"two volumes, a torn copy": "ubifs", "nftl-fat32": "nftl-fat32", "jffs2": "jffs2"}
+@pytest.mark.parametrize("name", SUMMED)
+def test_each_kind_is_summed_to_the_byte(tmp_path: Path, name: str) -> None:
+    kind = KINDS[name]
+    data = kind.make(tmp_path)
+    stride = kind.shape.page + kind.shape.oob
+    block = kind.shape.erase_block // kind.shape.page * stride
+    blocks = -(-len(data) // block)
+    mib = blocks * kind.shape.erase_block / MIB
+    options = FlashFileOptions(None, mib, kind.shape, kind.volume)
+    layout, dropped = read_flash_file_layout(as_file(tmp_path / "dump", data), options)
+    assert dropped == []
+    assert sum(layout.sums().values()) == blocks * kind.shape.erase_block
+    assert len(layout.paths) > 2 or not kind.is_decoded
+    if kind.is_decoded and name in MTD_UTILS:
+        assert {p.strip("/") for p in layout.names} == list_paths(tmp_path / "tree")
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.board
+@pytest.mark.parametrize("name", MOUNTED)
 def test_the_kernel_lists_what_the_decoder_reads(
-    board: QemuBoard, tmp_path: Path, case: str
+    board: QemuBoard, tmp_path: Path, name: str
 ) -> None:
-    skip_where_refused(smalltrial.medium(board, FILESYSTEMS.get(case, "yaffs2")), board)
-    part, shape, make = (DUMPS | LONG)[case]
-    dump, image = as_file(tmp_path / "dump", make()), tmp_path / "image.nand"
-    words = ["--page", shape.page, "--erase-block", shape.erase_block, "--oob", shape.oob]
-    name = board.machine.model.name
-    run("import", dump, *words, "--chip", part, "--board", name, "-o", image)
-    lines = run("ls", image).splitlines()
-    layout, _ = read_flash_file_layout(image, FlashFileOptions())
-    own = {path.strip("/"): layout.sizes.get(n) for path, n in layout.names.items()}
+    kind = KINDS[name]
+    if kind.filesystem in smalltrial.WRITABLE:
+        skip_where_refused(smalltrial.medium(board, kind.filesystem), board)
+    image = tmp_path / "image.nand"
+    imported = import_kind(kind, tmp_path, image, board.machine.model.name)
+    if kind.refusal:
+        assert imported.exit_code == 1
+        assert kind.refusal in str(imported.exception)
+        return
+    assert imported.exit_code == 0, imported.output
+    lines = run("ls", image).stdout.splitlines()
     listed = {line[52:].partition(" -> ")[0]: line for line in lines}
-    assert own.keys() - {"lost+found"} == listed.keys()
     sizes = {path: int(line[20:31]) for path, line in listed.items() if line.startswith("-")}
-    assert sizes == {path: own[path] or 0 for path in sizes}
     assert len(sizes) > 2
-    out = tmp_path / "out"
-    run("extract", image, "--to", out)
-    assert {str(p.relative_to(out)) for p in out.rglob("*")} == listed.keys()
+    if name in MTD_UTILS:
+        tree = tmp_path / "tree"
+        assert listed.keys() == list_paths(tree)
+        assert sizes == {path: (tree / path).stat().st_size for path in sizes}
+    if kind.is_decoded:
+        layout, _ = read_flash_file_layout(image, FlashFileOptions())
+        own = {path.strip("/"): layout.sizes.get(n) for path, n in layout.names.items()}
+        assert own.keys() - {"lost+found"} == listed.keys()
+        assert sizes == {path: own[path] or 0 for path in sizes}
+    out = tmp_path / "extracted"
+    assert run("extract", image, "--to", out).exit_code == 0
+    assert list_paths(out) == listed.keys()
 
 
-def run(*argv: object) -> str:
-    done = CliRunner().invoke(image_app, [str(a) for a in argv], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.stdout
+def list_paths(top: Path) -> set[str]:
+    """All below a folder."""
+    return {str(p.relative_to(top)) for p in top.rglob("*")}
+
+
+def import_kind(kind: Kind, folder: Path, image: Path, board: str) -> Result:
+    """Imports what is made of a kind."""
+    dump = as_file(folder / "dump", kind.make(folder))
+    words = ["--page", kind.shape.page, "--erase-block", kind.shape.erase_block]
+    words += ["--oob", kind.shape.oob, "--chip", kind.part, "--board", board, "-o", image]
+    words += ["--partition-mib", kind.partition_mib] if kind.partition_mib else []
+    words += ["--volume", kind.volume] if kind.volume else []
+    return run("import", dump, *words)
+
+
+def run(*argv: object) -> Result:
+    return CliRunner().invoke(image_app, [str(a) for a in argv])

@@ -51,11 +51,13 @@ static void test_through(void)
 	end(&chip, &journal);
 }
 
+static const char *const ways[] = {"prefix", "subset", "done", "unstable"};
+
 /* What a check does after k operations: it tears the next, and works on. */
 static void work(struct journal *journal, u32 k, u32 n)
 {
 	if (k < journal->recorded && n % 3)
-		torn_next(journal, false, 1 + n % 4, n);
+		torn_next(journal, false, torn_way(ways[n % 4]), n);
 	operate(journal->chip, n);
 	operate(journal->chip, n + 16); /* often an erase */
 }
@@ -133,10 +135,10 @@ static void test_back(void)
 	for (j = 20; j-- > 0;) {
 		CHECK_EQ(journal_back(&journal, j), 0);
 		CHECK_STATE(&chip, state[j]);
-		CHECK_EQ(torn_next(&journal, true, TORN_SUBSET, j), 0);
+		CHECK_EQ(torn_next(&journal, true, torn_way("subset"), j), 0);
 		operate(&chip, 200 + j);
 	}
-	CHECK_EQ(torn_next(&journal, true, TORN_DONE, 0), -EINVAL);
+	CHECK_EQ(torn_next(&journal, true, torn_way("done"), 0), -EINVAL);
 	CHECK_EQ(journal_goto(&journal, 20), 0);
 	CHECK_STATE(&chip, state[0]);
 	CHECK_EQ(whole(&chip), first);

@@ -59,10 +59,15 @@ static u32 right_reads(struct chip *chip, u32 row, const u8 *wanted, u32 limit)
 	return n;
 }
 
+static bool is_named(const struct torn_way *way, const char *name)
+{
+	return !strcmp(way->name, name);
+}
+
 static u32 most_wrong; /* bits of a page */
 
 static void check_torn_program(struct journal *journal, u32 row,
-			       enum torn_variant variant, u64 seed)
+			       const struct torn_way *way, u64 seed)
 {
 	struct chip *chip = journal->chip;
 	bool same, done;
@@ -72,12 +77,12 @@ static void check_torn_program(struct journal *journal, u32 row,
 	pages_of(chip, row, 1, goal);
 	CHECK_EQ(journal_goto(journal, 0), 0);
 	pages_of(chip, row, 1, was);
-	CHECK_EQ(torn_next(journal, false, variant, seed), 0);
+	CHECK_EQ(torn_next(journal, false, way, seed), 0);
 	pages_of(chip, row, 1, is);
 	wrong = chip->faults.stored_count;
 	CHECK_EQ(journal_goto(journal, 0), 0);
 	CHECK_EQ(chip->faults.stored_count, 0);
-	CHECK_EQ(torn_next(journal, false, variant, seed), 0);
+	CHECK_EQ(torn_next(journal, false, way, seed), 0);
 	CHECK_EQ(chip->faults.stored_count, wrong);
 	pages_of(chip, row, 1, back);
 	CHECK_EQ(memcmp(back, is, 2112), 0); /* the same each time */
@@ -85,13 +90,13 @@ static void check_torn_program(struct journal *journal, u32 row,
 	CHECK_EQ(bits_set(is, goal, 2112), 0);
 	same = !memcmp(is, was, 2112);
 	done = !memcmp(is, goal, 2112);
-	if (variant == TORN_BEFORE)
+	if (is_named(way, "before"))
 		CHECK_EQ(same, true);
-	if (variant >= TORN_DONE)
+	if (!way->program && way->tears)
 		CHECK_EQ(done, true);
-	CHECK_EQ(wrong <= (variant == TORN_FEW ? 8 : 0), true);
+	CHECK_EQ(wrong <= (is_named(way, "few") ? 8 : 0), true);
 	most_wrong = wrong > most_wrong ? wrong : most_wrong;
-	if (variant == TORN_UNSTABLE) /* right at first, if not for long */
+	if (is_named(way, "unstable")) /* right at first, if not for long */
 		CHECK_EQ(right_reads(chip, row, goal, 1), 1);
 	else if (wrong > ecc4.strength)
 		CHECK_EQ(failed_steps(chip, row, back), 1);
@@ -99,7 +104,7 @@ static void check_torn_program(struct journal *journal, u32 row,
 		CHECK_EQ(failed_steps(chip, row, back), 0);
 	else
 		CHECK_EQ(failed_steps(chip, row, back), 4);
-	if (variant == TORN_FEW && wrong <= ecc4.strength)
+	if (is_named(way, "few") && wrong <= ecc4.strength)
 		CHECK_EQ(memcmp(back, goal, 2112), 0); /* corrected */
 }
 
@@ -108,8 +113,9 @@ static void test_torn_programs(void)
 {
 	struct journal journal;
 	struct chip chip;
-	u32 kind, variant;
+	const struct torn_way *const *way;
 	u64 seed;
+	u32 kind;
 
 	for (kind = 0; kind < 3; kind++) {
 		begin(&chip, &journal);
@@ -122,30 +128,30 @@ static void test_torn_programs(void)
 		else
 			program(&chip, 70, 512, page, 1600);
 		CHECK_EQ(journal_stop(&journal), 0);
-		for (variant = 0; variant < TORN_VARIANTS; variant++)
+		for (way = torn_ways; *way; way++)
 			for (seed = 0; seed < SEEDS; seed++)
-				check_torn_program(&journal, 70, variant, seed);
+				check_torn_program(&journal, 70, *way, seed);
 		end(&chip, &journal);
 	}
 	CHECK_EQ(most_wrong, 8);
 }
 
-static void check_torn_erase(struct journal *journal, enum torn_variant variant,
-			     u64 seed)
+static void check_torn_erase(struct journal *journal,
+			     const struct torn_way *way, u64 seed)
 {
 	struct chip *chip = journal->chip;
 
 	CHECK_EQ(journal_goto(journal, 0), 0);
 	pages_of(chip, 64, 64, was);
-	CHECK_EQ(torn_next(journal, false, variant, seed), 0);
+	CHECK_EQ(torn_next(journal, false, way, seed), 0);
 	pages_of(chip, 64, 64, is);
 	CHECK_EQ(bits_set(is, was, sizeof(was)), 0); /* none is cleared */
-	CHECK_EQ(chip->block[1].wear, variant == TORN_BEFORE ? 0 : 1);
-	if (variant == TORN_BEFORE)
+	CHECK_EQ(chip->block[1].wear, is_named(way, "before") ? 0 : 1);
+	if (is_named(way, "before"))
 		CHECK_EQ(memcmp(is, was, sizeof(was)), 0);
-	if (variant == TORN_SUBSET)
+	if (is_named(way, "subset"))
 		CHECK_EQ(failed_steps(chip, 64, back), 4);
-	if (variant >= TORN_DONE) {
+	if (!way->erase && way->tears) {
 		memset(was, 0xff, sizeof(was));
 		CHECK_EQ(memcmp(is, was, sizeof(was)), 0);
 		CHECK_EQ(chip_erased_blocks(chip, 16), 16);
@@ -156,8 +162,9 @@ static void test_torn_erases(void)
 {
 	struct journal journal;
 	struct chip chip;
-	u32 variant, i;
+	const struct torn_way *const *way;
 	u64 seed;
+	u32 i;
 
 	begin(&chip, &journal);
 	for (i = 0; i < 64; i++) {
@@ -167,14 +174,15 @@ static void test_torn_erases(void)
 	CHECK_EQ(journal_record(&journal), 0);
 	erase(&chip, 1);
 	CHECK_EQ(journal_stop(&journal), 0);
-	CHECK_EQ(torn_next(&journal, false, TORN_SUBSET, 0),
+	CHECK_EQ(torn_next(&journal, false, torn_way("subset"), 0),
 		 -EINVAL); /* nothing comes after it */
 	CHECK_EQ(journal_goto(&journal, 0), 0);
-	CHECK_EQ(torn_next(&journal, false, TORN_PREFIX, 0), -EINVAL);
-	CHECK_EQ(torn_next(&journal, false, TORN_FEW, 0), -EINVAL);
-	for (variant = 0; variant <= TORN_UNSTABLE; variant++)
-		for (seed = 0; seed < SEEDS && variant != TORN_PREFIX; seed++)
-			check_torn_erase(&journal, variant, seed);
+	CHECK_EQ(torn_next(&journal, false, torn_way("prefix"), 0), -EINVAL);
+	CHECK_EQ(torn_next(&journal, false, torn_way("few"), 0), -EINVAL);
+	for (way = torn_ways; *way; way++)
+		for (seed = 0; seed < SEEDS && (*way)->tears != TEARS_PROGRAMS;
+		     seed++)
+			check_torn_erase(&journal, *way, seed);
 	end(&chip, &journal);
 }
 
@@ -193,7 +201,8 @@ static void test_unstable(void)
 	CHECK_EQ(journal_stop(&journal), 0);
 	for (seed = 0; seed < SEEDS; seed++) {
 		CHECK_EQ(journal_goto(&journal, 0), 0);
-		CHECK_EQ(torn_next(&journal, false, TORN_UNSTABLE, seed), 0);
+		CHECK_EQ(torn_next(&journal, false, torn_way("unstable"), seed),
+			 0);
 		n = right_reads(&chip, 5, page, 20);
 		least = n < least ? n : least;
 		most = n > most ? n : most;
@@ -205,12 +214,12 @@ static void test_unstable(void)
 	CHECK_EQ(least, 1);
 	CHECK_EQ(most, 8);
 	CHECK_EQ(journal_goto(&journal, 1), 0);
-	CHECK_EQ(torn_next(&journal, false, TORN_UNSTABLE, 3), 0);
+	CHECK_EQ(torn_next(&journal, false, torn_way("unstable"), 3), 0);
 	memset(page, 0xff, 2112);
 	CHECK_EQ(right_reads(&chip, 5, page, 513) < 513, true);
 	CHECK_EQ(right_reads(&chip, 70, page, 20), 20); /* another block */
 	CHECK_EQ(journal_goto(&journal, 0), 0);
-	CHECK_EQ(torn_next(&journal, false, TORN_UNSTABLE, 3), 0);
+	CHECK_EQ(torn_next(&journal, false, torn_way("unstable"), 3), 0);
 	CHECK_EQ(right_reads(&chip, 4, page, 20), 20); /* another page */
 	end(&chip, &journal);
 }
@@ -230,16 +239,29 @@ static void test_an_erase_of_a_check_has_no_few_bits(void)
 	CHECK_EQ(journal_goto(&journal, 1), 0);
 	erase(&chip, 0);
 	CHECK_EQ(journal_back(&journal, 0), 0);
-	CHECK_EQ(torn_next(&journal, true, TORN_SUBSET, 7), 0);
+	CHECK_EQ(torn_next(&journal, true, torn_way("subset"), 7), 0);
 	subset = state_of(&chip);
 	CHECK_EQ(journal_back(&journal, 0), 0);
-	CHECK_EQ(torn_next(&journal, true, TORN_FEW, 7), 0);
+	CHECK_EQ(torn_next(&journal, true, torn_way("few"), 7), 0);
 	CHECK_STATE(&chip, subset);
 	end(&chip, &journal);
 }
 
+static void test_ways(void)
+{
+	const struct torn_way *const *way;
+
+	for (way = torn_ways; *way; way++) {
+		CHECK_EQ(torn_way((*way)->name) == *way, true);
+		CHECK_EQ(strlen((*way)->name) < 16, true);
+		CHECK_EQ(!(*way)->block, (*way)->tears == TEARS_PROGRAMS);
+	}
+	CHECK_EQ(torn_way("melted") == NULL, true);
+}
+
 int main(void)
 {
+	test_ways();
 	test_torn_programs();
 	test_torn_erases();
 	test_unstable();

@@ -15,12 +15,12 @@ from nandlab.base.errors import UsageError
 from nandlab.cli.campaigns import make_medium
 from nandlab.cli.campaignsettings import CampaignSettings, open_media_board
 from nandlab.cli.singlepoint import _check_by_host, _refuse_no_point
+from nandlab.flash.chip.mishaps import FAULT_KINDS, TEAR_WAYS
 from nandlab.powercut import campaign
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.campaignfolder import CampaignHead, Finding, LoadReport
-from nandlab.powercut.faults import KINDS
 from nandlab.powercut.hostcheck import PointVerdicts
-from nandlab.powercut.job import ALL_VARIANTS, CutPoints
+from nandlab.powercut.job import CutPoints
 from nandlab.powercut.loads import make_ace1_loads
 
 
@@ -249,7 +249,9 @@ def test_a_finding_is_told_though_the_load_makes_no_flash_operation() -> None:
     )
 
 
-@pytest.mark.parametrize(("verb", "names"), [("powercut", ALL_VARIANTS), ("faults", KINDS)])
+@pytest.mark.parametrize(
+    ("verb", "names"), [("powercut", tuple(TEAR_WAYS)), ("faults", tuple(FAULT_KINDS))]
+)
 def test_the_help_names_all_that_can_be_chosen_at_80_columns(
     verb: str,
     names: tuple[str, ...],

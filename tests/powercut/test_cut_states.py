@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import re
 import struct
 import zlib
 from dataclasses import replace
@@ -19,7 +18,6 @@ from cutsteps import FEW, on
 from support.fitting import fits
 
 from nandlab.base.errors import NandlabError
-from nandlab.base.paths import DEVICE
 from nandlab.board.jobs.job import Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import ChipModel, Geometry
@@ -184,13 +182,6 @@ def test_points_are_those_that_the_board_tries() -> None:
         *((1, "before", 4), (1, "subset", 4), (1, "subset", 5)),
         *((3, "before", 4), (3, "subset", 4), (3, "subset", 5)),
     ]
-
-
-def test_what_tears_programs_alone_is_the_same_on_the_board_and_on_the_host() -> None:
-    source = (DEVICE / "programs/lib/cuts/points.c").read_text()
-    rule = source.partition("static bool tears_programs_only")[2].partition("\n}")[0]
-    assert tuple(re.findall(r'"(\w+)"', rule)) == statedigest.ONLY_PROGRAMS
-    assert all(source.count(f'"{name}"') == 1 for name in statedigest.ONLY_PROGRAMS)
 
 
 def counted_of(*words: Any) -> PointCounts:

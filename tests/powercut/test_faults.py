@@ -15,6 +15,7 @@ from test_found import head
 from nandlab.base.errors import UsageError
 from nandlab.board.jobs.job import Step
 from nandlab.board.virtual.qemu import QemuBoard
+from nandlab.flash.chip.mishaps import FAULT_PROGRAM, TEAR_WAYS
 from nandlab.flash.chip.simnand import DEBUG_FOLDER
 from nandlab.powercut import campaign, campaignresult, faults, loads, sql
 from nandlab.powercut.campaign import Campaign
@@ -52,7 +53,7 @@ def tried(board: QemuBoard, name: str, *kinds: str, **more: Any) -> LoadReport:
 
 
 def test_loads_of_faults_end_with_a_sync() -> None:
-    assert SHORT.program == faults.PROGRAM
+    assert SHORT.program == FAULT_PROGRAM
     assert SHORT.loads[0].calls[-2:] == ("unlink A/y", "sync")
     with pytest.raises(UsageError, match="no judge of SQL"):
         faults.append_sync_to_loads(sql.make_sql_loads())
@@ -60,7 +61,7 @@ def test_loads_of_faults_end_with_a_sync() -> None:
 
 def test_errors_that_are_told_are_classes_of_their_own() -> None:
     one = Finding(name="unreadable", count=2, first="3:beyond:1", what="A/x: EIO")
-    result = campaignresult.CampaignResult(head(program=faults.PROGRAM))
+    result = campaignresult.CampaignResult(head(program=FAULT_PROGRAM))
     campaignresult._count_finding(result, "grow", one)
     assert result.faults == []
     for change in ({"name": "wrong content"}, {"first": "3:flips:1"}):
@@ -109,12 +110,17 @@ def test_blocks_that_the_maker_marked_bad_are_left_alone(board: QemuBoard) -> No
         look = Step(
             "look", f"cat /sys/class/mtd/mtd0/bad_blocks; cut -d' ' -f2 {DEBUG_FOLDER}/journal_ops"
         )
-        record = asyncio.run(board.run(replace(made, steps=(*made.steps, look))))
+        ways = Step("ways", f"cat {DEBUG_FOLDER}/journal_ways")
+        record = asyncio.run(board.run(replace(made, steps=(*made.steps, look, ways))))
         failed = record.failed()
         assert failed is None, failed.failure()
         marked, *pages = map(int, record["look"].stdout.split())
         assert not {page // 64 for page in pages} & set(bad)
         assert pages and marked >= len(bad)
+        # the host reads in their sources what the module says of its ways to tear
+        assert sorted(line.split("\t") for line in record["ways"].stdout.splitlines()) == sorted(
+            [way.name, way.page, way.block or "-"] for way in TEAR_WAYS.values()
+        )
         assert json.loads(record[CUT_STEP].stdout)["findings"] == []
 
 
@@ -131,7 +137,7 @@ def test_reads_since_the_erase_make_bits_wrong_up_to_what_the_ecc_corrects_and_p
     letters = told.outcomes["disturb"].replace(" ", "")
     assert letters.startswith("..")
     assert letters.strip(".") == "M" * letters.count("M") != ""
-    result = campaignresult.CampaignResult(head(program=faults.PROGRAM))
+    result = campaignresult.CampaignResult(head(program=FAULT_PROGRAM))
     campaignresult._count_finding(result, "grow", told.findings[0])
     assert result.faults == []  # an error is told
 

@@ -13,14 +13,18 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-from nandlab.base.paths import DEVICE
+from support.journalled import (
+    CHIP,
+    JOURNAL,
+    list_chip_sources,
+    list_journal_sources,
+    make_way_list_flag,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
-CHIP = DEVICE / "modules" / "simnand"
-JOURNAL = DEVICE / "modules" / "powercut"
 TESTS = ("test_journal.c", "test_torn.c")
 FLAGS = ["gcc", "-std=gnu11", "-O1", "-w", "-I", str(CHIP), "-I", str(JOURNAL)]
+FLAGS += ["-I", str(JOURNAL / "ways"), make_way_list_flag()]
 
 PLANTED = {
     "the replay goes one operation too far": (
@@ -109,20 +113,20 @@ PLANTED = {
     ),
     "a torn program sets a bit": (
         "torn.c",
-        "cells[i] &= wanted[i] | (u8)~done;",
-        "cells[i] = wanted[i] | (u8)~done;",
+        "cells[i] &= wanted[i] | (u8)~done[i];",
+        "cells[i] = wanted[i] | (u8)~done[i];",
         "check_torn_program: bits_set(was, is, 2112) is",
     ),
     "a torn program clears what nobody asked for": (
         "torn.c",
-        "cells[i] &= wanted[i] | (u8)~done;",
-        "cells[i] &= done ^ 0xff;",
+        "cells[i] &= wanted[i] | (u8)~done[i];",
+        "cells[i] &= done[i] ^ 0xff;",
         "check_torn_program: bits_set(is, goal, 2112) is",
     ),
     "a torn page is behind good ECC": (
         "torn.c",
-        "left ? state | PAGE_GARBLED : state",
-        "state",
+        "left ? goal->state | PAGE_GARBLED : goal->state",
+        "goal->state",
         "check_torn_program: failed_steps(chip, row, back) is 0, not 4",
     ),
     "a page is spoilt of which nothing changed": (
@@ -132,14 +136,14 @@ PLANTED = {
         "check_torn_program: failed_steps(chip, row, back) is 4, not 0",
     ),
     "a few bits are one too many": (
-        "torn.c",
+        "ways/few.c",
         "#define FEW_BITS  8",
         "#define FEW_BITS  9",
-        "check_torn_program: wrong <= (variant == TORN_FEW ? 8 : 0) is 0",
+        'check_torn_program: wrong <= (is_named(way, "few") ? 8 : 0) is 0',
     ),
     "what is a few is the same for each seed": (
-        "torn.c",
-        "draw(seed, DRAW_HOW, row), FEW_BITS",
+        "ways/few.c",
+        "draw(tear->seed, DRAW_HOW, row), FEW_BITS",
         "1, FEW_BITS",
         "test_torn_programs: most_wrong is 1, not 8",
     ),
@@ -150,9 +154,9 @@ PLANTED = {
         "check_torn_erase: failed_steps(chip, 64, back) is 0, not 4",
     ),
     "a torn erase clears a bit": (
-        "torn.c",
-        "cells[i] |= some_bits(",
-        "cells[i] &= some_bits(",
+        "ways/subset.c",
+        "cells[i] |= pick_bits(",
+        "cells[i] &= pick_bits(",
         "check_torn_erase: bits_set(is, was, sizeof(was)) is",
     ),
     "a torn erase does not wear": (
@@ -163,8 +167,9 @@ PLANTED = {
     ),
     "what is done is not whole": (
         "torn.c",
-        "if (variant == TORN_PREFIX)",
-        "if (variant == TORN_PREFIX || variant == TORN_DONE)",
+        "if (way->program)\n",
+        "if (!way->program && !way->after)\n"
+        "\t\tmemset(goal->done, 0, 1000);\n\tif (way->program)\n",
         "check_torn_program: done is 0, not true",
     ),
     "an unstable page is stable": (
@@ -193,9 +198,9 @@ PLANTED = {
         "test_unstable: right_reads(&chip, 70, page, 20) is 0, not 20",
     ),
     "another tear each time": (
-        "torn.c",
-        "return prng(seed, PRNG_TEAR_BITS, what, n);",
-        "static u64 again;\n\treturn prng(seed + again++, PRNG_TEAR_BITS, what, n);",
+        "ways/prefix.c",
+        "u32 upto = prng_below(draw(tear->seed,",
+        "static u64 again;\n\tu32 upto = prng_below(draw(tear->seed + again++,",
         "check_torn_program: memcmp(back, is, 2112) is",
     ),
     "what the chip takes while it is checked is time": (
@@ -212,9 +217,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The objects of the tests without a fault, by the name of their source: built once."""
     out = tmp_path_factory.mktemp("sound")
     renamed = re.findall(r"-Darray_\w+=cut_\w+", (JOURNAL / "Kbuild").read_text())
-    listed = re.findall(r"^simnand-chip \S?= (.*)$", (CHIP / "Kbuild").read_text(), re.M)
-    sources = [CHIP / name.replace(".o", ".c") for name in " ".join(listed).split()]
-    sources += [JOURNAL / "journal.c", JOURNAL / "torn.c"]
+    sources = [Path(name) for name in (*list_chip_sources(), *list_journal_sources())]
     sources += [ROOT / "tests" / "c" / name for name in TESTS]
     for source in sources:
         more = renamed if source.name == "decode.c" else []
@@ -231,9 +234,10 @@ def planted(tmp_path: Path, file: str, old: str, new: str) -> dict[str, str]:
     """The object of a file with the fault in it."""
     text = (JOURNAL / file).read_text()
     assert old in text, f"{file} has no such line any more: {old}"
-    (tmp_path / file).write_text(text.replace(old, new, 1))
-    compiled(tmp_path / file, tmp_path / f"{file}.o")
-    return {file: str(tmp_path / f"{file}.o")}
+    name = Path(file).name
+    (tmp_path / name).write_text(text.replace(old, new, 1))
+    compiled(tmp_path / name, tmp_path / f"{name}.o")
+    return {name: str(tmp_path / f"{name}.o")}
 
 
 def said(objects: dict[str, str], test: str, tmp_path: Path) -> tuple[int, list[str], str]:

@@ -11,6 +11,10 @@
  *
  *   journal_marks  a line for each mark: operations recorded before it, number
  *
+ *   journal_ways  a line for each way to tear: name, what it leaves of a page,
+ *                 what of a block that is erased ("-": it tears none), with
+ *                 tabs between
+ *
  *   chip_crc     CRC-32 of the chip as it is now, spare area included
  *
  * The commands:
@@ -21,10 +25,10 @@
  *
  *   stop: what follows is a check
  *
- *   goto K VARIANT SEED: undo the check; the state after K operations, and
+ *   goto K WAY SEED: undo the check; the state after K operations, and
  *   operation K + 1 torn (torn.h)
  *
- *   back J VARIANT SEED: undo the check's operations but for the first J, and
+ *   back J WAY SEED: undo the check's operations but for the first J, and
  *   tear the next
  *
  *     fail program N           the N-th program from now on fails, and so does
@@ -119,34 +123,23 @@ static void tell_core(struct simnand *sim)
 	}
 }
 
-static int variant_of(const char *name)
-{
-	int variant;
-
-	for (variant = 0; variant < TORN_VARIANTS; variant++)
-		if (!strcmp(name, torn_names[variant]))
-			return variant;
-	return -EINVAL;
-}
-
 static int move(struct simnand *sim, const char *words)
 {
 	unsigned long long seed;
 	char where[8], name[16];
 	unsigned int number;
 	bool back;
-	int variant, err;
+	int err;
 
 	if (sscanf(words, "%7s %u %15s %llu", where, &number, name, &seed) != 4)
 		return -EINVAL;
 	back = !strcmp(where, "back");
-	variant = variant_of(name);
-	if (variant < 0 || (!back && strcmp(where, "goto")))
+	if (!torn_way(name) || (!back && strcmp(where, "goto")))
 		return -EINVAL;
 	err = back ? journal_back(&journal, number)
 		   : journal_goto(&journal, number);
 	if (!err)
-		err = torn_next(&journal, back, variant, seed);
+		err = torn_next(&journal, back, torn_way(name), seed);
 	tell_core(sim);
 	return err;
 }
@@ -297,6 +290,17 @@ static int journal_marks_show(struct seq_file *file, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(journal_marks);
 
+static int journal_ways_show(struct seq_file *file, void *unused)
+{
+	const struct torn_way *const *way;
+
+	for (way = torn_ways; *way; way++)
+		seq_printf(file, "%s\t%s\t%s\n", (*way)->name,
+			   (*way)->page ?: "-", (*way)->block ?: "-");
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(journal_ways);
+
 static int chip_crc_show(struct seq_file *file, void *unused)
 {
 	struct simnand *sim = file->private;
@@ -344,6 +348,8 @@ void powercut_add(struct simnand *sim)
 			    &journal_ops_fops);
 	debugfs_create_file("journal_marks", 0400, sim->dir, sim,
 			    &journal_marks_fops);
+	debugfs_create_file("journal_ways", 0400, sim->dir, sim,
+			    &journal_ways_fops);
 	debugfs_create_file("chip_crc", 0400, sim->dir, sim, &chip_crc_fops);
 }
 

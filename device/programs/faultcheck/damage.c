@@ -66,7 +66,7 @@ static int page_of(uint32_t k, unsigned int pages_per_block, uint32_t *page)
 	return wanted == UINT32_MAX;
 }
 
-int damage_page(uint32_t k, bool beyond, unsigned long seed)
+int damage_page(uint32_t k, int more, unsigned long seed)
 {
 	uint64_t state = ((uint64_t)k << 32) + seed;
 	unsigned int i, bits, first, step;
@@ -85,7 +85,7 @@ int damage_page(uint32_t k, bool beyond, unsigned long seed)
 	bits = 8 * shape.step;
 	step = (unsigned int)(payload_draw(&state) % (shape.page / shape.step));
 	first = (unsigned int)(payload_draw(&state) % bits);
-	for (i = 0; !error && i < shape.strength + beyond; i++)
+	for (i = 0; !error && i < shape.strength + (unsigned int)more; i++)
 		error = dprintf(fd, "%u %u", page,
 				step * bits + (first + STRIDE * i) % bits) < 0;
 	close(fd);

@@ -4,14 +4,7 @@
  * operation.
  *
  * It is cutcheck, with another campaign: a point is no power cut but a fault,
- * named as a variant, at the K-th flash operation of a load:
- *
- *   program  that program fails, and its block is worn out
- *   erase    that erase fails, likewise
- *   flips    as many bits as the ECC corrects are wrong in the page it wrote
- *   beyond   one more, so that the page cannot be read
- *   disturb  every block was read (K + 1) x DISTURB_READS times since its erase
- *   full     K files of 4 KiB are deleted of a file system that is full
+ * named as a variant (kinds/), at the K-th flash operation of a load.
  *
  * The load is played, up to the first call that fails: that one may have
  * happened in part, those before it must have happened, those after it have
@@ -22,7 +15,6 @@
  */
 #include "faults.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,56 +25,39 @@
 
 #define ALL_DONE (NEVER - 1)
 
-static const char *const names[FAULTS] = {"program", "erase",	"flips",
-					  "beyond",  "disturb", "full"};
+/* The Makefile: KIND(NAME) for each file of kinds/. */
+#define KIND(name) extern const struct fault_kind fault_kind_##name;
+KINDS
+#undef KIND
+#define KIND(name) &fault_kind_##name,
+static const struct fault_kind *const kinds[] = {KINDS NULL};
+#undef KIND
+
 static int console = -1;
 
-enum fault fault_of(const char *name)
+/* NULL: there is none of this name. */
+static const struct fault_kind *find_kind(const char *name)
 {
-	enum fault fault = FAULT_PROGRAM;
+	const struct fault_kind *const *kind = kinds;
 
-	while (fault < FAULTS && strcmp(name, names[fault]))
-		fault++;
-	return fault;
+	while (*kind && strcmp((*kind)->name, name))
+		kind++;
+	return *kind;
 }
 
-/* One point, and what became of it. */
-struct point {
-	const struct request *request;
-	struct load *load;
-	enum fault fault;
-	uint32_t k;
-	uint32_t nth; /* program or erase since the recording began */
-	unsigned long seed;
-	bool struck; /* the fault came about */
-	bool failed; /* a call of the load failed */
-	struct finding finding;
-};
-
-static bool flips(const struct point *p)
+static bool strikes(const struct fault_kind *kind, char operation)
 {
-	return p->fault == FAULT_FLIPS || p->fault == FAULT_BEYOND;
-}
-
-/* Whether a program or an erase is told to fail by its number. */
-static bool by_number(const struct point *p)
-{
-	return p->fault == FAULT_PROGRAM || p->fault == FAULT_ERASE;
+	return !kind->strikes || kind->strikes(operation);
 }
 
 static int damage(struct point *p)
 {
-	int error = 1;
+	int error;
 
-	if (p->struck)
+	if (p->struck || !p->kind->damage)
 		return 0;
-	if (p->fault == FAULT_DISTURB)
-		error = journal_say("disturb %u %lu",
-				    (p->k + 1) * DISTURB_READS, p->seed);
-	else if (flips(p))
-		error = damage_page(p->k, p->fault == FAULT_BEYOND, p->seed);
-
-	p->struck = p->struck || !error;
+	error = p->kind->damage(p);
+	p->struck = !error;
 	return error < 0 ? -1 : 0;
 }
 
@@ -123,15 +98,6 @@ static int play_until_it_fails(struct point *p)
 	return 0;
 }
 
-static int arm(const struct point *p)
-{
-	if (p->fault == FAULT_PROGRAM)
-		return journal_say("fail program %u", p->nth);
-	if (p->fault == FAULT_ERASE)
-		return journal_say("fail erase %u", p->nth);
-	return 0;
-}
-
 static void forget(struct load *load)
 {
 	int i;
@@ -144,14 +110,12 @@ static int play_mounted(struct point *p)
 {
 	int error;
 
-	if (p->fault == FAULT_FULL && filler_free(p->k))
+	if (p->kind->begin && p->kind->begin(p))
 		return -1;
 	error = play_until_it_fails(p);
 	p->request->subject.oracle->play_end();
-	p->struck = p->struck || (p->fault == FAULT_FULL && p->failed);
-	if (p->fault == FAULT_FULL && filler_remove())
-		cuts_found(&p->finding, NOT_AFTER, "no file can be deleted: %s",
-			   strerror(errno));
+	if (p->kind->finish && p->kind->finish(p))
+		return -1;
 	return error;
 }
 
@@ -163,7 +127,7 @@ static int play_faulty(struct point *p)
 
 	forget(p->load);
 	cuts_set_clock();
-	if (journal_say("record") || arm(p))
+	if (journal_say("record") || (p->kind->arm && p->kind->arm(p)))
 		return -1;
 	if (subject_mount(subject)) {
 		p->failed = true;
@@ -179,7 +143,7 @@ static int play_faulty(struct point *p)
 	return error;
 }
 
-static bool worn(void)
+bool fault_wore_out(void)
 {
 	struct flash_counters counters;
 
@@ -189,22 +153,22 @@ static bool worn(void)
 
 static int try_point(struct point *p, struct tally *tally, char *letter)
 {
-	const char *name = names[p->fault];
+	const struct fault_kind *kind = p->kind;
 	uint32_t unused;
 	char where[64];
 
-	snprintf(where, sizeof(where), "%u:%s:%lu", p->k, name, p->seed);
+	snprintf(where, sizeof(where), "%u:%s:%lu", p->k, kind->name, p->seed);
 	dprintf(console, "cut %s: %s\n", p->load->title, where);
 	if (play_faulty(p))
 		return -1;
-	if (by_number(p))
-		p->struck = worn();
-	if (!p->struck && p->fault != FAULT_FULL)
+	if (kind->struck)
+		p->struck = kind->struck();
+	if (!p->struck && !kind->steps)
 		return 0;
 	judge_mounts(&p->request->subject, p->load, ALL_DONE, false,
 		     &p->finding, &unused);
 	kernel_judge(&p->finding);
-	if (p->fault == FAULT_DISTURB && journal_say("disturb 0 0"))
+	if (kind->clear && kind->clear())
 		return -1;
 	tally->points++;
 	cuts_count(tally, &p->finding, where);
@@ -213,59 +177,58 @@ static int try_point(struct point *p, struct tally *tally, char *letter)
 	return 0;
 }
 
-/* Of the operations of its kind, the which the K-th is; 0: of another kind. */
-static uint32_t nth(const char *kinds, uint32_t k, enum fault fault)
+/* Of the operations that the kind strikes, the which the K-th is; 0: of no
+ * such. */
+static uint32_t nth(const char *operations, uint32_t k,
+		    const struct fault_kind *kind)
 {
 	uint32_t i, n = 0;
 
 	for (i = 0; i <= k; i++)
-		n += (kinds[i] == 'e') == (fault == FAULT_ERASE);
-	return (kinds[k] == 'e') == (fault == FAULT_ERASE) ? n : 0;
+		n += strikes(kind, operations[i]);
+	return strikes(kind, operations[k]) ? n : 0;
 }
 
 /* All points of a fault, until the load passes without it. */
 static int try_fault(const struct request *request, struct load *load,
-		     enum fault fault, char *letters, struct tally *tally)
+		     const struct fault_kind *kind, char *letters,
+		     struct tally *tally)
 {
-	bool full = fault == FAULT_FULL;
 	unsigned long k, s;
 
 	for (k = request->from; k < tally->operations && k <= request->to;
 	     k += request->every) {
-		bool passed = full;
+		bool passed = kind->steps;
 
 		for (s = request->seed; s < request->seed + request->seeds;
 		     s++) {
 			struct point p = {.request = request,
 					  .load = load,
-					  .fault = fault,
+					  .kind = kind,
 					  .k = (uint32_t)k,
 					  .seed = s};
 
-			p.nth = full ? 0 : nth(tally->kinds, p.k, fault);
-			if (by_number(&p) && !p.nth)
-				continue;
-			if (flips(&p) && tally->kinds[k] != 'p')
+			p.nth = nth(tally->kinds, p.k, kind);
+			if (!p.nth)
 				continue;
 			if (try_point(&p, tally, &letters[k]))
 				return -1;
 			passed = passed && !p.failed;
 		}
-		if (passed && full)
+		if (passed)
 			break;
 	}
 	return 0;
 }
 
-/* What a load's operations are without a fault; of a full disk, steps of free
- * room. */
-static int measure(const struct request *request, struct load *load, bool full,
-		   struct tally *tally)
+/* What a load's operations are without a fault, or the steps of a kind. */
+static int measure(const struct request *request, struct load *load,
+		   uint32_t steps, struct tally *tally)
 {
-	if (full) {
-		tally->operations = FREE_MOST;
-		tally->kinds = allocate(FREE_MOST + 1, 1, "kinds");
-		memset(tally->kinds, 'f', FREE_MOST);
+	if (steps) {
+		tally->operations = steps;
+		tally->kinds = allocate(steps + 1, 1, "kinds");
+		memset(tally->kinds, 'f', steps);
 		return 0;
 	}
 	if (cuts_record(request, load))
@@ -275,10 +238,10 @@ static int measure(const struct request *request, struct load *load, bool full,
 }
 
 static int fault_load(const struct request *request, struct load *load,
-		      bool full)
+		      uint32_t steps)
 {
 	struct tally tally = {0};
-	int v, error = measure(request, load, full, &tally);
+	int v, error = measure(request, load, steps, &tally);
 
 	if (error)
 		return error > 0 ? cuts_tell_refused(load) : -1;
@@ -288,7 +251,7 @@ static int fault_load(const struct request *request, struct load *load,
 		memset(tally.outcome[v], ' ', tally.operations + 1);
 		if (!error)
 			error = try_fault(request, load,
-					  fault_of(request->variants[v]),
+					  find_kind(request->variants[v]),
 					  tally.outcome[v], &tally);
 	}
 	if (!error)
@@ -299,20 +262,34 @@ static int fault_load(const struct request *request, struct load *load,
 	return error;
 }
 
-static int refuse_mix(const struct request *request, bool *full)
+/* steps: of the only kind that has any. */
+static int refuse_mix(const struct request *request, uint32_t *steps)
 {
 	int v;
 
-	*full = false;
+	*steps = 0;
 	for (v = 0; v < request->variant_count; v++) {
-		enum fault fault = fault_of(request->variants[v]);
+		const struct fault_kind *kind = find_kind(request->variants[v]);
 
-		if (fault == FAULT_UNKNOWN)
+		if (!kind)
 			return fail("%s: no such fault", request->variants[v]);
-		*full = *full || fault == FAULT_FULL;
+		if (kind->steps && request->variant_count > 1)
+			return fail("%s is a campaign of its own", kind->name);
+		*steps = kind->steps;
 	}
-	if (*full && request->variant_count > 1)
-		return fail("a full disk is a campaign of its own");
+	return 0;
+}
+
+static int prepare(const struct request *request)
+{
+	int v;
+
+	for (v = 0; v < request->variant_count; v++) {
+		const struct fault_kind *kind = find_kind(request->variants[v]);
+
+		if (kind->prepare && kind->prepare(request))
+			return -1;
+	}
 	return 0;
 }
 
@@ -320,12 +297,11 @@ static int fault_loads(struct request *request)
 {
 	const struct oracle *oracle = request->subject.oracle;
 	unsigned long n;
-	bool full;
+	uint32_t steps;
 	int error;
 
-	error = refuse_mix(request, &full) || cuts_begin(request, &console) ||
-				cuts_make_base(request) ||
-				(full && filler_fill(&request->subject))
+	error = refuse_mix(request, &steps) || cuts_begin(request, &console) ||
+				cuts_make_base(request) || prepare(request)
 			? -1
 			: 0;
 	for (n = request->first_load; !error && n <= request->last_load; n++) {
@@ -333,7 +309,7 @@ static int fault_loads(struct request *request)
 
 		error = oracle->read(request->loads, (int)n, &load);
 		if (!error)
-			error = fault_load(request, &load, full);
+			error = fault_load(request, &load, steps);
 		oracle->free(&load);
 	}
 	return error < 0 ? -1 : 0;

@@ -1,31 +1,78 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What fails, and how; faults.c tells what each is. */
+/*
+ * A kind of fault: what fails, and how. Each is a file of kinds/, NAME.c, with
+ * a table fault_kind_NAME. The Makefile lists them, and the host reads the
+ * texts and numbers of the tables: no other file names a kind that is added.
+ */
 #ifndef FAULTCHECK_FAULTS_H
 #define FAULTCHECK_FAULTS_H
 
 #include "cuts/campaign.h"
 
-#define DISTURB_READS	20000u
 #define FREE_STEP_BYTES 4096
 #define FREE_MOST	64 /* steps of free room that are tried at the most */
 
-enum fault {
-	FAULT_PROGRAM,
-	FAULT_ERASE,
-	FAULT_FLIPS,
-	FAULT_BEYOND,
-	FAULT_DISTURB,
-	FAULT_FULL,
-	FAULTS,
-	FAULT_UNKNOWN = FAULTS,
+/* One point, and what became of it. */
+struct point {
+	const struct request *request;
+	struct load *load;
+	const struct fault_kind *kind;
+	uint32_t k;
+	uint32_t nth; /* of the operations that the kind strikes, the which K
+		       * is; 0: none */
+	unsigned long seed;
+	bool struck; /* the fault came about */
+	bool failed; /* a call of the load failed */
+	struct finding finding;
 };
 
-enum fault fault_of(const char *name);
+struct fault_kind {
+	/* As a variant is named: the name of its file. */
+	const char *name;
 
-/* damage.c: flip bits of the page that the K-th recorded operation programmed.
- * 1: it programmed none, or that page was written or erased since. -1 after a
- * message. */
-int damage_page(uint32_t k, bool beyond, unsigned long seed);
+	/* What fails at the K-th flash operation of a load. */
+	const char *what;
+
+	/* Its place in lists: smaller ones come first, 0 last. */
+	unsigned int order;
+
+	/* Whether a page cannot be read then: errors that tell of it are
+	 * classes of their own. */
+	bool unreadable;
+
+	/* Steps K that are tried at the most, until the load passes, instead of
+	 * the load's operations; such a kind is a campaign of its own. 0: its
+	 * operations. */
+	uint32_t steps;
+
+	/* Whether it strikes an operation, by the first letter of what that is
+	 * (journal_kinds()); NULL: any. */
+	bool (*strikes)(char operation);
+
+	/* All that follow return 0, or -1 after a message; NULL: nothing to do.
+	 * Once for all loads; before the load's mount; with it mounted, before
+	 * its first call and after its last; after the point is judged. */
+	int (*prepare)(const struct request *request);
+	int (*arm)(const struct point *p);
+	int (*begin)(const struct point *p);
+	int (*finish)(struct point *p);
+	int (*clear)(void);
+
+	/* Bits go wrong, with nothing mounted. 1: there is nothing to damage.
+	 */
+	int (*damage)(const struct point *p);
+
+	/* Whether it came about; NULL: damage() and finish() know. */
+	bool (*struck)(void);
+};
+
+/* A program or an erase is told to fail by its number: whether one did. */
+bool fault_wore_out(void);
+
+/* damage.c: flip bits of the page that the K-th recorded operation programmed:
+ * so many more than the ECC corrects. 1: it programmed none, or that page was
+ * written or erased since. -1 after a message. */
+int damage_page(uint32_t k, int more, unsigned long seed);
 
 /* filler.c: take all room of the file system, once; give some back; and all. */
 int filler_fill(const struct subject *subject);

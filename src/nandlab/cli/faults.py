@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from nandlab.cli.campaigns import CampaignOptions, add_campaign_options, parse_choices
+from nandlab.flash.chip.mishaps import FAULT_KINDS
 
 
 @add_campaign_options
@@ -19,10 +20,9 @@ def faults(
         typer.Option(
             metavar="NAMES",
             show_default=False,
-            help="what fails, with commas between: program, erase, flips, beyond, disturb, full; "
-            "default: all",
+            help=f"what fails, with commas between: {', '.join(FAULT_KINDS)}; default: all",
         ),
-    ] = "program,erase,flips,beyond,disturb,full",
+    ] = ",".join(FAULT_KINDS),
 ) -> None:
     """Let a chip fail at every flash operation of loads, and check what is there then.
 
@@ -36,12 +36,13 @@ def faults(
     Campaigns are kept, go on, and repeat a point as those of nandlab powercut. The exit status is 1
     if anything did not hold, or if no load made a flash operation.
     """
-    from nandlab.powercut.faults import FULL, KINDS
+    from nandlab.powercut.faults import split_fault_campaigns
     from nandlab.powercut.job import CutPoints
 
-    every = parse_choices(kinds, "--kinds", KINDS)
-    # a disk that is full is so for a whole campaign
-    groups = [tuple(k for k in every if k != FULL), tuple(k for k in every if k == FULL)]
+    every = parse_choices(kinds, "--kinds", tuple(FAULT_KINDS))
     wanted = common.request("rewrite")
-    hows = [common.make_settings(CutPoints(variants=g), wanted, faulty=True) for g in groups if g]
+    hows = [
+        common.make_settings(CutPoints(variants=group), wanted, faulty=True)
+        for group in split_fault_campaigns(every)
+    ]
     common.run(hows, wanted, alone=False)

@@ -8,6 +8,10 @@ from typing import Annotated
 import typer
 
 from nandlab.cli.campaigns import CampaignOptions, add_campaign_options, parse_choices
+from nandlab.flash.chip.mishaps import TEAR_WAYS
+
+USUAL = [name for name, way in TEAR_WAYS.items() if way.is_usual]
+UNUSUAL = [name for name, way in TEAR_WAYS.items() if not way.is_usual]
 
 
 @add_campaign_options
@@ -19,10 +23,10 @@ def powercut(
         typer.Option(
             metavar="NAMES",
             show_default=False,
-            help="ways to tear an operation, with commas between: before, prefix, subset, few, "
-            "done, unstable; default: all but done",
+            help=f"ways to tear an operation, with commas between: {', '.join(TEAR_WAYS)}; "
+            f"default: all but {', '.join(UNUSUAL)}",
         ),
-    ] = "before,prefix,subset,few,unstable",
+    ] = ",".join(USUAL),
     repeat: Annotated[
         int, typer.Option(min=1, help="times that each point is judged, each time the same")
     ] = 1,
@@ -64,10 +68,25 @@ def powercut(
     taken from the run. What a run's folder has of cuts is in its report and advice.
     Without STUDY: --fs, and --load.
     """
-    from nandlab.powercut.job import ALL_VARIANTS, CutPoints
+    from nandlab.powercut.job import CutPoints
 
-    ways = parse_choices(variants, "--variants", ALL_VARIANTS)
+    ways = parse_choices(variants, "--variants", tuple(TEAR_WAYS))
+    if states:
+        _refuse_unknown_states(ways)
     wanted = common.request("ace1")
     points = CutPoints(variants=ways, repeat=repeat, recovery=recovery)
     how = common.make_settings(points, wanted, sample=sample, states=states)
     common.run([how], wanted, alone=common.study is None and len(wanted.loads) == 1)
+
+
+def _refuse_unknown_states(ways: tuple[str, ...]) -> None:
+    """UsageError for a way to tear whose states only the board knows."""
+    from nandlab.base.errors import UsageError
+    from nandlab.powercut.statedigest import KNOWN_WAYS
+
+    unknown = [way for way in ways if way not in KNOWN_WAYS]
+    if unknown:
+        raise UsageError(
+            f"--states: the host does not know the states of {', '.join(unknown)}: leave out of "
+            "--variants, or leave out --states"
+        )

@@ -62,8 +62,7 @@ def run_single_cut_point(
 
 def _parse_point(point: str, *, faulty: bool) -> PointName:
     """A point without a recovery; UsageError if it is none."""
-    from nandlab.powercut.faults import KINDS
-    from nandlab.powercut.job import ALL_VARIANTS
+    from nandlab.flash.chip.mishaps import FAULT_KINDS, TEAR_WAYS
 
     what, such = ("FAULT", "3:beyond:1") if faulty else ("VARIANT", "5:subset:1")
     refusal = UsageError(f"--point {point}: expected K:{what}:SEED, such as {such}")
@@ -73,7 +72,7 @@ def _parse_point(point: str, *, faulty: bool) -> PointName:
         raise refusal from None
     if name.recovery or name.operation > OPERATION_MAX or name.seed > SEED_MAX:
         raise refusal
-    known = KINDS if faulty else ALL_VARIANTS
+    known = tuple(FAULT_KINDS if faulty else TEAR_WAYS)
     if name.variant not in known:
         raise UsageError(
             f"--point {point}: no such {what.lower()}: {name.variant}; known are {', '.join(known)}"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import PointName
+from nandlab.flash.chip.mishaps import FAULT_KINDS, FAULT_PROGRAM, TEAR_WAYS
 from nandlab.powercut import campaignfolder, pointcounts, samplefile
 from nandlab.powercut.campaignfolder import CampaignHead, Finding, LoadReport
 from nandlab.powercut.pointcounts import PointCounts
@@ -21,12 +22,7 @@ from nandlab.results.cutsummaries import (
     CutSummary,
 )
 
-FAULT_PROGRAM = "faultcheck"
-"""The board's program of faults."""
 VERDICT_VARIES = "another verdict again"
-UNSTABLE_VARIANT = "unstable"
-UNREADABLE_FAULTS = ("beyond", "disturb")
-"""Faults after which a page cannot be read."""
 CONTRADICTION = "the load contradicts its oracle"
 ERRORS = ("unmountable", "unreadable", "not writable")
 LETTERS = {
@@ -209,7 +205,7 @@ def _add_load(result: CampaignResult, load: LoadReport) -> None:
     result.points += load.points
     counts = {v: len(s) - s.count(" ") for v, s in load.outcomes.items()}
     if result.unstable_points is not None and sum(counts.values()) == load.points:
-        result.unstable_points += counts.get(UNSTABLE_VARIANT, 0)
+        result.unstable_points += sum(n for v, n in counts.items() if _is_unstable(v))
     else:
         result.unstable_points = None
     result.recovery_points += load.recovery_points
@@ -232,6 +228,17 @@ def _add_load(result: CampaignResult, load: LoadReport) -> None:
     )
 
 
+def _is_unstable(variant: str) -> bool:
+    """Whether cells are unstable at points of a way to tear, or of a kind of fault (never)."""
+    return variant in TEAR_WAYS and TEAR_WAYS[variant].is_unstable
+
+
+def _is_unreadable(variant: str) -> bool:
+    """Whether a page cannot be read at points of a kind of fault, or of a way to tear (never)."""
+    kind = FAULT_KINDS.get(variant)
+    return kind is not None and kind.is_unreadable
+
+
 def _split_unstable_findings(finding: Finding, outcomes: dict[str, str]) -> Iterator[Finding]:
     """A load's findings of a class, which the board tells together by their first point: those of
     unstable cells, and the others, as many as the outcomes have letters."""
@@ -243,8 +250,8 @@ def _split_unstable_findings(finding: Finding, outcomes: dict[str, str]) -> Iter
         for k, mark in enumerate(letters)
         if mark == letter
     ]
-    unstable = [point for point in points if point.variant == UNSTABLE_VARIANT]
-    others = [point for point in points if point.variant != UNSTABLE_VARIANT]
+    unstable = [point for point in points if _is_unstable(point.variant)]
+    others = [point for point in points if not _is_unstable(point.variant)]
     if not unstable or not others:
         yield finding
         return
@@ -284,9 +291,9 @@ def _name_finding_class(finding: Finding) -> str:
     """The class, and whether only a chip whose cells are unstable shows it, or an error was told
     of a page that cannot be read."""
     variant = finding.point.variant
-    if variant in UNREADABLE_FAULTS and finding.name in ERRORS:
+    if _is_unreadable(variant) and finding.name in ERRORS:
         return f"{finding.name}{READ_ERROR_SUFFIX}"
-    return f"{finding.name}{UNSTABLE_SUFFIX}" if variant == UNSTABLE_VARIANT else finding.name
+    return f"{finding.name}{UNSTABLE_SUFFIX}" if _is_unstable(variant) else finding.name
 
 
 def _has_all_counts(found: CampaignResult) -> bool:

@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Faults of the chip instead of power cuts: the same loads, oracle, campaign and folder."""
+"""Faults of the chip instead of power cuts: the same loads, oracle, campaign and folder.
+
+Each kind is a file of ``device/programs/faultcheck/kinds``, which alone adds it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from nandlab.base.errors import UsageError
+from nandlab.flash.chip.mishaps import FAULT_KINDS, FAULT_PROGRAM
 from nandlab.powercut import loads as of_calls
 from nandlab.powercut.loads import Load, LoadSet
 
-PROGRAM = "faultcheck"
-FULL = "full"
-KINDS = ("program", "erase", "flips", "beyond", "disturb", FULL)
-"""What fails; device/programs/faultcheck/faults.c tells what each is."""
+
+def split_fault_campaigns(kinds: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The kinds of each campaign: those that share one, then each that needs its own."""
+    shared = tuple(kind for kind in kinds if not FAULT_KINDS[kind].is_alone)
+    alone = [(kind,) for kind in kinds if FAULT_KINDS[kind].is_alone]
+    return [*([shared] if shared else []), *alone]
 
 
 def append_sync_to_loads(loads: LoadSet) -> LoadSet:
@@ -20,4 +26,4 @@ def append_sync_to_loads(loads: LoadSet) -> LoadSet:
     if loads.program != of_calls.PROGRAM:
         raise UsageError(f"--load {loads.name}: faults have no judge of SQL: cut the power instead")
     ended = (Load(each.title, (*each.calls, "sync")) for each in loads.loads)
-    return replace(loads, loads=tuple(ended), program=PROGRAM)
+    return replace(loads, loads=tuple(ended), program=FAULT_PROGRAM)

@@ -15,6 +15,7 @@ from nandlab.board.jobs.job import Job, Step
 from nandlab.board.jobs.modules import parse_module_dependencies
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import MIB
+from nandlab.flash.chip.mishaps import TEAR_WAYS
 from nandlab.flash.chip.simnand import make_chip_module_parameters
 from nandlab.plan.medium import Medium
 from nandlab.powercut.loads import LoadSet
@@ -33,12 +34,11 @@ CUT_STEP = "cut"
 DEADLINE_S = 10_000_000
 """Of the board's time, which flash operations move; the host's own limit holds before."""
 JOURNAL_MIB = 256
-VARIANTS = ("before", "prefix", "subset", "few", "unstable")
-"""Ways to tear an operation that make a state of their own; torn.h of the module tells what each
-is. "done" is the state "before" of the operation after it."""
+VARIANTS = tuple(name for name, way in TEAR_WAYS.items() if way.is_usual)
+"""Ways to tear an operation that make a state of their own. "done" is the state "before" of the
+operation after it."""
 SECOND_EVERY = 64
 WORST, BAD_MAX, DIGITS_MAX = "worst", 64, 10
-ALL_VARIANTS = (*VARIANTS, "done")
 STATFS_RESERVE_BLOCKS = {"ubifs": 0, "nftl-fat32": 0}
 """Eraseblocks that a file system keeps for itself and statfs counts as used; of others it is not
 known, and what they say of room is judged only against itself."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The state of the chip at each point, as a digest of what it holds, worked out from the journal.
 
-A second writing of ``device/modules/powercut/torn.c``; images that the board saves have the same
-digests (``tests/powercut/test_cut_states.py``). A state is all that a reader can find out: cells,
-spare area included, which pages no ECC corrects, and of unstable cells where they are, how often
-they still read right, and as what they read then. Counts such as wear are no part of it.
+A second writing of ``device/modules/powercut/torn.c`` and its ways. Images that the board saves
+have the same digests (``tests/powercut/test_cut_states.py``). A state is all that a reader can find
+out: cells, spare area included, which pages no ECC corrects, and of unstable cells where they are,
+how often they still read right, and as what they read then. Counts such as wear are no part of it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from nandlab.base.errors import NandlabError
 from nandlab.flash.chip.image import ChipImage
+from nandlab.flash.chip.mishaps import TEAR_WAYS
 from nandlab.flash.layouts.cells import GARBLED_PAGE
 from nandlab.powercut.journal import Operation, Page
 
@@ -25,8 +27,8 @@ TEAR_BITS = 9
 HOW, BITS, READS, _, WHERE = range(5)
 STABLE_READS = 8
 FEW_BITS, FEW_BYTES, FEW_STRIDE = 8, 512, 1021
-ONLY_PROGRAMS = ("prefix", "few")
-"""Variants that an erase has not."""
+KNOWN_WAYS = ("before", "prefix", "subset", "few", "unstable", "done")
+"""Ways to tear that are written here a second time; the states of others are not known."""
 DIGEST_BYTES = 8
 WORD = (1 << 64) - 1
 
@@ -109,8 +111,13 @@ def digest_operation_change(operation: Operation) -> int:
 
 
 def digest_torn_operation_change(operation: Operation, variant: str, seed: int) -> int | None:
-    """What the operation, torn so, changes in the chip's digest; None: it has no such variant."""
-    if operation.erases and variant in ONLY_PROGRAMS:
+    """What the operation, torn so, changes in the chip's digest; None: it has no such variant.
+
+    NandlabError for a way to tear that only the board knows.
+    """
+    if variant not in KNOWN_WAYS:
+        raise NandlabError(f"the host does not know the states of the way to tear {variant}")
+    if operation.erases and TEAR_WAYS[variant].block is None:
         return None
     if variant == "before":
         return 0

@@ -3,46 +3,22 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from pathlib import Path
 
 import pytest
+from support.journalled import STRICT, build_journalled, list_chip_sources
 
 ROOT = Path(__file__).resolve().parents[3]
 MODULE = ROOT / "device" / "modules" / "simnand"
-JOURNAL = MODULE.with_name("powercut")
 TESTS = ["test_chip", "test_faults", "test_records"]
 JOURNALLED = ["test_journal", "test_torn"]
 FUZZ_RUNS = 1000
-SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-
-
-def chip_sources() -> list[str]:
-    """The chip's own files, as Kbuild lists them."""
-    listed = re.findall(r"^simnand-chip \S?= (.*)$", (MODULE / "Kbuild").read_text(), re.M)
-    return [str(MODULE / name).removesuffix(".o") + ".c" for name in " ".join(listed).split()]
-
-
-STRICT = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", *SANITIZERS]
 
 
 def build(source: Path, program: Path, compiler: str = "gcc", *flags: str) -> None:
-    argv = [compiler, *STRICT, "-I", str(MODULE), *flags, str(source), *chip_sources()]
+    argv = [compiler, *STRICT, "-I", str(MODULE), *flags, str(source), *list_chip_sources()]
     subprocess.run([*argv, "-o", str(program)], check=True, timeout=120)
-
-
-def build_journalled(source: Path, program: Path) -> None:
-    """The chip with its journal: the pins alone call the journal, as in its Kbuild."""
-    renamed = re.findall(r"-Darray_\w+=cut_\w+", (JOURNAL / "Kbuild").read_text())
-    assert len(renamed) == 3
-    pins = program.with_suffix(".o")
-    argv = ["gcc", *STRICT, "-I", str(MODULE), "-I", str(JOURNAL)]
-    decode = str(MODULE / "decode.c")
-    subprocess.run([*argv, *renamed, "-c", decode, "-o", str(pins)], check=True, timeout=120)
-    rest = [each for each in chip_sources() if each != decode]
-    rest += [str(JOURNAL / "journal.c"), str(JOURNAL / "torn.c"), str(pins)]
-    subprocess.run([*argv, str(source), *rest, "-o", str(program)], check=True, timeout=120)
 
 
 @pytest.mark.parametrize("name", JOURNALLED)

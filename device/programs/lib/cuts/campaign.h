@@ -5,13 +5,14 @@
 
 #include "cuts/cuts.h"
 
-#define VARIANTS_MAX 6
+#define VARIANTS_MAX 32
 #define WHERE_BYTES  104 /* of a point's name */
 
 struct request {
 	struct subject subject;
 	const char *loads;
 	const char *variants[VARIANTS_MAX];
+	bool tears_erases[VARIANTS_MAX]; /* not of faults */
 	int variant_count;
 	unsigned long first_load, last_load, from, to, every, seed, seeds;
 	unsigned long repeat; /* times that each point is judged */

@@ -218,6 +218,10 @@ int journal_recording(uint64_t *digest);
 /* Kind of each recorded operation: 'p', 'o', 'b' or 'e', as a string. */
 char *journal_kinds(void);
 
+/* Whether a way to tear (ways/ of the module) has something to tear of an
+ * erase; -1 after a message. */
+int journal_tears_erases(const char *way);
+
 enum verdict {
 	HELD,
 	UNMOUNTABLE,

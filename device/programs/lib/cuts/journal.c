@@ -135,3 +135,20 @@ char *journal_kinds(void)
 		*to = '\0';
 	return all;
 }
+
+int journal_tears_erases(const char *way)
+{
+	char *all = slurp(FLASHSTAT_DIRECTORY "/journal_ways"), *at = all;
+	char name[16], erases = 0;
+	bool is_known = false;
+
+	if (!all)
+		return fail_errno("read", FLASHSTAT_DIRECTORY "/journal_ways");
+	while (!is_known && sscanf(at, "%15s %*[^\t] %c", name, &erases) == 2) {
+		is_known = !strcmp(name, way);
+		at += strcspn(at, "\n");
+		at += *at == '\n';
+	}
+	free(all);
+	return is_known ? erases != '-' : fail("%s: no such way to tear", way);
+}

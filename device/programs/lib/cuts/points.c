@@ -162,17 +162,12 @@ static int judge_point(const struct request *request, const struct load *load,
 	return 0;
 }
 
-/* Whether a way to tear is of programs alone: an erase of a load has no such
- * point, and one of the check is torn as subset (torn.h). */
-static bool tears_programs_only(const char *name)
+/* How the recovery of a point is torn: as the point, where that tears only
+ * programs (an erase of the check is then torn as subset: torn.h). */
+static const char *recovery_torn(const struct request *request, int variant)
 {
-	return !strcmp(name, "prefix") || !strcmp(name, "few");
-}
-
-/* How the recovery of a point is torn: as the point, where that tears. */
-static const char *recovery_torn(const char *name)
-{
-	return tears_programs_only(name) ? name : "subset";
+	return request->tears_erases[variant] ? "subset"
+					      : request->variants[variant];
 }
 
 static int point(const struct request *request, const struct load *load,
@@ -198,9 +193,10 @@ static int point(const struct request *request, const struct load *load,
 		*letter = cuts_verdict_letters[finding.verdict];
 	return request->recovery && finding.verdict == HELD
 		       ? cut_recovery(request,
-				      &(struct point){load, k, in_next,
-						      recovery_torn(name),
-						      seed},
+				      &(struct point){
+					      load, k, in_next,
+					      recovery_torn(request, variant),
+					      seed},
 				      where, synced, tally)
 		       : 0;
 }
@@ -217,7 +213,7 @@ static int points_at(const struct request *request, const struct load *load,
 
 		if (!before && k == tally->operations)
 			continue;
-		if (tally->kinds[k] == 'e' && tears_programs_only(name))
+		if (tally->kinds[k] == 'e' && !request->tears_erases[v])
 			continue;
 		seeds = before ? 1 : request->seeds;
 		for (s = request->seed; s < request->seed + seeds; s++)
@@ -281,14 +277,30 @@ static int cut_load(const struct request *request, struct load *load)
 	return error ? -1 : 0;
 }
 
+/* Which of the ways to tear have something to tear of an erase. */
+static int know_ways(struct request *request)
+{
+	int v, erases;
+
+	for (v = 0; v < request->variant_count; v++) {
+		erases = journal_tears_erases(request->variants[v]);
+		if (erases < 0)
+			return -1;
+		request->tears_erases[v] = erases;
+	}
+	return 0;
+}
+
 int cuts_points(struct request *request)
 {
 	const struct oracle *oracle = request->subject.oracle;
 	unsigned long n;
 	int error;
 
-	error = cuts_begin(request, &console) || cuts_make_base(request) ? -1
-									 : 0;
+	error = cuts_begin(request, &console) || know_ways(request) ||
+				cuts_make_base(request)
+			? -1
+			: 0;
 
 	for (n = request->first_load; !error && n <= request->last_load; n++) {
 		struct load load = {0};

@@ -62,7 +62,8 @@ def test_without_rights_the_one_line_is_printed_and_the_status_is_2() -> None:
 def test_a_bare_debian_without_rights_says_what_to_do_and_ends_with_2() -> None:
     done = without_rights("fresh", ["bash", "-s"], [])
     assert done.returncode == 2
-    assert done.stderr == ("setup/fresh: a bare Debian needs root: run it as root, or with sudo\n")
+    assert done.stderr.startswith("setup/fresh: a bare Debian needs root: ")
+    assert done.stderr.count("\n") == 1
     assert done.stdout == ""
 
 

@@ -62,7 +62,8 @@ def test_a_number_that_cannot_be_set_beside_ours_has_no_part_in_the_verdict() ->
     lost = part(paper=9.0, direction="below 1", incomparable="a digit is lost in the table")
     found = row(paper(part(paper=2.0), lost), [1, 10], [2, 20])
     assert found.verdict == "reproduced"
-    assert found.numbers[1].text().endswith("; not comparable: a digit is lost in the table")
+    assert found.numbers[1].text().endswith("a digit is lost in the table")
+    assert "; not comparable: " in found.numbers[1].text()
     assert row(paper(lost), [1, 10], [2, 20]).verdict == "not comparable"
     assert row(paper(lost), [], []).verdict == "not comparable"
 
@@ -138,7 +139,8 @@ def test_trials_that_ended_badly_are_in_no_number_and_are_told() -> None:
     trials = [*timed(samples.FRESH, [10]), *timed(samples.AGED, [13]), failed]
     (found,) = rows(paper(part(paper=1.34)), trials)
     assert found.verdict == "reproduced"
-    assert found.chip_counts[-1] == "JFFS2, aged: 1 of 2 trials did not end well: no space left."
+    assert found.chip_counts[-1].startswith("JFFS2, aged: 1 of 2 trials ")
+    assert found.chip_counts[-1].endswith(": no space left.")
     assert failed.id in found.trials
 
 

@@ -132,7 +132,7 @@ def test_a_crossing_lies_between_the_places_that_both_have() -> None:
 
 def test_two_trials_at_one_place_are_refused() -> None:
     twice = [trial("jffs2", 62, 1), trial("jffs2", 62, 2, id="other")]
-    with pytest.raises(UsageError, match=r"jffs2-62-1 and other are both at 62: name in what"):
+    with pytest.raises(UsageError, match=r"jffs2-62-1 and other are both at 62: "):
         row(claim("grows"), twice)
 
 

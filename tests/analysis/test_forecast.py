@@ -111,7 +111,7 @@ def test_the_report_tells_the_scores() -> None:
     (setting,) = groups.group_trials_into_settings(trials)
     (answer,) = find_setting_view(setting).answers(setting)
     (told,) = [f for f in answer.findings if f.topic == "Foretold"]
-    assert "and 3 of 3 ends lie within the interval" in told.text
+    assert "3 of 3 ends lie within" in told.text
     (setting,) = groups.group_trials_into_settings([worn(TURNS, rounds=100)])
     (answer,) = find_setting_view(setting).answers(setting)
     (told,) = [f for f in answer.findings if f.topic == "Foretold"]

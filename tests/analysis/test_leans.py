@@ -79,9 +79,7 @@ def test_a_chip_that_was_fitted_to_the_board_costs_nothing_more() -> None:
     assert costs is not None
     assert costs.read < 100 and costs.program == 0
     found = told(*(pair(fs, 10, reads=99, chip="omap3evm") for fs in ("jffs2", "ubifs")))
-    assert (
-        "The chip's cycles are as slow as the measured controller: that adds nothing." in found.text
-    )
+    assert "measured controller: that adds nothing." in found.text
 
 
 def test_a_smaller_page_costs_by_its_bytes() -> None:
@@ -124,39 +122,35 @@ def test_hits_would_pay_tr_each() -> None:
 def test_an_order_that_holds_is_told_in_a_line() -> None:
     found = told(pair("jffs2", 10, reads=10, hits=0), pair("ubifs", 30, reads=100, hits=99))
     assert found.firm
-    assert found.text == (
-        "A slower controller like that of the Mistral Omap3evm does not change the order: "
-        "the time of transactions would grow most with UBIFS, to 1.40 times."
-    )
+    assert "Mistral Omap3evm does not change the order" in found.text
+    assert found.text.endswith("most with UBIFS, to 1.40 times.")
 
 
 def test_an_order_that_turns_is_told() -> None:
     trials = [*pair("nftl-fat32", 10, reads=100), *pair("ubifs", 12, reads=1)]
     found = told(trials)
     assert not found.firm
-    assert (
-        "That would turn the order, which leans towards NFTL+FAT32 and against UBIFS: UBIFS (12.1 "
-        "ms) before NFTL+FAT32 (22.1 ms)."
-    ) in found.text
+    assert "turn the order" in found.text
+    assert "towards NFTL+FAT32 and against UBIFS: " in found.text
+    assert ": UBIFS (12.1 ms) before NFTL+FAT32 (22.1 ms)." in found.text
 
 
 def test_what_could_no_longer_be_told_apart_is_told() -> None:
     near = READ * 10 / 1e6 - READ / 1e6
     found = told(pair("jffs2", 10, reads=10), pair("ubifs", 10 + near, reads=1))
-    assert "That would no longer tell apart JFFS2 and UBIFS, which leans towards" in found.text
+    assert "no longer tell apart JFFS2 and UBIFS," in found.text
 
 
 def test_single_trials_have_no_order_that_could_turn() -> None:
     found = told(pair("jffs2", 10, reads=100)[:1], pair("ubifs", 11, reads=1)[:1])
-    assert "There is no order that could turn." in found.text
+    assert "no order that could turn." in found.text
 
 
 def test_an_older_run_says_what_it_does_not_tell() -> None:
     found = told(pair("jffs2", 10, reads=1, controller=None))
-    assert found.text == (
-        "What a measured controller would add is not told by this run. How many reads the chip's "
-        "page register answered was not kept by this run."
-    )
+    add, reads = found.text.rstrip(".").split(". ")
+    assert "controller would add is not told" in add
+    assert "register answered was not kept" in reads
 
 
 def test_doubts_of_its_trials_stand_beside_it() -> None:

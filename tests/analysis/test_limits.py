@@ -102,11 +102,12 @@ def test_a_limit_is_any_figure_with_its_unit(limit: str, outcome: str) -> None:
 
 
 def test_a_limit_on_what_is_not_durable_says_so() -> None:
-    assert judged("append.p99 < 50ms", logged("ubifs", 30)).text == (
-        "append p99 (not durable: the data may still be in RAM) 3.00 ms (n = 1), within 50 ms"
-    ).replace("3.00", "3")
+    one = judged("append.p99 < 50ms", logged("ubifs", 30)).text
+    assert one.startswith("append p99 (not durable: ")
+    assert one.endswith(") 3 ms (n = 1), within 50 ms")
     both = judged("writes.p99 < 50ms", logged("ubifs", 30)).text
-    assert both.startswith("p99 of writes (append not durable: the data may still be in RAM) 30 ms")
+    assert both.startswith("p99 of writes (append not durable: ")
+    assert " in RAM) 30 ms" in both
     assert "durable" not in judged("commit.p99 < 50ms", logged("ubifs", 30)).text
 
 
@@ -118,11 +119,9 @@ def test_a_mount_that_is_sync_makes_writes_durable() -> None:
 
 def test_where_nothing_is_durable_a_limit_on_it_is_not_known() -> None:
     found = judged("durable.p99 < 50ms", samples.trial("jffs2"))
-    assert (found.outcome, found.text) == (
-        "unknown",
-        "p99 of durable operations: not known: no operation of this workload is durable; run a "
-        "workload that has one, such as logger",
-    )
+    assert found.outcome == "unknown"
+    assert found.text.startswith("p99 of durable operations: not known: ")
+    assert found.text.endswith(", such as logger")
     synced = {"filesystem": {"title": "U", "options": OPTIONS}, "workload": {**LOGGER}}
     one = samples.trial("ubifs", options={"writeback": "off"}, provenance=synced)
     latencies = dict.fromkeys(("append", "commit"), one.latency_ns["create"])
@@ -167,7 +166,7 @@ def test_what_is_wrong_with_a_limit_is_told(limit: str, said: str) -> None:
 
 @pytest.mark.parametrize("text", ["commit.p99", "commit.p99 50ms", "< 50ms", "a = 3", "a < ", ""])
 def test_what_is_no_limit_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match=r"write a figure, < or >, and a value, such as 'record"):
+    with pytest.raises(UsageError, match=r"and a value, such as 'record"):
         limitsyntax.parse_limit(text)
 
 
@@ -198,7 +197,7 @@ def test_the_command_line_and_the_study_give_limits(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "nandlab", "advise", str(folder.path), "--all", *more]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    assert "commit p99 9 ms (each 9 ms, n = 2), above 5 ms" in " ".join(advise().stdout.split())
+    assert "p99 9 ms (each 9 ms, n = 2), above 5" in " ".join(advise().stdout.split())
     assert "above" not in advise("--limit", "commit.p99 < 20ms").stdout
     both = " ".join(
         advise("--limit", "commit.max < 40ms", "--limit", "append.p99 < 1s").stdout.split()

@@ -79,7 +79,7 @@ def test_a_name_its_end_or_a_pattern_is_meant(asked: str, found: list[str]) -> N
     ],
 )
 def test_an_unknown_name_is_told_the_nearest(asked: str, near: str) -> None:
-    with pytest.raises(UsageError, match=f"no trial here has a figure '{asked}'; nearest: ") as e:
+    with pytest.raises(UsageError, match=f"has a figure '{asked}'; nearest: ") as e:
         match_figure_names(asked, THERE)
     nearest = str(e.value).partition("nearest: ")[2].split(", ")
     assert near in nearest

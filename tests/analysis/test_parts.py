@@ -181,7 +181,7 @@ def test_a_paper_s_selectors_are_named_and_a_wrong_name_is_told() -> None:
     paper = PaperModel.model_validate({**given, "claims": [{**claim, "parts": [one]}]})
     (found,) = paper.claims[0].parts
     assert (found.of, found.over) == (OFF, ON)
-    with pytest.raises(ValueError, match=r"over = 'onn': no such selector; there are: off, on"):
+    with pytest.raises(ValueError, match=r"over = 'onn': .*there are: off, on"):
         PaperModel.model_validate(
             {**given, "claims": [{**claim, "parts": [{**one, "over": "onn"}]}]}
         )

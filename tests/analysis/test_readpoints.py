@@ -93,7 +93,7 @@ def test_a_head_reads_each_of_its_files() -> None:
 
 
 def test_an_unknown_pattern_is_refused() -> None:
-    with pytest.raises(UsageError, match="the pattern 'spiral' of readbench is not modelled"):
+    with pytest.raises(UsageError, match="'spiral' of readbench is not modelled"):
         readpoints.model_point_reads(at("spiral"), 1, 128)
 
 

@@ -155,8 +155,8 @@ def test_how_far_it_was_off_stands_beside_each_file_system(
     folder, chart = run(tmp_path, trial(), trial(filesystem="nftl-fat32")), tmp_path / "c.svg"
     assert nandlab(monkeypatch, "reprice", folder, "--chart", chart) == 0
     out = capsys.readouterr().out
-    assert "a total was up to 41 % off: its collector draws" in out
-    assert "How far it is off is not known" in out
+    assert "up to 41 % off: its collector" in out
+    assert "it is off is not known" in out
     assert "JFFS2: totals were up to 41 % off" in chart.read_text()
     assert nandlab(monkeypatch, "reprice", folder, "--to", "omap3evm", "--json") == 0
     told = {t["off_max_seen"] for t in fits("reprice", capsys.readouterr().out)}
@@ -218,7 +218,7 @@ def test_a_range_alone_is_printed_and_drawn(
     folder, chart = run(tmp_path, trial(1), trial(2)), tmp_path / "c.svg"
     assert nandlab(monkeypatch, "reprice", folder, "--to", "omap3evm", "--chart", chart) == 0
     out = capsys.readouterr().out
-    assert "So a range alone is told. Begin each seed at 8 moments for a figure" in out
+    assert "a range alone is told." in out and "each seed at 8 moments" in out
     assert nandlab(monkeypatch, "reprice", folder, "--to", "omap3evm", "--json") == 0
     told = fits("reprice", capsys.readouterr().out)
     assert {t["predicted_ns"]["median"] for t in told} == {None}
@@ -347,5 +347,5 @@ def test_a_run_that_failed_whole_is_refused(
 ) -> None:
     failed = trial().model_copy(update={"status": "trial_failed", "error": "e"})
     assert nandlab(monkeypatch, "reprice", run(tmp_path, failed)) == 2
-    assert "no trial of this run has ended well" in capsys.readouterr().err
+    assert "of this run has ended well" in capsys.readouterr().err
     assert UsageError.exit_code == 2

@@ -141,7 +141,7 @@ def test_blocks_that_were_never_used_are_told_and_those_with_data_are_not() -> N
     assert wearsteadiness.count_unused_blocks(aged) == 2
     found = wearsteadiness.assess_wear_steadiness(aged)
     assert found is not None
-    assert found.why == "no block was erased, 2 of 10 blocks never used"
+    assert found.why.split(", ") == ["no block was erased", "2 of 10 blocks never used"]
 
 
 def test_wear_is_not_ranked_where_a_load_was_too_short() -> None:
@@ -158,7 +158,7 @@ def test_wear_is_not_ranked_where_a_load_was_too_short() -> None:
     told = {f.topic: f for f in fresh.findings}
     for topic in ("Wear", "Evenness"):
         assert not told[topic].firm
-        assert "Not reached by JFFS2 and UBIFS: the load is too short" in told[topic].text
+        assert "Not reached by JFFS2 and UBIFS" in told[topic].text
         assert "most evenly: 0" not in told[topic].text
     assert told["Wear"].text.startswith(("YAFFS2 ", "NFTL+FAT32 "))
 

@@ -55,10 +55,12 @@ def test_a_cliff_is_where_time_passes_twice_the_fresh_time() -> None:
 def test_cliffs_are_told_in_words_the_first_to_fall_first() -> None:
     jffs2, ubifs = sweep.list_sweep_cliff_findings(swept())
     assert jffs2.topic == "Cliff of JFFS2"
-    assert "None dead: from 80 % valid its transaction time is more than 2 times" in jffs2.text
-    assert "at 90 % valid no trial ends well (no space left)" in jffs2.text
+    assert (
+        "from 80 % valid its transaction time" in jffs2.text and "more than 2 times" in jffs2.text
+    )
+    assert "at 90 % valid no trial " in jffs2.text and "(no space left)" in jffs2.text
     assert "25 % dead, mixed: from 40 % valid" in jffs2.text
-    assert ubifs.text == "None dead: no cliff up to 90 % valid."
+    assert ubifs.text.endswith(": no cliff up to 90 % valid.")
     assert not ubifs.firm
 
 
@@ -72,7 +74,7 @@ def test_a_state_in_which_some_trials_fail_is_told_and_starred(tmp_path: Path) -
         None,
     )
     told = next(f.text for f in sweep.list_sweep_cliff_findings(setting) if "JFFS2" in f.topic)
-    assert "at 60 % valid only 1 of 2 trials end well (no space left)" in told
+    assert "at 60 % valid only 1 of 2 trials" in told and "(no space left)" in told
     page = report.write_run_report(samples.folder(tmp_path / "run", trials))
     svg = (page.parent / "ffsmark-surface.svg").read_text()
     assert ">90*<" in svg
@@ -83,7 +85,7 @@ def test_advice_on_a_sweep_is_where_the_cliffs_are() -> None:
     setting = swept()
     found = verdictmaker.make_setting_verdict({}, setting, Limits(), samples.NAMING)
     assert not found.rows
-    assert found.notes[0].startswith("Cliff of JFFS2: None dead: from 80 % valid")
+    assert found.notes[0].startswith("Cliff of JFFS2: None dead: from 80 %")
     assert found.sentence == found.notes[0]
 
 
@@ -117,7 +119,9 @@ def test_where_more_is_better_a_cliff_is_a_fall_and_so_is_ageing() -> None:
     assert (found["JFFS2", (0.0, 0.0)].valid_share, found["JFFS2", (0.0, 0.0)].ratio) == (0.8, 0.2)
     assert found["UBIFS", (0.0, 0.0)].valid_share is None
     told = sweep.list_sweep_cliff_findings(setting)[0].text
-    assert "from 80 % valid its rate is less than 0.5 times that of fresh flash (0.200" in told
+    assert (
+        "from 80 % valid its rate " in told and "than 0.5 times that of fresh flash (0.200" in told
+    )
     slow = [trial(state(v), s + i) for v, s in ((0, 10), (50, 40)) for i in (0, 0.1)]
     slow += [trial(state(v), s + i, "ubifs") for v, s in ((0, 10), (50, 11)) for i in (0, 0.1)]
     named = [t.model_copy(update={"id": f"{t.id}-{i}", "seed": i}) for i, t in enumerate(slow)]

@@ -171,7 +171,7 @@ def test_why_a_job_came_to_nothing_is_named(
 
 
 def test_memory_run_out_of_is_a_lost_board(board: QemuBoard) -> None:
-    with pytest.raises(BoardLost, match="ran out of memory in step it"):
+    with pytest.raises(BoardLost, match="out of memory in step it"):
         run(board, "echo -1000 > /proc/self/oom_score_adj; exec tail /dev/zero")
     assert not children()
 

@@ -145,7 +145,10 @@ def test_output_that_is_cut_is_told_with_its_size(
     assert step.ok
     assert (len(step.stdout), step.stdout_bytes) == (OUTPUT_MAX, OUTPUT_MAX + 1009)
     assert (step.stderr, step.stderr_bytes) == ("little\n", None)
-    assert step.cut() == ["step it printed 8389617 bytes on stdout; the first 8388608 are kept"]
+    assert len(step.cut()) == 1
+    assert all(
+        part in step.cut()[0] for part in ("step it ", " 8389617 bytes on stdout;", " 8388608 ")
+    )
 
 
 def test_a_record_that_init_cut_short_does_not_hide_why() -> None:

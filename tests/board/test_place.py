@@ -48,7 +48,7 @@ def test_without_a_place_nobody_is_asked(log: Path) -> None:
 
 
 def test_a_place_that_another_has_is_refused_in_labgrids_words(log: Path) -> None:
-    with pytest.raises(UsageError, match=r"taken is not to be had: .*acquired by a@b"):
+    with pytest.raises(UsageError, match=r"taken is not .*acquired by a@b"):
         asyncio.run(used("taken"))
     assert log.read_text().splitlines() == ["-p taken acquire"]
 

@@ -77,7 +77,7 @@ def test_bits_that_are_others_afterwards_are_told(part: PartitionCells, tmp_path
     held[place] ^= 0b101
     chip.write_bytes(held)
     page = place // FULL
-    with pytest.raises(NandlabError, match="1 pages differ from the file, in 2 bits") as told:
+    with pytest.raises(NandlabError, match=r"1 pages differ .* in 2 bits") as told:
         asyncio.run(flashdump._verify_partition(part, file, BAD))
     assert f"page {page % PAGES} of block {page // PAGES}" in str(told.value)
 

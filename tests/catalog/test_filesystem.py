@@ -89,25 +89,27 @@ def test_a_value_adds_to_the_mount_and_to_the_commands() -> None:
 def test_what_a_value_needs_is_asked_only_with_it() -> None:
     fs = model()
     assert fs.list_hindrances({"size": "small"}, FIGURES) == []
-    assert fs.list_hindrances({"size": "big"}, FIGURES) == [
-        "size = 'big': writesize is 512, must be at least 2048: it is big"
+    (big,) = fs.list_hindrances({"size": "big"}, FIGURES)
+    assert big.split(": ") == [
+        "size = 'big'",
+        "writesize is 512, must be at least 2048",
+        "it is big",
     ]
-    assert fs.list_hindrances({"size": "small"}, {**FIGURES, "oobsize": 65}) == [
-        "oobsize is 65, must be at most 64: more spills"
-    ]
+    (small,) = fs.list_hindrances({"size": "small"}, {**FIGURES, "oobsize": 65})
+    assert small.split(": ") == ["oobsize is 65, must be at most 64", "more spills"]
     assert [need for need, _ in fs.kernel_needs({"size": "small"})] == ["CONFIG_X"]
     assert len(fs.kernel_needs({"size": "big"})) == 3
 
 
 def test_what_only_an_image_can_have_is_refused_to_a_mount() -> None:
     ubifs = load_noun("filesystems", "ubifs", FilesystemModel)
-    with pytest.raises(UsageError, match="nandlab image make --fs ubifs --set journal=1024"):
+    with pytest.raises(UsageError, match="image make --fs ubifs --set journal=1024"):
         ubifs.resolve_values({"journal": "1024"}, "here")
     assert ubifs.resolve_values({"journal": "1024"}, "here", from_image=True)["journal"] == "1024"
 
 
 def test_a_refused_value_is_refused_with_its_reason() -> None:
-    with pytest.raises(UsageError, match="here: x: size = 'huge' cannot be: nobody made it"):
+    with pytest.raises(UsageError, match=r"here: x: size = 'huge' .*: nobody made it"):
         model().resolve_values({"size": "huge"}, "here")
 
 
@@ -184,11 +186,11 @@ def test_a_kernel_without_what_is_asked_is_refused_before_anything_runs(tmp_path
     board = FakeBoard(kernel_config={"CONFIG_JFFS2_SUMMARY": "y", "CONFIG_JFFS2_LZO": "n"})
     with pytest.raises(UsageError) as error:
         refuse_unsupported_kernel(specs, board.kernel_config, "small")
-    assert str(error.value).splitlines() == [
-        "small: JFFS2 with compression = 'lzo' cannot be: the kernel of apf27 lacks "
-        "CONFIG_JFFS2_LZO",
-        "small: JFFS2 with summary = 'off' cannot be: the kernel of apf27 has CONFIG_JFFS2_SUMMARY",
-    ]
+    lacks, has = str(error.value).splitlines()
+    assert lacks.startswith("small: JFFS2 with compression = 'lzo' ")
+    assert lacks.endswith("apf27 lacks CONFIG_JFFS2_LZO")
+    assert has.startswith("small: JFFS2 with summary = 'off' ")
+    assert has.endswith("apf27 has CONFIG_JFFS2_SUMMARY")
     refuse_unsupported_kernel(specs, {"CONFIG_JFFS2_LZO": "m"}, "small")
 
 
@@ -198,7 +200,7 @@ def test_a_kernel_too_old_is_refused(tmp_path: Path) -> None:
     for fit in ("6.1", "6.12", "7.0"):
         refuse_unsupported_kernel(specs, {**nftl, "LINUX": fit}, "small")
     for old in ("5.10", "5.15", "6.0"):
-        with pytest.raises(UsageError, match=f"is Linux {old}, and it takes 6.1 or newer"):
+        with pytest.raises(UsageError, match=rf"is Linux {old}, .*6.1 or newer"):
             refuse_unsupported_kernel(specs, {**nftl, "LINUX": old}, "small")
 
 

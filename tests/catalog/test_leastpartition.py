@@ -112,7 +112,7 @@ def test_a_study_below_the_least_is_refused_with_it(
     assert plan(tmp_path, fs, part, blocks) == 1
     with pytest.raises(UsageError) as refused:
         plan(tmp_path, fs, part, blocks - 1)
-    assert f"partition_blocks is {blocks - 1}, must be at least {blocks}" in str(refused.value)
+    assert f"is {blocks - 1}, must be at least {blocks}" in str(refused.value)
     assert f" {mib} MiB" in str(refused.value)
 
 

@@ -99,4 +99,5 @@ def test_a_number_that_the_kernel_does_not_take_fails_with_a_sentence() -> None:
     done = ran(f"read() {{ took=64; }}; {number(file='/dev/null').command('read_ahead', '128')}")
     assert done.returncode == 1
     assert done.stdout == "read_ahead_kib 64\n"
-    assert done.stderr == "read_ahead = 128: the kernel took 64 KiB instead: /dev/null\n"
+    assert done.stderr.startswith("read_ahead = 128: ")
+    assert "took 64 KiB instead: /dev/null" in done.stderr

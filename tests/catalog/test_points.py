@@ -165,7 +165,6 @@ def test_files_larger_than_the_partition_are_refused_before_the_board_starts(
     """)
     with pytest.raises(UsageError) as refused:
         study.read_study_file(path)
-    assert str(refused.value) == (
-        f"{path}: matrix.workloads.0: readbench: its files take 16777216 bytes or more, and the "
-        "partition of S34ML01G1 has 16777216: let it keep less, or raise partition_mib"
-    )
+    assert str(refused.value).startswith(f"{path}: matrix.workloads.0: readbench: ")
+    assert "files take 16777216 bytes" in str(refused.value)
+    assert "partition of S34ML01G1 has 16777216: " in str(refused.value)

@@ -139,11 +139,11 @@ def test_a_list_that_cannot_be_is_refused_as_it_is_read(
 
 def test_parameters_with_which_a_list_cannot_be_are_refused_with_their_place() -> None:
     model = workload(MOUNT, {**TREE, "folder": "{folder}"}, parameters={"folder": FOLDER})
-    with pytest.raises(UsageError, match=r"^here: w: step tree: folder must be a path below"):
+    with pytest.raises(UsageError, match=r"^here: w: step tree: folder .* path below"):
         model.resolve_values({"folder": "../etc"}, "here")
-    with pytest.raises(UsageError, match=r"^here: w: step tree: folder must be one line"):
+    with pytest.raises(UsageError, match=r"^here: w: step tree: .*one line"):
         model.resolve_values({"folder": "a\nb"}, "here")
-    with pytest.raises(UsageError, match=r"^here: w: size 'uniform\(3,1\)': the first must not"):
+    with pytest.raises(UsageError, match=r"^here: w: size 'uniform\(3,1\)': the first"):
         model.resolve_values({"size": "uniform(3,1)"}, "here")
 
 

@@ -190,7 +190,8 @@ def test_the_study_that_the_bad_ones_are_made_of_is_good(
 def test_ubifs_on_mlc_is_refused_by_the_catalog(capsys: pytest.CaptureFixture[str]) -> None:
     study_file(filesystem='{ name = "ubifs" }', chip='{ part = "K9GAG08U0M", partition_mib = 64 }')
     said = refused(capsys, ["plan", "s.toml"])
-    assert "ubifs cannot live on K9GAG08U0M: cell_bits is 2, must be at most 1: UBI refuses" in said
+    assert "ubifs cannot live on K9GAG08U0M: " in said
+    assert "cell_bits is 2, must be at most 1" in said
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def test_a_dump_has_the_map_of_the_chip(
     assert nandlab(monkeypatch, "map", tmp_path / "dump", *GEOMETRY, "--file", FILE, "--json") == 0
     told = capsys.readouterr()
     assert json.loads(told.out) == of_chip
-    assert "if the file system was mounted when it was dumped" in told.err
+    assert "was mounted when it was dumped" in told.err
 
 
 def test_a_file_of_holes_that_no_chip_could_hold_is_mapped_by_its_data(
@@ -149,7 +149,7 @@ def test_a_file_of_holes_that_no_chip_could_hold_is_mapped_by_its_data(
     assert told["pages"] == []
     assert nandlab(monkeypatch, "read", *of, "--chip", "nandsim-small") == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "--order sequential: the file is mostly holes, and has 67,108,866 pages" in line
+    assert "--order sequential: " in line and "holes, and has 67,108,866 pages" in line
 
 
 GEOMETRY = ["--page", "2048", "--erase-block", "128K", "--oob", "64"]

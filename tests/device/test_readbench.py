@@ -208,7 +208,7 @@ def test_data_that_is_not_what_was_written_is_told(folder: Path) -> None:
             file.write(bytes(4096))
         _, said = running.communicate()
     assert running.returncode == 1
-    assert "4096 bytes from 4096, some are not what was written" in said
+    assert "4096 bytes from 4096, some are not" in said
 
 
 GOOD = "a sequential 0 8 4096 read none 0 1"
@@ -284,5 +284,5 @@ def test_the_chip_is_what_it_did_for_the_requests(folder: Path) -> None:
 def test_a_chip_that_does_not_come_to_rest_is_a_doubt(folder: Path) -> None:
     chip_that_idles(folder, 9_999_999)
     (doubt,) = told(folder, "8x4K seq", "--rest-ms=10", *K64)["warnings"]
-    assert doubt.startswith("not-at-rest: the chip was still at work when sequential_8x4096 began")
+    assert doubt.startswith("not-at-rest: ") and "sequential_8x4096" in doubt
     assert told(folder, "8x4K seq", "--rest-ms=9", *K64)["warnings"] == []

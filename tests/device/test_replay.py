@@ -97,7 +97,7 @@ def test_a_call_that_returns_otherwise_is_counted_and_told(tmp_path: Path) -> No
     found = told(tmp_path, text)
     assert found["figures"]["unlike"] == 2
     (doubt,) = found["warnings"]
-    assert doubt.startswith("unlike: 2 calls returned otherwise than in the trace; the first: ")
+    assert doubt.startswith("unlike: 2 calls returned otherwise ")
     assert "line 4, read" in doubt and "10, where the trace has 7" in doubt
 
 

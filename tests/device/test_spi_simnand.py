@@ -165,9 +165,9 @@ def test_the_kernel_knows_the_part_and_ubi_takes_two_pages_of_each_block(
 ) -> None:
     record = cases[part]
     log = record["log"].stdout
-    assert f"spi-nand spi0.0: {MAKERS[part]} SPI NAND was found" in log
+    assert f"spi0.0: {MAKERS[part]} SPI NAND" in log
     assert "128 MiB, block size: 128 KiB, page size: 2048" in log
-    assert "PEB size: 131072 bytes (128 KiB), LEB size: 126976 bytes" in log
+    assert "PEB size: 131072 bytes (128 KiB), LEB size: 126976" in log
     assert "VID header offset: 2048 (aligned 2048), data offset: 4096" in log
     reads = dict(line.split()[::-1] for line in record["blocks"].stdout.splitlines())
     # the two blocks of the table of volumes are read besides
@@ -226,8 +226,8 @@ def test_failures_come_up(cases: Cases) -> None:
 
 def test_a_part_that_this_kernel_does_not_know_is_refused(cases: Cases) -> None:
     logs = {part: cases[part]["log"].stdout for part in ("W25N02KV", "F50L1G41A")}
-    assert re.search(r"simnand: not loaded: .* ID efaa22 for pages of 2048 \+ 64", logs["W25N02KV"])
-    assert re.search(r"simnand: not loaded: .* did not take .* ID c821", logs["F50L1G41A"])
+    assert re.search(r"not loaded: .* ID efaa22 .*2048 \+ 64", logs["W25N02KV"])
+    assert re.search(r"not loaded: .* take .* ID c821", logs["F50L1G41A"])
 
 
 def test_a_chip_in_use_stays(cases: Cases) -> None:

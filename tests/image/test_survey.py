@@ -140,7 +140,7 @@ def test_a_process_that_dies_ends_the_others(
 
     monkeypatch.setattr(making, "make_filesystem_image", die_or_stay)
     todo, _ = asked("jffs2")
-    with pytest.raises(NandlabError, match="JFFS2 none: the process that made it ended with 7"):
+    with pytest.raises(NandlabError, match=r"JFFS2 none: .* ended with 7"):
         survey.make_survey_rows(todo, source(tmp_path), FakeBoard(), 2, lambda row: None)
     pids = [int(p.name) for p in tmp_path.iterdir() if p.name.isdecimal()]
     assert pids

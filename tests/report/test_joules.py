@@ -83,7 +83,7 @@ def test_its_table_has_the_total_and_each_consumer() -> None:
 def test_what_is_not_known_is_named_and_not_drawn() -> None:
     drawn = energychart.render_energy_chart(setting(ram_mw=None))
     assert drawn is not None
-    assert "Not known: RAM; it takes ram_mw in [power]" in drawn.chart.caption
+    assert "RAM; it takes ram_mw in [power]" in drawn.chart.caption
     assert "RAM" not in {d["consumer"] for d in drawn.chart.datasets["parts"]}
     assert all(d["text"].endswith(" known") for d in drawn.chart.datasets["whole"])
     assert "total" not in drawn.table.head

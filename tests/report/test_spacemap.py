@@ -51,8 +51,8 @@ def test_pointing_at_a_cell_tells_its_place_and_file(tmp_path: Path) -> None:
         browser.close()
     assert not wrong
     assert told.splitlines()[0] == "block 0, page 0, byte 0"
-    assert "412 B user: data of /a </script> file" in told
-    assert "100 B metadata: headers of /a </script> file" in told
+    assert "412 B user: data of /a </script>" in told
+    assert "100 B metadata: headers of /a </script>" in told
     assert "512 B obsolete: old <data>" in old and cell[2] >= 4
     assert [row.split("\t") for row in listed] == [["/a </script> file", "1,436", "1,536", "1"]]
     assert seen is not None and seen["y"] + seen["height"] < 400

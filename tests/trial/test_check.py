@@ -72,7 +72,7 @@ def test_one_more_erase_is_found_and_named_with_its_change(place: Place) -> None
     assert found["phase.transactions.erases"][:4] == ["6", "7", "+1", "(+16.7"]
     assert found["chip.erases"][:3] == ["18", "19", "+1"]
     assert rows[0].endswith("2 of 2")
-    assert "not the baseline's: other parts of the board: parts.ubifs.ko" in ended.err
+    assert "other parts of the board: parts.ubifs.ko" in ended.err
 
 
 def test_a_run_that_was_made_is_checked_without_a_board(place: Place) -> None:
@@ -94,7 +94,7 @@ def test_only_the_figures_that_are_named_count(place: Place) -> None:
     assert [row["figure"] for row in csv.DictReader(io.StringIO(ended.out))] == ["chip.erases"]
     ended = place.nandlab(erases_once_more(), *words, "--figure", "chip.erasures")
     assert (ended.status, ended.out) == (2, "")
-    assert "no trial here has a figure 'chip.erasures'; nearest: chip.erases" in ended.err
+    assert "figure 'chip.erasures'; nearest: chip.erases" in ended.err
 
 
 def test_each_format_tells_the_same(place: Place) -> None:
@@ -158,7 +158,7 @@ def test_what_no_figure_tells_is_told_too(place: Place) -> None:
     board = very_board(per_block={**RICH["per_block"], "erases": [3] * 63 + [4]})  # type: ignore[dict-item]
     ended = place.nandlab(board, "check", STUDY, "--against", place.published())
     assert ended.status == 1
-    assert "all figures that the file names are equal, but other parts" in ended.out
+    assert "names are equal, but other parts" in ended.out
 
 
 def test_a_trial_that_ends_otherwise_is_a_row(place: Place) -> None:
@@ -182,7 +182,7 @@ def test_only_the_trials_of_the_baseline_are_run(place: Place) -> None:
     file, board = place.published(), very_board()
     ended = place.nandlab(board, "check", STUDY, "--against", file)
     assert (ended.status, len(board.jobs)) == (0, 3)
-    assert "trials of the study that the baseline lacks, which are not checked: 1\n" in ended.err
+    assert " which are not checked: 1\n" in ended.err
 
 
 Change = Callable[[dict[str, Any]], object]
@@ -223,14 +223,14 @@ def test_a_run_on_the_hosts_time_is_refused(place: Place) -> None:
     board.deterministic = False
     place.ran(board)
     line = refused(place.nandlab(board, "check", "--run", place.run.path, "--against", file))
-    assert "run on the host's time (--accel kvm)" in line
+    assert "the host's time (--accel kvm)" in line
 
 
 def test_a_study_that_has_changed_is_refused(place: Place) -> None:
     file, board = place.published(), very_board()
     Path(STUDY).write_text(TEXT.replace("seeds = [1, 2]", "seeds = [1, 3]"))
     line = refused(place.nandlab(board, "check", STUDY, "--against", file))
-    assert "the study lacks 2 of its 4 trials, first " in line
+    assert "lacks 2 of its 4 trials, first " in line
     assert "publish a new baseline" in line
     assert not Path("results").exists()
 
@@ -241,7 +241,7 @@ def test_what_is_asked_wrongly_is_refused(place: Place) -> None:
     both = (STUDY, "--run", place.run.path, "--against", file)
     assert "name the STUDY" in refused(place.nandlab(board, "check", *both))
     nowhere = place.nandlab(board, "check", STUDY, "--against", "nowhere")
-    assert "nowhere: no run's folder or figures file" in refused(nowhere)
+    assert "nowhere: no run's folder or figures" in refused(nowhere)
     place.run.trial_path(place.run.head().trials[0]).unlink()
     line = refused(place.nandlab(board, "check", "--run", place.run.path, "--against", file))
-    assert "it lacks 1 of the baseline's 4 trials; run the study to its end" in line
+    assert "lacks 1 of the baseline's 4 trials; " in line

@@ -41,7 +41,8 @@ def test_every_file_system_works_in_little_ram(mib: int) -> None:
         trial = asyncio.run(execution.run_trial(spec, board, "test"))
         if (name, mib) == ("ubifs", 16):
             assert trial.status == "board_lost"
-            assert trial.error == "the board ran out of memory in step format"
+            assert trial.error is not None
+            assert trial.error.endswith(" out of memory in step format")
             continue
         assert trial.ok, f"{name} in {mib} MiB: {trial.error}"
         assert trial.available is not None

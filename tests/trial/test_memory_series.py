@@ -97,7 +97,7 @@ def test_samples_that_were_lost_are_a_doubt() -> None:
     (doubt,) = [
         w for w in series_trial((4, 5, 1), lost=3).warnings if w.code == "memory_series_lost"
     ]
-    assert doubt.text == "the first 3 of 4 samples were overwritten by later ones"
+    assert "first 3 of 4 samples were overwritten" in doubt.text
     whole = series_trial((0, 500, 10))
     assert "memory_series_lost" not in [w.code for w in whole.warnings]
 

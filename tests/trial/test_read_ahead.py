@@ -104,10 +104,8 @@ def test_the_result_tells_what_the_mount_read_back(tmp_path: Path) -> None:
 
 def test_a_mount_that_tells_nothing_is_not_measured(tmp_path: Path) -> None:
     (t,) = execute(tmp_path / "a", fake(), planned(tmp_path / "a", "128")[:1])
-    assert (t.status, t.error) == (
-        "not_measured",
-        "no step printed read_ahead_kib: nothing was mounted",
-    )
+    assert t.status == "not_measured"
+    assert t.error is not None and "no step printed read_ahead_kib" in t.error
 
 
 def test_mounts_that_differ_are_not_measured(tmp_path: Path) -> None:
@@ -118,7 +116,8 @@ def test_mounts_that_differ_are_not_measured(tmp_path: Path) -> None:
     board = fake(first=FakeResult("read_ahead_kib 64\n"))
     board.answers |= {"again": said, "unmount-at-end": FakeResult()}
     (t,) = execute(tmp_path, board, specs)
-    assert t.error == "the mounts differ in read_ahead_kib: first 64, again 60"
+    assert t.error is not None
+    assert t.error.endswith(" in read_ahead_kib: first 64, again 60")
 
 
 def test_figures_know_every_instrument() -> None:

@@ -174,4 +174,4 @@ def test_a_file_that_does_not_fit_fails_the_trial_with_the_reason(board: QemuBoa
     trial = asyncio.run(execution.run_trial(made, board, "t"))
     assert trial.status == "trial_failed"
     assert trial.error is not None
-    assert f"the files do not fit: of {16 * MIB - 4096} bytes" in trial.error
+    assert f"do not fit: of {16 * MIB - 4096} bytes" in trial.error

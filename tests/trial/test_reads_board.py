@@ -104,4 +104,4 @@ def test_records_that_do_not_fit_leave_no_figure_and_say_what_to_do(board: QemuB
     assert trial.status == "ok"
     assert "reads" not in trial.measured
     (lost,) = (w for w in trial.warnings if w.code == "reads_lost")
-    assert "records were overwritten: raise records of reads" in lost.text
+    assert "overwritten: raise records of reads" in lost.text

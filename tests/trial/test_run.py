@@ -80,9 +80,8 @@ def test_the_state_is_what_the_chip_holds_when_the_load_begins(
     assert t.state.obtained.programmed == 0.6
     assert t.state.obtained.valid == 0.51
     assert t.state.obtained.invalid == pytest.approx(0.09)
-    assert [w.text for w in t.warnings if w.code == "state_missed"] == [
-        "invalid data: 25.0% asked, 9.0% on the chip when the load began"
-    ]
+    (missed,) = [w.text for w in t.warnings if w.code == "state_missed"]
+    assert missed.startswith("invalid data: 25.0% asked, 9.0% ")
     still = fake(fill=FakeResult(filled, counts=counts(5, 720)))
     (t,) = execute(tmp_path / "still", still, specs[:1])
     assert t.state.obtained is not None and t.state.obtained.invalid == 0.21
@@ -162,7 +161,11 @@ def test_a_failed_step_is_a_failed_trial_with_its_reason(
     board = fake(workload=FakeResult(stderr="ffsmark: disk full\n", rc=1))
     trials = execute(tmp_path, board, specs[:1])
     assert trials[0].status == "trial_failed"
-    assert trials[0].error == "step workload exited with 1: ffsmark: disk full"
+    assert str(trials[0].error).split(": ") == [
+        "step workload exited with 1",
+        "ffsmark",
+        "disk full",
+    ]
     assert trials[0].phases == []
 
 

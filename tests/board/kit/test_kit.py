@@ -93,7 +93,7 @@ def test_a_board_of_one_s_own_gets_its_lock_beside_its_file(
 
 
 def test_locked_without_a_lock_is_refused(model: BoardModel, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no lock has 'tools .*`nandlab board update mine`"):
+    with pytest.raises(UsageError, match=r"has 'tools .*`nandlab board update mine`"):
         made(model, locked=True)
     assert not (tmp_path / "catalog/boards/boards.lock").exists()
 
@@ -127,7 +127,7 @@ def test_strictly_nothing_else_is_taken(
 ) -> None:
     before = made(model)
     moved_on(mirror, tmp_path)
-    with pytest.raises(UsageError, match=r"the locked packages are not to be had: kernel") as told:
+    with pytest.raises(UsageError, match=r"packages are not to be had: kernel") as told:
         made(model, locked=how == "locked", given=before.lock if how == "given" else None)
     assert "nandlab board import" in str(told.value)
     assert "\n" not in str(told.value)
@@ -175,7 +175,7 @@ def test_a_tampered_package_is_not_taken(
         f.write(b"x")
     moved_on(mirror, tmp_path)
     monkeypatch.setenv(packages.PACKAGES_VARIABLE, str(there))
-    with pytest.raises(UsageError, match=r"library_2_amd64\.deb: its SHA-256 is .* get them again"):
+    with pytest.raises(UsageError, match=r"library_2_amd64\.deb: its SHA-256 is "):
         made(model)
     sha256 = packages_of(tmp_path)["library_2_amd64.deb"]
     assert not packages.make_cached_package_path(sha256).exists()
@@ -193,7 +193,7 @@ def test_a_folder_that_is_not_there_is_told(
     made(model)
     shutil.rmtree(tmp_path / "cache")
     monkeypatch.setenv(packages.PACKAGES_VARIABLE, str(tmp_path / "gone"))
-    with pytest.raises(UsageError, match=r"NANDLAB_PACKAGES: .*gone: no such folder or board file"):
+    with pytest.raises(UsageError, match=r"NANDLAB_PACKAGES: .*gone: no such folder"):
         made(model)
 
 
@@ -207,7 +207,7 @@ def test_a_lock_that_names_what_nobody_has_is_told(
     with pytest.raises(UsageError, match=r"not to be had: tools .*'77'.*tool"):
         made(model, locked=True)
     mirror.has()
-    with pytest.raises(UsageError, match=r"neither the locked packages are to be had nor others"):
+    with pytest.raises(UsageError, match=r"neither the locked packages .* nor others"):
         made(model)
 
 
@@ -243,10 +243,9 @@ def test_an_imported_board_needs_no_mirror(
     before = made(model)
     there = elsewhere(tmp_path, monkeypatch)
     told = exchange.import_board_file(exported)
-    assert told == [
-        "7 packages of board mine are in the cache",
-        "catalog/boards/mine.toml: added",
-    ]
+    packages, board = told
+    assert packages.startswith("7 packages of board mine ")
+    assert board == "catalog/boards/mine.toml: added"
     bare = model.model_copy(update={"controller": None})
     assert load_noun("boards", "mine", BoardModel).model_dump() == bare.model_dump()
     found = made(load_noun("boards", "mine", BoardModel), locked=True)
@@ -359,7 +358,7 @@ def test_a_file_that_was_damaged_in_the_cache_is_had_anew(
         assert packages.make_cached_package_path(sha256).read_bytes() == good
         shutil.rmtree(tmp_path / "cache" / "roots")
     packages.make_cached_package_path(sha256).write_bytes(b"")
-    with pytest.raises(UsageError, match="was damaged in the cache and is removed"):
+    with pytest.raises(UsageError, match=r"was damaged .* is removed"):
         prepare_package_root(before.lock["tools bookworm amd64"])
 
 
@@ -385,7 +384,7 @@ def test_an_import_does_not_change_what_other_boards_are_made_of(
     (there / "catalog/boards").mkdir(parents=True)
     mine = {"tools bookworm amd64": {"tool_1_amd64.deb": "0" * 64}}
     lock.write_package_lock(there / "catalog/boards/boards.lock", mine)
-    with pytest.raises(UsageError, match=r"has other packages for 'tools .*import it in another"):
+    with pytest.raises(UsageError, match=r"has other packages for 'tools .*in another"):
         exchange.import_board_file(exported)
     assert lock.read_package_lock(there / "catalog/boards/boards.lock") == mine
     assert not (tmp_path / "other cache").exists()

@@ -89,9 +89,9 @@ def test_a_mirror_that_moved_on_is_told_and_refused_where_the_lock_must_hold(
     assert needs.fetch_program_needs(model, folder).lock_differences == (
         f"{SET}: libx-dev: 1 -> 3",
     )
-    with pytest.raises(UsageError, match="the locked packages are not to be had"):
+    with pytest.raises(UsageError, match="packages are not to be had"):
         needs.fetch_program_needs(model, folder, locked=True)
-    with pytest.raises(UsageError, match="the locked packages are not to be had"):
+    with pytest.raises(UsageError, match="packages are not to be had"):
         needs.fetch_program_needs(model, folder, lock=first.lock)
 
 

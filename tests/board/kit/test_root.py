@@ -122,7 +122,7 @@ def test_where_no_root_can_be_entered_one_line_says_what_to_do(
     monkeypatch.setattr(
         root, "find_root_entry_hindrance", lambda path: "unshare: Operation not permitted"
     )
-    with pytest.raises(UsageError, match="run it as root; or allow user namespaces") as told:
+    with pytest.raises(UsageError, match="as root; or allow user namespaces") as told:
         root.require_root_entry(own)
     assert "\n" not in str(told.value)
 

@@ -151,10 +151,10 @@ def test_a_tree_s_file_is_checked_with_its_place(home: Path, old: str, new: str,
 def test_a_tree_that_is_not_locked_or_otherwise_is_told_with_what_to_do(home: Path) -> None:
     treemade.project(home)
     model = load_noun("trees", "small", TreeModel)
-    with pytest.raises(UsageError, match="the run's packages has no set of it: `bench/rootfs"):
+    with pytest.raises(UsageError, match=r"the run's packages .*: `bench/rootfs"):
         trees.read_locked_tree_packages(model, {})
     (home / "catalog/trees/trees.lock").unlink()
-    with pytest.raises(UsageError, match=r"trees\.lock has no set of it: `bench/rootfs small --u"):
+    with pytest.raises(UsageError, match=r"trees\.lock has no set .*: `bench/rootfs small --u"):
         trees.read_locked_tree_packages(model)
     files = treemade.packages(home / "debs")
     treemade.project(home, treemade.TREE.replace('"one", "two"', '"one", "two", "six"'), files)
@@ -166,7 +166,7 @@ def test_packages_that_are_nowhere_are_told(home: Path) -> None:
     files = treemade.project(home)
     (home / "debs/two_2_amd64.deb").unlink()
     model = load_noun("trees", "small", TreeModel)
-    with pytest.raises(UsageError, match="the locked packages are not to be had"):
+    with pytest.raises(UsageError, match="packages are not to be had"):
         trees.fetch_tree_package_set(model, files, strictly=True)
 
 
@@ -190,7 +190,7 @@ def test_a_mirror_that_moved_on_gives_another_tree_and_says_so(
     assert moved == ["tree bookworm amd64 small: two: 2 -> 3"]
     assert "not the locked tree" in capsys.readouterr().err
     assert trees.digest_tree_inputs(model, taken) != trees.digest_tree_inputs(model, first)
-    with pytest.raises(UsageError, match="the locked packages are not to be had"):
+    with pytest.raises(UsageError, match="packages are not to be had"):
         trees.fetch_tree_package_set(model, first, strictly=True)
     assert trees.update_tree_lock("small") == ["two: 2 -> 3"]
     assert (

@@ -234,13 +234,11 @@ def test_a_file_system_of_block_devices_is_named(tmp_path: Path) -> None:
         own = noise.copy()
         for at, mark in marks:
             own[at : at + len(mark)] = mark
-        with pytest.raises(
-            UsageError, match=f"begins as {name} does, a file system of block devices"
-        ):
+        with pytest.raises(UsageError, match=rf"begins as {name} does, .* of block"):
             read_flash_file_layout(
                 as_file(tmp_path / "dump", bytes(own)), FlashFileOptions(None, None, BARE[0])
             )
-    with pytest.raises(UsageError, match="no file system that can be read without spare areas"):
+    with pytest.raises(UsageError, match="can be read without spare areas"):
         read_flash_file_layout(
             as_file(tmp_path / "dump", bytes(noise)), FlashFileOptions(None, None, BARE[0])
         )

@@ -162,5 +162,5 @@ def test_what_is_not_modelled_is_refused() -> None:
     of = layout(filesystem="nftl-fat32")
     with pytest.raises(UsageError, match="is not modelled"):
         map_file_pages(of, FILE)
-    with pytest.raises(UsageError, match="/b: no such file in the image; there are /a"):
+    with pytest.raises(UsageError, match=r"/b: no such file .*there are /a"):
         reads.find_inode_number(layout(), "b")

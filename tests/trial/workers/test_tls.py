@@ -109,7 +109,7 @@ def test_who_is_not_believed_is_told_so_in_a_line(
                 on = address.parse_campaign_address(campaign(tmp_path / "farm.toml", at, files))
                 told = await refused(on)
                 assert told.startswith(f"{at}: no scheduler of Dask answers: ")
-                assert "both sides must have certificates of one authority" in told
+                assert "certificates of one authority" in told
             without = await refused(address.parse_campaign_address(there.replace("tls", "tcp")))
             assert "no scheduler of Dask answers" in without
 
@@ -122,7 +122,7 @@ def test_files_that_are_no_certificates_are_named(
 ) -> None:
     (tmp_path / "empty.pem").touch()
     path = campaign(tmp_path / "farm.toml", "tls://a:1", {**ours, bad: tmp_path / "empty.pem"})
-    with pytest.raises(UsageError, match=f"farm.toml: .*tls.{bad}.*empty.pem"):
+    with pytest.raises(UsageError, match=rf"farm.toml: .*tls.{bad}.*empty.pem"):
         address.parse_campaign_address(path)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import samples
+from support import lifesamples, samples
 
 from nandlab.analysis.figures import figures, groups
 from nandlab.analysis.figures.ranking import Finding
@@ -246,15 +246,15 @@ def test_a_clean_run_has_no_caveats() -> None:
     ],
 )
 def test_a_setting_is_named_with_its_faults(faults: dict[str, int], words: str) -> None:
-    chip = samples.WORN.model_copy(update={"faults": faults})
-    (setting,) = groups.group_trials_into_settings([samples.lifetime_trial(chip=chip)])
+    chip = lifesamples.WORN.model_copy(update={"faults": faults})
+    (setting,) = groups.group_trials_into_settings([lifesamples.lifetime_trial(chip=chip)])
     assert setting.title == f"lifetime on S34ML01G1, 16 MiB{words}"
 
 
 def test_other_faults_make_another_setting() -> None:
-    tougher = samples.WORN.model_copy(update={"faults": {"endurance": 90}})
+    tougher = lifesamples.WORN.model_copy(update={"faults": {"endurance": 90}})
     settings = groups.group_trials_into_settings(
-        [samples.lifetime_trial(), samples.lifetime_trial(chip=tougher)]
+        [lifesamples.lifetime_trial(), lifesamples.lifetime_trial(chip=tougher)]
     )
     assert [s.title.partition("endurance ")[2] for s in settings] == ["50 ± 20 %", "90"]
 
@@ -273,7 +273,7 @@ def life_of(
 def lived(filesystem: str, *lives: int, alive: tuple[int, ...] = ()) -> list[Trial]:
     """Trials that wrote so many MiB, the last quarter of them with dead blocks."""
     return [
-        samples.lifetime_trial(
+        lifesamples.lifetime_trial(
             filesystem,
             i,
             lifetime=life_of(
@@ -300,7 +300,7 @@ def test_the_round_that_fails_counts_but_for_its_bytes() -> None:
     (trial,) = lived("jffs2", 400)
     rounds = [after(200), after(300, 2), after(400, 5)]
     end = {**rounds[-1], "programs": 999_999, "dead_blocks": 42}
-    longer = samples.lifetime_trial("jffs2", 0, lifetime=life_of(rounds, "no room", end))
+    longer = lifesamples.lifetime_trial("jffs2", 0, lifetime=life_of(rounds, "no room", end))
     assert figure(longer, "life.dead_blocks") == 42
     assert figure(longer, "life.programs") == 999_999
     for name in ("life.written", "life.amplification", "life.rounds"):
@@ -308,12 +308,12 @@ def test_the_round_that_fails_counts_but_for_its_bytes() -> None:
 
 
 def test_a_life_without_a_whole_round_wrote_nothing() -> None:
-    none = samples.lifetime_trial(lifetime=life_of([], "no room"))
+    none = lifesamples.lifetime_trial(lifetime=life_of([], "no room"))
     assert figure(none, "life.written") == 0
     assert figure(none, "life.erases") is None
     assert figure(none, "life.amplification") is None
     end = after(0, 7)
-    none = samples.lifetime_trial(lifetime=life_of([], "no room", end))
+    none = lifesamples.lifetime_trial(lifetime=life_of([], "no room", end))
     assert figure(none, "life.dead_blocks") == 7
     assert figure(none, "life.first_death") == 0
     assert figure(samples.trial(), "life.written") is None
@@ -362,7 +362,7 @@ def test_how_it_ended_is_in_one_line_and_cut() -> None:
     assert "“no room left”; 1 of 3 still lived " in found.text
     said = ["write f000123: ENOSPC", "write f000987: ENOSPC", "error 28", "error 30"]
     trials = [
-        samples.lifetime_trial(seed=i, lifetime=life_of([after(1)], text))
+        lifesamples.lifetime_trial(seed=i, lifetime=life_of([after(1)], text))
         for i, text in enumerate(said)
     ]
     (setting,) = groups.group_trials_into_settings(trials)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support import samples
+from support import lifesamples, samples
 
 from nandlab.analysis.figures import doubts, groups
 from nandlab.analysis.figures.ranking import Finding
@@ -105,7 +105,7 @@ def test_a_ratio_against_fresh_has_the_doubts_of_both_states() -> None:
 
 def test_a_life_s_and_a_sweep_s_sentences_have_theirs() -> None:
     told = [Doubt(code="kernel_log", text="seen")]
-    lives = [t.model_copy(update={"warnings": told}) for t in samples.lifetime_study()]
+    lives = [t.model_copy(update={"warnings": told}) for t in lifesamples.lifetime_study()]
     (answer,) = find_setting_view(setting_of(lives)).answers(setting_of(lives))
     assert {f.doubts for f in answer.findings} == {"kernel_log (JFFS2 3 of 3, UBIFS 3 of 3 trials)"}
     shares = [0.0, 0.2, 0.4, 0.6, 0.8]

@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from support import samples
+from support import lifesamples
 
 from nandlab.analysis.figures import groups
 from nandlab.analysis.verdicts import forecast
@@ -33,7 +33,7 @@ def worn(
 ) -> Trial:
     """Rounds of 10 erases at random among the living blocks, until so many are dead."""
     rng = random.Random(seed)
-    blocks = samples.WORN.blocks
+    blocks = lifesamples.WORN.blocks
     stands = [rng.uniform(40, 60) for _ in range(blocks)]
     erases, gone = [0] * blocks, 0
     series: list[list[int]] = []
@@ -55,7 +55,7 @@ def worn(
         )
         for i, name in enumerate(names)
     ]
-    trial = samples.lifetime_trial("jffs2", seed, options=options)
+    trial = lifesamples.lifetime_trial("jffs2", seed, options=options)
     sources = {**trial.sources, "filesystem": {"title": "JFFS2", "wear": wear}}
     return trial.model_copy(
         update={

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import samples
+from support import lifesamples, samples
 
 from nandlab.analysis.figures import groups
 from nandlab.analysis.figures.life import LifeTotals
@@ -107,7 +107,7 @@ def point(written: int, erases: int) -> LifeTotals:
     ],
 )
 def test_a_course_is_tested_over_its_last_half(rates: list[int], reached: bool) -> None:
-    trial = samples.trial(chip=samples.WORN.model_copy(update={"blocks": 8}))
+    trial = samples.trial(chip=lifesamples.WORN.model_copy(update={"blocks": 8}))
     course = [point((i + 1) * ROUND, sum(rates[: i + 1])) for i in range(len(rates))]
     assert wearsteadiness.assess_wear_steadiness_from_totals(course, trial).reached == reached
 

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from support import samples
+from support import lifesamples, samples
 from support.fitting import fits
 
 from nandlab.analysis.figures import groups
@@ -388,7 +386,7 @@ def test_without_a_headline_figure_nothing_is_put_first() -> None:
 
 
 def test_a_life_is_told_and_not_judged(tmp_path: Path) -> None:
-    folder = samples.folder(tmp_path / "run", samples.lifetime_study())
+    folder = samples.folder(tmp_path / "run", lifesamples.lifetime_study())
     (told,) = fits("advice", said("advise", folder.path, "--json"))
     assert (told["rows"], told["criteria"]) == ([], [])
     assert any("UBIFS lives longest" in note for note in told["notes"])
@@ -430,40 +428,6 @@ def test_the_last_line_of_several_settings_tells_each_by_what_differs() -> None:
 
 # what must hold of any advice, whatever the figures
 
-SECONDS = st.floats(min_value=0.5, max_value=500, allow_nan=False)
-RUNS = st.dictionaries(
-    st.sampled_from(["jffs2", "ubifs", "yaffs2"]),
-    st.lists(SECONDS, min_size=1, max_size=4),
-    min_size=1,
-)
-
-
-def trials(run: dict[str, list[float]], factor: float = 1) -> list[Trial]:
-    return [
-        trial(name, seconds * factor, seed)
-        for name, all_seconds in run.items()
-        for seed, seconds in enumerate(all_seconds, 1)
-    ]
-
-
-@given(run=RUNS)
-def test_doubling_every_time_changes_no_order(run: dict[str, list[float]]) -> None:
-    once, twice = judged(trials(run)), judged(trials(run, 2))
-    assert list(calls(once).items()) == list(calls(twice).items())
-
-
-@given(run=RUNS)
-def test_a_copy_under_another_name_ties_with_it(run: dict[str, list[float]]) -> None:
-    name = next(iter(run))
-    copy = {"provenance": {"filesystem": {"title": "Copy", "power": samples.POWER}}}
-    copies = [trial("copy", s, i, **copy) for i, s in enumerate(run[name], 1)]
-    found = judged([*trials(run), *copies])
-    one, other = found.row(samples.TITLES[name]), found.row("Copy")
-    assert one.cells[0] == other.cells[0]
-    assert {one.call, other.call} <= {"take", "next"} or one.call == other.call
-    if one.call == "take":
-        assert "The trials do not tell" in found.sentence
-
 
 FIRST_WRITE = {"advice": "let it format first", "source": "docs/studies/first-boot.md"}
 
@@ -480,32 +444,3 @@ def test_what_must_come_before_a_first_durable_write_stands_once() -> None:
     assert verdict.list_first_write_lines([judged([trial("jffs2", 1)])]) == []
     other = with_first_write("jffs2", 1, {"words": "of another nandlab"})
     assert verdict.list_first_write_lines([judged([other])]) == []
-
-
-@given(run=RUNS, data=st.data())
-def test_dropping_members_never_makes_it_surer(
-    run: dict[str, list[float]], data: st.DataObject
-) -> None:
-    name = data.draw(st.sampled_from(sorted(run)))
-    fewer = {**run, name: run[name][: data.draw(st.integers(1, len(run[name])))]}
-    before, after = calls(judged(trials(run))), calls(judged(trials(fewer)))
-    sure = {"take": 0, "next": 0, "open": 1, "avoid": 2}
-    title = samples.TITLES[name]
-    assert sure[after[title]] >= sure[before[title]]
-
-
-@given(run=RUNS, data=st.data())
-def test_a_doubt_added_never_leaves_who_came_first_as_it_was(
-    run: dict[str, list[float]], data: st.DataObject
-) -> None:
-    all_trials = trials(run)
-    before = judged(all_trials)
-    first = before.rows[0].name
-    doubt = Doubt(code="kernel_log", text="a line")
-    doubted = [
-        t.model_copy(update={"warnings": [doubt]}) if t.filesystem_title == first else t
-        for t in all_trials
-    ]
-    after = judged(doubted)
-    assert after.row(first).call == "open"
-    assert after.gaps != before.gaps

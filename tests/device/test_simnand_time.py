@@ -8,7 +8,6 @@ import json
 import multiprocessing
 import os
 import re
-from statistics import median_low
 
 import pytest
 from support.cases import UNLOAD, Cases, run_cases
@@ -120,114 +119,6 @@ def test_maximum_latencies_are_those_that_pass(board: QemuBoard) -> None:
     ns = predicted_ns(chip.model_copy(update={"timing": slow}))
     assert ns["program"] == predicted_ns(chip)["program"] + 300_000
     assert c["busy_ns"] == ERASED * ns["erase"] + PROGRAMMED * ns["program"] + READ * ns["read"]
-
-
-LATENCIES = {"erase": "t_bers_ns", "program": "t_prog_ns", "read": "t_r_ns"}
-MORE_NS = 1009
-SLAB_NS = 36
-"""What the kernel's slabs may move erases and programs by, from one loading of the module to the
-next: the look-ups of a page of a buffer on its slab's first page take six instructions less.
-Programs of K9GAG08U0M were nine off; why was not traced."""
-ROUNDED_NS = 1
-"""The TSC's cycles at 999.999 MHz are rounded to ns wherever the clock is read: each way."""
-
-
-def latency_work(board: QemuBoard, chip: ChipModel, kind: str, more_ns: int) -> list[Step]:
-    """So many operations of a kind as end within a tick, at a latency that is so much longer."""
-    term = LATENCIES[kind]
-    # A latency longer than a tick would end within a tick's interrupt, or not, by chance.
-    usual = min(getattr(chip.timing, term), WITHIN_TICK_NS // 3)
-    words: dict[str, str | int] = {"warp_slice_ns": 10**9, "register_hits": 1}
-    what = "reread" if kind == "read" else kind
-    return [
-        load(board, chip, **words, **{term: usual + more_ns}),
-        Step("it", f"timecheck --count {operations(chip, kind)} {what}"),
-        Step("counters", f"cat {DEBUGFS}/counters"),
-        UNLOAD,
-    ]
-
-
-def operations(chip: ChipModel, kind: str) -> int:
-    """How many end within less than a tick: the timer interrupt never sets in.
-
-    Not so simple for reads, which loading does too, of all blocks' markers: after another tR the
-    kernel may place the buffer of a read elsewhere in its slab, and take three instructions less
-    for one on the slab's first page. A page that is in the register is read into the same buffer,
-    without tR: what the others took longer is of the array alone.
-    """
-    term = LATENCIES[kind]
-    usual = min(getattr(chip.timing, term), WITHIN_TICK_NS // 3)
-    one_ns: int = predicted_ns(chip)[kind] - getattr(chip.timing, term) + usual + SYSTEM_CALL_NS
-    return max(1, min(7, WITHIN_TICK_NS // (one_ns * (1 + (kind == "read")))))
-
-
-def array_ns(record: JobRecord, chip: ChipModel, kind: str) -> int:
-    """What latency_work() took, less what it takes without the array, if that was timed."""
-    again = operations(chip, kind) * (kind == "read")
-    assert counters(record)["buffer_hits"] == again
-    took = json.loads(record["it"].stdout)
-    return int(took["ns"]) - int(took.get("again_ns", 0))
-
-
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(k, marks=pytest.mark.xdist_group(f"latency-{k}")) for k in LATENCIES],
-)
-def longer_latencies(request: pytest.FixtureRequest, board: QemuBoard) -> tuple[str, Cases]:
-    """The kind of operation, and one job that does it on every chip, at two latencies each."""
-    cases = {
-        f"{name} +{more_ns}": latency_work(
-            board, catalog.load_noun("chips", name, ChipModel), request.param, more_ns
-        )
-        for name in CHIPS
-        for more_ns in (0, MORE_NS)
-    }
-    return request.param, run_cases(board, cases)
-
-
-def over_ns(works: Cases, kind: str, name: str) -> int:
-    """What the longer latency took beyond what it is longer."""
-    chip = catalog.load_noun("chips", name, ChipModel)
-    usual, longer = (array_ns(works[f"{name} +{n}"], chip, kind) for n in (0, MORE_NS))
-    return longer - usual - operations(chip, kind) * MORE_NS
-
-
-@pytest.mark.parametrize("name", CHIPS)
-def test_under_warp_a_latency_is_in_the_clock_to_the_ns(
-    longer_latencies: tuple[str, Cases], name: str
-) -> None:
-    kind, works = longer_latencies
-    limit = 3 * ROUNDED_NS if kind == "read" else SLAB_NS + ROUNDED_NS
-    assert abs(over_ns(works, kind, name)) <= limit
-
-
-def test_under_warp_a_latency_is_exact_but_for_the_kernel_s_slabs(
-    longer_latencies: tuple[str, Cases],
-) -> None:
-    """Slabs move a latency up as often as down; what the clock lacked would move all one way."""
-    kind, works = longer_latencies
-    assert abs(median_low(over_ns(works, kind, name) for name in CHIPS)) <= ROUNDED_NS
-
-
-FEW = ("apf27",)
-"""The chips that `make test` has boards of their own for; `make test-long` has for all."""
-
-
-@pytest.mark.parametrize("kind", LATENCIES)
-@pytest.mark.parametrize(
-    "name", [n if n in FEW else pytest.param(n, marks=pytest.mark.long) for n in CHIPS]
-)
-def test_under_warp_a_latency_is_exact_on_boards_of_its_own(
-    board: QemuBoard, name: str, kind: str
-) -> None:
-    """Where the module is loaded first thing, the kernel's slabs are alike."""
-    chip = catalog.load_noun("chips", name, ChipModel)
-    usual, longer = (
-        array_ns(run(board, *latency_work(board, chip, kind, more_ns)), chip, kind)
-        for more_ns in (0, MORE_NS)
-    )
-    over = longer - usual - operations(chip, kind) * MORE_NS
-    assert abs(over) <= ROUNDED_NS * (3 if kind == "read" else 1)
 
 
 def firing_late_ns(trace: str) -> list[int]:

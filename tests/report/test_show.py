@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support import samples
+from support import lifesamples, samples
 
 from nandlab.base.console import Console
 from nandlab.report.page import html
@@ -127,7 +127,7 @@ def test_ram_has_a_column_where_it_was_measured(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_life_has_its_own_table_and_its_end(tmp_path: Path, width: int) -> None:
-    text = printed(tmp_path / "run", samples.lifetime_study(), width)
+    text = printed(tmp_path / "run", lifesamples.lifetime_study(), width)
     assert max(map(len, text.splitlines()[:-1])) <= width
     flat = " ".join(text.split())
     for expected in (
@@ -142,7 +142,7 @@ def test_a_life_has_its_own_table_and_its_end(tmp_path: Path, width: int) -> Non
 
 
 def test_the_json_of_a_life_has_its_rounds(tmp_path: Path) -> None:
-    trials = samples.lifetime_study()
+    trials = lifesamples.lifetime_study()
     found = [*show.list_trial_json_objects(samples.folder(tmp_path / "run", trials))]
     for one, trial in zip(found, trials, strict=True):
         written = next(s for s in one["series"] if s["name"] == "bytes_written")

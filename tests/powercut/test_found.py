@@ -101,6 +101,27 @@ def test_pieces_of_a_load_are_put_together(tmp_path: Path) -> None:
     assert "lost: 1; first: a load: 3:before:1: A" in text
 
 
+def test_a_load_of_which_a_call_fails_counts_once_for_all_its_pieces(tmp_path: Path) -> None:
+    failed = finding("call fails", "27:before:1")
+    piece: dict[str, Any] = {"load": "a race", "points": 1, "findings": [failed]}
+    result = campaignresult.read_campaign_result(folder(tmp_path, [piece], [piece]))
+    (one,) = result.classes.values()
+    assert (one.name, one.count, result.points, result.points_held) == ("call fails", 1, 1, 0)
+    assert result.failed == {"a race"}
+
+
+@pytest.mark.parametrize(("mounts", "more"), [(4, ""), (9, " --mounts 9"), (None, " --mounts 2")])
+def test_the_command_of_unstable_cells_mounts_as_often(
+    tmp_path: Path, mounts: int | None, more: str
+) -> None:
+    """A campaign of before this was asked for mounted twice."""
+    points = {} if mounts is None else {"points": {"mounts": mounts}}
+    piece = told("a load", ". . .", ". .  ", finding("never mounts again", "3:unstable:2"))
+    result = campaignresult.read_campaign_result(folder(tmp_path, [piece], **points))
+    (one,) = result.classes.values()
+    assert result.format_repeat_command(one).endswith(f"--point 3:unstable:2{more}")
+
+
 @pytest.mark.parametrize(
     ("name", "point", "more"),
     [

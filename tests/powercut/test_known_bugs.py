@@ -17,8 +17,8 @@ from nandlab.powercut import requests, workloads
 from nandlab.powercut.campaignresult import LETTERS
 
 BUGS: list[dict[str, Any]] = tomllib.loads((ROOT / "bench/known_bugs.toml").read_text())["bug"]
-BY_CUTS_ALONE = ("U1", "U3", "U9", "J6")
-"""Those that the wide sets show, each with what its kernels have mended."""
+BY_CUTS_ALONE = ("U1", "U3", "U4", "U5", "U9", "J6")
+"""Those that the wide sets and the races show, each with what its kernels have mended."""
 CRASH = "kernel crash"
 
 

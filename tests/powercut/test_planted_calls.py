@@ -47,6 +47,9 @@ CALLS = {
     "utimens": "utimens A/x 1000000000\nfsync A/x\n",
     "dropcaches": "write A/x 100 5000\ndropcaches\nsync\n",
     "link": "link A/x A/y\nsync\n",
+    "tmpfile": "tmpfile A/t\nwrite A/t 0 3000\nlinktmp A/t\nfsync A/t\nfsyncdir A\n",
+    "linktmp": "tmpfile A/t\nwrite A/t 0 300\nsync\nlinktmp A/t\nfsyncdir A\n",
+    "beginsync": "beginsync 50\nwrite A/x 100 5000\nendsync\nsync\n",
     "open": "open A/x\nunlink A/x\nwrite A/x 0 9\nfsync A/x\nfsyncdir A\n",
 }
 
@@ -93,6 +96,9 @@ PLANTS = {
     "utimens": Plant(lambda m: os.utime(m / "A/x", (5, 5)), "metadata"),
     "dropcaches": Plant(lambda m: (m / "A/x").write_bytes(bytes(9000)), "lost", ("A/x",)),
     "link": Plant(lambda m: shutil.copyfile(m / "D/f", m / "odd"), "unknown name", ("odd",)),
+    "tmpfile": Plant(lambda m: (m / "A/t").write_bytes(b""), "lost", ("A/t",)),
+    "linktmp": Plant(lambda m: (m / "A/t").unlink(), "lost", ("A/t",)),
+    "beginsync": Plant(lambda m: (m / "A/x").write_bytes(bytes(9000)), "lost", ("A/x",)),
     "open": Plant(lambda m: (m / "A/x").write_bytes(b"x"), "resurrected", ("A/x",)),
 }
 """A fault of each."""
@@ -105,7 +111,7 @@ def player() -> Path:
 
     out = Path(tempfile.mkdtemp(prefix="nandlab-player-")) / "play_folder"
     lib = DEVICE / "programs" / "lib"
-    names = ("play", "calls", "load", "names", "content")
+    names = ("play", "calls", "beside", "load", "names", "content")
     files = [lib / "cuts" / f"{name}.c" for name in names]
     files += [lib / f"{name}.c" for name in ("diag", "payload", "checked")]
     flags = ["-std=gnu11", "-O1", "-g", "-fsanitize=address,undefined", "-I", str(lib)]

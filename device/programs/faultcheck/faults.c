@@ -165,7 +165,8 @@ static int try_point(struct point *p, struct tally *tally, char *letter)
 		p->struck = kind->struck();
 	if (!p->struck && !kind->steps)
 		return 0;
-	judge_mounts(&p->request->subject, p->load, ALL_DONE, false,
+	judge_mounts(&p->request->subject,
+		     &(struct cut){p->load, ALL_DONE, false, MOUNTS_MIN},
 		     &p->finding, &unused);
 	kernel_judge(&p->finding);
 	if (kind->clear && kind->clear())
@@ -231,7 +232,7 @@ static int measure(const struct request *request, struct load *load,
 		memset(tally->kinds, 'f', steps);
 		return 0;
 	}
-	if (cuts_record(request, load))
+	if (cuts_record(request, load, &(struct finding){0}))
 		return diag_errno() ? 1 : -1;
 	tally->kinds = journal_kinds();
 	return !tally->kinds || journal_recorded(&tally->operations) ? -1 : 0;

@@ -57,7 +57,7 @@ class CampaignOptions:
     load: Annotated[
         list[str] | None,
         typer.Option(
-            help="ace1, ace2, ace3, wide1, wide2, wide3, renames, orphans, statfs, holes, "
+            help="ace1, ace2, ace3, wide1, wide2, wide3, renames, orphans, statfs, races, holes, "
             "open-files, rewrite, small-files, collect, sqlite (power cuts only), a workload such "
             "as 'config rounds=9', or a file of loads (docs/power-cuts.md); may be repeated; "
             "default: ace1 for power cuts, rewrite for faults, or a study's own workloads"

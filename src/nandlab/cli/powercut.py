@@ -30,6 +30,12 @@ def powercut(
     repeat: Annotated[
         int, typer.Option(min=1, help="times that each point is judged, each time the same")
     ] = 1,
+    mounts: Annotated[
+        int,
+        typer.Option(
+            min=2, max=100, metavar="N", help="times that a point with unstable cells is mounted"
+        ),
+    ] = 4,
     recovery: Annotated[
         bool,
         typer.Option(
@@ -74,7 +80,7 @@ def powercut(
     if states:
         _refuse_unknown_states(ways)
     wanted = common.request("ace1")
-    points = CutPoints(variants=ways, repeat=repeat, recovery=recovery)
+    points = CutPoints(variants=ways, repeat=repeat, mounts=mounts, recovery=recovery)
     how = common.make_settings(points, wanted, sample=sample, states=states)
     common.run([how], wanted, alone=common.study is None and len(wanted.loads) == 1)
 

@@ -20,6 +20,8 @@ PIECES = "[0-9]*.json"
 FORMAT = 1
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 SEEDS_MAX = 1 << 20
+UNSTABLE_MOUNTS = 4
+"""How often a point with unstable cells is mounted where nobody says: cutcheck's own number."""
 
 
 class _FolderModel(BaseModel):
@@ -40,6 +42,7 @@ class RequestedPoints(_FolderModel):
     seed: Count = Field(default=1, description="the first seed")
     seeds: int = Field(default=1, ge=0, le=SEEDS_MAX)
     repeat: Count = Field(default=1, description="times that each point is judged")
+    mounts: Count = Field(default=2, description="of a point with unstable cells")
     recovery: bool = Field(default=False, description="whether the recovery is cut too")
     second: Count = Field(default=0, description="of a cut recovery, one of so many is cut")
     bad: list[Count] = Field(default=[], description="blocks that the maker marked bad")

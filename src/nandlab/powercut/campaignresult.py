@@ -12,7 +12,7 @@ from nandlab.base.errors import UsageError
 from nandlab.base.strings import PointName
 from nandlab.flash.chip.mishaps import FAULT_KINDS, FAULT_PROGRAM, TEAR_WAYS
 from nandlab.powercut import campaignfolder, pointcounts, samplefile
-from nandlab.powercut.campaignfolder import CampaignHead, Finding, LoadReport
+from nandlab.powercut.campaignfolder import UNSTABLE_MOUNTS, CampaignHead, Finding, LoadReport
 from nandlab.powercut.pointcounts import PointCounts
 from nandlab.results.cutsummaries import (
     METADATA_CLASS,
@@ -23,11 +23,14 @@ from nandlab.results.cutsummaries import (
 )
 
 VERDICT_VARIES = "another verdict again"
+CALL_FAILS = "call fails"
+"""A load that could not be played beside a sync; it has no points."""
 CONTRADICTION = "the load contradicts its oracle"
 ERRORS = ("unmountable", "unreadable", "not writable")
 LETTERS = {
     samplefile.POINT_HELD: ".",
     "unmountable": "M",
+    "never mounts again": "N",
     "lost": "L",
     "wrong content": "W",
     "stale bytes": "S",
@@ -36,6 +39,7 @@ LETTERS = {
     "resurrected": "R",
     "unknown name": "U",
     TWO_FOLDERS_CLASS: "F",
+    CALL_FAILS: "B",
     METADATA_CLASS: "X",
     TWO_NAMES_CLASS: "2",
     "not writable": "A",
@@ -89,6 +93,8 @@ class CampaignResult:
     """Digests of each load's recordings: each piece makes one."""
     refused: dict[str, str] = field(default_factory=dict)
     """Loads that the file system does not take, and why."""
+    failed: set[str] = field(default_factory=set)
+    """Loads of which a call fails."""
     classes: dict[str, FindingClass] = field(default_factory=dict)
     outcomes: dict[str, dict[str, str]] = field(default_factory=dict)
     """A letter for each operation, by load and variant."""
@@ -141,6 +147,8 @@ class CampaignResult:
         words += ["--title", one.load, "--point", f"{one.point.without_recovery}"]
         if one.point.recovery:
             words += ["--recovery"]
+        if head.points.mounts != UNSTABLE_MOUNTS and _is_unstable(one.point.variant):
+            words += ["--mounts", str(head.points.mounts)]
         if one.name.startswith(VERDICT_VARIES):
             words += ["--repeat", str(head.points.repeat)]
         return shlex.join(words)
@@ -202,6 +210,10 @@ def _add_load(result: CampaignResult, load: LoadReport) -> None:
     if load.refused is not None:
         result.refused[title] = load.refused
         return
+    if any(finding.name == CALL_FAILS for finding in load.findings):
+        if title in result.failed:
+            return  # each piece of a load records it
+        result.failed.add(title)
     result.points += load.points
     counts = {v: len(s) - s.count(" ") for v, s in load.outcomes.items()}
     if result.unstable_points is not None and sum(counts.values()) == load.points:

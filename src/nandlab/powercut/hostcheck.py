@@ -36,11 +36,13 @@ from nandlab.results.cutsummaries import METADATA_CLASS, TWO_FOLDERS_CLASS, TWO_
 MARKS, KERNEL = "marks", "kernel"
 UNSEEN_CLASSES = (
     "unmountable",
+    "never mounts again",
     "not writable",
     "another second mount",
     TWO_NAMES_CLASS,
     TWO_FOLDERS_CLASS,
     METADATA_CLASS,
+    "call fails",
     "kernel warning",
     "check fails",
     "another verdict again",

@@ -18,6 +18,7 @@ from nandlab.catalog.chip import MIB
 from nandlab.flash.chip.mishaps import TEAR_WAYS
 from nandlab.flash.chip.simnand import make_chip_module_parameters
 from nandlab.plan.medium import Medium
+from nandlab.powercut.campaignfolder import UNSTABLE_MOUNTS
 from nandlab.powercut.loads import LoadSet
 from nandlab.trial.mediumsteps import (
     make_format_steps,
@@ -63,6 +64,8 @@ class CutPoints:
     seeds: int = 1
     repeat: int = 1
     """Times that each point is judged; each must give the same verdict."""
+    mounts: int = UNSTABLE_MOUNTS
+    """Times that a point with unstable cells is mounted."""
     recovery: bool = False
     """Whether each operation after a cut is cut too, until the check's first sync has returned."""
     second: int = SECOND_EVERY
@@ -79,6 +82,8 @@ class CutPoints:
         found = ["--first-load", f"{self.first_load}", "--from", f"{self.first}"]
         found += ["--every", f"{self.every}", "--seed", f"{self.seed}", "--seeds", f"{self.seeds}"]
         found += ["--repeat", f"{self.repeat}"]
+        if self.mounts != UNSTABLE_MOUNTS:
+            found += ["--mounts", f"{self.mounts}"]
         if self.last_load is not None:
             found += ["--last-load", f"{self.last_load}"]
         if self.last is not None:

@@ -18,6 +18,8 @@ VALUE_BYTES_MAX, TARGET_MAX, XATTRS = 4096, 4095, 10
 MODE_MAX, OWNER_MAX, SECONDS_MAX = 0o7777, 65_535, (1 << 31) - 1
 FILE_BYTES_MAX, HELD_MAX = 1 << 20, 64
 """Of cutcheck's: bytes of a file, and files that are open at once."""
+SYNC_WAIT_MAX = 1_000_000
+"""Microseconds after which a load goes on beside a sync."""
 PAGE = 4096
 """Of memory, in bytes."""
 RESERVED_NAMES = ("lost+found", "unlinked", "written-after")
@@ -34,6 +36,8 @@ class _FileNode:
     size: int = 0
     special: bool = False
     """A symbolic link or a whiteout: a name and no more."""
+    nameless: bool = False
+    """Whether it was made without a name, and has had none yet."""
     xattrs: set[int] = field(default_factory=set)
 
 
@@ -48,12 +52,15 @@ class CallChecker:
     """Files that are open."""
     open_names: dict[str, _FileNode] = field(default_factory=dict)
     """The same by the names under which they were opened."""
+    is_sync_beside: bool = False
+    """Whether a sync has begun beside the load."""
 
     def load(self) -> CallChecker:
         """What a load begins with, if these calls are the base: nothing is open any more."""
         begun = copy.deepcopy(self)
         begun.open_files.clear()
         begun.open_names.clear()
+        begun.is_sync_beside = False
         return begun
 
     def take(self, where: str, kind: str, names: list[str], numbers: list[int]) -> None:
@@ -285,8 +292,11 @@ class CallChecker:
             self._folder(name, "take fsync")
 
     def open(self, name: str) -> None:
-        self.open_files.append(self._file(name, "open a file"))
-        self.open_names[name] = self.names[name]
+        self._hold(name, self._file(name, "open a file"))
+
+    def _hold(self, name: str, node: _FileNode) -> None:
+        self.open_files.append(node)
+        self.open_names[name] = node
         if len(self.open_files) > HELD_MAX:
             raise self._no(f"more than {HELD_MAX} files are open: close some before")
 
@@ -296,6 +306,33 @@ class CallChecker:
             raise self._no(f"{name} is not open: open it before, in the same load")
         self.open_files.remove(node)
         self.open_names.pop(name, None)
+
+    def tmpfile(self, name: str) -> None:
+        if "/" not in name:
+            raise self._no("it is made in a folder: give a name such as A/b")
+        self._refuse_homeless(name)
+        if name in self.names or name in self.open_names:
+            raise self._no(f"{name} is there already: give another name")
+        self._hold(name, _FileNode(nameless=True))
+
+    def linktmp(self, name: str) -> None:
+        node = self.open_names.get(name)
+        if node is None or not node.nameless:
+            raise self._no("there is no such file without a name: make it before, with tmpfile")
+        self._add_node(name, node)
+        node.nameless = False
+
+    def beginsync(self, microseconds: int) -> None:
+        if self.is_sync_beside:
+            raise self._no("a sync is beside the load already: endsync before")
+        if microseconds > SYNC_WAIT_MAX:
+            raise self._no(f"the load goes on after at most {SYNC_WAIT_MAX:,} microseconds")
+        self.is_sync_beside = True
+
+    def endsync(self) -> None:
+        if not self.is_sync_beside:
+            raise self._no("no sync is beside the load: beginsync before")
+        self.is_sync_beside = False
 
     def readonly(self) -> None:
         if self.open_files:
@@ -324,7 +361,7 @@ CALL_METHODS: dict[str, Callable[..., None]] = {
                 "fsyncdir",
             ),
             *("setxattr", "removexattr", "chmod", "chown", "utimens"),
-            *("open", "close", "readonly"),
+            *("open", "close", "readonly", "tmpfile", "linktmp", "beginsync", "endsync"),
         )
     },
 }

@@ -28,6 +28,7 @@ KINDS = {
     **{"noreplace": 2, "exchange": 2, "whiteout": 2, "symlink": 2, "tmplink": 2},
     **{"fdatasync": 1, "fallocate": 3, "setxattr": 3, "removexattr": 2, "chmod": 2},
     **{"chown": 3, "utimens": 2, "dropcaches": 0, "statfs": 0},
+    **{"tmpfile": 1, "linktmp": 1, "beginsync": 1, "endsync": 0},
 }
 """Words after each kind of call."""
 TWO_NAMES = ("rename", "link", "noreplace", "exchange", "whiteout")
@@ -157,6 +158,8 @@ def _refuse_bad_call(where: str, words: list[str]) -> None:
 
 def count_paths(kind: str) -> int:
     """How many words of a call are names."""
+    if kind == "beginsync":
+        return 0
     return 2 if kind in TWO_NAMES else min(1, KINDS[kind])
 
 

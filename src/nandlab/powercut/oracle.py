@@ -27,6 +27,8 @@ EXTENDED_BYTES = 8192
 CONTENT_CALLS = ("write", "swrite", "mwrite", "truncate", "fallocate", "tmplink")
 """Calls that change what a file has."""
 MAKING_CALLS = ("create", "mkdir", "symlink", "tmplink")
+OPENING_CALLS = ("open", "tmpfile")
+"""Calls after which a file may be written that has no name."""
 RENAMING_CALLS = ("rename", "noreplace", "whiteout")
 SYNC_CALLS = ("sync", "readonly")
 """Calls that keep all."""
@@ -129,6 +131,10 @@ def _apply_call(
     if kind in MAKING_CALLS:
         names[words[0]] = call
         files[call] = FOLDER if kind in ("mkdir", "symlink") else b""
+    elif kind == "tmpfile":
+        files[call] = b""
+    elif kind == "linktmp":
+        names[words[0]] = held[words[0]]
     elif kind == "link":
         names[words[1]] = names[words[0]]
     elif kind in ("unlink", "rmdir"):
@@ -162,7 +168,8 @@ class Oracle:
         held: dict[str, int] = {}
         for i, (kind, *words) in enumerate(self.calls):
             state = _apply_call(state, i, kind, words, held)
-            held |= {words[0]: state.names[words[0]]} if kind == "open" else {}
+            if kind in OPENING_CALLS:
+                held[words[0]] = state.names.get(words[0], i)
             self.states.append(state)
 
     def list_violations(self, found: Tree, operations: int, *, in_next: bool) -> list[str]:

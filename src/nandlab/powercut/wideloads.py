@@ -5,7 +5,9 @@ file beside it, and the folders.
 
 ``wide1`` has each call alone, ``wide2`` each pair of which one is new, ``wide3`` a sample of three.
 ``renames`` renames folders and files wherever in a page its nodes come to lie. ``orphans`` deletes
-files that stay open. ``statfs`` asks for the room of a nearly empty file system.
+files that stay open. ``statfs`` asks for the room of a nearly empty file system. ``races`` has a
+sync beside files without a name: another process begins it, and the load goes on so many
+microseconds later, in the midst of it. Each number of microseconds is one schedule of both.
 """
 
 from __future__ import annotations
@@ -40,6 +42,12 @@ AHEAD = ("sync", "sync", "sync")
 """Before a write that is to take as much flash as it has bytes: no compressor shortens what every
 other pair of calls writes."""
 TRIPLES = 300
+SCHEDULES, STEP_US = 1000, 10
+"""Schedules of each race, and microseconds from one to the next: longer than a sync takes."""
+RACE_FILES = ("A/t0", "A/t1", "A/t2")
+RACE_BYTES = 3000
+LARGE_BYTES = 120_000
+"""More than statfs may count as used without a file that has it."""
 
 
 @cache
@@ -202,7 +210,31 @@ def make_statfs_loads() -> LoadSet:
     return _make_set("statfs", found)
 
 
+def make_race_loads() -> LoadSet:
+    """Files without a name that get one beside a sync, and files that lose it again there.
+
+    Linux's UBIFS keeps the first without a name if power goes, and refuses to unlink the second,
+    until its commits "Fix space leak when powercut happens in linking tmpfile" and "Fix adding
+    orphan entry twice for the same inode", both of 2024.
+    """
+    # statfs sees a file that has no name; it stands first so that the bytes do not compress
+    large = ("statfs", "tmpfile A/t0", f"write A/t0 0 {LARGE_BYTES}", "sync", "create A/n")
+    small = [
+        call for name in RACE_FILES for call in (f"tmpfile {name}", f"write {name} 0 {RACE_BYTES}")
+    ]
+    unlinks = [call for name in RACE_FILES for call in (f"linktmp {name}", f"unlink {name}")]
+    races = (("link", large, ["linktmp A/t0"]), ("link and unlink", small, unlinks))
+    found: list[Load] = []
+    for title, made, calls in races:
+        for number in range(SCHEDULES):
+            begins = f"beginsync {number * STEP_US}"
+            whole = (*made, begins, *calls, "endsync", "sync")
+            found.append(Load(f"{title} after {number * STEP_US} us", whole))
+    return LoadSet("races", loads.BASE, tuple(found))
+
+
 WIDE_SETS: dict[str, Callable[[], LoadSet]] = {
     **{"wide1": make_wide1_loads, "wide2": make_wide2_loads, "wide3": make_wide3_loads},
     **{"renames": make_rename_loads, "orphans": make_orphan_loads, "statfs": make_statfs_loads},
+    "races": make_race_loads,
 }

@@ -92,24 +92,36 @@ static int symlink_to(const struct load *load, int number, const char *path)
 	return symlink(target, path) ? fail_errno("symlink", path) : 0;
 }
 
+int cuts_open_nameless(const char *path)
+{
+	char folder[PATH_MAX];
+
+	snprintf(folder, sizeof(folder), "%.*s",
+		 (int)(strrchr(path, '/') - path), path);
+	return checked_open(folder, O_TMPFILE | O_RDWR, 0644);
+}
+
+int cuts_play_linkat(int fd, const char *path)
+{
+	char open_file[32];
+
+	snprintf(open_file, sizeof(open_file), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, open_file, AT_FDCWD, path, AT_SYMLINK_FOLLOW)
+		       ? fail_errno("link", path)
+		       : 0;
+}
+
 /* A file without a name is written, and then gets one. */
 static int link_nameless(const struct load *load, int number, const char *path)
 {
 	const struct op *op = &load->op[number];
-	char folder[PATH_MAX], open_file[32];
-	int fd, error;
+	int fd = cuts_open_nameless(path), error;
 
-	snprintf(folder, sizeof(folder), "%.*s",
-		 (int)(strrchr(path, '/') - path), path);
-	fd = checked_open(folder, O_TMPFILE | O_RDWR, 0644);
 	if (fd < 0)
 		return -1;
 	error = checked_write(fd, cuts_load_bytes(load, number), op->bytes,
-			      path);
-	snprintf(open_file, sizeof(open_file), "/proc/self/fd/%d", fd);
-	if (!error &&
-	    linkat(AT_FDCWD, open_file, AT_FDCWD, path, AT_SYMLINK_FOLLOW))
-		error = fail_errno("link", path);
+			      path) ||
+		cuts_play_linkat(fd, path);
 	return checked_close(fd, path) || error ? -1 : 0;
 }
 

@@ -9,6 +9,15 @@
 /* Metadata of an open file or folder, or its room. */
 int cuts_play_set(const struct load *load, int op, int fd, const char *path);
 
+/* beside.c: begin a sync beside the load, or wait for it; the same if one has
+ * begun. */
+int cuts_play_beside(const struct op *op);
+int cuts_beside_end(void);
+
+/* A file without a name in the folder of a path; a name for one. */
+int cuts_open_nameless(const char *path);
+int cuts_play_linkat(int fd, const char *path);
+
 /* Names, and what is on no name. */
 int cuts_play_name(const struct load *load, int op, const char *path,
 		   const char *to);

@@ -16,6 +16,7 @@ struct request {
 	int variant_count;
 	unsigned long first_load, last_load, from, to, every, seed, seeds;
 	unsigned long repeat; /* times that each point is judged */
+	unsigned long mounts; /* of a point with unstable cells */
 	bool lie;   /* a sync does nothing, and says that it returned */
 	long shift; /* the chip is so many operations off */
 	bool recovery;
@@ -54,17 +55,28 @@ int cuts_main(char **argv, const char *about, const struct oracle *oracle,
 int cuts_begin(struct request *request, int *console);
 
 /* record.c: make what is there before the loads; play a load from a mount to an
- * unmount, in the journal. -1 after a message. */
+ * unmount, in the journal. -1 after a message. beside: of a call that failed
+ * once a sync had begun beside the load. */
 int cuts_make_base(const struct request *request);
-int cuts_record(const struct request *request, struct load *load);
+int cuts_record(const struct request *request, struct load *load,
+		struct finding *beside);
 void cuts_set_clock(void);
 
-/* mounts.c: mount, judge what is there after so many flash operations, write,
- * and mount again. synced: the check's own flash operations when the sync of
- * its write had returned; as it was if the first mount fails. */
-void judge_mounts(const struct subject *subject, const struct load *load,
-		  uint32_t operations, bool in_next, struct finding *finding,
-		  uint32_t *synced);
+/* What is judged: a load after so many flash operations. */
+#define MOUNTS_MIN 2
+struct cut {
+	const struct load *load;
+	uint32_t operations;
+	bool in_next; /* the next operation has begun */
+	int mounts;   /* times that it is mounted, MOUNTS_MIN or more */
+};
+
+/* mounts.c: mount, judge what is there, write, and mount again. Mounts after
+ * the second one must show what that did. synced: the check's own flash
+ * operations when the sync of its write had returned; as it was if the first
+ * mount fails. */
+void judge_mounts(const struct subject *subject, const struct cut *cut,
+		  struct finding *finding, uint32_t *synced);
 
 /* Cut the check, too, right after its sync had returned, and mount: its file
  * must be there. -1 after a message. */
@@ -78,5 +90,10 @@ void cuts_count(struct tally *tally, const struct finding *finding,
 int cuts_tell(const struct request *request, const struct load *load,
 	      const struct tally *tally);
 int cuts_tell_refused(const struct load *load);
+
+/* tell.c: the same of a load that has no points, for a call of it failed after
+ * so many operations. */
+int cuts_tell_failed(const struct load *load, uint32_t operations,
+		     const struct finding *finding);
 
 #endif

@@ -53,7 +53,12 @@ enum what {
 	OP_CHOWN,	/* at: user, bytes: group */
 	OP_UTIMENS,	/* bytes: seconds of the last change */
 	OP_DROPCACHES,
-	OP_STATFS, /* each mount after a cut judges what statfs(2) says */
+	OP_STATFS,    /* each mount after a cut judges what statfs(2) says */
+	OP_TMPFILE,   /* O_TMPFILE, held open and without a name */
+	OP_LINKTMP,   /* linkat(2) gives that file its name */
+	OP_BEGINSYNC, /* a sync begins beside the load; bytes: microseconds
+		       * until the load goes on */
+	OP_ENDSYNC,   /* wait until it has returned */
 };
 
 /* What an inode is. */
@@ -225,6 +230,7 @@ int journal_tears_erases(const char *way);
 enum verdict {
 	HELD,
 	UNMOUNTABLE,
+	NEVER_AGAIN,  /* from some mount on none of several succeeds */
 	LOST,	      /* what was synced is not there, or is older */
 	WRONG,	      /* content that never was */
 	BEHIND,	      /* bytes behind its old end, once it is longer */
@@ -233,6 +239,7 @@ enum verdict {
 	RESURRECTED,  /* what was deleted and synced is there */
 	UNKNOWN,      /* a name that never was */
 	FOLDER_TWICE, /* a folder renamed, and there under both names */
+	CALL_FAILS,   /* a call of the load, once a sync had begun beside it */
 	METADATA,     /* mode, owner, time, attribute or count of links */
 	RENAME_TWICE, /* a file renamed, and there under both names */
 	NOT_AFTER,    /* a write and a sync after the cut do not hold */

@@ -54,6 +54,10 @@ static const struct {
 	{"utimens", OP_UTIMENS, 1, 1},
 	{"dropcaches", OP_DROPCACHES, 0, 0},
 	{"statfs", OP_STATFS, 0, 0},
+	{"tmpfile", OP_TMPFILE, 1, 0},
+	{"linktmp", OP_LINKTMP, 1, 0},
+	{"beginsync", OP_BEGINSYNC, 0, 1},
+	{"endsync", OP_ENDSYNC, 0, 0},
 };
 
 static int new_inode(struct load *load, enum sort sort)
@@ -90,6 +94,7 @@ static int sort_made(const struct op *op)
 	switch (op->what) {
 	case OP_CREATE:
 	case OP_TMPLINK:
+	case OP_TMPFILE:
 		return A_FILE;
 	case OP_MKDIR:
 		return A_FOLDER;
@@ -110,7 +115,8 @@ static int inode_held(const struct load *load, int name)
 			continue;
 		if (load->op[i].what == OP_CLOSE)
 			break;
-		if (load->op[i].what == OP_OPEN)
+		if (load->op[i].what == OP_OPEN ||
+		    load->op[i].what == OP_TMPFILE)
 			return load->op[i].inode;
 	}
 	return NONE;
@@ -158,6 +164,12 @@ static int trace(struct load *load, struct op *op)
 	case OP_TMPLINK:
 		names_set(load, op->name, op->inode);
 		content_changes(load, op->inode);
+		break;
+	case OP_TMPFILE:
+		load->inode[op->inode].gone = load->ops;
+		break;
+	case OP_LINKTMP:
+		names_set(load, op->name, op->inode);
 		break;
 	case OP_WRITE:
 	case OP_SWRITE:

@@ -10,6 +10,9 @@
 #include "diag.h"
 #include "options.h"
 
+#define UNSTABLE_MOUNTS 4
+#define MOUNTS_MAX	100
+
 static int take_text(void *context, const char *value, size_t offset)
 {
 	*(const char **)((char *)context + offset) = value;
@@ -45,6 +48,7 @@ TAKE(seed, take_number, seed)
 TAKE(seeds, take_number, seeds)
 TAKE(second, take_number, second)
 TAKE(repeat, take_number, repeat)
+TAKE(mounts, take_number, mounts)
 
 static int take_own_check(void *context, const char *value)
 {
@@ -167,6 +171,7 @@ static const struct option_decl options[] = {
 	{"seed", "N", "first seed of the variants (1)", take_seed},
 	{"seeds", "N", "seeds tried for each but \"before\" (1)", take_seeds},
 	{"repeat", "N", "judge each point so often (1)", take_repeat},
+	{"mounts", "N", "of a point with unstable cells (4)", take_mounts},
 	{"recovery", NULL, "cut each operation until the check's sync too",
 	 take_recovery},
 	{"second", "N",
@@ -219,6 +224,7 @@ int cuts_main(char **argv, const char *about, const struct oracle *oracle,
 		.seed = 1,
 		.seeds = 1,
 		.repeat = 1,
+		.mounts = UNSTABLE_MOUNTS,
 	};
 	bool helped;
 
@@ -229,6 +235,10 @@ int cuts_main(char **argv, const char *about, const struct oracle *oracle,
 	if (!request.loads || !request.subject.type || !request.every ||
 	    !request.variant_count) {
 		fail("needs --type, --variant and a file of loads");
+		return EXIT_USAGE;
+	}
+	if (request.mounts < MOUNTS_MIN || request.mounts > MOUNTS_MAX) {
+		fail("--mounts takes %d to %d", MOUNTS_MIN, MOUNTS_MAX);
 		return EXIT_USAGE;
 	}
 	if (request.check)

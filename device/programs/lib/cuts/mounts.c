@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A verdict of what is on the chip: by a mount, a write, files made longer, a
- * second mount, and a mount of what that write's sync had put on flash. */
+ * second mount and perhaps more, and a mount of what that write's sync had put
+ * on flash. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -80,63 +81,115 @@ static int mount_checked(const struct subject *subject, struct finding *finding)
 	return 0;
 }
 
-/* The second mount shows what the first did, the file written since, and zeros
- * by which files were made longer. What it shows of before is judged only if it
- * is not the same. */
-static void judge_again(const struct subject *subject, const struct load *load,
-			uint32_t operations, bool in_next,
-			struct finding *finding, uint64_t first)
+/* What a later mount shows of before the cut: the same digest as the one before
+ * it. It is judged only if it is not. */
+static void judge_same(const struct subject *subject, const struct cut *cut,
+		       struct finding *finding, int number, uint64_t *seen)
 {
-	uint64_t second;
+	uint64_t before = *seen;
+
+	subject->oracle->look(cut->load, finding, seen);
+	if (*seen == before)
+		return;
+	subject->oracle->judge(cut->load, cut->operations, cut->in_next,
+			       finding, seen);
+	if (number == 2)
+		cuts_found(finding, CHANGED,
+			   "each mount's may be, but nobody wrote to it");
+	else
+		cuts_found(finding, CHANGED,
+			   "mount %d: each mount's may be, but nobody wrote "
+			   "to it",
+			   number);
+}
+
+/* After a mount that failed: whether any of the later ones succeeds. */
+static void judge_failed_mount(const struct subject *subject,
+			       const struct cut *cut, int number,
+			       struct finding *finding)
+{
+	enum verdict verdict = number == 1 ? UNMOUNTABLE : NOT_AFTER;
+	const char *why = strerror(errno);
+	int next = number + 1;
+
+	while (next <= cut->mounts && subject_mount(subject))
+		next++;
+	if (next <= cut->mounts)
+		subject_unmount(subject);
+	if (number == cut->mounts)
+		cuts_found(finding, verdict, "mount %d: %s", number, why);
+	else if (next > cut->mounts && cut->mounts > MOUNTS_MIN)
+		cuts_found(finding, NEVER_AGAIN,
+			   "mount %d and each after it, of %d: %s", number,
+			   cut->mounts, why);
+	else if (next > cut->mounts)
+		cuts_found(finding, verdict, "%s, and at the next mount", why);
+	else if (next == number + 1)
+		cuts_found(finding, verdict, "%s, and the next mount succeeds",
+			   why);
+	else
+		cuts_found(finding, verdict, "%s, and mount %d succeeds", why,
+			   next);
+}
+
+/* The second mount shows what the first did, the file written since, and zeros
+ * by which files were made longer. Whether there may be another mount. */
+static bool judge_second(const struct subject *subject, const struct cut *cut,
+			 struct finding *finding, uint64_t *seen)
+{
+	bool mounted;
 
 	if (mount_checked(subject, finding)) {
-		cuts_found(finding, NOT_AFTER, "second mount: %s",
-			   strerror(errno));
-		return;
+		judge_failed_mount(subject, cut, 2, finding);
+		return false;
 	}
 	kernel_judge(finding); /* its checks, before what they may explain */
 	judge_after(finding, "");
 	unlink(AFTER);
-	subject->oracle->look(load, finding, &second);
-	if (first != second) {
-		subject->oracle->judge(load, operations, in_next, finding,
-				       &second);
-		cuts_found(finding, CHANGED,
-			   "each mount's may be, but nobody wrote to it");
-	}
-	if (subject_unmount(subject))
+	judge_same(subject, cut, finding, 2, seen);
+	mounted = subject_unmount(subject);
+	if (mounted)
 		cuts_found(finding, NOT_AFTER, "second unmount: %s",
 			   strerror(errno));
 	knobs_set(subject->checks, false);
+	return !mounted;
 }
 
-/* After a mount that failed: whether the next one does too. */
-static void judge_unmountable(const struct subject *subject,
-			      struct finding *finding)
+/* Mounts at which nobody writes: unstable cells may read otherwise at any. */
+static void judge_later(const struct subject *subject, const struct cut *cut,
+			struct finding *finding, uint64_t seen)
 {
-	const char *why = strerror(errno);
-	bool twice = subject_mount(subject);
+	int number;
 
-	cuts_found(finding, UNMOUNTABLE, "%s, %s", why,
-		   twice ? "and at the next mount"
-			 : "and the next mount succeeds");
-	if (!twice)
-		subject_unmount(subject);
+	for (number = 3; number <= cut->mounts && finding->verdict == HELD;
+	     number++) {
+		if (subject_mount(subject)) {
+			judge_failed_mount(subject, cut, number, finding);
+			return;
+		}
+		judge_same(subject, cut, finding, number, &seen);
+		if (subject_unmount(subject)) {
+			cuts_found(finding, NOT_AFTER, "unmount %d: %s", number,
+				   strerror(errno));
+			return;
+		}
+	}
 }
 
-void judge_mounts(const struct subject *subject, const struct load *load,
-		  uint32_t operations, bool in_next, struct finding *finding,
-		  uint32_t *synced)
+void judge_mounts(const struct subject *subject, const struct cut *cut,
+		  struct finding *finding, uint32_t *synced)
 {
+	const struct load *load = cut->load;
 	uint64_t seen;
 
 	if (subject->oracle->extends)
 		extend_none(load);
 	if (subject_mount(subject)) {
-		judge_unmountable(subject, finding);
+		judge_failed_mount(subject, cut, 1, finding);
 		return;
 	}
-	subject->oracle->judge(load, operations, in_next, finding, &seen);
+	subject->oracle->judge(load, cut->operations, cut->in_next, finding,
+			       &seen);
 	if (write_after(subject->lies))
 		cuts_found(finding, NOT_AFTER, "a write or its sync: %s",
 			   strerror(errno));
@@ -147,8 +200,8 @@ void judge_mounts(const struct subject *subject, const struct load *load,
 		extend_files(load, subject->stale, finding);
 	if (subject_unmount(subject))
 		cuts_found(finding, NOT_AFTER, "unmount: %s", strerror(errno));
-	else
-		judge_again(subject, load, operations, in_next, finding, seen);
+	else if (judge_second(subject, cut, finding, &seen))
+		judge_later(subject, cut, finding, seen);
 }
 
 int judge_synced(const struct subject *subject, uint32_t synced,

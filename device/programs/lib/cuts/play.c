@@ -38,14 +38,15 @@ static int held_fd(int inode)
 	return -1;
 }
 
-static int hold(int inode, const char *path)
+static int hold(int inode, const char *path, bool nameless)
 {
 	int fd;
 
 	if (holds == HELD_MAX)
 		return fail("%s: more than %d files are held open", path,
 			    HELD_MAX);
-	fd = checked_open(path, O_RDWR, 0);
+	fd = nameless ? cuts_open_nameless(path)
+		      : checked_open(path, O_RDWR, 0);
 	if (fd < 0)
 		return -1;
 	held[holds].inode = inode;
@@ -70,6 +71,7 @@ static int let_go(int inode, const char *path)
 
 void cuts_files_play_end(void)
 {
+	cuts_beside_end();
 	while (holds)
 		close(held[--holds].fd);
 }
@@ -253,7 +255,13 @@ int cuts_files_play(const struct load *load, int number)
 	case OP_DAMAGE:
 		return 0;
 	case OP_OPEN:
-		return hold(op->inode, path);
+	case OP_TMPFILE:
+		return hold(op->inode, path, op->what == OP_TMPFILE);
+	case OP_LINKTMP:
+		return cuts_play_linkat(held_fd(op->inode), path);
+	case OP_BEGINSYNC:
+	case OP_ENDSYNC:
+		return cuts_play_beside(op);
 	case OP_CLOSE:
 		return let_go(op->inode, path);
 	case OP_FALLOCATE:

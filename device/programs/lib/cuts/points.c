@@ -69,7 +69,9 @@ static int cut_once(const struct request *request, const struct point *point,
 	if (journal_say("back %u %s %u", operation, point->torn, operation))
 		return -1;
 	dprintf(console, "cut %s: %s\n", point->load->title, where);
-	judge_mounts(&request->subject, point->load, point->k, point->in_next,
+	judge_mounts(&request->subject,
+		     &(struct cut){point->load, point->k, point->in_next,
+				   MOUNTS_MIN},
 		     finding, after);
 	kernel_judge(finding);
 	return 0;
@@ -131,7 +133,13 @@ static int judge_point(const struct request *request, const struct load *load,
 		       uint32_t k, const char *name, unsigned long seed,
 		       struct finding *finding, uint32_t *synced)
 {
-	bool in_next = strcmp(name, "before") != 0;
+	bool unstable = !strcmp(name, "unstable");
+	struct cut cut = {
+		.load = load,
+		.operations = k,
+		.in_next = strcmp(name, "before") != 0,
+		.mounts = unstable ? (int)request->mounts : MOUNTS_MIN,
+	};
 	unsigned long i;
 
 	for (i = 0; i < request->repeat; i++) {
@@ -141,8 +149,7 @@ static int judge_point(const struct request *request, const struct load *load,
 		if (journal_say("goto %ld %s %lu", (long)k + request->shift,
 				name, seed))
 			return -1;
-		judge_mounts(&request->subject, load, k, in_next, &again,
-			     synced);
+		judge_mounts(&request->subject, &cut, &again, synced);
 		kernel_judge(&again);
 		if (again.verdict == HELD && !request->leave &&
 		    is_synced(load, k, name, seed) &&
@@ -251,16 +258,28 @@ static int cut_points(const struct request *request, const struct load *load,
 	return 0;
 }
 
+/* A call of the load failed: that it was refused is undone, and is a finding if
+ * a sync was beside it. */
+static int cut_none(const struct load *load, const struct finding *beside)
+{
+	uint32_t operations;
+
+	if (!diag_errno() || journal_recorded(&operations) ||
+	    journal_say("goto 0 before 1"))
+		return -1;
+	return beside->verdict == HELD
+		       ? cuts_tell_refused(load)
+		       : cuts_tell_failed(load, operations, beside);
+}
+
 static int cut_load(const struct request *request, struct load *load)
 {
+	struct finding beside = {0};
 	struct tally tally = {0};
 	int v, error;
 
-	if (cuts_record(request, load))
-		/* what came before the refused call is undone */
-		return diag_errno() && !journal_say("goto 0 before 1")
-			       ? cuts_tell_refused(load)
-			       : -1;
+	if (cuts_record(request, load, &beside))
+		return cut_none(load, &beside);
 	tally.kinds = journal_kinds();
 	if (!tally.kinds || journal_recorded(&tally.operations))
 		return -1;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/klog.h>
 #include <time.h>
 #include <unistd.h>
@@ -63,16 +64,32 @@ int cuts_make_base(const struct request *request)
 	return error;
 }
 
-static int play_marked(const struct request *request, const struct load *load)
+static void judge_failed(const struct load *load, int number,
+			 struct finding *beside)
 {
+	const struct op *op = &load->op[number];
+
+	cuts_found(beside, CALL_FAILS, "call %d, on %s: %s", number,
+		   op->name == NONE ? "all" : load->name[op->name].path,
+		   strerror(diag_errno()));
+}
+
+static int play_marked(const struct request *request, const struct load *load,
+		       struct finding *beside)
+{
+	bool begun = false;
 	int i;
 
 	for (i = load->base; i < load->ops; i++) {
 		if (journal_say("mark %d", BEGUN(i)))
 			return -1;
 		if (!(request->lie && keeps(load->op[i].what)) &&
-		    request->subject.oracle->play(load, i))
+		    request->subject.oracle->play(load, i)) {
+			if (begun && diag_errno())
+				judge_failed(load, i, beside);
 			return -1;
+		}
+		begun = begun || load->op[i].what == OP_BEGINSYNC;
 		if (journal_say("mark %d", RETURNED(i)))
 			return -1;
 	}
@@ -88,7 +105,8 @@ void cuts_set_clock(void)
 }
 
 /* The load from mount to unmount, in the journal. */
-int cuts_record(const struct request *request, struct load *load)
+int cuts_record(const struct request *request, struct load *load,
+		struct finding *beside)
 {
 	int error;
 
@@ -97,7 +115,7 @@ int cuts_record(const struct request *request, struct load *load)
 		return -1;
 	if (subject_mount(&request->subject))
 		return fail_errno("mount", request->subject.source);
-	error = play_marked(request, load);
+	error = play_marked(request, load, beside);
 	request->subject.oracle->play_end();
 	if (subject_unmount(&request->subject) && !error)
 		error = fail_errno("unmount", MOUNTPOINT);

@@ -71,6 +71,25 @@ int cuts_tell(const struct request *request, const struct load *load,
 	return json_finish(&json);
 }
 
+int cuts_tell_failed(const struct load *load, uint32_t operations,
+		     const struct finding *finding)
+{
+	struct tally tally = {.count[CALL_FAILS] = 1,
+			      .first[CALL_FAILS] = *finding};
+	struct json json = {.out = stdout};
+
+	snprintf(tally.where[CALL_FAILS], WHERE_BYTES, "%u:before:1",
+		 operations);
+	json_object(&json, NULL);
+	json_text(&json, "load", load->title);
+	json_count(&json, "points", 1);
+	json_array(&json, "findings");
+	tell_finding(&json, &tally, CALL_FAILS);
+	json_end(&json);
+	json_end(&json);
+	return json_finish(&json);
+}
+
 int cuts_tell_refused(const struct load *load)
 {
 	struct json json = {.out = stdout};

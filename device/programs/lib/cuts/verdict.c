@@ -6,15 +6,26 @@
 #include "cuts/cuts.h"
 
 const char *const cuts_verdict_names[] = {
-	"held",		"unmountable",
-	"lost",		"wrong content",
-	"stale bytes",	"another second mount",
-	"unreadable",	"resurrected",
-	"unknown name", "two names of a folder",
-	"metadata",	"two names after a rename",
-	"not writable", "kernel warning",
-	"check fails",	"another verdict again"};
-const char cuts_verdict_letters[] = ".MLWSDERUFX2AKCV";
+	"held",
+	"unmountable",
+	"never mounts again",
+	"lost",
+	"wrong content",
+	"stale bytes",
+	"another second mount",
+	"unreadable",
+	"resurrected",
+	"unknown name",
+	"two names of a folder",
+	"call fails",
+	"metadata",
+	"two names after a rename",
+	"not writable",
+	"kernel warning",
+	"check fails",
+	"another verdict again",
+};
+const char cuts_verdict_letters[] = ".MNLWSDERUFBX2AKCV";
 
 void cuts_found(struct finding *finding, enum verdict verdict,
 		const char *format, ...)

@@ -13,6 +13,7 @@ from nandlab.results.cutsummaries import CUTS_FOLDER
 OUTCOME_LOOKS = {
     ".": ("held", "#7fc8a9"),
     "M": ("unmountable", "#111111"),
+    "N": ("never mounts again", "#3b2f4a"),
     "L": ("lost", "#c53030"),
     "W": ("wrong content", "#9b3d57"),
     "S": ("stale bytes", "#e07a9a"),
@@ -21,6 +22,7 @@ OUTCOME_LOOKS = {
     "R": ("resurrected", "#6b46c1"),
     "U": ("unknown name", "#2b6cb0"),
     "F": ("two names of a folder", "#a3541f"),
+    "B": ("call fails", "#5f6b2d"),
     "X": ("metadata", "#5b7fb8"),
     "2": ("two names after a rename", "#d6bc3a"),
     "A": ("not writable", "#97266d"),

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How many times a point is mounted, and what of these mounts is a finding: the board's own code on
+mounts that are written down."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from nandlab.base.paths import DEVICE, ROOT
+from nandlab.powercut.campaignfolder import UNSTABLE_MOUNTS
+from nandlab.powercut.campaignresult import LETTERS
+from nandlab.powercut.job import CutPoints
+
+
+@cache
+def judge() -> Path:
+    """The board's judge of mounts, built for this machine."""
+    import tempfile
+
+    out = Path(tempfile.mkdtemp(prefix="nandlab-mounts-")) / "judge_mounts"
+    lib = DEVICE / "programs" / "lib"
+    files = [lib / "cuts/mounts.c", lib / "cuts/verdict.c", lib / "payload.c", lib / "diag.c"]
+    flags = ["-std=gnu11", "-O1", "-g", "-fsanitize=address,undefined", "-I", str(lib)]
+    argv = ["gcc", *flags, '-DMOUNTPOINT="mnt"', str(ROOT / "tests/c/judge_mounts.c")]
+    subprocess.run([*argv, *map(str, files), "-o", str(out)], check=True, timeout=120)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("mounts", "shown", "verdict", "what", "count"),
+    [
+        (2, "1 1", "held", "", 2),
+        (2, "x x", "unmountable", "Structure needs cleaning, and at the next mount", 2),
+        (2, "x 1", "unmountable", "Structure needs cleaning, and the next mount succeeds", 2),
+        (2, "1 x", "not writable", "mount 2: Structure needs cleaning", 2),
+        (4, "1 1 1 1", "held", "", 4),
+        (4, "x x x x", "never mounts again", "mount 1 and each after it, of 4: ", 4),
+        (4, "x x 1", "unmountable", "Structure needs cleaning, and mount 3 succeeds", 3),
+        (4, "1 x x x", "never mounts again", "mount 2 and each after it, of 4: ", 4),
+        (4, "1 x 1", "not writable", "Structure needs cleaning, and the next mount succeeds", 3),
+        (4, "1 1 x x", "never mounts again", "mount 3 and each after it, of 4: ", 4),
+        (4, "1 1 1 x", "not writable", "mount 4: Structure needs cleaning", 4),
+        (4, "1 2", "another second mount", "each mount's may be, ", 2),
+        (4, "1 1 1 2", "another second mount", "mount 4: each mount's may be, ", 4),
+        (6, "1 1 1 1 1 x", "not writable", "mount 6: Structure needs cleaning", 6),
+    ],
+)
+def test_a_state_that_never_mounts_again_or_changes_is_a_finding(
+    mounts: int, shown: str, verdict: str, what: str, count: int, tmp_path: Path
+) -> None:
+    (tmp_path / "mnt").mkdir()
+    argv = [str(judge()), str(mounts), *shown.split()]
+    done = subprocess.run(argv, check=True, capture_output=True, text=True, cwd=tmp_path)
+    named, told, used = done.stdout.splitlines()
+    assert (named, int(used)) == (verdict, count)
+    assert told.startswith(what)
+    assert bool(told) == bool(what)
+    assert verdict in LETTERS
+
+
+def test_the_board_is_asked_for_another_number_of_mounts_alone() -> None:
+    assert "--mounts" not in CutPoints().words()
+    words = CutPoints(mounts=UNSTABLE_MOUNTS + 5).words()
+    assert words[words.index("--mounts") + 1] == f"{UNSTABLE_MOUNTS + 5}"

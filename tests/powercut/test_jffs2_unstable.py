@@ -30,7 +30,7 @@ load rename
 rename A/kept B/new
 """,
 )
-UNSTABLE = CutPoints(variants=("unstable",), seeds=24)
+UNSTABLE = CutPoints(variants=("unstable",), seeds=24, mounts=2)
 BLOCKS = 32
 UP, DOWN = "mount -t jffs2 mtd0 /mnt", "umount /mnt"
 NAMES = "(cd /mnt && ls -d A/kept B/new 2>/dev/null)"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A sync beside a load, on a real board: a schedule is the same each time, UBIFS of the board's
-kernel refuses an unlink there, and both checkers agree on what a cut leaves."""
+"""A sync beside a load, on a real board: the UBIFS of its kernel refuses an unlink in one schedule
+and not in another, and a file that is linked there may stay without a name."""
 
 from __future__ import annotations
 
@@ -10,31 +10,26 @@ import pytest
 from cutsteps import on
 
 from nandlab.board.virtual.qemu import QemuBoard
-from nandlab.powercut import campaign, hostcheck, wideloads
+from nandlab.powercut import campaign, wideloads
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import CutPoints, select_single_cut_point
-from nandlab.powercut.loads import BASE, Load, LoadSet
+from nandlab.powercut.job import CutPoints
+from nandlab.powercut.loads import BASE, LoadSet
+from nandlab.powercut.states import NO_POINT
 
 pytestmark = pytest.mark.board
 
 RACES = {load.title: load for load in wideloads.make_race_loads().loads}
 EARLY, TORN = "link and unlink after 0 us", "link and unlink after 2600 us"
 LINK = "link after 1500 us"
-BESIDE = Load(
-    "a file is written beside a sync",
-    ("write A/foo 0 6000", "beginsync 900", "create B/n", "write B/n 0 500", "endsync", "sync"),
-)
-BEFORE = CutPoints(variants=("before",))
+NONE = CutPoints(variants=("before",), first=NO_POINT)
 LAST = 78
 """The operations of that load before the end of the sync beside it."""
 
 
-def test_an_unlink_beside_a_commit_fails_on_ubifs_and_in_no_other_schedule(
-    board: QemuBoard,
-) -> None:
+def test_an_unlink_beside_a_commit_fails_in_one_schedule_of_two(board: QemuBoard) -> None:
     loads = LoadSet("races", BASE, (RACES[EARLY], RACES[TORN]))
-    one = Campaign(on(board, "ubifs"), loads, BEFORE)
-    early, torn = asyncio.run(campaign.run_piece(one, BEFORE, board))
+    one = Campaign(on(board, "ubifs"), loads, NONE)
+    early, torn = asyncio.run(campaign.run_piece(one, NONE, board))
     assert (early.refused, early.findings) == (None, [])
     (finding,) = torn.findings
     assert (finding.name, torn.refused, torn.operations) == ("call fails", None, None)
@@ -48,15 +43,3 @@ def test_a_file_linked_beside_a_commit_is_kept_without_a_name_by_ubifs(board: Qe
     (finding,) = report.findings
     assert (finding.name, report.refused) == ("metadata", None)
     assert finding.what.startswith("statfs: ")
-
-
-@pytest.mark.parametrize("name", ["jffs2", "ubifs", "yaffs2"])
-def test_both_checkers_agree_on_what_a_cut_leaves_beside_a_sync(
-    board: QemuBoard, name: str
-) -> None:
-    one = Campaign(on(board, name), LoadSet("beside", BASE, (BESIDE,)), BEFORE)
-    (report,) = asyncio.run(campaign.run_piece(one, BEFORE, board))
-    assert (report.refused, report.findings) == (None, [])
-    assert report.operations is not None
-    point = select_single_cut_point(BEFORE, 0, report.operations // 2, "before", 1)
-    assert asyncio.run(hostcheck.try_point(one, point, board)).verdicts_agree is True

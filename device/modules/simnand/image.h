@@ -14,8 +14,8 @@
  *         data and spare area of each page, as nanddump --oob has them
  *   struct image_end
  *
- * All in the machine's byte order. src/nandlab/flash/chip/image.py reads and writes
- * it; it also converts it to and from a plain nanddump file with a JSON
+ * All in the machine's byte order. src/nandlab/flash/chip/image.py reads and
+ * writes it; it also converts it to and from a plain nanddump file with a JSON
  * sidecar.
  */
 #ifndef SIMNAND_IMAGE_H

@@ -310,7 +310,7 @@ def test_who_is_faster_and_promises_nothing_is_told_why_it_is_not_taken() -> Non
     assert "but promises nothing" in faster
     assert found.sentence == f"{found.lead} {found.sentence_without_lead}"
     assert found.lead == (
-        "Take UBIFS (power cuts not tried): transactions take 20.0 s (fresh; median of 2 runs)."
+        "Take UBIFS (power cuts not tried): transactions take 20.0 s (fresh; 2 runs: each 20.0 s)."
     )
     slower = judged(pair("nftl-fat32", 30), pair("ubifs", 20))
     assert "NFTL+FAT32" not in slower.sentence

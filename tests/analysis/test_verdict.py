@@ -164,8 +164,8 @@ def test_the_fastest_in_its_worst_state_comes_first() -> None:
         "30.0 s", value=30.015 * S, where="aged"
     )
     assert found.sentence == (
-        "Take JFFS2 (power cuts not tried): transactions take 30.0 s (aged, the worst state; "
-        "median of 2 runs). "
+        "Take JFFS2 (power cuts not tried): transactions take 30.0 s (aged, the worse state; "
+        "2 runs: each 30.0 s). "
         "UBIFS takes 1.33 times as long. If fresh alone counts: UBIFS 10.0 s against 20.0 s."
     )
     assert found.row("JFFS2").state_leaders == (("fresh", "UBIFS"),)
@@ -363,7 +363,7 @@ def test_the_advice_on_nine_trials_and_more_fits_a_screen(tmp_path: Path) -> Non
         lines = said(verb, folder.path).splitlines()
         assert len(lines) <= 40
         assert max(map(len, lines[:-1])) <= 80
-        assert lines[-1].endswith("Power cuts not tried.")
+        assert lines[-1].endswith("; power cuts not tried.")
         assert len(said(verb, folder.path, "--all").splitlines()) > len(lines)
 
 
@@ -422,7 +422,7 @@ def test_the_last_line_of_several_settings_tells_each_by_what_differs() -> None:
     assert [v.short for v in found] == ["MT29F2G08ABAEAWP", "another"]
     first, second, cuts = verdict.format_run_answer(found).split(". ")
     assert (first, second) == ("MT29F2G08ABAEAWP: take JFFS2", "another: take UBIFS")
-    assert cuts == "Power cuts not tried."
+    assert cuts == "None to avoid yet; power cuts not tried."
     assert verdict.format_run_answer([]).startswith("No trial of this run ")
 
 

@@ -392,7 +392,7 @@ def test_the_page_names_run_and_conditions(page_path: Path) -> None:
     head = text[: text.index("</header>")]
     assert "aged: 50 % of the pages valid, 25 % invalid" in head
     assert "<small>compr=none</small>" in head
-    assert "not tried: bad and worn-out blocks" in head
+    assert "not tried: failing blocks and pages (nandlab faults " in head
 
 
 def test_charts_stand_beside_the_page_and_out_is_obeyed(tmp_path: Path) -> None:

@@ -359,7 +359,7 @@ USUAL_CRITERIA = (
     ("space.free", "free space", ""),
     ("step.mount", "mount", ""),
     ("ready.quiet", "quiet after", "from mount until the chip is idle"),
-    ("ready.reads", "reads to quiet", "pages until then"),
+    ("ready.reads", "reads to quiet", "pages until then, those of spare bytes alone not counted"),
     ("ready.cpu", "CPU to quiet", "at most, until then"),
     ("ready.durable", "first synced", "from a later mount until a record is synced"),
 )

@@ -178,8 +178,13 @@ def format_run_answer(verdicts: Sequence[Verdict]) -> str:
         return _format_take_counts(verdicts)
     each = [f"{v.short}: {_format_brief_answer(v)}" for v in verdicts]
     taken = [r for v in verdicts for r in v.rows if r.call == "take"]
-    none_tried = bool(taken) and all(map(is_power_cut_untried, taken))
-    return " ".join([*each, *(["Power cuts not tried."] if none_tried else [])])
+    avoided = any(r.call == "avoid" for v in verdicts for r in v.rows)
+    ends = [
+        *(["none to avoid yet"] if taken and not avoided else []),
+        *(["power cuts not tried"] if taken and all(map(is_power_cut_untried, taken)) else []),
+    ]
+    end = "; ".join(ends)
+    return " ".join([*each, *([f"{end[0].upper()}{end[1:]}."] if end else [])])
 
 
 def list_call_meanings(verdicts: Sequence[Verdict]) -> list[str]:

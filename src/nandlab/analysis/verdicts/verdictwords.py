@@ -212,7 +212,7 @@ def _list_rarer_latencies(
             _, longest, ensemble = max(found, key=lambda f: f[0])
             counts = _list_operation_counts(ensemble, operation.removeprefix("latency."))
             n = f" (n = {_range(counts)} a run)" if counts else ""
-            yield f"no limit is on {title.removesuffix(percentile)}p99.9: {longest}{n}"
+            yield f"{title.removesuffix(percentile)}p99.9, on which no limit is: {longest}{n}"
 
 
 def _by_headline(setting: Setting, one: Candidate) -> str:
@@ -221,15 +221,15 @@ def _by_headline(setting: Setting, one: Candidate) -> str:
     if found is None:
         return f"no {words.noun} was measured"
     form = words.told or f"{words.noun} {{v}}"
-    state = f"{one.state}, the worst state" if len(setting.states) > 1 else one.state
+    worst = {1: "", 2: ", the worse state"}.get(len(setting.states), ", the worst state")
+    state = f"{one.state}{worst}"
     n = _format_sample_size(setting, one)
     return f"{form.format(v=setting.headline.form(found.median))} ({state}; {n})"
 
 
 def _format_sample_size(setting: Setting, one: Candidate) -> str:
     """Of how many runs the headline is, and of how many operations in each, if it is of some."""
-    runs = one.headline.n if one.headline else 0
-    sample = "1 run" if runs == 1 else f"median of {runs} runs"
+    sample = _format_runs(setting, one.headline) if one.headline else "no run"
     family, _, name = setting.headline.name.partition(".")
     ensemble = setting.find(one.row.name, one.state)
     counts = (
@@ -238,6 +238,15 @@ def _format_sample_size(setting: Setting, one: Candidate) -> str:
         else []
     )
     return f"{sample}, n = {_range(counts)} a run" if counts else sample
+
+
+def _format_runs(setting: Setting, spread: Spread) -> str:
+    """Of how many runs a headline is, and from what to what they lie."""
+    form = setting.headline.form
+    ends = list(dict.fromkeys([form(spread.min), form(spread.max)]))
+    if spread.n == 1:
+        return "1 run"
+    return f"{spread.n} runs: {'each ' * (len(ends) == 1)}{' to '.join(ends)}"
 
 
 def _list_operation_counts(ensemble: Ensemble, kind: str) -> list[int]:

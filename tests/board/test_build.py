@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -19,10 +20,20 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 
 
+INCLUDED_ABOVE = re.compile(r'^#include "(\.\./[^"]*)"', re.MULTILINE)
+
+
 def test_no_program_has_sources_of_another() -> None:
     """What two programs need is in lib/: a program is built anew where that or its own changes."""
-    sources = (DEVICE / "programs").rglob("*.[ch]")
-    assert [str(p) for p in sources if '#include "../' in p.read_text()] == []
+    programs = DEVICE / "programs"
+    assert [
+        f"{source.relative_to(programs)} includes {path}"
+        for source in programs.rglob("*.[ch]")
+        for path in INCLUDED_ABOVE.findall(source.read_text())
+        if not (source.parent / path)
+        .resolve()
+        .is_relative_to(programs / source.relative_to(programs).parts[0])
+    ] == []
 
 
 UNUSED = """

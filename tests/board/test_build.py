@@ -19,7 +19,6 @@ from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 
-
 INCLUDED_ABOVE = re.compile(r'^#include "(\.\./[^"]*)"', re.MULTILINE)
 
 

@@ -63,7 +63,7 @@ def test_plan_alone_lists_the_shipped_studies() -> None:
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["plan", "nowhere"], "nowhere: no such file, nor a study of nandlab (boot-2026, "),
+        (["plan", "nowhere"], "nowhere: no such file, nor a study of nandlab (bit-rot, "),
         (["plan", "nowhere.toml"], "nowhere.toml: no such file"),
         (["show", "nowhere"], "nowhere: no run's folder or figures file"),
         (["report", "nowhere"], "nowhere: no run's folder or figures file"),

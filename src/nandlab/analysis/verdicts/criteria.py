@@ -358,8 +358,8 @@ USUAL_CRITERIA = (
     ("memory.peak", "RAM", ""),
     ("space.free", "free space", ""),
     ("step.mount", "mount", ""),
-    ("ready.quiet", "quiet after", "from mount until the chip is idle"),
-    ("ready.reads", "reads to quiet", "pages until then, those of spare bytes alone not counted"),
+    ("ready.quiet", "quiet after", "from mount to an idle chip"),
+    ("ready.reads", "reads to quiet", "pages but for OOB alone"),
     ("ready.cpu", "CPU to quiet", "at most, until then"),
     ("ready.durable", "first synced", "from a later mount until a record is synced"),
 )

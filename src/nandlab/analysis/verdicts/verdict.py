@@ -178,13 +178,8 @@ def format_run_answer(verdicts: Sequence[Verdict]) -> str:
         return _format_take_counts(verdicts)
     each = [f"{v.short}: {_format_brief_answer(v)}" for v in verdicts]
     taken = [r for v in verdicts for r in v.rows if r.call == "take"]
-    avoided = any(r.call == "avoid" for v in verdicts for r in v.rows)
-    ends = [
-        *(["none to avoid yet"] if taken and not avoided else []),
-        *(["power cuts not tried"] if taken and all(map(is_power_cut_untried, taken)) else []),
-    ]
-    end = "; ".join(ends)
-    return " ".join([*each, *([f"{end[0].upper()}{end[1:]}."] if end else [])])
+    none_tried = bool(taken) and all(map(is_power_cut_untried, taken))
+    return " ".join([*each, *(["Power cuts not tried."] if none_tried else [])])
 
 
 def list_call_meanings(verdicts: Sequence[Verdict]) -> list[str]:
@@ -242,10 +237,11 @@ def is_power_cut_untried(row: VerdictRow) -> bool:
 
 
 def _format_brief_answer(verdict: Verdict) -> str:
-    """Of several verdicts: what to take and what to avoid."""
+    """Of several verdicts: what to take and what to avoid. Who leads in a single state is in the
+    verdict's own sentence, for the line of all must fit a screen."""
     if not verdict.rows:
         return verdict.answer
-    taken = [format_taken(r, format_promise_aside(r)) for r in verdict.rows if r.call == "take"]
+    taken = [f"take {r.name}{format_promise_aside(r)}" for r in verdict.rows if r.call == "take"]
     avoided = [r.name for r in verdict.rows if r.call == "avoid"]
     open_ = any(r.call == "open" for r in verdict.rows)
     lead = taken or ["nothing to take yet" if open_ else "none is fit"]

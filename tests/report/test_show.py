@@ -79,7 +79,7 @@ def test_it_tells_what_single_operations_took(tmp_path: Path) -> None:
 
 def test_the_verdict_is_last_and_its_doubts_stand_in_it(tmp_path: Path) -> None:
     lines = printed(tmp_path / "run", None, 160).splitlines()
-    title = "ffsmark on MT29F2G08ABAEAWP, 100 MiB; each cell the worse of fresh and aged"
+    title = "ffsmark on MT29F2G08ABAEAWP, 100 MiB; cells: the worse of fresh and aged"
     at = next(i for i, line in enumerate(lines) if line.startswith(title))
     rows = [line.split()[:2] for line in lines[at + 4 : at + 7]]
     assert rows == [["take", "JFFS2"], ["avoid", "UBIFS"], ["avoid", "YAFFS2"]]

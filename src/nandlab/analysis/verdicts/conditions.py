@@ -89,7 +89,7 @@ def format_cell_rule(scope: VerdictScope, shown: Sequence[Criterion]) -> str:
     runs = sorted({spread.n for spread in spreads if spread})
     names = [*states]
     worst = "worst" if names[2:] else "worse"
-    found = [f"each cell the {worst} of {format_name_list(names)}"] if names[1:] else []
+    found = [f"cells: the {worst} of {format_name_list(names)}"] if names[1:] else []
     if runs and runs[-1] > 1:
         n = f"{' to '.join(map(str, dict.fromkeys((runs[0], runs[-1]))))} runs"
         limited = any(c.limit for c in shown)

@@ -15,7 +15,7 @@ from nandlab.base.errors import UsageError
 from nandlab.cli.campaigns import make_medium
 from nandlab.cli.campaignsettings import CampaignSettings, open_media_board
 from nandlab.cli.singlepoint import _check_by_host, _refuse_no_point
-from nandlab.flash.chip.mishaps import FAULT_KINDS, TEAR_WAYS
+from nandlab.flash.chip.mishaps import read_fault_kinds, read_tear_ways
 from nandlab.powercut import campaign
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.campaignfolder import CampaignHead, Finding, LoadReport
@@ -249,7 +249,8 @@ def test_a_finding_is_told_though_the_load_makes_no_flash_operation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "names"), [("powercut", tuple(TEAR_WAYS)), ("faults", tuple(FAULT_KINDS))]
+    ("verb", "names"),
+    [("powercut", tuple(read_tear_ways())), ("faults", tuple(read_fault_kinds()))],
 )
 def test_the_help_names_all_that_can_be_chosen_at_80_columns(
     verb: str,

@@ -15,7 +15,7 @@ from test_found import head
 from nandlab.base.errors import UsageError
 from nandlab.board.jobs.job import Step
 from nandlab.board.virtual.qemu import QemuBoard
-from nandlab.flash.chip.mishaps import FAULT_PROGRAM, TEAR_WAYS
+from nandlab.flash.chip.mishaps import FAULT_PROGRAM, read_tear_ways
 from nandlab.flash.chip.simnand import DEBUG_FOLDER
 from nandlab.powercut import campaign, campaignresult, faults, loads, sql
 from nandlab.powercut.campaign import Campaign
@@ -119,7 +119,7 @@ def test_blocks_that_the_maker_marked_bad_are_left_alone(board: QemuBoard) -> No
         assert pages and marked >= len(bad)
         # the host reads in their sources what the module says of its ways to tear
         assert sorted(line.split("\t") for line in record["ways"].stdout.splitlines()) == sorted(
-            [way.name, way.page, way.block or "-"] for way in TEAR_WAYS.values()
+            [way.name, way.page, way.block or "-"] for way in read_tear_ways().values()
         )
         assert json.loads(record[CUT_STEP].stdout)["findings"] == []
 

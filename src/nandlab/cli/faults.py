@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from nandlab.cli.campaigns import CampaignOptions, add_campaign_options, parse_choices
-from nandlab.flash.chip.mishaps import FAULT_KINDS
+from nandlab.flash.chip.mishaps import read_fault_kinds
+
+KINDS = read_fault_kinds()
 
 
 @add_campaign_options
@@ -20,9 +22,9 @@ def faults(
         typer.Option(
             metavar="NAMES",
             show_default=False,
-            help=f"what fails, with commas between: {', '.join(FAULT_KINDS)}; default: all",
+            help=f"what fails, with commas between: {', '.join(KINDS)}; default: all",
         ),
-    ] = ",".join(FAULT_KINDS),
+    ] = ",".join(KINDS),
 ) -> None:
     """Let a chip fail at every flash operation of loads, and check what is there then.
 
@@ -39,7 +41,7 @@ def faults(
     from nandlab.powercut.faults import split_fault_campaigns
     from nandlab.powercut.job import CutPoints
 
-    every = parse_choices(kinds, "--kinds", tuple(FAULT_KINDS))
+    every = parse_choices(kinds, "--kinds", tuple(KINDS))
     wanted = common.request("rewrite")
     hows = [
         common.make_settings(CutPoints(variants=group), wanted, faulty=True)

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from nandlab.cli.campaigns import CampaignOptions, add_campaign_options, parse_choices
-from nandlab.flash.chip.mishaps import TEAR_WAYS
+from nandlab.flash.chip.mishaps import read_tear_ways
 
-USUAL = [name for name, way in TEAR_WAYS.items() if way.is_usual]
-UNUSUAL = [name for name, way in TEAR_WAYS.items() if not way.is_usual]
+WAYS = read_tear_ways()
+USUAL = [name for name, way in WAYS.items() if way.is_usual]
+UNUSUAL = [name for name, way in WAYS.items() if not way.is_usual]
 
 
 @add_campaign_options
@@ -23,7 +24,7 @@ def powercut(
         typer.Option(
             metavar="NAMES",
             show_default=False,
-            help=f"ways to tear an operation, with commas between: {', '.join(TEAR_WAYS)}; "
+            help=f"ways to tear an operation, with commas between: {', '.join(WAYS)}; "
             f"default: all but {', '.join(UNUSUAL)}",
         ),
     ] = ",".join(USUAL),
@@ -76,7 +77,7 @@ def powercut(
     """
     from nandlab.powercut.job import CutPoints
 
-    ways = parse_choices(variants, "--variants", tuple(TEAR_WAYS))
+    ways = parse_choices(variants, "--variants", tuple(WAYS))
     if states:
         _refuse_unknown_states(ways)
     wanted = common.request("ace1")

@@ -62,7 +62,7 @@ def run_single_cut_point(
 
 def _parse_point(point: str, *, faulty: bool) -> PointName:
     """A point without a recovery; UsageError if it is none."""
-    from nandlab.flash.chip.mishaps import FAULT_KINDS, TEAR_WAYS
+    from nandlab.flash.chip.mishaps import read_fault_kinds, read_tear_ways
 
     what, such = ("FAULT", "3:beyond:1") if faulty else ("VARIANT", "5:subset:1")
     refusal = UsageError(f"--point {point}: expected K:{what}:SEED, such as {such}")
@@ -72,7 +72,7 @@ def _parse_point(point: str, *, faulty: bool) -> PointName:
         raise refusal from None
     if name.recovery or name.operation > OPERATION_MAX or name.seed > SEED_MAX:
         raise refusal
-    known = tuple(FAULT_KINDS if faulty else TEAR_WAYS)
+    known = tuple(read_fault_kinds() if faulty else read_tear_ways())
     if name.variant not in known:
         raise UsageError(
             f"--point {point}: no such {what.lower()}: {name.variant}; known are {', '.join(known)}"

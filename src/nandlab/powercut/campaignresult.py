@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import PointName
-from nandlab.flash.chip.mishaps import FAULT_KINDS, FAULT_PROGRAM, TEAR_WAYS
+from nandlab.flash.chip.mishaps import FAULT_PROGRAM, read_fault_kinds, read_tear_ways
 from nandlab.powercut import campaignfolder, pointcounts, samplefile
 from nandlab.powercut.campaignfolder import UNSTABLE_MOUNTS, CampaignHead, Finding, LoadReport
 from nandlab.powercut.pointcounts import PointCounts
@@ -242,12 +242,12 @@ def _add_load(result: CampaignResult, load: LoadReport) -> None:
 
 def _is_unstable(variant: str) -> bool:
     """Whether cells are unstable at points of a way to tear, or of a kind of fault (never)."""
-    return variant in TEAR_WAYS and TEAR_WAYS[variant].is_unstable
+    return variant in read_tear_ways() and read_tear_ways()[variant].is_unstable
 
 
 def _is_unreadable(variant: str) -> bool:
     """Whether a page cannot be read at points of a kind of fault, or of a way to tear (never)."""
-    kind = FAULT_KINDS.get(variant)
+    kind = read_fault_kinds().get(variant)
     return kind is not None and kind.is_unreadable
 
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nandlab.base.errors import UsageError
-from nandlab.flash.chip.mishaps import FAULT_KINDS, FAULT_PROGRAM
+from nandlab.flash.chip.mishaps import FAULT_PROGRAM, read_fault_kinds
 from nandlab.powercut import loads as of_calls
 from nandlab.powercut.loads import Load, LoadSet
 
 
 def split_fault_campaigns(kinds: tuple[str, ...]) -> list[tuple[str, ...]]:
     """The kinds of each campaign: those that share one, then each that needs its own."""
-    shared = tuple(kind for kind in kinds if not FAULT_KINDS[kind].is_alone)
-    alone = [(kind,) for kind in kinds if FAULT_KINDS[kind].is_alone]
+    shared = tuple(kind for kind in kinds if not read_fault_kinds()[kind].is_alone)
+    alone = [(kind,) for kind in kinds if read_fault_kinds()[kind].is_alone]
     return [*([shared] if shared else []), *alone]
 
 

@@ -17,7 +17,7 @@ from nandlab.catalog.chip import MIB, Ecc
 from nandlab.catalog.filesystem import Checksums
 from nandlab.flash.chip import image as chipimage
 from nandlab.flash.chip.image import ChipBlock, ChipGeometry, ChipImage
-from nandlab.flash.chip.mishaps import TEAR_WAYS
+from nandlab.flash.chip.mishaps import read_tear_ways
 from nandlab.flash.chip.simnand import DEBUG_FOLDER, make_image_pipe_command
 from nandlab.flash.layouts import decoders, jffs2files, jffs2nodes, jffs2scan, unpacking, yaffs2
 from nandlab.flash.layouts.cells import GARBLED_PAGE, Partition, find_uncorrectable_pages
@@ -121,7 +121,7 @@ def _judge_point(
     if report.refused is not None:
         raise NandlabError(f"powercut: {on.description}: {load.title}: {report.refused}")
     findings, recording = report.findings, report.recording
-    if any(TEAR_WAYS[name].is_unstable for name in point.variants):
+    if any(read_tear_ways()[name].is_unstable for name in point.variants):
         return PointVerdicts(
             findings, [], recording, "an image has unstable cells as they were meant"
         )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import DEVICE
@@ -15,7 +15,7 @@ from nandlab.board.jobs.job import Job, Step
 from nandlab.board.jobs.modules import parse_module_dependencies
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import MIB
-from nandlab.flash.chip.mishaps import TEAR_WAYS
+from nandlab.flash.chip.mishaps import read_tear_ways
 from nandlab.flash.chip.simnand import make_chip_module_parameters
 from nandlab.plan.medium import Medium
 from nandlab.powercut.campaignfolder import UNSTABLE_MOUNTS
@@ -35,9 +35,6 @@ CUT_STEP = "cut"
 DEADLINE_S = 10_000_000
 """Of the board's time, which flash operations move; the host's own limit holds before."""
 JOURNAL_MIB = 256
-VARIANTS = tuple(name for name, way in TEAR_WAYS.items() if way.is_usual)
-"""Ways to tear an operation that make a state of their own. "done" is the state "before" of the
-operation after it."""
 SECOND_EVERY = 64
 WORST, BAD_MAX, DIGITS_MAX = "worst", 64, 10
 STATFS_RESERVE_BLOCKS = {"ubifs": 0, "nftl-fat32": 0}
@@ -47,6 +44,14 @@ SYNCHRONOUS = "sync"
 AND = re.compile(r" *&& *")
 MODULE_PARAMETER = re.compile(r"echo \w+ ?>/sys/module/\w+/parameters/\w+")
 UBIATTACH = re.compile(r"ubiattach +-m \d+ -d 0")
+
+
+def list_usual_ways() -> tuple[str, ...]:
+    """The ways to tear that a campaign tries if it is not told which, each with a state of its own.
+
+    "done" is not among them: it is the state "before" of the operation after it.
+    """
+    return tuple(name for name, way in read_tear_ways().items() if way.is_usual)
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class CutPoints:
     """Flash operations before the first cut."""
     last: int | None = None
     every: int = 1
-    variants: tuple[str, ...] = VARIANTS
+    variants: tuple[str, ...] = field(default_factory=list_usual_ways)
     seed: int = 1
     seeds: int = 1
     repeat: int = 1

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from nandlab.base.errors import NandlabError
 from nandlab.flash.chip.image import ChipImage
-from nandlab.flash.chip.mishaps import TEAR_WAYS
+from nandlab.flash.chip.mishaps import read_tear_ways
 from nandlab.flash.layouts.cells import GARBLED_PAGE
 from nandlab.powercut.journal import Operation, Page
 
@@ -117,7 +117,7 @@ def digest_torn_operation_change(operation: Operation, variant: str, seed: int) 
     """
     if variant not in KNOWN_WAYS:
         raise NandlabError(f"the host does not know the states of the way to tear {variant}")
-    if operation.erases and TEAR_WAYS[variant].block is None:
+    if operation.erases and read_tear_ways()[variant].block is None:
         return None
     if variant == "before":
         return 0

@@ -121,19 +121,24 @@ def format_verdict_title(verdict: Verdict, before: Verdict | None = None) -> str
 
 
 def format_taken(row: VerdictRow, aside: str) -> str:
-    """To take it: with an aside in brackets, or none, and who is better in a single state."""
-    leaders = "; ".join(f"{state} alone: {name}" for state, name in row.state_leaders)
-    asides = [text for text in (aside.strip(" ()"), leaders) if text]
-    return f"take {row.name} ({'; '.join(asides)})" if asides else f"take {row.name}"
+    """To take it: with an aside, or none, and who is better in a single state."""
+    leaders = [f"{state} alone: {name}" for state, name in row.state_leaders]
+    return f"take {format_with_asides(row.name, aside, *leaders)}"
 
 
 def format_promise_aside(row: VerdictRow) -> str:
-    """What must stand beside a name that is to be taken."""
+    """What must stand beside a name that is to be taken; empty: nothing."""
     asides = {
-        "nothing": " (it promises nothing after a power cut)",
-        "unknown": " (what it keeps after a power cut is not told)",
+        "nothing": "it promises nothing after a power cut",
+        "unknown": "what it keeps after a power cut is not told",
     }
     return asides.get(row.power.keeps, "")
+
+
+def format_with_asides(name: str, *asides: str) -> str:
+    """A name with its asides in brackets, those that are not empty."""
+    text = "; ".join(filter(None, asides))
+    return f"{name} ({text})" if text else name
 
 
 VERDICTS_TOLD_MAX = 4
@@ -241,7 +246,11 @@ def _format_brief_answer(verdict: Verdict) -> str:
     verdict's own sentence, for the line of all must fit a screen."""
     if not verdict.rows:
         return verdict.answer
-    taken = [f"take {r.name}{format_promise_aside(r)}" for r in verdict.rows if r.call == "take"]
+    taken = [
+        f"take {format_with_asides(r.name, format_promise_aside(r))}"
+        for r in verdict.rows
+        if r.call == "take"
+    ]
     avoided = [r.name for r in verdict.rows if r.call == "avoid"]
     open_ = any(r.call == "open" for r in verdict.rows)
     lead = taken or ["nothing to take yet" if open_ else "none is fit"]

@@ -19,6 +19,7 @@ from nandlab.analysis.verdicts.verdict import (
     VerdictRow,
     format_promise_aside,
     format_taken,
+    format_with_asides,
     is_power_cut_untried,
 )
 from nandlab.base import units
@@ -75,7 +76,7 @@ def format_verdict_sentences(
         lead = f"Not enough to say yet: {first.row.name} is the first to look into; open: {what}."
         return [lead, *rest]
     lead = (
-        f"Take {first.row.name}{_format_power_aside(first.row)}: "
+        f"Take {format_with_asides(first.row.name, _format_power_aside(first.row))}: "
         f"{_explain_first_choice(scope, shown, first)}."
     )
     fit = [j for j in every[1:] if j.row.call in FIT]
@@ -265,7 +266,7 @@ def _format_other_fits(scope: VerdictScope, first: Candidate, rest: Sequence[Can
     if alike:
         return f"The trials do not tell {_format_names(alike)} from it."
     factors = [
-        f"{j.row.name}{format_promise_aside(j.row)} {by}"
+        f"{format_with_asides(j.row.name, format_promise_aside(j.row))} {by}"
         for j in rest
         if (by := _times(scope, first, j))
     ]
@@ -323,7 +324,7 @@ def _format_other_states(scope: VerdictScope, first: Candidate, rest: Sequence[C
 
 
 def _format_names(rest: Sequence[Candidate]) -> str:
-    names = [f"{j.row.name}{format_promise_aside(j.row)}" for j in rest]
+    names = [format_with_asides(j.row.name, format_promise_aside(j.row)) for j in rest]
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
@@ -336,8 +337,8 @@ def _are_distinct(a: Candidate, b: Candidate) -> bool:
 
 
 def _format_power_aside(row: VerdictRow) -> str:
-    """What of power cuts must stand beside a name that is to be taken."""
-    untried = " (power cuts not tried)" if is_power_cut_untried(row) else ""
+    """What of power cuts must stand beside a name that is to be taken; empty: nothing."""
+    untried = "power cuts not tried" if is_power_cut_untried(row) else ""
     return format_promise_aside(row) or untried
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from nandlab.base.errors import NandlabError
@@ -73,7 +74,9 @@ def _parse_value(value: str) -> str:
     return "".join(TEXT.findall(value)) if value.startswith('"') else value
 
 
-def _read_tear_ways() -> Mapping[str, TearWay]:
+@cache
+def read_tear_ways() -> Mapping[str, TearWay]:
+    """The ways by name, in the order of lists."""
     return {
         table["name"]: TearWay(
             table["name"],
@@ -86,11 +89,9 @@ def _read_tear_ways() -> Mapping[str, TearWay]:
     }
 
 
-TEAR_WAYS = _read_tear_ways()
-"""By name, in the order of lists."""
-
-
-def _read_fault_kinds() -> Mapping[str, FaultKind]:
+@cache
+def read_fault_kinds() -> Mapping[str, FaultKind]:
+    """The kinds by name, in the order of lists."""
     return {
         table["name"]: FaultKind(
             table["name"],
@@ -100,7 +101,3 @@ def _read_fault_kinds() -> Mapping[str, FaultKind]:
         )
         for table in read_source_tables(KINDS_FOLDER)
     }
-
-
-FAULT_KINDS = _read_fault_kinds()
-"""By name, in the order of lists."""

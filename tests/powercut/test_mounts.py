@@ -11,9 +11,15 @@ from pathlib import Path
 import pytest
 
 from nandlab.base.paths import DEVICE, ROOT
+from nandlab.flash.chip.mishaps import read_tear_ways
 from nandlab.powercut.campaignfolder import UNSTABLE_MOUNTS
 from nandlab.powercut.campaignresult import LETTERS
 from nandlab.powercut.job import CutPoints
+
+WRAPPED = ("say", "recorded", "chip", "recording", "kinds")
+"""Functions of the journal that a test of points has itself."""
+ADDED_WAYS = "half\tone half is done\t-\t-\nwobbly\tall read so and so\t-\tunstable\n"
+"""Of files that another adds to the module's ways."""
 
 
 @cache
@@ -26,6 +32,23 @@ def judge() -> Path:
     files = [lib / "cuts/mounts.c", lib / "cuts/verdict.c", lib / "payload.c", lib / "diag.c"]
     flags = ["-std=gnu11", "-O1", "-g", "-fsanitize=address,undefined", "-I", str(lib)]
     argv = ["gcc", *flags, '-DMOUNTPOINT="mnt"', str(ROOT / "tests/c/judge_mounts.c")]
+    subprocess.run([*argv, *map(str, files), "-o", str(out)], check=True, timeout=120)
+    return out
+
+
+@cache
+def cutter() -> Path:
+    """What goes to each point, built for this machine; it prints how often a point is mounted."""
+    import tempfile
+
+    out = Path(tempfile.mkdtemp(prefix="nandlab-points-")) / "points_mounts"
+    lib = DEVICE / "programs" / "lib"
+    names = ("cuts/points", "cuts/journal", "cuts/verdict", "payload", "diag", "checked")
+    files = [lib / f"{name}.c" for name in names]
+    flags = ["-std=gnu11", "-O1", "-g", "-fsanitize=address,undefined", "-I", str(lib)]
+    flags += ['-DMOUNTPOINT="mnt"', '-DFLASHSTAT_DIRECTORY="."']
+    flags += [f"-Wl,--wrap=journal_{name}" for name in WRAPPED]
+    argv = ["gcc", *flags, str(ROOT / "tests/c/points_mounts.c")]
     subprocess.run([*argv, *map(str, files), "-o", str(out)], check=True, timeout=120)
     return out
 
@@ -66,3 +89,23 @@ def test_the_board_is_asked_for_another_number_of_mounts_alone() -> None:
     assert "--mounts" not in CutPoints().words()
     words = CutPoints(mounts=UNSTABLE_MOUNTS + 5).words()
     assert words[words.index("--mounts") + 1] == f"{UNSTABLE_MOUNTS + 5}"
+
+
+def test_each_way_whose_cells_are_unstable_is_mounted_often_whatever_its_name(
+    tmp_path: Path,
+) -> None:
+    """The chip's table says which: the program knows none by its name."""
+    ways = read_tear_ways()
+    table = "".join(
+        f"{way.name}\t{way.page}\t{way.block or '-'}\t{'unstable' if way.is_unstable else '-'}\n"
+        for way in ways.values()
+    )
+    (tmp_path / "journal_ways").write_text(table + ADDED_WAYS)
+    names = [*ways, "half", "wobbly"]
+    argv = [str(cutter()), "9", *names]
+    done = subprocess.run(argv, check=True, capture_output=True, text=True, cwd=tmp_path)
+    often = {name for name, way in ways.items() if way.is_unstable} | {"wobbly"}
+    expected = {name: 9 if name in often else 2 for name in names}
+    assert dict(zip(names, map(int, done.stdout.split()), strict=True)) == expected
+    unknown = subprocess.run([*argv, "wobb"], check=False, capture_output=True, cwd=tmp_path)
+    assert (unknown.returncode, unknown.stdout) == (1, b"")

@@ -12,7 +12,8 @@
  *   journal_marks  a line for each mark: operations recorded before it, number
  *
  *   journal_ways  a line for each way to tear: name, what it leaves of a page,
- *                 what of a block that is erased ("-": it tears none), with
+ *                 what of a block that is erased ("-": it tears none), and
+ *                 "unstable" or "-": its cells read the same each time; with
  *                 tabs between
  *
  *   chip_crc     CRC-32 of the chip as it is now, spare area included
@@ -295,8 +296,9 @@ static int journal_ways_show(struct seq_file *file, void *unused)
 	const struct torn_way *const *way;
 
 	for (way = torn_ways; *way; way++)
-		seq_printf(file, "%s\t%s\t%s\n", (*way)->name,
-			   (*way)->page ?: "-", (*way)->block ?: "-");
+		seq_printf(file, "%s\t%s\t%s\t%s\n", (*way)->name,
+			   (*way)->page ?: "-", (*way)->block ?: "-",
+			   (*way)->unstable ? "unstable" : "-");
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(journal_ways);

@@ -12,7 +12,7 @@ struct request {
 	struct subject subject;
 	const char *loads;
 	const char *variants[VARIANTS_MAX];
-	bool tears_erases[VARIANTS_MAX]; /* not of faults */
+	struct journal_way way[VARIANTS_MAX]; /* not of faults */
 	int variant_count;
 	unsigned long first_load, last_load, from, to, every, seed, seeds;
 	unsigned long repeat; /* times that each point is judged */

@@ -223,9 +223,14 @@ int journal_recording(uint64_t *digest);
 /* Kind of each recorded operation: 'p', 'o', 'b' or 'e', as a string. */
 char *journal_kinds(void);
 
-/* Whether a way to tear (ways/ of the module) has something to tear of an
- * erase; -1 after a message. */
-int journal_tears_erases(const char *way);
+/* What the module's table says of a way to tear (way.h). */
+struct journal_way {
+	bool tears_erases; /* it has something to tear of an erase */
+	bool unstable;	   /* its cells read one time so and one time so */
+};
+
+/* -1 after a message: there is none of this name. */
+int journal_find_way(const char *name, struct journal_way *way);
 
 enum verdict {
 	HELD,

@@ -136,19 +136,34 @@ char *journal_kinds(void)
 	return all;
 }
 
-int journal_tears_erases(const char *way)
+/* A text between tabs of a line, from 0; its end if it has no so many. */
+static const char *column(const char *line, int number)
 {
-	char *all = slurp(FLASHSTAT_DIRECTORY "/journal_ways"), *at = all;
-	char name[16], erases = 0;
-	bool is_known = false;
+	while (number--) {
+		line += strcspn(line, "\t\n");
+		line += *line == '\t';
+	}
+	return line;
+}
+
+int journal_find_way(const char *name, struct journal_way *way)
+{
+	char *all = slurp(FLASHSTAT_DIRECTORY "/journal_ways");
+	size_t letters = strlen(name);
+	const char *at = all;
 
 	if (!all)
 		return fail_errno("read", FLASHSTAT_DIRECTORY "/journal_ways");
-	while (!is_known && sscanf(at, "%15s %*[^\t] %c", name, &erases) == 2) {
-		is_known = !strcmp(name, way);
+	while (*at && (strncmp(at, name, letters) || at[letters] != '\t')) {
 		at += strcspn(at, "\n");
 		at += *at == '\n';
 	}
+	if (!*at) {
+		free(all);
+		return fail("%s: no such way to tear", name);
+	}
+	way->tears_erases = *column(at, 2) != '-';
+	way->unstable = *column(at, 3) != '-';
 	free(all);
-	return is_known ? erases != '-' : fail("%s: no such way to tear", way);
+	return 0;
 }

@@ -130,15 +130,16 @@ static int cut_second(const struct request *request, const struct point *point,
 
 /* Judge a point as often as asked for, each time the same. */
 static int judge_point(const struct request *request, const struct load *load,
-		       uint32_t k, const char *name, unsigned long seed,
+		       uint32_t k, int variant, unsigned long seed,
 		       struct finding *finding, uint32_t *synced)
 {
-	bool unstable = !strcmp(name, "unstable");
+	const char *name = request->variants[variant];
 	struct cut cut = {
 		.load = load,
 		.operations = k,
 		.in_next = strcmp(name, "before") != 0,
-		.mounts = unstable ? (int)request->mounts : MOUNTS_MIN,
+		.mounts = request->way[variant].unstable ? (int)request->mounts
+							 : MOUNTS_MIN,
 	};
 	unsigned long i;
 
@@ -173,8 +174,8 @@ static int judge_point(const struct request *request, const struct load *load,
  * programs (an erase of the check is then torn as subset: torn.h). */
 static const char *recovery_torn(const struct request *request, int variant)
 {
-	return request->tears_erases[variant] ? "subset"
-					      : request->variants[variant];
+	return request->way[variant].tears_erases ? "subset"
+						  : request->variants[variant];
 }
 
 static int point(const struct request *request, const struct load *load,
@@ -192,7 +193,7 @@ static int point(const struct request *request, const struct load *load,
 	dprintf(console, "cut %s: %s\n", load->title, where);
 	if (at < 0 || at > (long)tally->operations - in_next)
 		return 0;
-	if (judge_point(request, load, k, name, seed, &finding, &synced))
+	if (judge_point(request, load, k, variant, seed, &finding, &synced))
 		return -1;
 	tally->points++;
 	cuts_count(tally, &finding, where);
@@ -220,7 +221,7 @@ static int points_at(const struct request *request, const struct load *load,
 
 		if (!before && k == tally->operations)
 			continue;
-		if (tally->kinds[k] == 'e' && !request->tears_erases[v])
+		if (tally->kinds[k] == 'e' && !request->way[v].tears_erases)
 			continue;
 		seeds = before ? 1 : request->seeds;
 		for (s = request->seed; s < request->seed + seeds; s++)
@@ -296,17 +297,13 @@ static int cut_load(const struct request *request, struct load *load)
 	return error ? -1 : 0;
 }
 
-/* Which of the ways to tear have something to tear of an erase. */
-static int know_ways(struct request *request)
+static int find_ways(struct request *request)
 {
-	int v, erases;
+	int v;
 
-	for (v = 0; v < request->variant_count; v++) {
-		erases = journal_tears_erases(request->variants[v]);
-		if (erases < 0)
+	for (v = 0; v < request->variant_count; v++)
+		if (journal_find_way(request->variants[v], &request->way[v]))
 			return -1;
-		request->tears_erases[v] = erases;
-	}
 	return 0;
 }
 
@@ -316,7 +313,7 @@ int cuts_points(struct request *request)
 	unsigned long n;
 	int error;
 
-	error = cuts_begin(request, &console) || know_ways(request) ||
+	error = cuts_begin(request, &console) || find_ways(request) ||
 				cuts_make_base(request)
 			? -1
 			: 0;

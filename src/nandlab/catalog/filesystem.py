@@ -25,6 +25,7 @@ from nandlab.catalog.imagetools import IMAGE_WORDS, ImageTools
 from nandlab.catalog.leastpartition import LeastPartition, format_block_mib
 from nandlab.catalog.noun import Noun, StrictModel
 from nandlab.catalog.option import ChipBound, ChipFigure, ChipNeed, KernelNeed, Option, OptionValue
+from nandlab.catalog.part import Sources
 from nandlab.catalog.volumelayout import count_layout_blocks
 
 Difference = Literal[
@@ -224,6 +225,11 @@ class FilesystemModel(Noun):
 
     title: Line = Field(description="as people write it")
     modules: list[Word] = Field(description="kernel modules it needs, in order")
+    source: Sources = Field(
+        default={},
+        description="parts of the kernel that it takes from another source than the package of the "
+        "board's kernel, by the part's name; absent: none",
+    )
     format: list[Command] = Field(description="commands that make it on an erased partition")
     mount: Command = Field(description="command that mounts it on a partition that was just found")
     unmount: list[Command] = Field(description="commands that take it away, down to the MTD device")
@@ -472,6 +478,14 @@ class FilesystemModel(Noun):
             for name, told in self.differs.items()
             if name not in self.differs_only or self.differs_only[name].holds(figures)
         }
+
+    def list_part_needs(self, chosen: Mapping[str, str]) -> list[tuple[str, str]]:
+        """Each part of the kernel that options need a source of, and what asks for it."""
+        return [
+            (part, f"{self.title} with {key} = {chosen[key]!r}")
+            for key, value in self._values(chosen).items()
+            for part in value.parts
+        ]
 
     def kernel_needs(self, chosen: Mapping[str, str]) -> list[tuple[str, str]]:
         """Each symbol of ``kernel``, the file system's and its options', and what asks for it."""

@@ -15,7 +15,7 @@ from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from nandlab.base.strings import Command, Line, Lines, MountWords
+from nandlab.base.strings import Command, Line, Lines, MountWords, Word
 from nandlab.catalog.noun import StrictModel
 from nandlab.catalog.volumelayout import VolumeLayout
 
@@ -72,6 +72,10 @@ class OptionValue(StrictModel):
         default=[],
         description="symbols that the kernel must have set (y, m), with ! must not; or LINUX>=6.1, "
         "the oldest version that will do",
+    )
+    parts: list[Word] = Field(
+        default=[],
+        description="parts of the kernel that a board has only if a source of them is named",
     )
     chip_needs: list[ChipNeed] = Field(default=[], description="bounds on the chip")
     refused: Lines = Field(default="", description="why no kernel offers it; empty: it is offered")

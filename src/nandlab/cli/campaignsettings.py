@@ -44,10 +44,12 @@ def use_nouns_of_run(study: str | None) -> Iterator[None]:
 def open_media_board(media: Sequence[Medium], sources: Mapping[str, SourceRequest]) -> QemuBoard:
     """The board of these media; UsageError for all that its kernel does not support."""
     from nandlab.board.virtual.qemu import open_board
+    from nandlab.plan.mediaboard import find_media_board
     from nandlab.trial.runner import refuse_unsupported_kernel
 
-    with announce_board_preparation(media[0].virtual):
-        board = open_board(media[0].virtual, sources=sources)
+    model = find_media_board(media, sources)
+    with announce_board_preparation(model):
+        board = open_board(model, sources=sources)
     refuse_unsupported_kernel(media, board.kernel_config, "--board")
     return board
 

@@ -108,12 +108,14 @@ def _run_execution(execution: Execution) -> ExecutionOutcome:
 
     from nandlab.board.jobs.job import BoardLost
     from nandlab.board.opening import open_board
+    from nandlab.plan.mediaboard import find_media_board
     from nandlab.trace.execution import decode_execution_outcome, make_execution_job
     from nandlab.trial.runner import refuse_unsupported_kernel
 
     job = make_execution_job(execution)  # refuses what does not fit before the board is prepared
-    with announce_board_preparation(execution.spec.virtual):
-        there = open_board(execution.spec.virtual)
+    model = find_media_board([execution.spec])
+    with announce_board_preparation(model):
+        there = open_board(model)
     refuse_unsupported_kernel([execution.spec], there.kernel_config, "--set")
     try:
         with print_heartbeats("the program runs"):

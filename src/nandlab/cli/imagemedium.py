@@ -29,10 +29,12 @@ def count_partition_blocks(chip: ChipModel, partition_mib: float | None) -> int:
 def open_medium_board(on: Medium) -> Board:
     """The board of a medium; UsageError if its kernel cannot mount the file system."""
     from nandlab.board.opening import open_board
+    from nandlab.plan.mediaboard import find_media_board
     from nandlab.trial.runner import refuse_unsupported_kernel
 
-    with announce_board_preparation(on.virtual):
-        board = open_board(on.virtual)
+    model = find_media_board([on])
+    with announce_board_preparation(model):
+        board = open_board(model)
     refuse_unsupported_kernel([on], board.kernel_config, "image")
     return board
 

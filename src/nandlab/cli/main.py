@@ -78,6 +78,7 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
     from nandlab.board.kit.kit import find_unpacked_kernel
     from nandlab.board.virtual.partset import add_board_sources, set_part_symbols
     from nandlab.plan import outlook
+    from nandlab.plan.mediaboard import find_media_board
     from nandlab.plan.study import find_shipped_study_files, find_study_file, read_study_file
     from nandlab.plan.study import plan_trials as expand
     from nandlab.trial.runner import SPINAND_REMEDY, refuse_unsupported_kernel
@@ -90,9 +91,9 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
         return
     read_study = read_study_file(find_study_file(study), board)
     specs = expand(read_study)
-    kernel = find_unpacked_kernel(specs[0].virtual)
+    model = find_media_board(specs)
+    kernel = find_unpacked_kernel(model)
     if kernel is not None:
-        model = specs[0].virtual
         parts = (r.part.settings(r.options) for r in add_board_sources(model, {}).values())
         refuse_unsupported_kernel(specs, set_part_symbols(kernel.config, parts), read_study.name)
     for spec in specs:
@@ -100,7 +101,7 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
     print_note(*outlook.format_plan_outlook(read_study, specs, CORES))
     for name, note in {s.chip.name: s.chip.ecc_note for s in specs if s.chip.ecc_note}.items():
         print_note(f"{name}: {note}")
-    if any(s.spinand for s in specs) and "spinand" not in specs[0].virtual.source:
+    if any(s.spinand for s in specs) and "spinand" not in model.source:
         print_note(f"spinand: the kernel has no such driver: {SPINAND_REMEDY}")
     if cuts := runcuts.format_power_cut_plan(read_study, CORES):
         print_note(cuts)

@@ -63,13 +63,15 @@ def reproduce(
     """
     from nandlab.analysis.differences.baselines import read_baseline
     from nandlab.board.opening import open_board
+    from nandlab.plan.mediaboard import find_media_board
     from nandlab.trial import reproduction as reproducer
 
     before = read_baseline(run)
     todo = reproducer.plan_reproduction(before, trial)
     sources = {**todo.find_package_sources(), **read_source_options(source, patch)}
-    with announce_board_preparation(todo.model):
-        board = open_board(todo.model, todo.accel, sources, lock=todo.lock)
+    model = find_media_board(todo.specs, sources)
+    with announce_board_preparation(model):
+        board = open_board(model, todo.accel, sources, lock=todo.lock)
     for line in reproducer.list_reproduction_notes(todo, board):
         print_note(line)
     folder = reproducer.open_reproduction_folder(todo, board, out)

@@ -89,6 +89,7 @@ class RunSettings:
         from nandlab.cli.progress import make_progress_watcher, print_heartbeats_during_run
         from nandlab.image.startimages import StartImageMaker, fetch_trials_tree_packages
         from nandlab.plan import outlook
+        from nandlab.plan.mediaboard import find_media_board
         from nandlab.plan.study import plan_trials
         from nandlab.results.store import Store
         from nandlab.trial import runner
@@ -100,7 +101,7 @@ class RunSettings:
         for line in outlook.format_plan_outlook(study, specs, self.jobs)[1:] if asked else []:
             if self.progress not in QUIET_STYLES:
                 print_note(line)
-        model = specs[0].virtual
+        model = find_media_board(specs, self.sources)
         with announce_board_preparation(model):
             there = open_board(model, self.accel.value, self.sources, locked=self.locked)
         runner.refuse_unsupported_kernel(specs, there.kernel_config, study.name)
@@ -131,13 +132,14 @@ class RunSettings:
         store: Store | None,
     ) -> None:
         """Runs the trials on the workers of a scheduler."""
+        from nandlab.plan.mediaboard import find_media_board
         from nandlab.trial.runner import run_trials
         from nandlab.trial.workers.cluster import make_cluster_engine
         from nandlab.trial.workers.connection import open_scheduler_client
 
         async with open_scheduler_client(on) as client:
             there = await make_cluster_engine(
-                client, board, wanted[0].virtual, folder.head().packages
+                client, board, find_media_board(wanted), folder.head().packages
             )
             await run_trials(folder, wanted, board, there, watch, store)
 

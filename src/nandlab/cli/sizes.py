@@ -79,6 +79,7 @@ def sizes(
     from nandlab.cli.imagemedium import count_partition_blocks
     from nandlab.image import survey, tree
     from nandlab.image.surveyrecord import make_sizes
+    from nandlab.plan.mediaboard import add_filesystem_sources
 
     wanted = list(dict.fromkeys(fs or list_noun_names("filesystems")))
     systems = [load_noun("filesystems", name, FilesystemModel) for name in wanted]
@@ -86,7 +87,7 @@ def sizes(
     blocks = count_partition_blocks(part, partition_mib)
     content = tree.scan_folder_tree(source)
     with announce_board_preparation(model):
-        opened = open_board(model)
+        opened = open_board(add_filesystem_sources(model, systems))
     todo, cannot = survey.plan_survey(systems, model, part, blocks, opened)
     images = _make_images(todo, survey.SurveySource(source, content), opened, len(cannot))
     rows = sorted([*images, *cannot], key=lambda row: wanted.index(row.filesystem))

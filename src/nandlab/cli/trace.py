@@ -261,13 +261,15 @@ def _run_trace(
 
     from nandlab.board.jobs.job import BoardLost
     from nandlab.board.opening import open_board
+    from nandlab.plan.mediaboard import find_media_board
     from nandlab.trace import job, writer
     from nandlab.trace.folder import TraceFolder
     from nandlab.trial.runner import refuse_unsupported_kernel
 
     traced = job.make_trace_job(request)  # refuses what does not fit before the board is prepared
-    with announce_board_preparation(request.spec.virtual):
-        there = open_board(request.spec.virtual, sources=sources)
+    model = find_media_board([request.spec], sources)
+    with announce_board_preparation(model):
+        there = open_board(model, sources=sources)
     refuse_unsupported_kernel([request.spec], there.kernel_config, "--set")
     try:
         record = asyncio.run(there.run(traced))

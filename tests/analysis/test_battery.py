@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from support import samples
+from support.commandline import Ended, run_command
 from support.fitting import fits
 from test_energy import BY_HAND, CHIP, POWER, S, trial
 
@@ -70,9 +69,8 @@ def test_a_load_that_tells_no_bytes_has_no_day() -> None:
     assert "does not tell the bytes" in str(battery.compute_day_energy(silent, MIB))
 
 
-def advised(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "nandlab", "advise", str(folder), *more]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def advised(folder: Path, *more: str) -> Ended:
+    return run_command("advise", folder, *more)
 
 
 def test_advise_tells_the_days(tmp_path: Path) -> None:

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import samples
+from support.commandline import Ended, run_command
 
 from nandlab.analysis.figures import groups
 from nandlab.analysis.figures.groups import Setting
@@ -193,9 +192,8 @@ def test_the_command_line_and_the_study_give_limits(tmp_path: Path) -> None:
     spec = {"limits": {"commit": {"p99": "< 5ms"}}}
     folder = samples.folder(tmp_path / "run", trials, spec=spec)
 
-    def advise(*more: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "nandlab", "advise", str(folder.path), "--all", *more]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+    def advise(*more: str) -> Ended:
+        return run_command("advise", folder.path, "--all", *more)
 
     assert "p99 9 ms (each 9 ms, n = 2), above 5" in " ".join(advise().stdout.split())
     assert "above" not in advise("--limit", "commit.p99 < 20ms").stdout

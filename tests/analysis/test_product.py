@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import samples
+from support.commandline import run_command
 from support.fitting import fits
 from test_limits import LOGGER, OPTIONS, logged
 
@@ -232,8 +231,9 @@ def test_another_chip_or_other_parameters_are_none_of_its_loads() -> None:
 
 
 def nandlab(*words: str) -> str:
-    command = [sys.executable, "-m", "nandlab", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    done = run_command(*words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def kept(folder: Path, trials: list[Trial]) -> Path:

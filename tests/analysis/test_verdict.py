@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import lifesamples, samples
+from support.commandline import run_command
 from support.fitting import fits
 
 from nandlab.analysis.figures import groups
@@ -324,12 +323,7 @@ def test_ram_is_judged_by_the_peak_where_a_trial_has_it() -> None:
 
 
 def said(*words: str | Path, status: int = 0) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "nandlab", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_command(*words)
     assert done.returncode == status, done.stderr
     return done.stdout if not status else done.stderr
 

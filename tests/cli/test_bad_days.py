@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from support import samples
+from support.commandline import Ended, run_command
 
 from nandlab.results.folder import RunFolder
 
@@ -20,9 +21,8 @@ FAKE = (
     "import sys; sys.path.insert(0, {tests!r})\n"
     "from support import smallruns; import nandlab.board.opening as o\n"
     "o.open_board = lambda *a, **k: smallruns.fake()\n"
-    "import nandlab.__main__ as m; m.main()\n"
 )
-"""The command line on a fake board."""
+"""Makes the board of a command line a fake."""
 SMALL = """name = "small"
 question = "Which?"
 board = "apf27"
@@ -36,11 +36,8 @@ seeds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
 TESTS = str(Path(__file__).parents[1])
 
 
-def nandlab(*argv: str | Path, **more: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", FAKE.format(tests=TESTS), *map(str, argv)]
-    return subprocess.run(  # type: ignore[call-overload, no-any-return]
-        command, capture_output=True, text=True, timeout=240, check=False, **more
-    )
+def nandlab(*argv: str | Path, cwd: Path | None = None) -> Ended:
+    return run_command(*argv, cwd=cwd, first=FAKE.format(tests=TESTS), deadline_s=240)
 
 
 @pytest.fixture
@@ -62,7 +59,7 @@ def fill(disk: Path, leave: int) -> None:
     (disk / "full").write_bytes(bytes(max(0, free - leave)))
 
 
-def is_one_line_of_a_full_disk(done: subprocess.CompletedProcess[str]) -> None:
+def is_one_line_of_a_full_disk(done: Ended | subprocess.CompletedProcess[str]) -> None:
     assert done.returncode == 1, done.stderr
     said = [line for line in done.stderr.splitlines() if line.startswith("nandlab: ")]
     assert len(said) == 1, done.stderr
@@ -126,10 +123,7 @@ def test_a_run_has_no_place(out: str, tmp_path: Path) -> None:
 def test_a_cache_has_no_place(cache: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     env = {**os.environ, "NANDLAB_CACHE": cache}
-    argv = [sys.executable, "-m", "nandlab", "run", "quickstart"]
-    done = subprocess.run(
-        argv, env=env, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
-    )
+    done = run_command("run", "quickstart", env=env, cwd=tmp_path)
     assert done.returncode == 2
     assert len([t for t in done.stderr.splitlines() if t.startswith("nandlab: ")]) == 1
     assert "Traceback" not in done.stderr

@@ -14,16 +14,12 @@ from pathlib import Path
 
 import pytest
 from support import samples
+from support.commandline import run_command as nandlab
 from support.fitting import fits
 
 from nandlab.base.paths import STUDIES
 from nandlab.cli.main import main
 from nandlab.plan.study import read_study_file
-
-
-def nandlab(*argv: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "nandlab", *map(str, argv)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_no_arguments_teach() -> None:

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from support import samples
+from support.commandline import run_command
 
 from nandlab.catalog.files import list_noun_names
 
@@ -23,9 +22,7 @@ def offered(line: str, folder: Path) -> set[str]:
         "COMP_WORDS": line,
         "COMP_CWORD": str(len(words) - 1),
     }
-    code = "import sys; sys.argv = ['nandlab']; from nandlab.__main__ import main; main()"
-    argv = [sys.executable, "-c", code]
-    done = subprocess.run(argv, env=env, cwd=folder, capture_output=True, text=True, check=False)
+    done = run_command(env=env, cwd=folder)
     assert done.stderr == ""
     return set(done.stdout.split())
 

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import pytest
 from fuzz import xz
 from refusing import NEVER
 from support import samples
+from support.commandline import run_command
 from support.tracefolders import board, request
 from test_bad_days import SMALL
 from typer.testing import CliRunner
@@ -43,39 +44,6 @@ MADE = {
     **{"board": "apf27", "tools": None},
     "tree": dict.fromkeys(("files", "hard_links", "folders", "symbolic_links", "bytes"), 0),
 }
-FORKS = """
-import json, os, resource, sys
-import nandlab.cli.main
-import nandlab.report.page.terminal, nandlab.trial.reproduction, nandlab.trace.folder
-nandlab.cli.main.make_parser()
-for line in sys.stdin:
-    asked = json.loads(line)
-    pid = os.fork()
-    if not pid:
-        os.chdir(asked['home'])
-        for number, name in ((0, os.devnull), (1, asked['out']), (2, asked['err'])):
-            os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), number)
-        os.closerange(3, 256)
-        for name, most in asked['limits'].items():
-            resource.setrlimit(getattr(resource, name), (most, most))
-        sys.argv = ['nandlab', *asked['argv']]
-        nandlab.cli.main.main()
-        os._exit(0)
-    _, status, used = os.wait4(pid, 0)
-    cpu_s = used.ru_utime + used.ru_stime
-    print(json.dumps([os.waitstatus_to_exitcode(status), cpu_s, used.ru_maxrss >> 10]), flush=True)
-"""
-"""Runs commands, each in a process of its own that has begun already: starting one takes seconds on
-a busy machine. Tells how each ended, and the processor's seconds and MiB that it took."""
-
-
-@pytest.fixture(scope="module")
-def forks() -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", FORKS]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        yield process
 
 
 @pytest.fixture(scope="module")
@@ -105,23 +73,18 @@ def there(folder: Path) -> dict[str, tuple[int, ...]]:
     return {str(p): (s.st_mode, s.st_size, s.st_mtime_ns) for p, s in every}
 
 
-def refused(forks: subprocess.Popen[str], home: Path, argv: list[str], **limits: int) -> str:
+def refused(home: Path, argv: list[str], **limits: int) -> str:
     """What a command says as it is refused, under limits of the system's by their names."""
-    assert forks.stdin and forks.stdout
     found = there(home)
-    out, err = home.parent / "out", home.parent / "err"
     limits = {"RLIMIT_CPU": 3 * CPU_S, "RLIMIT_DATA": 2 * GIB, **limits}
-    asked = {"home": str(home), "out": str(out), "err": str(err), "argv": argv, "limits": limits}
-    forks.stdin.write(json.dumps(asked) + "\n")
-    forks.stdin.flush()
-    status, cpu_s, mib = json.loads(forks.stdout.readline())
-    said = err.read_text()
-    assert status == 2, said
+    done = run_command(*argv, cwd=home, limits=limits)
+    said = done.stderr
+    assert done.returncode == 2, said
     assert said.startswith("nandlab: ")
     assert not [word for word in NEVER if word in said], said
-    assert cpu_s < CPU_S
-    assert mib < MEMORY_MIB
-    assert out.read_text() == ""
+    assert done.cpu_s < CPU_S
+    assert done.memory_mib < MEMORY_MIB
+    assert done.stdout == ""
     assert there(home) == found
     return said
 
@@ -351,29 +314,27 @@ def huge_header() -> bytes:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_refused_at_once_and_leaves_nothing(
-    name: str, forks: subprocess.Popen[str], good: Path, tmp_path: Path
-) -> None:
+def test_it_is_refused_at_once_and_leaves_nothing(name: str, good: Path, tmp_path: Path) -> None:
     make, argv = CASES[name]
     home = tmp_path / "home"
     shutil.copytree(good, home)
     make(home)
-    refused(forks, home, argv)
+    refused(home, argv)
 
 
-def test_few_open_files_are_said(forks: subprocess.Popen[str], good: Path, tmp_path: Path) -> None:
+def test_few_open_files_are_said(good: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(good, home)
     (home / "run/report").mkdir(exist_ok=True)  # the report's own folder, which is empty then
-    said = refused(forks, home, ["report", "run"], RLIMIT_NOFILE=12)
+    said = refused(home, ["report", "run"], RLIMIT_NOFILE=12)
     assert "ulimit -n" in said
 
 
-def test_little_to_map_is_said(forks: subprocess.Popen[str], good: Path, tmp_path: Path) -> None:
+def test_little_to_map_is_said(good: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(good, home)
     (home / "run/report").mkdir(exist_ok=True)
-    assert "ulimit -v" in refused(forks, home, ["report", "run"], RLIMIT_AS=4 * GIB)
+    assert "ulimit -v" in refused(home, ["report", "run"], RLIMIT_AS=4 * GIB)
 
 
 def with_memory(mib: int, *words: str) -> subprocess.CompletedProcess[str]:

@@ -7,13 +7,12 @@ import ast
 import json
 import lzma
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from support import samples
+from support.commandline import run_command
 from support.fitting import fits, validator
 from typer.testing import CliRunner
 
@@ -56,8 +55,7 @@ def test_it_lists_and_prints_them() -> None:
 
 
 def test_an_unknown_name_is_told_in_a_line() -> None:
-    argv = [sys.executable, "-m", "nandlab", "schema", "trail"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    done = run_command("schema", "trail")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("nandlab: there is no schema 'trail'; ")
 

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The claims' tables in docs/studies: what the report prints of the published figures.
 
-A page has them between two comments. ``python tests/report/claimtables.py`` writes them anew.
+A page has them between two comments.
+``PYTHONPATH=src:tests python tests/report/claimtables.py`` writes them anew.
 """
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+from support.commandline import run_command
 
 from nandlab.base.paths import ROOT
 
@@ -21,8 +22,9 @@ BLOCK = re.compile(
 
 def print_claims(study: str) -> str:
     """What the command of a block prints, in a process of its own."""
-    argv = [sys.executable, "-m", "nandlab", "show", study, "--paper", "--format", "markdown"]
-    return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    done = run_command("show", study, "--paper", "--format", "markdown", cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def list_page_blocks(page: Path) -> list[tuple[str, str]]:

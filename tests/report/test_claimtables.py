@@ -53,7 +53,7 @@ def verdict_cells(page: str) -> Iterator[str]:
 @pytest.mark.parametrize(("page", "study"), BLOCKS)
 def test_a_page_has_the_table_that_the_report_prints(page: str, study: str) -> None:
     assert BLOCKS[page, study] == claimtables.print_claims(study), (
-        "python tests/report/claimtables.py writes it anew"
+        "PYTHONPATH=src:tests python tests/report/claimtables.py writes it anew"
     )
 
 

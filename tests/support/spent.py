@@ -41,10 +41,20 @@ class Spent:
         )
 
 
+@dataclass
+class Elsewhere:
+    """What processes have used that others wait for, as these tell."""
+
+    processor_s: float = 0
+
+
+elsewhere = Elsewhere()
+
+
 def processor_s() -> float:
-    """Seconds of a processor that this process and its ended children have used."""
+    """Seconds of a processor that this process, its ended children, and those elsewhere used."""
     each = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(used.ru_utime + used.ru_stime for used in each)
+    return elsewhere.processor_s + sum(used.ru_utime + used.ru_stime for used in each)
 
 
 def folder_of(node: str) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.commandline import run_command
 from support.smallruns import TEXT
 from veryboard import Place, placed, refused, very_board
 
@@ -154,8 +153,7 @@ sync
 def test_a_campaign_beside_the_run_has_its_chip(place: Place, verb: str, faulty: bool) -> None:
     (place.folder / "grow.loads").write_text(LOADS)
     words = f"{verb} run --load grow.loads --partition-mib 8 --points 4 --jobs 1"
-    argv = [sys.executable, "-m", "nandlab", *words.split()]
-    ended = subprocess.run(argv, cwd=place.folder, capture_output=True, text=True, check=False)
+    ended = run_command(*words.split(), cwd=place.folder, deadline_s=290)
     assert ended.returncode in (0, 1), ended.stderr
     found = read_cut_summaries(place.run.path)
     assert {(c.filesystem, c.chip, c.faulty) for c in found} == {

@@ -6,13 +6,12 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
 import pytest
 from support import lock
+from support.commandline import run_command
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.gate import read_toml
@@ -46,8 +45,7 @@ def specs(project: Path) -> list[TrialSpec]:
 
 
 def nandlab(project: Path, *words: str) -> str:
-    argv = [sys.executable, "-m", "nandlab", *words]
-    done = subprocess.run(argv, cwd=project, capture_output=True, text=True, check=False)
+    done = run_command(*words, cwd=project, deadline_s=890)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import straces
+from support.commandline import Ended, run_command
 
 from nandlab.base.errors import UsageError
 from nandlab.catalog.from_strace.events import EnterEvent
@@ -114,9 +115,8 @@ def test_what_is_no_trace_is_refused_with_its_line(
     assert str(refused.value).startswith(f"{path}:{line}: " if line else f"{path}: ")
 
 
-def nandlab(*argv: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "nandlab", "workload", "from-strace", *map(str, argv)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+def nandlab(*argv: str | Path, cwd: Path) -> Ended:
+    return run_command("workload", "from-strace", *argv, cwd=cwd)
 
 
 def test_the_command_writes_a_workload_and_tells_what_is_lost(tmp_path: Path) -> None:

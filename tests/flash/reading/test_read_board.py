@@ -6,13 +6,12 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from readtraces import AT_RANDOM, IN_ORDER, histories, packed, pieces, request, traced
+from support.commandline import run_command
 from support.fitting import fits
 
 from nandlab.board.virtual.qemu import QemuBoard, open_board
@@ -185,8 +184,9 @@ def test_the_gain_of_rewriting_a_file_is_foretold(
 
 def nandlab(*words: str) -> dict[str, Any]:
     """What a command prints as JSON."""
-    argv = [sys.executable, "-m", "nandlab", *words]
-    found: dict[str, Any] = json.loads(subprocess.run(argv, check=True, capture_output=True).stdout)
+    done = run_command(*words, deadline_s=290)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 

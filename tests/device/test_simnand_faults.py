@@ -13,6 +13,7 @@ import pytest
 from support import chipsteps
 from support.chipsteps import modprobe, numbers
 
+from nandlab.board.jobs.cargo import Cargo, make_cargo
 from nandlab.board.jobs.job import JobRecord, Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.flash.chip import image as chipimage
@@ -22,6 +23,8 @@ from nandlab.flash.chip.oplog import OperationKind
 pytestmark = pytest.mark.board
 
 SIM = "/sys/kernel/debug/simnand"
+CHIP_BYTES = 64 * (128 + 4) << 10
+"""The cells of a chip of 64 blocks, spare bytes too."""
 MAKE_FILES = (
     "mkdir -p /mnt/d && for i in $(seq 1 23); do"
     " head -c $((i * {size})) /dev/urandom > /mnt/d/$i; done && sync"
@@ -55,9 +58,14 @@ def write(name: str, words: str) -> str:
     return f"echo {words} > {SIM}/{name}"
 
 
-def run(board: QemuBoard, *steps: Step, files: dict[str, bytes] | None = None) -> JobRecord:
+def run(
+    board: QemuBoard,
+    *steps: Step,
+    files: dict[str, bytes] | None = None,
+    cargo: Cargo | None = None,
+) -> JobRecord:
     last = Step("counters", f"cat {SIM}/counters", always=True)
-    return chipsteps.run(board, *steps, last, files=files)
+    return chipsteps.run(board, *steps, last, files=files, cargo=cargo)
 
 
 def counters(record: JobRecord, step: str = "counters") -> dict[str, int]:
@@ -161,15 +169,16 @@ def test_ubifs_survives_failing_programs_and_erases(board: QemuBoard) -> None:
     assert c["worn_out"] >= 1
 
 
-def image_of(record: JobRecord) -> bytes:
-    """The image that a step named "image" printed: gzip, in hex."""
-    return gzip.decompress(bytes.fromhex(record["image"].stdout))
+def room(board: QemuBoard) -> Cargo:
+    """Room for the image of a chip: to pack and print it takes the board seconds."""
+    return make_cargo(board.machine.model, CHIP_BYTES, back_bytes=2 * CHIP_BYTES)
 
 
 @pytest.mark.parametrize("fs", ["ubifs", "jffs2"])
 @pytest.mark.parametrize("after", [23, 61])
 def test_a_power_cut_leaves_a_chip_that_remounts(board: QemuBoard, fs: str, after: int) -> None:
     """Power goes in an operation; another machine gets the chip as it was left then."""
+    hold = room(board)
     before = run(
         board,
         load(board, blocks=64, seed=after),
@@ -179,13 +188,15 @@ def test_a_power_cut_leaves_a_chip_that_remounts(board: QemuBoard, fs: str, afte
         Step("lost", "dd if=/dev/urandom of=/mnt/lost bs=4096 count=99 conv=fsync; true"),
         Step("dead", f"grep -E '^(powered|power_cuts|op_seq)' {SIM}/counters"),
         Step("read", "nanddump -q -l 1 -f /dev/null /dev/mtd0; true"),
-        Step("image", f"gzip -c {SIM}/image | xxd -p"),
+        Step("image", f"cat {SIM}/image | {hold.put()}"),
         Step("sums", "cat /tmp/sums"),
+        cargo=hold,
     )
     assert "powered 0" in before["dead"].stdout
     assert "Input/output error" in before["read"].stderr
     assert counters(before)["power_cuts"] == 1
-    image = image_of(before)
+    image = before.cargo
+    assert image is not None
     assert chipimage.decode_chip_image(image).op_seq == counters(before)["op_seq"]
     files = {"image.gz": gzip.compress(image), "sums": before["sums"].stdout.encode()}
     after_it = run(
@@ -204,6 +215,7 @@ def test_an_image_round_trip_is_exact(board: QemuBoard, tmp_path: Path) -> None:
     again = load(board, image="/tmp/a")
     bad = "modprobe simnand blocks={blocks} image=/tmp/{file} 2>/dev/null"
     refused = f"! {bad} && dmesg | grep 'not loaded' | tail -n 1"
+    hold = room(board)
     record = run(
         board,
         load(board, bad_blocks=2, seed=5, endurance=3),
@@ -217,18 +229,20 @@ def test_an_image_round_trip_is_exact(board: QemuBoard, tmp_path: Path) -> None:
         Step("unload", "rmmod simnand"),
         Step("load-third", again.command),
         Step("save-third", save.format("b") + "; cmp /tmp/a /tmp/b"),
-        Step("image", "gzip -c /tmp/a | xxd -p"),
+        Step("image", f"cat /tmp/a | {hold.put()}"),
         Step("cut", "head -c 100000 /tmp/a > /tmp/c; " + refused.format(blocks=64, file="c")),
         Step("changed", "cp /tmp/a /tmp/d; printf x | dd of=/tmp/d bs=1 seek=50001 conv=notrunc"
              " 2>/dev/null; " + refused.format(blocks=64, file="d")),
         Step("other", refused.format(blocks=128, file="a")),
         Step("load-last", load(board).command),
+        cargo=hold,
     )  # fmt: skip
     assert record["sum"].stdout == record["sum-again"].stdout
     assert "truncated" in record["cut"].stdout
     assert "corrupt" in record["changed"].stdout
     assert "another geometry" in record["other"].stdout
-    data = image_of(record)
+    data = record.cargo
+    assert data is not None
     image = chipimage.decode_chip_image(data)
     assert image.geometry == chipimage.ChipGeometry(2048, 64, 131072, 64)
     assert chipimage.encode_chip_image(image) == data

@@ -136,13 +136,20 @@ def firing_late_ns(trace: str) -> list[int]:
 
 FIRINGS = [(period_us, slice_ns) for period_us in (97, 4001) for slice_ns in (0, 100_000)]
 LATENESSES = [(period_us, slice_ns) for period_us in (97, 770, 4001) for slice_ns in (0, 100_000)]
+EVENTS = ("hrtimer_start", "hrtimer_expire_entry")
 TRACING = Step(
     "trace",
     f"mount -t tracefs tracefs {TRACEFS}; cd {TRACEFS} && echo mono > trace_clock"
-    " && echo 2048 > buffer_size_kb && echo > trace && echo 1 > events/timer/hrtimer_start/enable"
-    " && echo 1 > events/timer/hrtimer_expire_entry/enable",
+    " && echo 2048 > buffer_size_kb && echo > trace"
+    " && { [ -e /tmp/timerfd ] || grep ' timerfd_tmrproc$' /proc/kallsyms > /tmp/timerfd; } && "
+    + " && ".join(
+        f'echo "function == 0x$(cut -c1-16 /tmp/timerfd)" > events/timer/{event}/filter'
+        f" && echo 1 > events/timer/{event}/enable"
+        for event in EVENTS
+    ),
 )
-FIRED = Step("fired", f"grep timerfd_tmrproc {TRACEFS}/trace; echo 0 > {TRACEFS}/events/enable")
+"""Traces the timers of timerfd: to print those of the whole kernel takes seconds."""
+FIRED = Step("fired", f"cat {TRACEFS}/trace; echo 0 > {TRACEFS}/events/enable")
 
 
 def timers_beside_writer(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 
+from nandlab.board.jobs.cargo import Cargo
 from nandlab.board.jobs.job import Board, Job, JobRecord, Step
 
 
@@ -26,9 +27,14 @@ def held(path: str, text: str, then: str) -> str:
     return f"touch {path}; {writer} 2> /dev/null & sleep 1; sync; sleep 2; {then}; kill $!"
 
 
-def run(board: Board, *steps: Step, files: dict[str, bytes] | None = None) -> JobRecord:
+def run(
+    board: Board,
+    *steps: Step,
+    files: dict[str, bytes] | None = None,
+    cargo: Cargo | None = None,
+) -> JobRecord:
     """Runs the steps; fails the test with what the first that failed said."""
-    record = asyncio.run(board.run(Job(steps, files or {})))
+    record = asyncio.run(board.run(Job(steps, files or {}, cargo=cargo)))
     failed = record.failed()
     assert failed is None, failed.failure()
     return record

@@ -54,13 +54,19 @@ def kept_outcomes() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share a fixture of their module are a group: one worker makes it, once."""
+    """Tests that share a fixture of their module are a group: one worker makes it, once.
+
+    Files with tests of a board come before the others.
+    """
     for item in items:
         if not isinstance(item, pytest.Function) or item.get_closest_marker("xdist_group"):
             continue
         fixtures = item._fixtureinfo.name2fixturedefs.values()
         if any(f.scope == "module" and f.baseid.endswith(".py") for used in fixtures for f in used):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    # what takes seconds begins first, so that no core is without work at the end
+    slow = {item.path for item in items if item.get_closest_marker("board")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

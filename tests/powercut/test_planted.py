@@ -298,6 +298,29 @@ def test_older_bytes_are_lost_where_the_o_sync_write_returned_before_any_operati
     assert told[:2] == ["lost", f"A/z: byte 0 of 3000 is {(after(12)['A/z'] or b'')[0]}"]
 
 
+REMOUNTED = """
+mkdir A
+create A/x
+load all
+write A/x 0 300
+readonly
+"""
+
+
+def test_a_remount_that_kept_nothing_is_told_by_both(tmp_path: Path) -> None:
+    """Read-only and writable again keeps all, whatever the next call is."""
+    (tmp_path / "mnt/A").mkdir(parents=True)
+    (tmp_path / "mnt/A/x").write_bytes(b"")
+    (tmp_path / "loads").write_text(REMOUNTED)
+    made = loads.parse_loads("remounted", REMOUNTED)
+    marks = "0 6\n1 7\n2 8\n3 9\n"
+    oracle = Oracle(made, made.loads[0], marks)
+    for operations, verdict in ((2, "held"), (3, "lost")):
+        assert judged(tmp_path, operations, marks=marks)[0] == verdict
+        told = oracle.list_violations({"A": None, "A/x": b""}, operations, in_next=False)
+        assert bool(told) == (verdict == "lost")
+
+
 SIZE = 9000
 """Of A/x after two calls of the load."""
 LONG = SIZE + EXTENDED_BYTES

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A sync beside a load, on a real board: the UBIFS of its kernel refuses an unlink in one schedule
-and not in another, and a file that is linked there may stay without a name."""
+and not in another, and a file that is linked there may stay without a name. And the collector of
+JFFS2 beside one."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.powercut import campaign, wideloads
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CutPoints
-from nandlab.powercut.loads import BASE, LoadSet
+from nandlab.powercut.loads import BASE, Load, LoadSet
 from nandlab.powercut.states import NO_POINT
 
 pytestmark = pytest.mark.board
@@ -43,3 +44,26 @@ def test_a_file_linked_beside_a_commit_is_kept_without_a_name_by_ubifs(board: Qe
     (finding,) = report.findings
     assert (finding.name, report.refused) == ("metadata", None)
     assert finding.what.startswith("statfs: ")
+
+
+PASSES = {load.title: load for load in wideloads.make_gc_pass_loads().loads}
+UNLINK = "unlink after 300 us"
+
+
+def test_a_signal_makes_jffs2s_collector_move_nodes(board: QemuBoard) -> None:
+    """Two pages for each pass beside what the call itself writes; all holds."""
+    base = wideloads.make_gc_pass_loads().base
+    calls = tuple(call for call in PASSES[UNLINK].calls if not call.startswith("wakegc"))
+    points = CutPoints(variants=("before",), every=3)
+    loads = LoadSet("gc-passes", base, (PASSES[UNLINK], Load("alone", calls)))
+    one = Campaign(on(board, "jffs2"), loads, points)
+    moved, alone = asyncio.run(campaign.run_piece(one, points, board))
+    assert (moved.findings, alone.findings) == ([], [])
+    assert (moved.operations or 0) > (alone.operations or 0) + wideloads.COLLECTOR_PASSES
+
+
+def test_a_file_system_without_such_a_collector_refuses_the_call(board: QemuBoard) -> None:
+    loads = LoadSet("gc-passes", BASE, (Load("wakes", ("wakegc 10", "sync")),))
+    one = Campaign(on(board, "ubifs"), loads, NONE)
+    (report,) = asyncio.run(campaign.run_piece(one, NONE, board))
+    assert report.refused == "Operation not supported"

@@ -18,8 +18,8 @@ VALUE_BYTES_MAX, TARGET_MAX, XATTRS = 4096, 4095, 10
 MODE_MAX, OWNER_MAX, SECONDS_MAX = 0o7777, 65_535, (1 << 31) - 1
 FILE_BYTES_MAX, HELD_MAX = 1 << 20, 64
 """Of cutcheck's: bytes of a file, and files that are open at once."""
-SYNC_WAIT_MAX = 1_000_000
-"""Microseconds after which a load goes on beside a sync."""
+WAIT_MAX = 1_000_000
+"""Microseconds after which a load goes on beside a sync or the collector."""
 PAGE = 4096
 """Of memory, in bytes."""
 RESERVED_NAMES = ("lost+found", "unlinked", "written-after")
@@ -325,14 +325,20 @@ class CallChecker:
     def beginsync(self, microseconds: int) -> None:
         if self.is_sync_beside:
             raise self._no("a sync is beside the load already: endsync before")
-        if microseconds > SYNC_WAIT_MAX:
-            raise self._no(f"the load goes on after at most {SYNC_WAIT_MAX:,} microseconds")
+        self._refuse_long_wait(microseconds)
         self.is_sync_beside = True
 
     def endsync(self) -> None:
         if not self.is_sync_beside:
             raise self._no("no sync is beside the load: beginsync before")
         self.is_sync_beside = False
+
+    def wakegc(self, microseconds: int) -> None:
+        self._refuse_long_wait(microseconds)
+
+    def _refuse_long_wait(self, microseconds: int) -> None:
+        if microseconds > WAIT_MAX:
+            raise self._no(f"the load goes on after at most {WAIT_MAX:,} microseconds")
 
     def readonly(self) -> None:
         if self.open_files:
@@ -362,6 +368,7 @@ CALL_METHODS: dict[str, Callable[..., None]] = {
             ),
             *("setxattr", "removexattr", "chmod", "chown", "utimens"),
             *("open", "close", "readonly", "tmpfile", "linktmp", "beginsync", "endsync"),
+            "wakegc",
         )
     },
 }

@@ -29,10 +29,13 @@ KINDS = {
     **{"fdatasync": 1, "fallocate": 3, "setxattr": 3, "removexattr": 2, "chmod": 2},
     **{"chown": 3, "utimens": 2, "dropcaches": 0, "statfs": 0},
     **{"tmpfile": 1, "linktmp": 1, "beginsync": 1, "endsync": 0},
+    **{"wakegc": 1},
 }
 """Words after each kind of call."""
 TWO_NAMES = ("rename", "link", "noreplace", "exchange", "whiteout")
 """Calls whose words are two names."""
+WAITING_CALLS = ("beginsync", "wakegc")
+"""Calls whose word is the time until the load goes on, in microseconds."""
 BASE = (
     *("mkdir A", "mkdir B", "mkdir C"),
     *("create A/foo", "write A/foo 0 8192", "create B/bar", "write B/bar 0 3000"),
@@ -158,7 +161,7 @@ def _refuse_bad_call(where: str, words: list[str]) -> None:
 
 def count_paths(kind: str) -> int:
     """How many words of a call are names."""
-    if kind == "beginsync":
+    if kind in WAITING_CALLS:
         return 0
     return 2 if kind in TWO_NAMES else min(1, KINDS[kind])
 

@@ -8,6 +8,8 @@ file beside it, and the folders.
 files that stay open. ``statfs`` asks for the room of a nearly empty file system. ``races`` has a
 sync beside files without a name: another process begins it, and the load goes on so many
 microseconds later, in the midst of it. Each number of microseconds is one schedule of both.
+``gc-passes`` wakes JFFS2's collector so before each of several calls on a file whose nodes it may
+move.
 """
 
 from __future__ import annotations
@@ -46,6 +48,12 @@ SCHEDULES, STEP_US = 1000, 10
 """Schedules of each race, and microseconds from one to the next: longer than a sync takes."""
 RACE_FILES = ("A/t0", "A/t1", "A/t2")
 RACE_BYTES = 3000
+COLLECTED, COLLECTED_BYTES = tuple(f"A/c{n}" for n in range(30)), 8000
+"""Files of ``gc-passes`` and their bytes, of which every other write compresses: more than a block
+of 128 KiB."""
+COLLECTOR_SCHEDULES, COLLECTOR_STEP_US, COLLECTOR_PASSES = 20, 100, 3
+CHECKS, CHECK_US = 45, 1000
+"""Passes that only check the inodes that a mount has found, one each, before any moves a node."""
 LARGE_BYTES = 120_000
 """More than statfs may count as used without a file that has it."""
 
@@ -211,7 +219,8 @@ def make_statfs_loads() -> LoadSet:
 
 
 def make_race_loads() -> LoadSet:
-    """Files without a name that get one beside a sync, and files that lose it again there.
+    """Files without a name that get one beside a sync, files that lose it again there, and files
+    that are made there.
 
     Linux's UBIFS keeps the first without a name if power goes, and refuses to unlink the second,
     until its commits "Fix space leak when powercut happens in linking tmpfile" and "Fix adding
@@ -219,11 +228,17 @@ def make_race_loads() -> LoadSet:
     """
     # statfs sees a file that has no name; it stands first so that the bytes do not compress
     large = ("statfs", "tmpfile A/t0", f"write A/t0 0 {LARGE_BYTES}", "sync", "create A/n")
-    small = [
+    makes = [
         call for name in RACE_FILES for call in (f"tmpfile {name}", f"write {name} 0 {RACE_BYTES}")
     ]
     unlinks = [call for name in RACE_FILES for call in (f"linktmp {name}", f"unlink {name}")]
-    races = (("link", large, ["linktmp A/t0"]), ("link and unlink", small, unlinks))
+    # what write-back has to do, so that the sync takes long
+    dirty = ["write A/foo 0 40000", "create A/n", "write A/n 0 5000", "write B/bar 0 9000"]
+    races = (
+        ("link", large, ["linktmp A/t0"]),
+        ("link and unlink", makes, unlinks),
+        ("tmpfile", dirty, makes),
+    )
     found: list[Load] = []
     for title, made, calls in races:
         for number in range(SCHEDULES):
@@ -233,8 +248,45 @@ def make_race_loads() -> LoadSet:
     return LoadSet("races", loads.BASE, tuple(found))
 
 
+def make_gc_pass_loads() -> LoadSet:
+    """Calls beside a pass of the collector, which a signal wakes: JFFS2's moves a node for each.
+
+    The base fills more than a block, for the collector leaves alone the one that is written to.
+    Inodes that are evicted beside a pass are a known race (J5 of bench/known_bugs.toml), so it is
+    there in as many schedules as one of ``races``.
+    """
+    filled = [
+        call
+        for name in COLLECTED
+        for call in (f"create {name}", f"write {name} 0 {COLLECTED_BYTES}")
+    ]
+    # what is outdated in that block, so that there is something to collect
+    outdated = [f"swrite {name} 0 5000" for name in COLLECTED[1::2]]
+    checks = [f"wakegc {CHECK_US}"] * CHECKS
+    first = COLLECTED[0]
+    calls = {
+        "write": (f"write {first} 1000 5000", f"fsync {first}"),
+        "truncate": (f"truncate {first} 2500", f"fsync {first}"),
+        "unlink": (f"unlink {first}", "fsyncdir A"),
+        "rename": (f"rename {first} A/new", "fsyncdir A"),
+        "replaced": (f"rename B/bar {first}", "fsyncdir A"),
+        "attribute": (f"setxattr {first} 1 100", "sync"),
+        "dropcaches": ("dropcaches", f"write {first} 0 300", "sync"),
+    }
+    found: list[Load] = []
+    for title, made in calls.items():
+        waits = range(0, COLLECTOR_SCHEDULES * COLLECTOR_STEP_US, COLLECTOR_STEP_US)
+        if title == "dropcaches":
+            waits = range(0, SCHEDULES * STEP_US, STEP_US)
+        for wait in waits:
+            passes = [f"wakegc {wait}"] * COLLECTOR_PASSES
+            whole = (*checks, *passes, *made, *passes, "sync")
+            found.append(Load(f"{title} after {wait} us", whole))
+    return LoadSet("gc-passes", (*loads.BASE, *filled, *outdated), tuple(found))
+
+
 WIDE_SETS: dict[str, Callable[[], LoadSet]] = {
     **{"wide1": make_wide1_loads, "wide2": make_wide2_loads, "wide3": make_wide3_loads},
     **{"renames": make_rename_loads, "orphans": make_orphan_loads, "statfs": make_statfs_loads},
-    "races": make_race_loads,
+    **{"races": make_race_loads, "gc-passes": make_gc_pass_loads},
 }

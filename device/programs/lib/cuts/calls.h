@@ -14,6 +14,10 @@ int cuts_play_set(const struct load *load, int op, int fd, const char *path);
 int cuts_play_beside(const struct op *op);
 int cuts_beside_end(void);
 
+/* collector.c: wake the collector. Where a file system has none that a signal
+ * wakes, that is EOPNOTSUPP. */
+int cuts_play_wakegc(const struct op *op);
+
 /* A file without a name in the folder of a path; a name for one. */
 int cuts_open_nameless(const char *path);
 int cuts_play_linkat(int fd, const char *path);

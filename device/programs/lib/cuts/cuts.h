@@ -59,6 +59,8 @@ enum what {
 	OP_BEGINSYNC, /* a sync begins beside the load; bytes: microseconds
 		       * until the load goes on */
 	OP_ENDSYNC,   /* wait until it has returned */
+	OP_WAKEGC,    /* the collector gets a signal; bytes: microseconds until
+		       * the load goes on */
 };
 
 /* What an inode is. */

@@ -58,6 +58,7 @@ static const struct {
 	{"linktmp", OP_LINKTMP, 1, 0},
 	{"beginsync", OP_BEGINSYNC, 0, 1},
 	{"endsync", OP_ENDSYNC, 0, 0},
+	{"wakegc", OP_WAKEGC, 0, 1},
 };
 
 static int new_inode(struct load *load, enum sort sort)

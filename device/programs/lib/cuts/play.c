@@ -262,6 +262,8 @@ int cuts_files_play(const struct load *load, int number)
 	case OP_BEGINSYNC:
 	case OP_ENDSYNC:
 		return cuts_play_beside(op);
+	case OP_WAKEGC:
+		return cuts_play_wakegc(op);
 	case OP_CLOSE:
 		return let_go(op->inode, path);
 	case OP_FALLOCATE:

@@ -70,6 +70,17 @@ def test_a_rename_of_two_names_of_one_file_does_nothing() -> None:
     assert wrong(same, {"A": None, "y": OLD}, 3) == ["A/x: is not there"]
 
 
+def test_a_file_that_is_made_with_its_bytes_may_be_empty_until_a_sync() -> None:
+    """O_TMPFILE, a write and linkat in one call: the name may be on flash, and the bytes not."""
+    made = oracle("tmplink A/t 300\nfsync A/t\n", (0, 1), (1, 2))
+    whole = make_call_bytes(4, 0, 300)
+    for content in (whole, b"", whole[:100], bytes(300)):
+        tree = {"A": None, "A/x": OLD, "A/t": content}
+        assert wrong(made, tree, 1) == []
+        assert bool(wrong(made, tree, 2)) == (content != whole)
+    assert wrong(made, {"A": None, "A/x": OLD, "A/t": b"other"}, 1)
+
+
 def test_a_name_of_digits_is_a_name() -> None:
     seven = oracle("create 7\nwrite 7 0 10\nfsync 7\n", (0, 1), (1, 2), (2, 3))
     assert wrong(seven, {"A": None, "A/x": OLD, "7": make_call_bytes(5, 0, 10)}, 3) == []

@@ -262,6 +262,8 @@ class Oracle:
     def _fits(self, content: bytes | None, number: int, cut: int, last: int) -> bool:
         since = max([0, *self._synced(number, cut, last, "fsync", "fdatasync")])
         versions = [(i, self.states[i].files.get(number)) for i in range(since, last + 1)]
+        if since <= number <= last and self.calls[number][0] == "tmplink":
+            versions.append((number, b""))  # made, not written yet: the call does both
         whole = [(i, v) for i, v in versions if v is not None]
         if content is FOLDER or not whole:
             return content is FOLDER and not whole

@@ -81,6 +81,21 @@ def test_ubifs_stands_programs_that_fail_and_bits_that_the_ecc_corrects(board: Q
 
 
 @pytest.mark.board
+@pytest.mark.parametrize(
+    ("name", "bit", "swapped"), [("jffs2", "L", "L"), ("ubifs", "W", "E"), ("yaffs2", "W", "W")]
+)
+def test_what_is_stored_wrong_behind_right_ecc_is_seen(
+    board: QemuBoard, name: str, bit: str, swapped: str
+) -> None:
+    """JFFS2 has a checksum of each node, and takes none that is wrong: it tells nobody. UBIFS does
+    not look at that of data, and YAFFS2 has none."""
+    told = tried(board, name, "bit", "swapped", every=3)
+    letters = {kind: set(told.outcomes[kind]) - {" ", "."} for kind in ("bit", "swapped")}
+    assert bit in letters["bit"] and swapped in letters["swapped"]
+    assert name != "jffs2" or letters == {"bit": {"L"}, "swapped": {"L"}}
+
+
+@pytest.mark.board
 def test_yaffs2s_own_check_is_on_and_is_heard(board: QemuBoard) -> None:
     """Of a block that dies while it is collected its verification says that it "should be erased".
     That alone is no fault, so only the test listens for it; nothing else is said."""

@@ -26,23 +26,18 @@ static int number_of(const char *file, unsigned int *value)
 	return *value ? 0 : fail("%s: it is 0", file);
 }
 
-struct shape {
-	unsigned int strength, step, page, block;
-};
-
-static int read_shape(struct shape *shape)
+int damage_shape(struct shape *shape)
 {
 	return number_of(MTD "ecc_strength", &shape->strength) ||
 			       number_of(MTD "ecc_step_size", &shape->step) ||
 			       number_of(MTD "writesize", &shape->page) ||
+			       number_of(MTD "oobsize", &shape->spare) ||
 			       number_of(MTD "erasesize", &shape->block)
 		       ? -1
 		       : 0;
 }
 
-/* The page of the K-th operation if it is a program of data, and nothing came
- * after it there. 1: it is none. */
-static int page_of(uint32_t k, unsigned int pages_per_block, uint32_t *page)
+int damage_find_page(uint32_t k, unsigned int pages_per_block, uint32_t *page)
 {
 	char *all = slurp(FLASHSTAT_DIRECTORY "/journal_ops"), *at = all;
 	uint32_t i, wanted = UINT32_MAX, where;
@@ -74,9 +69,9 @@ int damage_page(uint32_t k, int more, unsigned long seed)
 	uint32_t page = 0;
 	int fd, error;
 
-	if (read_shape(&shape))
+	if (damage_shape(&shape))
 		return -1;
-	error = page_of(k, shape.block / shape.page, &page);
+	error = damage_find_page(k, shape.block / shape.page, &page);
 	if (error)
 		return error;
 	fd = open(FLASHSTAT_DIRECTORY "/flip", O_WRONLY | O_CLOEXEC);

@@ -74,6 +74,33 @@ bool fault_wore_out(void);
  * written or erased since. -1 after a message. */
 int damage_page(uint32_t k, int more, unsigned long seed);
 
+/* Of the chip, in bytes but for the bits that its ECC corrects in a step. */
+struct shape {
+	unsigned int strength, step, page, spare, block;
+};
+
+/* damage.c: the chip's shape; the page of the K-th operation if it is a program
+ * of data, and nothing came after it there. 1: it is none. */
+int damage_shape(struct shape *shape);
+int damage_find_page(uint32_t k, unsigned int pages_per_block, uint32_t *page);
+
+/* The pages of a block, as they are read and will be written again. */
+struct pages {
+	struct shape shape;
+	unsigned int count;
+	uint8_t *bytes; /* of each page its data and its spare area */
+	bool *used;	/* not erased */
+};
+uint8_t *page_bytes(const struct pages *pages, unsigned int number);
+
+/* rewrite.c: erase the block of the page that the K-th recorded operation
+ * programmed, and write it again, with another content behind right ECC.
+ * change: of one page; 1: there is nothing to change. 1: likewise, or that page
+ * was written or erased since; -1 after a message. */
+int damage_content(uint32_t k, unsigned long seed,
+		   int (*change)(const struct pages *pages, unsigned int page,
+				 uint64_t *state));
+
 /* filler.c: take all room of the file system, once; give some back; and all. */
 int filler_fill(const struct subject *subject);
 int filler_free(uint32_t steps);

@@ -15,12 +15,14 @@ from nandlab import report
 from nandlab.analysis.claims import claimparts, claimrules, claims
 from nandlab.analysis.figures import workloadwords
 from nandlab.analysis.figures.chiptime import split_phase_time
+from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.analysis.figures.spread import compute_spread
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.paper import ClaimPart, PaperModel
 from nandlab.catalog.workload import WorkloadModel
+from nandlab.report.tables import claimtable
 from nandlab.results.record import Trial
-from nandlab.results.recordparts import FlashState, OperationCounts
+from nandlab.results.recordparts import EraseSpread, FlashState, OperationCounts
 
 S = 1_000_000_000
 CHIP = {
@@ -88,6 +90,7 @@ def test_quotients_are_taken_member_by_member() -> None:
         ({"paper": 1.34}, [10, 10], [9, 14], "not decided"),
         ({"paper": 15, "bound": "over"}, [1, 1], [16, 40], "reproduced"),
         ({"paper": 15, "bound": "over"}, [1, 1], [3, 4], "same direction"),
+        ({"paper": 15, "bound": "over"}, [1, 1], [14, 15.5], "same direction"),  # no less will do
         ({"direction": "below 1"}, [10, 10], [8, 9], "reproduced"),
         ({"direction": "below 1"}, [10, 10], [11, 12], "different"),
         ({"direction": "below 1"}, [10, 10], [10, 10], "different"),
@@ -199,6 +202,53 @@ def test_a_reading_that_turns_a_verdict_leaves_it_open(
     first: claimrules.ClaimVerdict, others: list[claimrules.ClaimVerdict], verdict: str
 ) -> None:
     assert claimrules.join_reading_verdicts(first, others) == verdict
+
+
+@pytest.mark.parametrize(
+    ("aged", "other", "verdict"),
+    [
+        ([1.3, 1.4], [1.5, 1.6], "different"),
+        ([1.3, 1.4], [0.6, 0.7], "not decided"),
+        ([1.3, 1.4], [1.0, 1.0], "not decided"),
+        ([1.0, 1.0], [1.05, 1.05], "reproduced"),
+    ],
+)
+def test_readings_on_both_sides_of_a_number_leave_it_open(
+    aged: list[float], other: list[float], verdict: str
+) -> None:
+    state = {"id": "state", "read_as": "So.", "other": "of pages", "states": {"aged": "other"}}
+    asked = paper(part(paper=1.0, direction="none"), bases=[state])
+    claim = asked.claims[0].model_copy(update={"rests_on": ["state"]})
+    trials = [
+        *timed(samples.FRESH, [1, 1]),
+        *timed(samples.AGED, aged),
+        *timed(samples.AGED.model_copy(update={"name": "other"}), other),
+    ]
+    (found,) = rows(asked.model_copy(update={"claims": [claim]}), trials)
+    assert found.verdict == verdict
+
+
+def test_a_reading_that_no_study_has_is_told_and_decides_nothing() -> None:
+    basis = {"id": "rest", "read_as": "At once.", "other": "after a rest", "untried": True}
+    asked = paper(part(paper=1.3), bases=[basis])
+    claim = asked.claims[0].model_copy(update={"rests_on": ["rest"]})
+    trials = [*timed(samples.FRESH, [1, 1]), *timed(samples.AGED, [1.3, 1.4])]
+    (found,) = rows(asked.model_copy(update={"claims": [claim]}), trials)
+    assert found.verdict == "reproduced"
+    (reading,) = found.other_readings
+    assert (reading.verdict, reading.numbers) == ("not measured", ())
+    sheet = claimtable.make_claim_sheet("t", [found])
+    assert sheet.rows[0][-1] == "not run: rest"
+    with pytest.raises(ValueError, match="must differ"):
+        paper(part(), bases=[{**basis, "states": {"aged": "other"}}])
+
+
+def test_a_file_without_counts_of_blocks_has_the_erases_of_their_mean() -> None:
+    spread = EraseSpread(mean=2.25, stddev=0.4, min=2, max=4)
+    trial = samples.trial("jffs2", samples.FRESH, erases_per_block=spread, per_block=None)
+    words = workloadwords.make_workload_words_for_trials([trial])
+    assert find_workload_figure("blocks.erases", words)(trial) == round(2.25 * trial.chip.blocks)
+    assert find_workload_figure("blocks.programs", words)(trial) is None
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ def test_doubts_and_what_trials_ran_with_are_the_runs(place: Place) -> None:
         again = found.load(trial.id)
         assert again is not None
         assert again.warnings == trial.warnings
+        assert again.image == trial.image
         assert again.provenance == trial.provenance
         assert again.sources == trial.sources
         assert (again.options, again.chip, again.seed) == (trial.options, trial.chip, trial.seed)

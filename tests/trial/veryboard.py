@@ -48,7 +48,7 @@ RICH = {
     "latency_ns": {"create": LATENCY, "read": LATENCY, "append": LATENCY, "delete": None},
     "figures": {"rounds": 8, "per_s": 2.5},
     "erases_per_block": {"mean": 1.5, "stddev": 0.5, "min": 1, "max": 2},
-    "per_block": {"reads": [1] * 64, "programs": [2] * 64, "erases": [3] * 64},
+    "per_block": {"reads": [1] * 64, "programs": [2] * 64, "erases": [1, 2] * 32},
 }
 """What the workload prints: each part of a figures file has something."""
 COMMIT = "0123456789ab"

@@ -230,6 +230,11 @@ class ClaimBasis(StrictModel):
         description="phases that the other way has: regular expressions in names of figures, and "
         "what stands there instead, such as random_ = random_replace_",
     )
+    untried: bool = Field(
+        default=False,
+        description="no study has the other way: it has no part in a verdict, and reports name it "
+        "as not run",
+    )
 
     def replace_phases(self, name: str) -> str:
         """A figure's name, or a pattern of phases, with the other way's phases."""
@@ -237,9 +242,10 @@ class ClaimBasis(StrictModel):
 
     @model_validator(mode="after")
     def _is_another(self) -> ClaimBasis:
-        if not (self.states or self.parameters or self.options or self.phases):
+        if self.untried == bool(self.states or self.parameters or self.options or self.phases):
             raise ValueError(
-                "the other way must differ: name states, parameters, options or phases"
+                "the other way must differ: name states, parameters, options or phases, or else "
+                "that it is untried"
             )
         return self
 

@@ -30,7 +30,15 @@ from nandlab.catalog.noun import StrictModel
 from nandlab.results import nouns
 from nandlab.results.folder import RunFolder, hash_provenance_content
 from nandlab.results.record import Run, Trial
-from nandlab.results.recordparts import Count, Doubt, EraseSpread, Latency, OperationCounts, Phase
+from nandlab.results.recordparts import (
+    Count,
+    Doubt,
+    EraseSpread,
+    Latency,
+    OperationCounts,
+    Phase,
+    StartImage,
+)
 from nandlab.results.sources import find_provenance_model
 
 KIND: Literal["nandlab figures"] = "nandlab figures"
@@ -71,6 +79,9 @@ class TrialFigures(StrictModel):
     open_ended: bool = Field(
         default=False, description="the load was stopped before it ended by itself"
     )
+    image: StartImage | None = Field(
+        default=None, description="what it began from, with its pages; older files tell none"
+    )
     register_hits: dict[Line, Count] = Field(
         default={}, description="by step, reads that the chip's page register answered"
     )
@@ -91,7 +102,7 @@ class FailedTrial(StrictModel):
     error: FreeText | None = Field(description="the reason, as the trial tells it")
 
 
-OTHER_FIELDS = ("key", "sha256", "warnings", "open_ended", "register_hits", "provenance")
+OTHER_FIELDS = ("key", "sha256", "warnings", "open_ended", "image", "register_hits", "provenance")
 """Fields that are no figures."""
 FIGURE_FIELDS = tuple(name for name in TrialFigures.model_fields if name not in OTHER_FIELDS)
 """The fields that are compared one by one."""

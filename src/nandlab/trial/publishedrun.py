@@ -38,7 +38,7 @@ OLD_FILE_NOTE = (
     "this file is older than doubts and sources of trials: doubts are not known, and chips, file "
     "systems and loads are told as today's catalog has them"
 )
-FIELDS_APART = {"sha256", "provenance", "register_hits"}
+FIELDS_APART = {"sha256", "provenance", "register_hits", "image"}
 """Fields of a file's trial that a trial does not have as such."""
 
 
@@ -80,6 +80,8 @@ class PublishedRun:
             return None
         spec = self._specs[trial_id]
         gave = told.model_dump(exclude=FIELDS_APART)
+        if isinstance(told, TrialFigures) and told.image:
+            gave["image"] = told.image
         if isinstance(told, TrialFigures) and told.register_hits:
             hits = told.register_hits
             gave["steps"] = [s | {"register_hits": hits.get(s["name"])} for s in gave["steps"]]

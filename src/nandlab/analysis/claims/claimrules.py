@@ -8,7 +8,7 @@ run turns the verdict, nothing is decided.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 from nandlab.analysis.curves import fits
@@ -27,6 +27,8 @@ ClaimVerdict = Literal[
     "reproduced", "same direction", "different", "not decided", "not measured", "not comparable"
 ]
 ClaimSide = Literal["right", "wrong", "both"]
+NumberSide = Literal["above", "below", ""]
+"""Of the paper's number; empty: near it, on both sides of it, or the part claims a way."""
 CLAIM_VERDICTS: tuple[ClaimVerdict, ...] = get_args(ClaimVerdict)
 """All of them, in the order of a tally."""
 WITHOUT_NUMBERS: tuple[ClaimVerdict, ...] = ("not measured", "not comparable")
@@ -38,17 +40,19 @@ VERDICT_RULES: dict[ClaimVerdict, str] = {
     f"Near is within a factor of {FACTOR_BOUNDS['number']:g}; {FACTOR_BOUNDS['spread']:g} for a "
     f"deviation, a most and a least; {NEAR_ONE_BOUND:g} for a quotient near 1, "
     f"{UNCHANGED_BOUND:g} for one of 1; {FACTOR_BOUNDS['magnitude']:g} for a power of ten; "
-    f"{SAVING_BOUND * 100:g} points for a saving. Where the paper says by far without a number, a "
-    f"quotient is away from 1 by a factor of {FACTOR_BOUNDS['number']:g}",
+    f"{SAVING_BOUND * 100:g} points for a saving. What the paper gives as a bound (over, under) is "
+    "met where our median lies beyond it, and by nothing less. Where it says by far without a "
+    f"number, a quotient is away from 1 by a factor of {FACTOR_BOUNDS['number']:g}",
     "same direction": "by each reading every member goes the paper's way, and by one a number is "
     "not near",
     "different": "by each reading some part of the claim goes another way in every member, or "
     f"nowhere (a saving of less than {SAVED_SHARE_MIN * 100:g} % is none); where only a number is "
-    "claimed, ours is not near it",
+    "claimed, ours is not near it, and by each reading on the same side of it",
     "not decided": "members disagree about the way; or readings do; or one member alone was run, "
     f"whose quotient is within a factor of {ONE_MEMBER_BOUND:g} of the other way; or R² lies in "
     "its bound's own doubt",
-    "not measured": "trials are missing or did not end well",
+    "not measured": "no member has all that a number needs: trials are missing or did not end "
+    "well. Where some members have it, the verdict is of these, and the row tells how many",
     "not comparable": "no number of the paper's can be set beside ours; the row says why",
 }
 """When each verdict is given, as reports and pages say it."""
@@ -72,14 +76,23 @@ def judge_claim_parts(parts: Sequence[tuple[ClaimPart, Spread | None]]) -> Claim
     return "same direction" if sides else "different"
 
 
-def join_reading_verdicts(first: ClaimVerdict, others: Sequence[ClaimVerdict]) -> ClaimVerdict:
+def join_reading_verdicts(
+    first: ClaimVerdict,
+    others: Sequence[ClaimVerdict],
+    sides: Sequence[Mapping[str, NumberSide]] = (),
+) -> ClaimVerdict:
     """The verdict of all readings: the weaker one where all go one way, else not decided.
 
-    first: of the reading that is ours; what was not run of the others has no part.
+    first: of the reading that is ours; what was not run of the others has no part. sides: where
+    each reading's numbers lie beside the paper's, by their parts: on both sides of one that no
+    reading is near, nothing is decided.
     """
     if first in WITHOUT_NUMBERS:
         return first
     every = {first, *others} - {*WITHOUT_NUMBERS}
+    if every == {"different"}:
+        of_parts = ({s.get(name, "") for s in sides} - {""} for name in (sides[0] if sides else ()))
+        return "not decided" if any(len(found) > 1 for found in of_parts) else first
     if len(every) == 1:
         return first
     return "same direction" if every == {"reproduced", "same direction"} else "not decided"
@@ -109,6 +122,15 @@ def _find_side_of_one_member(part: ClaimPart, quotient: float) -> ClaimSide:
     if below < quotient < far:
         return "both"
     return "right" if (quotient > 1) == (part.direction == "above 1") else "wrong"
+
+
+def find_number_side(part: ClaimPart, ours: Spread | None) -> NumberSide:
+    """On which side of the paper's number all members lie, of a part that claims no way."""
+    if ours is None or part.sided or part.incomparable or part.paper is None:
+        return ""
+    if _is_near_paper(part, ours):
+        return ""
+    return "above" if ours.min > part.paper else "below" if ours.max < part.paper else ""
 
 
 def _is_near_paper(part: ClaimPart, ours: Spread) -> bool:

@@ -20,6 +20,8 @@ from nandlab.analysis.claims.claimparts import compute_claim_part_numbers as num
 from nandlab.analysis.claims.claimparts import format_claim_part_fit_lines as behind
 from nandlab.analysis.claims.claimrules import (
     ClaimVerdict,
+    NumberSide,
+    find_number_side,
     join_reading_verdicts,
     judge_claim_parts,
 )
@@ -54,6 +56,8 @@ class ClaimNumber:
     form: units.Form
     source_text: str = ""
     """What stands behind it, such as the lines that it is of; empty: nothing."""
+    number_side: NumberSide = ""
+    """Where it lies beside the paper's number, if that is all that its part claims."""
 
     def text(self) -> str:
         value = units.MISSING if self.ours is None else self.ours.text(self.form)
@@ -85,7 +89,10 @@ class ClaimResult:
     @property
     def verdict(self) -> ClaimVerdict:
         """By all readings that were run."""
-        return join_reading_verdicts(self.first, [o.verdict for o in self.other_readings])
+        every = (self.numbers, *(o.numbers for o in self.other_readings))
+        only_numbers = not any(p.sided for p in self.claim.parts)
+        sides = [{n.label: n.number_side for n in numbers} for numbers in every if only_numbers]
+        return join_reading_verdicts(self.first, [o.verdict for o in self.other_readings], sides)
 
 
 def list_paper_claim_results(
@@ -155,6 +162,7 @@ def _compute_numbers(
             _format_paper_number(p, choose_claim_part_formatter(p, of)),
             choose_claim_part_formatter(p, of),
             _explain_number(paper, p, trials, of),
+            find_number_side(p, s),
         )
         for p, s in found
     )
@@ -173,6 +181,8 @@ def _list_bases(paper: PaperModel, claim: Claim) -> list[ClaimBasis]:
 def _judge_by_other_basis(
     paper: PaperModel, basis: ClaimBasis, claim: Claim, trials: Sequence[Trial], of: Words
 ) -> AlternativeReading:
+    if basis.untried:
+        return AlternativeReading(basis, (), "not measured")
     other = paper.model_copy(update={"parameters": paper.parameters | basis.parameters})
     parts = [_apply_basis_to_part(basis, part) for part in claim.parts]
     return AlternativeReading(basis, *_compute_numbers(other, parts, trials, of))

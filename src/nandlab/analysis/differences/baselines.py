@@ -197,6 +197,7 @@ def _make_trial_line(trial: Trial, sources: Mapping[str, Any]) -> TrialFigures:
         "sha256": compute_trial_digest(trial),
         "warnings": [doubt.model_dump() for doubt in trial.warnings],
         "open_ended": trial.open_ended,
+        "image": trial.image and trial.image.model_dump(),
         "register_hits": {s.name: n for s in trial.steps if (n := s.register_hits) is not None},
         "provenance": {what: hash_provenance_content(source) for what, source in sources.items()},
     }

@@ -290,10 +290,7 @@ def _make_wear_spread_figure(rest: str) -> Figure:
 def _find_blocks_figure(rest: str, of: Words) -> Figure | None:
     if rest not in CHIP_OPERATION_TITLES:
         return None
-
-    def read(trial: Trial) -> float | None:
-        return None if trial.per_block is None else sum(getattr(trial.per_block, rest))
-
+    read = partial(totals.count_operations_of_blocks, operation=rest)
     return _make_figure(
         f"blocks.{rest}", f"{CHIP_OPERATION_TITLES[rest]} in all", "count", read, short=rest
     )

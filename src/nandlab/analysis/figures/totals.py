@@ -93,6 +93,16 @@ def find_erase_spread(trial: Trial) -> EraseSpread | None:
     )
 
 
+def count_operations_of_blocks(trial: Trial, operation: str) -> int | None:
+    """Of all blocks together; erases by a block's mean where no more is kept, as in a figures
+    file."""
+    if trial.per_block is not None:
+        return int(sum(getattr(trial.per_block, operation)))
+    if operation != "erases" or trial.erases_per_block is None:
+        return None
+    return round(trial.erases_per_block.mean * trial.chip.blocks)
+
+
 def find_host_memory_bytes(trial: Trial, share: float) -> int | None:
     """Bytes of host memory that the board held after this share (0..1) of its host time."""
     held = trial.host.memory if trial.host else []

@@ -155,13 +155,18 @@ def _format_numbers(numbers: Sequence[ClaimNumber]) -> str:
 
 
 def _format_readings(row: ClaimResult) -> str:
-    """The verdicts of the readings that were run, by their names in the paper's file."""
-    others = [o for o in row.other_readings if o.verdict not in WITHOUT_NUMBERS]
-    if not others or row.first in WITHOUT_NUMBERS:
+    """The verdicts of the readings that were run, by their names in the paper's file, and the
+    names of those that were not.
+    """
+    if row.first in WITHOUT_NUMBERS:
         return ""
     names: dict[ClaimVerdict, list[str]] = {row.first: ["ours"]}
-    for o in others:
+    for o in row.other_readings:
         names.setdefault(o.verdict, []).append(o.basis.id)
+    not_run = names.pop("not measured", [])
+    names.pop("not comparable", None)
+    readings = sum(map(len, names.values()))
+    told = [f"{', '.join(bases)}: {verdict}" for verdict, bases in names.items()]
     if len(names) == 1:
-        return f"each of {len(others) + 1}"
-    return "; ".join(f"{', '.join(bases)}: {verdict}" for verdict, bases in names.items())
+        told = [f"each of {readings}"] if readings > 1 else []
+    return "; ".join([*told, f"not run: {', '.join(not_run)}"] if not_run else told)

@@ -32,7 +32,17 @@ BOARD = cast(Any, type("Board", (), {"identity": {"kernel": "6.1"}}))
 POINTS = CutPoints(last_load=0, every=3, seed=4, seeds=2, bad=(1, 63), plant=("--plant-x", "1"))
 HEAD_KEYS = {
     *("format", "identity", "filesystem", "core", "changed", "options", "chip", "forbids", "nop"),
-    *("partition_mib", "board", "kernel", "load", "program", "points", "pieces"),
+    *(
+        "partition_mib",
+        "board",
+        "kernel",
+        "load",
+        "program",
+        "points",
+        "pieces",
+        "sources",
+        "patched",
+    ),
 }
 PLAYED = {
     **{"load": "new: a", "operations": 2, "points": 5, "recovery_points": 7, "second_points": 1},

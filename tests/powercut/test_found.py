@@ -21,6 +21,7 @@ from nandlab.powercut import campaign, campaignresult, loads, requests, samplefi
 from nandlab.powercut.campaignfolder import CampaignHead, LoadReport
 from nandlab.powercut.job import CutPoints
 from nandlab.report.charts import powercuts
+from nandlab.results.sources import has_patched_source, list_source_words
 
 HEAD = {
     **{
@@ -99,6 +100,22 @@ def test_pieces_of_a_load_are_put_together(tmp_path: Path) -> None:
     text = "\n".join(campaignresult.format_campaign_result(result))
     assert "operations cut: 4/4, in 1 loads" in text
     assert "lost: 1; first: a load: 3:before:1: A" in text
+
+
+def test_the_command_of_a_campaign_names_its_sources(tmp_path: Path) -> None:
+    told_sources = {
+        "ubi": {"tree": "package", "options": {"fastmap": True}, "patches": 0},
+        "ubifs": {"tree": "folder", "options": {}, "patches": 1},
+    }
+    words = list_source_words({"sources": told_sources})
+    piece = told("x", "..", "L ", finding("lost", "0:subset:1"))
+    place = folder(tmp_path, [piece], sources=words, patched=True)
+    result = campaignresult.read_campaign_result(place)
+    (one,) = result.classes.values()
+    command = "--source ubi=package,fastmap=true --source ubifs=FOLDER --patch FILE"
+    assert command in result.format_repeat_command(one)
+    assert has_patched_source({"sources": told_sources})
+    assert (list_source_words({}), has_patched_source({})) == ([], False)
 
 
 def test_a_load_of_which_a_call_fails_counts_once_for_all_its_pieces(tmp_path: Path) -> None:

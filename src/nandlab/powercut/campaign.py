@@ -38,7 +38,11 @@ from nandlab.powercut.campaignfolder import (
 )
 from nandlab.powercut.job import CUT_STEP, CutPoints, build_chip_module, make_cut_job
 from nandlab.powercut.loads import LoadSet
-from nandlab.results.sources import describe_filesystem_core
+from nandlab.results.sources import (
+    describe_filesystem_core,
+    has_patched_source,
+    list_source_words,
+)
 
 RESULT_FILES = (PIECES, "*.jsonl")
 """What a campaign found: pieces, samples, states."""
@@ -164,6 +168,8 @@ def make_campaign_head(campaign: Campaign, board: QemuBoard) -> CampaignHead:
             identity=campaign.identity(board),
             filesystem=on.filesystem.name,
             core=describe_filesystem_core(on.filesystem.name, board.identity),
+            sources=list_source_words(board.identity),
+            patched=has_patched_source(board.identity),
             changed=on.filesystem.select_changed_options(on.options),
             options=dict(on.options),
             chip=on.chip.name,

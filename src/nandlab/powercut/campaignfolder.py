@@ -57,6 +57,12 @@ class CampaignHead(_FolderModel):
     identity: Line = Field(description="a hash of all that decides its outcome")
     filesystem: Word
     core: Line | Empty = Field(default="", description="which YAFFS2 it is; empty: not YAFFS2")
+    sources: list[Line] = Field(
+        default=[],
+        description="parts of the kernel from another source, as words of --source; a folder's "
+        "place is not kept",
+    )
+    patched: bool = Field(default=False, description="whether a patch was applied to any of them")
     changed: dict[Word, Line] = Field(description="options that are not as usual")
     options: dict[Word, Line] = {}
     chip: Word

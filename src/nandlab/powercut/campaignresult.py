@@ -140,6 +140,9 @@ class CampaignResult:
         words = ["nandlab", verb, "--fs", head.filesystem, "--load", head.load]
         words += ["--chip", head.chip, "--partition-mib", f"{head.partition_mib:g}"]
         words += ["--board", head.board]
+        for source in head.sources:
+            words += ["--source", source]
+        words += ["--patch", "FILE"] if head.patched else []
         for option in head.changed.items():
             words += ["--set", "=".join(option)]
         if head.points.bad:

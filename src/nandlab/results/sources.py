@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from nandlab.base.strings import FreeText, FreeValue, Line, Word
+from nandlab.catalog.part import PACKAGE
 from nandlab.results.recordparts import Count
 
 Divisor = Annotated[int, Field(ge=1, lt=1 << 32)]
@@ -122,6 +123,8 @@ MODELS: dict[str, type[KeptContent]] = {
 """By name in a trial's provenance; whatever else is there is an object of any keys."""
 
 
+FOLDER_WORD = "FOLDER"
+"""What stands for a folder that the user names again."""
 U_BOOT = "u-boot "
 """How the origin of YAFFS2's core begins where it is that of U-Boot, of any version until 2025."""
 U_BOOT_CORE, OWN_CORE = "core of 2012", "core of the user's own"
@@ -137,6 +140,27 @@ def describe_filesystem_core(filesystem: str, board: Mapping[str, Any]) -> str:
     if not isinstance(origin, str):
         return ""
     return U_BOOT_CORE if origin.startswith(U_BOOT) else OWN_CORE
+
+
+def list_source_words(board: Mapping[str, Any]) -> list[str]:
+    """The parts of a board's kernel from another source, as words of ``--source``.
+
+    board: the identity of the virtual board. It does not have the place of a folder.
+    """
+    return [
+        ",".join(
+            [
+                f"{name}={PACKAGE if source['tree'] == PACKAGE else FOLDER_WORD}",
+                *(f"{key}={str(value).lower()}" for key, value in source["options"].items()),
+            ]
+        )
+        for name, source in board.get("sources", {}).items()
+    ]
+
+
+def has_patched_source(board: Mapping[str, Any]) -> bool:
+    """Whether a part of a board's kernel was built with a patch."""
+    return any(source["patches"] for source in board.get("sources", {}).values())
 
 
 def find_provenance_model(what: str) -> type[KeptContent]:

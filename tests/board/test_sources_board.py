@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Parts of the kernel from another source, on the board: a patch and what it moves, a patch that
-does not compile, JFFS2 without summaries, UBI with fastmap."""
+does not compile, JFFS2 without summaries, UBI with fastmap, and each verb once."""
 
 from __future__ import annotations
 
 import asyncio
 import csv
+import json
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ from support import lock
 from support.smalltrial import medium
 
 from nandlab.base.cache import INPUTS
-from nandlab.base.paths import find_cache_folder
+from nandlab.base.paths import CATALOG, find_cache_folder
 from nandlab.board.jobs.job import Job, Step
 from nandlab.board.kit.partsource import parse_source_words
 from nandlab.board.opening import open_board
@@ -56,10 +57,22 @@ PATCH = """\
  \t\tif (!lp)
 """
 """The collector leaves blocks without live data to others, where a commit had it erase them."""
+DEAF = """\
+--- a/fs/jffs2/file.c
++++ b/fs/jffs2/file.c
+@@ -42,4 +42,3 @@
+ \tinode_lock(inode);
+ \t/* Trigger GC to flush any pending writes for this inode */
+-\tjffs2_flush_wbuf_gc(c, inode->i_ino);
+ \tinode_unlock(inode);
+"""
+"""JFFS2's fsync leaves the end of what was written in its buffer."""
+CUTS = ("--fs", "jffs2", "--chip", "apf27", "--partition-mib", "4", "--jobs", "1")
 
 
 def nandlab(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "nandlab", *words, "--progress", "none"]
+    quiet = ("--progress", "none") if words[0] in ("run", "check") else ()
+    argv = [sys.executable, "-m", "nandlab", *words, *quiet]
     return subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
 
 
@@ -111,6 +124,47 @@ def test_jffs2_without_summaries_mounts_and_repeats(tmp_path: Path) -> None:
     assert one.steps == two.steps
     board = open_with("jffs2=package,summary=false")
     assert "CONFIG_JFFS2_SUMMARY" not in board.kernel_config
+
+
+def test_a_power_cut_finds_what_a_patch_has_fsync_leave_out(tmp_path: Path) -> None:
+    lock.need_locked("apf27")
+    (tmp_path / "deaf.diff").write_text(DEAF)
+    words = ("powercut", *CUTS, "--load", "config files=1 rounds=2", "--variants", "before")
+    whole = nandlab(tmp_path, *words, "--source", "jffs2=package", "--out", "whole")
+    assert whole.returncode == 0, whole.stdout + whole.stderr
+    deaf = nandlab(tmp_path, *words, "--patch", "deaf.diff", "--out", "deaf")
+    assert deaf.returncode == 1, deaf.stdout + deaf.stderr
+
+
+def test_a_chip_fails_under_another_source(tmp_path: Path) -> None:
+    lock.need_locked("apf27")
+    words = ("faults", *CUTS, "--kinds", "program", "--points", "8", "--out", "faults")
+    done = nandlab(tmp_path, *words, "--source", "jffs2=package,summary=false")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_trace_tells_its_sources(tmp_path: Path) -> None:
+    lock.need_locked("apf27")
+    words = ("trace", "--fs", "jffs2", "--source", "jffs2=package,summary=false", "--out", "trace")
+    done = nandlab(tmp_path, *words, "--", "cp", "/init", "/mnt/a")
+    assert done.returncode == 0, done.stderr
+    board = json.loads((tmp_path / "trace" / "meta.json").read_text())["board"]
+    assert board["sources"]["jffs2"]["options"] == {"summary": False}
+
+
+def test_a_file_systems_own_source_is_built_and_told(tmp_path: Path) -> None:
+    lock.need_locked("apf27")
+    (tmp_path / "catalog" / "filesystems").mkdir(parents=True)
+    text = (CATALOG / "filesystems" / "jffs2.toml").read_text().replace('"jffs2"', '"mine"', 1)
+    mine = f'decoder = "jffs2"\nkernel_type = "jffs2"\n{text}\n[source.jffs2]\nsummary = false\n'
+    (tmp_path / "catalog" / "filesystems" / "mine.toml").write_text(mine)
+    done = nandlab(tmp_path, "run", study(tmp_path, "mine"), "--out", "one")
+    assert done.returncode == 0, done.stderr
+    told = RunFolder(tmp_path / "one").head().provenance["sources"]
+    assert told["jffs2"]["options"] == {"summary": False}
+    other = nandlab(tmp_path, "run", "parts.toml", "--source", "jffs2=package", "--out", "two")
+    assert other.returncode == 0, other.stderr
+    assert RunFolder(tmp_path / "two").head().provenance["sources"]["jffs2"]["options"] == {}
 
 
 def open_with(*words: str) -> QemuBoard:

@@ -111,6 +111,23 @@ def test_a_board_and_a_file_system_agree() -> None:
         find_media_board(plan("mine", board="unlike"))
 
 
+def test_an_option_that_needs_a_part_is_refused_without_a_source_of_it() -> None:
+    specs = plan("ubifs")
+    on = [
+        spec.model_copy(update={"options": {**spec.options, "encryption": "on"}}) for spec in specs
+    ]
+    with pytest.raises(UsageError, match="--source crypto=package"):
+        find_media_board(on)
+    own = parse_source_words(["crypto=package"], "--source")
+    assert find_media_board(on, own) is on[0].virtual
+    describe("boards", "apf27", "ciphers", "[source.crypto]\n")
+    here = [
+        spec.model_copy(update={"options": on[0].options})
+        for spec in plan("ubifs", board="ciphers")
+    ]
+    assert find_media_board(here).source.keys() == {"crypto"}
+
+
 @pytest.mark.parametrize(
     ("source", "mistake"),
     [("[source.ubo]\n", "no part 'ubo'"), ("[source.ubi]\nfastmop = true\n", "'fastmop'")],

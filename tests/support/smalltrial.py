@@ -14,6 +14,7 @@ from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.matrix import ChipChoice, FilesystemChoice, Matrix, StateChoice, WorkloadChoice
+from nandlab.plan.mediaboard import refuse_absent_parts
 from nandlab.plan.medium import Medium
 from nandlab.plan.study import Study, plan_trials
 from nandlab.plan.trialspec import TrialSpec
@@ -65,6 +66,7 @@ def skip_where_refused(made: M, board: Board) -> M:
     """What is given; skips the test, with nandlab's reason, where the kernel lacks something."""
     try:
         refuse_unsupported_kernel([made], board.kernel_config, "here")
+        refuse_absent_parts([made], board.identity.get("sources", {}))
     except UsageError as refused:
         pytest.skip(str(refused))
     return made

@@ -23,6 +23,7 @@ from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.matrix import ChipChoice
+from nandlab.plan.mediaboard import refuse_absent_parts
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
 from nandlab.trial import execution, mediumsteps, outcome
@@ -73,6 +74,7 @@ def offered(board: QemuBoard, name: str, key: str, value: str) -> Iterator[Trial
         with suppress(UsageError):
             made = planned(board, name, chip, **{key: value})
             refuse_unsupported_kernel([made], board.kernel_config, "here")
+            refuse_absent_parts([made], board.identity.get("sources", {}))
             yield made
 
 

@@ -26,7 +26,7 @@ from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.noun import dump_noun_identity
 from nandlab.catalog.part import KIND, PartModel, PartSource
 
-PARTS = {"fat", "jffs2", "mtd", "nftl", "spinand", "ubi", "ubifs", "yaffs2"}
+PARTS = {"crypto", "fat", "jffs2", "mtd", "nftl", "spinand", "ubi", "ubifs", "yaffs2"}
 
 
 def part(name: str) -> PartModel:

@@ -53,7 +53,7 @@ def format_table(series: list[ConfigurationSeries]) -> str:
                     else figure.quantity.exact(cell.spread.median)
                 )
                 cells.append(f"**{text}**" if cell is not None and cell.moved else text)
-            lines.append(f"| {one.filesystem} | {row.commit.sha} | {' | '.join(cells)} |")
+            lines.append(f"| {one.label} | {row.commit.sha} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -68,7 +68,7 @@ def main() -> None:
     series = make_series([read_version_run(path) for path in options.runs], options.figure)
     print(format_table(series))
     if options.chart:
-        chart = render_commit_series_chart(series)
+        chart = render_commit_series_chart(series, "Linux")
         write_chart(options.chart, replace(chart, title="Figures over kernels", caption=CAPTION))
 
 

@@ -117,6 +117,9 @@ def test_the_chart_has_a_mark_a_commit_and_fills_what_moved(ten: list[CommitRun]
     assert [mark["place"] for mark in own if mark["fill"] != "transparent"] == [4, 9]
     svg = chart.svg()
     assert all(run.commit.short in svg for run in ten)
+    assert ">240<" in svg
+    assert "240.5" not in svg, "there is no half erase"
+    assert ">Linux<" in render_commit_series_chart(series, "Linux").svg()
 
 
 def test_a_series_goes_on_where_it_was(tmp_path: Path) -> None:

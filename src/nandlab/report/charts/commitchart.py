@@ -7,8 +7,10 @@ names its least and its greatest value, and a commit that moved the figure has a
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nandlab.base import units
@@ -21,6 +23,8 @@ PANEL_PX = 120
 """Height of a panel in px."""
 AXIS_ROOM = 84
 """Px left of a panel, for its values and their title."""
+TICKS_MAX = 5
+"""Whole values that an axis names at the most."""
 NAMES_PX = 13
 """Width in px that a commit's slanted name takes."""
 CAPTION = (
@@ -30,8 +34,21 @@ CAPTION = (
 )
 
 
-def render_commit_series_chart(series: Sequence[ConfigurationSeries]) -> Chart:
-    """The first figure of each configuration over the commits."""
+@dataclass(frozen=True)
+class _CommitAxis:
+    """The names below a chart; title: what they are of, None: they are not shown."""
+
+    names: Sequence[str]
+    title: str | None
+
+
+def render_commit_series_chart(
+    series: Sequence[ConfigurationSeries], axis_title: str = "commit"
+) -> Chart:
+    """The first figure of each configuration over the commits.
+
+    axis_title: what a mark's name on the axis is of.
+    """
     marks = [
         mark
         for number, one in enumerate(series)
@@ -40,7 +57,8 @@ def render_commit_series_chart(series: Sequence[ConfigurationSeries]) -> Chart:
     ]
     names = [row.commit.short for row in series[0].rows]
     data: ChartData = {"marks": marks}
-    wide, narrow = (_make_spec(series, names, data, width) for width in (WIDE, NARROW))
+    axis = _CommitAxis(names, axis_title)
+    wide, narrow = (_make_spec(series, axis, data, width) for width in (WIDE, NARROW))
     return Chart("commits", "Figures over commits", CAPTION, data, wide, narrow)
 
 
@@ -75,12 +93,12 @@ def _choose_unit(one: ConfigurationSeries, figure: SeriesFigure) -> tuple[float,
 
 
 def _make_spec(
-    series: Sequence[ConfigurationSeries], names: Sequence[str], data: ChartData, width: float
+    series: Sequence[ConfigurationSeries], axis: _CommitAxis, data: ChartData, width: float
 ) -> VegaSpec:
     inner = width - AXIS_ROOM - layout.RIGHT_EDGE
     last = len(series) - 1
     views = [
-        _make_panel(one, number, names if number == last else (), data, (inner, len(names)))
+        _make_panel(one, number, axis if number == last else None, data, (inner, len(axis.names)))
         for number, one in enumerate(series)
     ]
     return {**layout.concatenate_panel_views(views, 1), "bounds": "full", "spacing": 18}
@@ -89,27 +107,33 @@ def _make_spec(
 def _make_panel(
     one: ConfigurationSeries,
     number: int,
-    names: Sequence[str],
+    axis: _CommitAxis | None,
     data: ChartData,
     size: tuple[float, int],
 ) -> VegaSpec:
-    """A configuration's panel; names: of the commits, below the last panel alone."""
+    """A configuration's panel; axis: of the commits, below the last panel alone."""
     width, commits = size
     unit_name = _choose_unit(one, one.figures[0])[1]
     title = f"{one.figures[0].name}{f', {unit_name}' if unit_name else ''}"
     own = [mark for mark in data["marks"] if mark["panel"] == number]
     letters = int(width / LETTER_PX)
-    whole = {"tickMinStep": 1} if one.figures[0].quantity.name == "count" else {}
+    domain = _compute_domain(own)
+    whole = _list_whole_values(domain) if one.figures[0].quantity.name == "count" else None
     x: VegaSpec = {
         "field": "place",
         "type": "quantitative",
         "scale": {"domain": [-0.5, commits - 0.5], "nice": False},
-        "axis": _make_commit_axis(names, width),
+        "axis": _make_commit_axis(axis or _CommitAxis((), None), width),
     }
     y: VegaSpec = {
         "type": "quantitative",
-        "scale": {"domain": _compute_domain(own), "nice": False, "zero": False},
-        "axis": {"title": title, "tickCount": 4, "format": ",.6~r", **whole},
+        "scale": {"domain": domain, "nice": False, "zero": False},
+        "axis": {
+            "title": title,
+            "tickCount": 4,
+            "format": ",.6~r",
+            **({"values": whole} if whole else {}),
+        },
     }
     line: VegaSpec = {
         "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.4, "opacity": 0.6},
@@ -144,12 +168,13 @@ def _make_panel(
     }
 
 
-def _make_commit_axis(names: Sequence[str], width: float) -> VegaSpec:
+def _make_commit_axis(axis: _CommitAxis, width: float) -> VegaSpec:
     """The commits' names, slanted, as many as there is room for."""
+    names = axis.names
     every = max(1, -(-len(names) * NAMES_PX // max(1, int(width))))
     shown = ", ".join(f"'{name}'" for name in names)
     return {
-        "title": "commit" if names else None,
+        "title": axis.title,
         "values": list(range(0, len(names), every)),
         "labels": bool(names),
         "labelExpr": f"[{shown}][datum.value]",
@@ -157,6 +182,12 @@ def _make_commit_axis(names: Sequence[str], width: float) -> VegaSpec:
         "labelAlign": "right",
         "grid": False,
     }
+
+
+def _list_whole_values(domain: Sequence[float]) -> list[int] | None:
+    """The axis's values of a count that hardly moves, which has no halves; None: as they fall."""
+    low, high = math.ceil(domain[0]), math.floor(domain[1])
+    return list(range(low, high + 1)) if high - low < TICKS_MAX else None
 
 
 def _compute_domain(marks: Sequence[dict[str, Any]]) -> list[float]:

@@ -8,7 +8,7 @@ import asyncio
 
 import pytest
 from support import lock
-from support.smalltrial import medium
+from support.smalltrial import CHIP, medium
 
 from nandlab.board.jobs.job import Job, JobRecord, Step
 from nandlab.board.opening import open_board
@@ -42,7 +42,7 @@ def board() -> QemuBoard:
 
 def run(board: QemuBoard, options: dict[str, str], *after: Step) -> JobRecord:
     """Writes a file, unmounts, mounts again, reads it, and looks for its content on flash."""
-    on = medium(board, "ubifs", compression="none", **options)
+    on = medium(board, "ubifs", CHIP, compression="none", **options)
     steps = [make_medium_load_step(on), make_module_load_step(on), *make_format_steps(on)]
     steps += [make_mount_step(on), WRITE, make_unmount_step(on), make_mount_step(on, "again")]
     steps += [READ, CHECKS, make_unmount_step(on, "last"), COUNT, *after]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,8 @@ from nandlab.analysis.claims.claimrules import CLAIM_VERDICTS, VERDICT_RULES
 from nandlab.analysis.figures.workloadwords import find_declared_workload_words
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import ROOT
-from nandlab.catalog.files import list_noun_names
+from nandlab.catalog.files import list_noun_names, load_noun
+from nandlab.catalog.paper import PaperModel
 from nandlab.report.page.papercomparison import (
     _format_corner_name,
     make_paper_comparison,
@@ -68,6 +70,25 @@ def test_a_page_s_own_tables_have_no_other_verdicts(page: str) -> None:
     wrong = [c for c in cells if not any(v in c for v in (*CLAIM_VERDICTS, "shorter by"))]
     assert wrong == []
     assert [c for c in cells if OTHER_WORDS.search(c)] == []
+
+
+def test_a_page_counts_the_verdicts_of_its_own_table() -> None:
+    page = (claimtables.PAGES / "ffsmark-2015.md").read_text()
+    told = re.search(
+        r"Of (\d+) claims (\d+) are reproduced, (\d+) have the same direction, and (\d+) are ",
+        page,
+    )
+    assert told is not None
+    counts = Counter(
+        verdict
+        for cell in verdict_cells("ffsmark-2015")
+        for verdict in CLAIM_VERDICTS
+        if cell.startswith(verdict)
+    )
+    found = [counts[v] for v in ("reproduced", "same direction", "not decided")]
+    assert [int(n) for n in told.groups()] == [counts.total(), *found]
+    paper = load_noun("papers", "ffsmark-2015", PaperModel)
+    assert counts.total() == len(paper.claims)
 
 
 def test_the_rules_stand_in_the_docs() -> None:

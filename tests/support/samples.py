@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from nandlab.base.paths import CATALOG
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.words import WorkloadWords
 from nandlab.catalog.workload import WorkloadModel
@@ -81,7 +83,8 @@ def trial(
     rng = random.Random(key)
     slow = SPEED.get(filesystem, 18.0) * (AGEING.get(filesystem, 2.0) if state.valid else 1)
     slow *= 1 + 0.1 * len(options) + rng.uniform(-0.04, 0.04)
-    erases = _erases(filesystem, state, rng)
+    erases, drawn = _erases(filesystem, bool(state.valid), key)
+    rng.setstate(drawn)
     values: dict[str, Any] = {
         "id": key.replace("=", "."),
         "study": "ffsmark-2015",
@@ -123,10 +126,23 @@ def _sources(said: dict[str, Any], workload: str) -> dict[str, dict[str, Any]]:
     entries: dict[str, Any] = {k: said[k] for k in ("chip", "filesystem") if k in said}
     board = {k: v for k, v in said.items() if k not in (*entries, "workload")}
     entry = said.get("workload", {})
-    if workload in list_noun_names("workloads"):
-        full = load_noun("workloads", workload, WorkloadModel).model_dump(mode="json")
-        entry = {k: full[k] for k in WorkloadWords.model_fields} | entry
+    if workload in OWN_WORKLOADS:
+        entry = _read_words_once(workload) | entry
+    elif workload in list_noun_names("workloads"):
+        entry = _read_words(workload) | entry
     return {**entries, "board": board, "workload": entry}
+
+
+OWN_WORKLOADS = frozenset(path.stem for path in (CATALOG / "workloads").glob("*.toml"))
+"""Those of nandlab's own catalog, which no test changes."""
+
+
+def _read_words(workload: str) -> dict[str, Any]:
+    full = load_noun("workloads", workload, WorkloadModel).model_dump(mode="json")
+    return {k: full[k] for k in WorkloadWords.model_fields}
+
+
+_read_words_once = cache(_read_words)
 
 
 PARTS = ("phase_ns", "sync_ns", "flash", "flash_sync")
@@ -228,15 +244,21 @@ def _latency(slow: float, rng: random.Random) -> Latency:
     )
 
 
-def _erases(filesystem: str, state: FlashState, rng: random.Random) -> list[int]:
-    """Erases per block, steady: a band as wide as WEAR says, and a worn few where it is wide."""
-    width = WEAR.get(filesystem, (3, 9))[1 if state.valid else 0]
+@cache
+def _erases(filesystem: str, aged: bool, key: str) -> tuple[list[int], tuple[Any, ...]]:
+    """Erases per block, steady: a band as wide as WEAR says, and a worn few where it is wide.
+
+    They are drawn after the trial's speed; with them comes the generator's state after that.
+    """
+    rng = random.Random(key)
+    rng.random()
+    width = WEAR.get(filesystem, (3, 9))[1 if aged else 0]
     low = 3
     counts = [
         low + min(width, int(rng.expovariate(1.0) * (1 + width / 8))) for _ in range(CHIP.blocks)
     ]
     counts[rng.randrange(400)], counts[400 + rng.randrange(400)] = low, low + width
-    return counts
+    return counts, rng.getstate()
 
 
 def _flash(erases: list[int], slow: float, rng: random.Random) -> dict[str, Any]:
@@ -261,7 +283,9 @@ def _flash(erases: list[int], slow: float, rng: random.Random) -> dict[str, Any]
             max=max(erases),
         ),
         "per_block": PerBlock(
-            reads=[120 * (e + 1) for e in erases], programs=[64 * e for e in erases], erases=erases
+            reads=[120 * (e + 1) for e in erases],
+            programs=[64 * e for e in erases],
+            erases=[*erases],
         ),
     }
 

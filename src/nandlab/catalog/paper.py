@@ -232,8 +232,8 @@ class ClaimBasis(StrictModel):
     )
     untried: bool = Field(
         default=False,
-        description="no study has the other way: it has no part in a verdict, and reports name it "
-        "as not run",
+        description="no study that names the paper has the other way: reports name it "
+        "as not run, and it has no part in a verdict",
     )
 
     def replace_phases(self, name: str) -> str:

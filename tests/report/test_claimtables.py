@@ -26,7 +26,7 @@ from nandlab.report.page.papercomparison import (
     render_corners,
     render_paper_claims,
 )
-from nandlab.report.tables.claimtable import CornerRun, make_corner_sheet
+from nandlab.report.tables.claimtable import CornerRun, format_claim_tally, make_corner_sheet
 from nandlab.trial.publishedrun import open_results
 
 BLOCKS = {
@@ -106,6 +106,16 @@ def test_claims_are_records_for_programs_too() -> None:
     assert len(pauses) == 2
     assert all(0.99 < float(line.split(",")[-2]) < 1.01 for line in pauses)
     assert any(line.startswith("times,half-updated,different,") for line in lines)
+
+
+def test_a_run_without_numbers_is_not_told_to_be_of_one_member() -> None:
+    run = open_results(claimtables.PAGES / "thesis-2007-gc.figures.json.xz")
+    found = make_paper_comparison(run.head(), list(run.trials()))
+    assert found is not None
+    assert "each from one member" in found.tally
+    empty = [r for r in found.rows if all(n.ours is None for n in r.numbers)]
+    assert 0 < len(empty) < len(found.rows)
+    assert format_claim_tally(empty) == f"{len(empty)} not measured"
 
 
 def test_a_verdict_that_another_board_turns_hangs_on_it() -> None:

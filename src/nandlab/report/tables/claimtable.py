@@ -55,7 +55,8 @@ def format_claim_tally(rows: Sequence[ClaimResult]) -> str:
     """How many claims have which verdict, in words."""
     counts = Counter(r.verdict for r in rows)
     tally = ", ".join(f"{counts[v]} {v}" for v in CLAIM_VERDICTS if counts[v])
-    if all(n.ours is None or n.ours.n == 1 for r in rows for n in r.numbers):
+    members = {n.ours.n for r in rows for n in r.numbers if n.ours is not None}
+    if members == {1}:
         tally += "; each from one member, which decides no close order: run more"
     return tally
 

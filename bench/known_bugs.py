@@ -7,18 +7,21 @@ whose kernel has it, and finds nothing on boards whose kernel has the fix. A bug
 both hold everywhere. Each command is printed as it can be repeated.
 Needs: QEMU. Costs: half a minute a command and board, some minutes the first time.
 
-The last line is one JSON object: bugs by outcome, and their count.
+--page FILE writes what was found as a page: docs/known-bugs.md is such. The last line is one JSON
+object: bugs by outcome, and their count.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import shlex
 import subprocess
 import sys
 import tempfile
 import tomllib
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +30,22 @@ TABLE = Path(__file__).with_suffix(".toml")
 SHOWN, NOT_SHOWN, NOT_TRIED = "shown", "not shown", "not tried"
 HELD, FINDING = 0, 1
 """Exit statuses of a campaign."""
+RESULT_MAX = 160
+"""Letters of what a command found that are kept."""
+
+
+@dataclass
+class Tried:
+    """A bug, and what its command found on each board."""
+
+    bug: dict[str, Any]
+    outcome: str = NOT_TRIED
+    results: list[tuple[str, str]] = field(default_factory=list)
+    """Board, and what was found there."""
 
 
 def run_test(node: str) -> bool:
+    """Whether a test passes."""
     argv = [sys.executable, "-m", "pytest", "-m", "board or not board", node]
     print(f"  pytest {node}", flush=True)
     done = subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True)
@@ -37,8 +53,9 @@ def run_test(node: str) -> bool:
     return done.returncode == 0
 
 
-def run_command(bug: dict[str, Any], board: str, *, mended: bool) -> bool:
+def run_command(tried: Tried, board: str, *, mended: bool) -> bool:
     """Whether the command finds what it must on a board, or nothing where the bug is mended."""
+    bug = tried.bug
     words = [*bug["command"], "--board", board]
     print(f"  nandlab {shlex.join(words)}", flush=True)
     with tempfile.TemporaryDirectory(prefix="nandlab-known-") as folder:
@@ -53,36 +70,73 @@ def run_command(bug: dict[str, Any], board: str, *, mended: bool) -> bool:
     word = "the kernel has the fix" if mended else "the kernel has the bug"
     last = [*lines, *done.stderr.splitlines()][-1:]
     result = showing[0] if showing else f"exit status {done.returncode}: {''.join(last)}"
-    print(f"    {board}, {word}: {result[:160]}", flush=True)
+    print(f"    {board}, {word}: {result[:RESULT_MAX]}", flush=True)
+    tried.results.append((board, "holds" if mended and right else result[:RESULT_MAX]))
     return right
 
 
-def try_bug(bug: dict[str, Any]) -> str:
+def try_bug(bug: dict[str, Any]) -> Tried:
+    tried = Tried(bug)
     if "test" in bug:
-        return SHOWN if run_test(bug["test"]) else NOT_SHOWN
-    if "command" not in bug:
+        tried.outcome = SHOWN if run_test(bug["test"]) else NOT_SHOWN
+    elif "command" in bug:
+        right = [run_command(tried, board, mended=False) for board in bug["on"]]
+        right += [run_command(tried, board, mended=True) for board in bug.get("mended", [])]
+        tried.outcome = SHOWN if all(right) else NOT_SHOWN
+    else:
         print(f"  lacks {bug['lacks']}", flush=True)
-        return NOT_TRIED
-    right = [run_command(bug, board, mended=False) for board in bug["on"]]
-    right += [run_command(bug, board, mended=True) for board in bug.get("mended", [])]
-    return SHOWN if all(right) else NOT_SHOWN
+    return tried
+
+
+def render_page(every: list[Tried]) -> str:
+    """The outcomes as a page in Markdown."""
+    shown = sum(each.outcome == SHOWN for each in every)
+    lines = [
+        "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->",
+        "<!-- written by bench/known_bugs.py --page -->",
+        f"# Known bugs: {shown} of {len(every)} are shown",
+        "",
+        "What they are, and who found them: `bench/known_bugs.toml`; what this says:",
+        "[power-cuts.md](power-cuts.md#known-bugs).",
+    ]
+    for each in every:
+        bug = each.bug
+        lines += ["", f"## {bug['id']}: {bug['title']}", "", f"{each.outcome.capitalize()}."]
+        if "command" in bug:
+            lines += ["", "```", f"nandlab {shlex.join(bug['command'])} --board BOARD", "```", ""]
+            lines += [f"- {board}: {escape_markdown(found)}" for board, found in each.results]
+        elif "test" in bug:
+            lines += ["", f"By `{bug['test'].partition('::')[0]}`."]
+        else:
+            lines += ["", f"It lacks {bug['lacks']}."]
+    return "\n".join(lines) + "\n"
+
+
+def escape_markdown(text: str) -> str:
+    return re.sub(r"([\\`*_<>\[\]|])", r"\\\1", text)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("ids", nargs="*", help="bugs, such as U1; default: all")
+    parser.add_argument("--page", type=Path, help="write what was found to this file")
     options = parser.parse_args()
     bugs = tomllib.loads(TABLE.read_text())["bug"]
     unknown = set(options.ids) - {bug["id"] for bug in bugs}
     if unknown:
         parser.error(f"no such bug: {', '.join(sorted(unknown))}; {TABLE.name} has them")
-    tried: dict[str, list[str]] = {SHOWN: [], NOT_SHOWN: [], NOT_TRIED: []}
+    every: list[Tried] = []
     for bug in bugs:
         if not options.ids or bug["id"] in options.ids:
             print(f"{bug['id']}: {bug['title']}", flush=True)
-            outcome = try_bug(bug)
-            print(f"  {outcome}", flush=True)
-            tried[outcome].append(bug["id"])
+            every.append(try_bug(bug))
+            print(f"  {every[-1].outcome}", flush=True)
+    tried = {
+        outcome: [each.bug["id"] for each in every if each.outcome == outcome]
+        for outcome in (SHOWN, NOT_SHOWN, NOT_TRIED)
+    }
+    if options.page:
+        options.page.write_text(render_page(every))
     count = sum(map(len, tried.values()))
     print(f"{len(tried[SHOWN])} of {count} known bugs are shown")
     print(json.dumps({**tried, "count": count}))

@@ -12,7 +12,7 @@ sync
 dd if=/dev/urandom of=pad bs=1800 count=1 2>/dev/null
 mv D E
 cut
-[ -d D ] && [ -d E ] || no_fault "one of D and E is there: $(ls)"
+[ -d D ] && [ -d E ] || no_fault "one of D and E is there: $(echo *)"
 rm -rf D || no_fault "D cannot be removed"
 sync
 cut

@@ -106,7 +106,7 @@ def test_the_page_that_chooses_a_file_system_is_short() -> None:
     assert len((ROOT / "docs" / "power-cuts-seen.md").read_bytes()) <= 8192
 
 
-FENCE = re.compile(r"^ *```[a-z]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *```[a-z ]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 OPTION = re.compile(r"--[a-z][a-z0-9-]*")
 OF_ANOTHER = (" -- ", " | ", "; ", " && ", ")", " #", " > ")
 """Ends the words of nandlab's own command in a line of a shell."""

@@ -33,7 +33,7 @@ def add_board(new: newboard.NewBoard) -> QemuBoard:
 
 
 def run_once(board: QemuBoard) -> Trial:
-    return asyncio.run(run_trial(smalltrial.planned(board, "jffs2"), board, "own kernel"))
+    return asyncio.run(run_trial(smalltrial.planned(board, "jffs2"), board, "own-kernel"))
 
 
 def list_times(trial: Trial) -> list[tuple[str, int]]:

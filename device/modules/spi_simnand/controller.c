@@ -15,6 +15,8 @@
 
 #include "spi.h"
 
+#define NO_CHIPSELECT 0xff /* the SPI core's, which has it in no header */
+
 static struct spi_chip spi_chip = {
 	.params =
 		{
@@ -209,6 +211,12 @@ static int add_device(struct spi_chip *spi)
 	strscpy(spi->device->modalias, "spi-nand",
 		sizeof(spi->device->modalias));
 	spi->device->max_speed_hz = spi->controller->max_speed_hz;
+#ifdef SPI_CS_CNT_MAX
+	/* A device may have several chip selects here: this one has only 0. */
+	for (u8 i = 1; i < SPI_CS_CNT_MAX; i++)
+		spi_set_chipselect(spi->device, i, NO_CHIPSELECT);
+	spi->device->cs_index_mask = BIT(0);
+#endif
 	err = spi_add_device(spi->device);
 	if (err) {
 		spi_dev_put(spi->device);

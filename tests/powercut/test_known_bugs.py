@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -42,6 +44,23 @@ def test_a_command_names_what_is_there(bug: dict[str, Any]) -> None:
         assert title in [each.title for each in requests.find_load_set_named(load).loads]
     assert {*bug["on"], *bug.get("mended", [])} <= set(list_noun_names("boards"))
     assert set(bug["classes"]) <= {*LETTERS, CRASH}
+
+
+def test_the_page_of_what_was_found_is_of_this_table() -> None:
+    """bench/known_bugs.py --page wrote it; what has no command or test says what it lacks."""
+    page = (ROOT / "docs/known-bugs.md").read_text()
+    chapters = re.split(r"^## ", page, flags=re.MULTILINE)
+    shown = sum("\nShown.\n" in chapter for chapter in chapters)
+    assert f"# Known bugs: {shown} of {len(BUGS)} are shown\n" in chapters[0]
+    for bug, chapter in zip(BUGS, chapters[1:], strict=True):
+        assert chapter.startswith(f"{bug['id']}: {bug['title']}\n")
+        if "command" in bug:
+            assert f"nandlab {shlex.join(bug['command'])} --board BOARD" in chapter
+            boards = re.findall(r"^- ([\w.-]+): ", chapter, flags=re.MULTILINE)
+            assert boards == [*bug["on"], *bug.get("mended", [])]
+        else:
+            words = bug["lacks"] if "lacks" in bug else bug["test"].partition("::")[0]
+            assert words in chapter
 
 
 @pytest.mark.long

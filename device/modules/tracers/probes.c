@@ -76,10 +76,14 @@ static int arm_kprobe(struct probe *probe)
 }
 
 /* Find a function's address with a kprobe, which sits behind the ENDBR
- * instruction if there is one. 0: there is no such function. */
+ * instruction if there is one. 0: there is no such function. The kprobe is
+ * never armed: for that, ftrace walks all functions of the kernel. */
 static unsigned long address_of(const char *name)
 {
-	struct kprobe kprobe = {.symbol_name = name};
+	struct kprobe kprobe = {
+		.symbol_name = name,
+		.flags = KPROBE_FLAG_DISABLED,
+	};
 	unsigned long address;
 
 	if (register_kprobe(&kprobe))

@@ -25,7 +25,7 @@ HEAD = re.compile(r"^\*Figures of .*\*$", re.MULTILINE)
 """The line of a page, before its first chapter, that tells of which commit its figures are."""
 COMMIT = re.compile(r"`([0-9a-f]{12})`")
 
-UNPUBLISHED = {"bit-rot", "fastmap", "first-boot"}
+UNPUBLISHED = {"bit-rot", "fastmap", "first-boot", "kernel-versions", "ubifs-options"}
 """Pages of studies since the last release: their figures are published with the next."""
 
 

@@ -226,6 +226,8 @@ OWN = {
     "image/making.py": "what the tools just wrote into a scratch folder",
     "image/tree.py": "the user's folder, whose entries it has looked at; lines of a board",
     "board/kit/kernel.py": "a package whose digest is right",
+    "board/kit/kernelbuild.py": "what a build just left in the cache",
+    "board/kit/kernelpack.py": "files of a tree that was looked through, and what its build left",
     "board/kit/packages.py": "what apt just wrote into a scratch folder, and the cache by content",
     "board/kit/boardfile.py": "packages of the cache, which it writes into a board file",
     "board/kit/deb.py": "a package whose digest is right",

@@ -17,6 +17,7 @@ import pytest
 
 from nandlab.base.cache import INPUTS
 from nandlab.base.errors import SourceError, ToolError, UsageError
+from nandlab.board.kit.complaints import LINES_SHOWN_MAX
 from nandlab.board.kit.partsource import PartFiles, SourceRequest, add_patches, parse_source_words
 from nandlab.board.kit.root import raise_disk_full
 from nandlab.board.virtual import partbuild, partset
@@ -28,7 +29,6 @@ from nandlab.board.virtual.modversions import (
 from nandlab.board.virtual.partbuild import (
     CACHE_KIND,
     LIKE,
-    LINES_SHOWN_MAX,
     PartModules,
     format_config_header,
     format_kbuild,

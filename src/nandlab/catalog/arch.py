@@ -30,6 +30,10 @@ class Arch:
     """What the names of compiler and linker begin with; empty: they are HOST's own."""
     kbuild: tuple[str, ...]
     """What a build of modules is told besides."""
+    source: str
+    """Its folder in ``arch`` of a kernel's tree, which is kbuild's name of it."""
+    image: str
+    """What a build of a kernel calls the file that boots."""
     loader: str
     """The board's loader of shared libraries; the C library is in /lib/TRIPLET."""
     elf: int
@@ -68,6 +72,8 @@ AMD64 = Arch(
     triplet="x86_64-linux-gnu",
     cross="",
     kbuild=("CC=gcc",),
+    source="x86",
+    image="bzImage",
     loader="/lib64/ld-linux-x86-64.so.2",
     elf=62,
     ram_start=0,
@@ -96,6 +102,8 @@ ARMHF = Arch(
     triplet="arm-linux-gnueabihf",
     cross="arm-linux-gnueabihf-",
     kbuild=("ARCH=arm", "CROSS_COMPILE=arm-linux-gnueabihf-", "CC=arm-linux-gnueabihf-gcc"),
+    source="arm",
+    image="zImage",
     loader="/lib/ld-linux-armhf.so.3",
     elf=40,
     ram_start=0x40000000,

@@ -17,11 +17,23 @@ if TYPE_CHECKING:
     from nandlab.catalog.board import BoardModel
 
 
-def make(
+def make(  # noqa: PLR0917 - the command line's own options
     name: Annotated[str, typer.Argument(metavar="NAME", help="the new board's name")],
     packages: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="has a kernel's packages, built by `make bindeb-pkg`"),
+    ] = None,
+    tree: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="a kernel's tree, which is built"),
+    ] = None,
+    config: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FRAGMENT",
+            help="with --tree: settings that go before nandlab's, a file, or kasan or lockdep; "
+            "repeatable",
+        ),
     ] = None,
     release: Annotated[
         str | None,
@@ -46,15 +58,17 @@ def make(
 
     The board boots once. Only then are its file, the lock of its packages and the kernel's own
     packages written, into ./catalog/boards. Studies name it as any board, and its trials repeat to
-    the nanosecond. A kernel's headers bring programs that run on this machine: take packages of
-    your own only.
+    the nanosecond. A kernel's headers bring programs that run on this machine, and a tree's
+    Makefiles are programs: take packages and trees of your own only.
     """
     from nandlab.board.kit import newboard
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.files import load_noun
 
-    if (packages is None) == (release is None):
-        raise UsageError("board make: give one of --packages and --release")
+    if sum(each is not None for each in (packages, tree, release)) != 1:
+        raise UsageError("board make: give one of --packages, --tree and --release")
+    if config and tree is None:
+        raise UsageError("board make: --config is of a kernel that is built: give --tree with it")
     if kernel is not None and release is None:
         raise UsageError("board make: --kernel is of a release of Debian: give --release with it")
     model = load_noun("boards", like, BoardModel)
@@ -62,6 +76,8 @@ def make(
         model = _change_ram(model, ram_mib)
     if packages is not None:
         new = newboard.make_packages_board(name, model, packages)
+    elif tree is not None:
+        new = newboard.make_tree_board(name, model, tree, config or [])
     else:
         new = newboard.make_release_board(name, model, str(release), kernel or model.kernel)
     boot_new_board(new)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from nandlab.base.digest import digest_file
 from nandlab.base.errors import UsageError
-from nandlab.board.kit import kit, needs, newboard, packages
+from nandlab.board.kit import kit, needs, newboard, ownkernel, packages
 from nandlab.board.kit.apt import Suite
 from nandlab.board.kit.lock import FILE, format_package_lock, read_package_lock
 from nandlab.board.kit.packagesets import KernelSet, KernelSourceSet, SuiteSet
@@ -126,6 +126,26 @@ def test_a_board_is_not_made_twice(tmp_path: Path) -> None:
     Path("catalog/boards/ours.toml").unlink()
     with pytest.raises(UsageError, match=r"ours\.packages"):
         make(tmp_path)
+
+
+def test_a_board_of_a_tree_has_the_kernel_that_was_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[tuple[object, ...]] = []
+
+    def request(*words: object) -> None:
+        given.append(words)
+
+    monkeypatch.setattr(newboard, "make_kernel_request", request)
+    monkeypatch.setattr(newboard, "fetch_locked_package_set", lambda *of: None)
+    monkeypatch.setattr(newboard, "fetch_kernel_builders", lambda *of: None)
+    monkeypatch.setattr(newboard, "require_root_entry", lambda root: None)
+    built = ownkernel.find_kernel_packages(tmp_path / "built")
+    monkeypatch.setattr(newboard, "build_kernel_packages", lambda *of: built)
+    new = newboard.make_tree_board("ours", load("apf27"), tmp_path / "linux", ["kasan"])
+    assert given == [(tmp_path / "linux", ["kasan"], "amd64")]
+    assert new == newboard.make_packages_board("ours", load("apf27"), tmp_path / "built")
+    assert sorted(new.kernel) == [HEADERS, IMAGE]
 
 
 def test_a_kernel_of_another_architecture_than_the_board_is_refused(tmp_path: Path) -> None:

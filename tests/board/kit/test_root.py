@@ -59,6 +59,17 @@ def test_what_it_writes_lands_where_it_was_given(own: Root, tmp_path: Path) -> N
     assert sorted(p.name for p in own.path.iterdir()) == ["etc"]
 
 
+def test_what_it_sees_for_reading_only_is_not_written(own: Root, tmp_path: Path) -> None:
+    given = tmp_path / "given"
+    given.mkdir()
+    (given / "file").write_text("ours")
+    see = {**HOST, f"{enter.READ_ONLY}/source": given}
+    assert own.run(["cat", "/source/file"], see=see).stdout == "ours"
+    for line in ("echo more > /source/file", "touch /source/new", "rm /source/file"):
+        assert own.run(["sh", "-c", line], see=see).returncode != 0
+    assert [(p.name, p.read_text()) for p in given.iterdir()] == [("file", "ours")]
+
+
 def test_no_variable_of_the_host_reaches_it(own: Root, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CFLAGS", "-O0")
     monkeypatch.setenv("LD_PRELOAD", "")

@@ -5,9 +5,10 @@
 
 The process gets a mount namespace, and a user namespace unless it is root. There the folder STAGE
 becomes a new root: ROOT's folders, the host's /proc and /dev, an empty /tmp, and each SOURCE at its
-TARGET. Nothing is mounted outside of the namespace, and it ends with the command. The command keeps
-the process's number and open files, has no variables of the host's environment, starts in the same
-folder if the new root has it, and is killed when its parent ends.
+TARGET, for reading only where the word for TARGET begins with ``ro:``. Nothing is mounted outside
+of the namespace, and it ends with the command. The command keeps the process's number and open
+files, has no variables of the host's environment, starts in the same folder if the new root has it,
+and is killed when its parent ends.
 
 This file is run by itself, and so imports nothing of nandlab.
 """
@@ -20,6 +21,8 @@ import signal
 import sys
 from pathlib import Path
 
+READ_ONLY = "ro:"
+"""How the place of a path begins that is for reading only."""
 FAILED = 125
 """The exit status if the root could not be entered; the last line of stderr says why."""
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "HOME": "/"}
@@ -89,13 +92,16 @@ def _fill_folder(source: Path, stage: Path, wanted: set[Path], left_out: str = "
             (stage / entry.name).mkdir(exist_ok=True)
             _fill_folder(entry, stage / entry.name, inside)
         else:
-            _bind(entry, stage / entry.name)
-            _mount(
-                "none", stage / entry.name, flags=_READ_ONLY | _find_mount_flags(stage / entry.name)
-            )
+            _bind_read_only(entry, stage / entry.name)
 
 
-def _enter_root(root: Path, stage: Path, see: dict[Path, Path]) -> None:
+def _bind_read_only(source: Path, target: Path) -> None:
+    _bind(source, target)
+    _mount("none", target, flags=_READ_ONLY | _find_mount_flags(target))
+
+
+def _enter_root(root: Path, stage: Path, see: dict[Path, Path], kept: set[Path]) -> None:
+    """see: what is seen, by where. kept: the places of those that are for reading only."""
     try:
         here = Path.cwd()
     except FileNotFoundError:  # it has been removed
@@ -104,7 +110,8 @@ def _enter_root(root: Path, stage: Path, see: dict[Path, Path]) -> None:
     _mount("tmpfs", stage, "tmpfs")
     # first what is to be seen: a folder that contains the stage would bring all that is bound there
     for target, source in see.items():
-        _bind(source, stage / target.relative_to("/"))
+        bind = _bind_read_only if target in kept else _bind
+        bind(source, stage / target.relative_to("/"))
     (stage / "tmp").mkdir(exist_ok=True)
     _fill_folder(root, stage, {target.relative_to("/") for target in see}, left_out="tmp")
     os.chroot(stage)
@@ -117,10 +124,11 @@ def main(words: list[str]) -> None:
     end = words.index("--")
     pairs = zip(words[2:end:2], words[3:end:2], strict=True)
     see = {Path("/proc"): Path("/proc"), Path("/dev"): Path("/dev")}
-    see |= {Path(target): Path(source) for target, source in pairs}
+    see |= {Path(target.removeprefix(READ_ONLY)): Path(source) for target, source in pairs}
+    kept = {Path(word[len(READ_ONLY) :]) for word in words[2:end:2] if word.startswith(READ_ONLY)}
     command = words[end + 1 :]
     try:
-        _enter_root(root, stage, see)
+        _enter_root(root, stage, see, kept)
         _call_libc("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             sys.exit(FAILED)

@@ -21,6 +21,7 @@ from nandlab.board.kit.packagesets import (
     KERNEL_PACKAGES,
     OWN_KERNEL_PACKAGES,
     ImageSet,
+    KernelBuildSet,
     KernelSet,
     OwnKernelSet,
     SourceSet,
@@ -164,6 +165,29 @@ def fetch_board_tools(model: BoardModel) -> tuple[Root, Files]:
 def make_image_tool_set(model: BoardModel) -> ImageSet:
     """What makes images of read-only file systems: of the release of the board's tools."""
     return ImageSet(make_tool_package_set(model).suite)
+
+
+def make_kernel_build_set(model: BoardModel) -> KernelBuildSet:
+    """What builds a kernel: of the release of the board's tools."""
+    return KernelBuildSet(make_tool_package_set(model).suite)
+
+
+def fetch_kernel_builders(model: BoardModel, tools: Files) -> Root:
+    """The root that a board's kernel is built in: its tools, and what only such a build needs.
+
+    tools: the packages of the board's tools. No lock is written; without one, the mirror's newest
+    are taken for what the tools lack.
+    """
+    each = make_kernel_build_set(model)
+    files = read_board_package_lock(model).get(each.name)
+    try:
+        files = files or packages.resolve_newest_packages(each)
+    except PackagesUnavailable as e:
+        raise UsageError(f"what builds a kernel: {e}; {PACKAGE_REMEDY}") from None
+    fetch_locked_package_set(each, files)
+    there = {file.partition("_")[0] for file in tools}
+    more = {file: s for file, s in files.items() if file.partition("_")[0] not in there}
+    return prepare_package_root({**more, **tools})
 
 
 def find_image_tool_packages(model: BoardModel, package: str) -> Files:

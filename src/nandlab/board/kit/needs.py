@@ -28,6 +28,7 @@ from nandlab.board.kit.kit import (
     fetch_package_sets,
     make_board_lock_path,
     make_image_tool_set,
+    make_kernel_build_set,
     make_kernel_package_set,
     make_tool_package_set,
     read_board_package_lock,
@@ -35,7 +36,13 @@ from nandlab.board.kit.kit import (
 )
 from nandlab.board.kit.lock import Files, Lock
 from nandlab.board.kit.packages import make_cached_package_path
-from nandlab.board.kit.packagesets import KernelSourceSet, LibrarySet, SourceSet, SuiteSet
+from nandlab.board.kit.packagesets import (
+    KernelBuildSet,
+    KernelSourceSet,
+    LibrarySet,
+    SourceSet,
+    SuiteSet,
+)
 from nandlab.board.kit.root import Root, prepare_package_root
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import PROJECT_FOLDER, validate_data
@@ -117,8 +124,8 @@ def fetch_program_needs(
 
 
 def list_needed_package_sets(model: BoardModel) -> list[tuple[SuiteSet, Path]]:
-    """The sets that no board is made of, and their locks: the makers of read-only images, and what
-    programs of ours and of the current folder's project need."""
+    """The sets that no board is made of, and their locks: the makers of read-only images, what
+    builds kernels, and what programs of ours and of the current folder's project need."""
     folders = [f.parent for top in (DEVICE, Path()) for f in top.glob(f"programs/*/{FILE}")]
     suite = _find_suite(model)
     found = {
@@ -127,7 +134,11 @@ def list_needed_package_sets(model: BoardModel) -> list[tuple[SuiteSet, Path]]:
         if (needs := read_program_needs(folder)) is not None
         for each in needs.list_package_sets(suite)
     }
-    beside = [make_image_tool_set(model), *_list_kernel_source_sets(model)]
+    beside = [
+        make_image_tool_set(model),
+        make_kernel_build_set(model),
+        *_list_kernel_source_sets(model),
+    ]
     path = make_board_lock_path(model)
     return [*((each, path) for each in beside), *(found[name] for name in sorted(found))]
 
@@ -141,12 +152,12 @@ def _list_kernel_source_sets(model: BoardModel) -> list[SuiteSet]:
 
 
 def list_locked_package_sets(model: BoardModel) -> list[tuple[SuiteSet, Files]]:
-    """Those that are locked, with their files, but for sources of kernels: a board file of them
-    would be three times as large, and few boards are built from them."""
+    """Those that are locked, with their files, but for sources of kernels and what builds them: a
+    board file of them would be three times as large, and few boards are built from them."""
     found = (
         (each, read_package_lock_with_shipped(path).get(each.name))
         for each, path in list_needed_package_sets(model)
-        if not isinstance(each, KernelSourceSet)
+        if not isinstance(each, KernelSourceSet | KernelBuildSet)
     )
     return [(each, files) for each, files in found if files is not None]
 

@@ -8,6 +8,7 @@ its file, the lock of its packages, and the packages of its own kernel lie in ./
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,17 +23,21 @@ from nandlab.board.kit import lock as locks
 from nandlab.board.kit import packages
 from nandlab.board.kit.apt import PackagesUnavailable
 from nandlab.board.kit.exchange import format_board_file
+from nandlab.board.kit.kernelbuild import build_kernel_packages, make_kernel_request
 from nandlab.board.kit.kit import (
     PACKAGE_REMEDY,
+    fetch_kernel_builders,
     fetch_locked_package_set,
     list_board_package_sets,
     make_kernel_package_set,
     make_own_kernel_folder,
+    make_tool_package_set,
     read_board_package_lock,
 )
 from nandlab.board.kit.lock import Files, Lock
 from nandlab.board.kit.ownkernel import KernelPackages, check_kernel_packages, find_kernel_packages
 from nandlab.board.kit.packagesets import KERNEL_PACKAGES
+from nandlab.board.kit.root import require_root_entry
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import PROJECT_FOLDER, list_noun_names, validate_data
 
@@ -53,7 +58,25 @@ class NewBoard:
 def make_packages_board(name: str, like: BoardModel, folder: Path) -> NewBoard:
     """A board with the kernel whose packages are in a folder."""
     refuse_board_name(name)
-    return _make_own_kernel_board(name, like, find_kernel_packages(folder), str(folder))
+    return _make_own_kernel_board(name, like, find_kernel_packages(folder))
+
+
+def make_tree_board(
+    name: str, like: BoardModel, tree: Path, fragments: Sequence[str] = ()
+) -> NewBoard:
+    """A board with a kernel that is built from a tree, by nandlab's lean configuration.
+
+    fragments: files with settings that go before the lean ones, or names of nandlab's.
+    """
+    refuse_board_name(name)
+    request = make_kernel_request(tree, fragments, like.arch)
+    tools = read_board_package_lock(like).get(make_tool_package_set(like).name)
+    if not tools:
+        raise UsageError(f"board {like.name} has no lock: `nandlab board update {like.name}`")
+    fetch_locked_package_set(make_tool_package_set(like), tools)
+    root = fetch_kernel_builders(like, tools)
+    require_root_entry(root)
+    return _make_own_kernel_board(name, like, build_kernel_packages(request, root))
 
 
 def make_release_board(name: str, like: BoardModel, release: str, kernel: str) -> NewBoard:
@@ -96,9 +119,7 @@ def refuse_board_name(name: str, boards: Path = BOARDS) -> None:
         )
 
 
-def _make_own_kernel_board(
-    name: str, like: BoardModel, parts: KernelPackages, origin: str
-) -> NewBoard:
+def _make_own_kernel_board(name: str, like: BoardModel, parts: KernelPackages) -> NewBoard:
     """The board of a kernel's packages; they are in the cache afterwards, looked through."""
     if parts.arch != like.arch:
         raise UsageError(

@@ -60,6 +60,7 @@ NEEDED_BY_ARCH: Mapping[str, Mapping[str, str]] = {
         "CONFIG_X86_64": "the board's programs have 64 bits",
         "CONFIG_SERIAL_8250_CONSOLE": "console and status channel",
         "CONFIG_CPU_IDLE": "the idle loop that repeats exactly",
+        "CONFIG_X86_PM_TIMER": "the processor's own timer is calibrated by it",
         "CONFIG_X86_IOPL_IOPERM": "init writes to a port when a job is done",
     },
     "armhf": {

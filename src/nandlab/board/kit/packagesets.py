@@ -20,6 +20,11 @@ TOOLS = (
 """What builds need beside emulator and compiler, and what makes images."""
 IMAGE_TOOLS = ("squashfs-tools", "erofs-utils", "coreutils")
 """What makes images of read-only file systems, and what starts it."""
+KERNEL_BUILDERS = (
+    *("bc", "bison", "diffutils", "flex", "m4", "perl-base", "xz-utils", "zstd"),
+    *("libelf-dev", "libssl-dev"),
+)
+"""What a kernel's own build needs beside a board's tools: no module needs it."""
 LINUX_SOURCE = "linux-source-"
 """How the packages of kernels' sources begin."""
 IMAGE_PARTS = ("linux-base-", "linux-binary-", "linux-modules-")
@@ -87,6 +92,18 @@ class ImageSet(SuiteSet):
 
     def resolve(self, apt: Apt) -> Files:
         return apt.files(apt.with_dependencies(list(IMAGE_TOOLS)))
+
+
+@dataclass(frozen=True)
+class KernelBuildSet(SuiteSet):
+    """What builds a kernel from its tree, beside a board's tools; no board has it."""
+
+    @property
+    def name(self) -> str:
+        return f"builders {self.suite.release} {self.suite.arch}"
+
+    def resolve(self, apt: Apt) -> Files:
+        return apt.files(apt.with_dependencies(list(KERNEL_BUILDERS)))
 
 
 @dataclass(frozen=True)

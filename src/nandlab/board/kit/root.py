@@ -77,7 +77,10 @@ class Root:
         verify_entry_files(self.folder, inside)
 
     def command(self, argv: Sequence[str], see: Mapping[str, Path]) -> list[str]:
-        """A command line that runs ``argv`` in the root; see: the host's folders, by where."""
+        """A command line that runs ``argv`` in the root; see: the host's folders, by where.
+
+        A place that begins with enter.READ_ONLY is for reading only.
+        """
         return _make_entry_command(self.path, self.folder / "stage", see, argv)
 
     def run(

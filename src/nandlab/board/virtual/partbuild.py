@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -24,6 +23,7 @@ from nandlab.base.errors import SourceError, ToolError
 from nandlab.base.paths import find_cache_folder
 from nandlab.base.printer import print_note
 from nandlab.board.jobs.build import MODULE_FLAGS
+from nandlab.board.kit.complaints import list_complaints
 from nandlab.board.kit.kernel import Kernel
 from nandlab.board.kit.partsource import PartFiles
 from nandlab.board.kit.root import Root, is_fault_of_machine, raise_disk_full
@@ -38,9 +38,6 @@ LIKE = ("part", "tools", "kernel", "flags", "before", "form")
 """What two builds must have alike for one to begin from what the other left."""
 KEPT_BYTES_MAX = 1 << 30
 """The most that modules and what their builds left may take; a part's are 2 to 8 MiB."""
-LINES_SHOWN_MAX = 12
-"""The most lines of the compiler that an error quotes."""
-COMPLAINT = re.compile(r"\berror:|^ERROR:|undefined!|No such file|No rule to make target")
 OWN_INCLUDES = (
     "NOSTDINC_FLAGS=-nostdinc -I/build/include -I/build/include/uapi "
     "-isystem $(shell $(CC) -print-file-name=include)"
@@ -225,17 +222,14 @@ def make_build_error(
 
     ToolError where the machine has too little memory: that tells nothing of the source.
     """
-    lines = [line.expandtabs().rstrip() for line in output.splitlines() if line.strip()]
-    if is_fault_of_machine(lines):
+    lines = list_complaints(output.splitlines())
+    if is_fault_of_machine(output.splitlines()):
         what = f"{part.name}: this machine has too little memory to build it: end other programs"
-        return ToolError(what, *lines[-LINES_SHOWN_MAX:])
-    first = [line for line in lines if COMPLAINT.search(line)] or lines[-LINES_SHOWN_MAX:]
-    more = len(first) - LINES_SHOWN_MAX
+        return ToolError(what, *lines)
     named = f"{source.origin}, Linux {version}," if version else source.origin
     return SourceError(
         f"{part.name} from {named} does not build for the board's kernel, {kernel.release}:",
-        *(line.replace("/build/", "") for line in first[:LINES_SHOWN_MAX]),
-        *([f"and {more} more errors"] if more > 0 else []),
+        *(line.replace("/build/", "") for line in lines),
         "correct the source; or give one of the kernel's own version: a tree of another one takes "
         "a kernel of its own (docs/own/kernel.md)",
     )

@@ -15,6 +15,7 @@ from support import planted
 from support.fitting import fits
 
 from nandlab.base.errors import SourceError, UsageError
+from nandlab.base.paths import ROOT
 from nandlab.board.jobs import programs
 from nandlab.board.kit.partsource import parse_source_words
 from nandlab.cli.commits import find_commit_sources, read_commits_study
@@ -189,6 +190,31 @@ def test_an_edited_program_makes_other_runs(
     monkeypatch.setattr(programs, "find_job_program_folders", lambda job: {"ffsmark": program})
     assert commits.identity() != before
     assert commits.builder() == builder
+
+
+def test_an_edited_source_of_the_board_makes_other_runs(linux: Path, tmp_path: Path) -> None:
+    """A part that is none of the commits', in a folder or patch that the board's file names."""
+    part = tmp_path / "ours" / "fs" / "jffs2"
+    part.mkdir(parents=True)
+    (part / "nodelist.h").touch()
+    (part / "build.c").write_text("int main;\n")
+    (tmp_path / "fix.diff").write_text("--- a/fs/jffs2/none.c\n+++ b/fs/jffs2/none.c\n")
+    boards = tmp_path / "catalog" / "boards"
+    boards.mkdir(parents=True)
+    board = (ROOT / "catalog" / "boards" / "apf27.toml").read_text()
+    named = (
+        '\n[source.jffs2]\ntree = "ours"\n\n[source.mtd]\ntree = "package"\npatch = ["fix.diff"]\n'
+    )
+    (boards / "ours.toml").write_text(board.replace('"apf27"', '"ours"', 1) + named)
+    sources = parse_source_words([f"ubifs={linux}"], "--source")
+    how = RunSettings(None, 1, "none", sources, False, False)
+    seen = [read_commits_study("watch.toml", "apf27", how).identity()]
+    for path in (None, part / "build.c", tmp_path / "fix.diff"):
+        if path:
+            path.write_text(path.read_text() + "\n")
+        seen.append(read_commits_study("watch.toml", "ours", how).identity())
+        assert read_commits_study("watch.toml", "ours", how).identity() == seen[-1]
+    assert len(set(seen)) == 4
 
 
 def test_the_headers_of_a_whole_tree_belong_to_the_sources(tmp_path: Path) -> None:

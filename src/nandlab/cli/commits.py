@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -18,6 +18,7 @@ from nandlab.cli.arguments import QUIET_STYLES
 from nandlab.cli.chartfile import refuse_unknown_chart_suffix, write_chart
 
 if TYPE_CHECKING:
+    from nandlab.board.kit.partsource import SourceRequest
     from nandlab.cli.runsettings import RunSettings
     from nandlab.history.commitruns import CommitRuns
     from nandlab.history.gittree import Commit, GitTree
@@ -70,16 +71,25 @@ class CommitsStudy:
 
         The study's programs are part of it: runs with an edited one are runs of another study.
         """
-        from nandlab.base.digest import digest_file, digest_json_value
+        from nandlab.base.digest import digest_json_value
         from nandlab.catalog.noun import dump_noun_identity
 
         requests = {
-            name: [request.identity(), [digest_file(path) for path in request.patches]]
-            for name, request in self.run_settings.sources.items()
+            name: _digest_source_request(request, whole=name not in self.sources.folders)
+            for name, request in self._find_sources().items()
         }
         places = [dict(self.sources.folders), sorted(self.sources.paths)]
         programs = _digest_programs(self.study)
         return digest_json_value([dump_noun_identity(self.study), requests, places, programs])
+
+    def _find_sources(self) -> Mapping[str, SourceRequest]:
+        """The user's sources, and those that the files of board and file systems name."""
+        from nandlab.board.virtual.partset import add_board_sources
+        from nandlab.plan.mediaboard import find_media_board
+        from nandlab.plan.study import plan_trials
+
+        sources = self.run_settings.sources
+        return add_board_sources(find_media_board(plan_trials(self.study), sources), sources)
 
     def builder(self) -> str:
         """The hash of what decides whether sources build, beside themselves."""
@@ -117,6 +127,16 @@ class CommitsStudy:
         """Prints a line of progress, unless the progress is for programs."""
         if self.run_settings.progress not in QUIET_STYLES:
             print_note(line)
+
+
+def _digest_source_request(request: SourceRequest, whole: bool) -> list[Any]:
+    """What it asks for; whole: with its folder's files, which are none of the commits'."""
+    from nandlab.base.digest import digest_file
+    from nandlab.board.kit.partsource import read_part_files
+
+    patches = [digest_file(path) for path in request.patches]
+    files = read_part_files(request, None, "").digests if whole and request.tree else {}
+    return [request.identity(), patches, files]
 
 
 def _digest_programs(study: Study) -> dict[str, dict[str, str]]:

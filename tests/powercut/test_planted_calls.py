@@ -117,7 +117,9 @@ def hold_collector(tmp_path: Path) -> Iterator[None]:
     """Such a process, which is to get the signal."""
     program = tmp_path / COLLECTOR
     shutil.copy(shutil.which("sleep") or "sleep", program)
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored, and a child too
     with subprocess.Popen([program, "60"]) as collector:
+        signal.signal(signal.SIGHUP, before)
         yield
         try:
             assert collector.wait(timeout=10) == -signal.SIGHUP

@@ -37,7 +37,10 @@ pytestmark = [
     pytest.mark.timeout(3600),
     pytest.mark.xdist_group("kernel-tree"),
 ]
-SYNC = "\tmutex_lock(&c->alloc_sem);\n\tjffs2_flush_wbuf_pad(c);\n"
+SYNC = (
+    "#ifdef CONFIG_JFFS2_FS_WRITEBUFFER\n\tif (jffs2_is_writebuffered(c))\n"
+    "\t\tcancel_delayed_work_sync(&c->wbuf_dwork);\n"
+)
 """Of jffs2_sync_fs() in fs/jffs2/super.c."""
 USE_AFTER_FREE = (
     "\t{\n\t\tchar *p = kmalloc(64, GFP_KERNEL);\n\n\t\tkfree(p);\n\t\tWRITE_ONCE(p[8], 1);\n\t}\n"
@@ -137,6 +140,7 @@ def test_two_clean_builds_give_the_same_bytes(
         (LOCK_ORDER, "lockdep", ("possible circular locking dependency",)),
     ],
     indirect=["planted"],
+    ids=["kasan", "lockdep"],
 )
 def test_a_planted_fault_is_a_finding_and_the_run_is_marked(
     like: BoardModel, planted: Path, fragment: str, words: tuple[str, ...]

@@ -14,8 +14,10 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nandlab.board.own import transport
+if TYPE_CHECKING:
+    from nandlab.board.own import transport
 
 PAGE, OOB, PAGES = 512, 16, 4
 FULL = PAGE + OOB
@@ -25,6 +27,8 @@ TOOLS = ("flash_erase", "mtdinfo", "nanddump", "nandwrite")
 
 def on_path(folder: Path, cells: bytes, bad: set[int]) -> transport.ShellTransport:
     """A shell of this machine that has the tools, for a chip of these cells."""
+    from nandlab.board.own import transport  # a tool is a process of each page: it needs none of it
+
     (folder / "cells").write_bytes(cells)
     (folder / "bad").write_text(" ".join(map(str, bad)))
     tools = folder / "tools"
@@ -32,7 +36,7 @@ def on_path(folder: Path, cells: bytes, bad: set[int]) -> transport.ShellTranspo
     for name in TOOLS:
         script = tools / name
         script.write_text(
-            f'#!/bin/sh\ncd {folder} && exec {sys.executable} {__file__} {name} "$@"\n'
+            f'#!/bin/sh\ncd {folder} && exec {sys.executable} -IS {__file__} {name} "$@"\n'
         )
         script.chmod(0o755)
     path = f"{tools}:{os.environ['PATH']}"

@@ -12,7 +12,7 @@ import pytest
 import typer.testing
 from hypothesis import settings
 from support import samples
-from support.outcomes import now, take_outcomes, trim
+from support.outcomes import now, run_of, take_outcomes, trim
 from support.remotes import lossy_line, remotely
 
 from nandlab.board.jobs.fake import FakeBoard
@@ -69,9 +69,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in slow)
 
 
+_run_of_tests = cache(run_of)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test is given no outcome twice."""
-    now.begin(item.path)
+    """A test is given no outcome twice, and one that is marked ``anew`` is given none."""
+    folder: Path = vars(item.config)["_tmp_path_factory"].getbasetemp()
+    anew = item.get_closest_marker("anew") is not None
+    now.begin(folder / "outcomes", _run_of_tests(), anew=anew)
 
 
 @pytest.fixture(scope="session")

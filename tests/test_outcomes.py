@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from collections.abc import Iterator
 from copy import copy
@@ -13,7 +14,8 @@ from uuid import uuid4
 
 import pytest
 from support import outcomes
-from support.outcomes import decoded, encoded, inputs, run_of
+from support.commandline import run_command
+from support.outcomes import decoded, encoded, inputs, now, run_of
 
 from nandlab.base.paths import find_cache_folder
 from nandlab.board.jobs.cargo import make_cargo
@@ -27,12 +29,19 @@ int main(void) { return puts("%s") == EOF; }
 """
 
 
+def next_test(of_run: str | None = None, *, anew: bool = False) -> None:
+    """What comes is another test's, as of conftest.py."""
+    file = now.file
+    assert file
+    now.begin(file, of_run, anew=anew)
+
+
 @pytest.fixture
 def keeping(board: QemuBoard, monkeypatch: pytest.MonkeyPatch) -> Iterator[QemuBoard]:
     """A board with no outcome yet, whether or not this run of the tests keeps any."""
     kind = f"outcomes-{uuid4().hex}"
     monkeypatch.setattr(outcomes, "KIND", kind)
-    monkeypatch.setattr(outcomes.now, "of_run", None)
+    next_test()
     yield copy(board)
     shutil.rmtree(find_cache_folder() / kind, ignore_errors=True)
 
@@ -49,10 +58,6 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[Vm]:
 
     monkeypatch.setattr(Vm, "restore", restored)
     return found
-
-
-def next_test() -> None:
-    outcomes.now.begin(Path(__file__))
 
 
 def spoil(path: Path) -> None:
@@ -76,7 +81,11 @@ def test_a_fault_in_a_program_is_seen(keeping: QemuBoard, begun: list[Vm], tmp_p
     assert (said("good"), len(begun)) == ("good\n", 1), "it is kept"
     assert (said("good"), len(begun)) == ("good\n", 2), "the second in one test is run"
     next_test()
-    assert (said("bad"), len(begun)) == ("bad\n", 3), "another program is run"
+    assert [said("good"), said("good")] == 2 * ["good\n"]
+    assert len(begun) == 2, "the second is kept too"
+    assert (said("good"), len(begun)) == ("good\n", 3), "the third is run"
+    next_test()
+    assert (said("bad"), len(begun)) == ("bad\n", 4), "another program is run"
 
 
 @pytest.mark.board
@@ -143,6 +152,35 @@ def test_all_that_a_job_is_decides(keeping: QemuBoard) -> None:
     assert told[0] == str(inputs(keeping, replace(job)))
 
 
+NO_BOARD = """
+from nandlab.board.virtual import vm
+vm.Vm.restore = None
+"""
+"""No board can run a job in this process."""
+
+
+@pytest.mark.board
+def test_a_command_takes_them_as_its_test_does(keeping: QemuBoard) -> None:
+    """In a process of its own, and what it ran before counts in the other processes too."""
+    here = f"from support import outcomes; outcomes.KIND = {outcomes.KIND!r}"
+    board = keeping.machine.model.name
+    words = ("exec", "--fs", "jffs2", "--partition-mib", "8", "--board", board, "--", "echo 17")
+
+    def ends(first: str = "") -> tuple[int, str]:
+        ended = run_command(*words, first=f"{here}\n{first}", deadline_s=250)
+        return ended.returncode, ended.stdout
+
+    good, bad = (0, "17\n"), (1, "")
+    assert ends(NO_BOARD) == bad
+    next_test()
+    assert ends() == good
+    next_test()
+    assert ends(NO_BOARD) == good, "it is kept"
+    assert ends(NO_BOARD) == bad, "the second in one test is run"
+    next_test(anew=True)
+    assert ends(NO_BOARD) == bad, "none is taken"
+
+
 def test_a_record_is_kept_to_the_byte() -> None:
     step = StepRecord("a", 1, 9, True, 3, 4, "o\udcff\n", "e\n", 5, None, "k 1\n", True, True)
     for record in (
@@ -178,15 +216,17 @@ def test_runs_that_take_none_of_others_share_none(
     job = Job((Step("it", "true"),))
     names = []
     for run in (None, "a", "b", "a"):
-        monkeypatch.setattr(outcomes.now, "of_run", run)
+        next_test(run)
         names.append(str(inputs(board, job)))
     assert names[1] == names[3]
     assert len(set(names)) == 3
 
 
-def test_tests_of_boards_take_none() -> None:
-    test = outcomes.Test({"it"})
-    test.begin(Path(__file__).parent / "board/test_board.py")
-    assert (test.given, test.fresh) == (set(), True)
-    test.begin(Path(__file__))
-    assert not test.fresh
+def test_a_test_of_how_boards_run_takes_none(tmp_path: Path) -> None:
+    test = outcomes.Test()
+    test.begin(tmp_path / "it", "x", anew=True)
+    assert test.file is None
+    assert outcomes.TEST not in os.environ
+    test.begin(tmp_path / "it", None, anew=False)
+    assert os.environ[outcomes.TEST] == str(test.file)
+    assert test.read_run() is None

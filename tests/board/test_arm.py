@@ -13,7 +13,7 @@ from nandlab.board.virtual.qemu import open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 
-pytestmark = [pytest.mark.board, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.board, pytest.mark.anew, pytest.mark.timeout(600)]
 
 
 def test_a_job_repeats_on_an_arm() -> None:

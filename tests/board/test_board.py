@@ -67,6 +67,7 @@ def children() -> set[int]:
     return found
 
 
+@pytest.mark.anew
 def test_a_panic_is_a_lost_board_with_the_consoles_tail(board: QemuBoard) -> None:
     with pytest.raises(BoardLost) as lost:
         run(board, "echo 1 > /proc/sys/kernel/sysrq; echo c > /proc/sysrq-trigger")
@@ -75,6 +76,7 @@ def test_a_panic_is_a_lost_board_with_the_consoles_tail(board: QemuBoard) -> Non
     assert not children()
 
 
+@pytest.mark.anew
 def test_a_board_that_hangs_is_lost_at_its_deadline(board: QemuBoard) -> None:
     model = board.machine.model.model_copy(update={"trial_deadline_s": 2})
     machine = type(board.machine)(**{**vars(board.machine), "model": model})
@@ -86,6 +88,7 @@ def test_a_board_that_hangs_is_lost_at_its_deadline(board: QemuBoard) -> None:
     assert not children()
 
 
+@pytest.mark.anew
 def test_orphans_do_not_put_a_deadline_off(board: QemuBoard) -> None:
     """Each of them ends, and wakes init, before the deadline since the one before has passed."""
     left = "for i in 1 2 3 4 5 6; do (sleep $i &); done"
@@ -96,6 +99,7 @@ def test_orphans_do_not_put_a_deadline_off(board: QemuBoard) -> None:
     assert not record["next"].timed_out
 
 
+@pytest.mark.anew
 def test_a_step_that_is_killed_at_its_deadline_is_no_longer_waited_for(board: QemuBoard) -> None:
     record = asyncio.run(board.run(Job((Step("it", "sleep 5 & sleep 100", deadline_s=2),))))
     assert record["it"].timed_out
@@ -156,6 +160,7 @@ ON_ARM = {
 """There the kernel finds nothing left to kill, and panics, where an x86 kills dd and goes on."""
 
 
+@pytest.mark.anew
 @pytest.mark.parametrize("cause", PLANTED)
 def test_why_a_job_came_to_nothing_is_named(
     board: QemuBoard, cause: str, monkeypatch: pytest.MonkeyPatch
@@ -170,12 +175,14 @@ def test_why_a_job_came_to_nothing_is_named(
     assert not children()
 
 
+@pytest.mark.anew
 def test_memory_run_out_of_is_a_lost_board(board: QemuBoard) -> None:
     with pytest.raises(BoardLost, match="out of memory in step it"):
         run(board, "echo -1000 > /proc/self/oom_score_adj; exec tail /dev/zero")
     assert not children()
 
 
+@pytest.mark.anew
 def test_an_unkillable_stop_leaves_no_qemu(board: QemuBoard) -> None:
     async def cancelled() -> None:
         task = asyncio.ensure_future(board.run(Job((Step("long", "sleep 100000"),))))
@@ -188,6 +195,7 @@ def test_an_unkillable_stop_leaves_no_qemu(board: QemuBoard) -> None:
     assert not children()
 
 
+@pytest.mark.anew
 def test_jobs_at_once_do_not_meet(board: QemuBoard) -> None:
     async def both() -> list[str]:
         jobs = [Job((Step("it", f"echo {n} > /tmp/x; sleep 1; cat /tmp/x"),)) for n in "ab"]
@@ -197,11 +205,13 @@ def test_jobs_at_once_do_not_meet(board: QemuBoard) -> None:
     assert asyncio.run(both()) == ["a\n", "b\n"]
 
 
+@pytest.mark.anew
 def test_random_numbers_and_dates_repeat(board: QemuBoard) -> None:
     command = "head -c 64 /dev/urandom | sha256sum; date; cat /proc/uptime"
     assert run(board, command) == run(board, command)
 
 
+@pytest.mark.anew
 def test_a_busy_host_does_not_move_the_clock(board: QemuBoard) -> None:
     command = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; cat /proc/uptime"
     job = Job((Step("it", command),))
@@ -211,6 +221,7 @@ def test_a_busy_host_does_not_move_the_clock(board: QemuBoard) -> None:
     assert alone == beside
 
 
+@pytest.mark.anew
 def test_a_job_begins_on_a_board_at_rest(board: QemuBoard) -> None:
     look = "cat /proc/uptime"
     before, after = (
@@ -221,6 +232,7 @@ def test_a_job_begins_on_a_board_at_rest(board: QemuBoard) -> None:
     assert idle_s > 0.9 * passed_s > 0.4
 
 
+@pytest.mark.anew
 def test_a_job_begins_at_the_same_moment_whatever_it_carries(board: QemuBoard) -> None:
     jobs = (
         Job((Step("it", "true"),)),

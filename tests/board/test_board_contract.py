@@ -10,6 +10,7 @@ import pytest
 from nandlab.board.jobs.fake import FakeBoard
 from nandlab.board.jobs.job import OUTPUT_MAX, Board, ChannelReader, Job, JobRecord, Setup, Step
 
+pytestmark = pytest.mark.anew
 SECOND = 1_000_000_000
 
 

@@ -15,7 +15,7 @@ from nandlab.base.digest import digest_file
 from nandlab.base.paths import find_cache_folder
 from nandlab.board.virtual.qemu import QemuBoard
 
-pytestmark = [pytest.mark.board, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.board, pytest.mark.anew, pytest.mark.timeout(1800)]
 RUN = """
 import asyncio, sys
 from nandlab.board.jobs.job import Job, Step

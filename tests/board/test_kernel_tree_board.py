@@ -33,6 +33,7 @@ from nandlab.trial.execution import run_trial
 
 pytestmark = [
     pytest.mark.board,
+    pytest.mark.anew,
     pytest.mark.long,
     pytest.mark.timeout(3600),
     pytest.mark.xdist_group("kernel-tree"),

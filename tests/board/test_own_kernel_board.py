@@ -17,7 +17,7 @@ from nandlab.cli.boardmake import boot_new_board
 from nandlab.results.record import Trial
 from nandlab.trial.execution import run_trial
 
-pytestmark = [pytest.mark.board, pytest.mark.long, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.board, pytest.mark.anew, pytest.mark.long, pytest.mark.timeout(3600)]
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,12 @@ from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import execution
 
-pytestmark = [pytest.mark.board, pytest.mark.long, pytest.mark.timeout(1800)]
+pytestmark = [
+    pytest.mark.board,
+    pytest.mark.anew,
+    pytest.mark.long,
+    pytest.mark.timeout(1800),
+]
 REPEATS = 10
 ROUNDS = 10
 """Of the study's load, which goes on until its wear is steady."""

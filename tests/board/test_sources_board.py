@@ -33,7 +33,7 @@ from nandlab.trial.mediumsteps import (
     make_unmount_step,
 )
 
-pytestmark = [pytest.mark.board, pytest.mark.long, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.board, pytest.mark.anew, pytest.mark.long, pytest.mark.timeout(1800)]
 STUDY = """
 name = "parts"
 question = "What does another source move?"

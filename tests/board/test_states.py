@@ -19,7 +19,7 @@ from nandlab.board.virtual import states
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.board.virtual.vm import Vm
 
-pytestmark = pytest.mark.board
+pytestmark = [pytest.mark.board, pytest.mark.anew]
 MIB = 1 << 20
 S = 1_000_000_000
 LIMIT = "NANDLAB_STATES_MIB"

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import multiprocessing
 import os
 import re
 
 import pytest
+from support.busyhost import busy
 from support.cases import UNLOAD, Cases, run_cases
 from support.chipsteps import modprobe, numbers, run
 
@@ -375,19 +375,7 @@ def test_the_same_job_gives_the_same_record_beside_a_busy_host(board: QemuBoard)
         )
     )
     alone = [asyncio.run(board.run(job)) for _ in range(3)]
-    spin = [multiprocessing.Process(target=_spin, daemon=True) for _ in range(os.cpu_count() or 1)]
-    for process in spin:
-        process.start()
-    try:
+    with busy(os.cpu_count() or 1):
         beside = [asyncio.run(board.run(job)) for _ in range(2)]
-    finally:
-        for process in spin:
-            process.kill()
-            process.join()
     assert alone[0].failed() is None
     assert all(record == alone[0] for record in alone + beside)
-
-
-def _spin() -> None:
-    while True:
-        pass

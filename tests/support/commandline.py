@@ -3,9 +3,9 @@
 
 Half a second of most commands goes to Python's start and to imports. So a process that has
 imported nandlab waits, and each command is a fork of it: with the command's own arguments, folder,
-environment, streams and limits. What depends on how Python itself begins (an encoding from the
-environment, closed streams, a signal among the imports, the memory that imports need) takes a real
-start instead.
+environment, streams and limits. Its boards take kept outcomes as the test's own do (outcomes.py).
+What depends on how Python itself begins (an encoding from the environment, closed streams, a signal
+among the imports, the memory that imports need) takes a real start instead.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from support.spent import elsewhere
 
 FORKS = """
 import gc, json, os, resource, sys
+sys.path.insert(0, sys.argv[1])
+from support import outcomes
+del sys.path[0]
 import nandlab.__main__, nandlab.cli.main, typer._adapters
 import nandlab.board.virtual.qemu, nandlab.plan.outlook, nandlab.powercut.runcampaigns
 import nandlab.report.page.terminal, nandlab.trace.folder
@@ -47,6 +50,8 @@ for line in sys.stdin:
         for name, most in asked['limits'].items():
             resource.setrlimit(getattr(resource, name), (most, most))
         sys.argv = ['nandlab', *asked['argv']]
+        if outcomes.TEST in os.environ:
+            outcomes.take_outcomes()
         exec(asked['first'])
         nandlab.__main__.main()
         os._exit(0)
@@ -54,6 +59,7 @@ for line in sys.stdin:
     cpu_s = used.ru_utime + used.ru_stime
     print(json.dumps([os.waitstatus_to_exitcode(status), cpu_s, used.ru_maxrss >> 10]), flush=True)
 """
+TESTS = str(Path(__file__).parents[1])
 NO_LIMITS: Mapping[str, int] = {}
 
 
@@ -73,7 +79,7 @@ class Ended(NamedTuple):
 def _start_forks() -> subprocess.Popen[str]:
     """The process that waits, until its input is closed: this one's end does so too."""
     forks = subprocess.Popen(
-        [sys.executable, "-c", FORKS],
+        [sys.executable, "-c", FORKS, TESTS],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -6,22 +6,25 @@ its memory (steps, files, programs, modules and cargo, byte for byte), and of th
 reads the record. An outcome is named by a hash of these, so after a change to any of them the job
 runs again. Only outcomes are kept, never that a test passed: each test asserts anew.
 
-Every virtual board of a test's own process takes them, the command line's too. A program that a
-test starts does not. A test is given an outcome once. If it runs the same job again, the board
-runs: a test of repetition compares what is kept with what the board gives today. A job whose board
-is lost is never kept.
+Every virtual board of a test takes them: those of its own process, and those of commands that it
+runs by commandline.py. Another program that a test starts does not. No outcome is given to a test
+twice: if it runs the same job again, in whichever process, that is the job's second time, and the
+outcome of a second time is another one. So a test of repetition compares two times that the board
+ran. A job whose board is lost is never kept.
 
 They are in the cache, as ``outcomes/``, and take 1 GiB at most. ``make test ANEW=1`` takes none of
-another run, nor does CI (``CI`` in the environment): there a trial serves the tests of one run. The
-tests of boards themselves take none at all.
+another run, nor does CI (``CI`` in the environment): there a trial serves the tests of one run. A
+test whose subject is that a board runs is marked ``anew``, and takes none at all.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from functools import cache as cache_of_function
 from pathlib import Path
 from typing import Any
@@ -42,31 +45,50 @@ MOST_BYTES = 1 << 30
 """What they may take in the cache; those that were not used for longest are removed."""
 LARGEST_BYTES = 64 << 20
 """An outcome that takes more, packed, is not kept."""
-OF_BOARDS = ROOT / "tests/board"
-"""Tests of how boards run."""
 ANEW = ("ANEW", "CI")
 """Variables of the environment that want no outcome of another run, unless they are empty or 0."""
 RUN = "PYTEST_XDIST_TESTRUNUID"
 """Where xdist has the name of a run, for all its workers."""
-DECODING = "src/nandlab/board"
+DECODING = "src/nandlab/board/jobs", "src/nandlab/board/virtual"
 """The host's code that decides what a record has."""
+TEST = "NANDLAB_TESTS_OUTCOMES"
+"""Where a test's environment names the file of the outcomes that it was given; absent: it takes
+none."""
 
 
 @dataclass
 class Test:
-    """The test that runs now."""
+    """The test that runs now.
 
-    given: set[str] = field(default_factory=set)
-    """The outcomes that it was given, or has made."""
-    fresh: bool = False
-    """Whether it is about how boards run, and takes none."""
-    of_run: str | None = None
-    """The name of the one run of the tests whose outcomes it takes; None: of all runs."""
+    Its file has the name of the one run of the tests whose outcomes it takes, or nothing where it
+    takes those of all runs, and then a line for each outcome that it was given, or has made.
+    """
 
-    def begin(self, path: Path) -> None:
-        """Another test begins, of this file."""
-        self.given.clear()
-        self.fresh = path.is_relative_to(OF_BOARDS)
+    file: Path | None = None
+    """None: it takes no outcome."""
+
+    def begin(self, file: Path, of_run: str | None, *, anew: bool) -> None:
+        """Another test begins; anew: it is about how boards run, and takes no outcome."""
+        file.write_text(f"{of_run or ''}\n")
+        self.file = None if anew else file
+        os.environ.pop(TEST, None)
+        if not anew:
+            os.environ[TEST] = str(file)
+
+    def read_run(self) -> str | None:
+        """The name of the one run of the tests whose outcomes it takes; None: of all runs."""
+        assert self.file
+        return self.file.read_text().partition("\n")[0] or None
+
+    def count_job(self, name: str) -> int:
+        """How often it ran this job before, in all its processes."""
+        assert self.file
+        with self.file.open("a+") as f:
+            fcntl.flock(f, fcntl.LOCK_EX)
+            f.seek(0)
+            before = f.read().split("\n")[1:].count(name)
+            f.write(f"{name}\n")
+        return before
 
 
 now = Test()
@@ -86,7 +108,7 @@ _run = QemuBoard.run
 @cache_of_function
 def _decoding() -> str:
     """A digest of the host's code that decides what a record has."""
-    code = sorted((ROOT / DECODING).rglob("*.py"))
+    code = sorted(path for folder in DECODING for path in (ROOT / folder).rglob("*.py"))
     return digest_json_value([[path.name, digest_file(path)] for path in code])
 
 
@@ -102,7 +124,7 @@ def inputs(board: QemuBoard, job: Job) -> dict[str, Any]:
         )
     hold = job.cargo
     return {
-        "run": now.of_run,
+        "run": now.read_run(),
         "code": _decoding(),
         "booted": qemu._list_inputs(board.machine),
         "given": {f"{at:#x}": digest_bytes(content) for at, content in carried.items()},
@@ -117,13 +139,13 @@ async def _run_or_take(
     board: QemuBoard, job: Job, on_step: Callable[[str], None] | None = None
 ) -> JobRecord:
     """Runs a job as the board does, if it must."""
-    if not job.steps or not board.deterministic or now.fresh:
+    if not job.steps or not board.deterministic or now.file is None:
         return await _run(board, job, on_step)
     decides = inputs(board, job)
-    name = digest_json_value(decides)
-    again = name in now.given
-    now.given.add(name)
-    record = None if again else _found(decides)
+    before = now.count_job(digest_json_value(decides))
+    if before:
+        decides["before"] = before
+    record = _found(decides)
     if record is not None:
         if on_step:
             for step in record.steps:
@@ -135,9 +157,23 @@ async def _run_or_take(
 
 
 def take_outcomes() -> None:
-    """From here on no virtual board of this process runs a job whose outcome is kept."""
-    now.of_run = run_of()
+    """From here on no virtual board of this process runs a job whose outcome is kept.
+
+    In a process that a test began, the test is that of the environment.
+    """
+    named = os.environ.get(TEST)
+    now.file = Path(named) if named else None
     setattr(QemuBoard, _run.__name__, _run_or_take)
+
+
+@contextmanager
+def without_outcomes() -> Iterator[None]:
+    """Meanwhile boards of this process run all jobs, as in a test that is marked ``anew``."""
+    file, now.file = now.file, None
+    try:
+        yield
+    finally:
+        now.file = file
 
 
 def _found(decides: Any) -> JobRecord | None:

@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 import csv
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from support import lock, planted
+from support.commandline import Ended, run_command
 
 
-def nandlab(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "nandlab", *words]
-    return subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False, timeout=280)
+def nandlab(cwd: Path, *words: str) -> Ended:
+    return run_command(*words, cwd=cwd, deadline_s=280)
 
 
 def core(to: Path) -> Path:

@@ -102,6 +102,7 @@ def test_a_run_goes_setup_by_setup_and_its_record_tells(tmp_path: Path) -> None:
     assert told[0].setup_seed is None
 
 
+@pytest.mark.anew
 @pytest.mark.board
 def test_on_the_board_members_are_as_without_saved_states(
     board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

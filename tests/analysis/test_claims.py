@@ -243,6 +243,24 @@ def test_a_reading_that_no_study_has_is_told_and_decides_nothing() -> None:
         paper(part(), bases=[{**basis, "states": {"aged": "other"}}])
 
 
+def test_another_chip_may_be_the_other_reading() -> None:
+    asked = paper(
+        part(paper=1.5),
+        bases=[{"id": "times", "read_as": "So.", "other": "another chip", "part": "apf27-2012"}],
+    )
+    claim = asked.claims[0].model_copy(update={"rests_on": ["times"]})
+    trials = [*timed(samples.FRESH, [1, 1]), *timed(samples.AGED, [1.5, 1.5])]
+    chip = trials[0].chip.model_copy(update={"part": "apf27-2012"})
+    other = [
+        *timed(samples.FRESH, [1, 1], chip=chip),
+        *timed(samples.AGED, [0.5, 0.5], chip=chip),
+    ]
+    (found,) = rows(asked.model_copy(update={"claims": [claim]}), [*trials, *other])
+    assert (found.first, found.verdict) == ("reproduced", "not decided")
+    (reading,) = found.other_readings
+    assert [n.ours and n.ours.median for n in reading.numbers] == [0.5]
+
+
 def test_a_file_without_counts_of_blocks_has_the_erases_of_their_mean() -> None:
     spread = EraseSpread(mean=2.25, stddev=0.4, min=2, max=4)
     trial = samples.trial("jffs2", samples.FRESH, erases_per_block=spread, per_block=None)

@@ -100,7 +100,7 @@ def test_the_rules_stand_in_the_docs() -> None:
 
 def test_claims_are_records_for_programs_too() -> None:
     run = open_results(claimtables.PAGES / "read-model-2014.figures.json.xz")
-    lines = render_paper_claims(run, "csv").splitlines()
+    lines = render_paper_claims([run], "csv").splitlines()
     assert lines[0] == "claim,reading,verdict,number,paper,n,min,median,max"
     pauses = [line for line in lines if line.startswith("inter-arrival,first,reproduced,")]
     assert len(pauses) == 2
@@ -148,7 +148,26 @@ def test_runs_on_several_boards_are_of_one_paper() -> None:
             render_corners(runs, "text")
     told = render_corners([reads, reads], "csv").splitlines()
     assert told[1].startswith('"omap3evm, 17')
-    assert len(told) == 1 + 2 * (len(render_paper_claims(reads, "csv").splitlines()) - 1)
+    assert len(told) == 1 + 2 * (len(render_paper_claims([reads], "csv").splitlines()) - 1)
+
+
+def test_runs_of_one_board_are_judged_together() -> None:
+    """As of a run with the trials of all; a run of another board is a corner."""
+    names = ("fs-benchmarking-2012-s1", "fs-benchmarking-2012-s2", "read-model-2014")
+    first, second, reads = (
+        open_results(claimtables.PAGES / f"{name}.figures.json.xz") for name in names
+    )
+    alone = [render_paper_claims([run], "csv").splitlines() for run in (first, second)]
+    both = render_paper_claims([first, second], "csv").splitlines()
+    assert sorted(both[1:]) == sorted([*alone[0][1:], *alone[1][1:]])
+    head = first.head()
+    faster = {**head.provenance, "board": {"name": "faster"}}
+    run = head.model_copy(update={"provenance": faster})
+    other = cast(Any, SimpleNamespace(head=lambda: run))
+    with pytest.raises(UsageError, match="--corner"):
+        render_paper_claims([first, other], "csv")
+    with pytest.raises(UsageError, match="one and the same paper"):
+        render_paper_claims([reads, first], "csv")
 
 
 @pytest.mark.parametrize(
@@ -158,6 +177,10 @@ def test_a_foreign_runs_instruction_is_told_only_where_a_board_can_have_it(
     shift: object, name: str
 ) -> None:
     told = {"board": {"name": "b", "icount_shift": shift}}
+    built = {"jffs2": {"tree": "package", "options": {"summary": False}}, "ubi": "of no form"}
+    run = cast(Any, SimpleNamespace(provenance={**told, "sources": built}, spec={}))
+    begins = "b, jffs2 of a source, summary = false, ubi of a source"
+    assert _format_corner_name(run, []) == begins + name[1:]
     assert _format_corner_name(cast(Any, SimpleNamespace(provenance=told, spec={})), []) == name
 
 

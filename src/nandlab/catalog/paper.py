@@ -225,6 +225,10 @@ class ClaimBasis(StrictModel):
     options: dict[Word, dict[Word, Line]] = Field(
         default={}, description="by file system: its options that the other way has"
     )
+    part: Word | Empty = Field(
+        default="",
+        description="the chip of the catalog that stands for the paper's by the other way",
+    )
     phases: dict[Line, Line] = Field(
         default={},
         description="phases that the other way has: regular expressions in names of figures, and "
@@ -242,10 +246,11 @@ class ClaimBasis(StrictModel):
 
     @model_validator(mode="after")
     def _is_another(self) -> ClaimBasis:
-        if self.untried == bool(self.states or self.parameters or self.options or self.phases):
+        other = self.states or self.parameters or self.options or self.phases or self.part
+        if self.untried == bool(other):
             raise ValueError(
-                "the other way must differ: name states, parameters, options or phases, or else "
-                "that it is untried"
+                "the other way must differ: name states, parameters, options, a part or phases, "
+                "or else that it is untried"
             )
         return self
 

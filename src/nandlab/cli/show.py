@@ -38,6 +38,15 @@ def show(
             "which verdicts hang on the board",
         ),
     ] = None,
+    further: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with",
+            metavar="RUN",
+            help="with --paper: a run of another study of the paper on the same board, whose "
+            "readings are judged together with the run's",
+        ),
+    ] = None,
     every: EveryOption = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="a JSON list of trials, as --format json")
@@ -58,19 +67,21 @@ def show(
     from nandlab.report.tables.sheets import render_json_list
     from nandlab.trial.publishedrun import open_results
 
-    if corner and not paper:
-        raise UsageError("--corner goes with --paper")
+    if (corner or further) and not paper:
+        raise UsageError("--corner and --with go with --paper")
+    if corner and further:
+        raise UsageError("--corner and --with: choose one")
     if paper and figure is not None:
         raise UsageError("--paper and --figure: choose one")
     folder, form = open_results(run), "json" if as_json else form
     if paper:
         from nandlab.report.page import papercomparison
 
-        others = [open_results(path) for path in corner or []]
+        runs = [folder, *(open_results(path) for path in corner or further or [])]
         print_text(
-            papercomparison.render_corners([folder, *others], form)
-            if others
-            else papercomparison.render_paper_claims(folder, form)
+            papercomparison.render_corners(runs, form)
+            if corner
+            else papercomparison.render_paper_claims(runs, form)
         )
     elif figure is not None:
         print_text(exports.render_named_figures(folder, figure, form))

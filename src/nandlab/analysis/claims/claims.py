@@ -183,7 +183,12 @@ def _judge_by_other_basis(
 ) -> AlternativeReading:
     if basis.untried:
         return AlternativeReading(basis, (), "not measured")
-    other = paper.model_copy(update={"parameters": paper.parameters | basis.parameters})
+    other = paper.model_copy(
+        update={
+            "parameters": paper.parameters | basis.parameters,
+            "part": basis.part or paper.part,
+        }
+    )
     parts = [_apply_basis_to_part(basis, part) for part in claim.parts]
     return AlternativeReading(basis, *_compute_numbers(other, parts, trials, of))
 

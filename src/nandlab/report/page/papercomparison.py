@@ -88,18 +88,20 @@ def make_paper_comparison(run: Run, trials: Sequence[Trial]) -> PaperComparison 
     )
 
 
-def render_paper_claims(folder: Results, form: str) -> str:
-    """The claims of the paper that a run's study names, and their verdicts.
+def render_paper_claims(folders: Sequence[Results], form: str) -> str:
+    """The claims of the paper that the runs' studies name, and their verdicts.
 
-    UsageError if it names none.
+    The trials of all runs are judged together, so a reading may be of one run and another reading
+    of another. UsageError where a study names no paper or another than the first, or where a run
+    is of another board or other sources.
     """
-    trials = [t for t in folder.trials() if t.ok]
-    found = make_paper_comparison(folder.head(), trials)
-    if found is None:
-        raise UsageError(
-            f"study {folder.head().study}: it names no paper; a study of your own sets "
-            'paper = "NAME", a file of catalog/papers'
-        )
+    _refuse_other_papers(folders)
+    head = folders[0].head()
+    if not all(_is_same_board(head, f.head()) for f in folders):
+        raise UsageError("the runs are of several boards: set them side by side by --corner RUN")
+    trials = list({t.id: t for f in folders for t in f.trials() if t.ok}.values())
+    found = make_paper_comparison(head, trials)
+    assert found is not None
     lead = [f"Of {len(found.rows)} claims: {found.tally}.", found.elsewhere]
     return render_sheets(
         form,
@@ -115,10 +117,7 @@ def render_corners(folders: Sequence[Results], form: str) -> str:
 
     UsageError where a run's study names no paper, or another one than the first.
     """
-    names = [f.head().spec.get("paper") for f in folders]
-    if not names[0] or len(set(names)) > 1:
-        told = ", ".join(str(n or "none") for n in names)
-        raise UsageError(f"the runs' studies must name one and the same paper; theirs are: {told}")
+    _refuse_other_papers(folders)
     runs = []
     for folder in folders:
         trials = [t for t in folder.trials() if t.ok]
@@ -126,16 +125,44 @@ def render_corners(folders: Sequence[Results], form: str) -> str:
         assert found is not None
         name = _format_corner_name(folder.head(), trials)
         runs.append(claimtable.CornerRun(name, found.rows))
-    sheet = claimtable.make_corner_sheet(f"Claims of {names[0]} on several boards", runs)
+    paper = folders[0].head().spec.get("paper")
+    sheet = claimtable.make_corner_sheet(f"Claims of {paper} on several boards", runs)
     records = claimtable.list_corner_records(runs)
     return render_sheets(form, [sheet], [], claimtable.CornerRecord, records)
 
 
+def _is_same_board(a: Run, b: Run) -> bool:
+    """Whether the runs agree in all that both tell of their boards; a default need not be told."""
+    boards = [run.provenance.get("board") for run in (a, b)]
+    first, second = (board if isinstance(board, dict) else {} for board in boards)
+    both = first.keys() & second.keys()
+    alike = all(first[key] == second[key] for key in both) and bool(both)
+    return alike and a.provenance.get("sources") == b.provenance.get("sources")
+
+
+def _refuse_other_papers(folders: Sequence[Results]) -> None:
+    names = [f.head().spec.get("paper") for f in folders]
+    if not names[0] or len(set(names)) > 1:
+        told = ", ".join(str(n or "none") for n in names)
+        raise UsageError(
+            f"the runs' studies must name one and the same paper; theirs are: {told}; a study of "
+            'your own sets paper = "NAME", a file of catalog/papers'
+        )
+
+
 def _format_corner_name(run: Run, trials: Sequence[Trial]) -> str:
-    """The board, what of its RAM is available as a trial begins, and its instruction."""
+    """The board, what of it was built otherwise, what of its RAM is available as a trial begins,
+    and its instruction.
+    """
     board = run.provenance.get("board")
     told = board if isinstance(board, dict) else {}
     name = str(told.get("name") or run.spec.get("board") or "board")
+    sources = run.provenance.get("sources")
+    for part, source in sources.items() if isinstance(sources, dict) else ():
+        options = source.get("options") if isinstance(source, dict) else None
+        name += f", {part} of a source" + "".join(
+            f", {option} = {value}".lower() for option, value in dict(options or {}).items()
+        )
     available = sorted(t.available for t in trials if t.available is not None)
     ram = f", {available[len(available) // 2] / MIB:.0f} MiB available" if available else ""
     shift = told.get("icount_shift")

@@ -259,6 +259,8 @@ def test_another_chip_may_be_the_other_reading() -> None:
     assert (found.first, found.verdict) == ("reproduced", "not decided")
     (reading,) = found.other_readings
     assert [n.ours and n.ours.median for n in reading.numbers] == [0.5]
+    (without,) = rows(asked.model_copy(update={"claims": [claim]}), trials)
+    assert claimtable.make_claim_sheet("t", [without]).rows[0][-1] == "not in this run: times"
 
 
 def test_a_file_without_counts_of_blocks_has_the_erases_of_their_mean() -> None:

@@ -164,10 +164,16 @@ def _format_readings(row: ClaimResult) -> str:
     names: dict[ClaimVerdict, list[str]] = {row.first: ["ours"]}
     for o in row.other_readings:
         names.setdefault(o.verdict, []).append(o.basis.id)
-    not_run = names.pop("not measured", [])
+    lacking = names.pop("not measured", [])
     names.pop("not comparable", None)
     readings = sum(map(len, names.values()))
     told = [f"{', '.join(bases)}: {verdict}" for verdict, bases in names.items()]
     if len(names) == 1:
         told = [f"each of {readings}"] if readings > 1 else []
-    return "; ".join([*told, f"not run: {', '.join(not_run)}"] if not_run else told)
+    untried = {o.basis.id for o in row.other_readings if o.basis.untried}
+    for words, bases in (
+        ("not in this run", [b for b in lacking if b not in untried]),
+        ("not run", [b for b in lacking if b in untried]),
+    ):
+        told += [f"{words}: {', '.join(bases)}"] if bases else []
+    return "; ".join(told)

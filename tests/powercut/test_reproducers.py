@@ -58,11 +58,16 @@ def test_a_script_belongs_to_a_page_that_names_it(script: str) -> None:
     assert f"shell/{script}" in page.read_text()
 
 
+def test_each_script_has_a_patch() -> None:
+    assert [each.with_suffix(".sh").name for each in SCRIPTED] == SCRIPTS
+    assert len(SCRIPTS) >= 8
+
+
 @pytest.mark.long
 @pytest.mark.board
 @pytest.mark.parametrize("patch", SCRIPTED, ids=lambda p: p.stem)
 def test_a_script_shows_nothing_once_the_patch_mends_it(patch: Path) -> None:
-    """The part of the kernel is built from the locked source, with the patch."""
+    """The part of the kernel, or YAFFS2, is built from the locked source, with the patch."""
     model = load_noun("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel)
     board = open_board(model, sources=add_patches({}, [patch], "the test"))
     script = patch.with_suffix(".sh").name

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# JFFS2 leaves a synced file without a name: 06-jffs2-torn-rename.md. Of the page of a rename, the
-# node of the new name is wrong, and that which ends the old name is right.
+# JFFS2 leaves a synced file without a name: 06-jffs2-torn-rename.md. The page with the new name of a
+# rename is torn: this node is wrong, and that which ends the old name, if it is there, is right.
 . "${0%/*}/nandsim.sh"
 
 begin jffs2
@@ -12,7 +12,7 @@ sync
 mv settings.new settings
 sync
 take
-spoil $(($(find_text settings)))
+tear "$(find_text settings)"
 put
 up && cd "$dir" || exit 2
 [ -e settings.new ] && no_fault "the old name is there: $(cat settings.new)"

@@ -9,9 +9,9 @@ begin yaffs2
 echo version 1 > settings
 sync
 printf 'version 2 ' | dd of=settings conv=notrunc 2>/dev/null
-sync
+sync settings # fsync(2), for after sync(2) a mount takes the checkpoint and does not scan
 take
-spoil "$(find_text 'version 2')"
+tear "$(find_text 'version 2')"
 put
 up && cd "$dir" || exit 2
 [ "$(cat settings 2>/dev/null)" = "version 1" ] && no_fault "the synced version is there"

@@ -17,11 +17,11 @@ put_chip_in() {
 	mtd=$(sed -n 's/^mtd\([0-9]*\):.*NAND simulator partition 0.*/\1/p' /proc/mtd)
 }
 
-# begin jffs2|ubifs|yaffs2: a new one, mounted. YAFFS2 keeps its tags beside the pages, so its chip is
-# copied with its spare area.
+# begin jffs2|ubifs|yaffs2: a new one, mounted. YAFFS2 keeps its tags beside the pages, and JFFS2 its
+# cleanmarkers, so their chip is copied with its spare area.
 begin() {
 	type=$1
-	[ "$type" != yaffs2 ] || spare="--noecc --oob"
+	[ "$type" = ubifs ] || spare="--noecc --oob"
 	put_chip_in
 	if [ "$type" = ubifs ]; then
 		modprobe ubi
@@ -83,6 +83,16 @@ find_text() {
 # spoil AT: four bytes of the chip's copy become zeros, as bits that were programmed
 spoil() {
 	printf '\0\0\0\0' | dd of="$chip" bs=1 seek="$1" conv=notrunc 2>/dev/null
+}
+
+# tear AT: as if the power had gone while the page at AT was written. Four of its bytes become zeros,
+# and the pages of the block behind it are empty.
+tear() {
+	spoil "$1"
+	page=$((2048 + ${spare:+64}+0))
+	behind=$(($1 / page + 1))
+	head -c $(((64 - behind % 64) % 64 * page)) /dev/zero | tr '\0' '\377' |
+		dd of="$chip" bs=$page seek=$behind conv=notrunc 2>/dev/null
 }
 
 fault() {

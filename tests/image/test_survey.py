@@ -18,6 +18,8 @@ from support.fitting import fits
 from typer.testing import CliRunner
 
 from nandlab.base.errors import NandlabError
+from nandlab.base.paths import CATALOG
+from nandlab.board import opening
 from nandlab.board.jobs.fake import FakeBoard
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
@@ -185,6 +187,40 @@ def test_what_is_wrong_is_refused(tmp_path: Path, change: dict[str, str], said: 
     done = CliRunner().invoke(image_app, argv)
     assert done.exit_code != 0
     assert said in str(done.exception)
+
+
+def test_file_systems_of_other_kernels_have_a_board_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All file systems of a project whose files name other sources of one part."""
+    folder = tmp_path / "catalog/filesystems"
+    folder.mkdir(parents=True)
+    shipped = (CATALOG / "filesystems/yaffs2.toml").read_text()
+    for name, core in (("mine", "package"), ("yours", "elsewhere")):
+        text = shipped.replace('"yaffs2"', f'"{name}"', 1)
+        (folder / f"{name}.toml").write_text(f'{text}\n[source.yaffs2]\ntree = "{core}"\n')
+    monkeypatch.chdir(tmp_path)
+    opened: list[list[str]] = []
+
+    def open_fake_board(model: BoardModel) -> FakeBoard:
+        opened.append([source.tree for source in model.source.values()])
+        return FakeBoard()
+
+    def refuse(*_: object) -> None:
+        raise NandlabError("no", "way")
+
+    monkeypatch.setattr(opening, "open_board", open_fake_board)
+    monkeypatch.setattr(making, "make_filesystem_image", refuse)
+    source(tmp_path)
+    where = ["--from", "tree", "--chip", "nandsim-small", "--partition-mib", "8"]
+    names = ["mine", "yours", "yaffs2"]
+    systems = [word for name in names for word in ("--fs", name)]
+    done = CliRunner().invoke(image_app, ["sizes", *where, *systems, "--json"])
+    rows = fits("sizes", done.stdout)["rows"]
+    assert [(row["filesystem"], row["why_not"]) for row in rows] == [
+        (name, "no\nway") for name in names
+    ]
+    assert opened == [["package"], [str(folder.parent.parent / "elsewhere")], []]
 
 
 @pytest.mark.board

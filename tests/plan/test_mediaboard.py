@@ -16,7 +16,12 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.part import KIND, PartModel
-from nandlab.plan.mediaboard import add_filesystem_sources, find_media_board, list_used_parts
+from nandlab.plan.mediaboard import (
+    add_filesystem_sources,
+    find_media_board,
+    group_filesystems_by_kernel,
+    list_used_parts,
+)
 from nandlab.plan.study import Study, plan_trials
 from nandlab.plan.trialspec import TrialSpec
 
@@ -159,3 +164,28 @@ def test_a_source_of_another_part_moves_no_other_file_system() -> None:
     model = load_noun("boards", "apf27", BoardModel)
     systems = [load_noun("filesystems", name, FilesystemModel) for name in ("mine", "ubifs")]
     assert add_filesystem_sources(model, systems).source["jffs2"].options == {"summary": False}
+
+
+def test_file_systems_of_other_kernels_are_groups_of_their_own() -> None:
+    describe("filesystems", "jffs2", "mine", "[source.jffs2]\nsummary = false\n")
+    describe("filesystems", "jffs2", "yours", "[source.jffs2]\nsummary = true\n")
+    model = load_noun("boards", "apf27", BoardModel)
+    names = ("mine", "yours", "jffs2", "ubifs")
+    systems = [load_noun("filesystems", name, FilesystemModel) for name in names]
+    groups = group_filesystems_by_kernel(model, systems)
+    assert [[system.name for system in group] for _, group in groups] == [
+        ["mine", "ubifs"],
+        ["yours"],
+        ["jffs2"],
+    ]
+    options = [own.source["jffs2"].options for own, _ in groups[:2]]
+    assert options == [{"summary": False}, {"summary": True}]
+    assert groups[2][0] is model
+
+
+def test_one_that_no_board_can_have_alone_is_refused() -> None:
+    describe("filesystems", "ubifs", "mine", FASTMAP)
+    describe("boards", "apf27", "unlike", FASTMAP.replace("true", "false"))
+    mine = load_noun("filesystems", "mine", FilesystemModel)
+    with pytest.raises(UsageError, match="board unlike"):
+        group_filesystems_by_kernel(load_noun("boards", "unlike", BoardModel), [mine])

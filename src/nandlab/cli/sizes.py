@@ -79,17 +79,20 @@ def sizes(
     from nandlab.cli.imagemedium import count_partition_blocks
     from nandlab.image import survey, tree
     from nandlab.image.surveyrecord import make_sizes
-    from nandlab.plan.mediaboard import add_filesystem_sources
+    from nandlab.plan.mediaboard import group_filesystems_by_kernel
 
     wanted = list(dict.fromkeys(fs or list_noun_names("filesystems")))
     systems = [load_noun("filesystems", name, FilesystemModel) for name in wanted]
     part, model = load_noun("chips", chip, ChipModel), load_noun("boards", board, BoardModel)
     blocks = count_partition_blocks(part, partition_mib)
     content = tree.scan_folder_tree(source)
-    with announce_board_preparation(model):
-        opened = open_board(add_filesystem_sources(model, systems))
-    todo, cannot = survey.plan_survey(systems, model, part, blocks, opened)
-    images = _make_images(todo, survey.SurveySource(source, content), opened, len(cannot))
+    images, cannot = list[survey.SurveyRow](), list[survey.SurveyRow]()
+    for own, group in group_filesystems_by_kernel(model, systems):
+        with announce_board_preparation(own):
+            opened = open_board(own)
+        todo, left_out = survey.plan_survey(group, model, part, blocks, opened)
+        images += _make_images(todo, survey.SurveySource(source, content), opened, len(left_out))
+        cannot += left_out
     rows = sorted([*images, *cannot], key=lambda row: wanted.index(row.filesystem))
     _print_survey(make_sizes(part, blocks, board, content, rows), rows, as_json=as_json)
     if all(row.hindrances for row in images):

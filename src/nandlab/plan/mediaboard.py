@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
@@ -74,6 +75,26 @@ def add_filesystem_sources(
             if theirs != source and name in list_used_parts(system, parts):
                 raise UsageError(_format_conflict(name, system, systems))
     return model.model_copy(update={"source": {**of_board, **found}})
+
+
+def group_filesystems_by_kernel(
+    model: BoardModel, systems: Sequence[FilesystemModel]
+) -> list[tuple[BoardModel, list[FilesystemModel]]]:
+    """File systems by the board that they can share: the board with their sources, and they.
+
+    Each joins the first group whose kernel it can have. UsageError for one that no board like this
+    can have even alone.
+    """
+    groups: list[tuple[BoardModel, list[FilesystemModel]]] = []
+    for system in systems:
+        alone = add_filesystem_sources(model, [system])
+        for i, (_, others) in enumerate(groups):
+            with suppress(UsageError):
+                groups[i] = add_filesystem_sources(model, [*others, system]), [*others, system]
+                break
+        else:
+            groups.append((alone, [system]))
+    return groups
 
 
 def resolve_sources(noun: Noun, sources: Mapping[str, PartSource]) -> dict[str, PartSource]:

@@ -34,9 +34,11 @@ from nandlab.board.virtual.partbuild import (
     format_kbuild,
     has_other_headers,
     list_build_files,
+    list_header_words,
     make_build_error,
     write_changed_file,
 )
+from nandlab.catalog.arch import AMD64, ARMHF
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.part import KIND, PartModel
@@ -63,6 +65,28 @@ def test_a_build_has_the_parts_files() -> None:
     files = list_build_files(UBI, source, {})
     assert files["Kbuild"] == b"obj-m += drivers/mtd/ubi/\n"
     assert files.keys() > {"drivers/mtd/ubi/ubi.h", "drivers/mtd/ubi/Kbuild"}
+
+
+def test_a_part_for_32_bits_has_no_tables_of_devices(tmp_path: Path) -> None:
+    """By a stand-in for the kernel's header, which the compiler finds first."""
+    assert not [name for name in list_build_files(UBI, PartFiles({}, ""), {}) if "module.h" in name]
+    assert list_header_words(AMD64, own=False) == []
+    for path, content in list_build_files(UBI, PartFiles({}, ""), {}, ARMHF).items():
+        write_changed_file(tmp_path / path, content)
+    write_changed_file(
+        tmp_path / "kernel/linux/module.h",
+        b"#define MODULE_DEVICE_TABLE(type, name) table(type, name)\nkernel\n",
+    )
+    write_changed_file(
+        tmp_path / "x.c", b"#include <linux/module.h>\nx MODULE_DEVICE_TABLE(of, ids);\n"
+    )
+    (word,) = list_header_words(ARMHF, own=False)
+    name, _, flags = word.partition("=")
+    own = [flag.replace("/build", str(tmp_path)) for flag in flags.split("-isystem")[0].split()]
+    argv = ["gcc", "-E", "-P", *own, f"-I{tmp_path}/kernel", str(tmp_path / "x.c")]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert name == "NOSTDINC_FLAGS"
+    assert done.stdout.split() == ["kernel", "x", ";"]
 
 
 def test_an_error_has_the_compilers_lines_and_no_more_than_help() -> None:

@@ -27,6 +27,7 @@ from nandlab.board.kit.complaints import list_complaints
 from nandlab.board.kit.kernel import Kernel
 from nandlab.board.kit.partsource import PartFiles
 from nandlab.board.kit.root import Root, is_fault_of_machine, raise_disk_full
+from nandlab.catalog.arch import AMD64, Arch
 from nandlab.catalog.part import PartModel, Setting
 
 CONFIG_HEADER = "nandlab-config.h"
@@ -38,11 +39,17 @@ LIKE = ("part", "tools", "kernel", "flags", "before", "form")
 """What two builds must have alike for one to begin from what the other left."""
 KEPT_BYTES_MAX = 1 << 30
 """The most that modules and what their builds left may take; a part's are 2 to 8 MiB."""
-OWN_INCLUDES = (
-    "NOSTDINC_FLAGS=-nostdinc -I/build/include -I/build/include/uapi "
-    "-isystem $(shell $(CC) -print-file-name=include)"
-)
-"""Puts the tree's own headers before the kernel's: no other flag of kbuild comes first."""
+OWN_HEADERS = ("/build/include", "/build/include/uapi")
+"""Folders of a build with the tree's own headers."""
+STAND_INS = "stand-ins"
+"""The folder of a build with what stands for headers of the kernel's."""
+NO_TABLES = """\
+#include_next <linux/module.h>
+#undef MODULE_DEVICE_TABLE
+#define MODULE_DEVICE_TABLE(type, name)
+"""
+"""Of 32 bits: no module has aliases of its table of devices. Debian's modpost for 32 bits has the
+sizes of 64 and refuses such a table; a board loads each module by its own name."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +98,7 @@ def format_kbuild(modules: Sequence[str], settings: Mapping[str, Setting]) -> st
 
 
 def list_build_files(
-    part: PartModel, source: PartFiles, settings: Mapping[str, Setting]
+    part: PartModel, source: PartFiles, settings: Mapping[str, Setting], arch: Arch = AMD64
 ) -> dict[str, bytes]:
     """All files of a build, by their paths in its folder; a part of a port is built elsewhere."""
     ours = {build.folder: format_kbuild(build.modules, settings) for build in part.builds}
@@ -100,7 +107,19 @@ def list_build_files(
         **{f"{folder}/Kbuild": text.encode() for folder, text in ours.items()},
         "Kbuild": "".join(f"obj-m += {folder}/\n" for folder in part.folders).encode(),
         CONFIG_HEADER: format_config_header(settings).encode(),
+        **({f"{STAND_INS}/linux/module.h": NO_TABLES.encode()} if arch.cross else {}),
     }
+
+
+def list_header_words(arch: Arch, *, own: bool) -> list[str]:
+    """The word of make that puts headers before the kernel's: no other flag of kbuild comes first.
+
+    own: whether the tree's own are among them.
+    """
+    folders = [*[f"/build/{STAND_INS}"] * bool(arch.cross), *(OWN_HEADERS if own else ())]
+    before = " ".join(f"-I{folder}" for folder in folders)
+    compilers = "-isystem $(shell $(CC) -print-file-name=include)"
+    return [f"NOSTDINC_FLAGS=-nostdinc {before} {compilers}"] if folders else []
 
 
 def has_other_headers(part: PartModel, source: PartFiles, kernel: Kernel) -> bool:
@@ -134,9 +153,9 @@ def build_part_modules(
     before: parts built already, whose symbols it takes. version: of the source's kernel, to tell.
     """
     settings = part.settings(options)
-    files = list_build_files(part, source, settings)
+    files = list_build_files(part, source, settings, kernel.arch)
     own = has_other_headers(part, source, kernel)
-    flags = (*kernel.arch.kbuild, *MODULE_FLAGS, *([OWN_INCLUDES] if own else []))
+    flags = (*kernel.arch.kbuild, *MODULE_FLAGS, *list_header_words(kernel.arch, own=own))
 
     def make(work: Path) -> None:
         print_note(f"building {part.name} from {source.origin}")

@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 from filetrees import TREES, data, digest, drawn, filetree, options, there, told
-from support.native import native
+from support.native import BUILT, make, native
 
-from nandlab.base.paths import DEVICE
 from nandlab.catalog import distributions
 from nandlab.trial import workloadresult
 
@@ -109,18 +108,17 @@ def test_equal_seeds_give_equal_trees_and_others_do_not(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("flags", ["-O0", "-O3 -mfma"])
-def test_another_compiler_and_processor_draw_the_same(tmp_path: Path, flags: str) -> None:
+def test_another_compiler_and_processor_draw_the_same(flags: str) -> None:
     """One that joins products and sums rounds otherwise: the draws must not."""
     if "fma" in flags and "fma" not in cpu_flags():
         pytest.skip("this processor has no fused multiply and add")
-    argv = ["make", "-s", "-C", str(DEVICE / "programs"), f"OUT={tmp_path}", "CC=gcc"]
-    subprocess.run([*argv, f"CFLAGS={flags}", f"{tmp_path}/filetree"], check=True)
+    out = BUILT / "".join(flags.split())
+    other = make(out, "filetree", "CC=gcc", f"CFLAGS={flags}")
     for size in ("norm(100000000000,30000000000)", "lognormal(100000000,2)"):
         words = ("make", "nowhere", *options(depth=1, files="20000", size=size), "--dry-run")
         exact = ("size_mean", "size_sd", "bytes")
         ours, theirs = (
-            told(*words, program=program)["figures"]
-            for program in (native("filetree"), tmp_path / "filetree")
+            told(*words, program=program)["figures"] for program in (native("filetree"), other)
         )
         assert [ours[key] for key in exact] == [theirs[key] for key in exact]
 

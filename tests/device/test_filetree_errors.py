@@ -12,9 +12,7 @@ from pathlib import Path
 
 import pytest
 from filetrees import TREES, filetree, options, there, told
-from support.native import dynamic, native
-
-from nandlab.base.paths import DEVICE
+from support.native import dynamic, native, sanitized
 
 SHIM = Path(__file__).parents[1] / "ffsmark" / "shim.c"
 
@@ -228,16 +226,14 @@ def test_what_is_interrupted_tells_what_it_made(top: Path, number: signal.Signal
     told("delete", top)
 
 
-def test_under_sanitizers(tmp_path: Path, top: Path) -> None:
-    argv = ["make", "-s", "-C", str(DEVICE / "programs"), f"OUT={tmp_path}", "CC=gcc", "STATIC="]
-    extra = "EXTRA=-fsanitize=address,undefined -fno-sanitize-recover"
-    subprocess.run([*argv, extra, f"{tmp_path}/filetree"], check=True)
+def test_under_sanitizers(top: Path) -> None:
+    program = sanitized("filetree")
     for tree in TREES:
-        made = told("make", top, *options(**tree), program=tmp_path / "filetree")  # type: ignore[arg-type]
-        assert told("read", top, program=tmp_path / "filetree")["texts"] == made["texts"]
-        told("find", top, "none", program=tmp_path / "filetree")
-        told("delete", top, program=tmp_path / "filetree")
-    told("fill", top, "--share=0.000001", program=tmp_path / "filetree")
+        made = told("make", top, *options(**tree), program=program)  # type: ignore[arg-type]
+        assert told("read", top, program=program)["texts"] == made["texts"]
+        told("find", top, "none", program=program)
+        told("delete", top, program=program)
+    told("fill", top, "--share=0.000001", program=program)
     for words, said in USAGE:
-        done = filetree(*words, program=tmp_path / "filetree")
+        done = filetree(*words, program=program)
         assert done.returncode == 2 and said in done.stderr

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import native
 
 from ffsmark.fakechip import ChipMaker, FakeChip
-from ffsmark.running import REPO, make
+from ffsmark.running import REPO
 
 HERE = Path(__file__).parent
 
@@ -24,12 +25,12 @@ def ffsmark() -> Path:
     if named:
         return Path(named)
     built = REPO / "build" / "ffsmark"
-    return built if built.exists() else make(REPO / "build")
+    return built if built.exists() else native.native("ffsmark")
 
 
 @pytest.fixture(scope="session")
-def dynamic(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(tmp_path_factory.mktemp("dynamic"), "STATIC=")
+def dynamic() -> Path:
+    return native.dynamic("ffsmark")
 
 
 @pytest.fixture(scope="session")

@@ -20,15 +20,6 @@ PROGRAMS = REPO / "device" / "programs"
 TIMEOUT_S = 120
 
 
-def make(out: Path, *variables: str) -> Path:
-    subprocess.run(
-        ["make", "-s", "-C", str(PROGRAMS), f"OUT={out}", "CC=gcc", f"{out}/ffsmark", *variables],
-        check=True,
-        timeout=TIMEOUT_S,
-    )
-    return out / "ffsmark"
-
-
 @dataclass
 class Ran:
     code: int

@@ -9,9 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.native import sanitized
 
 from ffsmark.fakechip import COUNTERS, ChipMaker, like_ubifs, write_chip
-from ffsmark.running import TIMEOUT_S, commands, make, run
+from ffsmark.running import TIMEOUT_S, commands, run
 
 
 def test_page_cache_drop(ffsmark: Path, work: Path, tmp_path: Path) -> None:
@@ -133,8 +134,8 @@ def test_under_valgrind(
     assert wrong.code == 2, wrong.err
 
 
-def test_under_sanitizers(tmp_path: Path, work: Path, chip: ChipMaker) -> None:
-    program = make(tmp_path / "san", "STATIC=", "EXTRA=-fsanitize=address,undefined")
+def test_under_sanitizers(work: Path, chip: ChipMaker) -> None:
+    program = sanitized("ffsmark")
     env = {"UBSAN_OPTIONS": "halt_on_error=1"}
     for settings in WATCHED:
         assert run(program, commands(work, **settings), "--json", env=env).code == 0

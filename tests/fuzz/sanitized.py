@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from support.native import make
+from support.native import build_if_older, make
 
 from nandlab.base.paths import DEVICE
 
@@ -38,14 +38,13 @@ def program(name: str) -> Path:
 
 def _built(name: str, sources: Sequence[Path], words: Sequence[str]) -> Path:
     """A program that clang makes of sources, if it is not there or older than what they are of."""
-    BUILT.mkdir(parents=True, exist_ok=True)
-    out, part = BUILT / name, BUILT / f"{name}.part-{os.getpid()}"
+
+    def build(out: Path) -> None:
+        argv = ["clang", *FLAGS, *words, "-o", str(out), *map(str, sources)]
+        subprocess.run(argv, check=True)
+
     of = [*sources, *(p for s in sources for p in s.parent.glob("*.h")), Path(__file__)]
-    if out.exists() and out.stat().st_mtime > max(p.stat().st_mtime for p in of):
-        return out
-    argv = ["clang", *FLAGS, *words, "-o", str(part), *map(str, sources)]
-    subprocess.run(argv, check=True)
-    return part.rename(out)
+    return build_if_older(BUILT / name, of, build)
 
 
 def _on_host(name: str, sources: Sequence[Path], *more: str) -> Path:

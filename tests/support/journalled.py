@@ -37,7 +37,7 @@ def build_journalled(source: Path, program: Path, journal: Path = JOURNAL) -> No
     """The chip with its journal: the pins alone call the journal, as in its Kbuild."""
     renamed = re.findall(r"-Darray_\w+=cut_\w+", (journal / "Kbuild").read_text())
     assert len(renamed) == 3
-    pins = program.with_suffix(".o")
+    pins = program.with_name(f"{program.name}.o")
     argv = ["gcc", *STRICT, "-I", str(CHIP), "-I", str(journal), make_way_list_flag(journal)]
     decode = str(CHIP / "decode.c")
     subprocess.run([*argv, *renamed, "-c", decode, "-o", str(pins)], check=True, timeout=120)

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Our programs built for this machine by its own compiler, for tests that need no board."""
+"""Our programs built for this machine by its own compiler, for tests that need no board.
+
+They are in build/, for all processes and runs of the tests, and built anew where sources changed.
+"""
 
 from __future__ import annotations
 
-import atexit
 import fcntl
-import shutil
+import os
 import subprocess
-import tempfile
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
-from nandlab.base.paths import DEVICE
+from nandlab.base.paths import DEVICE, ROOT
+
+BUILT = ROOT / "build" / "tests"
 
 
 def make(out: Path, program: str, *words: str) -> Path:
@@ -27,30 +31,45 @@ def make(out: Path, program: str, *words: str) -> Path:
     return out / program
 
 
-@cache
-def _folder(name: str) -> Path:
-    """A folder for what this process builds."""
-    out = tempfile.mkdtemp(prefix=f"nandlab-{name}-")
-    atexit.register(shutil.rmtree, out, ignore_errors=True)
-    return Path(out)
+def build_if_older(out: Path, sources: Iterable[Path], build: Callable[[Path], None]) -> Path:
+    """A program that ``build`` makes, if it is not there or older than its sources.
+
+    It is made under a name of this process, so that others find it whole or not at all.
+    """
+    if out.exists() and out.stat().st_mtime > max(p.stat().st_mtime for p in sources):
+        return out
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = out.with_name(f"{out.name}.part-{os.getpid()}")
+    build(part)
+    return part.rename(out)
 
 
 @cache
 def native(program: str) -> Path:
-    """The program, built once a process."""
-    return make(_folder("native"), program, "CC=gcc")
+    """The program; a process looks once whether it is older than its sources."""
+    return make(BUILT / "native", program, "CC=gcc")
 
 
 @cache
 def dynamic(program: str) -> Path:
     """The program with shared libraries, so that a test's own can stand before the C library's."""
-    return make(_folder("dynamic"), program, "CC=gcc", "STATIC=")
+    return make(BUILT / "dynamic", program, "CC=gcc", "STATIC=")
+
+
+@cache
+def sanitized(program: str) -> Path:
+    """The program under AddressSanitizer and UBSan, which end it."""
+    extra = "EXTRA=-fsanitize=address,undefined -fno-sanitize-recover"
+    return make(BUILT / "sanitized", program, "CC=gcc", "STATIC=", extra)
 
 
 @cache
 def preload(source: Path) -> Path:
     """A library that stands before the C library's for a program of :func:`dynamic`."""
-    library = _folder("preload") / source.with_suffix(".so").name
     flags = ["-shared", "-fPIC", "-O1", "-D_FILE_OFFSET_BITS=64"]
-    subprocess.run(["gcc", *flags, "-o", str(library), str(source), "-ldl"], check=True)
-    return library
+
+    def build(library: Path) -> None:
+        subprocess.run(["gcc", *flags, "-o", str(library), str(source), "-ldl"], check=True)
+
+    library = BUILT / "preload" / f"{source.parent.name}-{source.stem}.so"
+    return build_if_older(library, [source, Path(__file__)], build)

@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
-from support.journalled import STRICT, build_journalled, list_chip_sources
+from support import journalled
+from support.journalled import JOURNAL, STRICT, build_journalled, list_chip_sources
+from support.native import BUILT, build_if_older
 
 ROOT = Path(__file__).resolve().parents[3]
 MODULE = ROOT / "device" / "modules" / "simnand"
@@ -16,15 +20,27 @@ JOURNALLED = ["test_journal", "test_torn"]
 FUZZ_RUNS = 1000
 
 
-def build(source: Path, program: Path, compiler: str = "gcc", *flags: str) -> None:
+def built(name: str, source: Path, build: Callable[[Path], None]) -> Path:
+    """A program of the chip and its journal, built if it is older than what it is made of."""
+    modules = [path for top in (MODULE, JOURNAL) for path in top.rglob("*") if path.is_file()]
+    of = [*modules, source, Path(journalled.__file__), Path(__file__)]
+    return build_if_older(BUILT / "chip" / name, of, build)
+
+
+def chip(name: str, source: Path, compiler: str = "gcc", *flags: str) -> Path:
+    """A program of the chip alone."""
     argv = [compiler, *STRICT, "-I", str(MODULE), *flags, str(source), *list_chip_sources()]
-    subprocess.run([*argv, "-o", str(program)], check=True, timeout=120)
+
+    def build(program: Path) -> None:
+        subprocess.run([*argv, "-o", str(program)], check=True, timeout=120)
+
+    return built(name, source, build)
 
 
 @pytest.mark.parametrize("name", JOURNALLED)
-def test_a_chip_goes_to_any_cut_of_its_power_and_back(name: str, tmp_path: Path) -> None:
-    program = tmp_path / name
-    build_journalled(ROOT / "tests" / "c" / f"{name}.c", program)
+def test_a_chip_goes_to_any_cut_of_its_power_and_back(name: str) -> None:
+    source = ROOT / "tests" / "c" / f"{name}.c"
+    program = built(name, source, partial(build_journalled, source))
 
     result = subprocess.run([program], check=False, capture_output=True, text=True, timeout=60)
 
@@ -32,9 +48,8 @@ def test_a_chip_goes_to_any_cut_of_its_power_and_back(name: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_the_chip_does_as_its_data_sheet_says(name: str, tmp_path: Path) -> None:
-    program = tmp_path / name
-    build(ROOT / "tests" / "c" / f"{name}.c", program)
+def test_the_chip_does_as_its_data_sheet_says(name: str) -> None:
+    program = chip(name, ROOT / "tests" / "c" / f"{name}.c")
 
     result = subprocess.run([program], check=False, capture_output=True, text=True, timeout=60)
 
@@ -42,9 +57,8 @@ def test_the_chip_does_as_its_data_sheet_says(name: str, tmp_path: Path) -> None
     assert result.stdout == "all well\n"
 
 
-def test_random_operations_agree_with_a_naive_model(tmp_path: Path) -> None:
-    program = tmp_path / "chip_fuzz"
-    build(ROOT / "tests" / "fuzz" / "chip_fuzz.c", program)
+def test_random_operations_agree_with_a_naive_model() -> None:
+    program = chip("chip_fuzz", ROOT / "tests" / "fuzz" / "chip_fuzz.c")
 
     argv = [str(program), str(FUZZ_RUNS), "1"]
     result = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=120)
@@ -54,10 +68,9 @@ def test_random_operations_agree_with_a_naive_model(tmp_path: Path) -> None:
 
 
 def test_the_same_under_libfuzzer(tmp_path: Path) -> None:
-    program = tmp_path / "chip_libfuzzer"
-    build(
+    program = chip(
+        "chip_libfuzzer",
         ROOT / "tests" / "fuzz" / "chip_fuzz.c",
-        program,
         "clang",
         "-DLIBFUZZER",
         "-fsanitize=fuzzer",

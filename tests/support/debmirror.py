@@ -69,13 +69,18 @@ def gpg(*words: str) -> bytes:
     return _gpg(_key(), *words)
 
 
+@cache
+def _public_key() -> bytes:
+    return gpg("--export")
+
+
 class Mirror:
     """A signed archive of one suite, which the machine's apt is configured with."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "keys").mkdir(parents=True)
-        (folder / "keys" / "test.gpg").write_bytes(gpg("--export"))
+        (folder / "keys" / "test.gpg").write_bytes(_public_key())
         (folder / "sources.list").write_text(f"deb file:{folder} bookworm main\n")
         (folder / "apt.conf").write_text(
             f'Dir::Etc::sourcelist "{folder}/sources.list";\nDir::Etc::sourceparts "-";\n'

@@ -165,7 +165,8 @@ def test_each_page_and_block_of_raw_flash_is_seen(board: QemuBoard) -> None:
         Step("totals", read("status")),
         Step("log", read("flashmon")),
         Step("chip", "cat /sys/kernel/debug/simnand/counters"),
-        # Only the partition that the filter names; paused, nothing; reset, from nothing.
+        # The filter names the only device (tests/trace/test_layout_board.py has four); paused,
+        # nothing; reset, from nothing.
         Step("filter", f"{tell('control', 'reset')} && {tell('flashmon', 'mtd 0')}"),
         Step("pause", f"{tell('flashmon', 'pause')} && flash_erase -q /dev/mtd0 0 1"),
         Step("resume", f"{tell('flashmon', 'start')} && flash_erase -q /dev/mtd0 0 1"),

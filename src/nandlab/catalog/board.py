@@ -182,6 +182,11 @@ class BoardModel(Noun):
         default=None, description="what the board draws, for energies; absent: not known"
     )
 
+    partitions: bool = Field(
+        default=False,
+        description="whether its chip may have several MTD partitions; nandlab sets it where a "
+        "trial lies on one of several",
+    )
     source: Sources = Field(
         default={},
         description="parts of the kernel that are built from another source than its package, by "

@@ -43,6 +43,33 @@ def find_medium_words(
     return {"name": fs or made.filesystem, "image": str(image)}, chosen
 
 
+def parse_layout_words(mtdparts: str | None, mtdpart: str | None) -> dict[str, Any]:
+    """The MTD partitions of a chip as a study names them; nothing: there is one.
+
+    mtdpart: the name of the one that has the file system.
+    """
+    from nandlab.catalog.chip import MIB
+    from nandlab.flash.chip.mtdparts import PREFIX, parse_mtdparts
+
+    if mtdparts is None:
+        if mtdpart is not None:
+            raise UsageError("--mtdpart names a partition of --mtdparts: give that too")
+        return {}
+    text = mtdparts.strip().removeprefix(PREFIX)
+    if ";" in text:
+        raise UsageError("--mtdparts: the board has one chip: give the partitions of one device")
+    parts = parse_mtdparts(text if ":" in text else f"chip:{text}")
+    if mtdpart is None:
+        names = ", ".join(part.name for part in parts)
+        raise UsageError(f"--mtdparts: give --mtdpart, which of {names} has the file system")
+    sizes = [{} if p.size is None else {"size_mib": p.size / MIB} for p in parts]
+    partitions = [
+        {"name": p.name, "offset_mib": p.offset / MIB, **size}
+        for p, size in zip(parts, sizes, strict=True)
+    ]
+    return {"partitions": partitions, "filesystem_on": mtdpart}
+
+
 def find_unused_workload(system: str) -> str:
     """A workload for a plan whose trial has a line of its own: one that the file system takes."""
     from nandlab.catalog.files import list_noun_names, load_noun

@@ -19,7 +19,12 @@ from nandlab.cli.arguments import (
     split_comma_list,
 )
 from nandlab.cli.preparation import announce_board_preparation
-from nandlab.cli.singletrial import find_medium_words, find_unused_workload, plan_single_trial
+from nandlab.cli.singletrial import (
+    find_medium_words,
+    find_unused_workload,
+    parse_layout_words,
+    plan_single_trial,
+)
 from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
 
 if TYPE_CHECKING:
@@ -97,6 +102,25 @@ ParamOption = Annotated[
 PartitionOption = Annotated[
     float | None, typer.Option(help="MiB of the chip to use; default: all of it")
 ]
+MtdpartsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="several MTD partitions on the chip, as the kernel's mtdparts= has them, such as "
+        "'2M(boot),6M(kernel),32M(rootfs),-(data)', instead of --partition-mib",
+    ),
+]
+MtdpartOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="of --mtdparts: the partition that has the file system"),
+]
+OnlyOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="of --mtdparts: trace this partition alone: its flash, and the file system on it",
+    ),
+]
 TracersOption = Annotated[str, typer.Option(help="the tracers to use, separated by commas")]
 FunctionsOption = Annotated[
     str, typer.Option(help="further kernel functions for func to trace, separated by commas")
@@ -163,6 +187,9 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     set_: SetOption = [],  # noqa: B006 - typer copies it
     param: ParamOption = [],  # noqa: B006
     partition_mib: PartitionOption = None,
+    mtdparts: MtdpartsOption = None,
+    mtdpart: MtdpartOption = None,
+    only: OnlyOption = "",
     state: StateOption = "fresh",
     tracers: TracersOption = "vfs,flash,func",
     functions: FunctionsOption = "",
@@ -196,6 +223,9 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     words = (
         _parse_parameters(command[0], parse_name_value_pairs(param, "--param")) if workload else {}
     )
+    layout = parse_layout_words(mtdparts, mtdpart)
+    if layout and (from_ is not None or image or partition_mib is not None):
+        raise UsageError("--mtdparts has the sizes: leave --from, --image and --partition-mib out")
     system, place = find_medium_words(fs, {"part": chip, "partition_mib": partition_mib}, from_)
     spec = plan_single_trial(
         board=board,
@@ -204,7 +234,7 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
             **words,
         },
         filesystem={**system, **parse_name_value_pairs(set_, "--set")},
-        chip=place,
+        chip=place | layout,
         state=_parse_state(state),
         seed=seed,
     )
@@ -219,7 +249,7 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     )
     brought = read_files_to_copy(copy, spec.virtual, records)
     sources = read_source_options(source, patch)
-    _begin_trace(job.TraceRequest(spec, line, *asked, brought), out, sources, image=image)
+    _begin_trace(job.TraceRequest(spec, line, *asked, brought, only), out, sources, image=image)
 
 
 def _parse_parameters(workload: str, given: dict[str, str]) -> dict[str, Any]:

@@ -74,6 +74,8 @@ def expand_matrix(
             latency=place.choice.latency,
             faults=place.faults,
             spinand=place.spinand,
+            layout=place.layout,
+            mtd=place.layout.chosen if place.layout else 0,
             state=state,
             seed=seed,
             phase_offset_ms=offset,

@@ -17,6 +17,7 @@ from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Noun
 from nandlab.catalog.remote import RemoteModel
 from nandlab.catalog.workload import WorkloadModel
+from nandlab.plan.layout import FlashLayout, make_flash_layout
 from nandlab.plan.matrix import ChipChoice, Faults, FilesystemChoice, NamedChoice, WorkloadChoice
 from nandlab.plan.readonly import check_erased_chip_start
 from nandlab.plan.start import (
@@ -55,6 +56,8 @@ class MatrixChip(NamedTuple):
     blocks: int
     """Blocks of the partition."""
     choice: ChipChoice
+    layout: FlashLayout | None = None
+    """All partitions of the chip; None: one."""
 
     @property
     def faults(self) -> Faults:
@@ -167,11 +170,16 @@ class Lookup:
         if chip is None:
             return None
         try:
-            blocks = chip.partition_blocks(choice.partition_mib)
+            layout = make_flash_layout(chip, choice.partitions, choice.filesystem_on)
+            blocks = (
+                layout.partitions[layout.chosen].blocks
+                if layout
+                else chip.partition_blocks(choice.partition_mib)
+            )
         except UsageError as e:
             self.refuse(place, str(e))
             return None
-        store_mib = chip.cells_bytes(blocks) / MIB
+        store_mib = chip.cells_bytes(layout.end if layout else blocks) / MIB
         if isinstance(board, BoardModel) and store_mib > board.chip_store_mib:
             self.refuse(
                 place,
@@ -193,4 +201,4 @@ class Lookup:
             self.refuse(place, f"{chip.name}: {e}")
         if choice.spinand is not None and chip.spi is None:
             self.refuse(place, f"spinand: {chip.name} is not behind SPI: its bus is {chip.bus}")
-        return MatrixChip(chip, blocks, choice)
+        return MatrixChip(chip, blocks, choice, layout)

@@ -25,6 +25,7 @@ from nandlab.catalog.chip import (
     SpiBus,
 )
 from nandlab.catalog.noun import Scalar, StrictModel
+from nandlab.plan.layout import PARTITIONS_MAX, PartitionChoice
 
 SEED_MAX = 2**31 - 1
 """The greatest seed that every program of the board takes."""
@@ -186,6 +187,15 @@ class ChipChoice(StrictModel):
     partition_mib: float | None = Field(
         default=None, gt=0, description="MiB from the chip's start; absent: the whole chip"
     )
+    partitions: list[PartitionChoice] = Field(
+        default=[],
+        max_length=PARTITIONS_MAX,
+        description="all MTD partitions of the chip in their order, instead of partition_mib; "
+        "absent: one",
+    )
+    filesystem_on: Word | None = Field(
+        default=None, description="which of partitions has the file system"
+    )
     latency: Latency = Field(
         default="typical", description="which array times of the data sheet: typical or maximum"
     )
@@ -200,6 +210,17 @@ class ChipChoice(StrictModel):
         description="the kernel's own driver of SPI-NAND chips drives it; absent: the raw NAND "
         "layer does, and the part's data cycles stand for its bus",
     )
+
+    @model_validator(mode="after")
+    def _has_one_place(self) -> ChipChoice:
+        if self.partitions and self.partition_mib is not None:
+            raise ValueError("partitions have their sizes: leave partition_mib out")
+        if bool(self.partitions) != (self.filesystem_on is not None):
+            raise ValueError("partitions and filesystem_on go together: give both or neither")
+        names = [part.name for part in self.partitions]
+        if len(set(names)) < len(names):
+            raise ValueError("partitions: two have one name")
+        return self
 
 
 class StateChoice(StrictModel):

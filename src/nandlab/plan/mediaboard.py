@@ -26,7 +26,8 @@ WORD = re.compile(r"[a-z0-9_]+")
 
 
 def find_media_board(media: Sequence[Medium], replaced: Collection[str] = ()) -> BoardModel:
-    """The virtual board of media, with the sources that their file systems name.
+    """The virtual board of media, with the sources that their file systems name, and with the chip
+    of several partitions if one of them lies on such.
 
     replaced: parts that the user names another source of. UsageError for a part or option that is
     not there, for an option that needs a part without a source, and if two file systems, or one
@@ -35,6 +36,8 @@ def find_media_board(media: Sequence[Medium], replaced: Collection[str] = ()) ->
     systems = {medium.filesystem.name: medium.filesystem for medium in media}
     model = add_filesystem_sources(media[0].virtual, list(systems.values()), replaced)
     refuse_absent_parts(media, {*model.source, *replaced})
+    if any(medium.layout for medium in media):
+        model = model.model_copy(update={"partitions": True})
     return model
 
 

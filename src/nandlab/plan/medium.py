@@ -13,6 +13,7 @@ from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import StrictModel, dump_noun_identity
 from nandlab.catalog.remote import RemoteModel
 from nandlab.flash.chip import image
+from nandlab.plan.layout import FlashLayout
 from nandlab.plan.matrix import Faults
 
 MOUNTPOINT = "/mnt"
@@ -36,6 +37,11 @@ class Medium(StrictModel):
     )
     seed: int = Field(default=1, description="seed of the faults and of a trial's load")
     mtd: int = Field(default=0, description="number of the partition's MTD device")
+    layout: FlashLayout | None = Field(
+        default=None,
+        description="all MTD partitions of a simulated chip; null: the file system's is the only "
+        "one, from block 0",
+    )
 
     @property
     def is_own_board(self) -> bool:
@@ -69,8 +75,14 @@ class Medium(StrictModel):
 
     @property
     def cells_bytes(self) -> int:
-        """Bytes of the partition's cells, spare areas included."""
-        return self.chip.cells_bytes(self.partition_blocks)
+        """Bytes of the cells that the board keeps, spare areas included: the partition's, or those
+        up to the end of the last partition."""
+        return self.chip.cells_bytes(self.layout.end if self.layout else self.partition_blocks)
+
+    @property
+    def layout_text(self) -> str:
+        """The partitions in words, for people; empty: there is one."""
+        return self.layout.format_text(self.chip.geometry.erasesize) if self.layout else ""
 
     @property
     def image_bytes(self) -> int:

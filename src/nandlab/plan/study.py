@@ -35,7 +35,7 @@ from nandlab.catalog.files import list_noun_names, use_project_beside_study, val
 from nandlab.catalog.instrument import Measure
 from nandlab.catalog.noun import StrictModel
 from nandlab.catalog.remote import RemoteModel
-from nandlab.plan import curves, ownboard, traceable
+from nandlab.plan import curves, ownboard, traceable, wholechip
 from nandlab.plan.expansion import MeasureSet, expand_matrix
 from nandlab.plan.lookup import Lookup
 from nandlab.plan.matrix import FurtherMatrix, Matrix, Member, StateChoice
@@ -237,9 +237,8 @@ def _plan_trials(
         "measure",
         *dict.fromkeys(text for t in trials for text in traceable.check_trial_traceable(t)),
     )
-    c.wrong += [
-        f"{c.where}: {text}" for t in trials for text in ownboard.check_trial_on_own_board(t)
-    ]
+    checks = (ownboard.check_trial_on_own_board, wholechip.check_trial_beside_partitions)
+    c.wrong += [f"{c.where}: {text}" for check in checks for t in trials for text in check(t)]
     _note_limit_mistakes(c, told, trials)
     if not c.wrong:
         c.wrong += [f"{c.where}: {text}" for text in curves.check_curves(study.curves, trials)]

@@ -133,6 +133,7 @@ class TrialSpec(Medium):
         """How the trial begins beside its state: latencies, setup, member."""
         words = ["maximum latencies"] if self.latency == "maximum" else []
         words += [f"spinand, {self.spinand.text}"] if self.spinand else []
+        words += [self.layout_text] if self.layout else []
         words += [f"setup of seed {self.setup_seed}"] if self.setup_seed is not None else []
         return [*words, f"seed {self.seed}", f"+{self.phase_offset_ms:g} ms"]
 

@@ -43,6 +43,8 @@ def make_study_campaign_request(
     UsageError if nothing is left.
     """
     specs = [spec for spec in plan_trials(study) if not spec.filesystem.read_only]
+    if any(spec.layout for spec in specs):
+        raise UsageError(f"{study.name}: power is cut on chips of one partition")
     fields = [
         name for name in Medium.model_fields if name not in ("faults", "seed", "latency", "spinand")
     ]

@@ -276,6 +276,7 @@ class Trial(RecordPart):
             self.chip.latency,
             json.dumps(self.chip.faults, sort_keys=True),
             self.chip.spinand.text if self.chip.spinand else "",
+            self.chip.layout,
             self.state.name,
             f"{self.state.valid}/{self.state.invalid}/{self.state.mix} of {self.state.of}",
             self.image.sha256 if self.image else "",

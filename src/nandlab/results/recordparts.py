@@ -154,6 +154,9 @@ class TrialChip(RecordPart):
         description="the bus of a chip that the kernel's own driver of SPI-NAND chips drove; "
         "null: the raw NAND layer did",
     )
+    layout: Line = Field(
+        default="", description="the chip's MTD partitions, where the file system's is one of them"
+    )
 
 
 class StartImage(RecordPart):

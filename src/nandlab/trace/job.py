@@ -28,6 +28,7 @@ from nandlab.traced import cost, records
 from nandlab.traced.records import Names, Recording
 from nandlab.traced.setup import (
     FOLDER,
+    TracedPartition,
     compute_records_file_bytes_max,
     compute_records_max,
     make_tracer_start_lines,
@@ -82,6 +83,8 @@ class TraceRequest:
     """Whether the trace begins without waiting until the chip has come to rest."""
     copies: tuple[Copy, ...] = ()
     """Files that are put on the board once the file system is mounted."""
+    only: str = ""
+    """The MTD partition of several that is traced; empty: the mount, and all flash."""
 
     def __post_init__(self) -> None:
         if self.command is None and not self.spec.workload.command:
@@ -89,6 +92,7 @@ class TraceRequest:
                 f"{self.spec.workload.name} is a list of steps, and a trace is of one command: "
                 "give the line of the step that you mean"
             )
+        _ = self.traced_partition  # refuses a name that there is not
         board, most = self.spec.virtual, compute_records_max(self.spec.virtual)
         if not 1 <= self.records <= most:
             raise UsageError(
@@ -96,6 +100,20 @@ class TraceRequest:
                 f"RAM holds them beside what runs; for more take --board apf27-trace or "
                 f"apf27-trace-8m, or another with more RAM"
             )
+
+    @property
+    def traced_partition(self) -> TracedPartition | None:
+        """The one that ``only`` names; None: all are traced."""
+        if not self.only:
+            return None
+        layout = self.spec.layout
+        if layout is None:
+            raise UsageError("--only names a partition of --mtdparts: give that too")
+        try:
+            number = layout.find_number(self.only)
+        except UsageError as e:
+            raise UsageError(f"--only: {e}") from None
+        return TracedPartition(number, number == layout.chosen)
 
 
 def make_trace_job(request: TraceRequest) -> Job:
@@ -240,7 +258,9 @@ def _make_start_script(request: TraceRequest) -> str:
     """A script that loads the tracers and starts them, and says what it could not do."""
     where = None if request.with_mount else MOUNTPOINT
     fs, functions = request.spec.filesystem, request.functions
-    lines = make_tracer_start_lines(fs, where, request.tracers, functions, request.records)
+    lines = make_tracer_start_lines(
+        fs, where, request.tracers, functions, request.records, request.traced_partition
+    )
     return "\n".join([*lines, "true\n"])
 
 
@@ -283,6 +303,9 @@ def decode_trace_outcome(request: TraceRequest, record: JobRecord) -> TraceOutco
         asked = failed.step in ("tracers", copies.STEP) and failed.rc == UsageError.exit_code
         raise (UsageError if asked else NandlabError)(f"nothing was traced: {failed.failure()}")
     status = record["status"].stdout
+    only = request.traced_partition
+    # inodes are those of the file system that was traced, whose paths only its own mount tells
+    told = "" if only and not only.has_filesystem else record["paths"].stdout
     recording = records.decode_trace_records(_find_records(record), "the board's trace")
     before, after = (_parse_numbers(record[s].stdout) for s in (COUNTERS_STEP, "chip-after"))
     return TraceOutcome(
@@ -291,7 +314,7 @@ def decode_trace_outcome(request: TraceRequest, record: JobRecord) -> TraceOutco
         dict(line.split(" ", 1) for line in status.splitlines() if line.count(" ") == 1),
         list_untraced_events(request, status),
         cost.parse_probe_kinds(status),
-        parse_inode_paths(record["paths"].stdout),
+        parse_inode_paths(told),
         {
             **{key: after[key] - before[key] for key in CHIP_COUNTS},
             ENERGY_COUNTER: after[ENERGY_COUNTER] - before[ENERGY_COUNTER]

@@ -11,6 +11,7 @@ from nandlab.base.strings import Empty, FreeText, Line, Sha256, Word
 from nandlab.catalog.chip import Geometry
 from nandlab.catalog.noun import StrictModel
 from nandlab.flash.chip.sidecar import BLOCKS_MAX
+from nandlab.plan.layout import FlashLayout
 from nandlab.plan.matrix import StateChoice
 from nandlab.traced.tree import LAYERS
 
@@ -208,6 +209,13 @@ class TraceMeta(StrictModel):
     chip: Line
     geometry: Geometry
     partition_blocks: int = Field(ge=1, le=BLOCKS_MAX)
+    layout: FlashLayout | None = Field(
+        default=None,
+        description="all MTD partitions of the chip; null: the file system's is the only one",
+    )
+    only: Line = Field(
+        default="", description="the partition of layout that was traced; empty: all of them"
+    )
     state: StateChoice
     seed: int
     tracers: list[Line]

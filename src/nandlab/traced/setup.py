@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from nandlab.base.errors import UsageError
 from nandlab.catalog.board import BoardModel
@@ -22,7 +23,19 @@ RAM_LEFT_MIB = 16
 """RAM that is left to programs and the page cache beside the records, MiB."""
 
 
-def _make_vfsmon_commands(fs: FilesystemModel, mountpoint: str | None) -> list[str]:
+@dataclass(frozen=True)
+class TracedPartition:
+    """The one MTD partition of several that the tracers look at."""
+
+    mtd: int
+    """Its number."""
+    has_filesystem: bool
+    """Whether the trial's own file system is on it."""
+
+
+def _make_vfsmon_commands(
+    fs: FilesystemModel, mountpoint: str | None, mtd: int | None
+) -> list[str]:
     file = f"{FOLDER}/vfsmon"
     chosen = [
         f"echo op {operation} {' '.join(names)} > {file}"
@@ -31,6 +44,8 @@ def _make_vfsmon_commands(fs: FilesystemModel, mountpoint: str | None) -> list[s
     ]
     # A mount that is yet to come has no path: the type selects it.
     where = f"mount {mountpoint}" if mountpoint else f"fs {fs.kernel_type}"
+    if mtd is not None:
+        where = f"mtd {mtd}"
     return [*chosen, f"echo {where} > {file}"]
 
 
@@ -51,8 +66,12 @@ def make_tracer_commands(
     tracers: Iterable[str] = tuple(MODULES),
     functions: Iterable[str] = (),
     records: int = 16384,
+    only: TracedPartition | None = None,
 ) -> list[str]:
-    """Loads tracers and starts them; ``mountpoint`` None: before the file system is mounted."""
+    """Loads tracers and starts them; ``mountpoint`` None: before the file system is mounted.
+
+    only: the partition that is traced, of several; None: the mount, and all flash.
+    """
     wanted = list(tracers)
     unknown = sorted(set(wanted) - set(MODULES))
     if unknown or not wanted:
@@ -60,7 +79,10 @@ def make_tracer_commands(
         raise UsageError(f"tracers: {what}; there are: {', '.join(MODULES)}")
     lines = [f"modprobe tracers records={records}", *(f"modprobe {MODULES[t]}" for t in wanted)]
     if "vfs" in wanted:
-        lines += _make_vfsmon_commands(fs, mountpoint)
+        elsewhere = only is not None and not only.has_filesystem
+        lines += _make_vfsmon_commands(fs, mountpoint, only.mtd if only and elsewhere else None)
+    if "flash" in wanted and only is not None:
+        lines.append(f"echo mtd {only.mtd} > {FOLDER}/flashmon")
     if "func" in wanted:
         lines += _make_funcmon_commands(fs, functions)
     return [*lines, f"echo start > {FOLDER}/control"]
@@ -72,10 +94,11 @@ def make_tracer_start_lines(
     tracers: Iterable[str] = tuple(MODULES),
     functions: Iterable[str] = (),
     records: int = 16384,
+    only: TracedPartition | None = None,
 ) -> list[str]:
     """tracer_commands with the calls of MTD; then they say what they could not do, and fail."""
     wanted, asked = list(tracers), list(functions)
-    lines = make_tracer_commands(fs, mountpoint, wanted, asked, records)
+    lines = make_tracer_commands(fs, mountpoint, wanted, asked, records, only)
     # the calls of MTD are a layer of their own
     calls = [f"echo calls on > {FOLDER}/flashmon"] if "flash" in wanted else []
     lines = [*lines[:-1], *calls, lines[-1]]

@@ -8,6 +8,7 @@ from nandlab.board.own import flashcounts
 from nandlab.board.own.flash import MODULE_THERE, make_partition_erase_command
 from nandlab.flash.chip.simnand import (
     MODULE,
+    PARTED_MODULE,
     SPI_MODULE,
     make_chip_load_step,
     make_chip_module_parameters,
@@ -34,6 +35,10 @@ def make_medium_load_step(on: Medium, image: str | None = None) -> Step:
     )
     parameters |= on.faults.parameters(on.seed)
     parameters |= {str(key): value for key, value in on.filesystem.chip_parameters.items()}
+    if on.layout:
+        name = on.filesystem.chip_parameters.get("partition_name")
+        parameters["partition_blocks"] = on.layout.end
+        parameters |= on.layout.make_module_parameters(None if name is None else str(name))
     parameters["wait"] = on.virtual.wait
     if on.spinand:
         parameters |= on.spinand.parameters()
@@ -42,6 +47,8 @@ def make_medium_load_step(on: Medium, image: str | None = None) -> Step:
 
 def select_chip_module(on: Medium) -> str:
     """The module that a medium's simulated chip is."""
+    if on.layout:
+        return PARTED_MODULE
     return SPI_MODULE if on.spinand else MODULE
 
 

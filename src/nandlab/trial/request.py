@@ -27,6 +27,7 @@ def describe_trial_request(spec: TrialSpec, study: str) -> dict[str, Any]:
             latency=spec.latency,
             faults={k: v for k, v in spec.faults.parameters(spec.seed).items() if k != "seed"},
             spinand=spec.spinand,
+            layout=spec.layout_text,
         ),
         "state": FlashState(**spec.state.model_dump()),
         "image": _describe_image(spec),

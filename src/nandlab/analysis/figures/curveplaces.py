@@ -67,6 +67,7 @@ TRIAL_ATTRIBUTES: dict[str, Callable[[Trial], AttributeValue]] = {
     "chip.latency": lambda t: t.chip.latency,
     "chip.faults": lambda t: json.dumps(t.chip.faults, sort_keys=True),
     "chip.spinand": lambda t: t.chip.spinand.text if t.chip.spinand else "",
+    "chip.layout": lambda t: t.chip.layout,
     "state.shares": lambda t: f"{t.state.valid:g}/{t.state.invalid:g}/{t.state.mix:g} {t.state.of}",
     "image.sha256": lambda t: t.image.sha256 if t.image else "none",
 }

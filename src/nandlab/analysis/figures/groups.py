@@ -174,6 +174,7 @@ def _make_setting_key(trial: Trial) -> tuple[str, ...]:
         chip.latency,
         faults,
         chip.spinand.text if chip.spinand else "",
+        chip.layout,
     )
 
 
@@ -201,7 +202,8 @@ def shorten_parameter_text(text: str) -> str:
 def _describe_chip(chip: TrialChip) -> list[str]:
     slow = ["maximum latencies"] if chip.latency == "maximum" else []
     bus = [f"spinand, {chip.spinand.text}"] if chip.spinand else []
-    words = [*slow, *bus, *_describe_faults(chip.faults)]
+    layout = [chip.layout] if chip.layout else []
+    words = [*slow, *bus, *layout, *_describe_faults(chip.faults)]
     return [chip.part, f"{chip.partition_mib:g} MiB", *words]
 
 

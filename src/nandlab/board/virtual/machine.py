@@ -49,6 +49,8 @@ OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
 """Folders of device/modules whose modules are on every board; yaffs2 is too, see assemble()."""
 SPI_PART, SPI_CHIP = "spinand", "spi_simnand"
 """A board for which the kernel's driver of SPI-NAND chips was built has our chip behind SPI too."""
+PARTED_CHIP = "parted_simnand"
+"""Our chip with several MTD partitions, on a board whose trials ask for them."""
 WORK_FOLDER, STATE, SAVES, VMLINUZ, INITRAMFS = map(
     Path, ("/board", "/state", "/saves", "/vmlinuz", "/initramfs")
 )
@@ -236,6 +238,8 @@ def assemble_machine(
     own += [ko for part in sources.values() for ko in part.modules.paths]
     if SPI_PART in sources:
         own += build.build_kernel_modules(kit.tools, SPI_CHIP, kit.kernel, SIMNAND)
+    if model.partitions:
+        own += build.build_kernel_modules(kit.tools, PARTED_CHIP, kit.kernel, SIMNAND)
     parts = {p.name: digest_file(p) for p in (*home.values(), *own)}
 
     def make(work: Path) -> None:

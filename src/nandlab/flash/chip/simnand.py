@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from nandlab.board.jobs.job import Step
 from nandlab.catalog.chip import ChipModel, Latency
 
-MODULE, SPI_MODULE = "simnand", "spi_simnand"
-"""The module of a chip behind a parallel bus, and of one behind SPI; both are simnand's chip."""
+MODULE, SPI_MODULE, PARTED_MODULE = "simnand", "spi_simnand", "parted_simnand"
+"""The module of a chip behind a parallel bus, of one behind SPI, and of one with several MTD
+partitions; all are simnand's chip."""
 SPI_DRIVER = "spinand"
 """The kernel's driver of chips behind SPI."""
 DEBUG_FOLDER = "/sys/kernel/debug/simnand"

@@ -197,6 +197,8 @@ def _find_touched_blocks(trace: TraceFolder) -> range:
     blocks, pages = int(trace.meta["partition_blocks"]), _pages_per_block(trace)
     if found[0] is None:
         return range(blocks)
+    if layout := trace.meta.get("layout"):
+        blocks = max(part["first"] + part["blocks"] for part in layout["partitions"])
     return range(int(found[0]) // pages, min(blocks, int(found[1]) // pages + 1))
 
 

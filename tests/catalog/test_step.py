@@ -115,6 +115,9 @@ def test_what_a_step_tells_has_words_but_for_those_of_the_file() -> None:
         ([MOUNT, {"do": "fill", "file": "f", "share": 0}], "share must be more than 0"),
         ([MOUNT, {"do": "fill", "share": 0.5}], "sync and share are of a fill that names a file"),
         ([MOUNT, {"do": "read", "list": "l", "by": "busybox"}], "list is of by = filetree"),
+        ([MOUNT, TREE, {"do": "copy", "folder": "t"}], "steps.2.to: "),
+        ([MOUNT, TREE, {"do": "copy", "folder": "t", "to": "t/u"}], "to must not be the folder"),
+        ([MOUNT, TREE, {"do": "copy", "folder": "t", "to": "../u"}], "to must be a path below the"),
         ([{**MOUNT, "when": {"rests": True}}], "when: there is no parameter 'rests'"),
         ([{**MOUNT, "when": {"rest": "no"}}], "when: rest must be of type bool, is 'no'"),
         (

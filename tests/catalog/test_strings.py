@@ -26,6 +26,7 @@ RUNS = {
     "catalog.option.OptionValue": "tool words",
     "catalog.remote.BoardAccess": "power",
     "catalog.step.AgeStep": "between days reads times",
+    "catalog.step.CopyStep": "folder sync to",
     "catalog.step.FileStep": "sync",
     "catalog.step.FillStep": "file share sync",
     "catalog.step.FindStep": "by folder sync target",

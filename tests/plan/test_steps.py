@@ -10,6 +10,7 @@ import pytest
 
 from nandlab.base.errors import UsageError
 from nandlab.catalog.files import list_noun_names, load_noun
+from nandlab.catalog.stepvalues import find_largest_tree_step
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan import study
 from nandlab.plan.study import Study
@@ -79,6 +80,21 @@ def test_busybox_does_what_the_paper_did() -> None:
     assert "rest" not in made
     assert not [name for name in made if name.startswith("sync-after")]
     assert commands(planned(S1))["first_list"] == "ls -R /mnt > /dev/null"
+
+
+def test_a_tree_is_copied_from_flash_and_both_have_to_fit() -> None:
+    spec = planned("copy-tree", files="4")
+    made = commands(spec)
+    assert made["copy"] == (
+        "{ test ! -e /mnt/copy || { echo /mnt/copy is there already >&2; false; }; } && "
+        "cp -a /mnt/tree /mnt/copy"
+    )
+    assert "sync-after-copy" in made
+    assert find_step_cache_states(spec)["copy"] == "cold"
+    assert [p.name for p in spec.workload.phases if p.timed] == ["copy"]
+    words = {key: str(value) for key, value in spec.parameters.items()} | {"seed": "7"}
+    largest = find_largest_tree_step(spec.workload.steps, words | {"mountpoint": "/mnt"})
+    assert largest == ("copy", 2 * 31 * 4 * 750)
 
 
 @pytest.mark.parametrize(

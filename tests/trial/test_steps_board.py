@@ -131,6 +131,20 @@ def check_told(found: Trial) -> None:
     assert phase(found, "mount").sync_ns is None
 
 
+@pytest.mark.parametrize("fs", PLACES)
+def test_a_copied_tree_is_read_and_made(board: QemuBoard, fs: str) -> None:
+    """The step compare fails where a byte differs; the copy's counts are the chip's."""
+    counting = Counted(board.machine, board.snapshot)
+    found = trial(counting, planned(board, fs, "copy-tree", depth=3, files="4"))
+    check_sums(counting, found)
+    copy = phase(found, "copy")
+    assert copy.at.get("cache") == "cold"
+    pages = found.figures["tree_files"] * 750 // found.chip.writesize
+    assert chip(copy).reads >= pages
+    assert chip(copy).programs >= pages
+    assert copy.ns and copy.sync_ns
+
+
 @pytest.mark.parametrize("fs", ["jffs2", "nftl-fat32"])
 def test_scenario_1_by_the_paper_s_commands(board: QemuBoard, fs: str) -> None:
     found = trial(board, planned(board, fs, S1, depth=2, settle="before_unmount"))

@@ -19,7 +19,7 @@ from nandlab.catalog.words import NAME_PATTERN
 
 TIMED = (
     *("run", "mount", "unmount", "remount", "sync"),
-    *("tree", "list", "find", "read", "delete", "remove"),
+    *("tree", "list", "find", "read", "copy", "delete", "remove"),
 )
 """Steps that count unless their file says otherwise; the others prepare."""
 UNMOUNTING_STEPS = ("unmount", "cut")
@@ -343,6 +343,24 @@ class ReadStep(WalkStep):
         return super().templates() | {"list": self.list}
 
 
+class CopyStep(FileStep):
+    """Copies a folder and all in it within the file system, by busybox's cp -a: what is read is
+    made again, with its owner, permissions and times."""
+
+    do: Literal["copy"]
+    folder: Command = Field(min_length=1, description="the folder, below the mountpoint")
+    to: Command = Field(
+        min_length=1, description="the copy, below the mountpoint; nothing may be there"
+    )
+
+    @property
+    def writes(self) -> bool:
+        return True
+
+    def templates(self) -> dict[str, str]:
+        return super().templates() | {"folder": self.folder, "to": self.to}
+
+
 AnyStep = Annotated[
     PlainStep
     | RemountStep
@@ -354,7 +372,8 @@ AnyStep = Annotated[
     | TreeStep
     | ListStep
     | FindStep
-    | ReadStep,
+    | ReadStep
+    | CopyStep,
     Field(discriminator="do"),
 ]
 """A step of a list; its ``do`` decides which fields it has."""

@@ -10,6 +10,7 @@ from nandlab.catalog import distributions
 from nandlab.catalog.step import (
     DISTRIBUTION_FIELDS,
     AnyStep,
+    CopyStep,
     FillStep,
     FindStep,
     ReadStep,
@@ -51,9 +52,8 @@ def _check_step(step: WorkloadStep, values: Mapping[str, str]) -> Iterator[str]:
         for field, value in values.items()
         if "\n" in value or "\0" in value
     )
-    yield from (
-        text for field in ("folder", "file") if (text := _check_path(field, values.get(field, "")))
-    )
+    places = (_check_path(field, values.get(field, "")) for field in ("folder", "file", "to"))
+    yield from filter(None, places)
     if isinstance(step, TreeStep):
         yield from _check_tree(values)
     if (
@@ -61,6 +61,8 @@ def _check_step(step: WorkloadStep, values: Mapping[str, str]) -> Iterator[str]:
         and not values["folder" if step.do == "tree" else "file"]
     ):
         yield "it needs a name below the mountpoint"
+    if isinstance(step, CopyStep) and _is_within(values["to"], values["folder"]):
+        yield f"to must not be the folder or in it, is {values['to']!r}"
     if isinstance(step, FindStep):
         yield from _check_target(values["target"])
     if isinstance(step, FillStep) and step.file:
@@ -164,6 +166,9 @@ def find_largest_tree_step(
         values = fill_step_templates(step, words)
         if isinstance(step, TreeStep) and not step.may_fail:
             there[values["folder"]] = compute_expected_tree_bytes(values)
+        elif isinstance(step, CopyStep):
+            copied = [n for f, n in there.items() if _is_within(f, values["folder"])]
+            there |= {values["to"]: sum(copied)} if copied else {}
         elif isinstance(step, WalkStep) and step.do == "delete":
             there = {f: n for f, n in there.items() if not _is_within(f, values["folder"])}
         held = sum(there.values())

@@ -68,6 +68,13 @@ def _make_delete_command(spec: TrialSpec, v: TemplateValues) -> str:
     return f"filetree delete {_quote_path(v['folder'])}{'' if v['folder'] else ' --keep-top'}"
 
 
+def _make_copy_command(spec: TrialSpec, v: TemplateValues) -> str:
+    """cp -a would put the copy into what is there already."""
+    to = _quote_path(v["to"])
+    absent = f"{{ test ! -e {to} || {{ echo {to} is there already >&2; false; }}; }}"
+    return f"{absent} && cp -a {_quote_path(v['folder'])} {to}"
+
+
 def _make_rm_command(spec: TrialSpec, v: TemplateValues) -> str:
     if v["folder"]:
         return f"rm -rf {_quote_path(v['folder'])}"
@@ -82,6 +89,7 @@ BY_FILETREE: Mapping[str, CommandMaker] = {
     "read": _make_read_command,
     "delete": _make_delete_command,
     "fill": _make_fill_command,
+    "copy": _make_copy_command,
     "remove": lambda spec, v: f"rm {_quote_path(v['file'])}",
 }
 BY_BUSYBOX: Mapping[str, CommandMaker] = {

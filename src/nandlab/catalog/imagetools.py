@@ -36,6 +36,11 @@ class ImageTools(StrictModel):
     make: list[Command] = Field(
         default=[], description="commands of the host that make {out} of the folder {tree}"
     )
+    maker: Literal["", "yaffs2"] = Field(
+        default="",
+        description="nandlab's own maker of pages with spare areas, where no package has a tool; "
+        "for media that it cannot make the board writes the files",
+    )
     also: dict[Word, list[Command]] = Field(
         default={},
         description="further commands after make, by the option: where its value says what its "
@@ -58,6 +63,8 @@ class ImageTools(StrictModel):
 
     @model_validator(mode="after")
     def _what_is_made_is_flashed(self) -> ImageTools:
-        if bool(self.make) != bool(self.flash):
-            raise ValueError("make and flash belong together")
+        if self.make and self.maker:
+            raise ValueError("make and maker exclude each other: give one")
+        if bool(self.make or self.maker) != bool(self.flash):
+            raise ValueError("flash belongs to make or maker: give both or neither")
         return self

@@ -2,7 +2,8 @@
 """Makes chip images from folders, lists and extracts them, always through the board.
 
 Where there are tools of the host, they make the file system, and the board flashes it. For YAFFS2
-and NFTL+FAT32 there are none, so the board's own kernel writes the files. Either way the chip is
+nandlab's own maker takes their place. For NFTL+FAT32, and YAFFS2 on small pages, the board's own
+kernel writes the files. Either way the chip is
 then saved as it is. The image is kept only if, loaded into a chip and mounted, it gives every file
 back with its checksum.
 """
@@ -27,9 +28,11 @@ from nandlab.flash.chip import image as chipimage
 from nandlab.flash.chip.image import ChipImage
 from nandlab.flash.chip.imagefile import ImageDescription, TreeCounts
 from nandlab.flash.chip.simnand import IMAGE_FILE
+from nandlab.flash.layouts.yaffs2 import CODED_TAGS_BYTES, TAGS_AT
 from nandlab.image import tree
 from nandlab.image.sizes import TABLE_BLOCKS, count_content_blocks
 from nandlab.image.tree import FileTree
+from nandlab.image.yaffs2maker import PageShape, make_yaffs2_image
 from nandlab.plan.medium import MOUNTPOINT, Medium
 from nandlab.trial.mediumsteps import (
     make_format_steps,
@@ -40,6 +43,8 @@ from nandlab.trial.mediumsteps import (
 )
 
 DEADLINE_S = 24 * 3600
+SMALL_PAGE_END = 1024
+"""Pages of fewer bytes have YAFFS1's layout."""
 LOG_LINES = 3
 """Errors of the kernel's log that are told of a mount that failed: the first is the reason."""
 FULL_PATTERN = re.compile("No space left on device|does not fit|partially written")
@@ -88,6 +93,11 @@ def make_filesystem_image(
     if on.filesystem.image.make:
         blob, version = make_image_with_tools(on, folder, tree.hash_checksummed_tree(summed), board)
         image = _flash_on_board(on, blob, board)
+    elif (shape := find_yaffs2_shape(on)) is not None:
+        blob = make_yaffs2_image(content, folder, shape, padded=False)
+        if len(blob) > on.cells_bytes:
+            raise make_too_large_error(on)
+        image = _flash_on_board(on, blob, board)
     else:
         image = _unpack_on_board(on, *tree.pack_tree_archives(content, folder), board)
     made = ImageDescription(
@@ -104,6 +114,19 @@ def make_filesystem_image(
     if wrong:
         raise NandlabError("the image does not give back what it was given:", *wrong)
     return image, made
+
+
+def find_yaffs2_shape(on: Medium) -> PageShape | None:
+    """The pages that nandlab's maker of YAFFS2 images makes; None: the board writes the files.
+
+    On small pages and with tags in the data no tool of that time made images either.
+    """
+    g = on.chip.geometry
+    if on.filesystem.image.maker != "yaffs2" or on.options.get("inband_tags") == "on":
+        return None
+    if g.writesize < SMALL_PAGE_END or g.oobsize < TAGS_AT + CODED_TAGS_BYTES:
+        return None
+    return PageShape(g.writesize, g.oobsize, on.chip.pages_per_block())
 
 
 def make_image_with_tools(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The two wear charts: a map of erases per block, and their histogram."""
+"""The wear charts of blocks: a map of their erases, a histogram, and their distribution."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from nandlab.report.tables import tables
 from nandlab.results.record import Trial
 
 BINS_MAX = 24
+COLUMNS = 256
+"""Of a panel of the distribution: neighbouring blocks share one."""
 MAP_STEP = 24
 """Height in px of a map row; its trials share it."""
 
@@ -34,6 +36,14 @@ def render_wear_map_chart(setting: Setting) -> ChartWithTable | None:
 def render_wear_histogram_chart(setting: Setting) -> ChartWithTable | None:
     """Blocks by erases; None as above."""
     return _render_with_table(setting, _make_histogram_chart)
+
+
+def render_wear_distribution_chart(setting: Setting) -> ChartWithTable | None:
+    """Erases of the blocks in the order of the chip, a panel each configuration; None where the
+    instrument wear measured no trial."""
+    if not any(t.wear for e in setting.ensembles for t in e.ok):
+        return None
+    return _render_with_table(setting, _make_distribution_chart)
 
 
 def _render_with_table(
@@ -187,6 +197,95 @@ def _make_histogram_chart(
     )
     name = f"{setting.slug}-wear-histogram"
     return Chart(name, "Erases per block", caption, {"bins": bins}, wide, narrow)
+
+
+def _make_distribution_chart(
+    setting: Setting, rows: Sequence[ChartRow], kept: dict[str, list[Trial]]
+) -> Chart:
+    """A panel for each configuration: the most and the mean erases of each column of blocks."""
+    shown = [r for r in rows if kept[r.key]]
+    columns = [
+        {**row.looks(), **column}
+        for row in shown
+        for column in _make_columns(_find_middle_trial(kept[row.key]))
+    ]
+
+    def build(axis: RowAxis, width: float) -> VegaSpec:
+        per_line, each = layout.compute_panel_columns(len(shown), width, 44)
+        each -= 20
+        views = [_make_distribution_view(r, each, setting.chip.blocks) for r in shown]
+        return {
+            **layout.concatenate_panel_views(views, per_line),
+            "bounds": "full",
+            "spacing": layout.PANEL_GAP,
+        }
+
+    wide, narrow, _ = layout.make_specs_in_both_widths(rows, build)
+    step = -(-setting.chip.blocks // COLUMNS)
+    coarse = f"{step} neighbouring blocks share a column: " if step > 1 else ""
+    caption = (
+        f"Erases of the blocks in the order of the chip. {coarse}the bar is its most erased block, "
+        "the dark line their mean. A panel is the trial with the middle mean of its configuration, "
+        "and every panel has its own scale."
+    )
+    name = f"{setting.slug}-wear-distribution"
+    return Chart(name, "Erases over the chip", caption, {"columns": columns}, wide, narrow)
+
+
+def _find_middle_trial(trials: Sequence[Trial]) -> Sequence[int]:
+    """The erases of the trial with the middle mean."""
+    counted = sorted((_list_block_erases(t) for t in trials), key=sum)
+    return counted[(len(counted) - 1) // 2]
+
+
+def _make_columns(erases: Sequence[int]) -> list[dict[str, Any]]:
+    """Neighbouring blocks together, so that there are at most :data:`COLUMNS`."""
+    step = -(-len(erases) // COLUMNS)
+    found = []
+    for first in range(0, len(erases), step):
+        blocks = erases[first : first + step]
+        mean, most = sum(blocks) / len(blocks), max(blocks)
+        end = first + len(blocks)
+        which = f"block {first}" if step == 1 else f"blocks {first} to {end - 1}"
+        tip = f"{which}: {units.format_count(most)} erases at the most, {mean:.2f} in the mean"
+        ends = {"first": first, "end": end, "zero": 0}
+        found.append({**ends, "most": most, "mean": mean, "tip": tip})
+    return found
+
+
+def _make_distribution_view(row: ChartRow, width: float, blocks: int) -> VegaSpec:
+    x: VegaSpec = {
+        "field": "first",
+        "type": "quantitative",
+        "scale": {"domain": [0, blocks], "nice": False},
+        "axis": {"title": "block of the partition", "format": ",d", "grid": False, "tickCount": 4},
+    }
+    y: VegaSpec = {
+        "type": "quantitative",
+        "axis": {"title": "erases of a block", "format": ",d", "tickCount": 4},
+    }
+    ends: VegaSpec = {"x": x, "x2": {"field": "end"}}
+    bars: VegaSpec = {
+        "mark": {"type": "bar", "color": row.colour, "fillOpacity": 0.35},
+        "encoding": {
+            **ends,
+            "y": {**y, "field": "most"},
+            "y2": {"field": "zero"},
+            "tooltip": layout.TIP_ENCODING,
+        },
+    }
+    means: VegaSpec = {
+        "mark": {"type": "rule", "color": row.colour, "strokeWidth": 1.5},
+        "encoding": {**ends, "y": {**y, "field": "mean"}},
+    }
+    return {
+        "title": {"text": layout.wrap_title(row.ensemble.label, width + 30), "fontSize": 11.5},
+        "width": width,
+        "height": 130,
+        "data": {"name": "columns"},
+        "transform": [{"filter": f"datum.row === '{row.key}'"}],
+        "layer": [bars, means],
+    }
 
 
 def _make_bins(trials: Sequence[Sequence[int]]) -> list[dict[str, Any]]:

@@ -82,6 +82,7 @@ INSTRUMENT_CHARTS = (
         partbars.render_time_parts_chart,
         wearcurves.render_sorted_wear_chart,
         wearcurves.render_wear_over_time_chart,
+        wearcharts.render_wear_distribution_chart,
     ),
     memorycurves.render_memory_chart,
 )

@@ -82,6 +82,20 @@ def test_busybox_does_what_the_paper_did() -> None:
     assert commands(planned(S1))["first_list"] == "ls -R /mnt > /dev/null"
 
 
+def test_ffsmark_at_once_waits_for_nothing() -> None:
+    once, usual = (planned(name, fs="jffs2", mib=16) for name in ("ffsmark-at-once", "ffsmark"))
+    assert "settle" in commands(usual)
+    made = commands(once)
+    assert [name for name in made if name in ("mount", "settle", "fill", "ffsmark")] == [
+        *("mount", "fill", "ffsmark")
+    ]
+    configs = [steps.make_trial_job(spec).files["ffsmark.cfg"] for spec in (once, usual)]
+    assert configs[0] == configs[1]
+    assert [p.name for p in once.workload.phases if p.timed] == [
+        *("creation", "transactions", "deletion")
+    ]
+
+
 def test_a_tree_is_copied_from_flash_and_both_have_to_fit() -> None:
     spec = planned("copy-tree", files="4")
     made = commands(spec)

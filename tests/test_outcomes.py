@@ -17,7 +17,7 @@ from support import outcomes
 from support.commandline import run_command
 from support.outcomes import decoded, encoded, inputs, now, run_of
 
-from nandlab.base.paths import find_cache_folder
+from nandlab.base.paths import ROOT, find_cache_folder
 from nandlab.board.jobs.cargo import make_cargo
 from nandlab.board.jobs.job import Job, JobRecord, Setup, Step, StepRecord
 from nandlab.board.virtual.qemu import QemuBoard
@@ -125,6 +125,22 @@ def test_a_fault_in_a_test_is_seen(keeping: QemuBoard, begun: list[Vm]) -> None:
     with pytest.raises(AssertionError):
         checks("18\n")
     assert len(begun) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "decides"), [("jobs/job.py", True), ("virtual/vm.py", True), ("jobs/build.py", False)]
+)
+def test_a_change_of_what_reads_a_record_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, decides: bool
+) -> None:
+    """A change of what only makes files is not: their bytes are among the inputs."""
+    for folder in outcomes.DECODING:
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    monkeypatch.setattr(outcomes, "ROOT", tmp_path)
+    digest = outcomes._decoding.__wrapped__
+    before = digest()
+    spoil(tmp_path / "src/nandlab/board" / name)
+    assert (digest() != before) == decides
 
 
 @pytest.mark.board

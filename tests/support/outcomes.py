@@ -50,7 +50,13 @@ ANEW = ("ANEW", "CI")
 RUN = "PYTEST_XDIST_TESTRUNUID"
 """Where xdist has the name of a run, for all its workers."""
 DECODING = "src/nandlab/board/jobs", "src/nandlab/board/virtual"
-"""The host's code that decides what a record has."""
+"""The host's code that decides what a record has, but for these."""
+MAKING = {
+    *("build", "cpio", "fake", "modules", "programs"),
+    *("image", "kvm", "modversions", "partbuild", "partset", "shell", "yaffs2"),
+}
+"""Modules there that only make what a job brings and a board is booted from: files whose bytes are
+among the inputs."""
 TEST = "NANDLAB_TESTS_OUTCOMES"
 """Where a test's environment names the file of the outcomes that it was given; absent: it takes
 none."""
@@ -109,7 +115,9 @@ _run = QemuBoard.run
 def _decoding() -> str:
     """A digest of the host's code that decides what a record has."""
     code = sorted(path for folder in DECODING for path in (ROOT / folder).rglob("*.py"))
-    return digest_json_value([[path.name, digest_file(path)] for path in code])
+    decides = [path for path in code if path.stem not in MAKING]
+    assert len(code) - len(decides) == len(MAKING)
+    return digest_json_value([[path.name, digest_file(path)] for path in decides])
 
 
 def inputs(board: QemuBoard, job: Job) -> dict[str, Any]:
@@ -205,12 +213,13 @@ def encoded(record: JobRecord) -> bytes:
 
 def decoded(content: bytes) -> JobRecord:
     """The record that encoded() wrote."""
-    told, _, rest = zstandard.decompress(content).partition(b"\n")
-    head = json.loads(told)
+    whole = zstandard.decompress(content)
+    end = whole.index(b"\n")
+    head, at = json.loads(whole[:end]), end + 1
     blobs: list[bytes | None] = []
     for size in head["sizes"]:
-        blobs.append(None if size is None else rest[:size])
-        rest = rest[size or 0 :]
+        blobs.append(None if size is None else whole[at : at + size])
+        at += size or 0
     steps = tuple(StepRecord(**step) for step in head["steps"])
     return JobRecord(steps, tuple(head["host_memory"]), blobs[0], head["available"], blobs[1])
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+from support.commandline import write_command
 
 from nandlab.base.paths import ROOT
 
@@ -17,8 +18,10 @@ PAGES = sorted((ROOT / "docs" / "own").glob("*.md"))
 
 
 def follow(folder: Path, *words: str | Path) -> CompletedProcess[str]:
-    own = Path(sys.executable).parent
-    environment = {**os.environ, "PATH": f"{own}:{os.environ['PATH']}"}
+    commands, own = folder.with_name(f"{folder.name}-commands"), Path(sys.executable).parent
+    commands.mkdir(exist_ok=True)
+    write_command(commands)
+    environment = {**os.environ, "PATH": f"{commands}:{own}:{os.environ['PATH']}"}
     argv = [sys.executable, str(ROOT / "setup" / "follow"), *map(str, words)]
     return subprocess.run(
         argv, cwd=folder, env=environment, capture_output=True, text=True, check=False

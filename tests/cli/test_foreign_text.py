@@ -20,6 +20,7 @@ import pytest
 from pydantic import BaseModel
 from refusing import ended
 from support import hostile, samples
+from support.commandline import run_command
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printable import make_lines_printable
@@ -255,11 +256,12 @@ def test_what_an_encoding_lacks_is_escaped(env: dict[str, str], tmp_path: Path) 
 @pytest.mark.parametrize("umask", [0o022, 0o077])
 def test_the_umask_is_kept(umask: int, tmp_path: Path) -> None:
     made = tmp_path / "made.toml"
+    first = f"os.umask({umask})"
     words = ["workload", "from-fio", fio(tmp_path), "-o", str(made)]
-    assert nandlab(words, umask=umask).returncode == 0
+    assert run_command(*words, first=first).returncode == 0
     assert stat.S_IMODE(made.stat().st_mode) == 0o666 & ~umask
     run = samples.folder(tmp_path / "run", samples.study(1)).path
-    assert nandlab(["report", str(run)], umask=umask).returncode == 0
+    assert run_command("report", run, first=first).returncode == 0
     folder, *files = (run / "report", *(run / "report").rglob("*"))
     assert files and stat.S_IMODE(folder.stat().st_mode) == 0o777 & ~umask
     assert {stat.S_IMODE(f.stat().st_mode) for f in files if f.is_file()} == {0o666 & ~umask}

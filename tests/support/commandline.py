@@ -60,7 +60,23 @@ for line in sys.stdin:
     print(json.dumps([os.waitstatus_to_exitcode(status), cpu_s, used.ru_maxrss >> 10]), flush=True)
 """
 TESTS = str(Path(__file__).parents[1])
+SCRIPT = """#!{python}
+import sys
+sys.path.insert(0, {tests!r})
+from support import outcomes
+del sys.path[0]
+outcomes.take_outcomes()
+from nandlab.__main__ import main
+main()
+"""
 NO_LIMITS: Mapping[str, int] = {}
+
+
+def write_command(folder: Path) -> None:
+    """Writes a ``nandlab`` for a shell to find, with a real start; it takes outcomes too."""
+    script = folder / "nandlab"
+    script.write_text(SCRIPT.format(python=sys.executable, tests=TESTS))
+    script.chmod(0o755)
 
 
 class Ended(NamedTuple):

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from support.commandline import run_command
 
 STUDY = """
 name = "spread"
@@ -31,13 +32,9 @@ QUIET = ("--anew", "--progress", "none")
 
 def nandlab(cwd: Path, *words: str) -> str:
     """What it writes to both outputs; it must end well."""
-    argv = [sys.executable, "-m", "nandlab", *words]
-    both = subprocess.STDOUT
-    done = subprocess.run(
-        argv, cwd=cwd, stdout=subprocess.PIPE, stderr=both, text=True, check=False, timeout=250
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    done = run_command(*words, cwd=cwd, deadline_s=250)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
 
 
 @contextmanager
@@ -135,5 +132,8 @@ def test_merged_shards_and_a_run_that_lost_scheduler_and_worker_are_the_plain_ru
 
 @pytest.mark.board
 def test_a_run_over_processes_of_this_machine_is_the_plain_run(place: Path) -> None:
-    nandlab(place, "run", "spread.toml", "--out", "here", "--on", "local:2", *QUIET)
+    words = ["run", "spread.toml", "--out", "here", "--on", "local:2", *QUIET]
+    argv = [sys.executable, "-m", "nandlab", *words]
+    done = subprocess.run(argv, cwd=place, capture_output=True, text=True, check=False, timeout=250)
+    assert done.returncode == 0, done.stderr
     assert "no difference" in nandlab(place, "compare", "plain", "here")

@@ -46,10 +46,9 @@ def play_each(
     """As play() does, but each sequence has what it is excused of beside it."""
     excused = [differs for _, differs in batch]
     sequences = [adapted(closed(s), differs) for s, differs in batch]
-    files = files_of(sequences, "play")
-    files |= files_of(
-        [for_reference(s, d) for s, d in zip(sequences, excused, strict=True)], "reference"
-    )
+    taken_back = [for_reference(s, d) for s, d in zip(sequences, excused, strict=True)]
+    files = files_of(sequences, "play", numbered=True)
+    files |= files_of(taken_back, "reference", numbered=True)
     try:
         record, complaints = place.run(board, *_steps(place, len(files) // 2), files=files)
     except BoardLost as lost:
@@ -65,14 +64,19 @@ def play_each(
     return Played(played, trouble)
 
 
-def files_of(sequences: list[Sequence], name: str) -> dict[str, bytes]:
-    """A file for each part of the sequences: those of the n-th parts are played together."""
+def files_of(sequences: list[Sequence], name: str, numbered: bool = False) -> dict[str, bytes]:
+    """A file for each part of the sequences: those of the n-th parts are played together.
+
+    ``numbered``: the board's clock then says of each time which operation set it.
+    """
     cut = [parts(s) for s in sequences]
     most = max(len(c) for c in cut)
     texts = ["" for _ in range(most)]
     for i, sequence in enumerate(cut):
+        at = 0
         for n, part in enumerate(sequence):
-            texts[n] += "\n".join([f"seq {i}", *part, ""])
+            texts[n] += "\n".join([f"seq {i} {at}" if numbered else f"seq {i}", *part, ""])
+            at += len(part) + 1  # and the remount
     return {f"{name}-{n}": text.encode() for n, text in enumerate(texts)}
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which calls set a file's time of change, by the file's other name where it has two.
 
-The sequences compare no time of change: it is the clock's, which no call can set. So the clock goes
-on for some seconds before each call here.
+By stat(1) of the board, and without a reference: the sequences compare each time with tmpfs's, by
+the operation that set it, and excuse what JFFS2 leaves. The clock goes on for some seconds before
+each call here.
 """
 
 from __future__ import annotations

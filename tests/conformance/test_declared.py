@@ -36,6 +36,12 @@ WITNESSES: dict[str, Sequence] = {
         *("trunc a 100", "stat a"),
     ),
     "empty_writes": ("open 0 a c", f"utime a {THEN}", "write 0 0 0 1", "stat a"),
+    "name_times": ("open 0 a c", "link a b", "stat a"),
+    "change_times": ("open 0 a c", "chmod a 644", "stat a"),
+    "folder_times": (
+        *("mkdir d 755", "mkdir e 755", "open 0 d/a c", "open 1 e/b c"),
+        *("rename d/a e/b", "stat e"),
+    ),
     "inode_numbers": ("open 0 a c",),
     "folder_links": ("mkdir e 755", "mkdir e/c 755", "mkdir e/d 755", "rename e/c e/d", "stat e"),
     "steady_directories": (

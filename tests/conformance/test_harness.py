@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from loads import load
-from replay import shrink
+from replay import files_of, shrink
 from support.compare import OTHER_NUMBER, adapted, compare, for_reference, outcomes, parts
 from support.native import native
 from support.sequences import CUT, REMOUNT, Sequence, closed, generate
@@ -146,6 +146,46 @@ def test_a_declared_refusal_is_demanded(
     differs: str, op: str, said: str, should: str, alike: bool
 ) -> None:
     assert (compare((op,), [said], [should], {differs}) is None) == alike
+
+
+TIMES = ("open 0 a c", "link a b", "rename d e", "chmod a 600", "symlink a s", "check")
+
+
+@pytest.mark.parametrize(
+    ("differs", "said", "should", "alike"),
+    [
+        ("name_times", "f 0644 2 9 m0 c0", "f 0644 2 9 m0 c1", True),
+        ("", "f 0644 2 9 m0 c0", "f 0644 2 9 m0 c1", False),
+        ("name_times", "f 0644 2 9 m0 c2", "f 0644 2 9 m0 c1", False),  # it was not left
+        ("name_times", "f 0644 2 9 m0 c0", "f 0644 2 9 m1 c1", False),  # of modification
+        ("name_times", "f 0600 1 9 m0 c0", "f 0600 1 9 m0 c3", False),  # no operation on a name
+        ("name_times", "d 0755 2 m0 c0", "d 0755 2 m0 c2", True),  # it was renamed itself
+        ("name_times", "d 0755 2 m0 c0", "d 0755 2 m2 c2", False),  # it had the entry
+        ("name_times", "d 0755 2 m0 c0", "d 0755 2 m0 c1", False),
+        ("symbolic_links", "d 0755 2 m0 c0", "d 0755 2 m4 c4", True),  # none was made there
+        ("symbolic_links modes folder_links", "d 0755 2 m0 c0", "d 0700 3 m4 c4", True),
+        ("symbolic_links", "d 0755 2 m0 c0", "d 0755 2 m1 c1", False),
+        ("folder_times", "d 0755 2 m0 c0", "d 0755 2 m2 c2", True),
+        ("folder_times", "d 0755 2 m0 c0", "d 0755 2 m1 c1", False),
+        ("folder_times", "f 0644 1 9 m0 c0", "f 0644 1 9 m0 c2", False),
+        ("change_times", "f 0644 1 9 m0 c-22", "f 0644 1 9 m0 c3", True),
+        ("change_times", "f 0644 1 9 m0 c0", "f 0644 1 9 m3 c3", False),
+        ("change_times", "f 0644 0 9 m3 c3", "f 0644 0 9 m0 c3", True),  # it has no name
+    ],
+)
+def test_a_time_that_may_be_left_is_an_earlier_one(
+    differs: str, said: str, should: str, alike: bool
+) -> None:
+    a = [*["0"] * 4, "EPERM" if "symbolic_links" in differs else "0", f"d 0755 3\n\ta {said}"]
+    b = [*["0"] * 5, f"d 0755 3\n\ta {should}"]
+    assert (compare(TIMES, a, b, differs.split()) is None) == alike
+
+
+def test_a_sequence_is_numbered_through_its_parts() -> None:
+    asked = ("open 0 a c", REMOUNT, "stat a", "stat b")
+    files = files_of([asked, ("check",)], "play", numbered=True)
+    assert files["play-0"].decode().split("\n") == ["seq 0 0", "open 0 a c", "seq 1 0", "check", ""]
+    assert files["play-1"].decode().split("\n") == ["seq 0 2", "stat a", "stat b", ""]
 
 
 def test_what_the_subject_refuses_leaves_the_reference_unchanged(tmp_path: Path) -> None:

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
 from pathlib import Path
 
 import pytest
-from replay import BATCH, Played, on_board, play, shrink
+from replay import BATCH, Played, files_of, on_board, play, said, shrink
+from support.compare import compare
 from support.place import Place, places
 from support.sequences import Sequence, generate
 
-from nandlab.board.jobs.job import Board
+from nandlab.board.jobs.job import Board, Job, Step
 
 pytestmark = pytest.mark.board
 
@@ -88,6 +91,46 @@ def conform(board: Board, place: Place, count: int) -> None:
 @pytest.mark.parametrize("place", places(every_part=False), ids=lambda p: p.system)
 def test_it_does_what_tmpfs_does(board: Board, place: Place) -> None:
     conform(board, place, SHORT)
+
+
+BEFORE = (
+    *("open 0 a c", "write 0 0 9 1", "open 1 b c", "link a z", "mkdir d 755", "mkdir d/e 755"),
+    *("setxattr a p 17 3", "open 2 d/f c"),
+)
+UNTOLD: dict[str, Sequence] = {
+    "chmod": ("chmod a 644", "sync"),
+    "write": ("write 0 0 9 1", "sync"),
+    "truncate": ("ftrunc 0 20", "ftrunc 0 9"),
+    "attribute": ("setxattr a p 17 3", "sync"),
+    "link and unlink": ("link a y", "unlink y"),
+    "rename": ("rename a y", "rename y a"),
+    "create in a folder": ("open 2 d/g c", "unlink d/g"),
+    "move to a folder": ("rename d/f d/e/f", "rename d/e/f d/f"),
+    "mkdir": ("mkdir d/g 755", "rmdir d/g"),
+}
+"""Of each the last operation, or both, leave all but times as they were: so a file system that
+does not set these is the same as one on which nothing was done."""
+
+
+def test_a_time_that_is_not_set_is_found(board: Board) -> None:
+    """Each is played on the board's tmpfs, and beside it the same without it."""
+    sequences = [
+        (*BEFORE, *ops, "check") for made in UNTOLD.values() for ops in (made, ("sync", "sync"))
+    ]
+    (play,) = files_of(sequences, "play", numbered=True).values()
+    step = Step("play-0", "mkdir /tmp/there && fsops play /tmp/there")
+    record = asyncio.run(board.run(Job((step,), {"play": play})))
+    failed = record.failed()
+    assert failed is None, failed.failure()
+    trees = {name: lines[-1] for name, lines in said(record, "play").items()}
+    missed = [
+        name
+        for i, name in enumerate(UNTOLD)
+        if compare(("check",), [trees[f"{2 * i + 1}"]], [trees[f"{2 * i}"]]) is None
+    ]
+    assert missed == []
+    bare = [re.sub(" [mc][0-9]+", "", tree) for tree in trees.values()]
+    assert bare == [bare[0]] * len(bare)
 
 
 FLIPS_PPT = 30_000_000

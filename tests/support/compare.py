@@ -27,6 +27,9 @@ REFUSED = {
 }
 """Operation -> the difference by which a file system refuses it, and with which error."""
 NEVER = ("", "")
+MOVES = {"rename", "move"}
+NAMES = {"link", "unlink", *MOVES}
+"""Operations on a file's names alone."""
 
 
 def adapted(sequence: Sequence, differs: Collection[str]) -> Sequence:
@@ -117,23 +120,26 @@ def compare(
     for i, (at, op) in enumerate(numbered):
         said = subject[i] if i < len(subject) else "nothing: fsops had ended"
         should = reference[i] if i < len(reference) else "nothing: fsops had ended"
-        if not _alike(op, said, should, differs):
+        if not _alike(op, said, should, differs, sequence):
             return Mismatch(at, op, said, should)
     return None
 
 
-def _alike(op: str, said: str, should: str, differs: Collection[str]) -> bool:
+def _alike(op: str, said: str, should: str, differs: Collection[str], sequence: Sequence) -> bool:
     kind = op.split(maxsplit=1)[0]
     difference, error = REFUSED.get(kind, NEVER)
     if difference in differs and should == "0":
         return said == error
     if kind == "chmod" and "modes" in differs and should == "0":
         return said in ("0", "EPERM")
-    return _excused(said, differs) == _excused(should, differs)
+    said, should = _excused(said, differs), _excused(should, differs)
+    return said == (_leave_times(said, should, differs, sequence) if differs else should)
 
 
 OTHER_NUMBER = ": its entry has another inode's number"
-STAT = re.compile(r"\b(?P<type>[dfl]) (?P<mode>[0-7]{4}) (?P<links>\d+)(?P<rest>.*)")
+STAT = re.compile(r"\b(?P<type>[dfl]) (?P<mode>[0-7]{4}|-) (?P<links>\d+|-)(?P<rest>.*)")
+TIME = re.compile(r" (?P<which>[mc])(?P<at>\d+)\b")
+"""What fsops prints of a time: which it is, and the number of the operation that set it."""
 
 
 def _excused(outcome: str, differs: Collection[str]) -> str:
@@ -149,7 +155,45 @@ def _excused(outcome: str, differs: Collection[str]) -> str:
         rest = m["rest"]
         if "precise_times" in differs:
             rest = re.sub(r" at (\d+)", lambda t: f" at {int(t[1]) // 2 * 2}", rest)
+        if "change_times" in differs:
+            gone = "mc" if m["links"] == "0" else "c"
+            rest = re.sub(rf" ([{gone}])-?\d+", r" \1-", rest)
         links = "-" if "folder_links" in differs and m["type"] == "d" else m["links"]
         return f"{m['type']} {mode} {links}{rest}"
 
     return STAT.sub(stat, outcome) if differs else outcome
+
+
+def _leave_times(said: str, should: str, differs: Collection[str], sequence: Sequence) -> str:
+    """The reference's outcome, with the subject's earlier times where an operation may leave them:
+    one that the subject refuses, or, of the time of change alone, one on a name of the file."""
+    mine, yours = said.splitlines(), should.splitlines()
+    if len(mine) != len(yours):
+        return should
+    return "\n".join(
+        _leave_times_of_line(a, b, differs, sequence) for a, b in zip(mine, yours, strict=True)
+    )
+
+
+def _leave_times_of_line(
+    said: str, should: str, differs: Collection[str], sequence: Sequence
+) -> str:
+    own, stat = {m["which"]: int(m["at"]) for m in TIME.finditer(said)}, STAT.search(should)
+    changed = {m["which"]: int(m["at"]) for m in TIME.finditer(should)}
+
+    def leave(m: re.Match[str]) -> str:
+        which, at = m["which"], int(m["at"])
+        if not stat or own.get(which, at) >= at or at >= len(sequence):
+            return m[0]
+        kind = sequence[at].split()[0]
+        refused = REFUSED.get(kind, NEVER)[0] in differs
+        if stat["type"] == "d":
+            left = "folder_times" in differs and kind in MOVES
+            # renamed itself: a folder of a renamed entry has both times of it
+            itself = "name_times" in differs and kind in MOVES and changed.get("m") != at
+            left = left or (which == "c" and itself)
+        else:
+            left = which == "c" and "name_times" in differs and kind in NAMES
+        return f" {which}{own[which]}" if left or refused else m[0]
+
+    return TIME.sub(leave, should)

@@ -7,9 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define SLOTS	 4 /* open files at a time, and as many directories */
 #define IO_PIECE 65536
+
+/* The board's clock starts here, in 2020: an older time was set by an
+ * operation. */
+#define CLOCK_START 1577836800
 
 /* Only extended attributes with this prefix are set, and printed by "check". */
 #define ATTRIBUTES "trusted."
@@ -45,7 +50,12 @@ void names_clear(struct names *names);
 
 /* Print one line: 0, or the name of errno if @result is negative. */
 void say(int result);
-/* Print one line about a file: type, mode, links, size, mtime, and @more. */
+/*
+ * Print one line about a file: type, mode, links, size, times, and @more. The
+ * times are mtime, of a file: "at" the seconds that an operation set, or "now".
+ * With a clock of operations they are those of all that has a name: "m" and the
+ * operation that changed its content, "c" and the one that changed it at all.
+ */
 void say_stat(const struct stat *st, const char *more);
 
 bool is_attribute(const char *name);
@@ -57,6 +67,15 @@ void walk(const struct args *args);
 
 /* Sync, cut power, and save the chip; see cut.c. */
 void cut(const struct args *args);
+
+/* opclock.c: the number of the next operation; -1: no clock of operations. Set
+ * the clock for it; 0, or -1 after a message. Count it. Which operation a time
+ * is of. */
+void opclock_begin(int64_t first);
+bool opclock_runs(void);
+int opclock_set(void);
+void opclock_go_on(void);
+int64_t opclock_operation(time_t seconds);
 
 void dir_open(const struct args *args);
 void dir_read(const struct args *args);

@@ -12,6 +12,9 @@
  * or length and hash of what it read. "check" prints the whole tree, a line
  * beginning with a tab for each file.
  *
+ * "seq NAME N" sets the clock before each operation, of which the first is
+ * number N. Then the lines say which operation changed a file (opclock.c).
+ *
  * A "?" before an operation is for the reference: if the operation succeeds, it
  * is undone. So an operation that the file system under test cannot do at all
  * (links on FAT) leaves the reference unchanged too, and still shows how else
@@ -54,10 +57,29 @@ uint64_t hash_more(uint64_t hash, const void *data, size_t size)
 	return hash;
 }
 
-static int begin_sequence(int root, const char *name)
+static int take_number(const char *word, int base, uint64_t *number)
 {
+	char *end;
+
+	errno = 0;
+	*number = strtoull(word, &end, base);
+	return errno || *end || end == word || *word == '-' ? -1 : 0;
+}
+
+/* words: the name, and the number of the first operation if the clock is to
+ * say which it is. */
+static int begin_sequence(int root, char *words)
+{
+	const char *name = strsep(&words, " ");
+	uint64_t first = 0;
+
+	if (words && take_number(words, 10, &first))
+		return -1;
 	files_close_all();
 	dir_close_all();
+	opclock_begin(words ? (int64_t)first : -1);
+	if (opclock_set())
+		return -1;
 	if (fchdir(root))
 		return fail_errno("go to the directory of", name);
 	if (mkdir(name, 0755) && errno != EEXIST)
@@ -66,15 +88,6 @@ static int begin_sequence(int root, const char *name)
 		return fail_errno("go to the directory", name);
 	printf("seq %s\n", name);
 	return 0;
-}
-
-static int take_number(const char *word, int base, uint64_t *number)
-{
-	char *end;
-
-	errno = 0;
-	*number = strtoull(word, &end, base);
-	return errno || *end || end == word || *word == '-' ? -1 : 0;
 }
 
 /* Parse the words after an operation's name as its signature says. */
@@ -128,12 +141,15 @@ static int play_line(int root, char *line)
 		return -1;
 	if (take_back && !operation->undo)
 		return -1;
+	if (opclock_set())
+		return -1;
 	made = args.path[1] ? args.path[1] : args.path[0];
 	if (operation->undo) {
 		dir_touched(made);
 		dir_touched(args.path[0]);
 	}
 	operation->run(&args);
+	opclock_go_on();
 	if (take_back && succeeded && operation->undo(made))
 		return fail_errno("take back", made);
 	return 0;

@@ -13,9 +13,6 @@
 #include "diag.h"
 #include "fsops.h"
 
-/* The board's clock starts here: an older time was set by an operation. */
-#define CLOCK_START 1577836800
-
 void names_add(struct names *names, const char *name)
 {
 	if (names->count == names->room) {
@@ -66,20 +63,29 @@ static char type_letter(mode_t mode)
 			       : '?';
 }
 
-/*
- * A directory's size and time differ from one file system to another. So does a
- * symbolic link's time, which no operation here sets.
- */
+/* By the clock alone it cannot be said when a folder or a link changed. */
+static void say_times(const struct stat *st)
+{
+	bool set = st->st_mtime < CLOCK_START;
+
+	if (set && (opclock_runs() || S_ISREG(st->st_mode)))
+		printf(" at %lld", (long long)st->st_mtime);
+	else if (opclock_runs())
+		printf(" m%lld", (long long)opclock_operation(st->st_mtime));
+	else if (S_ISREG(st->st_mode))
+		printf(" now");
+	if (opclock_runs())
+		printf(" c%lld", (long long)opclock_operation(st->st_ctime));
+}
+
+/* A directory's size differs from one file system to another. */
 void say_stat(const struct stat *st, const char *more)
 {
 	printf("%c %04o %lu", type_letter(st->st_mode), st->st_mode & 07777,
 	       (unsigned long)st->st_nlink);
 	if (!S_ISDIR(st->st_mode))
 		printf(" %lld", (long long)st->st_size);
-	if (S_ISREG(st->st_mode) && st->st_mtime < CLOCK_START)
-		printf(" at %lld", (long long)st->st_mtime);
-	else if (S_ISREG(st->st_mode))
-		printf(" now");
+	say_times(st);
 	printf("%s%s\n", *more ? " " : "", more);
 }
 

@@ -32,7 +32,7 @@ Difference = Literal[
     "hard_links", "symbolic_links", "modes", "case", "precise_times", "truncate_times",
     "empty_writes", "inode_numbers", "steady_directories",
     "shared_writable_maps", "folder_links", "unreadable_pages", "attributes",
-    "errors_once",
+    "errors_once", "name_times", "change_times", "folder_times",
 ]  # fmt: skip
 """How a file system may differ from tmpfs; docs/conformance.md tells what each name excuses."""
 

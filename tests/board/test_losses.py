@@ -24,7 +24,7 @@ from nandlab.catalog.remote import RemoteModel
 
 CABLE = ("sh", "-c", 'cat | setsid sh -c "$0" | cat')
 """A shell in a session of its own: it stays when the group that leads to it is killed."""
-CUTS, AT_ONCE = 50, 5
+CUTS, AT_ONCE = 50, 12
 WITHIN_S = 2.0
 """A job takes about so long, with all that is brought for it."""
 

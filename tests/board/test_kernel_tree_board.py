@@ -114,8 +114,9 @@ def build(like: BoardModel, tree: Path) -> KernelPackages:
     return build_kernel_packages(request, fetch_kernel_builders(like, tools))
 
 
-def test_a_kernel_of_a_tree_boots_and_a_trial_repeats(like: BoardModel, tree: Path) -> None:
-    board = make_board("lean", like, tree)
+@pytest.mark.parametrize("like_name", ["apf27", "apf27-arm"])
+def test_a_kernel_of_a_tree_boots_and_a_trial_repeats(like_name: str, tree: Path) -> None:
+    board = make_board("lean", load_noun("boards", like_name, BoardModel), tree)
     assert board.identity["kernel"].endswith("-lean")
     first = run_once(board)
     assert list_times(run_once(board)) == list_times(first)

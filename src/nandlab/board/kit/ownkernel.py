@@ -64,6 +64,8 @@ NEEDED_BY_ARCH: Mapping[str, Mapping[str, str]] = {
         "CONFIG_X86_IOPL_IOPERM": "init writes to a port when a job is done",
     },
     "armhf": {
+        "CONFIG_ARM_PATCH_PHYS_VIRT": "memory begins at 1 GiB, and not at 0",
+        "CONFIG_ARM_THUMB": "Debian's programs are Thumb code",
         "CONFIG_SERIAL_AMBA_PL011_CONSOLE": "the console",
         "CONFIG_SERIAL_8250_PCI": "the status channel",
         "CONFIG_PCI_HOST_GENERIC": "the doorbell is a PCI device",

@@ -12,6 +12,7 @@ many nodes some take more than others, by what memory was free. UBIFS's are fitt
 for both read through its index.
 What the kernel's tick takes is the median of what is left of the calls in which a whole one comes,
 and a process's first wait for the chip the median of those calls of a process each.
+What a hole takes is fitted apart, to sparse files, with all else known (--only holes).
 JFFS2 goes first. What is the kernel's own, such as the decompressors' tokens and the tick, is taken
 from there for the others.
 Needs: a board (the virtual one of catalog/boards). Costs: a boot, then seven pairs of runs.
@@ -130,6 +131,29 @@ MANY: dict[str, dict[str, tuple[str, ...]]] = {
     }
 }
 """Files of 500 to 1,600 nodes, for first opens alone."""
+GAP = "for i in {}; do dd if=/dev/urandom of={} bs={} count={} seek=$((i * {})) conv=notrunc; done"
+CUT = "dd if=/dev/null of={} bs=1 seek={}"
+ISLANDS = "for i in $(seq {}); do dd if=/dev/urandom of={} bs=100 count=1 seek=$((i * {})) {}; done"
+KEPT = "conv=notrunc"
+WITH_HOLES = (
+    GAP.format("$(seq 1 12)", "a", "4k", 1, 5),
+    GAP.format("2 9 17 26", "b", 1000, 1, 9),
+    GAP.format("1 2 3 4 5 6", "c", 300, 2, 31),
+    RANDOM.format("d", 6),
+    CUT.format("d", 150000),
+    RANDOM.format("e", 9),
+    CUT.format("e", 20000),
+    CUT.format("e", 90000),
+    "dd if=/dev/urandom of=f bs=2k count=1 seek=61",
+    ISLANDS.format(30, "g", 130, KEPT),
+    ISLANDS.format(120, "h", 82, KEPT),
+    ISLANDS.format(60, "i", 250, KEPT),
+)
+"""Sparse files: gaps of pages, gaps within pages, and what is behind an end that was moved."""
+HOLES: dict[str, dict[str, tuple[str, ...]]] = {
+    "jffs2": {"none-holes": WITH_HOLES},
+    "yaffs2": {"-holes": WITH_HOLES},
+}
 CHIP, PARTITION_MIB = "apf27", 16
 READ = "for f in ?; do cat $f > /dev/null; done"
 READ_BY_NAME = f"for f in {' '.join(ascii_letters)} 0 1; do cat $f > /dev/null; done"
@@ -138,8 +162,12 @@ READ_BY_PROCESSES = (
     "for i in $(seq 0 59); do for f in a b; do "
     "dd if=$f of=/dev/null bs=4k count=1 skip=$(((i * 7 + 2) % 60)); done; done 2> /dev/null"
 )
+HOLE, HOLE_KEYS = "hole", frozenset({"hole", "hole_order", "hole_leaf"})
+"""The amount that holes are in a call, and all that is fitted to them."""
+APART = MappingProxyType(dict.fromkeys(HOLE_KEYS, 0.0))
+"""What is fitted after all else, so left out before."""
 NOTHING: Mapping[str, float] = MappingProxyType({})
-ONLY = ("unpacking", "opens", "ticks")
+ONLY = ("unpacking", "opens", "ticks", "holes")
 FITTED_FIRST = "jffs2"
 OF_KERNEL = {
     "ubifs": frozenset({"read", "hit", "copied", "tick", "first_wait"}),
@@ -162,7 +190,7 @@ def made(board: str, filesystem: str, name: str, to: Path, read: str | None = No
     compression, _, kind = name.partition("-")
     read = read or (READ_BY_NAME if kind == "short" else READ)
     if not to.exists():
-        load = (LOADS[filesystem] | MANY.get(filesystem, {}))[name]
+        load = (LOADS[filesystem] | MANY.get(filesystem, {}) | HOLES.get(filesystem, {}))[name]
         trace(Where(filesystem, compression, board, PARTITION_MIB, CHIP), load, read, to)
     return make_chip_trace_from_folder(TraceFolder(to))
 
@@ -283,7 +311,7 @@ def of_jffs2(
     only: str | None,
 ) -> times.Instructions:
     """All of JFFS2's instructions; by: those that are known, of which one kind only is fitted."""
-    by = by or times.Instructions.model_validate(sorted_out(fitted(calls)))
+    by = by or times.Instructions.model_validate(sorted_out(fitted(calls, APART)))
     if only == "unpacking":
         by = unpacked(calls, by)
     if only in {None, "opens"}:
@@ -291,6 +319,15 @@ def of_jffs2(
     if only in {None, "ticks"}:
         by = by.model_copy(update=in_time(calls, alone, by))
     return by
+
+
+def of_holes(traced_times: list[score.CallTimes], by: times.Instructions) -> times.Instructions:
+    """The same instructions with that of a hole, to which calls with holes alone are fitted."""
+    known = times.flatten_instruction_counts(by)
+    known = {key: n for key, n in known.items() if key not in HOLE_KEYS}
+    amounts = [times.count_operation_work(t.scored.call) for t in traced_times]
+    some = [t for t, found in zip(traced_times, amounts, strict=True) if found.get(HOLE)]
+    return by.model_copy(update=fitted(some, known))
 
 
 def of_packer(
@@ -313,8 +350,23 @@ def of_other(
 ) -> times.Instructions:
     """Those of another file system, what is the kernel's own left as JFFS2's."""
     packers = {p.packing for t in traced_times for p in getattr(t.scored.call, "pieces", ())}
-    known = of_kernel(filesystem, kernel, packers - {""})
+    known = of_kernel(filesystem, kernel, packers - {""}) | APART
     return times.Instructions.model_validate(sorted_out(fitted(traced_times, known) | known))
+
+
+def list_load_names(given: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """The loads that are asked for, and those of sparse files."""
+    names, sparse = [*LOADS[given.fs], *MANY.get(given.fs, {})], [*HOLES.get(given.fs, {})]
+    if given.only == "holes":
+        return [], sparse
+    if given.only and given.fs != FITTED_FIRST:
+        names = [name for name in names if name.partition("-")[0] == given.packer]
+    return names, [] if given.only else sparse
+
+
+def select_calls(times_of: list[list[score.CallTimes]]) -> list[score.CallTimes]:
+    """Those of calls, without first opens."""
+    return [t for each in times_of for t in each if isinstance(t.scored.call, ReadCall)]
 
 
 def main() -> None:
@@ -331,46 +383,47 @@ def main() -> None:
     )
     given = parser.parse_args()
     first = given.fs == FITTED_FIRST
-    if given.only and not first and given.only != "unpacking":
-        parser.error(f"{given.fs}: all is fitted at once, or unpacking alone")
-    names = [*LOADS[given.fs], *MANY.get(given.fs, {})]
-    if given.only and not first:
-        names = [name for name in names if name.partition("-")[0] == given.packer]
+    if given.only and not first and given.only not in {"unpacking", "holes"}:
+        parser.error(f"{given.fs}: all is fitted at once, or unpacking or holes alone")
+    if given.only == "holes" and given.fs not in HOLES:
+        parser.error(f"{given.fs}: its holes take nothing more")
+    names, sparse_names = list_load_names(given)
     with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
         kept = given.keep or Path(scratch)
         traces = [
             made(given.board, given.fs, name, kept / "-".join((given.board, given.fs, name)))
-            for name in names
+            for name in (*names, *sparse_names)
         ]
         times_of = [
             score.list_call_times(trace, walk.score_traced_calls(trace)) for trace in traces
         ]
-        kernel, alone = traces[0].kernel, []
-        if first:
+        kernel, arch, alone = traces[0].kernel, traces[0].arch, []
+        if first and names:
             to = kept / f"{given.board}-{given.fs}-processes"
             each_alone = made(given.board, given.fs, names[0], to, READ_BY_PROCESSES)
             alone = score.list_call_times(each_alone, walk.score_traced_calls(each_alone))
-    opens = [t for each in times_of for t in each if not isinstance(t.scored.call, ReadCall)]
-    calls = [
-        t
-        for each in times_of[: len(LOADS[given.fs])]
-        for t in each
-        if isinstance(t.scored.call, ReadCall)
-    ]
-    if first:
-        known = times.find_instruction_counts(given.fs, kernel) if given.only else None
+    fitted_times, sparse = times_of[: len(names)], times_of[len(names) :]
+    opens = [t for each in fitted_times for t in each if not isinstance(t.scored.call, ReadCall)]
+    calls = select_calls(fitted_times[: len(LOADS[given.fs])])
+    if not names:
+        by = times.find_instruction_counts(given.fs, kernel, arch)
+    elif first:
+        known = times.find_instruction_counts(given.fs, kernel, arch) if given.only else None
         by = of_jffs2(calls, opens, alone, known, given.only)
     elif given.only:
-        by = of_packer(given.packer, calls, times.find_instruction_counts(given.fs, kernel))
+        by = of_packer(given.packer, calls, times.find_instruction_counts(given.fs, kernel, arch))
     else:
         by = of_other(given.fs, kernel, [*calls, *opens])
+    if sparse:
+        by = of_holes(select_calls(sparse), by)
+        calls += select_calls(sparse)
     found = {k: v for k, v in times.flatten_instruction_counts(by).items() if v}
     off = abs(np.array([t.compute_predicted_ns(by) / t.ns - 1 for t in (*calls, *opens)]))
     for key, value in found.items():
         print(f"{key:20} {value:12.3f}")
     median, p99 = (float(np.quantile(off, q)) for q in (0.5, 0.99))
     if given.write:
-        write(given.fs, kernel, found)
+        write(given.fs, times.make_kernel_key(kernel, arch), found)
     told = {
         "filesystem": given.fs,
         "kernel": kernel,

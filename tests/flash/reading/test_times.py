@@ -75,6 +75,7 @@ def test_zeroes_and_what_is_packed() -> None:
     assert {key: n for key, n in found.items() if n and key not in tokens} == {
         "call": 1, "node": 2, "data": 1, "read": 2, "hit": 1, "zero": 1000,
         "copied": 2 * HEADER + len(stored), "stored": len(stored),
+        "hole": 1, "hole_order": 1,
     }  # fmt: skip
     assert tokens["zlib.node"] == 1
     words = ("literal", "slow_literal", "match_byte", "slow_match_byte")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from nandlab.base.errors import UsageError
@@ -100,6 +101,16 @@ class FilePieces:
         """First byte of a compressed node's data -> its tokens, as far as they were asked for."""
         self.estimated = 0
         """Pages of which how they are packed is not known, but taken to be as another state is."""
+
+    @property
+    def piece_count(self) -> int:
+        """Pieces of the file, those of holes too."""
+        return len(self._all)
+
+    @cached_property
+    def chunk_numbers(self) -> list[int]:
+        """The numbers of a file's chunks that are stored, from 1, in order; its layout has some."""
+        return sorted(piece.offset // self.layout.chunk_bytes + 1 for piece in self._all)
 
     @property
     def pages(self) -> int:

@@ -10,6 +10,7 @@ overhead for all calls.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
@@ -26,12 +27,14 @@ from nandlab.catalog.chip import ChipModel, Geometry
 from nandlab.catalog.files import validate_data
 from nandlab.catalog.noun import StrictModel
 from nandlab.flash.layouts.layout import HOLE, FilePiece
-from nandlab.flash.reading.reads import PAGE_BYTES, FirstOpen, FlashReading, ReadCall
+from nandlab.flash.reading.reads import PAGE_BYTES, FilePieces, FirstOpen, FlashReading, ReadCall
 from nandlab.results.recordparts import OperationCounts
 
 HOST_ARCH = "amd64"
 """The architecture whose kernels have no addition to their names in the file."""
 READ_MODEL_FILE = CATALOG / "read-model.toml"
+LEAF_BITS, NODE_BITS = 4, 3
+"""Of a chunk's number: what a leaf of YAFFS2's tree takes, and each level above."""
 
 
 class Instructions(StrictModel):
@@ -54,6 +57,17 @@ class Instructions(StrictModel):
         "fragment; UBIFS, of one that is not compressed",
     )
     zero: float = Field(default=0, description="a byte that is set to zero")
+    hole: float = Field(
+        default=0,
+        description="JFFS2: a fragment that is a hole, beside its node; YAFFS2: a chunk before the "
+        "file's end that is not stored",
+    )
+    hole_order: float = Field(
+        default=0, description="a hole, by each level of the tree that it is looked for in"
+    )
+    hole_leaf: float = Field(
+        default=0, description="YAFFS2: a hole whose leaf of the tree is there, beside its levels"
+    )
     unpack: dict[Word, dict[Word, float]] = Field(
         default={},
         description="by compressor: a node that is unpacked, and each of its tokens; unpack.py "
@@ -133,7 +147,57 @@ def count_read_call_work(call: ReadCall) -> dict[str, float]:
         if not call.file.layout.chunk_bytes:
             _add_node_amounts(found, piece, seen, call)
     found["zero"] += zeroes
+    if (met := count_call_holes(call)).holes:
+        found |= {"hole": met.holes, "hole_order": met.order, "hole_leaf": met.leaves}
     return dict(found)
+
+
+class Holes(NamedTuple):
+    """The holes of a call."""
+
+    holes: int
+    """JFFS2: fragments; YAFFS2: chunks before the file's end that are not stored."""
+    order: float
+    """Levels of the tree that are gone down for all of them: JFFS2, log2 of the file's fragments,
+    for the tree is balanced; YAFFS2, the nodes above the leaf that are there."""
+    leaves: int = 0
+    """YAFFS2: leaves that are there, in which the chunk is not."""
+
+
+def count_call_holes(call: ReadCall) -> Holes:
+    """Those of a page of a file. JFFS2 writes a node for a hole and finds it in the file's tree of
+    fragments (jffs2_lookup_node_frag()); YAFFS2 looks for each chunk in a tree of 16 chunks a leaf
+    and 8 children a node, and stops where none is (yaffs_find_tnode_0()); UBIFS has no node of a
+    hole, and its index is read in any case."""
+    if call.index is not None:
+        return Holes(0, 0)
+    size = call.file.layout.chunk_bytes
+    if not size:
+        count = sum(piece.packing == HOLE for piece in call.pieces)
+        return Holes(count, count * math.log2(call.file.piece_count) if count else 0)
+    begin = call.page * PAGE_BYTES
+    end = min(begin + PAGE_BYTES, call.file.size)
+    stored = {piece.offset // size for piece in call.pieces}
+    absent = [c for c in range(begin // size, -(-end // size)) if c not in stored]
+    steps = [_count_tree_steps(call.file, chunk + 1) for chunk in absent]
+    nodes, leaves = (sum(step[i] for step in steps) for i in (0, 1))
+    return Holes(len(absent), nodes, leaves)
+
+
+def _count_tree_steps(file: FilePieces, chunk: int) -> tuple[int, int]:
+    """Nodes of YAFFS2's tree, and leaves, that are met on the way to a chunk, of those from 1."""
+    stored, level = file.chunk_numbers, 0
+    while stored and stored[-1] >> (LEAF_BITS + level * NODE_BITS):
+        level += 1
+    if not stored or chunk >> (LEAF_BITS + level * NODE_BITS):
+        return 0, 0
+    for nodes in range(level):
+        shift = LEAF_BITS + (level - nodes - 1) * NODE_BITS
+        first = chunk >> shift << shift
+        at = bisect_left(stored, first)
+        if at == len(stored) or stored[at] >= first + (1 << shift):
+            return nodes + 1, 0
+    return level, 1
 
 
 def _count_reads(of: FlashReading) -> dict[str, float]:

@@ -303,6 +303,17 @@ def of_kernel(filesystem: str, kernel: str, packers: Container[str]) -> dict[str
     }
 
 
+def fitted_tokens(calls: list[score.CallTimes]) -> dict[str, float]:
+    """Instructions by key of calls; a step of a decompressor that would give time back takes none,
+    and the others are fitted without it."""
+    none = dict(APART)
+    while True:
+        found = fitted(calls, none)
+        if not (negative := {key for key, n in found.items() if "." in key and n < 0}):
+            return found
+        none |= dict.fromkeys(negative, 0.0)
+
+
 def of_jffs2(
     calls: list[score.CallTimes],
     opens: list[score.CallTimes],
@@ -311,7 +322,7 @@ def of_jffs2(
     only: str | None,
 ) -> times.Instructions:
     """All of JFFS2's instructions; by: those that are known, of which one kind only is fitted."""
-    by = by or times.Instructions.model_validate(sorted_out(fitted(calls, APART)))
+    by = by or times.Instructions.model_validate(sorted_out(fitted_tokens(calls)))
     if only == "unpacking":
         by = unpacked(calls, by)
     if only in {None, "opens"}:

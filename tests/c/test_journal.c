@@ -8,6 +8,7 @@
  * fails first.
  */
 #include "journalled.h"
+#include "once.h"
 #include "state.h"
 
 #define OPERATIONS 120
@@ -208,6 +209,43 @@ static void test_times(void)
 	chip_exit(&chip);
 }
 
+/* An operation fails, changes nothing, is not recorded, and succeeds when it is
+ * made again. */
+static void test_once(void)
+{
+	struct journal journal;
+	struct chip chip;
+
+	begin(&chip, &journal);
+	CHECK_EQ(journal_record(&journal), 0);
+	fill(page, 2112, 3);
+	CHECK_EQ(once_arm("program", 2), 0);
+	CHECK_EQ(program(&chip, 5, 0, page, 2112) & STATUS_FAIL, 0);
+	CHECK_EQ(once_has_failed(), false);
+	CHECK_EQ(program(&chip, 6, 0, page, 2112) & STATUS_FAIL, STATUS_FAIL);
+	CHECK_EQ(once_has_failed(), true);
+	CHECK_EQ(chip.state[6], 0);
+	CHECK_EQ(journal.recorded, 1);
+	CHECK_EQ(program(&chip, 6, 0, page, 2112) & STATUS_FAIL, 0);
+	CHECK_EQ(journal.recorded, 2);
+	CHECK_EQ(once_arm("erase", 1), 0);
+	CHECK_EQ(once_has_failed(), false);
+	CHECK_EQ(erase(&chip, 0) & STATUS_FAIL, STATUS_FAIL);
+	CHECK_EQ(chip.state[5] != 0, true);
+	CHECK_EQ(erase(&chip, 0) & STATUS_FAIL, 0);
+	CHECK_EQ(chip.state[5], 0);
+	CHECK_EQ(chip.block[0].flags, 0);
+	CHECK_EQ(once_arm("read", 7), 0);
+	CHECK_EQ(once_read_fails(6), false);
+	CHECK_EQ(once_read_fails(7), true);
+	CHECK_EQ(once_read_fails(7), false);
+	CHECK_EQ(once_arm("read", 7), 0);
+	CHECK_EQ(once_arm("none", 0), 0);
+	CHECK_EQ(once_read_fails(7), false);
+	CHECK_EQ(once_arm("melt", 1), -EINVAL);
+	end(&chip, &journal);
+}
+
 int main(void)
 {
 	test_through();
@@ -216,5 +254,6 @@ int main(void)
 	test_full();
 	test_marks();
 	test_times();
+	test_once();
 	return verdict();
 }

@@ -69,6 +69,19 @@ def test_errors_that_are_told_are_classes_of_their_own() -> None:
     assert [each.name for each in result.faults] == ["wrong content", "unreadable"]
 
 
+def test_what_was_struck_is_told_by_its_class_and_errors_by_their_number() -> None:
+    one = {"load": "a", "points": 3, "held": 2, "told": 2, "read_only": 1}
+    notes = ["held\tUBI's header, byte 8", "lost\tUBI's header, byte 8", "held\ttags, byte 0"]
+    result = campaignresult.CampaignResult(head(program=FAULT_PROGRAM))
+    for load in (one | {"notes": notes}, one | {"load": "b"}):
+        campaignresult._add_load(result, LoadReport.model_validate(load))
+    assert (result.points_told, result.points_read_only) == (4, 2)
+    assert result.struck == {
+        "UBI's header, byte 8": {"held": 1, "lost": 1},
+        "tags, byte 0": {"held": 1},
+    }
+
+
 @pytest.mark.board
 def test_ubifs_stands_programs_that_fail_and_bits_that_the_ecc_corrects(board: QemuBoard) -> None:
     told = tried(board, "ubifs", "program", "flips", "beyond")

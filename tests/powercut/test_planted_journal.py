@@ -111,6 +111,24 @@ PLANTED = {
         "if (journal->mode",
         "test_full: journal_goto(&journal, 1) is 0, not -ENOSPC",
     ),
+    "a program that fails once is done": (
+        "journal.c",
+        "if (once_program_fails(chip))\n\t\treturn;",
+        "once_program_fails(chip);",
+        "test_once: chip.state[6] is",
+    ),
+    "a program that fails once fails ever after": (
+        "once.c",
+        "if (!*left || --*left)",
+        "if (!*left || (*left > 1 && --*left))",
+        "test_once: program(&chip, 6, 0, page, 2112) & STATUS_FAIL is 1, not 0",
+    ),
+    "a read that fails once fails ever after": (
+        "once.c",
+        "once.page = CHIP_NO_PAGE;\n\tonce.failed",
+        "once.failed",
+        "test_once: once_read_fails(7) is 1, not false",
+    ),
     "a torn program sets a bit": (
         "torn.c",
         "cells[i] &= wanted[i] | (u8)~done[i];",

@@ -22,9 +22,10 @@ def list_chip_sources() -> list[str]:
 
 
 def list_journal_sources(journal: Path = JOURNAL) -> list[str]:
-    """The journal, the tearing of operations, and each way to tear."""
+    """The journal, operations that fail once, the tearing of operations, and each way to tear."""
     ways = sorted((journal / "ways").glob("*.c"))
-    return [*map(str, (journal / "journal.c", journal / "torn.c", *ways))]
+    files = ("journal.c", "once.c", "torn.c")
+    return [*map(str, (*(journal / name for name in files), *ways))]
 
 
 def make_way_list_flag(journal: Path = JOURNAL) -> str:

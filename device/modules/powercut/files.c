@@ -35,6 +35,10 @@
  *     fail program N           the N-th program from now on fails, and so does
  *                              its block ever after; likewise erase; 0: none
  *
+ *     once program N           the N-th program from now on fails, and succeeds
+ *                              if it is made again; likewise erase; read N: the
+ *                              next read of page N; none 0: nothing does
+ *
  *     disturb READS SEED       every block has been read so often since its
  *                              erase, and bits read wrong by that; 0: none do
  *
@@ -59,6 +63,7 @@
 
 #include "array.h"
 #include "journal.h"
+#include "once.h"
 #include "simnand.h"
 #include "torn.h"
 #include "wait.h"
@@ -101,6 +106,17 @@ u64 powercut_wait_until_ns(u64 deadline_ns)
 {
 	return journal.mode == JOURNAL_CHECK ? deadline_ns
 					     : wait_until_ns(deadline_ns);
+}
+
+int powercut_read_page(struct nand_chip *nand, unsigned int page,
+		       unsigned int at, void *to, unsigned int bytes);
+
+int powercut_read_page(struct nand_chip *nand, unsigned int page,
+		       unsigned int at, void *to, unsigned int bytes)
+{
+	return once_read_fails(page)
+		       ? -EIO
+		       : nand_read_page_op(nand, page, at, to, bytes);
 }
 
 /* The NAND core's table of bad blocks, two bits a block, as the markers on the
@@ -186,6 +202,8 @@ static int command(struct simnand *sim, const char *words)
 		return journal_stop(&journal);
 	if (sscanf(words, "fail %7s %u", what, &mark) == 2)
 		return fail_later(&sim->chip, what, mark);
+	if (sscanf(words, "once %7s %u", what, &mark) == 2)
+		return once_arm(what, mark);
 	if (sscanf(words, "disturb %u %llu", &mark, &seed) == 2)
 		return disturb(&sim->chip, mark, seed);
 	if (sscanf(words, "mark %u", &mark) == 1)
@@ -242,6 +260,7 @@ static int state_show(struct seq_file *file, void *unused)
 	seq_printf(file, "recorded %u\nat %u\nchecked %u\nmarks %u\n",
 		   journal.recorded, journal.at,
 		   journal.entries - journal.recorded, journal.marks);
+	seq_printf(file, "once_failed %u\n", once_has_failed());
 	seq_printf(file, "used_bytes %llu\nbytes %llu\nlost %llu\n",
 		   journal.used, journal.bytes, journal.lost);
 	mutex_unlock(&sim->lock);

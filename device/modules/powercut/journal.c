@@ -9,6 +9,7 @@
  */
 #include "torn.h"
 #include "array.h"
+#include "once.h"
 
 static struct journal *watching;
 
@@ -209,8 +210,11 @@ void cut_program(struct chip *chip)
 	enum journal_kind kind = data ? JOURNAL_PROGRAM : JOURNAL_OOB_PROGRAM;
 	u32 row = chip->row;
 	u16 state = chip->state[row];
-	bool noted = journal && journal_begin(journal, row, 1);
+	bool noted;
 
+	if (once_program_fails(chip))
+		return;
+	noted = journal && journal_begin(journal, row, 1);
 	array_program(chip);
 	if (!noted)
 		return;
@@ -223,9 +227,11 @@ void cut_erase(struct chip *chip)
 {
 	struct journal *journal = watch(chip);
 	u32 first = chip->row - chip->row % chip->pages_per_block;
-	bool noted =
-		journal && journal_begin(journal, first, chip->pages_per_block);
+	bool noted;
 
+	if (once_erase_fails(chip))
+		return;
+	noted = journal && journal_begin(journal, first, chip->pages_per_block);
 	if (journal && journal->unstable.on &&
 	    block_of(chip, journal->unstable.first) == block_of(chip, first))
 		journal->unstable.on = false;

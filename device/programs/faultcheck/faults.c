@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "diag.h"
@@ -106,6 +107,13 @@ static void forget(struct load *load)
 		load->op[i].begun = load->op[i].returned = NEVER;
 }
 
+static bool is_read_only(void)
+{
+	struct statvfs there;
+
+	return !statvfs(MOUNTPOINT, &there) && (there.f_flag & ST_RDONLY);
+}
+
 static int play_mounted(struct point *p)
 {
 	int error;
@@ -113,6 +121,7 @@ static int play_mounted(struct point *p)
 	if (p->kind->begin && p->kind->begin(p))
 		return -1;
 	error = play_until_it_fails(p);
+	p->read_only = is_read_only();
 	p->request->subject.oracle->play_end();
 	if (p->kind->finish && p->kind->finish(p))
 		return -1;
@@ -151,6 +160,34 @@ bool fault_wore_out(void)
 	       counters.worn_out;
 }
 
+bool fault_failed_once(void)
+{
+	uint32_t failed;
+
+	return !journal_once_failed(&failed) && failed;
+}
+
+int fault_fail_none(void)
+{
+	return journal_say("once none 0");
+}
+
+/* What became of a fault that came about. */
+static void count_point(const struct point *p, struct tally *tally,
+			const char *where, char *letter)
+{
+	const struct finding *finding = &p->finding;
+
+	tally->points++;
+	tally->told += p->failed;
+	tally->read_only += p->read_only;
+	if (p->kind->note)
+		cuts_note(tally, p->kind->note(), finding);
+	cuts_count(tally, finding, where);
+	if (*letter == ' ' || finding->verdict != HELD)
+		*letter = cuts_verdict_letters[finding->verdict];
+}
+
 static int try_point(struct point *p, struct tally *tally, char *letter)
 {
 	const struct fault_kind *kind = p->kind;
@@ -163,19 +200,16 @@ static int try_point(struct point *p, struct tally *tally, char *letter)
 		return -1;
 	if (kind->struck)
 		p->struck = kind->struck();
-	if (!p->struck && !kind->steps)
-		return 0;
-	judge_mounts(&p->request->subject,
-		     &(struct cut){p->load, ALL_DONE, false, MOUNTS_MIN},
-		     &p->finding, &unused);
-	kernel_judge(&p->finding);
-	if (kind->clear && kind->clear())
-		return -1;
-	tally->points++;
-	cuts_count(tally, &p->finding, where);
-	if (*letter == ' ' || p->finding.verdict != HELD)
-		*letter = cuts_verdict_letters[p->finding.verdict];
-	return 0;
+	if (p->struck || kind->steps) {
+		judge_mounts(
+			&p->request->subject,
+			&(struct cut){p->load, ALL_DONE, false, MOUNTS_MIN},
+			&p->finding, &unused);
+		kernel_judge(&p->finding);
+		if (!kind->met || kind->met())
+			count_point(p, tally, where, letter);
+	}
+	return kind->clear ? kind->clear() : 0;
 }
 
 /* Of the operations that the kind strikes, the which the K-th is; 0: of no
@@ -260,6 +294,7 @@ static int fault_load(const struct request *request, struct load *load,
 	for (v = 0; v < request->variant_count; v++)
 		free(tally.outcome[v]);
 	free(tally.kinds);
+	free(tally.notes);
 	return error;
 }
 

@@ -21,8 +21,9 @@ struct point {
 	uint32_t nth; /* of the operations that the kind strikes, the which K
 		       * is; 0: none */
 	unsigned long seed;
-	bool struck; /* the fault came about */
-	bool failed; /* a call of the load failed */
+	bool struck;	/* the fault came about */
+	bool failed;	/* a call of the load failed */
+	bool read_only; /* the file system was, when the load was over */
 	struct finding finding;
 };
 
@@ -64,7 +65,19 @@ struct fault_kind {
 
 	/* Whether it came about; NULL: damage() and finish() know. */
 	bool (*struck)(void);
+
+	/* Whether it came about while the load was played or judged: then the
+	 * damage alone is no point. NULL: it did. */
+	bool (*met)(void);
+
+	/* What was struck of a page, for the table of what became of it; NULL:
+	 * all of it. */
+	const char *(*note)(void);
 };
+
+/* An operation is told to fail once: whether it did; that none is to. */
+bool fault_failed_once(void);
+int fault_fail_none(void);
 
 /* A program or an erase is told to fail by its number: whether one did. */
 bool fault_wore_out(void);

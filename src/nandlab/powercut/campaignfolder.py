@@ -106,11 +106,20 @@ class LoadReport(_FolderModel):
     points: Count = 0
     recovery_points: Count = 0
     second_points: Count = 0
+    told: Count = Field(
+        default=0, description="points of a fault at which a call of the load failed"
+    )
+    read_only: Count = Field(
+        default=0, description="points of a fault after which the file system took no writes"
+    )
     held: Count = 0
     recording: Line = Field(default="", description="a digest of the recorded operations")
     chip: Line = Field(default="", description="CRC-32 of the chip before the load")
     kinds: Line = Field(default="", description="a letter an operation")
     outcomes: dict[Line, Line] = Field(default={}, description="a letter an operation, by variant")
+    notes: list[FreeText] = Field(
+        default=[], description="what a fault struck: a class, a tab, and what, a point each"
+    )
     longer: list[FreeText] = Field(default=[], description="files that the check made longer")
     findings: list[Finding] = []
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,6 +84,12 @@ class CampaignResult:
     """Points with unstable cells; None: outcomes of several seeds are one letter."""
     recovery_points: int = 0
     second_points: int = 0
+    points_told: int = 0
+    """Points of a fault at which a call of the load failed: an error was told."""
+    points_read_only: int = 0
+    """Points of a fault after which the file system was read-only."""
+    struck: dict[str, Counter[str]] = field(default_factory=dict)
+    """Of what a kind of fault struck of pages, such as a node's field: points by class."""
     points_held: int = 0
     cpu_s: float = 0
     cut_operations: dict[str, int] = field(default_factory=dict)
@@ -226,6 +233,11 @@ def _add_load(result: CampaignResult, load: LoadReport) -> None:
     result.recovery_points += load.recovery_points
     result.second_points += load.second_points
     result.points_held += load.held
+    for note in load.notes:
+        name, _, what = note.partition("\t")
+        result.struck.setdefault(what, Counter())[name] += 1
+    result.points_told += load.told
+    result.points_read_only += load.read_only
     for finding in load.findings:
         for one in _split_unstable_findings(finding, load.outcomes):
             _count_finding(result, title, one)
@@ -390,12 +402,18 @@ def format_campaign_result(found: CampaignResult) -> Iterator[str]:
     if found.is_fault_campaign:
         kinds = ", ".join(head.points.variants)
         yield f"points: {found.points}, in {len(found.recorded_operations)} loads ({kinds})"
+        yield (
+            f"a call of the load failed: {found.points_told}; "
+            f"read-only after it: {found.points_read_only}"
+        )
     else:
         cut, recorded = sum(found.cut_operations.values()), sum(found.recorded_operations.values())
         yield f"operations cut: {cut}/{recorded}, in {len(found.recorded_operations)} loads"
         more = f"{found.recovery_points} in the recoveries after them"
         yield f"points: {found.points}, {more}, {found.second_points} in those after these"
     yield f"held: {found.points_held}"
+    for what, classes in sorted(found.struck.items()):
+        yield f"{what}: {', '.join(f'{n} {name}' for name, n in classes.most_common())}"
     same = sum(len(each) == 1 for each in found.recordings.values())
     yield f"recordings: the same in all pieces for {same} of {len(found.recordings)} loads"
     yield from _format_states(found)

@@ -32,8 +32,12 @@ struct tally {
 	uint64_t recording; /* a digest of it */
 	uint32_t chip;	    /* CRC-32 before and after all points */
 	char *kinds;
+	char *notes; /* a line a point: its class, a tab, what was struck; NULL:
+		      * none */
 	char *outcome[VARIANTS_MAX]; /* a letter an operation */
 	uint64_t points, recovery_points, second_points;
+	uint64_t told, read_only; /* of faults: a call of the load failed; the
+				   * file system was read-only after it */
 	uint64_t count[VERDICTS];
 	struct finding first[VERDICTS];
 	char where[VERDICTS][WHERE_BYTES];
@@ -84,6 +88,10 @@ int judge_synced(const struct subject *subject, uint32_t synced,
 		 struct finding *finding);
 void cuts_count(struct tally *tally, const struct finding *finding,
 		const char *where);
+
+/* tell.c: note what a point struck, and its class. */
+void cuts_note(struct tally *tally, const char *what,
+	       const struct finding *finding);
 
 /* tell.c: a JSON line for a load: its outcomes, or that the file system refused
  * an operation of it, so that there is nothing to cut. */

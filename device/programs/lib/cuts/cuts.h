@@ -214,6 +214,8 @@ int subject_unmount(const struct subject *subject);
 int journal_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int journal_recorded(uint32_t *operations);
 int journal_checked(uint32_t *operations); /* of the check, so far */
+int journal_once_failed(uint32_t *failed); /* the operation that is to fail
+					    * once, did: 1 */
 
 /* Give the operations of the load their begun and returned. */
 int journal_read_marks(struct load *load);

@@ -65,6 +65,11 @@ int journal_checked(uint32_t *operations)
 	return value_of("checked ", operations);
 }
 
+int journal_once_failed(uint32_t *failed)
+{
+	return value_of("once_failed ", failed);
+}
+
 int journal_read_marks(struct load *load)
 {
 	char *all = slurp(FLASHSTAT_DIRECTORY "/journal_marks"), *at = all;

@@ -2,6 +2,7 @@
 /* The outcomes of a load as a JSON line. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cuts/campaign.h"
@@ -40,6 +41,27 @@ static void tell_longer(struct json *json, const struct load *load)
 	json_end(json);
 }
 
+void cuts_note(struct tally *tally, const char *what,
+	       const struct finding *finding)
+{
+	char *more = text("%s%s\t%s\n", tally->notes ? tally->notes : "",
+			  cuts_verdict_names[finding->verdict], what);
+
+	free(tally->notes);
+	tally->notes = more;
+}
+
+static void tell_notes(struct json *json, char *notes)
+{
+	char *line;
+
+	json_array(json, "notes");
+	while ((line = strsep(&notes, "\n")))
+		if (*line)
+			json_text(json, NULL, line);
+	json_end(json);
+}
+
 int cuts_tell(const struct request *request, const struct load *load,
 	      const struct tally *tally)
 {
@@ -52,6 +74,8 @@ int cuts_tell(const struct request *request, const struct load *load,
 	json_count(&json, "points", tally->points);
 	json_count(&json, "recovery_points", tally->recovery_points);
 	json_count(&json, "second_points", tally->second_points);
+	json_count(&json, "told", tally->told);
+	json_count(&json, "read_only", tally->read_only);
 	json_count(&json, "held", tally->count[HELD]);
 	tell_hex(&json, "recording", tally->recording);
 	tell_hex(&json, "chip", tally->chip);
@@ -62,6 +86,8 @@ int cuts_tell(const struct request *request, const struct load *load,
 	json_end(&json);
 	if (request->leave)
 		tell_longer(&json, load);
+	if (tally->notes)
+		tell_notes(&json, tally->notes);
 	json_array(&json, "findings");
 	for (i = 1; i < VERDICTS; i++)
 		if (tally->count[i])

@@ -109,6 +109,39 @@ def test_what_is_stored_wrong_behind_right_ecc_is_seen(
 
 
 @pytest.mark.board
+@pytest.mark.parametrize("name", ["jffs2", "ubifs"])
+def test_a_program_that_fails_once_costs_nothing_that_was_synced(
+    board: QemuBoard, name: str
+) -> None:
+    told = tried(board, name, "programonce", every=3)
+    letters = told.outcomes["programonce"].rstrip()
+    assert set(letters) - {" "} == {"."}
+    assert (told.held, told.read_only, told.findings) == (told.points, 0, [])
+    assert told.points == sum(k != "e" for k in told.kinds[::3]) > 1
+
+
+@pytest.mark.board
+@pytest.mark.parametrize(
+    ("name", "owners", "all_hold"),
+    [
+        ("jffs2", {"JFFS2"}, False),
+        ("ubifs", {"UBI", "UBIFS"}, False),
+        ("yaffs2", {"YAFFS2"}, True),
+    ],
+)
+def test_a_field_that_is_changed_is_of_a_node_of_the_file_system(
+    board: QemuBoard, name: str, owners: set[str], all_hold: bool
+) -> None:
+    told = tried(board, name, "field", every=3, seeds=2)
+    notes = [note.split(chr(9)) for note in told.notes]
+    assert len(notes) == told.points > 1
+    classes, places = zip(*notes, strict=True)
+    assert {place.split(chr(39), maxsplit=1)[0] for place in places} <= owners
+    assert classes.count("held") == told.held
+    assert (told.held == told.points) == all_hold
+
+
+@pytest.mark.board
 def test_yaffs2s_own_check_is_on_and_is_heard(board: QemuBoard) -> None:
     """Of a block that dies while it is collected its verification says that it "should be erased".
     That alone is no fault, so only the test listens for it; nothing else is said."""

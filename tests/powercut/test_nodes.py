@@ -8,6 +8,7 @@ import ctypes
 import struct
 import subprocess
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -85,10 +86,11 @@ def mend_ubi(node: bytes) -> bytes:
 
 def mend_tags(node: bytes) -> bytes:
     tags = np.frombuffer(node[:16], dtype=np.uint8)[None, :]
-    return node[:16] + compute_tags_ecc(tags)[0].astype("<u4").tobytes()
+    code: bytes = compute_tags_ecc(tags)[0].astype("<u4").tobytes()
+    return node[:16] + code
 
 
-MAKERS = {
+MAKERS: dict[str, tuple[bytes, Callable[[bytes], bytes]]] = {
     "JFFS2's inode node": (make_jffs2(INODE, 68, 64), lambda n: mend_jffs2(n, 60, 64)),
     "JFFS2's name node": (make_jffs2(DIRENT, 40, 32), lambda n: mend_jffs2(n, 32, 32)),
     "UBIFS's inode node": (

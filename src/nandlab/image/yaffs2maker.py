@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A YAFFS2 image as mkyaffs2image makes one: each object's header once, a file's data behind it.
+"""A YAFFS2 image in mkyaffs2image's order: each object's header once, a file's data behind it.
 
-The board's kernel writes a file's header when it is made and again when it is closed, so a third of
-what it writes is dead. A tool knows a file's size beforehand, and its image has no dead page. All
-chunks have the lowest sequence number, no block has a summary, and the root has no header. The
-rest of the last block is 0xff. The tool takes names as the folder gives them; here they are sorted.
+A tool knows a file's size beforehand, so its image has no dead page. All chunks have the lowest
+sequence number, and no block has a summary. The rest of the last block is 0xff. Other than the
+tool's: the root has no header, the tags lie where the kernel's driver reads them, and names, which
+the tool takes as the folder gives them, are sorted.
 
 Sources: utils/mkyaffs2image.c of the YAFFS2 tree (the order of chunks); yaffs_guts.h (the header);
 yaffs_packedtags2.h (the tags).

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nandlab.base import gate
 from nandlab.base.errors import NandlabError
 from nandlab.flash.layouts.yaffs1 import (
     DIRECTORY,
@@ -147,7 +148,8 @@ def _find_kind(entry: TreeEntry) -> int:
 def _read_data_chunks(entry: TreeEntry, folder: Path, number: int, page: int) -> Iterator[_Chunk]:
     """A file's data, a page a chunk; an empty file has none."""
     try:
-        data = (folder / entry.path).read_bytes()
+        with gate.open_regular_file(folder / entry.path) as file:
+            data = file.read(entry.size + 1)
     except OSError as e:
         name = escape_file_name(entry.path)
         raise NandlabError(f"{name}: cannot be read: {e.strerror}") from None

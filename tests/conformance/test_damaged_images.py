@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a kernel makes of an image with a wrong field, its checksums made right again: two faults
-that Linux mended between the kernels of apf27-5.10 and apf27.
+"""What a kernel makes of an image with a wrong field, its checksums made right again.
 
-JFFS2's rtime decompressor wrote past the end of a page, where a node's last run is too long. FAT
-took more folders off a folder's count of links than it had.
+Two faults were mended between the kernels of apf27-5.10 and apf27: JFFS2's rtime decompressor wrote
+past the end of a page, where a node's last run is too long, and FAT took more folders off a
+folder's count of links than it had. One is in each kernel: JFFS2 copies the data of a node that has
+none.
 """
 
 from __future__ import annotations
@@ -53,6 +54,9 @@ FAULT, FIX = "apf27-5.10", "apf27"
 LIMIT_S = 1200
 """Of a test: it has up to four boards, and may build a part of a kernel."""
 PATCH = ROOT / "docs/findings/20-jffs2-refused-run.diff"
+SIZES_PATCH = ROOT / "docs/findings/22-jffs2-node-without-data.diff"
+PLAIN, CUT_SIZE = 0, 2500
+"""No compression; and a size that ends within the node, so that a part of the node is read."""
 
 
 def _open(board: str, *patches: Path) -> QemuBoard:
@@ -71,15 +75,17 @@ def _make_node(kind: int, size: int, fields: bytes, data: bytes, *, sums: str) -
     return node + b"\xff" * (-len(node) % 4)
 
 
-def make_file(number: int, packed: bytes) -> bytes:
-    """A file of one page: its node, and its name."""
+def make_file(number: int, data: bytes, compression: int = RTIME, size: int = PAGE) -> bytes:
+    """A file whose node stands for a page: the node, with data as they lie on the flash, and its
+    name.
+    """
     name = f"file{number}".encode()
-    times = (0, 0, 0)
-    fields = (number, 1, REGULAR_MODE, 0, 0, PAGE, *times, 0, len(packed), PAGE, RTIME, RTIME, 0)
+    kind = (compression, compression, 0)
+    fields = (number, 1, REGULAR_MODE, 0, 0, size, 0, 0, 0, 0, len(data), PAGE, *kind)
     inode = INODE_NODE.pack(0, 0, 0, 0, *fields, 0, 0)[HEADER_STRUCT.size : -8]
     entry = DIRENT_NODE.pack(0, 0, 0, 0, 1, number, number, 0, len(name), REGULAR_TYPE, 0, 0, 0)
     dirent = entry[HEADER_STRUCT.size : -8]
-    return _make_node(INODE, INODE_NODE.size, inode, packed, sums="data node") + _make_node(
+    return _make_node(INODE, INODE_NODE.size, inode, data, sums="data node") + _make_node(
         DIRENT, DIRENT_NODE.size, dirent, name, sums="node data"
     )
 
@@ -115,6 +121,33 @@ def test_a_run_that_is_too_long_overwrites_the_memory_of_others_until_it_is_refu
     with pytest.raises(BoardLost, match="panicked"):  # docs/findings/20
         _read_files(FIX, "too long")
     assert _read_files(FIX, "too long", PATCH) == [FILES, 0]
+
+
+def _read_cut_file(board: str, data: bytes, *patches: Path) -> tuple[str, str]:
+    """Bytes of a file that ends within its node, and what failed, if the kernel lives."""
+    image = make_file(2, data, PLAIN, CUT_SIZE)
+    steps = (
+        Step("mount", UP),
+        Step("read", "cat /mnt/file2 | wc -c; cat /mnt/file2 2>&1 >/dev/null; true"),
+    )
+    record = asyncio.run(_open(board, *patches).run(Job(steps, {"image": image})))
+    failed = record.failed()
+    assert failed is None, failed.failure()
+    size, _, error = record["read"].stdout.partition("\n")
+    return size.strip(), error.rpartition(":")[2].strip()
+
+
+@pytest.mark.long
+@pytest.mark.board
+@pytest.mark.timeout(LIMIT_S)
+def test_a_node_without_its_data_kills_the_kernel_until_its_sizes_are_compared() -> None:
+    sound = (str(CUT_SIZE), "")
+    assert _read_cut_file(FIX, b"A" * PAGE) == sound
+    for board in (FAULT, FIX, "apf27-6.12"):
+        with pytest.raises(BoardLost, match="panicked"):  # docs/findings/22
+            _read_cut_file(board, b"")
+    assert _read_cut_file(FIX, b"", SIZES_PATCH) == ("0", "Input/output error")
+    assert _read_cut_file(FIX, b"A" * PAGE, SIZES_PATCH) == sound
 
 
 VOLUME = (

@@ -177,9 +177,13 @@ def test_a_foreign_runs_instruction_is_told_only_where_a_board_can_have_it(
     shift: object, name: str
 ) -> None:
     told = {"board": {"name": "b", "icount_shift": shift}}
-    built = {"jffs2": {"tree": "package", "options": {"summary": False}}, "ubi": "of no form"}
+    built = {
+        "jffs2": {"tree": "package", "options": {"summary": False}},
+        "ubi": "of no form",
+        "ubifs": {"options": "neither"},
+    }
     run = cast(Any, SimpleNamespace(provenance={**told, "sources": built}, spec={}))
-    begins = "b, jffs2 of a source, summary = false, ubi of a source"
+    begins = "b, jffs2 of a source, summary = false, ubi of a source, ubifs of a source"
     assert _format_corner_name(run, []) == begins + name[1:]
     assert _format_corner_name(cast(Any, SimpleNamespace(provenance=told, spec={})), []) == name
 

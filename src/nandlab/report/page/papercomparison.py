@@ -161,7 +161,8 @@ def _format_corner_name(run: Run, trials: Sequence[Trial]) -> str:
     for part, source in sources.items() if isinstance(sources, dict) else ():
         options = source.get("options") if isinstance(source, dict) else None
         name += f", {part} of a source" + "".join(
-            f", {option} = {value}".lower() for option, value in dict(options or {}).items()
+            f", {option} = {value}".lower()
+            for option, value in (options.items() if isinstance(options, dict) else ())
         )
     available = sorted(t.available for t in trials if t.available is not None)
     ram = f", {available[len(available) // 2] / MIB:.0f} MiB available" if available else ""

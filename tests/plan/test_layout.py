@@ -151,6 +151,8 @@ def test_a_trace_may_be_of_one_partition() -> None:
 def test_options_of_a_trace_that_tell_no_layout_are_refused(
     text: str | None, chosen: str | None
 ) -> None:
+    with pytest.raises(UsageError, match=r"^--mtdpart: no partition .*boot, rootfs$"):
+        parse_layout_words("1M(boot),-(rootfs)", "data")
     with pytest.raises(UsageError, match=r"--mtdpart"):
         parse_layout_words(text, chosen)
 

@@ -59,9 +59,12 @@ def parse_layout_words(mtdparts: str | None, mtdpart: str | None) -> dict[str, A
     if ";" in text:
         raise UsageError("--mtdparts: the board has one chip: give the partitions of one device")
     parts = parse_mtdparts(text if ":" in text else f"chip:{text}")
+    names = [part.name for part in parts]
+    there = ", ".join(names)
     if mtdpart is None:
-        names = ", ".join(part.name for part in parts)
-        raise UsageError(f"--mtdparts: give --mtdpart, which of {names} has the file system")
+        raise UsageError(f"--mtdparts: give --mtdpart, which of {there} has the file system")
+    if mtdpart not in names:
+        raise UsageError(f"--mtdpart: no partition {mtdpart!r}; there are {there}")
     sizes = [{} if p.size is None else {"size_mib": p.size / MIB} for p in parts]
     partitions = [
         {"name": p.name, "offset_mib": p.offset / MIB, **size}

@@ -192,6 +192,13 @@ def test_a_kernel_without_what_is_asked_is_refused_before_anything_runs(tmp_path
     assert has.startswith("small: JFFS2 with summary = 'off' ")
     assert has.endswith("apf27 has CONFIG_JFFS2_SUMMARY")
     refuse_unsupported_kernel(specs, {"CONFIG_JFFS2_LZO": "m"}, "small")
+    assert "--source" not in str(error.value)
+
+
+def test_a_part_that_a_kernel_lacks_can_be_built(tmp_path: Path) -> None:
+    specs = plan(tmp_path, '{ name = "nftl-fat32", on = ["nandsim-small"] }')
+    with pytest.raises(UsageError, match="lacks CONFIG_NFTL_RW: --source nftl=package "):
+        refuse_unsupported_kernel(specs, {"LINUX": "6.1"}, "small")
 
 
 def test_a_kernel_too_old_is_refused(tmp_path: Path) -> None:

@@ -22,7 +22,10 @@ from nandlab.board.jobs.job import Board
 from nandlab.board.kit.kit import find_image_tool_packages
 from nandlab.board.kit.needs import FetchedPackages
 from nandlab.board.virtual.hosttools import STEADY
+from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.noun import dump_noun_identity
+from nandlab.catalog.part import KIND as PARTS
+from nandlab.catalog.part import PartModel
 from nandlab.plan.matrix import Member
 from nandlab.plan.medium import Medium
 from nandlab.plan.start import TreeStart
@@ -140,7 +143,9 @@ def refuse_unsupported_kernel(
         for need, who in spec.filesystem.kernel_needs(spec.options):
             state = _check_need(need, config)
             if state:
-                wrong.append(f"{where}: {who} cannot be: the kernel of {spec.board.name} {state}")
+                line = f"{where}: {who} cannot be: the kernel of {spec.board.name} {state}"
+                part = _find_building_part(need)
+                wrong.append(f"{line}: --source {part}=package builds it" if part else line)
     if wrong:
         raise UsageError(*dict.fromkeys(wrong))
 
@@ -174,6 +179,14 @@ def _check_need(need: str, config: Mapping[str, str]) -> str | None:
         return f"is Linux {has}, and it takes {version} or newer" if old else None
     if (config.get(symbol) in ("y", "m")) == need.startswith("!"):
         return f"has {symbol}" if need.startswith("!") else f"lacks {symbol}"
+    return None
+
+
+def _find_building_part(need: str) -> str | None:
+    """The part of the kernel that is built with what a need names, whatever the kernel has."""
+    for name in list_noun_names(PARTS):
+        if load_noun(PARTS, name, PartModel).settings({}).get(need) in ("y", "m"):
+            return name
     return None
 
 

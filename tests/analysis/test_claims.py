@@ -263,6 +263,25 @@ def test_another_chip_may_be_the_other_reading() -> None:
     assert claimtable.make_claim_sheet("t", [without]).rows[0][-1] == "not in this run: times"
 
 
+def test_another_workload_may_be_the_other_reading() -> None:
+    asked = paper(
+        part(paper=1.5),
+        bases=[{"id": "rest", "read_as": "So.", "other": "at once", "workload": "hurried"}],
+    )
+    claim = asked.claims[0].model_copy(update={"rests_on": ["rest"]})
+    trials = [*timed(samples.FRESH, [1, 1]), *timed(samples.AGED, [1.5, 1.5])]
+    other = [
+        trial.model_copy(update={"workload": "hurried"})
+        for trial in (*timed(samples.FRESH, [1, 1]), *timed(samples.AGED, [0.5, 0.5]))
+    ]
+    (found,) = rows(asked.model_copy(update={"claims": [claim]}), [*trials, *other])
+    assert (found.first, found.verdict) == ("reproduced", "not decided")
+    (reading,) = found.other_readings
+    assert [n.ours and n.ours.median for n in reading.numbers] == [0.5]
+    (without,) = rows(asked.model_copy(update={"claims": [claim]}), trials)
+    assert claimtable.make_claim_sheet("t", [without]).rows[0][-1] == "not in this run: rest"
+
+
 def test_a_file_without_counts_of_blocks_has_the_erases_of_their_mean() -> None:
     spread = EraseSpread(mean=2.25, stddev=0.4, min=2, max=4)
     trial = samples.trial("jffs2", samples.FRESH, erases_per_block=spread, per_block=None)

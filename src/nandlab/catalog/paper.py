@@ -229,6 +229,11 @@ class ClaimBasis(StrictModel):
         default="",
         description="the chip of the catalog that stands for the paper's by the other way",
     )
+    workload: Word | Empty = Field(
+        default="",
+        description="the workload of the catalog that stands for the paper's load by the other "
+        "way; its phases have the same names",
+    )
     phases: dict[Line, Line] = Field(
         default={},
         description="phases that the other way has: regular expressions in names of figures, and "
@@ -246,11 +251,11 @@ class ClaimBasis(StrictModel):
 
     @model_validator(mode="after")
     def _is_another(self) -> ClaimBasis:
-        other = self.states or self.parameters or self.options or self.phases or self.part
-        if self.untried == bool(other):
+        replaced = (self.states, self.parameters, self.options, self.phases)
+        if self.untried == any((*replaced, self.part, self.workload)):
             raise ValueError(
-                "the other way must differ: name states, parameters, options, a part or phases, "
-                "or else that it is untried"
+                "the other way must differ: name states, parameters, options, a part, a workload "
+                "or phases, or else that it is untried"
             )
         return self
 

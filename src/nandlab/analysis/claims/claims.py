@@ -110,7 +110,7 @@ def _make_claim_result(
 ) -> ClaimResult:
     trials = [t for t in every if t.workload == paper.find_workload(claim)]
     numbers, found = _compute_numbers(paper, claim.parts, trials, of)
-    others = (_judge_by_other_basis(paper, b, claim, trials, of) for b in _list_bases(paper, claim))
+    others = (_judge_by_other_basis(paper, b, claim, every, of) for b in _list_bases(paper, claim))
     groups = _group_counted_trials(paper, claim, trials, of)
     return ClaimResult(
         claim,
@@ -179,7 +179,7 @@ def _list_bases(paper: PaperModel, claim: Claim) -> list[ClaimBasis]:
 
 
 def _judge_by_other_basis(
-    paper: PaperModel, basis: ClaimBasis, claim: Claim, trials: Sequence[Trial], of: Words
+    paper: PaperModel, basis: ClaimBasis, claim: Claim, every: Sequence[Trial], of: Words
 ) -> AlternativeReading:
     if basis.untried:
         return AlternativeReading(basis, (), "not measured")
@@ -189,6 +189,8 @@ def _judge_by_other_basis(
             "part": basis.part or paper.part,
         }
     )
+    workload = basis.workload or paper.find_workload(claim)
+    trials = [t for t in every if t.workload == workload]
     parts = [_apply_basis_to_part(basis, part) for part in claim.parts]
     return AlternativeReading(basis, *_compute_numbers(other, parts, trials, of))
 

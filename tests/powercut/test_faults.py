@@ -41,7 +41,7 @@ write A/y 0 5000
 unlink A/y
 """
 TWO = f"{GROW}load small\ncreate A/z\n"
-SHORT = faults.append_sync_to_loads(loads.parse_loads("short", GROW))
+SHORT = faults.end_fault_loads(loads.parse_loads("short", GROW))
 
 
 def tried(board: QemuBoard, name: str, *kinds: str, **more: Any) -> LoadReport:
@@ -56,7 +56,7 @@ def test_loads_of_faults_end_with_a_sync() -> None:
     assert SHORT.program == FAULT_PROGRAM
     assert SHORT.loads[0].calls[-2:] == ("unlink A/y", "sync")
     with pytest.raises(UsageError, match="no judge of SQL"):
-        faults.append_sync_to_loads(sql.make_sql_loads())
+        faults.end_fault_loads(sql.make_sql_loads())
 
 
 def test_errors_that_are_told_are_classes_of_their_own() -> None:
@@ -149,7 +149,7 @@ def test_yaffs2s_own_check_is_on_and_is_heard(board: QemuBoard) -> None:
     points = CutPoints(variants=("program",), last=4)
     for plant, heard in (((), []), (("--check-says", "should be erased"), ["check fails"])):
         one = Campaign(
-            on(board, "yaffs2"), faults.append_sync_to_loads(wide), replace(points, plant=plant)
+            on(board, "yaffs2"), faults.end_fault_loads(wide), replace(points, plant=plant)
         )
         (told,) = asyncio.run(campaign.run_piece(one, one.points, board))
         assert [each.name for each in told.findings] == heard
@@ -193,7 +193,7 @@ def test_reads_since_the_erase_make_bits_wrong_up_to_what_the_ecc_corrects_and_p
     """The more reads, the more wrong bits: what can be mounted was read less."""
     points = CutPoints(variants=("disturb",), every=4)
     both = loads.parse_loads("two", TWO)
-    one = Campaign(on(board, "ubifs"), faults.append_sync_to_loads(both), points)
+    one = Campaign(on(board, "ubifs"), faults.end_fault_loads(both), points)
     told, after = asyncio.run(campaign.run_piece(one, points, board))
     assert after.operations  # the next load finds a chip that nobody read
     letters = told.outcomes["disturb"].replace(" ", "")

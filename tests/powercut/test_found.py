@@ -305,7 +305,7 @@ def test_a_dead_kernel_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.Mon
         return Record()
 
     monkeypatch.setattr(campaign, "make_cut_job", lambda on, loads, points, module: points)
-    monkeypatch.setattr(campaign, "build_chip_module", lambda board: {})
+    monkeypatch.setattr(campaign, "build_campaign_modules", lambda board, variants: {})
     medium = cast(Any, type("Medium", (), {"description": "here"}))
     one = campaign.Campaign(medium, FEW, CutPoints())
     points = CutPoints(last_load=2)

@@ -19,7 +19,7 @@ from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.medium import Medium
 from nandlab.powercut import campaign
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.faults import append_sync_to_loads
+from nandlab.powercut.faults import end_fault_loads
 from nandlab.powercut.job import CutPoints, select_single_cut_point
 from nandlab.powercut.requests import find_load_set_named
 
@@ -41,7 +41,7 @@ def fail_one_read(board: QemuBoard, chip: str, title: str, operation: int) -> li
         filesystem=system,
         options=system.resolve_values({}, "the test"),
     )
-    loads = append_sync_to_loads(find_load_set_named("rewrite"))
+    loads = end_fault_loads(find_load_set_named("rewrite"))
     number = [load.title for load in loads.loads].index(title)
     point = select_single_cut_point(CutPoints(), number, operation, "readonce", 1)
     (report,) = asyncio.run(campaign.run_piece(Campaign(medium, loads, point), point, board))

@@ -6,7 +6,8 @@
  * It is cutcheck, with another campaign: a point is no power cut but a fault,
  * named as a variant (kinds/), at the K-th flash operation of a load.
  *
- * The load is played, up to the first call that fails: that one may have
+ * The load is played, up to the first call that fails (and fails again, where a
+ * kind says so): that one may have
  * happened in part, those before it must have happened, those after it have
  * not. After an unmount the file system is judged by two mounts as after a cut.
  * Bits go wrong in the midst of a load that says "damage", between two
@@ -15,6 +16,7 @@
  */
 #include "faults.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,22 +80,56 @@ static int damage_between(struct point *p)
 	return 0;
 }
 
+/* Of a sync that failed nobody knows what the same sync would keep, made again.
+ */
+static bool is_made_again(const struct point *p, enum what what)
+{
+	switch (what) {
+	case OP_SWRITE:
+	case OP_FSYNC:
+	case OP_FDATASYNC:
+	case OP_FSYNCDIR:
+	case OP_SYNC:
+	case OP_READONLY:
+	case OP_BEGINSYNC:
+	case OP_ENDSYNC:
+		return false;
+	default:
+		return p->kind->again;
+	}
+}
+
+/* Whether the call has succeeded. */
+static bool play_call(struct point *p, int number)
+{
+	const struct oracle *oracle = p->request->subject.oracle;
+
+	if (!oracle->play(p->load, number))
+		return true;
+	if (!p->failed)
+		p->error = diag_errno();
+	p->failed = true;
+	return is_made_again(p, p->load->op[number].what) &&
+	       !oracle->play(p->load, number);
+}
+
 /* The load's calls up to the first that fails. -1: the journal is of no use. */
 static int play_until_it_fails(struct point *p)
 {
-	const struct oracle *oracle = p->request->subject.oracle;
 	struct load *load = p->load;
+	bool over = false;
 	int i;
 
-	for (i = load->base; i < load->ops && !p->failed; i++) {
+	for (i = load->base; i < load->ops && !over; i++) {
 		load->op[i].begun = 0;
-		if (load->op[i].what == OP_DAMAGE) {
+		if (load->op[i].what != OP_DAMAGE) {
+			over = !play_call(p, i);
+		} else if (!p->kind->again) {
 			if (damage_between(p))
 				return -1;
-		} else {
-			p->failed = oracle->play(load, i) != 0;
+			over = p->failed;
 		}
-		if (!p->failed)
+		if (!over)
 			load->op[i].returned = 0;
 	}
 	return 0;
@@ -114,17 +150,42 @@ static bool is_read_only(void)
 	return !statvfs(MOUNTPOINT, &there) && (there.f_flag & ST_RDONLY);
 }
 
+/* What a call that is to fail says is no news, and would hide what is. The
+ * first time opens files, so it is no part of a load. */
+static void hush(bool on)
+{
+	static int said = -1, nowhere = -1;
+
+	if (said < 0) {
+		said = dup(STDERR_FILENO);
+		nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	}
+	dup2(on ? nowhere : said, STDERR_FILENO);
+}
+
+static int play_calls(struct point *p)
+{
+	int error;
+
+	if (p->kind->again)
+		hush(true);
+	error = play_until_it_fails(p);
+	if (p->kind->again)
+		hush(false);
+	return error;
+}
+
 static int play_mounted(struct point *p)
 {
 	int error;
 
 	if (p->kind->begin && p->kind->begin(p))
 		return -1;
-	error = play_until_it_fails(p);
-	p->read_only = is_read_only();
+	error = play_calls(p);
 	p->request->subject.oracle->play_end();
 	if (p->kind->finish && p->kind->finish(p))
 		return -1;
+	p->read_only = is_read_only();
 	return error;
 }
 
@@ -248,7 +309,7 @@ static int try_fault(const struct request *request, struct load *load,
 				continue;
 			if (try_point(&p, tally, &letters[k]))
 				return -1;
-			passed = passed && !p.failed;
+			passed = passed && !p.failed && !p.struck;
 		}
 		if (passed)
 			break;
@@ -256,27 +317,29 @@ static int try_fault(const struct request *request, struct load *load,
 	return 0;
 }
 
-/* What a load's operations are without a fault, or the steps of a kind. */
+/* What a load's operations are without a fault, or the steps of a kind that is
+ * alone. 1: the file system refuses the load. */
 static int measure(const struct request *request, struct load *load,
-		   uint32_t steps, struct tally *tally)
+		   const struct fault_kind *alone, struct tally *tally)
 {
-	if (steps) {
-		tally->operations = steps;
-		tally->kinds = allocate(steps + 1, 1, "kinds");
-		memset(tally->kinds, 'f', steps);
+	if ((!alone || alone->again) &&
+	    cuts_record(request, load, &(struct finding){0}))
+		return diag_errno() ? 1 : -1;
+	if (alone) {
+		tally->operations = alone->steps;
+		tally->kinds = allocate(alone->steps + 1, 1, "kinds");
+		memset(tally->kinds, 'f', alone->steps);
 		return 0;
 	}
-	if (cuts_record(request, load, &(struct finding){0}))
-		return diag_errno() ? 1 : -1;
 	tally->kinds = journal_kinds();
 	return !tally->kinds || journal_recorded(&tally->operations) ? -1 : 0;
 }
 
 static int fault_load(const struct request *request, struct load *load,
-		      uint32_t steps)
+		      const struct fault_kind *alone)
 {
 	struct tally tally = {0};
-	int v, error = measure(request, load, steps, &tally);
+	int v, error = measure(request, load, alone, &tally);
 
 	if (error)
 		return error > 0 ? cuts_tell_refused(load) : -1;
@@ -298,12 +361,13 @@ static int fault_load(const struct request *request, struct load *load,
 	return error;
 }
 
-/* steps: of the only kind that has any. */
-static int refuse_mix(const struct request *request, uint32_t *steps)
+/* alone: the kind that is a campaign of its own; NULL: none. */
+static int refuse_mix(const struct request *request,
+		      const struct fault_kind **alone)
 {
 	int v;
 
-	*steps = 0;
+	*alone = NULL;
 	for (v = 0; v < request->variant_count; v++) {
 		const struct fault_kind *kind = find_kind(request->variants[v]);
 
@@ -311,7 +375,7 @@ static int refuse_mix(const struct request *request, uint32_t *steps)
 			return fail("%s: no such fault", request->variants[v]);
 		if (kind->steps && request->variant_count > 1)
 			return fail("%s is a campaign of its own", kind->name);
-		*steps = kind->steps;
+		*alone = kind->steps ? kind : NULL;
 	}
 	return 0;
 }
@@ -320,6 +384,7 @@ static int prepare(const struct request *request)
 {
 	int v;
 
+	hush(false);
 	for (v = 0; v < request->variant_count; v++) {
 		const struct fault_kind *kind = find_kind(request->variants[v]);
 
@@ -333,10 +398,10 @@ static int fault_loads(struct request *request)
 {
 	const struct oracle *oracle = request->subject.oracle;
 	unsigned long n;
-	uint32_t steps;
+	const struct fault_kind *alone;
 	int error;
 
-	error = refuse_mix(request, &steps) || cuts_begin(request, &console) ||
+	error = refuse_mix(request, &alone) || cuts_begin(request, &console) ||
 				cuts_make_base(request) || prepare(request)
 			? -1
 			: 0;
@@ -345,7 +410,7 @@ static int fault_loads(struct request *request)
 
 		error = oracle->read(request->loads, (int)n, &load);
 		if (!error)
-			error = fault_load(request, &load, steps);
+			error = fault_load(request, &load, alone);
 		oracle->free(&load);
 	}
 	return error < 0 ? -1 : 0;

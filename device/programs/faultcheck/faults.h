@@ -23,6 +23,7 @@ struct point {
 	unsigned long seed;
 	bool struck;	/* the fault came about */
 	bool failed;	/* a call of the load failed */
+	int error;	/* errno of the first that did */
 	bool read_only; /* the file system was, when the load was over */
 	struct finding finding;
 };
@@ -45,6 +46,16 @@ struct fault_kind {
 	 * the load's operations; such a kind is a campaign of its own. 0: its
 	 * operations. */
 	uint32_t steps;
+
+	/* It fails a call at the most once. So the load is played without it
+	 * first, which a file system may refuse; and a call that fails is made
+	 * once more. If it succeeds then, and is none that syncs, the load goes
+	 * on. Nothing is unmounted where a load says "damage". */
+	bool again;
+
+	/* A module of the kernel, of device/modules, that it needs; the host
+	 * loads it. NULL: none. */
+	const char *module;
 
 	/* Whether it strikes an operation, by the first letter of what that is
 	 * (journal_kinds()); NULL: any. */

@@ -79,7 +79,7 @@ class CampaignSettings:
         from nandlab.powercut import faults
         from nandlab.powercut.requests import select_cut_points_of_load
 
-        loads = faults.append_sync_to_loads(loads) if self.faulty else loads
+        loads = faults.end_fault_loads(loads, self.points.variants) if self.faulty else loads
         return loads, select_cut_points_of_load(self.points, loads, self.title)
 
     def campaign(self, on: Medium, name: str, board: QemuBoard) -> Campaign:

@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from nandlab.cli.campaigns import CampaignOptions, add_campaign_options, parse_choices
-from nandlab.flash.chip.mishaps import read_fault_kinds
+from nandlab.flash.chip.mishaps import list_usual_fault_kinds, read_fault_kinds
 
 KINDS = read_fault_kinds()
+USUAL = list_usual_fault_kinds()
+MODULE_KINDS = [name for name in KINDS if name not in USUAL]
 
 
 @add_campaign_options
@@ -22,15 +24,17 @@ def faults(
         typer.Option(
             metavar="NAMES",
             show_default=False,
-            help=f"what fails, with commas between: {', '.join(KINDS)}; default: all",
+            help=f"what fails, with commas between: {', '.join(KINDS)}; default: all but "
+            f"{' and '.join(MODULE_KINDS)}",
         ),
-    ] = ",".join(KINDS),
+    ] = ",".join(USUAL),
 ) -> None:
     """Let a chip fail at every flash operation of loads, and check what is there then.
 
     A fault at a time: that program or erase fails, and its block with it; as many bits of a page
     are wrong as its ECC corrects, or one more; all blocks were read so often that bits read wrong;
-    so much room is free, and no more. The load is played up to the first call that fails. What was
+    so much room is free, and no more; the kernel has no memory for one allocation in the load's
+    calls. The load is played up to the first call that fails. What was
     told to be done must be there, before and after a second mount, and the file system must take
     writes. A page that cannot be read may make an error, but no wrong bytes: errors of it are told
     apart.

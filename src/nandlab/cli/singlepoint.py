@@ -39,6 +39,7 @@ def run_single_cut_point(
         raise UsageError("--point: of which load? give its --title")
     if len(list(wanted.pairs())) > 1:
         raise UsageError("--point: of which load? give one --fs and one --load")
+    how = replace(how, points=replace(how.points, variants=(name.variant,)))
     how.refuse_bad_loads(wanted)
     (on, load), board = next(wanted.pairs()), open_media_board(wanted.media, sources)
     campaign = how.campaign(on, load, board)

@@ -36,7 +36,13 @@ from nandlab.powercut.campaignfolder import (
     RequestedPoints,
     find_campaign_piece_path,
 )
-from nandlab.powercut.job import CUT_STEP, CutPoints, build_chip_module, make_cut_job
+from nandlab.powercut.job import (
+    CUT_STEP,
+    FAULT_MODULE_STEP,
+    CutPoints,
+    build_campaign_modules,
+    make_cut_job,
+)
 from nandlab.powercut.loads import LoadSet
 from nandlab.results.sources import (
     describe_filesystem_core,
@@ -55,7 +61,9 @@ costs little and a board has done its piece before its deadline."""
 RECOVERY_WEIGHT = 8
 """With the recovery cut too, a piece is smaller by so much: a point of UBIFS has some 200 more."""
 CRASH, HANG = "kernel crash", "hang"
-NO_ANSWER = "the board gave no answer"
+NO_ANSWER, HUNG_TASK = "the board gave no answer", "hung_task"
+"""How the board is lost where a call never returns: after the host's time; after the kernel's own,
+where a campaign has it look."""
 CUT_LINE = re.compile(f"cut (?P<load>.+): (?P<point>{POINT}).*", re.ASCII)
 """The line of the board's console that names a point before it is tried; the kernel may write more
 in it."""
@@ -71,7 +79,7 @@ class Campaign:
 
     def identity(self, board: QemuBoard) -> str:
         """What decides its outcome, as a hash: the board, the medium, the loads and the points."""
-        module = build_chip_module(board)
+        module = build_campaign_modules(board, self.points.variants)
         built = board.programs(make_cut_job(self.medium, self.loads, self.points, module))
         parts = {name: digest_bytes(data) for name, data in module.items()}
         parts |= {name: digest_file(path) for name, path in built.items()}
@@ -108,7 +116,7 @@ def _find_lost_point(lost: BoardLost, loads: LoadSet) -> tuple[int, PointName, F
         raise NandlabError(f"powercut: the board was lost before a cut: {lost.reason}: {tail}")
     last = lines[-1]
     finding = Finding(
-        name=HANG if lost.reason.startswith(NO_ANSWER) else CRASH,
+        name=HANG if lost.reason.startswith(NO_ANSWER) or HUNG_TASK in lost.reason else CRASH,
         count=1,
         first=last["point"],
         what=lost.reason,
@@ -121,13 +129,15 @@ async def run_piece(campaign: Campaign, points: CutPoints, board: QemuBoard) -> 
     """What cutcheck prints of a piece; points at which the kernel dies are skipped."""
     on, loads = campaign.medium, campaign.loads
     try:
-        record = await board.run(make_cut_job(on, loads, points, build_chip_module(board)))
+        modules = build_campaign_modules(board, points.variants)
+        record = await board.run(make_cut_job(on, loads, points, modules))
     except BoardLost as lost:
         load, point, finding = _find_lost_point(lost, loads)
         return await _run_around_crash(campaign, points, board, load, point.operation, finding)
     failed = record.failed()
     if failed is not None:
-        raise NandlabError(f"powercut: {on.description}: {failed.failure()}")
+        kind = UsageError if failed.step.startswith(FAULT_MODULE_STEP) else NandlabError
+        raise kind(f"powercut: {on.description}: {failed.failure()}")
     return campaignfolder.parse_load_reports(record[CUT_STEP].stdout, on.description)
 
 

@@ -6,6 +6,7 @@ Each kind is a file of ``device/programs/faultcheck/kinds``, which alone adds it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from nandlab.base.errors import UsageError
@@ -21,9 +22,11 @@ def split_fault_campaigns(kinds: tuple[str, ...]) -> list[tuple[str, ...]]:
     return [*([shared] if shared else []), *alone]
 
 
-def append_sync_to_loads(loads: LoadSet) -> LoadSet:
-    """Loads that end with a sync, so that what was not told to be lost must be there."""
+def end_fault_loads(loads: LoadSet, kinds: Sequence[str] = ()) -> LoadSet:
+    """Loads that end with a sync, so that what was not told to be lost must be there; and with a
+    statfs, so that the room is judged, where the kernel has no memory for a call."""
     if loads.program != of_calls.PROGRAM:
         raise UsageError(f"--load {loads.name}: faults have no judge of SQL: cut the power instead")
-    ended = (Load(each.title, (*each.calls, "sync")) for each in loads.loads)
+    more = ("statfs",) if any(read_fault_kinds()[kind].module for kind in kinds) else ()
+    ended = (Load(each.title, (*each.calls, *more, "sync")) for each in loads.loads)
     return replace(loads, loads=tuple(ended), program=FAULT_PROGRAM)

@@ -15,7 +15,7 @@ from nandlab.board.jobs.job import Job, Step
 from nandlab.board.jobs.modules import parse_module_dependencies
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import MIB
-from nandlab.flash.chip.mishaps import read_tear_ways
+from nandlab.flash.chip.mishaps import read_fault_kinds, read_tear_ways
 from nandlab.flash.chip.simnand import make_chip_module_parameters
 from nandlab.plan.medium import Medium
 from nandlab.powercut.campaignfolder import UNSTABLE_MOUNTS
@@ -30,8 +30,11 @@ from nandlab.trial.mediumsteps import (
 
 MODULE = "powercut"
 """Folder of device/modules whose module is the chip with a journal."""
+CHIP_FILE = f"{MODULE}.ko"
 CUT_STEP = "cut"
 """The step that cuts."""
+FAULT_MODULE_STEP = "fault-module"
+"""The first words of the steps that load modules of kinds of fault."""
 DEADLINE_S = 10_000_000
 """Of the board's time, which flash operations move; the host's own limit holds before."""
 JOURNAL_MIB = 256
@@ -161,6 +164,31 @@ def build_chip_module(board: QemuBoard) -> dict[str, bytes]:
     return {module.name: module.read_bytes()}
 
 
+def build_campaign_modules(board: QemuBoard, variants: Sequence[str]) -> dict[str, bytes]:
+    """The chip with a journal, and what kinds of fault among the variants need besides."""
+    kit = board.machine.kit
+    kinds = [read_fault_kinds()[name] for name in variants if name in read_fault_kinds()]
+    needed = dict.fromkeys(kind.module for kind in kinds if kind.module is not None)
+    files = [
+        path
+        for folder in needed
+        for path in build.build_kernel_modules(kit.tools, folder, kit.kernel)
+    ]
+    return {**build_chip_module(board), **{path.name: path.read_bytes() for path in files}}
+
+
+def _make_fault_module_steps(modules: dict[str, bytes]) -> list[Step]:
+    """Loads the modules that are not the chip's; one that fails says why in the kernel's log."""
+    names = [name.removesuffix(".ko") for name in modules if name != CHIP_FILE]
+    return [
+        Step(
+            f"{FAULT_MODULE_STEP} {name}",
+            f"insmod ./{name}.ko || {{ dmesg | grep -o '{name}: .*' | tail -n 1 >&2; false; }}",
+        )
+        for name in names
+    ]
+
+
 def find_journal_address(on: Medium) -> int:
     """Physical address of the journal: behind the chip's cells."""
     return on.virtual.store_start + -(-on.cells_bytes // MIB) * MIB
@@ -169,7 +197,7 @@ def find_journal_address(on: Medium) -> int:
 def make_chip_load_step(on: Medium, module: dict[str, bytes], bad: Sequence[int] = ()) -> Step:
     """Loads the chip, erased but for the maker's marks of bad blocks, with its journal behind its
     cells."""
-    ((name, content),) = module.items()
+    name, content = CHIP_FILE, module[CHIP_FILE]
     start, journal = on.virtual.store_start, find_journal_address(on)
     room = (on.virtual.store_end - journal) // MIB
     if room < JOURNAL_MIB:
@@ -202,6 +230,7 @@ def make_cut_job(on: Medium, loads: LoadSet, points: CutPoints, module: dict[str
     steps = [
         make_chip_load_step(on, module, points.bad),
         make_module_load_step(on),
+        *_make_fault_module_steps(module),
         *make_format_steps(on),
     ]
     steps += [make_mount_step(on), make_idle_wait_step(on), make_unmount_step(on)]

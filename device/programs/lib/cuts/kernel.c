@@ -14,8 +14,12 @@
 
 #define LOG "/dev/kmsg"
 
-static const char *const signs[] = {"WARNING: ", "BUG: ", "UBSAN: ",
-				    "INFO: task ", "------------[ cut here"};
+static const char *const signs[] = {"WARNING: ",
+				    "BUG: ",
+				    "UBSAN: ",
+				    "INFO: task ",
+				    "------------[ cut here",
+				    "Busy inodes after unmount"};
 static const struct knobs *own;
 static int fd = -1;
 

@@ -119,7 +119,8 @@ static int write_mapped(int fd, const struct op *op, const uint8_t *data,
 		memcpy(map + op->at, data, op->bytes);
 	}
 	signal(SIGBUS, SIG_DFL);
-	if (munmap(map, end))
+	/* else it would keep the file system mounted */
+	if (munmap(map, end) && munmap(map, end))
 		return fail_errno("unmap", path);
 	errno = error;
 	return error ? fail_errno("write through a map of", path) : 0;

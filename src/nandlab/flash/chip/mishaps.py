@@ -51,6 +51,9 @@ class FaultKind:
     """Whether a page cannot be read then, so that errors are expected."""
     is_alone: bool
     """Whether it is a campaign of its own, such as a disk that is full."""
+    module: str | None = None
+    """The folder of device/modules whose module it needs; a kernel may not take it, so such a kind
+    is tried only where it is named."""
 
 
 def read_source_tables(folder: Path) -> Iterator[dict[str, str]]:
@@ -89,6 +92,11 @@ def read_tear_ways() -> Mapping[str, TearWay]:
     }
 
 
+def list_usual_fault_kinds() -> tuple[str, ...]:
+    """The kinds that campaigns try unless they are told which."""
+    return tuple(name for name, kind in read_fault_kinds().items() if kind.module is None)
+
+
 @cache
 def read_fault_kinds() -> Mapping[str, FaultKind]:
     """The kinds by name, in the order of lists."""
@@ -98,6 +106,7 @@ def read_fault_kinds() -> Mapping[str, FaultKind]:
             table["what"],
             table.get("unreadable") == "true",
             "steps" in table,
+            table.get("module"),
         )
         for table in read_source_tables(KINDS_FOLDER)
     }

@@ -24,6 +24,12 @@ def find_uncorrectable_pages(block: ChipBlock, writesize: int, ecc: int, step: i
     return {page for (page, _), count in flips.items() if count > ecc}
 
 
+def is_erased(data: bytes) -> bool:
+    """Whether each byte is that of erased flash, 0xff. A compare is a hundred times as fast as
+    strip()."""
+    return data == b"\xff" * len(data)
+
+
 class Partition:
     """Blocks of a chip, numbered from 0. Nothing is copied but the block that is read."""
 

@@ -17,7 +17,7 @@ from nandlab.base.errors import UsageError
 from nandlab.base.registry import find_module_values
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.flash.layouts.cells import Partition
+from nandlab.flash.layouts.cells import Partition, is_erased
 
 if TYPE_CHECKING:
     from nandlab.flash.layouts.jffs2nodes import DroppedNode
@@ -127,7 +127,7 @@ def _read_block_marks(partition: Partition) -> Iterator[str]:
         if block in partition.bad or partition.erased(block):
             continue
         begin = partition.begin(block, length)
-        if begin.strip(b"\xff") or partition.data(block).strip(b"\xff"):
+        if begin.strip(b"\xff") or not is_erased(partition.data(block)):
             yield _recognise_mark(begin) if begin.strip(b"\xff") else ""
 
 

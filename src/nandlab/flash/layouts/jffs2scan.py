@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 
 from nandlab.base.errors import UsageError
-from nandlab.flash.layouts.cells import Partition
+from nandlab.flash.layouts.cells import Partition, is_erased
 from nandlab.flash.layouts.jffs2nodes import (
     ACCURATE,
     ANY_BYTES,
@@ -172,7 +172,7 @@ class BlockScan:
     def _written_to(self, at: int, end: int) -> int:
         """The begin of the first page after ``at`` that was never written; at if there is none."""
         for page in range(-(-at // self.page) * self.page, min(end, len(self.data)), self.page):
-            if not self.data[page : page + self.page].strip(b"\xff"):
+            if is_erased(self.data[page : page + self.page]):
                 return page
         return at
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nandlab.base.errors import UsageError
-from nandlab.flash.layouts.cells import Partition
+from nandlab.flash.layouts.cells import Partition, is_erased
 from nandlab.flash.layouts.layout import (
     ByteKind,
     LayoutCollector,
@@ -210,7 +210,7 @@ class _Attachment:
 
     def _unnamed(self, block: int, data: bytes) -> None:
         """A block without a volume header: free, or cut off before UBI had begun it."""
-        if block in self.headed and not data[self.vid_at :].strip(b"\xff"):
+        if block in self.headed and is_erased(data[self.vid_at :]):
             self.free.append(block)
         elif block in self.headed:
             self.lost[block] = "blocks with data and no volume header"
@@ -223,7 +223,7 @@ class _Attachment:
 
     def _cut_off(self, block: int, data: bytes) -> None:
         """A block whose volume header is damaged: cut off as it was written, if no data follow."""
-        if not data[self.data_at :].strip(b"\xff"):
+        if is_erased(data[self.data_at :]):
             self.lost[block] = "blocks cut off by a loss of power"
             return
         headed = block in self.headed

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nandlab.base.errors import UsageError
+from nandlab.flash.layouts.cells import is_erased
 from nandlab.flash.layouts.layout import refuse_damaged_image
 
 MAGIC = 0x06101831
@@ -286,7 +287,7 @@ class JournalScan:
             logical = logical + 1 if logical + 1 < self.areas.lpt else self.areas.log
             if logical == log_at:
                 break
-        written = [b for b in buds.values() if self.leb(b.logical)[b.offset :].strip(b"\xff")]
+        written = [b for b in buds.values() if not is_erased(self.leb(b.logical)[b.offset :])]
         if written and (self.mounted or not self.dirty):
             raise UsageError(
                 f"UBIFS: its journal is not empty (logical block {written[0].logical}); sync it, "

@@ -9,35 +9,16 @@ it has every point of a load for one board. A torn operation's chip is saved by 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import pytest
 from cutsteps import on
+from recordings import judge_points, record_points
 
-from nandlab.base.errors import NandlabError
-from nandlab.board.jobs.job import JobRecord, Step
 from nandlab.board.virtual.qemu import QemuBoard
-from nandlab.flash.chip import image as chipimage
-from nandlab.flash.chip.image import ChipBlock, ChipImage
-from nandlab.flash.chip.simnand import DEBUG_FOLDER
-from nandlab.flash.layouts.cells import Partition
 from nandlab.powercut import hostcheck, wideloads
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.campaignfolder import Finding, LoadReport, parse_load_reports
-from nandlab.powercut.campaignresult import CLASSES
-from nandlab.powercut.hostcheck import PointVerdicts
-from nandlab.powercut.job import CUT_STEP, CutPoints, select_single_cut_point
-from nandlab.powercut.journal import Operation
+from nandlab.powercut.job import CutPoints, select_single_cut_point
 from nandlab.powercut.loads import KINDS, Load, LoadSet
-from nandlab.powercut.oracle import Oracle
-from nandlab.powercut.samplefile import POINT_HELD
-from nandlab.powercut.states import (
-    NO_POINT,
-    PointPlace,
-    decode_recorded_operations,
-    make_load_recording_job,
-)
 
 pytestmark = pytest.mark.board
 
@@ -72,106 +53,6 @@ TORN_AT = (3, 5, 7, 9, 11, 13)
 """Operations of which the next is torn, for the host to read."""
 
 
-class _Chip:
-    """A chip to which operations are done."""
-
-    def __init__(self, before: ChipImage) -> None:
-        self.before = before
-        self.pages = before.geometry.pages_per_block
-        self.size = before.geometry.writesize + before.geometry.oobsize
-        self.blocks = {block.index: block for block in before.blocks}
-
-    def _block(self, index: int) -> ChipBlock:
-        erased = ChipBlock(index, 0, 0, 0, [], [], b"")
-        block = self.blocks.get(index, erased)
-        cells = block.cells or b"\xff" * (self.pages * self.size)
-        return replace(block, states=block.states or [0] * self.pages, cells=cells)
-
-    def apply(self, operation: Operation) -> None:
-        """What an operation left of its pages."""
-        block = self._block(operation.after.pages[0].number // self.pages)
-        cells, states = bytearray(block.cells), list(block.states)
-        for page in operation.after.pages:
-            place = page.number % self.pages
-            at = place * self.size
-            cells[at : at + self.size] = page.cells or b"\xff" * self.size
-            states[place] = page.state
-        self.blocks[block.index] = replace(
-            block, states=states, cells=bytes(cells), flags=operation.after.flags
-        )
-
-    def image(self) -> ChipImage:
-        return replace(self.before, blocks=[self.blocks[i] for i in sorted(self.blocks)])
-
-
-@dataclass(frozen=True)
-class _Recording:
-    """What one job says of a load: the board's report, and the chips of its points."""
-
-    report: LoadReport
-    oracle: Oracle
-    before: ChipImage
-    operations: tuple[Operation, ...]
-    torn: tuple[tuple[PointPlace, ChipImage], ...]
-
-
-def _split_images(saved: bytes) -> Iterator[ChipImage]:
-    while saved:
-        chip, saved = chipimage.decode_leading_chip_image(saved)
-        yield chip
-
-
-def _record(one: Campaign, board: QemuBoard, at: Sequence[PointPlace]) -> _Recording:
-    """Judges the points of the campaign's load on the board, and brings all that the host needs."""
-    job = make_load_recording_job(one, 0, board, at)
-    cut = next(step for step in job.steps if step.name == CUT_STEP)
-    words = cut.command.replace(f"--from {NO_POINT}", "--from 0")
-    for variant in TORN:
-        words = words.replace(" --second", f" --variant {variant} --second", 1)
-    steps = [replace(step, command=words) if step is cut else step for step in job.steps]
-    marks = Step("marks", f"cat {DEBUG_FOLDER}/journal_marks")
-    record: JobRecord = asyncio.run(board.run(replace(job, steps=(*steps, marks))))
-    failed = record.failed()
-    assert failed is None, failed.failure()
-    (report,) = parse_load_reports(record[CUT_STEP].stdout, one.medium.description)
-    assert report.refused is None
-    before, *torn = _split_images(record.cargo or b"")
-    return _Recording(
-        report,
-        Oracle(one.loads, one.loads.loads[0], record["marks"].stdout),
-        before,
-        decode_recorded_operations(record, one.medium.chip.geometry),
-        tuple(zip(at, torn, strict=True)),
-    )
-
-
-def _judge(one: Campaign, told: _Recording, place: PointPlace, chip: ChipImage) -> PointVerdicts:
-    """What both say of a point: the board by its letter, the host of the chip as it lies there."""
-    k, variant, _ = place
-    on, name = one.medium, CLASSES[told.report.outcomes[variant][k]]
-    findings = [Finding(name=name, count=1, first=f"{k}:{variant}:1", what="")]
-    findings = [] if name == POINT_HELD else findings
-    ecc, power = on.chip.kernel_ecc, on.filesystem.power
-    cells = hostcheck.apply_ecc_to_chip(chip, ecc, power.checksums if power else "none")
-    partition = Partition(cells, on.partition_blocks, ecc.strength, ecc.step)
-    try:
-        tree = hostcheck.read_partition_files(partition, on.filesystem.name)
-    except NandlabError as e:
-        return PointVerdicts(findings, [], "", str(e))
-    wrong = told.oracle.list_violations(tree, k, in_next=variant != "before")
-    return PointVerdicts(findings, wrong, "")
-
-
-def _judge_all(one: Campaign, told: _Recording) -> dict[PointPlace, PointVerdicts]:
-    """What both say of each point that the host has the chip of."""
-    chip = _Chip(told.before)
-    every: list[tuple[PointPlace, ChipImage]] = [((0, "before", 1), told.before)]
-    for k, operation in enumerate(told.operations, 1):
-        chip.apply(operation)
-        every.append(((k, "before", 1), chip.image()))
-    return {place: _judge(one, told, place, image) for place, image in [*every, *told.torn]}
-
-
 def _make_campaign(board: QemuBoard, name: str, calls: tuple[str, ...]) -> Campaign:
     loads = LoadSet("agreement", wideloads.BASE, (Load("all", calls),))
     return Campaign(on(board, name), loads, CutPoints())
@@ -193,8 +74,9 @@ def _list_disagreements(board: QemuBoard, name: str, unread_max: int | None) -> 
     """
     loads = LoadSet("agreement", wideloads.BASE, (Load("all", CALLS[name]),))
     one = Campaign(on(board, name), loads, CutPoints())
-    told = _record(one, board, [(k, v, 1) for k, v in zip(TORN_AT, TORN * 3, strict=True)])
-    every = _judge_all(one, told)
+    torn = [(k, v, 1) for k, v in zip(TORN_AT, TORN * 3, strict=True)]
+    told = record_points(one, board, torn, TORN)
+    every = judge_points(one, told)
     assert len(every) == len(told.operations) + 1 + len(TORN_AT)
     unread = [place for place, verdicts in every.items() if verdicts.unread]
     assert len(unread) < len(every) / 10

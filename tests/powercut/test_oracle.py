@@ -9,10 +9,11 @@ from dataclasses import replace
 
 import pytest
 from cutsteps import FEW, on
+from recordings import judge_points, record_points
 
 from nandlab.base.errors import NandlabError
 from nandlab.board.virtual.qemu import QemuBoard
-from nandlab.powercut import campaign, hostcheck, loads
+from nandlab.powercut import hostcheck, loads
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.campaignfolder import Finding
 from nandlab.powercut.job import CutPoints, select_single_cut_point
@@ -210,16 +211,20 @@ no count."""
 @pytest.mark.board
 @pytest.mark.parametrize("name", ["jffs2", "ubifs", "yaffs2"])
 def test_both_checkers_see_all_names_of_a_file(board: QemuBoard, name: str) -> None:
+    """At every point, of one job; and at the last on a board of its own, whose chip the host reads
+    as the check left it."""
     one = Campaign(on(board, name), loads.parse_loads("links", BASE + LINKS), CutPoints())
-    (told,) = asyncio.run(campaign.run_piece(one, CutPoints(variants=("before",)), board))
-    assert told.operations is not None
-    seen = set()
-    for k in range(told.operations // 2, told.operations + 1):
-        verdicts = asyncio.run(
-            hostcheck.try_point(one, select_single_cut_point(CutPoints(), 0, k, "before", 1), board)
-        )
+    told = record_points(one, board)
+    every = {k: verdicts for (k, _, _), verdicts in judge_points(one, told).items()}
+    last = len(told.operations)
+    assert list(every) == [*range(last + 1)]
+    # UBIFS between the writes of its two master nodes, and the end
+    for k in {last, *(k for k, verdicts in every.items() if verdicts.unread)}:
+        point = select_single_cut_point(CutPoints(), 0, k, "before", 1)
+        every[k] = asyncio.run(hostcheck.try_point(one, point, board))
+    for k, verdicts in every.items():
         assert (verdicts.unread, verdicts.host_mistakes) == ("", []), k
-        seen |= {(f.name, f.what) for f in verdicts.findings}
+    seen = {(f.name, f.what) for f in (*told.report.findings, *every[last].findings)}
     assert seen == ({LINK_COUNT} if name == "yaffs2" else set())
 
 

@@ -19,7 +19,7 @@ from nandlab.board.own.flashdump import PartitionCells
 from nandlab.board.own.tables import Mtd
 from nandlab.board.own.transport import connect_local
 
-BLOCKS, BAD = 40, {0, 7, 8, 39}
+BLOCKS, BAD = 16, {0, 7, 8, 15}
 
 
 def cells(seed: int) -> bytes:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -22,24 +23,33 @@ KERNEL = (COLLECTOR, FLUSHER)
 COLUMNS = ("seq", "parent", "start_ns", "latency_ns", "pid", "event", "text", "cause")
 
 
+@cache
+def _open_database() -> duckdb.DuckDBPyConnection:
+    """One for all traces, which are many and short: to open one takes longer than to read them."""
+    con = duckdb.connect()
+    con.execute(
+        "CREATE TABLE events (seq UBIGINT, parent UBIGINT, start_ns UBIGINT, "
+        "latency_ns UBIGINT, pid UINTEGER, event VARCHAR, text VARCHAR, cause VARCHAR, "
+        "cpu UTINYINT DEFAULT 0, flags UTINYINT DEFAULT 0)"
+    )
+    return con
+
+
 def split(
     made: Processor, switches: bool = True, lost: bool = False, yield_ns: int = 0
 ) -> dict[str, Any]:
     """The parts of a trace made up; without switches as if the scheduler were not traced."""
     rows = [row for row in made.rows if switches or row["text"] != "schedule"]
-    with duckdb.connect() as con:
-        con.execute(
-            "CREATE TABLE events (seq UBIGINT, parent UBIGINT, start_ns UBIGINT, "
-            "latency_ns UBIGINT, pid UINTEGER, event VARCHAR, text VARCHAR, cause VARCHAR, "
-            "cpu UTINYINT DEFAULT 0, flags UTINYINT DEFAULT 0)"
-        )
+    con = _open_database()
+    con.execute("DELETE FROM events")
+    if rows:
         marked = ", ".join("?" for _ in COLUMNS)
-        for row in rows:
-            con.execute(
-                f"INSERT INTO events ({', '.join(COLUMNS)}) VALUES ({marked})",
-                [row[k] for k in COLUMNS],
-            )
-        found = dict(con.execute(timeparts._make_query(SYMBOLS)).fetchnumpy())
+        con.execute(
+            f"INSERT INTO events ({', '.join(COLUMNS)}) VALUES "
+            + ", ".join(f"({marked})" for _ in rows),
+            [row[k] for row in rows for k in COLUMNS],
+        )
+    found = dict(con.execute(timeparts._make_query(SYMBOLS)).fetchnumpy())
     marks = [(row["start_ns"], row["text"]) for row in rows if row["event"] == "MARK"]
     return timeparts.compute_time_parts(
         timeparts.make_part_events_from_columns(found, KERNEL, marks, lost, yield_ns)

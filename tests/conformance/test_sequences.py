@@ -140,7 +140,9 @@ FLIPS_PPT = 30_000_000
 def test_flips_that_ecc_cannot_correct_are_found(board: Board) -> None:
     """A file system that loses data is not told from tmpfs by chance."""
     sequences = generate(10, SEED)
-    sound, unsound = Place("jffs2", "apf27"), Place("jffs2", "apf27", {"flip_ppt": FLIPS_PPT})
+    sound, unsound = (
+        Place("jffs2", "apf27", faults, mib=24) for faults in ({}, {"flip_ppt": FLIPS_PPT})
+    )
     assert play(board, sound, sequences).ok
     got = play(board, unsound, sequences)
     assert got.trouble

@@ -21,9 +21,9 @@ from support.cases import FORGET, UNLOAD, Cases, run_cases
 from support.sequences import CUT
 from support.smalltrial import skip_where_refused
 
-PARTS = {"apf27": 24, "nandsim-small": 16}
+PARTS = {"apf27": 16, "nandsim-small": 8}
 """Parts that file systems are put on, large pages and small, and MiB of their partitions."""
-SMALL = {"apf27": 12, "nandsim-small": 6}
+SMALL = {"apf27": 12, "nandsim-small": 4}
 """The same for what must be filled."""
 CUT_SHORT_MIB = 8
 """Less, and YAFFS2 finds no room for a checkpoint."""

@@ -71,7 +71,7 @@ def test_boards_and_seconds_are_counted_in_every_process(
     done = subprocess.run(
         [*words, "room"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": paths},
+        env={**os.environ, "PYTHONPATH": paths, "SPENT": str(tmp_path / "tests.txt")},
         capture_output=True,
         text=True,
         check=False,
@@ -80,3 +80,11 @@ def test_boards_and_seconds_are_counted_in_every_process(
     rows = [line.split() for line in done.stdout.splitlines() if line.startswith("room ")]
     assert [row[:3] for row in rows] == [["room", "4", "2"]]
     assert int(rows[0][4]) >= 1
+    dearest, *others = (
+        line.split("\t") for line in (tmp_path / "tests.txt").read_text().splitlines()
+    )
+    assert dearest[1] == "1" and float(dearest[0]) >= 1
+    assert dearest[3].startswith("room/test_it.py::test_it[0]")
+    assert sorted((n.partition("[")[2][:1], boards) for _, boards, _, n in others) == [
+        *(("", "0"), ("1", "0"), ("2", "1")),
+    ]

@@ -5,14 +5,18 @@ A line a folder: tests, boards (QEMU processes that a test's own process began),
 host's clock, and seconds of a processor, those of ended child processes too. With xdist, seconds
 are summed over the workers. A fixture's cost counts for the test that it was set up for. What it
 costs itself: two system calls a test.
+
+SPENT=FILE in the environment: the same of each test too, a line each, the dearest first.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 from collections import defaultdict
 from collections.abc import Generator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,6 +64,20 @@ def processor_s() -> float:
 def folder_of(node: str) -> str:
     """A test's folder, by its node ID: at most two deep."""
     return "/".join(node.partition("::")[0].split("/")[:-1][:2]) or "."
+
+
+def sum_by_folder(spent: dict[str, Spent]) -> dict[str, Spent]:
+    """What folders cost, of what tests did by their node IDs."""
+    folders = defaultdict[str, Spent](Spent)
+    for node, each in spent.items():
+        folders[folder_of(node)] += each
+    return folders
+
+
+def lines_of_tests(spent: dict[str, Spent]) -> str:
+    """A line a test: seconds of a processor, boards, seconds, node ID; between them a tab."""
+    rows = sorted(spent.items(), key=lambda row: (-row[1].processor_s, row[0]))
+    return "".join(f"{s.processor_s:.2f}\t{s.boards}\t{s.seconds:.2f}\t{n}\n" for n, s in rows)
 
 
 def table(spent: dict[str, Spent]) -> list[str]:
@@ -113,7 +131,7 @@ class Counting:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.spent[folder_of(report.nodeid)] += Spent(
+        self.spent[report.nodeid] += Spent(
             tests=report.when == "call" or (report.when == "setup" and not report.passed),
             boards=getattr(report, "boards", 0),
             seconds=report.duration,
@@ -123,8 +141,10 @@ class Counting:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.spent:
             terminalreporter.section("spent by folder")
-            for line in table(self.spent):
+            for line in table(sum_by_folder(self.spent)):
                 terminalreporter.write_line(line)
+        if path := os.environ.get("SPENT"):
+            Path(path).write_text(lines_of_tests(self.spent))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -7,7 +7,7 @@ PIP := $(BIN)/pip --quiet --disable-pip-version-check
 # only files of the listed SHA-256 are installed; this project is built with what is installed
 LOCKED := install --require-hashes -r
 OURS := --no-deps --no-build-isolation
-# each board is one process, so one test runs per core; tests of a group share a worker and a job
+# tests/conftest.py says how many tests run at once; tests of a group share a worker and a job
 PYTEST := $(BIN)/pytest -n auto --dist loadgroup
 # the study that `make study` runs, and how many members of its ensemble; empty: all
 STUDY := quickstart
@@ -44,7 +44,7 @@ help: ## list the targets
 setup: packages $(VENV)/run ## make the environment: nandlab in .venv/bin
 
 build: packages-build ## build our programs for this machine: build/ffsmark, build/filetree
-	@$(MAKE) -s -C device/programs OUT=$(CURDIR)/build
+	@$(MAKE) -s -j $$(nproc) -C device/programs OUT=$(CURDIR)/build
 
 demo: setup ## print the published quickstart, run it here, and tell whether that gave the same
 	@echo "The answer as it was published:"

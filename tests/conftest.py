@@ -52,6 +52,14 @@ def kept_outcomes() -> Iterator[None]:
     trim()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Workers of ``-n auto``: a board is one process, so a test runs per processor; and one more,
+    for a test waits too: for a board to begin and end, for deadlines, for processes that it kills.
+    """
+    return len(os.sched_getaffinity(0)) + 1
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share a fixture of their module are a group: one worker makes it, once.

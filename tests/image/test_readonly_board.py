@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from support import smalltrial, trees
-from support.cases import UNLOAD, Cases, run_cases
+from support.cases import UNLOAD, Cases, find_first_equals, run_cases
 from support.smalltrial import skip_where_refused
 
 from nandlab.base.errors import UsageError
@@ -227,7 +227,9 @@ def flash_every_way(board: QemuBoard, source: Path, name: str) -> Cases:
     sums = tree.hash_checksummed_tree(
         tree.add_file_checksums(tree.scan_folder_tree(source), source)
     )
-    media = dict(offered(board, name))
+    every = dict(offered(board, name))
+    first = find_first_equals(every)
+    media = {way: every[way] for way in dict.fromkeys(first.values())}
     blobs = {
         w: imaging.make_image_with_tools(on, source, sums, probed)[0] for w, on in media.items()
     }
@@ -245,7 +247,7 @@ def flash_every_way(board: QemuBoard, source: Path, name: str) -> Cases:
         )
         for i, (way, on) in enumerate(media.items())
     }
-    return run_cases(board, cases, hold)
+    return run_cases(board, cases, hold).name_again(first)
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from nandlab.board.jobs.cargo import Cargo
 from nandlab.board.jobs.job import Board, Job, JobRecord, Step
 
+T = TypeVar("T")
 UNLOAD = Step("unload", "rmmod simnand")
 """Takes the chip out, so that the next case may put in another."""
 FORGET = Step("forget", "dmesg -c > /dev/null")
@@ -33,6 +35,16 @@ class Cases:
         failed = record.failed()
         assert failed is None, f"{name}: {failed.failure()}"
         return record
+
+    def name_again(self, names: Mapping[str, str]) -> Cases:
+        """The same records by other names; names: those that they have, by the new ones."""
+        return Cases({new: self._records[old] for new, old in names.items()})
+
+
+def find_first_equals(cases: Mapping[str, T]) -> dict[str, str]:
+    """For each case the first that is equal, by name: with the default of each option in turn a
+    case is the same as often as there are options."""
+    return {name: next(n for n, c in cases.items() if c == case) for name, case in cases.items()}
 
 
 def run_cases(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from support import lock
-from support.cases import FORGET, UNLOAD, Cases, run_cases
+from support.cases import FORGET, UNLOAD, Cases, find_first_equals, run_cases
 from support.chipsteps import numbers
 from support.smalltrial import CHIP, WRITABLE, planned, spec
 
@@ -102,7 +102,9 @@ def mount_every_value(board: QemuBoard, name: str) -> Cases:
         for case, spec in made.items()
         if spec is not None
     }
-    return run_cases(board, cases)
+    first = find_first_equals(cases)
+    distinct = {case: cases[case] for case in dict.fromkeys(first.values())}
+    return run_cases(board, distinct).name_again(first)
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +174,9 @@ FILL = (
 def test_a_full_disk_says_so_loses_nothing_and_gives_its_space_back(
     board: QemuBoard, name: str
 ) -> None:
-    made = spec(board, name)
+    # of the whole chip UBI keeps a share, of a small partition most
+    chip = CHIP if name == "ubifs" else CHURNED
+    made = spec(board, name, chip)
     again = (
         f"{command(mediumsteps.make_unmount_step(made))} && "
         f"{command(mediumsteps.make_mount_step(made))}"
@@ -181,7 +185,7 @@ def test_a_full_disk_says_so_loses_nothing_and_gives_its_space_back(
     first, second = (record[c].stdout.splitlines() for c in ("c0", "c2"))
     for said, files, kept in (first, second):
         assert "No space left on device" in said
-        assert int(files) * 50000 > 3 << 20
+        assert chip.partition_mib and int(files) * 50000 > chip.partition_mib * (3 << 17)
         assert kept == "precious"
     assert int(second[1]) >= int(first[1]) * 9 // 10
     assert record["c4"].stdout == "precious\n"

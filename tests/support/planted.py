@@ -120,9 +120,9 @@ name = "watch"
 question = "Does YAFFS2 still erase as much as it did?"
 board = "apf27"
 [matrix]
-workloads = [{ name = "ffsmark", files = 20, transactions = 1500 }]
+workloads = [{ name = "ffsmark", files = 20, transactions = 800 }]
 filesystems = [{ name = "yaffs2" }]
-chips = [{ part = "nandsim-small", partition_mib = 4 }]
+chips = [{ part = "nandsim-small", partition_mib = 2 }]
 states = [{ name = "fresh" }]
 seeds = [1, 2]
 """

@@ -33,7 +33,7 @@ CHIP = ChipChoice(part="nandsim-small", partition_mib=8)
 
 def planned(board: QemuBoard, name: str, chip: ChipChoice = CHIP, **options: str) -> TrialSpec:
     """FFSMark on a fresh chip; the kernel may lack what it needs."""
-    words = {"name": "ffsmark", "files": 20, "transactions": 500}
+    words = {"name": "ffsmark", "files": 20, "transactions": 200}
     matrix = Matrix(
         workloads=[WorkloadChoice.model_validate(words)],
         filesystems=[FilesystemChoice.model_validate({"name": name, **options})],

@@ -130,15 +130,15 @@ def test_rounds_of_large_files_leave_nothing(board: QemuBoard, fs: str) -> None:
 
 @pytest.mark.parametrize("fs", ["jffs2", "yaffs2"])
 def test_hot_and_cold_are_written_by_turns(board: QemuBoard, fs: str) -> None:
-    found = trial(board, "gc-interleaved", fs, steps=300, rounds=3, open="each")
+    found = trial(board, "gc-interleaved", fs, 4, steps=150, rounds=3, open="each")
     writing, updating = phase(found, "writing"), phase(found, "updating")
-    writes = {"writing_create": 2, "writing_open": 598, "writing_write": 600}
-    assert writing.operations == {**writes, "writing_close": 600}
-    assert updating.operations == {"open": 1800, "write": 1800, "close": 1800}
-    assert writing.bytes["written"] == 300 * 16 * KIB
-    assert updating.bytes["written"] == 3 * 300 * 16 * KIB
-    # 18 MiB into 8: the collector must have copied and erased
-    assert updating.chip is not None and updating.chip.erases > 300
+    writes = {"writing_create": 2, "writing_open": 298, "writing_write": 300}
+    assert writing.operations == {**writes, "writing_close": 300}
+    assert updating.operations == {"open": 900, "write": 900, "close": 900}
+    assert writing.bytes["written"] == 150 * 16 * KIB
+    assert updating.bytes["written"] == 3 * 150 * 16 * KIB
+    # 9 MiB into 4: the collector must have copied and erased
+    assert updating.chip is not None and updating.chip.erases > 150
 
 
 @pytest.mark.parametrize("fs", ALL)

@@ -19,7 +19,7 @@ name = "spread"
 question = "Is it the same wherever it runs?"
 board = "apf27"
 [matrix]
-workloads = [{ name = "ffsmark", files = 20, transactions = 300 }]
+workloads = [{ name = "ffsmark", files = 20, transactions = 40 }]
 filesystems = [{ name = "jffs2" }, { name = "yaffs2" }]
 chips = [{ part = "nandsim-small", partition_mib = 4 }]
 states = [{ name = "fresh" }]

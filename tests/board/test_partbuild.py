@@ -58,6 +58,9 @@ def test_a_symbol_is_set_for_make_and_for_the_compiler() -> None:
     assert kbuild[:2] == ["CONFIG_MTD_UBI_BLOCK := ", "CONFIG_MTD_UBI_FASTMAP := y"]
     assert kbuild.index("include $(src)/Makefile") < kbuild.index("obj-m := ubi.o")
     assert "#define CONFIG_NFTL_MODULE 1" in format_config_header({"CONFIG_NFTL": "m"})
+    number = UBI.settings({"wl_threshold": 2})
+    assert "#define CONFIG_MTD_UBI_WL_THRESHOLD 2\n" in format_config_header(number)
+    assert "CONFIG_MTD_UBI_WL_THRESHOLD := 2\n" in format_kbuild(["ubi"], number)
 
 
 def test_a_build_has_the_parts_files() -> None:

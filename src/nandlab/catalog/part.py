@@ -35,19 +35,50 @@ FilePattern = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.*\[\]-]+$", max_length
 ConfigSymbol = Annotated[str, Field(pattern=r"^CONFIG_[A-Z0-9_]+$", max_length=80)]
 ModuleName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$", max_length=60)]
 """A kernel module, as its file is called."""
-Setting = Literal["y", "m", "n"]
-"""What a symbol of the kernel's configuration is set to."""
+Setting = str
+"""What a symbol of the kernel's configuration is set to: y, m, n, or a number."""
+PartValue = bool | int
+"""What an option of a part is given: an option that takes numbers takes no truth value."""
+
+
+class NumberRange(StrictModel):
+    """Whole numbers, as the kernel's Kconfig bounds them."""
+
+    min: int = Field(description="the least")
+    max: int = Field(description="the greatest")
 
 
 class PartOption(StrictModel):
     """A symbol of the kernel's configuration by which a part is built in one way or another."""
 
-    help: Lines = Field(description="in a sentence: what it does when it is true")
+    help: Lines = Field(
+        description="in a sentence: what it does when it is true, or what it counts"
+    )
     symbol: ConfigSymbol = Field(description="the symbol that it sets or clears")
     default: bool | None = Field(
         default=None,
         description="its value if nobody gives one; null: as the board's kernel has it",
     )
+    number: NumberRange | None = Field(
+        default=None, description="the numbers that it takes; null: it takes true and false"
+    )
+
+    def describe_values(self) -> str:
+        """What it takes, for people."""
+        number = self.number
+        return "true or false" if number is None else f"a number from {number.min} to {number.max}"
+
+    def has_value(self, value: PartValue) -> bool:
+        """Whether it takes a value."""
+        if self.number is None or isinstance(value, bool):
+            return self.number is None and isinstance(value, bool)
+        return self.number.min <= value <= self.number.max
+
+    def format_setting(self, value: PartValue) -> Setting:
+        """What its symbol is set to by a value."""
+        if isinstance(value, bool):
+            return "y" if value else "n"
+        return str(value)
 
 
 class PartBuild(StrictModel):
@@ -91,29 +122,33 @@ class PartModel(Noun):
         """Its folders in a kernel's tree."""
         return [build.folder for build in self.builds]
 
-    def settings(self, options: Mapping[str, bool]) -> dict[str, Setting]:
+    def settings(self, options: Mapping[str, PartValue]) -> dict[str, Setting]:
         """What the symbols are set to that are not left as the board's kernel has them."""
         found: dict[str, Setting] = dict(self.config)
         for name, option in self.options.items():
             value = options.get(name, option.default)
             if value is not None:
-                found[option.symbol] = "y" if value else "n"
+                found[option.symbol] = option.format_setting(value)
         return found
 
-    def refuse_unknown_options(self, options: Mapping[str, bool], where: str) -> None:
-        """UsageError for an option that it does not have."""
-        for name in options:
+    def refuse_bad_options(self, options: Mapping[str, PartValue], where: str) -> None:
+        """UsageError for an option that it does not have, or a value that the option does not
+        take."""
+        for name, value in options.items():
             if name not in self.options:
                 there = ", ".join(self.options) or "none"
                 near = suggest_nearest_name(name, self.options)
                 raise UsageError(f"{where}: {self.name} has no option {name!r}: {there}{near}")
+            if not self.options[name].has_value(value):
+                takes = self.options[name].describe_values()
+                raise UsageError(f"{where}: {name} is {takes}, not {str(value).lower()}")
 
 
 class PartSource(StrictModel):
     """Where a part is built from, and with which of its options, which stand beside the keys."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
-    __pydantic_extra__: dict[Word, bool] = Field(init=False)
+    __pydantic_extra__: dict[Word, PartValue] = Field(init=False)
 
     tree: Line = Field(
         default=PACKAGE,
@@ -126,7 +161,7 @@ class PartSource(StrictModel):
     )
 
     @property
-    def options(self) -> dict[str, bool]:
+    def options(self) -> dict[str, PartValue]:
         """The part's options, by name."""
         return dict(self.__pydantic_extra__ or {})
 

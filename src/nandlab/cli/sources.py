@@ -26,7 +26,7 @@ SourceOption = Annotated[
     list[str],
     typer.Option(
         "--source",
-        metavar="PART=TREE[,OPTION=true|false]",
+        metavar="PART=TREE[,OPTION=VALUE]",
         help="build a part of the kernel, such as ubifs, from TREE: package, the locked source of "
         "the board's kernel, or a folder (docs/own/kernel.md); may be repeated",
         autocompletion=complete_source,

@@ -25,6 +25,7 @@ from nandlab.catalog.board import UNSIMULATED_KEYS, BoardModel
 from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.noun import dump_noun_identity
 from nandlab.catalog.part import KIND, PartModel, PartSource
+from nandlab.results.sources import list_source_words
 
 PARTS = {"crypto", "fat", "jffs2", "mtd", "nftl", "spinand", "ubi", "ubifs", "yaffs2"}
 
@@ -74,6 +75,10 @@ def test_words_are_a_tree_and_its_options(tree: Path) -> None:
         ["ubifs=package", "ubifs=package"],
         ["ubi=package,fastmap=yes"],
         ["ubi=package,fast=true"],
+        ["ubi=package,fastmap=1"],
+        ["ubi=package,wl_threshold=true"],
+        ["ubi=package,wl_threshold=1"],
+        ["ubi=package,wl_threshold=65537"],
         ["fat=package,fastmap=true"],
     ],
 )
@@ -86,6 +91,7 @@ def test_options_set_symbols_and_leave_others_as_the_kernel_has_them() -> None:
     assert part("ubi").settings({}) == {}
     assert part("ubi").settings({"fastmap": True}) == {"CONFIG_MTD_UBI_FASTMAP": "y"}
     assert part("jffs2").settings({"summary": False}) == {"CONFIG_JFFS2_SUMMARY": "n"}
+    assert part("ubi").settings({"wl_threshold": 2}) == {"CONFIG_MTD_UBI_WL_THRESHOLD": "2"}
     assert part("nftl").settings({}) == {"CONFIG_NFTL": "m", "CONFIG_NFTL_RW": "y"}
 
 
@@ -101,7 +107,24 @@ def test_a_board_names_sources_from_its_own_folder(tmp_path: Path) -> None:
         make_source_requests({"jffs2": PartSource(fastmap=True)}, tmp_path, "board x")  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize("told", [{"summary": "yes"}, {"summary": 1}, {"tree": ""}, {"tree": " "}])
+@pytest.mark.parametrize("told", [{"summary": 1}, {"summary": 0}])
+def test_a_number_is_no_truth_value(told: dict[str, int], tmp_path: Path) -> None:
+    source = PartSource.model_validate(told)
+    with pytest.raises(UsageError, match=r"source\.jffs2: summary is true or false, not [01]$"):
+        make_source_requests({"jffs2": source}, tmp_path, "board x")
+
+
+def test_an_option_takes_a_number_within_its_bounds() -> None:
+    for number in (2, 65536):
+        found = parse_source_words([f"ubi=package,wl_threshold={number}"], "--source")
+        assert found["ubi"].options == {"wl_threshold": number}
+        told = {"sources": {"ubi": found["ubi"].identity()}}
+        assert list_source_words(told) == [f"ubi=package,wl_threshold={number}"]
+
+
+@pytest.mark.parametrize(
+    "told", [{"summary": "yes"}, {"summary": 1.5}, {"tree": ""}, {"tree": " "}]
+)
 def test_a_wrong_source_of_a_catalog_file_is_refused(told: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         PartSource.model_validate(told)

@@ -20,7 +20,7 @@ from nandlab.base.gate import read_bytes, read_folder_files
 from nandlab.base.nearest import suggest_nearest_name
 from nandlab.board.kit.patch import apply_patch, read_patch
 from nandlab.catalog.files import list_noun_names, load_noun
-from nandlab.catalog.part import KIND, PACKAGE, PartModel, PartSource
+from nandlab.catalog.part import KIND, PACKAGE, PartModel, PartSource, PartValue
 
 PART_BYTES_MAX = 32 << 20
 """Of a part's files: drivers/mtd/nand/raw has 2 MiB."""
@@ -28,6 +28,7 @@ PART_FILES_MAX = 1000
 OPTION = re.compile(r",([a-z][a-z0-9_]*)=([^,/]*)$")
 """An option at the end of a word of --source."""
 SWITCH = {"true": True, "false": False}
+DIGITS_MAX = 10
 FOLDER_ORIGIN = "folder"
 
 
@@ -38,7 +39,7 @@ class SourceRequest:
     part: PartModel
     tree: Path | None = None
     """A kernel's tree or the part's folder of one; None: the locked package."""
-    options: Mapping[str, bool] = field(default_factory=dict)
+    options: Mapping[str, PartValue] = field(default_factory=dict)
     patches: tuple[Path, ...] = ()
     named: bool = field(default=True, compare=False)
     """False: only a patch asks for it; what the board's file names of the part is patched then."""
@@ -89,7 +90,7 @@ def make_source_requests(
     found = {}
     for name, source in sources.items():
         part = load_part(name, f"{where}: source")
-        part.refuse_unknown_options(source.options, f"{where}: source.{name}")
+        part.refuse_bad_options(source.options, f"{where}: source.{name}")
         tree = None if source.tree == PACKAGE else home / source.tree
         patches = tuple(home / path for path in source.patch)
         found[name] = SourceRequest(part, tree, source.options, patches)
@@ -106,18 +107,24 @@ def parse_source_words(words: Iterable[str], option: str) -> dict[str, SourceReq
         if name in found:
             raise UsageError(f"{option} {name}: given twice")
         part = load_part(name, option)
-        options: dict[str, bool] = {}
+        options: dict[str, PartValue] = {}
         while match := OPTION.search(value):
             value = value[: match.start()]
-            if match[2] not in SWITCH:
-                raise UsageError(f"{option} {word}: {match[1]} is true or false, not {match[2]!r}")
-            options = {match[1]: SWITCH[match[2]], **options}
-        part.refuse_unknown_options(options, f"{option} {word}")
+            options = {match[1]: _parse_value(match[2], f"{option} {word}: {match[1]}"), **options}
+        part.refuse_bad_options(options, f"{option} {word}")
         if not value:
             raise UsageError(f"{option} {word}: name package or a folder before the options")
         tree = None if value == PACKAGE else Path(value).expanduser().absolute()
         found[name] = SourceRequest(part, tree, options)
     return found
+
+
+def _parse_value(text: str, what: str) -> PartValue:
+    if text.isdecimal() and len(text) < DIGITS_MAX:
+        return int(text)
+    if text not in SWITCH:
+        raise UsageError(f"{what} is true or false, or a number, not {text!r}")
+    return SWITCH[text]
 
 
 def add_patches(

@@ -28,7 +28,7 @@ from nandlab.board.kit.kernel import Kernel
 from nandlab.board.kit.partsource import PartFiles
 from nandlab.board.kit.root import Root, is_fault_of_machine, raise_disk_full
 from nandlab.catalog.arch import AMD64, Arch
-from nandlab.catalog.part import PartModel, Setting
+from nandlab.catalog.part import PartModel, PartValue, Setting
 
 CONFIG_HEADER = "nandlab-config.h"
 SYMVERS = "Module.symvers"
@@ -78,7 +78,8 @@ def format_config_header(settings: Mapping[str, Setting]) -> str:
     for symbol, value in sorted(settings.items()):
         lines += [f"#undef {symbol}", f"#undef {symbol}_MODULE"]
         if value != "n":
-            lines.append(f"#define {symbol}{'_MODULE' if value == 'm' else ''} 1")
+            number = value if value.isdecimal() else "1"
+            lines.append(f"#define {symbol}{'_MODULE' if value == 'm' else ''} {number}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -142,7 +143,7 @@ def build_part_modules(
     kernel: Kernel,
     part: PartModel,
     source: PartFiles,
-    options: Mapping[str, bool],
+    options: Mapping[str, PartValue],
     *,
     before: Sequence[PartModules] = (),
     version: str | None = None,

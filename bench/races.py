@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """In how many of 1,000 schedules of each race does something come about?
 
-Measures: each load of ``races``, and of ``gc-passes`` those that drop caches, is recorded on a
-board. Those whose fault shows only after a cut are cut behind operations of the sync beside them. A
-finding's class, the number of schedules that show it, and the first and last of them are printed
-for each race and board.
+Measures: each load of ``races``, ``levelling`` and ``nearly-full``, and of ``gc-passes`` those that
+drop caches, is recorded on a board. Those whose fault shows only after a cut are cut behind
+operations of the sync beside them; of those whose fault the kernel only speaks of, its words are
+looked for ("check fails"). A finding's class, the number of schedules that show it, and the first
+and last of them are printed for each race and board.
 Needs: QEMU. Costs: two minutes a race and board without cuts, some ten with them.
 
 The last line is one JSON object: by board and race the schedules that were tried, and by class the
@@ -17,9 +18,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
+from nandlab.board.kit.partsource import parse_source_words
 from nandlab.board.virtual.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel
@@ -33,17 +35,29 @@ from nandlab.powercut.job import CutPoints
 from nandlab.powercut.loads import LoadSet
 from nandlab.powercut.states import NO_POINT
 
-PARTITION_MIB = 8
 NO_CUT = CutPoints(variants=("before",), first=NO_POINT)
+LOADS_A_BOARD = 100
+
+
+def make_log_points(*words: str) -> CutPoints:
+    """One point before all operations: what the kernel said while a load was recorded counts there.
+    words: those that are no fault elsewhere."""
+    plant = tuple(option for each in words for option in ("--check-says", each))
+    return CutPoints(variants=("before",), first=0, last=0, plant=plant)
 
 
 @dataclass(frozen=True)
 class Race:
-    """Where its schedules are, and what of them is cut."""
+    """Where its schedules are, what of them is cut, and on what they are played."""
 
     loads: Callable[[], LoadSet]
     filesystem: str
     points: CutPoints
+    chip: str = "apf27"
+    partition_mib: int = 8
+    options: Mapping[str, str] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
+    """Words of --source: what of the kernel is built otherwise."""
 
 
 RACES = {
@@ -55,21 +69,37 @@ RACES = {
     "link and unlink": Race(wideloads.make_race_loads, "ubifs", NO_CUT),
     "tmpfile": Race(wideloads.make_race_loads, "ubifs", NO_CUT),
     "dropcaches": Race(wideloads.make_gc_pass_loads, "jffs2", NO_CUT),
+    "level": Race(
+        wideloads.make_levelling_loads,
+        "ubifs",
+        make_log_points("scrubbed PEB"),
+        sources=("ubi=package,wl_threshold=2",),
+    ),
+    "reserve": Race(
+        wideloads.make_nearly_full_loads,
+        "ubifs",
+        make_log_points("cannot reserve", "space allocation"),
+        chip="nandsim-small",
+        partition_mib=5,
+        options={"compression": "none"},
+    ),
 }
-"""U4, U5, U2 and J5 of known_bugs.toml. The sync beside "link" begins behind some 72 operations,
-which write the file, and each schedule has ended by 93; that of 1,500 us shows it behind four
-operations in a row. What the others do wrong is seen without a cut."""
+"""U4, U5, U2, J5, B1 and U7 of known_bugs.toml. The sync beside "link" begins behind some 72
+operations, which write the file, and each schedule has ended by 93; that of 1,500 us shows it
+behind four operations in a row. What the others do wrong is seen without a cut: UBI says of each
+block that it scrubs, and no bit of this chip is wrong; UBIFS says of each reservation that it gives
+up, or that it tries for the 33rd time."""
 
 
 def make_medium(board: QemuBoard, race: Race) -> Medium:
     system = load_noun("filesystems", race.filesystem, FilesystemModel)
-    chip = load_noun("chips", "apf27", ChipModel)
+    chip = load_noun("chips", race.chip, ChipModel)
     return Medium(
         board=board.machine.model,
         chip=chip,
-        partition_blocks=PARTITION_MIB * MIB // chip.geometry.erasesize,
+        partition_blocks=race.partition_mib * MIB // chip.geometry.erasesize,
         filesystem=system,
-        options=system.resolve_values({}, "races"),
+        options=system.resolve_values(race.options, "races"),
     )
 
 
@@ -87,7 +117,10 @@ def parse_wait_us(report: LoadReport) -> int:
 async def try_schedules(board: QemuBoard, name: str, loads: LoadSet) -> list[LoadReport]:
     found: list[LoadReport] = []
     whole = Campaign(make_medium(board, RACES[name]), loads, RACES[name].points)
-    for points in whole.pieces():
+    last = len(loads.loads) - 1
+    for first in range(0, last + 1, LOADS_A_BOARD):
+        end = min(first + LOADS_A_BOARD - 1, last)
+        points = replace(whole.points, first_load=first, last_load=end)
         found += await campaign.run_piece(whole, points, board)
         print(f"\r  {len(found)} of {len(loads.loads)}", end="", flush=True)
     print()
@@ -111,8 +144,10 @@ def main() -> None:
     options = parser.parse_args()
     told: dict[str, dict[str, object]] = {}
     for name in options.board or ["apf27"]:
-        board = open_board(load_noun("boards", name, BoardModel))
+        model = load_noun("boards", name, BoardModel)
         for race in options.race or RACES:
+            sources = parse_source_words(RACES[race].sources, "races")
+            board = open_board(model, sources=sources)
             print(f"{name}, {race}:", flush=True)
             loads = select_loads(race, options.every)
             reports = asyncio.run(try_schedules(board, race, loads))

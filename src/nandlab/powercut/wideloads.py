@@ -9,7 +9,10 @@ files that stay open. ``statfs`` asks for the room of a nearly empty file system
 sync beside files without a name: another process begins it, and the load goes on so many
 microseconds later, in the midst of it. Each number of microseconds is one schedule of both.
 ``gc-passes`` wakes JFFS2's collector so before each of several calls on a file whose nodes it may
-move.
+move. ``levelling`` has UBI's wear levelling beside a load, on a board whose UBI levels early
+(``--source ubi=package,wl_threshold=2``). ``nearly-full`` has writers, write-back, a commit and the
+collector of a nearly full UBIFS. It needs small blocks, of which a few pages fill one: ``--chip
+nandsim-small --partition-mib 5 --set compression=none``.
 """
 
 from __future__ import annotations
@@ -56,6 +59,16 @@ CHECKS, CHECK_US = 45, 1000
 """Passes that only check the inodes that a mount has found, one each, before any moves a node."""
 LARGE_BYTES = 120_000
 """More than statfs may count as used without a file that has it."""
+STAYING, STAYING_BYTES, READ_STEP = "A/s", 100_000, 8000
+"""The file that stays, its bytes, and how far apart bytes of it are changed: each is read first."""
+CHURNED, CHURNED_BYTES = "A/c", 180_000
+ROUNDS_BEFORE, ROUNDS, FIRST_US = 20, 5, 5000
+"""Writes of the churned file before and in the load, and the first wait: so many that UBI moves the
+blocks of the index in the midst of the load, and so long that it does at the load's reads. UBI
+levels when each free block has two erases, and then moves a block a round, as the sync ends."""
+FILLED, FILLED_BYTES = tuple(f"A/f{n}" for n in range(23)), 65536
+"""Files that leave some 30 KiB of a partition of 5 MiB; UBI keeps half of it for bad blocks."""
+FULL_ROUNDS = 3
 
 
 @cache
@@ -285,8 +298,52 @@ def make_gc_pass_loads() -> LoadSet:
     return LoadSet("gc-passes", (*loads.BASE, *filled, *outdated), tuple(found))
 
 
+def make_levelling_loads() -> LoadSet:
+    """A commit and UBI's wear levelling beside reads of what is moved.
+
+    UBI leaves a block where it is if somebody reads or writes it. Until Linux's commit "ubi: wl:
+    Put source PEB into correct list if trying locking LEB failed" it counts such a block as one
+    with bit flips, and scrubs it next.
+    """
+    base = (
+        *(*loads.BASE, "sync", f"create {STAYING}", f"write {STAYING} 0 {STAYING_BYTES}", "sync"),
+        *(f"create {CHURNED}", *[f"write {CHURNED} 0 {CHURNED_BYTES}", "sync"] * ROUNDS_BEFORE),
+    )
+    reads = [f"write {STAYING} {at} 4" for at in range(100, STAYING_BYTES, READ_STEP)]
+    found: list[Load] = []
+    for wait in range(FIRST_US, FIRST_US + SCHEDULES * STEP_US, STEP_US):
+        churn = f"write {CHURNED} 0 {CHURNED_BYTES}"
+        one = (churn, "dropcaches", f"beginsync {wait}", *reads, "endsync")
+        found.append(Load(f"level after {wait} us", (*one * ROUNDS, "sync")))
+    return LoadSet("levelling", base, tuple(found))
+
+
+def make_nearly_full_loads() -> LoadSet:
+    """Write-back of one file beside a sync, synchronous writes to two others, and names that come
+    and go: all ask for room in the journal while hardly a block is free.
+
+    Until Linux's commit "ubifs: Queue up space reservation tasks if retrying many times" one that
+    finds none in three commits, because others were faster, is refused.
+    """
+    base = (
+        *loads.BASE,
+        *(c for name in FILLED for c in (f"create {name}", f"write {name} 0 {FILLED_BYTES}")),
+    )
+    back, first, second = FILLED[:3]
+    beside = (
+        *(f"swrite {first} 0 32768", "create A/n", "write A/n 0 300", "fsync A/n"),
+        *("unlink A/n", f"swrite {second} 0 32768", f"swrite {first} 32768 32768"),
+    )
+    found: list[Load] = []
+    for wait in range(0, SCHEDULES * STEP_US, STEP_US):
+        one = (f"write {back} 0 {FILLED_BYTES}", f"beginsync {wait}", *beside, "endsync")
+        found.append(Load(f"reserve after {wait} us", (*one * FULL_ROUNDS, "sync")))
+    return LoadSet("nearly-full", base, tuple(found))
+
+
 WIDE_SETS: dict[str, Callable[[], LoadSet]] = {
     **{"wide1": make_wide1_loads, "wide2": make_wide2_loads, "wide3": make_wide3_loads},
     **{"renames": make_rename_loads, "orphans": make_orphan_loads, "statfs": make_statfs_loads},
     **{"races": make_race_loads, "gc-passes": make_gc_pass_loads},
+    **{"levelling": make_levelling_loads, "nearly-full": make_nearly_full_loads},
 }

@@ -7,8 +7,9 @@ whose kernel has it, and finds nothing on boards whose kernel has the fix. A bug
 both hold everywhere. Each command is printed as it can be repeated.
 Needs: QEMU. Costs: half a minute a command and board, some minutes the first time.
 
---page FILE writes what was found as a page: docs/known-bugs.md is such. The last line is one JSON
-object: bugs by outcome, and their count.
+--page FILE writes what was found as a page: docs/known-bugs.md is such. Where bugs are named and
+the page is there, it replaces their chapters alone. The last line is one JSON object: bugs by
+outcome, and their count.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ TABLE = Path(__file__).with_suffix(".toml")
 SHOWN, NOT_SHOWN, NOT_TRIED = "shown", "not shown", "not tried"
 HELD, FINDING = 0, 1
 """Exit statuses of a campaign."""
+CHAPTER = re.compile(r"^## (\w+): .*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+"""Of a page, and its bug."""
 RESULT_MAX = 160
 """Letters of what a command found that are kept."""
 
@@ -88,28 +91,42 @@ def try_bug(bug: dict[str, Any]) -> Tried:
     return tried
 
 
-def render_page(every: list[Tried]) -> str:
-    """The outcomes as a page in Markdown."""
-    shown = sum(each.outcome == SHOWN for each in every)
-    lines = [
+def render_chapter(tried: Tried) -> str:
+    """What was found of a bug, as a chapter in Markdown."""
+    bug = tried.bug
+    lines = [f"## {bug['id']}: {bug['title']}", "", f"{tried.outcome.capitalize()}."]
+    if "command" in bug:
+        lines += ["", "```", f"nandlab {shlex.join(bug['command'])} --board BOARD", "```", ""]
+        lines += [f"- {board}: {escape_markdown(found)}" for board, found in tried.results]
+    elif "test" in bug:
+        lines += ["", f"By `{bug['test'].partition('::')[0]}`."]
+    else:
+        lines += ["", f"It lacks {bug['lacks']}."]
+    return "\n".join(lines) + "\n"
+
+
+def render_page(chapters: list[str]) -> str:
+    """The chapters of all bugs as a page in Markdown."""
+    shown = sum(f"\n\n{SHOWN.capitalize()}.\n" in chapter for chapter in chapters)
+    head = [
         "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->",
         "<!-- written by bench/known_bugs.py --page -->",
-        f"# Known bugs: {shown} of {len(every)} are shown",
+        f"# Known bugs: {shown} of {len(chapters)} are shown",
         "",
         "What they are, and who found them: `bench/known_bugs.toml`; what this says:",
         "[power-cuts.md](power-cuts.md#known-bugs).",
     ]
-    for each in every:
-        bug = each.bug
-        lines += ["", f"## {bug['id']}: {bug['title']}", "", f"{each.outcome.capitalize()}."]
-        if "command" in bug:
-            lines += ["", "```", f"nandlab {shlex.join(bug['command'])} --board BOARD", "```", ""]
-            lines += [f"- {board}: {escape_markdown(found)}" for board, found in each.results]
-        elif "test" in bug:
-            lines += ["", f"By `{bug['test'].partition('::')[0]}`."]
-        else:
-            lines += ["", f"It lacks {bug['lacks']}."]
-    return "\n".join(lines) + "\n"
+    return "\n".join(["\n".join(head) + "\n", *chapters])
+
+
+def write_page(path: Path, every: list[Tried]) -> None:
+    """Writes the page of what was tried; chapters of other bugs stay as they are."""
+    tried = {each.bug["id"]: render_chapter(each) for each in every}
+    text = path.read_text() if path.exists() else ""
+    kept = {found[1]: found[0] for found in CHAPTER.finditer(f"{text.rstrip()}\n")}
+    known = [bug["id"] for bug in tomllib.loads(TABLE.read_text())["bug"]]
+    chapters = {**{name: f"{chapter.rstrip()}\n" for name, chapter in kept.items()}, **tried}
+    path.write_text(render_page([chapters[name] for name in known if name in chapters]))
 
 
 def escape_markdown(text: str) -> str:
@@ -136,7 +153,7 @@ def main() -> None:
         for outcome in (SHOWN, NOT_SHOWN, NOT_TRIED)
     }
     if options.page:
-        options.page.write_text(render_page(every))
+        write_page(options.page, every)
     count = sum(map(len, tried.values()))
     print(f"{len(tried[SHOWN])} of {count} known bugs are shown")
     print(json.dumps({**tried, "count": count}))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """YAFFS2, where one read of a page fails and the next would not: what docs/findings/23 says of it,
-on a board. The mount takes a header from bytes that it did not read."""
+on a board. A header is taken from bytes that were not read."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def open_patched(*patches: Path) -> QemuBoard:
 @pytest.mark.parametrize(
     ("chip", "title"), [("apf27", "rename A/foo B/bar"), ("nandsim-small", "create A/new")]
 )
-def test_a_read_that_fails_once_loses_what_was_synced(
+def test_a_read_that_fails_once_hides_what_was_synced(
     board: QemuBoard, chip: str, title: str
 ) -> None:
-    """Of tags of a whole page, and of tags in the spare area of small ones."""
+    """In a look-up, and in the scan of a mount of small pages."""
     operation = {"apf27": 16, "nandsim-small": 48}[chip]
     assert fail_one_read(board, chip, title, operation) == ["lost"]
 

@@ -19,6 +19,7 @@ from support import smalltrial
 from support.busyhost import busy
 from support.chipsteps import modprobe
 
+from nandlab.base.digest import digest_tree
 from nandlab.board.jobs.job import BoardLost, Job, JobRecord, Step
 from nandlab.board.virtual import kvm
 from nandlab.board.virtual.kvm import QEMU, can_boot_kernel
@@ -74,6 +75,17 @@ def test_a_panic_is_a_lost_board_with_the_consoles_tail(board: QemuBoard) -> Non
     assert "panicked" in lost.value.reason
     assert any("sysrq triggered crash" in line for line in lost.value.console_tail)
     assert not children()
+
+
+@pytest.mark.anew
+def test_a_job_leaves_the_saved_state_as_it_was(board: QemuBoard) -> None:
+    """QEMU maps its RAM, and no page that a job writes to gets there."""
+    before = digest_tree(board.snapshot)
+    assert before.keys() == {"inputs.json", "kernel.txt", "ram", "state"}
+    step = Step("it", "dd if=/dev/zero of=/tmp/x bs=64k count=64; md5sum /tmp/x; cat /proc/uptime")
+    first, second = (asyncio.run(board.run(Job((step,)))) for _ in range(2))
+    assert first == second
+    assert digest_tree(board.snapshot) == before
 
 
 @pytest.mark.anew

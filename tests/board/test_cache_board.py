@@ -27,7 +27,7 @@ step = Step("it", "dmesg -r; modprobe ubifs; ferry 2>&1; cat /proc/uptime")
 print(asyncio.run(board.run(Job((step,)))).steps)
 """
 """A process that opens the board and prints the steps of a job as the board saw them."""
-KINDS = ("archive", "emulator", "init", "initramfs", "modules", "program", "roots", "snapshots")
+KINDS = ("archive", "booted", "emulator", "init", "initramfs", "modules", "program", "roots")
 
 
 def linked(source: str, target: str) -> None:
@@ -104,3 +104,7 @@ def test_a_flipped_bit_is_found_made_again_and_reported(board: QemuBoard, copy: 
     for kind, name in (("modules", "simnand.ko"), ("program", "ferry")):
         assert built(copy / kind, name, board)
     assert run(board) == (whole, [])
+    flip(copy / board.snapshot.parent.name / board.snapshot.name / "ram")
+    again, (line,) = run(board)
+    assert again == whole
+    assert '"ram"' in line

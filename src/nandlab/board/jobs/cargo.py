@@ -9,16 +9,15 @@ the board, ``device/programs/ferry`` reads and writes it; this module is the hos
 
 from __future__ import annotations
 
-import errno
 import mmap
 import os
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from nandlab.base.errors import UsageError
+from nandlab.board.jobs.memoryfile import MemoryFile
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB
 
@@ -102,14 +101,12 @@ class Store:
         self.board = board
         self._start = board.job_start
         size = board.store_end - board.job_start
-        self._fd = os.memfd_create("nandlab-store", 0)
-        os.ftruncate(self._fd, size)
-        self._map = mmap.mmap(self._fd, size)
+        self._file = MemoryFile(STORE, size)
+        self._map = mmap.mmap(self._file.fd, size)
 
     def appear(self, folder: Path) -> int:
         """Links the file as STORE into a folder, for a process that inherits the returned fd."""
-        (folder / STORE).symlink_to(f"/proc/self/fd/{self._fd}")
-        return self._fd
+        return self._file.appear(folder)
 
     def put(self, address: int, content: bytes) -> None:
         """Writes a content at a physical address, for the board's ``ferry get``."""
@@ -127,12 +124,12 @@ class Store:
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Memory as it is now. Read, not mapped: a hole takes no memory so."""
-        return os.pread(self._fd, size, address - self._start)
+        return os.pread(self._file.fd, size, address - self._start)
 
     def save(self, path: Path) -> None:
         """Writes all of it that somebody wrote to: pieces, each after its place and size."""
         with path.open("wb") as out:
-            for at, size in _list_written_parts(self._fd):
+            for at, size in self._file.list_written_parts():
                 out.write(PIECE.pack(at, size))
                 out.write(self._map[at : at + size])
 
@@ -150,18 +147,4 @@ class Store:
         self, kind: type[BaseException] | None, e: BaseException | None, tb: TracebackType | None
     ) -> None:
         self._map.close()
-        os.close(self._fd)
-
-
-def _list_written_parts(file: int) -> Iterator[tuple[int, int]]:
-    """Place and size of each part of a file that is no hole."""
-    end = 0
-    while True:
-        try:
-            at = os.lseek(file, end, os.SEEK_DATA)
-        except OSError as e:
-            if e.errno != errno.ENXIO:
-                raise
-            return
-        end = os.lseek(file, at, os.SEEK_HOLE)
-        yield at, end - at
+        os.close(self._file.fd)

@@ -16,7 +16,7 @@ from nandlab.board.virtual.image import list_loaded_libraries
 from nandlab.catalog.arch import ARCHS, HOST_ARCH
 
 HELPER_PROGRAMS = ("cat", "dash", "true")
-"""Programs that run in the root beside QEMU: a state comes by sh and cat; true tries the root."""
+"""Programs that run in the root beside QEMU: sh and cat write a state; true tries the root."""
 PLUGINS = "usr/lib/*/qemu/accel-*.so"
 FIRMWARE = ("usr/share/seabios/*.bin", "usr/share/qemu/*.bin")
 FILE = "files"

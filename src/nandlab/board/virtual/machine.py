@@ -56,6 +56,15 @@ WORK_FOLDER, STATE, SAVES, VMLINUZ, INITRAMFS = map(
 )
 """Where QEMU, in its root, sees the folder of its files, those of the state that it is restored
 from and that it saves, and what it boots."""
+RAM = "ram"
+"""Name of the file of the kernel's RAM, among QEMU's files or those of a state."""
+UNFILED_RAM = "memory-backend-ram,id=ram"
+"""What QEMU is told of the kernel's RAM, but its size, where no file of the host's is named."""
+SHARED_RAM = f"memory-backend-file,id=ram,mem-path={WORK_FOLDER / RAM},share=on"
+"""RAM that is a file among QEMU's, which has all of it when the board stands still."""
+SAVED_RAM = f"memory-backend-file,id=ram,mem-path={STATE / RAM},share=off"
+"""RAM that begins as a state's file has it. The file stays as it is: a page that the board writes
+to is copied first. So a restore takes time for the pages only that the board then uses."""
 SIMNAND = {"simnand": DEVICE / "modules" / "simnand"}
 """simnand's own files, for a module that is made of them."""
 NO_SOURCES: Requests = MappingProxyType({})
@@ -111,16 +120,17 @@ class Machine:
         parts = (part.modules.settings for part in self.sources.values())
         return set_part_symbols(self.kit.kernel.config, parts)
 
-    def _memory(self) -> list[str]:
+    def _memory(self, ram: str) -> list[str]:
         """QEMU's options for the machine's memory: the kernel's, the store, the firmware's tables.
 
-        The store is the file ``HERE/store``; saved states do not contain it. QEMU assembles
-        memory from several pieces only as NUMA nodes; ``numa=off`` makes the kernel ignore these.
+        ram: UNFILED_RAM, SHARED_RAM or SAVED_RAM. The store is the file ``HERE/store``; saved
+        states do not contain it. QEMU assembles memory from several pieces only as NUMA nodes;
+        ``numa=off`` makes the kernel ignore these.
         """
         m = self.model
         store = f"memory-backend-file,id=store,mem-path={WORK_FOLDER / STORE},share=on"
         sizes = {
-            "memory-backend-ram,id=ram": m.kernel_bytes,
+            ram: m.kernel_bytes,
             store: m.store_end - m.job_start,
             "memory-backend-ram,id=firmware": FIRMWARE_BYTES,
         }
@@ -131,15 +141,19 @@ class Machine:
             *(word for node in nodes for word in ("-numa", f"node,{node}")),
         ]
 
-    def command(self, see: Mapping[Path, Path], *more: str) -> list[str]:
-        """The command line that runs QEMU; see: folders, by HERE, STATE and SAVES."""
+    def command(self, see: Mapping[Path, Path], ram: str, *more: str) -> list[str]:
+        """The command line that runs QEMU; see: folders, by HERE, STATE, SAVES; ram: see qemu()."""
         self.kit.tools.check(self.loads)
         boots = {VMLINUZ: self.kit.kernel.vmlinuz, INITRAMFS: self.initrd}
         seen = {str(at): path for at, path in {**see, **boots}.items()}
-        return self.kit.tools.command([*self.qemu(), *more], seen)
+        return self.kit.tools.command([*self.qemu(ram), *more], seen)
 
-    def qemu(self) -> list[str]:
-        """QEMU's own command line, which has no path of this machine."""
+    def qemu(self, ram: str = UNFILED_RAM) -> list[str]:
+        """QEMU's own command line, which has no path of this machine.
+
+        ram: one of the three above. What holds the RAM on the host changes nothing on the board, so
+        neither its identity nor a state's name has it.
+        """
         m = self.model
         arch = m.arch_traits
         exact = self.accel == "tcg"
@@ -154,7 +168,7 @@ class Machine:
         return [
             *(arch.emulator, "-machine", m.machine, "-accel", accel),
             *("-cpu", f"{m.cpu}{arch.clock}", "-smp", "1"),
-            *self._memory(),
+            *self._memory(ram),
             *clock,
             *("-rtc", "base=2020-01-01,clock=vm", "-seed", "1"),
             *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),

@@ -44,6 +44,9 @@ from nandlab.board.virtual.vm import Vm, start_vm
 from nandlab.catalog.arch import HOST_ARCH
 from nandlab.catalog.board import JOB_BYTES, BoardModel
 
+BOOTED = "booted"
+"""The folder in the cache of the states of boards that have booted."""
+
 
 class QemuBoard:
     """The virtual board. Construct with :func:`open_board`."""
@@ -147,7 +150,7 @@ class QemuBoard:
     def _led_to(self, carried: Mapping[int, bytes]) -> dict[str, Any]:
         """All that decides the state after a setup."""
         given = {f"{address:#x}": digest_bytes(content) for address, content in carried.items()}
-        return {"booted": _list_inputs(self.machine), "given": given}
+        return {"booted": _list_inputs(self.machine), "given": given, "form": states.FORM}
 
     async def _from_state(
         self,
@@ -388,6 +391,6 @@ def open_board(
     machine = _set_ram(machine)
     inputs = _list_inputs(machine)
     snapshot = make_entry(
-        "snapshots", inputs, lambda work: asyncio.run(boot_and_save_state(machine, work))
+        BOOTED, inputs, lambda work: asyncio.run(boot_and_save_state(machine, work))
     )
     return QemuBoard(machine, snapshot, partial(fetch_program_needs, locked=locked, lock=lock))

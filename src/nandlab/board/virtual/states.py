@@ -17,7 +17,7 @@ from typing import Any
 
 from nandlab.base import cache
 from nandlab.base.errors import UsageError
-from nandlab.board.virtual.vm import Vm
+from nandlab.board.virtual.vm import CHANNEL, CONSOLE, Vm
 from nandlab.catalog.chip import MIB
 
 KIND = "states"
@@ -25,8 +25,10 @@ KIND = "states"
 LIMIT = "NANDLAB_STATES_MIB"
 """The environment's variable with the MiB that they may take; 0: none is kept."""
 LIMIT_MIB = 8192
-STORE, CONSOLE, CHANNEL = "store", "console", "channel"
-"""Files of a state beside QEMU's: the store's, what the board had said."""
+FORM = 2
+"""Part of a state's name: raise it when its files are others."""
+STORE = "store"
+"""The store's file, beside QEMU's, the RAM's and what the board had said."""
 
 
 def read_states_limit_bytes() -> int:

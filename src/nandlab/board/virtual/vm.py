@@ -10,8 +10,9 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,8 +23,17 @@ from nandlab.base.errors import NandlabError
 from nandlab.base.scratch import PREFIX, hold_scratch_folder
 from nandlab.board.jobs.cargo import Store
 from nandlab.board.jobs.job import BoardLost, ChannelReader
+from nandlab.board.jobs.memoryfile import MemoryFile
 from nandlab.board.virtual.hostmemory import MemoryCurve, read_resident_bytes
-from nandlab.board.virtual.machine import SAVES, STATE, WORK_FOLDER, Machine
+from nandlab.board.virtual.machine import (
+    RAM,
+    SAVED_RAM,
+    SAVES,
+    SHARED_RAM,
+    STATE,
+    WORK_FOLDER,
+    Machine,
+)
 from nandlab.board.virtual.ram import OUT_OF_MEMORY
 
 CHANNEL_POLL_S = 0.2
@@ -32,17 +42,22 @@ ANSWER_S = 30
 SOCKET_FOLDER_MAX = 107 - len(f"/{PREFIX}12345678/qmp")
 """The longest folder that a scratch folder with the monitor's socket may be in: a socket's path has
 107 bytes at most."""
+CONSOLE, CHANNEL = "console", "channel"
+"""QEMU's files of what the board says."""
+SAVED = "state"
+"""The file of a state that has all of the machine but RAM and store."""
 NO_CONTENTS: Mapping[int, bytes] = MappingProxyType({})
 
 
 class Vm:
-    """One QEMU process, with its QMP connection, store and files; ended by its context."""
+    """One QEMU process, with its QMP connection, memory and files; ended by its context."""
 
-    def __init__(
-        self, folder: Path, process: asyncio.subprocess.Process, qmp: QMPClient, store: Store
-    ) -> None:
-        self.folder = folder
-        self.store = store
+    def __init__(self, files: _Files, process: asyncio.subprocess.Process, qmp: QMPClient) -> None:
+        self.store = files.store
+        self._console = files.console
+        self._channel = files.channel
+        self._ram = files.ram
+        self._state = files.state
         self.process = process
         self.qmp = qmp
         self.reader = ChannelReader()
@@ -57,18 +72,16 @@ class Vm:
     @property
     def console(self) -> bytes:
         """What the board has said on its console."""
-        return self.before[0] + _read_if_there(self.folder / "console")
+        return self.before[0] + self._console.read()
 
     @property
     def channel(self) -> bytes:
         """What the board has said on its status channel."""
-        return self.before[1] + _read_if_there(self.folder / "channel")
+        return self.before[1] + self._channel.read()
 
     def read_channel(self) -> None:
         """Feeds the reader what is new on the status channel."""
-        with (self.folder / "channel").open("rb") as f:
-            f.seek(self._read)
-            told = f.read()
+        told = self._channel.read(self._read)
         self._read += len(told)
         self.reader.feed(told)
 
@@ -124,8 +137,8 @@ class Vm:
 
     async def restore(self) -> None:
         """Loads the saved state into a machine that waits for one."""
-        await self._without_store()
-        await self.qmp.execute("migrate-incoming", {"uri": f"exec:cat {STATE / 'state'}"})
+        await self._without_shared_memory()
+        await self.qmp.execute("migrate-incoming", {"uri": f"fd:{self._state}"})
         while True:
             status = await self.qmp.execute("query-status")
             if isinstance(status, dict) and status["status"] != "inmigrate":
@@ -137,28 +150,26 @@ class Vm:
         await self.qmp.execute("cont")
 
     async def save(self, work: Path) -> None:
-        """Saves the state, without the store, in the folder that the machine sees as SAVES."""
-        await self._without_store()
-        await self.qmp.execute("migrate", {"uri": f"exec:cat > {SAVES / 'state'}"})
+        """Saves state and RAM, without the store, in a folder, which the machine sees as SAVES."""
+        assert self._ram is not None, "begun without a folder to save in"
+        await self._without_shared_memory()
+        await self.qmp.execute("migrate", {"uri": f"exec:cat > {SAVES / SAVED}"})
         while True:
             state = await self.qmp.execute("query-migrate")
             status = state["status"] if isinstance(state, dict) and "status" in state else "none"
             if status == "completed":
+                self._ram.copy_to(work / RAM)
                 return
             if status in ("failed", "cancelled"):
                 if shutil.disk_usage(work).free < self.store.board.kernel_bytes:
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(work / "state"))
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(work / SAVED))
                 raise NandlabError(f"QEMU could not save the board's state: {state}")
             await asyncio.sleep(0.02)
 
-    async def _without_store(self) -> None:
-        """Excludes the store, a file of the host's, from a state that is saved or loaded."""
+    async def _without_shared_memory(self) -> None:
+        """Excludes store and RAM, files of the host's, from a state that is saved or loaded."""
         without = {"capability": "x-ignore-shared", "state": True}
         await self.qmp.execute("migrate-set-capabilities", {"capabilities": [without]})
-
-
-def _read_if_there(path: Path) -> bytes:
-    return path.read_bytes() if path.exists() else b""
 
 
 def _explain_end(console: list[str]) -> str:
@@ -176,6 +187,44 @@ def _find_short_folder() -> str | None:
     return "/tmp" if len(os.fsencode(tempfile.gettempdir())) > SOCKET_FOLDER_MAX else None
 
 
+@dataclass(frozen=True)
+class _Files:
+    """What a QEMU process has of the host's."""
+
+    folder: Path
+    """Which it sees as WORK_FOLDER."""
+    store: Store
+    console: MemoryFile
+    channel: MemoryFile
+    ram: MemoryFile | None
+    """RAM that may be saved; None: it begins as a saved state has it, and is QEMU's own."""
+    state: int | None
+    """The open file of the state that it waits for."""
+    inherited: tuple[int, ...]
+    """The files that it has open from the beginning."""
+
+
+@contextmanager
+def _open_files(machine: Machine, state: Path | None, saves: Path | None) -> Iterator[_Files]:
+    """The files of a QEMU process; state, saves: see start_vm()."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(hold_scratch_folder(_find_short_folder()))
+        store = stack.enter_context(Store(machine.model))
+        console = stack.enter_context(MemoryFile(CONSOLE))
+        channel = stack.enter_context(MemoryFile(CHANNEL))
+        inherited = [each.appear(folder) for each in (store, console, channel)]
+        ram = saved = None
+        if state is None or saves is not None:
+            ram = stack.enter_context(MemoryFile(RAM, machine.model.kernel_bytes))
+            inherited.append(ram.appear(folder))
+        if state is not None:
+            saved = stack.enter_context((state / SAVED).open("rb")).fileno()
+            inherited.append(saved)
+            if ram is not None:
+                ram.copy_from(state / RAM)
+        yield _Files(folder, store, console, channel, ram, saved, tuple(inherited))
+
+
 @asynccontextmanager
 async def start_vm(
     machine: Machine,
@@ -191,31 +240,29 @@ async def start_vm(
     its state in. carried: contents of its store, by physical address. on_terminal, keys: see
     QemuBoard.shell.
     """
-    with (
-        hold_scratch_folder(_find_short_folder()) as folder,
-        Store(machine.model) as store,
-    ):
+    with _open_files(machine, state, saves) as files:
         for address, content in carried.items():
-            store.put(address, content)
-        console = "mon:stdio" if on_terminal else f"file:{WORK_FOLDER / 'console'}"
+            files.store.put(address, content)
+        console = "mon:stdio" if on_terminal else f"file:{WORK_FOLDER / CONSOLE}"
         serial = machine.serial(console)
         waits = [] if state is None else ["-incoming", "defer"]
-        see = {WORK_FOLDER: folder, STATE: state, SAVES: saves}
+        see = {WORK_FOLDER: files.folder, STATE: state, SAVES: saves}
+        ram = SAVED_RAM if files.ram is None else SHARED_RAM
         qmp = QMPClient("nandlab")
-        await qmp.start_server(str(folder / "qmp"))
+        await qmp.start_server(str(files.folder / "qmp"))
         process = await asyncio.create_subprocess_exec(
-            *machine.command({at: p for at, p in see.items() if p}, *serial, *waits),
+            *machine.command({at: p for at, p in see.items() if p}, ram, *serial, *waits),
             stdin=keys if on_terminal else subprocess.DEVNULL,
             stdout=None if on_terminal else subprocess.DEVNULL,
-            stderr=(folder / "stderr").open("w"),
+            stderr=(files.folder / "stderr").open("w"),
             start_new_session=True,
-            pass_fds=(store.appear(folder),),
+            pass_fds=files.inherited,
         )
         if keys is not None:
             os.close(keys)
         try:
-            await _accept(qmp, process, folder)
-            yield Vm(folder, process, qmp, store)
+            await _accept(qmp, process, files.folder)
+            yield Vm(files, process, qmp)
         finally:
             await _end_process(process, qmp)
 

@@ -10,16 +10,16 @@ of the namespace, and it ends with the command. The command keeps the process's 
 files, has no variables of the host's environment, starts in the same folder if the new root has it,
 and is killed when its parent ends.
 
-This file is run by itself, and so imports nothing of nandlab.
+This file is run by itself, and so imports nothing of nandlab. It is run for each trial, and so it
+imports little: pathlib and signal would take as long as the rest of it.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-import signal
 import sys
-from pathlib import Path
+import warnings  # noqa: F401 - os.execvpe imports it, and cannot once the root is another
 
 READ_ONLY = "ro:"
 """How the place of a path begins that is for reading only."""
@@ -34,18 +34,24 @@ _MS_RELATIME = 1 << 21
 _READ_ONLY = 1 | 1 << 5 | _MS_BIND
 _MS_PRIVATE = 1 << 18
 _PR_SET_PDEATHSIG = 1
+_SIGKILL = 9
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _call_libc(name: str, *words: object) -> None:
-    given = [os.fsencode(w) if isinstance(w, (str, Path)) else w for w in words]
+    given = [os.fsencode(w) if isinstance(w, str) else w for w in words]
     if getattr(_libc, name)(*given) != 0:
         error = ctypes.get_errno()
         raise OSError(error, f"{name}: {os.strerror(error)}")
 
 
-def _mount(source: Path | str, target: Path, kind: str | None = None, flags: int = 0) -> None:
+def _mount(source: str, target: str, kind: str | None = None, flags: int = 0) -> None:
     _call_libc("mount", source, target, kind, ctypes.c_ulong(flags), None)
+
+
+def _write_text(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)
 
 
 def _unshare() -> None:
@@ -55,81 +61,84 @@ def _unshare() -> None:
         _call_libc("unshare", _CLONE_NEWNS)
     except PermissionError:
         _call_libc("unshare", _CLONE_NEWNS | _CLONE_NEWUSER)
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
-        Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
-    _mount("none", Path("/"), flags=_MS_REC | _MS_PRIVATE)
+        _write_text("/proc/self/setgroups", "deny")
+        _write_text("/proc/self/uid_map", f"{uid} {uid} 1")
+        _write_text("/proc/self/gid_map", f"{gid} {gid} 1")
+    _mount("none", "/", flags=_MS_REC | _MS_PRIVATE)
 
 
-def _bind(source: Path, target: Path) -> None:
-    if source.is_dir():
-        target.mkdir(parents=True, exist_ok=True)
+def _bind(source: str, target: str) -> None:
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
     else:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.touch()
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        _write_text(target, "")
     _mount(source, target, flags=_MS_BIND | _MS_REC)
 
 
-def _find_mount_flags(path: Path) -> int:
+def _find_mount_flags(path: str) -> int:
     """Flags of a mount that a remount must keep; who is not root may not drop them."""
     flags = os.statvfs(path).f_flag
     same = flags & (os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC | os.ST_NOATIME | os.ST_NODIRATIME)
     return same | (_MS_RELATIME if flags & os.ST_RELATIME else 0)
 
 
-def _fill_folder(source: Path, stage: Path, wanted: set[Path], left_out: str = "") -> None:
+def _fill_folder(source: str, stage: str, wanted: set[str], left_out: str = "") -> None:
     """Binds what ``source`` has, for reading only; a folder in which something is wanted is filled.
 
-    left_out: an entry of ``source`` that is not bound.
+    wanted: paths in ``source``. left_out: an entry of ``source`` that is not bound.
     """
-    for entry in sorted(source.iterdir()):
-        inside = {w.relative_to(entry.name) for w in wanted if w.parts[0] == entry.name}
-        if entry.is_symlink():
-            (stage / entry.name).symlink_to(entry.readlink())
-        elif Path() in inside or entry.name == left_out:
+    for name in sorted(os.listdir(source)):
+        entry, place = f"{source}/{name}", f"{stage}/{name}"
+        parts = [path.partition("/") for path in wanted]
+        inside = {below for first, _, below in parts if first == name}
+        if os.path.islink(entry):
+            os.symlink(os.readlink(entry), place)
+        elif "" in inside or name == left_out:
             continue
-        elif inside and entry.is_dir():
-            (stage / entry.name).mkdir(exist_ok=True)
-            _fill_folder(entry, stage / entry.name, inside)
+        elif inside and os.path.isdir(entry):
+            os.makedirs(place, exist_ok=True)
+            _fill_folder(entry, place, inside)
         else:
-            _bind_read_only(entry, stage / entry.name)
+            _bind_read_only(entry, place)
 
 
-def _bind_read_only(source: Path, target: Path) -> None:
+def _bind_read_only(source: str, target: str) -> None:
     _bind(source, target)
     _mount("none", target, flags=_READ_ONLY | _find_mount_flags(target))
 
 
-def _enter_root(root: Path, stage: Path, see: dict[Path, Path], kept: set[Path]) -> None:
+def _enter_root(root: str, stage: str, see: dict[str, str], kept: set[str]) -> None:
     """see: what is seen, by where. kept: the places of those that are for reading only."""
     try:
-        here = Path.cwd()
+        here = os.getcwd()
     except FileNotFoundError:  # it has been removed
-        here = Path("/")
+        here = "/"
     _unshare()
     _mount("tmpfs", stage, "tmpfs")
     # first what is to be seen: a folder that contains the stage would bring all that is bound there
     for target, source in see.items():
         bind = _bind_read_only if target in kept else _bind
-        bind(source, stage / target.relative_to("/"))
-    (stage / "tmp").mkdir(exist_ok=True)
-    _fill_folder(root, stage, {target.relative_to("/") for target in see}, left_out="tmp")
+        bind(source, stage + target)
+    os.makedirs(f"{stage}/tmp", exist_ok=True)
+    _fill_folder(root, stage, {target.lstrip("/") for target in see}, left_out="tmp")
     os.chroot(stage)
-    os.chdir(here if here.is_dir() else "/")
+    os.chdir(here if os.path.isdir(here) else "/")
 
 
 def main(words: list[str]) -> None:
     parent = os.getppid()
-    root, stage = Path(words[0]), Path(words[1])
+    root, stage = words[:2]
     end = words.index("--")
     pairs = zip(words[2:end:2], words[3:end:2], strict=True)
-    see = {Path("/proc"): Path("/proc"), Path("/dev"): Path("/dev")}
-    see |= {Path(target.removeprefix(READ_ONLY)): Path(source) for target, source in pairs}
-    kept = {Path(word[len(READ_ONLY) :]) for word in words[2:end:2] if word.startswith(READ_ONLY)}
+    see = {"/proc": "/proc", "/dev": "/dev"}
+    see |= {os.path.normpath(target.removeprefix(READ_ONLY)): source for target, source in pairs}
+    marked = [word for word in words[2:end:2] if word.startswith(READ_ONLY)]
+    kept = {os.path.normpath(word.removeprefix(READ_ONLY)) for word in marked}
     command = words[end + 1 :]
     try:
         _enter_root(root, stage, see, kept)
-        _call_libc("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL)
+        _call_libc("prctl", _PR_SET_PDEATHSIG, _SIGKILL)
         if os.getppid() != parent:
             sys.exit(FAILED)
         os.execvpe(command[0], command, ENVIRONMENT)

@@ -8,6 +8,8 @@ step, from the record: its time, less what the chip's driver added to the clock 
 board runs no-ops, which are among them and cost little. Then instructions for each page that the
 chip programmed, in the fill and the load; processor time of the run's process with its QEMU, a
 trial; and the board's seconds for each of those, all steps.
+The processes find their modules compiled, as those of an installed nandlab do, whatever
+PYTHONDONTWRITEBYTECODE says here.
 With ``--against COMMIT``, the same of a worktree of that commit, which is removed at the end.
 Beside other processes the same work takes more of the processor's time, and not the same more each
 time: ``--turns N`` runs both in turns and takes the least of each.
@@ -24,12 +26,14 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,6 +44,7 @@ PROGRAMMING = ("fill", "workload")
 """Steps whose instructions are told for each page that was programmed in them."""
 ONE_TRIAL = "1/100000"
 """A shard of the study that has one trial: it makes the board and the programs."""
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 MILLION = 1e6
 
 
@@ -71,14 +76,19 @@ class Cost(NamedTuple):
         }
 
 
-def run(checkout: Path, study: str, members: int, out: Path, *more: str) -> float:
-    """Runs the study by a checkout's own code; processor seconds that it took."""
+def run(checkout: Path, study: str, members: int, out: Path, bytecode: Path, *more: str) -> float:
+    """Runs the study by a checkout's own code; processor seconds that it took.
+
+    bytecode: the folder of compiled modules, of all checkouts.
+    """
     words = ["run", study, "--members", str(members), "--jobs", "1", "--anew", "--out", str(out)]
+    env = {name: value for name, value in os.environ.items() if name != NO_BYTECODE}
+    env |= {"PYTHONPATH": str(checkout / "src"), "PYTHONPYCACHEPREFIX": str(bytecode)}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
         [sys.executable, "-m", "nandlab", *words, "--progress", "plain", *more],
         cwd=checkout,
-        env={**os.environ, "PYTHONPATH": str(checkout / "src")},
+        env=env,
         stdout=sys.stderr,
         check=True,
     )
@@ -129,11 +139,12 @@ def measured(checkouts: list[Path], study: str, members: int, turns: int) -> lis
     ValueError if a turn has other instructions than the turn before it.
     """
     found = dict[Path, Cost]()
-    for turn in range(turns + 1):
-        for checkout in checkouts:
-            with tempfile.TemporaryDirectory() as folder:
-                out, shard = Path(folder, "run"), [] if turn else ["--shard", ONE_TRIAL]
-                cost = read(out, run(checkout, study, members, out, *shard))
+    with tempfile.TemporaryDirectory() as folder:
+        bytecode = Path(folder, "bytecode")
+        for turn, checkout in product(range(turns + 1), checkouts):
+            out, shard = Path(folder, "run"), [] if turn else ["--shard", ONE_TRIAL]
+            cost = read(out, run(checkout, study, members, out, bytecode, *shard))
+            shutil.rmtree(out)
             if turn < 2:
                 found[checkout] = cost
             elif cost.steps != found[checkout].steps:
@@ -194,7 +205,9 @@ def main() -> int:
     parser.add_argument("--members", type=int, default=1)
     parser.add_argument("--turns", type=int, default=1, choices=range(1, 100), metavar="N")
     options = parser.parse_args()
-    how = (options.study, options.members, options.turns)
+    file = Path(options.study)
+    study = str(file.resolve()) if file.is_file() else options.study  # they run in other folders
+    how = (study, options.members, options.turns)
     if options.against:
         with worktree(options.against) as there:
             now, before = measured([REPO, there], *how)

@@ -5,7 +5,7 @@ host reads with its own decoders before any mount."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nandlab.base.errors import NandlabError
@@ -72,13 +72,7 @@ class Recording:
     oracle: Oracle
     before: ChipImage
     operations: tuple[Operation, ...]
-    torn: tuple[tuple[PointPlace, ChipImage], ...]
-
-
-def _split_images(saved: bytes) -> Iterator[ChipImage]:
-    while saved:
-        chip, saved = chipimage.decode_leading_chip_image(saved)
-        yield chip
+    saved: tuple[tuple[PointPlace, ChipImage], ...]
 
 
 def record_points(
@@ -99,7 +93,7 @@ def record_points(
     assert failed is None, failed.failure()
     (report,) = parse_load_reports(record[CUT_STEP].stdout, one.medium.description)
     assert report.refused is None
-    before, *saved = _split_images(record.cargo or b"")
+    before, *saved = chipimage.decode_chip_images(record.cargo or b"")
     return Recording(
         report,
         Oracle(one.loads, one.loads.loads[0], record["marks"].stdout),
@@ -127,10 +121,15 @@ def _judge(one: Campaign, told: Recording, place: PointPlace, chip: ChipImage) -
 
 
 def judge_points(one: Campaign, told: Recording) -> dict[PointPlace, PointVerdicts]:
-    """What both say of each point that the host has the chip of."""
+    """What both say of each point before an operation, and at the end."""
     chip = _Chip(told.before)
     every: list[tuple[PointPlace, ChipImage]] = [((0, "before", 1), told.before)]
     for k, operation in enumerate(told.operations, 1):
         chip.apply(operation)
         every.append(((k, "before", 1), chip.image()))
-    return {place: _judge(one, told, place, image) for place, image in [*every, *told.torn]}
+    return {place: _judge(one, told, place, image) for place, image in every}
+
+
+def judge_saved_points(one: Campaign, told: Recording) -> dict[PointPlace, PointVerdicts]:
+    """What both say of each point whose chip the board saved."""
+    return {place: _judge(one, told, place, image) for place, image in told.saved}

@@ -106,16 +106,12 @@ async def record_load(
         raise NandlabError(
             f"powercut: {on.description}: {failed.failure() if failed else 'no image'}"
         )
-    base, *images = _digest_images(record.cargo)
+    base, *images = map(
+        statedigest.digest_decoded_chip_image, image.decode_chip_images(record.cargo)
+    )
     return LoadRecording(
         decode_recorded_operations(record, on.chip.geometry), base, report.recording, tuple(images)
     )
-
-
-def _digest_images(saved: bytes) -> Iterator[int]:
-    while saved:
-        chip, saved = image.decode_leading_chip_image(saved)
-        yield statedigest.digest_decoded_chip_image(chip)
 
 
 def list_point_states(of: LoadRecording, asked: CutPoints) -> Iterator[tuple[PointPlace, int]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from mmap import mmap
 from pathlib import Path
@@ -137,9 +138,18 @@ def decode_leading_chip_image(data: bytes) -> tuple[ChipImage, bytes]:
     return image, data[end:]
 
 
-def _decode_image(data: bytes | mmap) -> tuple[ChipImage, int]:
-    """The chip in an image that data begins with, and where the image ends."""
+def decode_chip_images(data: bytes) -> Iterator[ChipImage]:
+    """The chips of images that follow each other."""
+    at = 0
+    while at < len(data):
+        chip, at = _decode_image(data, at)
+        yield chip
+
+
+def _decode_image(data: bytes | mmap, at: int = 0) -> tuple[ChipImage, int]:
+    """The chip in an image that begins there, and where the image ends."""
     reader = _ByteReader(data)
+    reader.at = at
     head = reader.take(IMAGE_HEADER.size)
     magic, version, size, *rest = IMAGE_HEADER.unpack(head)
     if magic != IMAGE_MAGIC or size != IMAGE_HEADER.size:

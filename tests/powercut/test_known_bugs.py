@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,6 +63,26 @@ def test_the_page_of_what_was_found_is_of_this_table() -> None:
         else:
             words = bug["lacks"] if "lacks" in bug else bug["test"].partition("::")[0]
             assert words in chapter
+
+
+def test_a_bug_that_is_tried_alone_replaces_its_chapter_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    bench = importlib.import_module("known_bugs")
+    whole, page = (ROOT / "docs/known-bugs.md").read_text(), tmp_path / "page.md"
+    page.write_text(whole)
+    bug = next(bug for bug in BUGS if bug["id"] == "F3")
+    bench.write_page(page, [])
+    assert page.read_text() == whole
+    bench.write_page(page, [bench.Tried(bug, bench.NOT_SHOWN, [("apf27", "held")])])
+    before, _, after = whole.partition(f"## F3: {bug['title']}\n")
+    changed = page.read_text()
+    shown = whole.count("\nShown.\n")
+    assert changed.startswith(before.replace(f"{shown} of", f"{shown - 1} of"))
+    told = changed.removeprefix(before.replace(f"{shown} of", f"{shown - 1} of"))
+    assert told.startswith(f"## F3: {bug['title']}\n\nNot shown.\n")
+    assert told.endswith("- apf27: held\n") and after.rstrip() not in told
 
 
 @pytest.mark.long

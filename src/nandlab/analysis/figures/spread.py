@@ -12,6 +12,8 @@ import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from nandlab.analysis.figures.deviations import compute_sample_stddev
+
 MEAN_MEMBERS_MIN = 5
 """Mean and standard deviation need this many trials; with fewer, they mislead."""
 
@@ -85,7 +87,7 @@ def compute_spread(values: Iterable[float | None]) -> Spread | None:
         median=statistics.median(seen),
         max=max(seen),
         mean=statistics.fmean(seen) if enough else None,
-        stddev=statistics.stdev(seen) if enough else None,
+        stddev=compute_sample_stddev(seen) if enough else None,
     )
 
 

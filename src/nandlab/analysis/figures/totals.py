@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 
 from nandlab.analysis.figures import wear, workloadwords
+from nandlab.analysis.figures.deviations import compute_population_stddev
 from nandlab.analysis.figures.memo import memoize_by_trial
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import EraseSpread
@@ -87,7 +88,7 @@ def find_erase_spread(trial: Trial) -> EraseSpread | None:
     erases = trial.per_block.erases
     return EraseSpread(
         mean=statistics.fmean(erases),
-        stddev=statistics.pstdev(erases),
+        stddev=compute_population_stddev(erases),
         min=min(erases),
         max=max(erases),
     )

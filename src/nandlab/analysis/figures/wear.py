@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, repeat
 
+from nandlab.analysis.figures.deviations import compute_population_stddev
 from nandlab.analysis.figures.memo import memoize_by_trial
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import EraseSpread, Wear, WearReading
@@ -66,7 +67,7 @@ def compute_erase_evenness(erases: Sequence[int]) -> EraseEvenness | None:
     return EraseEvenness(
         erases=sum(erases),
         mean=statistics.fmean(erases),
-        sd=statistics.pstdev(erases),
+        sd=compute_population_stddev(erases),
         max=max(erases),
         min=min(erases),
         never_share=sum(not n for n in erases) / len(erases),

@@ -17,8 +17,10 @@ from nandlab.analysis.differences.compare import (
     compare_trials,
     compute_trial_digest,
     dump_compared_trial_fields,
+    format_difference_lines,
     list_value_differences,
 )
+from nandlab.base.printable import make_printable
 from nandlab.results.figuresfile import select_trial_figures
 from nandlab.results.record import Host, Trial
 from nandlab.results.recordparts import ChipUsage
@@ -245,4 +247,26 @@ def test_host_and_place_are_no_difference() -> None:
 
 def test_a_list_with_true_in_it_is_walked() -> None:
     assert [d.path for d in list_value_differences([1, 2], [True, 2], "l")] == ["l.0"]
-    assert not list(list_value_differences([1, 2], [1, 2], "l"))
+    assert list_value_differences([1, 2], [1, 2], "l") == []
+
+
+def test_lists_are_compared_value_by_value_also_where_one_is_longer() -> None:
+    assert list_value_differences([1, 2, 3], [1, 5, 4], "l") == [
+        Difference("l.1", 2, 5),
+        Difference("l.2", 3, 4),
+    ]
+    assert list_value_differences([1, 2], [1], "l") == [Difference("l.1", 2, ABSENT)]
+    assert list_value_differences([], [{"a": 1}], "l") == [Difference("l.0", ABSENT, {"a": 1})]
+
+
+def test_a_line_of_a_difference_is_its_text_without_control_characters() -> None:
+    differences = [
+        Difference("t.n", 1, 2),
+        Difference("t.a\n\x1b[2Jb", "x", ABSENT),
+        Difference("t.sha256", "a", "b", "a note"),
+    ]
+    assert format_difference_lines(differences[::2]) == f"{differences[0]}\n{differences[2]}\n"
+    assert format_difference_lines(differences) == "".join(
+        f"{make_printable(str(d))}\n" for d in differences
+    )
+    assert format_difference_lines([]) == ""

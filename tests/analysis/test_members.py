@@ -6,6 +6,7 @@ from __future__ import annotations
 from support import samples
 
 from nandlab.analysis.differences import figurechanges
+from nandlab.analysis.differences.compare import Difference
 from nandlab.analysis.figures import groups, members
 from nandlab.analysis.verdicts import caveats, limitsyntax, verdictmaker
 from nandlab.analysis.verdicts.limits import Limits, judge_ensemble_against_limits
@@ -141,11 +142,9 @@ def test_a_study_of_memory_alone_is_as_it_was() -> None:
 def test_what_moved_in_a_trial_apart_is_told() -> None:
     trials = three()
     now = [*trials[:4], apart(trials[1], 3 << 20)]
-    unlike = {trials[4].id: ["measured"]}
+    unlike = figurechanges.summarize_differences({trials[4].id: [Difference("measured", {}, {})]})
     found = figurechanges.list_configuration_changes(
-        list(zip(trials, now, strict=True)),
-        unlike,  # type: ignore[arg-type]
-        ["memory.peak"],
+        list(zip(trials, now, strict=True)), unlike, ["memory.peak"]
     )
     assert [bool(one.changed_figures) for one in found] == [False, True]
     assert [len(one.trials) for one in found] == [3, 2]

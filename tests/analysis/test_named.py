@@ -11,6 +11,7 @@ from nandlab.analysis.figures.figurenames import (
     is_derived_figure_name,
     list_figure_names_of_settings,
     list_figure_names_of_trials,
+    list_underived_figure_names,
     match_figure_names,
 )
 from nandlab.analysis.figures.figures import FIGURE_FAMILIES
@@ -28,6 +29,13 @@ def test_every_name_is_a_figures_that_a_trial_has() -> None:
     for name in THERE:
         figure = setting.figure(name)
         assert any(figure(t) is not None for t in setting.trials if t.ok), name
+
+
+def test_what_follows_from_others_can_be_left_out() -> None:
+    (setting,) = SETTINGS
+    assert list_underived_figure_names(setting.trials, setting.words) == [
+        name for name in THERE if not is_derived_figure_name(name)
+    ]
 
 
 def test_each_family_is_asked_for_its_names() -> None:

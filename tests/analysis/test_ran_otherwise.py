@@ -9,6 +9,7 @@ from typing import Any
 from support import samples
 
 from nandlab.analysis.differences import setupdiff
+from nandlab.analysis.differences.compare import Difference, compare_runs
 from nandlab.analysis.differences.figurechanges import make_run_comparison
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
@@ -67,7 +68,19 @@ def test_another_chip_is_named_once_and_moves_nothing_by_itself(tmp_path: Path) 
     assert "timing.t_r_ns 25000, now 50000" in line
     assert line.endswith("(4 trials)")
     assert [one.changed_figures for one in found.compared_configurations] == [(), ()]
-    assert found.differences == []
+    assert found.difference_count == 0
+
+
+def test_all_that_differs_is_handed_on_and_counted(tmp_path: Path) -> None:
+    trials = [samples.trial(seed=s) for s in (1, 2, 3)]
+    change = {"bytes": {"read": 1, "written": 2}, "options": {}}
+    moved = [trials[0], *(t.model_copy(update=change) for t in trials[1:])]
+    a, b = samples.folder(tmp_path / "a", trials), samples.folder(tmp_path / "b", moved)
+    handed: list[Difference] = []
+    compared = make_run_comparison(a, b, handed.extend)
+    assert handed == compare_runs(a, b)
+    assert compared.difference_count == len(handed) > 2
+    assert compared == make_run_comparison(a, b)
 
 
 def test_a_board_is_told_apart_from_figures(tmp_path: Path) -> None:
@@ -76,6 +89,6 @@ def test_a_board_is_told_apart_from_figures(tmp_path: Path) -> None:
     b = samples.folder(tmp_path / "b", trials, provenance={**IDENTITY, "kernel": "6.12"})
     found = make_run_comparison(a, b)
     assert found.setup_differences == ["kernel: 6.1.0-50-amd64, now 6.12"]
-    assert found.differences == []
+    assert found.difference_count == 0
     assert [one.changed_figures for one in found.compared_configurations] == [()]
     assert make_run_comparison(a, a).setup_differences == []

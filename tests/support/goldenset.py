@@ -29,7 +29,10 @@ from nandlab.analysis.differences.compare import (
     index_items_by_name,
     list_value_differences,
 )
-from nandlab.analysis.differences.figurechanges import list_configuration_changes
+from nandlab.analysis.differences.figurechanges import (
+    list_configuration_changes,
+    summarize_differences,
+)
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.jobs.job import Board
 from nandlab.board.opening import open_board
@@ -99,7 +102,7 @@ def moved(name: str, before: Figures, trial: Trial) -> str:
     sides = [
         {key: index_items_by_name(value) for key, value in side.items()} for side in (before, now)
     ]
-    found = list(list_value_differences(sides[0], sides[1], f"trials.{trial.id}"))
+    found = list_value_differences(sides[0], sides[1], f"trials.{trial.id}")
     if not found:
         return ""
     lines = [f"{name}: {len(found)} values moved, the first is {found[0]}"]
@@ -114,7 +117,8 @@ def moved(name: str, before: Figures, trial: Trial) -> str:
         [
             *lines,
             figurechanges.render_figure_changes(
-                list_configuration_changes([pair], {trial.id: found}), "text"
+                list_configuration_changes([pair], summarize_differences({trial.id: found})),
+                "text",
             ),
         ]
     )

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 PREFIX = "nandlab-scratch-"
 PIECE_CHARACTERS = 1 << 16
@@ -38,13 +39,33 @@ def hold_scratch_folder(within: str | None = None) -> Iterator[Path]:
         os.close(lock)
 
 
+class WaitingText:
+    """A text that waits in a file until all of it is there, or what is printed before it."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+        self.write = file.write
+
+    def read_pieces(self) -> Iterator[str]:
+        """The text from its begin, in pieces."""
+        self._file.seek(0)
+        while piece := self._file.read(PIECE_CHARACTERS):
+            yield piece
+
+
+@contextmanager
+def hold_waiting_text() -> Iterator[WaitingText]:
+    """A text that is gone afterwards."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as file:
+        yield WaitingText(file)
+
+
 def buffer_text_pieces(pieces: Iterable[str]) -> Iterator[str]:
     """The same text, begun once all of it is there: until then it waits in a file."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as file:
-        file.writelines(pieces)
-        file.seek(0)
-        while piece := file.read(PIECE_CHARACTERS):
-            yield piece
+    with hold_waiting_text() as text:
+        for piece in pieces:
+            text.write(piece)
+        yield from text.read_pieces()
 
 
 def _make_locked_folder(home: Path) -> tuple[Path, int]:

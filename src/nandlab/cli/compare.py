@@ -12,7 +12,11 @@ from nandlab.base.printer import print_lines, print_note, print_text
 from nandlab.cli.arguments import FormatOption, make_name_completer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nandlab.analysis.differences.compare import Difference
     from nandlab.analysis.differences.figurechanges import RunComparison
+    from nandlab.base.scratch import WaitingText
     from nandlab.results.folder import Results
 
 
@@ -40,8 +44,10 @@ def compare(
     If one run is of a board of your own and the other is not, no two times are the same. The table
     then has every figure that both have: real, simulated, ratio, and the exit status is 0.
     """
+    from nandlab.analysis.differences.compare import format_difference_lines
     from nandlab.analysis.differences.figurechanges import make_run_comparison
     from nandlab.base.errors import UsageError
+    from nandlab.base.scratch import hold_waiting_text
     from nandlab.trial.publishedrun import open_results
 
     if brief and form != "text":
@@ -51,28 +57,32 @@ def compare(
     if own[0] != own[1]:
         _print_likeness(*(folders if own[0] else folders[::-1]), form)
         return
-    compared = make_run_comparison(*folders)
-    if not compared.compared_configurations:
-        print_note("no trial is in both runs: their studies have none in common")
-    for folder, taken in zip(folders, compared.source_runs, strict=True):
-        for line in taken:
-            print_note(f"{folder.path}: {line}")
-    _print_comparison(compared, form, brief=brief)
-    if compared.differences or compared.setup_differences:
+    with hold_waiting_text() as text:
+
+        def write_differences(differences: Sequence[Difference]) -> None:
+            if form == "text" and not brief:
+                text.write(format_difference_lines(differences))
+
+        compared = make_run_comparison(*folders, write_differences)
+        if not compared.compared_configurations:
+            print_note("no trial is in both runs: their studies have none in common")
+        for folder, lines in zip(folders, compared.source_runs, strict=True):
+            for line in lines:
+                print_note(f"{folder.path}: {line}")
+        _print_comparison(compared, form, text, brief=brief)
+    if compared.difference_count or compared.setup_differences:
         raise typer.Exit(1)
     print_note("no difference")
 
 
-def _print_comparison(compared: RunComparison, form: str, *, brief: bool) -> None:
+def _print_comparison(
+    compared: RunComparison, form: str, differences: WaitingText, *, brief: bool
+) -> None:
     """What was not alike, what moved, and in text all that differs."""
     from nandlab.report.tables import figurechanges
     from nandlab.report.tables.sheets import find_sheet_format
 
-    found, held, changed = (
-        compared.differences,
-        compared.compared_configurations,
-        compared.setup_differences,
-    )
+    held, changed = compared.compared_configurations, compared.setup_differences
     if brief:
         print_lines(*figurechanges.format_figure_change_lines(held, changed))
         return
@@ -80,8 +90,10 @@ def _print_comparison(compared: RunComparison, form: str, *, brief: bool) -> Non
         print_note(*changed)
     if form != "text" or changed or any(one.changed_figures for one in held):
         print_text(figurechanges.render_figure_changes(held, form, changed))
-    if form == "text" and found:
-        print_lines("", *found)
+    if form == "text" and compared.difference_count:
+        print_lines("")
+        for piece in differences.read_pieces():
+            print_text(piece)
 
 
 def _print_likeness(real: Results, simulated: Results, form: str) -> None:

@@ -108,11 +108,14 @@ def _print_differences(
     before: Baseline, folder: RunFolder, ids: list[str], *, same_board: bool
 ) -> None:
     """Prints what differs, if anything does; the exit status is then 1."""
-    from nandlab.analysis.differences.figurechanges import list_configuration_changes
+    from nandlab.analysis.differences.figurechanges import (
+        list_configuration_changes,
+        summarize_differences,
+    )
     from nandlab.report.tables import figurechanges
 
     trials = [trial for i in ids if (trial := folder.load(i)) is not None]
-    unlike = {trial.id: found for trial in trials if (found := before.list_differences(trial))}
+    unlike = summarize_differences({t.id: before.list_differences(t) for t in trials})
     failed = [trial for trial in trials if not trial.ok]
     for trial in failed:
         print_note(f"{trial.id}: {trial.status}: {trial.error}")
@@ -121,7 +124,7 @@ def _print_differences(
         print_note(f"no difference: {len(ids)} trial{'' if len(ids) == 1 else 's'}{as_before}")
         return
     if same_board:
-        print_lines(next(iter(unlike.values()))[0])
+        print_lines(next(iter(unlike.values())).first)
     else:
         print_text(
             figurechanges.render_figure_changes(

@@ -18,6 +18,7 @@ from nandlab.analysis.differences.compare import compare_trials
 from nandlab.analysis.differences.figurechanges import (
     ConfigurationChange,
     list_configuration_changes,
+    summarize_differences,
 )
 from nandlab.analysis.figures.figurenames import (
     list_figure_names_of_settings,
@@ -165,7 +166,7 @@ def find_first_bad_commit(request: BisectionRequest, runs: CommitRuns, say: Say)
     pair = _load_trial(runs, before, figure.trial), _load_trial(runs, suspects[0], figure.trial)
     if pair[0] is None or pair[1] is None:
         return Bisection(request, figure, tuple(steps), suspects, before)
-    unlike = {figure.trial: list(compare_trials(*pair, figure.trial))}
+    unlike = summarize_differences({figure.trial: compare_trials(*pair, figure.trial)})
     return Bisection(
         request,
         figure,
@@ -217,7 +218,7 @@ def _format_same_figure(
     request: BisectionRequest, name: str, pairs: list[tuple[Trial, Trial]]
 ) -> str:
     """That the figure did not move, with those that did."""
-    unlike = {a.id: list(compare_trials(a, b, a.id)) for a, b in pairs}
+    unlike = summarize_differences({a.id: compare_trials(a, b, a.id) for a, b in pairs})
     changes = list_configuration_changes(pairs, unlike)
     moved = list(
         dict.fromkeys(m.name for one in changes for m in one.changed_figures if m.quantity)

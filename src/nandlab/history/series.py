@@ -10,6 +10,7 @@ from nandlab.analysis.differences.compare import compare_trials
 from nandlab.analysis.differences.figurechanges import (
     ConfigurationChange,
     list_configuration_changes,
+    summarize_differences,
 )
 from nandlab.analysis.figures.figurenames import (
     list_figure_names_of_settings,
@@ -158,7 +159,7 @@ def _list_changes(trials: Sequence[Sequence[Trial]]) -> list[Changes | None]:
     before: Mapping[str, Trial] = {}
     for each in trials:
         pairs = [(before[t.id], t) for t in each if t.id in before]
-        unlike = {b.id: list(compare_trials(a, b, b.id)) for a, b in pairs}
+        unlike = summarize_differences({b.id: compare_trials(a, b, b.id) for a, b in pairs})
         compared = list_configuration_changes(pairs, unlike)
         changes.append({(c.setting, c.label): c for c in compared} if pairs else None)
         before = {t.id: t for t in each} or before

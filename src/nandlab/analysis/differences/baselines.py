@@ -70,13 +70,11 @@ class FolderBaseline:
         """See Expected; everything is there, so everything is named."""
         before, path = self._trials[trial.id], f"trials.{trial.id}"
         if not before.ok:
-            return list(
-                list_value_differences(
-                    describe_trial_ending(before), describe_trial_ending(trial), path
-                )
+            return list_value_differences(
+                describe_trial_ending(before), describe_trial_ending(trial), path
             )
         told = dump_compared_trial_fields(before, trial), dump_compared_trial_fields(trial, before)
-        return list(list_value_differences(*told, path))
+        return list_value_differences(*told, path)
 
     def find_sides(self, trial: Trial) -> tuple[Trial, Trial]:
         """See Expected."""
@@ -108,12 +106,10 @@ class FiguresBaseline:
     def list_differences(self, trial: Trial) -> list[Difference]:
         """See Expected: the named figures, and if these are equal the hash of everything."""
         if failed := self._failed.get(trial.id):
-            return list(
-                list_value_differences(
-                    describe_trial_ending(failed),
-                    describe_trial_ending(trial),
-                    f"trials.{trial.id}",
-                )
+            return list_value_differences(
+                describe_trial_ending(failed),
+                describe_trial_ending(trial),
+                f"trials.{trial.id}",
             )
         before = self._trials[trial.id]
         return compare_trial_figures(

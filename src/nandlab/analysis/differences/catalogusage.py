@@ -45,6 +45,8 @@ def select_effective_options(trial: Trial, other: Trial | None) -> dict[str, str
 
     other: None stands for a trial that knows none of them.
     """
+    if other and trial.options.keys() <= other.options.keys():
+        return dict(trial.options)
     unknown = find_options_without_effect(trial) - set(other.options if other else ())
     return {k: v for k, v in trial.options.items() if k not in unknown}
 

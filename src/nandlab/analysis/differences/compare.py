@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from itertools import zip_longest
+from typing import Any, Final, NamedTuple
 
 from nandlab.analysis.differences import catalogusage
 from nandlab.base.digest import digest_json_value
+from nandlab.base.printable import make_printable
 from nandlab.results.figuresfile import FailedTrial, select_trial_figures
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Origin, Run, Trial
@@ -43,6 +44,10 @@ BITS: Final = "bits"
 """Figures that older results lack: wrong bits, which are none unless a study asks for them."""
 
 
+PLAIN_TYPES: Final = {int, float, str, bool, type(None)}
+"""Of values without others in them."""
+
+
 class _Absent:
     """Stands for a value that one side has and the other lacks; not the same as null."""
 
@@ -53,8 +58,7 @@ class _Absent:
 ABSENT: Final = _Absent()
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """One value that is not the same: dotted path from the run, and the value of each side."""
 
     path: str
@@ -64,12 +68,23 @@ class Difference:
     """What a reader must know of it, in words; empty: nothing."""
 
     def __str__(self) -> str:
-        a, b = self.values()
-        return f"{self.path}: {a} / {b}" + (f" ({self.note})" if self.note else "")
+        note = f" ({self.note})" if self.note else ""
+        return f"{self.path}: {self.a!r} / {self.b!r}{note}"
 
     def values(self) -> tuple[str, str]:
         """Each side's value in words."""
         return repr(self.a), repr(self.b)
+
+
+def format_difference_lines(differences: Iterable[Difference]) -> str:
+    """A line for each, as str() has it but for control characters, which are escaped."""
+    lines = [
+        f"{path}: {a!r} / {b!r} ({note})" if note else f"{path}: {a!r} / {b!r}"
+        for path, a, b, note in differences
+    ]
+    if not "".join(lines).isprintable():
+        lines = [make_printable(line) for line in lines]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def compare_runs(run_a: RunFolder, run_b: RunFolder) -> list[Difference]:
@@ -97,7 +112,7 @@ def _is_newer_empty_key(found: Difference) -> bool:
     return ABSENT in sides and any(s is not ABSENT and not s for s in sides)
 
 
-def compare_trials(a: Trial | None, b: Trial | None, trial_id: str) -> Iterable[Difference]:
+def compare_trials(a: Trial | None, b: Trial | None, trial_id: str) -> list[Difference]:
     """The differences of two trials of one id; None is a trial that has not been run."""
     path = f"trials.{trial_id}"
     if a is None and b is None:
@@ -121,9 +136,7 @@ def compare_trial_figures(a: Trial, b: Trial, digests: tuple[str, str]) -> list[
     """
     path = f"trials.{a.id}"
     if not a.ok or not b.ok:
-        return list(
-            list_value_differences(describe_trial_ending(a), describe_trial_ending(b), path)
-        )
+        return list_value_differences(describe_trial_ending(a), describe_trial_ending(b), path)
     named = [
         {
             k: index_items_by_name(v)
@@ -131,7 +144,7 @@ def compare_trial_figures(a: Trial, b: Trial, digests: tuple[str, str]) -> list[
         }
         for side in (a, b)
     ]
-    found = list(list_value_differences(named[0], named[1], path))
+    found = list_value_differences(named[0], named[1], path)
     if not found and digests[0] != digests[1]:
         return [Difference(f"{path}.sha256", *digests, OTHER_PARTS_NOTE)]
     return found
@@ -194,22 +207,40 @@ def index_items_by_name(value: Any) -> Any:
     return named if len(named) == len(value) else value
 
 
-def list_value_differences(a: object, b: object, path: str) -> Iterator[Difference]:
+def list_value_differences(a: object, b: object, path: str) -> list[Difference]:
     """Depth first through dictionaries and lists; 1 and True differ, 1 and 1.0 do not."""
+    differences: list[Difference] = []
+    _add_value_differences(a, b, path, differences)
+    return differences
+
+
+def _add_value_differences(a: object, b: object, path: str, to: list[Difference]) -> None:
     if isinstance(a, dict) and isinstance(b, dict):
-        for key in dict.fromkeys([*a, *b]):
-            if key != HOST_FIELD:
-                yield from list_value_differences(
-                    a.get(key, ABSENT), b.get(key, ABSENT), f"{path}.{key}"
-                )
+        for key in a if a.keys() == b.keys() else dict.fromkeys([*a, *b]):
+            x, y = a.get(key, ABSENT), b.get(key, ABSENT)
+            alike = type(x) is type(y) in PLAIN_TYPES and x == y  # most are: no path is made
+            if not alike and key != HOST_FIELD:
+                _add_value_differences(x, y, f"{path}.{key}", to)
     elif isinstance(a, list) and isinstance(b, list):
-        if a == b and {*map(type, a)} == {*map(type, b)} == {int}:
-            return  # thousands of blocks
-        for i in range(max(len(a), len(b))):
-            left, right = (side[i] if i < len(side) else ABSENT for side in (a, b))
-            yield from list_value_differences(left, right, f"{path}.{i}")
+        _add_list_differences(a, b, path, to)
     elif a != b or isinstance(a, bool) != isinstance(b, bool):
-        yield Difference(path, a, b)
+        to.append(Difference(path, a, b))
+
+
+def _add_list_differences(
+    a: list[object], b: list[object], path: str, to: list[Difference]
+) -> None:
+    """Counts of thousands of blocks take the short way."""
+    if len(a) == len(b) and {*map(type, a)} == {*map(type, b)} == {int}:
+        make = tuple.__new__  # half the time of the class's own
+        to += [
+            make(Difference, (f"{path}.{i}", x, y, ""))
+            for i, (x, y) in enumerate(zip(a, b, strict=True))
+            if x != y
+        ]
+        return
+    for i, (x, y) in enumerate(zip_longest(a, b, fillvalue=ABSENT)):
+        _add_value_differences(x, y, f"{path}.{i}", to)
 
 
 def _summarize_trial(trial: Trial | None) -> object:

@@ -8,8 +8,9 @@ what is measured, but on a board that repeats it has a cause.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from nandlab.analysis.differences import setupdiff
 from nandlab.analysis.differences.baselines import make_trial_from_figures
@@ -24,12 +25,12 @@ from nandlab.analysis.differences.compare import (
 )
 from nandlab.analysis.figures import members, workloadwords
 from nandlab.analysis.figures.figurenames import (
-    is_derived_figure_name,
     list_figure_names_of_settings,
     list_figure_names_of_trials,
+    list_underived_figure_names,
     match_figure_names,
 )
-from nandlab.analysis.figures.figures import find_workload_figure
+from nandlab.analysis.figures.figures import Figure, find_workload_figure
 from nandlab.analysis.figures.groups import Ensemble, group_trials_into_settings
 from nandlab.analysis.figures.spread import Spread, compute_spread
 from nandlab.base.units import Quantity
@@ -98,14 +99,29 @@ class ConfigurationChange:
         return f"{self.label}, {self.setting}"
 
 
+class TrialDifferences(NamedTuple):
+    """What differs in a trial, in short: two runs of thousands of trials differ in millions of
+    values."""
+
+    first: Difference
+    number: int
+
+
+def summarize_differences(
+    differences: Mapping[str, Sequence[Difference]],
+) -> dict[str, TrialDifferences]:
+    """By id, in short what differs in each trial; one in which nothing does is left out."""
+    return {i: TrialDifferences(each[0], len(each)) for i, each in differences.items() if each}
+
+
 def list_configuration_changes(
     pairs: Sequence[tuple[Trial, Trial]],
-    unlike: Mapping[str, Sequence[Difference]],
+    unlike: Mapping[str, TrialDifferences],
     only: Sequence[str] = (),
 ) -> list[ConfigurationChange]:
     """Each configuration of these trials, which were then and are now, in the order of the plan.
 
-    unlike: by id, all that differs in a trial. What no figure tells is told by its first place.
+    unlike: by id, what differs in a trial. What no figure tells is told by its first place.
     only: figures, as named.meant() takes them, beside which nothing but how trials ended counts;
     empty: all. UsageError if no trial has such a figure.
     """
@@ -122,7 +138,7 @@ def list_configuration_changes(
     for setting in settings:
         for e in setting.ensembles:
             then = replace(e, trials=tuple(before[t.id] for t in e.trials))
-            differ = {t.id: unlike[t.id] for t in e.trials if unlike.get(t.id)}
+            differ = {t.id: unlike[t.id] for t in e.trials if t.id in unlike}
             moved = tuple(_list_changes(then, e, differ, wanted)) if differ else ()
             ids = tuple(t.id for t in e.trials)
             found.append(
@@ -137,8 +153,8 @@ class RunComparison:
 
     setup_differences: list[str]
     """What they did not have alike, as format_setup_differences() has it."""
-    differences: list[Difference]
-    """As compare_runs() has them, but for what is in ``changed``."""
+    difference_count: int
+    """How many values differ, those of ``setup_differences`` apart."""
     compared_configurations: list[ConfigurationChange]
     """The configurations of all trials that both runs have finished, the first's against the
     second's."""
@@ -146,32 +162,47 @@ class RunComparison:
     """As format_source_runs_of_trials() has it, of each run."""
 
 
-def make_run_comparison(a: Results, b: Results) -> RunComparison:
-    """Compares two runs; each trial is read once, and of two that are alike one is kept."""
+def drop_differences(differences: Sequence[Difference]) -> None:
+    """Takes differences that nobody wants one by one."""
+
+
+def make_run_comparison(
+    a: Results,
+    b: Results,
+    take: Callable[[Sequence[Difference]], None] = drop_differences,
+) -> RunComparison:
+    """Compares two runs; each trial is read once, and of two that are alike one is kept.
+
+    take: is given all that differs, but for ``setup_differences``: of the heads, then of each trial
+    in the order of the plan. It is not kept here.
+    """
     heads = a.head(), b.head()
     planned = [set(head.trials) for head in heads]
     found = [d for d in compare_run_heads(*heads) if not d.path.startswith("run.provenance.")]
+    take(found)
+    count = len(found)
     origins: tuple[list[Origin | None], list[Origin | None]] = ([], [])
     pairs: list[tuple[Trial, Trial]] = []
     sides: list[tuple[Trial, Trial]] = []
-    unlike: dict[str, list[Difference]] = {}
+    unlike: dict[str, TrialDifferences] = {}
     for trial_id in dict.fromkeys([*heads[0].trials, *heads[1].trials]):
         then, now = a.load(trial_id), b.load(trial_id)
         for kept, trial, ids in zip(origins, (then, now), planned, strict=True):
             if trial and trial_id in ids:
                 kept.append(trial.origin)
         differ = _list_trial_differences(a, b, then, now, trial_id)
-        found += differ
+        take(differ)
+        count += len(differ)
         if then and now and all(trial_id in ids for ids in planned):
             pair = now if are_trials_alike(then, now) else then, now
             pairs.append(pair)
             sides.append(_make_bare_pair(*pair) if a.hashes or b.hashes else pair)
-            unlike[trial_id] = differ
+            unlike |= summarize_differences({trial_id: differ})
     boards = setupdiff.compare_board_identities(heads[0].provenance, heads[1].provenance)
     lines = format_source_runs_of_origins(origins[0]), format_source_runs_of_origins(origins[1])
     return RunComparison(
         setupdiff.format_setup_differences(boards, pairs),
-        found,
+        count,
         list_configuration_changes(sides, unlike),
         lines,
     )
@@ -199,7 +230,7 @@ def _make_bare_pair(then: Trial, now: Trial) -> tuple[Trial, Trial]:
 
 
 def _list_changes(
-    then: Ensemble, now: Ensemble, unlike: Mapping[str, Sequence[Difference]], wanted: Set[str]
+    then: Ensemble, now: Ensemble, unlike: Mapping[str, TrialDifferences], wanted: Set[str]
 ) -> Iterator[FigureChange]:
     """How trials end now, then the figures, then what differs beside these."""
     yield from _list_ending_changes(then, now)
@@ -209,7 +240,7 @@ def _list_changes(
     told |= {t.id for t in (*then.trials, *now.trials) if not t.ok}
     for trial_id in unlike if not wanted else ():
         if trial_id not in told:
-            yield _make_other_change(trial_id, unlike[trial_id][0], len(unlike[trial_id]) - 1)
+            yield _make_other_change(trial_id, unlike[trial_id])
 
 
 def _list_ending_changes(then: Ensemble, now: Ensemble) -> Iterator[FigureChange]:
@@ -231,19 +262,41 @@ def _list_figure_changes(then: Ensemble, now: Ensemble, wanted: Set[str]) -> Ite
     pairs = [(a, b) for a, b in zip(then.trials, now.trials, strict=True) if a.ok and b.ok]
     both = [t for pair in pairs for t in pair]
     of = workloadwords.make_workload_words_for_trials(both)
-    every = list_figure_names_of_trials(both, of)
-    shown = [n for n in every if (n in wanted if wanted else not is_derived_figure_name(n))]
-    for figure in (find_workload_figure(name, of) for name in shown):
-        values = {a.id: (figure(a), figure(b)) for a, b in pairs}
-        ids = tuple(i for i, (was, is_now) in values.items() if was != is_now)
-        if ids:
-            sides = then.spread(figure), now.spread(figure)
-            grown = [y - x for x, y in values.values() if x is not None and y is not None]
-            yield FigureChange(figure.name, *sides, ids, figure.quantity, compute_spread(grown))
+    if wanted:
+        names = [name for name in list_figure_names_of_trials(both, of) if name in wanted]
+    else:
+        names = list_underived_figure_names(both, of)
+    ids = [a.id for a, _ in pairs]
+    for figure in (find_workload_figure(name, of) for name in names):
+        change = _compare_figure(figure, then, now, ids)
+        if change:
+            yield change
 
 
-def _make_other_change(trial_id: str, first: Difference, more: int) -> FigureChange:
+def _compare_figure(
+    figure: Figure, then: Ensemble, now: Ensemble, ids: Sequence[str]
+) -> FigureChange | None:
+    """A figure of two ensembles; None: it is the same in each of these trials.
+
+    It is read once from a trial, for some take long.
+    """
+    before = {t.id: figure(t) for t in then.trials if t.ok}
+    after = {t.id: figure(t) for t in now.trials if t.ok}
+    moved = tuple(i for i in ids if before[i] != after[i])
+    if not moved:
+        return None
+    sides = (
+        then.compute_spread(lambda t: before[t.id], figure.open_ended),
+        now.compute_spread(lambda t: after[t.id], figure.open_ended),
+    )
+    values = [(before[i], after[i]) for i in ids]
+    grown = [y - x for x, y in values if x is not None and y is not None]
+    return FigureChange(figure.name, *sides, moved, figure.quantity, compute_spread(grown))
+
+
+def _make_other_change(trial_id: str, differences: TrialDifferences) -> FigureChange:
     """A trial whose figures are all the same, though it is not."""
+    first, more = differences.first, differences.number - 1
     if first.note:
         return FigureChange("other", None, first.note, (trial_id,))
     name = first.path.removeprefix(f"trials.{trial_id}.")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nandlab.analysis.figures import workloadwords
-from nandlab.analysis.figures.figurenames import is_derived_figure_name, list_figure_names_of_trials
+from nandlab.analysis.figures.figurenames import list_underived_figure_names
 from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.analysis.figures.groups import Ensemble, group_trials_into_settings
 from nandlab.analysis.figures.spread import Spread, divide_spreads
@@ -80,9 +80,7 @@ def _list_figure_likenesses(real: Ensemble, simulated: Ensemble) -> Iterator[Fig
     """The figures that both have; those that follow from others are left out."""
     trials = [*real.ok, *simulated.ok]
     of = workloadwords.make_workload_words_for_trials(trials)
-    for name in (
-        n for n in list_figure_names_of_trials(trials, of) if not is_derived_figure_name(n)
-    ):
+    for name in list_underived_figure_names(trials, of):
         figure = find_workload_figure(name, of)
         a, b = real.spread(figure), simulated.spread(figure)
         if a is not None and b is not None:

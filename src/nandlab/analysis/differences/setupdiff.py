@@ -42,7 +42,7 @@ def compare_board_identities(a: dict[str, Any], b: dict[str, Any]) -> list[Diffe
     models = [_strip_model_defaults(told.get("board")) for told in (a, b)]
     if None not in models:
         a, b = ({**told, "board": model} for told, model in zip((a, b), models, strict=True))
-    return list(list_value_differences(a, b, "board"))
+    return list_value_differences(a, b, "board")
 
 
 def _strip_model_defaults(told: object) -> dict[str, Any] | None:
@@ -108,7 +108,7 @@ def _compare_trial_sources(then: Trial, now: Trial) -> Iterator[tuple[str, list[
     )
     for what in TRIAL_SOURCE_NAMES:
         sides = told.get(what), other.get(what)
-        if None not in sides and (found := list(list_value_differences(*sides, ""))):
+        if None not in sides and (found := list_value_differences(*sides, "")):
             yield what, found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from nandlab.analysis.figures import energy, life
@@ -37,14 +37,25 @@ campaigns beside a run, which are no part of a trial."""
 def list_figure_names_of_trials(trials: Sequence[Trial], of: Words) -> list[str]:
     """Every name that a trial has a value for; figures of the chip first, as causes of others."""
     ended = [t for t in trials if t.ok]
-    every = dict.fromkeys(
+    return [name for name in _list_figure_names(ended, of) if _is_measured(name, of, ended)]
+
+
+def list_underived_figure_names(trials: Sequence[Trial], of: Words) -> list[str]:
+    """The same without those that follow from others, which are not even computed."""
+    ended = [t for t in trials if t.ok]
+    names = (name for name in _list_figure_names(ended, of) if not is_derived_figure_name(name))
+    return [name for name in names if _is_measured(name, of, ended)]
+
+
+def _list_figure_names(ended: Sequence[Trial], of: Words) -> Iterable[str]:
+    """Every name that these trials may have a value for, once."""
+    return dict.fromkeys(
         [
             *_list_chip_figure_names(of),
             *_list_time_figure_names(of),
             *_list_other_figure_names(ended, of),
         ]
     )
-    return [name for name in every if _is_measured(name, of, ended)]
 
 
 def _is_measured(name: str, of: Words, trials: Sequence[Trial]) -> bool:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from nandlab.analysis.figures import members, workloadwords
-from nandlab.analysis.figures.figures import Figure, find_workload_figure
+from nandlab.analysis.figures.figures import Figure, FigureReader, find_workload_figure
 from nandlab.analysis.figures.spread import Spread, compute_spread, compute_spread_with_lower_bounds
 from nandlab.analysis.figures.workloadwords import Words
 from nandlab.results.record import Trial
@@ -67,13 +67,17 @@ class Ensemble:
     def spread(self, figure: Figure) -> Spread | None:
         """Spread of a figure over the trials that ended well."""
         if figure not in self._spreads:
-            self._spreads[figure] = self._spread(figure)
+            self._spreads[figure] = self.compute_spread(figure.compute, figure.open_ended)
         return self._spreads[figure]
 
-    def _spread(self, figure: Figure) -> Spread | None:
-        if figure.open_ended:
-            return compute_spread_with_lower_bounds((figure(t), t.open_ended) for t in self.ok)
-        return compute_spread(figure(t) for t in self.ok)
+    def compute_spread(self, read: FigureReader, open_ended: bool) -> Spread | None:
+        """The same of a figure that is read so, which is not kept.
+
+        open_ended: whether it is a lower bound for a trial whose load was stopped early.
+        """
+        if open_ended:
+            return compute_spread_with_lower_bounds((read(t), t.open_ended) for t in self.ok)
+        return compute_spread(read(t) for t in self.ok)
 
     @cached_property
     def _spreads(self) -> dict[Figure, Spread | None]:

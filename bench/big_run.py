@@ -4,12 +4,13 @@
 
 Measures: processor time and peak memory of plan, show, show --json, advise, compare, report, each
 in a process of its own, for two runs of quickstart with so many trials. compare is of the run with
-itself, and of the run with another in which no time is the same.
+itself, with another in which no time is the same, and with one in which no figure is, down to the
+counts of each block.
 The runs are made up of a small one: each planned trial is that run's of its configuration, with
 every time and count of the load and the steps scaled by up to 2 %, by its seed. They are written as
 any run, so each file is sealed and validates.
-Needs: a finished run of quickstart (RUN), or a board to run it on; 250 MB of disk.
-Costs: some four minutes, and a run of quickstart if none is given.
+Needs: a finished run of quickstart (RUN), or a board to run it on; 400 MB of disk.
+Costs: some five minutes, and a run of quickstart if none is given.
 
 The last line is one JSON object: by verb, processor time in s and peak memory in MiB for each
 number of trials, and growth, the quotient of the processor times. The exit status is 1 if one is
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
 import random
@@ -27,7 +29,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,10 +43,31 @@ TRIALS = (1260, 5040)
 """How many trials the two runs have: 90 and 360 members of quickstart's 14 configurations."""
 SCALED_MAX = 0.02
 """Share by which a trial's figures differ from those of the trial that it is made of."""
-SCALED = ("phases", "steps", "latency_ns")
-"""Fields of a trial whose numbers are scaled."""
+TIMED_FIELDS = ("phases", "steps", "latency_ns")
+"""Fields of a trial that have its times, and the chip's counts over them."""
+COUNT_FIELDS = ("operations", "bytes", "measured", "per_block")
+"""Fields of a trial that have no times."""
 GROWTH_MAX = 1.1
 """Growth of the processor time for that of the trials."""
+
+
+class Draw(NamedTuple):
+    """How the trials of a run are made of those of the small one."""
+
+    name: str
+    """It seeds the draw: the same gives the same figures."""
+    fields: tuple[str, ...] = TIMED_FIELDS
+    """Whose numbers are scaled."""
+    least: float = -SCALED_MAX
+    """The least share by which they grow."""
+    whole: Callable[[float], int] = round
+    """Makes a whole number of a scaled one."""
+
+
+FIRST = Draw("first")
+OTHER_TIMES = Draw("other")
+OTHER_FIGURES = Draw("every", (*TIMED_FIELDS, *COUNT_FIELDS), 0, math.ceil)
+"""Each number is greater, but for 0."""
 
 
 class Bar(NamedTuple):
@@ -59,6 +82,8 @@ BARS = {
     "show --json": Bar(20, 400),
     "advise": Bar(20, 400),
     "compare": Bar(20, 400),
+    "compare, other times": Bar(20, 400),
+    "compare, other figures": Bar(20, 400),
     "report": Bar(40, 600),
 }
 
@@ -70,90 +95,93 @@ class Cost(NamedTuple):
     mib: float
 
 
-def study(members: int) -> str:
+def format_study(members: int) -> str:
     """Quickstart's study file with so many seeds."""
     text = (STUDIES / "quickstart.toml").read_text()
     return re.sub(r"^seeds = .*$", f"seeds = {[*range(1, members + 1)]}", text, flags=re.MULTILINE)
 
 
-def scaled(value: Any, by: float) -> Any:
+def scale_numbers(value: Any, by: float, whole: Callable[[float], int]) -> Any:
     """Every whole number within a value scaled; any other value as it is."""
     if isinstance(value, dict):
-        return {key: scaled(inner, by) for key, inner in value.items()}
+        return {key: scale_numbers(inner, by, whole) for key, inner in value.items()}
     if isinstance(value, list):
-        return [scaled(inner, by) for inner in value]
-    return round(value * by) if isinstance(value, int) and not isinstance(value, bool) else value
+        return [scale_numbers(inner, by, whole) for inner in value]
+    return whole(value * by) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def made_of(source: Trial, change: Mapping[str, Any], by: float) -> Trial:
+def make_trial(source: Trial, change: Mapping[str, Any], draw: Draw) -> Trial:
     """A trial with another's figures scaled, and with other fields."""
-    told = source.model_dump(mode="json")
-    told |= {name: scaled(told[name], by) for name in SCALED} | dict(change)
-    return Trial.model_validate(told).add_sources(source.sources)
+    by = 1 + random.Random(f"{draw.name} {change['id']}").uniform(draw.least, SCALED_MAX)
+    fields = source.model_dump(mode="json")
+    scaled = {name: scale_numbers(fields[name], by, draw.whole) for name in draw.fields}
+    return Trial.model_validate(fields | scaled | dict(change)).add_sources(source.sources)
 
 
-def make(source: Path, to: Path, trials: int, draw: str) -> None:
-    """Writes the study and the run of so many trials; the same draw gives the same figures."""
+def make_run(source: Path, to: Path, trials: int, draw: Draw) -> None:
+    """Writes the study and the run of so many trials."""
     small = RunFolder(source)
     head, file = small.head(), to / "study.toml"
     to.mkdir(parents=True)
     specs = plan_trials(read_study_file(STUDIES / "quickstart.toml"))
     members = len(read_study_file(STUDIES / "quickstart.toml").members())
-    file.write_text(study(trials * members // len(specs)))
+    file.write_text(format_study(trials * members // len(specs)))
     by_configuration: dict[str, list[Trial]] = {}
     for spec in specs:
         if trial := small.load(spec.id):
             by_configuration.setdefault(spec.configuration(), []).append(trial)
-    sources = {name: cycle(found) for name, found in by_configuration.items()}
-    big = read_study_file(file)
-    specs = plan_trials(big)
-    told = {"id": "0" * 12, "spec": big.model_dump(mode="json"), "trials": [s.id for s in specs]}
-    run = RunFolder.create(to / "run", head.model_copy(update=told))
+    sources = {name: cycle(members) for name, members in by_configuration.items()}
+    study = read_study_file(file)
+    specs = plan_trials(study)
+    fields = {"id": "0" * 12, "spec": study.model_dump(mode="json")}
+    run = RunFolder.create(
+        to / "run", head.model_copy(update=fields | {"trials": [s.id for s in specs]})
+    )
     for spec in specs:
-        by = 1 + random.Random(f"{draw} {spec.id}").uniform(-SCALED_MAX, SCALED_MAX)
-        change = {"id": spec.id, "seed": spec.seed, "run": told["id"]}
-        run.save(made_of(next(sources[spec.configuration()]), change, by))
+        change = {"id": spec.id, "seed": spec.seed, "run": fields["id"]}
+        run.save(make_trial(next(sources[spec.configuration()]), change, draw))
 
 
-def cost(*command: str) -> Cost:
+def measure_cost(*command: str) -> Cost:
     """What a verb took, in a process of its own; SystemExit with what it said where it failed."""
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as errors:
         words = [sys.executable, "-m", "nandlab", *command]
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=said)
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=errors)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         differs = command[0] == "compare" and process.returncode == 1
         if process.returncode and not differs:
-            said.seek(0)
-            sys.exit(f"{' '.join(command)}: {said.read().decode(errors='replace')}")
+            errors.seek(0)
+            sys.exit(f"{' '.join(command)}: {errors.read().decode(errors='replace')}")
     return Cost(round(used.ru_utime + used.ru_stime, 2), round(used.ru_maxrss / 1024, 1))
 
 
-def costs(folder: Path, moved: Path) -> dict[str, Cost]:
-    """Each verb's for one run; moved: a run of the same trials with other figures."""
+def measure_verbs(folder: Path, other_times: Path, other_figures: Path) -> dict[str, Cost]:
+    """Each verb's for one run; the others: runs of the same trials with other figures."""
     run = str(folder / "run")
     return {
-        "plan": cost("plan", str(folder / "study.toml")),
-        "show": cost("show", run),
-        "show --json": cost("show", run, "--json"),
-        "advise": cost("advise", run),
-        "compare": cost("compare", run, run),
-        "compare, moved": cost("compare", run, str(moved / "run")),
-        "report": cost("report", run),
+        "plan": measure_cost("plan", str(folder / "study.toml")),
+        "show": measure_cost("show", run),
+        "show --json": measure_cost("show", run, "--json"),
+        "advise": measure_cost("advise", run),
+        "compare": measure_cost("compare", run, run),
+        "compare, other times": measure_cost("compare", run, str(other_times / "run")),
+        "compare, other figures": measure_cost("compare", run, str(other_figures / "run")),
+        "report": measure_cost("report", run),
     }
 
 
-def over(verb: str, small: Cost, big: Cost, grown: float) -> list[str]:
+def list_bars_missed(verb: str, small: Cost, big: Cost, trials_growth: float) -> list[str]:
     """In which a verb is over its bar."""
     bar = BARS.get(verb)
     growth = big.cpu_s / small.cpu_s
-    found = [f"growth {growth:.2f}"] if growth > GROWTH_MAX * grown else []
+    missed = [f"growth {growth:.2f}"] if growth > GROWTH_MAX * trials_growth else []
     if bar and big.cpu_s > bar.cpu_s:
-        found.append(f"{big.cpu_s} s")
-    return [*found, *([f"{big.mib} MiB"] if bar and big.mib > bar.mib else [])]
+        missed.append(f"{big.cpu_s} s")
+    return [*missed, *([f"{big.mib} MiB"] if bar and big.mib > bar.mib else [])]
 
 
-def apart(target: Any, *arguments: object) -> None:
+def call_in_process(target: Any, *arguments: object) -> None:
     """Calls a function in a new process: its memory does not count as that of the verbs."""
     process = multiprocessing.get_context("spawn").Process(target=target, args=arguments)
     process.start()
@@ -167,35 +195,36 @@ def main() -> None:
     parser.add_argument("run", nargs="?", type=Path, help="a run of quickstart; default: run it")
     parser.add_argument("--trials", type=int, nargs=2, default=TRIALS, help="of the two runs")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="nandlab-") as made:
-        source = given.run or Path(made) / "quickstart"
+    with tempfile.TemporaryDirectory(prefix="nandlab-") as temporary:
+        source = given.run or Path(temporary) / "quickstart"
         if not given.run:
             words = ["run", "quickstart", "--out", str(source)]
             subprocess.run([sys.executable, "-m", "nandlab", *words], check=True)
-        found: list[dict[str, Cost]] = []
+        costs: list[dict[str, Cost]] = []
         for trials in given.trials:
-            folders = [Path(made) / f"{trials}-{draw}" for draw in ("first", "other")]
-            for folder in folders:
-                apart(make, source, folder, trials, folder.name)
-            found.append(costs(*folders))
-    tell(found, given.trials)
+            folders = []
+            for draw in (FIRST, OTHER_TIMES, OTHER_FIGURES):
+                folders.append(Path(temporary) / f"{trials}-{draw.name}")
+                call_in_process(make_run, source, folders[-1], trials, draw)
+            costs.append(measure_verbs(*folders))
+    print_costs(costs, given.trials)
 
 
-def tell(found: list[dict[str, Cost]], trials: tuple[int, int]) -> None:
+def print_costs(costs: list[dict[str, Cost]], trials: tuple[int, int]) -> None:
     """The table and the JSON; exit status 1 if a verb is over its bar."""
-    small, big = found
+    small, big = costs
     print(f"| verb | {trials[0]}: CPU s | MiB | {trials[1]}: CPU s | MiB | growth | over |")
     print(f"| {' | '.join(['---'] * 7)} |")
-    every: dict[str, dict[str, Any]] = {}
+    by_verb: dict[str, dict[str, Any]] = {}
     for verb, cost in big.items():
-        wrong = over(verb, small[verb], cost, trials[1] / trials[0])
+        missed = list_bars_missed(verb, small[verb], cost, trials[1] / trials[0])
         growth = round(cost.cpu_s / small[verb].cpu_s, 2)
-        cells = [verb, *small[verb], *cost, growth, ", ".join(wrong) or "-"]
+        cells = [verb, *small[verb], *cost, growth, ", ".join(missed) or "-"]
         print(f"| {' | '.join(map(str, cells))} |")
-        each = zip(trials, (small[verb], cost), strict=True)
-        every[verb] = {str(n): c._asdict() for n, c in each} | {"growth": growth, "over": wrong}
-    print(json.dumps(every))
-    sys.exit(any(told["over"] for told in every.values()))
+        pairs = zip(trials, (small[verb], cost), strict=True)
+        by_verb[verb] = {str(n): c._asdict() for n, c in pairs} | {"growth": growth, "over": missed}
+    print(json.dumps(by_verb))
+    sys.exit(any(record["over"] for record in by_verb.values()))
 
 
 if __name__ == "__main__":

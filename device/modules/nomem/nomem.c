@@ -182,11 +182,20 @@ static void name_call(unsigned long call, char *name)
 static bool is_allocator(const char *name)
 {
 	static const char *const begins[] = {
-		"should_failslab", "kmem_cache_alloc", "__kmem_cache_alloc",
-		"__kmalloc",	   "kmalloc",	       "kmemdup",
-		"krealloc",	   "__do_krealloc",    "kvmalloc",
-		"kstrdup",	   "__kvmalloc",       "kasprintf",
-		"kvasprintf",	   "kmem_alloc",
+		"should_failslab",
+		"kmem_cache_alloc",
+		"__kmem_cache_alloc",
+		"__kmalloc",
+		"kmalloc",
+		"kmemdup",
+		"krealloc",
+		"__do_krealloc",
+		"kvmalloc",
+		"kstrdup",
+		"__kvmalloc",
+		"kasprintf",
+		"kvasprintf",
+		"slab_pre_alloc_hook",
 	};
 	size_t i;
 

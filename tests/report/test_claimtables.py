@@ -138,6 +138,22 @@ def test_a_verdict_that_another_board_turns_hangs_on_it() -> None:
     assert overhead[2] == "not measured"
 
 
+def test_corners_are_judged_by_the_readings_that_all_have() -> None:
+    run = open_results(claimtables.PAGES / "ffsmark-2015.figures.json.xz")
+    found = make_paper_comparison(run.head(), list(run.trials()))
+    assert found is not None
+    (row,) = (r for r in found.rows if r.claim.id == "writeback-on-wear")
+    turning = next(o for o in row.other_readings if o.verdict == "different")
+    fewer = replace(row, other_readings=tuple(o for o in row.other_readings if o is not turning))
+    alone = replace(row, other_readings=())
+    (cells,) = make_corner_sheet("t", [CornerRun("a", [row]), CornerRun("b", [alone])]).rows
+    begin = f"{alone.verdict} ("
+    assert cells[1].startswith(begin) and cells[2].startswith(begin)
+    assert cells[-1].startswith("without ") and turning.basis.id in cells[-1]
+    (cells,) = make_corner_sheet("t", [CornerRun("a", [row]), CornerRun("b", [fewer])]).rows
+    assert cells[-1] == f"without {turning.basis.id}, which not all have"
+
+
 def test_runs_on_several_boards_are_of_one_paper() -> None:
     names = ("read-model-2014", "thesis-2007-ram", "quickstart")
     reads, thesis, bare = (

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
 
 from pydantic import Field
 
@@ -91,18 +91,37 @@ class CornerRun:
 
 
 def make_corner_sheet(title: str, runs: Sequence[CornerRun]) -> Sheet:
-    """Which verdicts hang on the board: a row for each claim, a column for each run."""
-    found = [{r.claim.id: r for r in run.rows} for run in runs]
+    """Which verdicts hang on the board: a row for each claim, a column for each run.
+
+    A verdict is by the readings that all runs have, so that only the board differs.
+    """
+    rows_by_run = [{r.claim.id: r for r in run.rows} for run in runs]
     claims = {r.claim.id: r.claim for run in runs for r in run.rows}
     cells = []
     for name, claim in claims.items():
-        here = [rows.get(name) for rows in found]
-        verdicts = [r.verdict if r else "not measured" for r in here]
-        judged = {v for v in verdicts if v not in WITHOUT_NUMBERS}
-        hangs = "hangs on it" if len(judged) > 1 else "" if judged else units.MISSING
-        cells.append((claim.text, *(_format_corner(r) for r in here), hangs))
+        here = [rows.get(name) for rows in rows_by_run]
+        judged = [r for r in here if r is not None and r.verdict not in WITHOUT_NUMBERS]
+        readings = [_list_judged_readings(r) for r in judged]
+        shared = set[str]().union(*readings).intersection(*readings)
+        alike = [r and _keep_readings(r, shared) for r in here]
+        verdicts = {r.verdict for r in alike if r is not None} - set(WITHOUT_NUMBERS)
+        told = ["hangs on it"] if len(verdicts) > 1 else []
+        if lacking := sorted(set[str]().union(*readings) - shared):
+            told.append(f"without {', '.join(lacking)}, which not all have")
+        hangs = "; ".join(told) if judged else units.MISSING
+        cells.append((claim.text, *(_format_corner(r) for r in alike), hangs))
     head = ("the paper says", *(run.name for run in runs), "the board")
     return Sheet(title, head, cells, head)
+
+
+def _list_judged_readings(row: ClaimResult) -> set[str]:
+    """The other readings that have a verdict."""
+    return {o.basis.id for o in row.other_readings if o.verdict not in WITHOUT_NUMBERS}
+
+
+def _keep_readings(row: ClaimResult, kept: Container[str]) -> ClaimResult:
+    others = tuple(o for o in row.other_readings if o.basis.id in kept)
+    return replace(row, other_readings=others)
 
 
 def _format_corner(row: ClaimResult | None) -> str:

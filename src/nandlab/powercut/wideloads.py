@@ -68,7 +68,9 @@ blocks of the index in the midst of the load, and so long that it does at the lo
 levels when each free block has two erases, and then moves a block a round, as the sync ends."""
 FILLED, FILLED_BYTES = tuple(f"A/f{n}" for n in range(23)), 65536
 """Files that leave some 30 KiB of a partition of 5 MiB; UBI keeps half of it for bad blocks."""
-FULL_ROUNDS = 3
+OUTDATED_ROUNDS, OUTDATED_BYTES, FULL_ROUNDS = 4, 20000, 3
+"""How often some of each is written anew before the load, so that no block is free and all have
+some bytes to collect."""
 
 
 @cache
@@ -325,9 +327,15 @@ def make_nearly_full_loads() -> LoadSet:
     Until Linux's commit "ubifs: Queue up space reservation tasks if retrying many times" one that
     finds none in three commits, because others were faster, is refused.
     """
+    outdated = [
+        f"write {FILLED[(k * 7 + n) % len(FILLED)]} {8192 * n} {OUTDATED_BYTES}"
+        for n in range(OUTDATED_ROUNDS)
+        for k in range(len(FILLED))
+    ]
     base = (
         *loads.BASE,
         *(c for name in FILLED for c in (f"create {name}", f"write {name} 0 {FILLED_BYTES}")),
+        *outdated,
     )
     back, first, second = FILLED[:3]
     beside = (

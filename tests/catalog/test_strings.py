@@ -19,7 +19,7 @@ from nandlab.trace.shapes import TraceMeta
 MODELS = strfields.models()
 RUNS = {
     "catalog.filesystem.FilesystemModel": "counters format[] mount unmount[]",
-    "catalog.filesystem.Power": "checks[]",
+    "catalog.powerpromise.Power": "checks[]",
     "catalog.filesystem.Settle": "threads[]",
     "catalog.imagetools.ImageTools": "also{}[] files{} flash make[] prepare probe{}",
     "catalog.option.OptionNumber": "file",

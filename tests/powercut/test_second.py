@@ -10,7 +10,7 @@ import pytest
 from support.jffs2made import Made
 
 from nandlab.catalog.chip import Ecc
-from nandlab.catalog.filesystem import Checksums
+from nandlab.catalog.powerpromise import Checksums
 from nandlab.flash.chip.image import ChipBlock, ChipGeometry, ChipImage
 from nandlab.flash.layouts.cells import GARBLED_PAGE, Partition
 from nandlab.flash.layouts.shape import Shape

@@ -10,7 +10,6 @@ An option that is a number is written to a file of the kernel's in the step of e
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from string import Formatter
@@ -26,7 +25,9 @@ from nandlab.catalog.leastpartition import LeastPartition, format_block_mib
 from nandlab.catalog.noun import Noun, StrictModel
 from nandlab.catalog.option import ChipBound, ChipFigure, ChipNeed, KernelNeed, Option, OptionValue
 from nandlab.catalog.part import Sources
+from nandlab.catalog.powerpromise import Power
 from nandlab.catalog.volumelayout import count_layout_blocks
+from nandlab.catalog.wearout import Wear
 
 Difference = Literal[
     "hard_links", "symbolic_links", "modes", "case", "precise_times", "truncate_times",
@@ -75,105 +76,6 @@ CAUSES: tuple[str, ...] = get_args(Cause)
 """What a file system does by itself, or for a call before vfsmon sees the call. funcmon times it;
 it is the cause of the flash operations inside."""
 Symbol = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.:]*$", max_length=63)]
-
-PowerCutPromise = Literal["synced", "nothing"]
-"""What is there after a power cut; synced: what sync or fsync has returned from."""
-
-
-Checksums = Literal["all", "tags", "none"]
-"""What a file system's own checksums are of: all that it writes, what it writes to spare areas and
-reads apart from the data, or nothing. By them it knows a page that the ECC cannot correct."""
-
-
-class Power(StrictModel):
-    """What is promised of the data when the power goes; nobody's measurement."""
-
-    keeps: PowerCutPromise = Field(description="synced, or nothing")
-    promises: Lines = Field(
-        min_length=1,
-        description="in clauses: of what sync returned from, of the rest, and of the structure",
-    )
-    tested: Lines = Field(
-        default="", description="in a clause: what our own test of cuts saw; empty: it has none"
-    )
-    source: Lines = Field(min_length=1, description="who says so: document and section")
-    checks: tuple[Command, ...] = Field(
-        default=(),
-        strict=False,
-        description="files of the kernel that switch its own checks on, by 1, FILE=VALUE, or "
-        "FILE=VALUE,THEN; `nandlab powercut` does at the second mount after a cut, and to THEN "
-        "after it",
-    )
-    check_says: tuple[Line, ...] = Field(
-        default=(),
-        strict=False,
-        description="words of the kernel's log by which a check says that it failed, if it keeps "
-        "nothing from mounting",
-    )
-    host_check: Literal["", "fsck.vfat"] = Field(
-        default="",
-        description="its own check that this machine runs on what `nandlab powercut --sample` and "
-        "`--point` leave; empty: none",
-    )
-    checksums: Checksums = Field(
-        default="none",
-        description="of what it has checksums: all, tags (what it writes to spare areas) or none; "
-        "by them a checker on this machine takes pages that the ECC cannot correct",
-    )
-
-
-class Wear(StrictModel):
-    """What a file system does as blocks wear out, as far as its end depends on it.
-
-    Give one of spare, spare_per_1024 and kept.
-    """
-
-    next_block: Literal["chance", "kept"] = Field(
-        description="which free block is written next. chance: they take turns, and only chance "
-        "makes their erases differ; kept: one that was passed over may be so again and again"
-    )
-    spare: int | None = Field(default=None, description="blocks that may die, in all")
-    spare_per_1024: int | None = Field(
-        default=None, description="blocks that may die, in 1024 of the whole chip"
-    )
-    option: Word | Empty = Field(
-        default="", description="an option that gives spare_per_1024 where its value is a number"
-    )
-    kept: int | None = Field(
-        default=None, description="blocks that must live, beside those that hold data"
-    )
-    kept_percent: float = Field(
-        default=0, description="further ones that must live, in percent of the partition"
-    )
-    moves_static_after: int | None = Field(
-        default=None,
-        description="erases for each block after which data that stays has been moved once, so "
-        "that the blocks under it wear too; absent: it is never moved",
-    )
-    why: Lines = Field(description="in a sentence or two: what it does, and with which number")
-    source: Lines = Field(description="where that is to be read")
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> Wear:
-        if sum(n is not None for n in (self.spare, self.spare_per_1024, self.kept)) != 1:
-            raise ValueError("give one of spare, spare_per_1024 and kept")
-        return self
-
-    def count_spare_blocks(
-        self, options: Mapping[str, str], blocks: int, chip_blocks: int, static: int
-    ) -> int:
-        """Blocks of a partition that may die before the file system gives up.
-
-        static: blocks that hold data which stays.
-        """
-        if self.spare is not None:
-            return self.spare
-        if self.kept is not None:
-            percent = math.ceil(self.kept_percent * blocks / 100)
-            return max(0, blocks - self.kept - percent - static)
-        chosen = options.get(self.option, "")
-        each = int(chosen) if chosen.isdecimal() else self.spare_per_1024 or 0
-        return math.ceil(each * chip_blocks / 1024)
 
 
 class MomentAveraging(StrictModel):

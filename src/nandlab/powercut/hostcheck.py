@@ -14,7 +14,7 @@ from nandlab.board.jobs.cargo import make_cargo
 from nandlab.board.jobs.job import JobRecord, Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.chip import MIB, Ecc
-from nandlab.catalog.filesystem import Checksums
+from nandlab.catalog.powerpromise import Checksums
 from nandlab.flash.chip import image as chipimage
 from nandlab.flash.chip.image import ChipBlock, ChipGeometry, ChipImage
 from nandlab.flash.chip.mishaps import read_tear_ways

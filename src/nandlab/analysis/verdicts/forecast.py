@@ -36,7 +36,7 @@ from nandlab.analysis.figures.endurance import (
 from nandlab.analysis.figures.totals import find_erase_spread
 from nandlab.analysis.verdicts import wearsteadiness
 from nandlab.analysis.verdicts.wearsteadiness import WearSteadiness
-from nandlab.catalog.filesystem import Wear
+from nandlab.catalog.wearout import Wear
 from nandlab.results.record import Trial
 
 FORECAST_SHARE = 0.1

@@ -17,7 +17,8 @@ from nandlab.analysis.figures.groups import Setting
 from nandlab.analysis.figures.totals import count_chip_operations
 from nandlab.analysis.verdicts import gaps
 from nandlab.base.strings import FreeText
-from nandlab.catalog.filesystem import FirstWrite, Power
+from nandlab.catalog.filesystem import FirstWrite
+from nandlab.catalog.powerpromise import Power
 from nandlab.results.cutsummaries import CutSummary, tally_power_cuts
 from nandlab.results.naming import Naming
 from nandlab.results.record import Trial

@@ -169,6 +169,41 @@ def _make_map_view(axis: RowAxis, width: float, blocks: int, ends: tuple[int, in
     }
 
 
+def _make_panel_specs(
+    rows: Sequence[ChartRow],
+    shown: Sequence[ChartRow],
+    make_view: Callable[[ChartRow, float], VegaSpec],
+) -> tuple[VegaSpec, VegaSpec]:
+    """The wide and the narrow form of a panel for each row that is shown; make_view takes the row
+    and the panel's width in px."""
+
+    def build(axis: RowAxis, width: float) -> VegaSpec:
+        per_line, panel_width = layout.compute_panel_columns(len(shown), width, 44)
+        views = [make_view(row, panel_width - 20) for row in shown]
+        return {
+            **layout.concatenate_panel_views(views, per_line),
+            "bounds": "full",
+            "spacing": layout.PANEL_GAP,
+        }
+
+    wide, narrow, _ = layout.make_specs_in_both_widths(rows, build)
+    return wide, narrow
+
+
+def _make_panel_view(
+    row: ChartRow, width: float, data: str, layers: Sequence[VegaSpec]
+) -> VegaSpec:
+    """A panel with its title: layers of a row's part of the data."""
+    return {
+        "title": {"text": layout.wrap_title(row.ensemble.label, width + 30), "fontSize": 11.5},
+        "width": width,
+        "height": 130,
+        "data": {"name": data},
+        "transform": [{"filter": f"datum.row === '{row.key}'"}],
+        "layer": [*layers],
+    }
+
+
 def _make_histogram_chart(
     setting: Setting, rows: Sequence[ChartRow], kept: dict[str, list[Trial]]
 ) -> Chart:
@@ -180,17 +215,9 @@ def _make_histogram_chart(
             {**row.looks(), **b} for b in _make_bins([_list_block_erases(t) for t in kept[row.key]])
         ]
 
-    def build(axis: RowAxis, width: float) -> VegaSpec:
-        per_line, each = layout.compute_panel_columns(len(shown), width, 44)
-        each -= 20
-        views = [_make_histogram_view(r, each, bins) for r in shown]
-        return {
-            **layout.concatenate_panel_views(views, per_line),
-            "bounds": "full",
-            "spacing": layout.PANEL_GAP,
-        }
-
-    wide, narrow, _ = layout.make_specs_in_both_widths(rows, build)
+    wide, narrow = _make_panel_specs(
+        rows, shown, lambda row, width: _make_histogram_view(row, width, bins)
+    )
     caption = (
         "How many blocks were erased how often. A bar is the median over the trials, the line on "
         "it their range. Every panel has its own scales."
@@ -210,17 +237,11 @@ def _make_distribution_chart(
         for column in _make_columns(_find_middle_trial(kept[row.key]))
     ]
 
-    def build(axis: RowAxis, width: float) -> VegaSpec:
-        per_line, each = layout.compute_panel_columns(len(shown), width, 44)
-        each -= 20
-        views = [_make_distribution_view(r, each, setting.chip.blocks) for r in shown]
-        return {
-            **layout.concatenate_panel_views(views, per_line),
-            "bounds": "full",
-            "spacing": layout.PANEL_GAP,
-        }
-
-    wide, narrow, _ = layout.make_specs_in_both_widths(rows, build)
+    wide, narrow = _make_panel_specs(
+        rows,
+        shown,
+        lambda row, width: _make_distribution_view(row, width, setting.chip.blocks),
+    )
     step = -(-setting.chip.blocks // COLUMNS)
     coarse = f"{step} neighbouring blocks share a column: " if step > 1 else ""
     caption = (
@@ -278,14 +299,7 @@ def _make_distribution_view(row: ChartRow, width: float, blocks: int) -> VegaSpe
         "mark": {"type": "rule", "color": row.colour, "strokeWidth": 1.5},
         "encoding": {**ends, "y": {**y, "field": "mean"}},
     }
-    return {
-        "title": {"text": layout.wrap_title(row.ensemble.label, width + 30), "fontSize": 11.5},
-        "width": width,
-        "height": 130,
-        "data": {"name": "columns"},
-        "transform": [{"filter": f"datum.row === '{row.key}'"}],
-        "layer": [bars, means],
-    }
+    return _make_panel_view(row, width, "columns", [bars, means])
 
 
 def _make_bins(trials: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
@@ -344,14 +358,7 @@ def _make_histogram_view(row: ChartRow, width: float, bins: Sequence[dict[str, A
             "tooltip": layout.TIP_ENCODING,
         },
     }
-    return {
-        "title": {"text": layout.wrap_title(row.ensemble.label, width + 30), "fontSize": 11.5},
-        "width": width,
-        "height": 130,
-        "data": {"name": "bins"},
-        "transform": [{"filter": f"datum.row === '{row.key}'"}],
-        "layer": [bars, ranges],
-    }
+    return _make_panel_view(row, width, "bins", [bars, ranges])
 
 
 def _list_whole_ticks(bins: Sequence[dict[str, Any]], most: int) -> list[int]:

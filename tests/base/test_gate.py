@@ -225,6 +225,7 @@ OWN = {
     "board/own/": "what nandlab built in its cache, and what a board just wrote",
     "image/making.py": "what the tools just wrote into a scratch folder",
     "image/tree.py": "the user's folder, whose entries it has looked at; lines of a board",
+    "image/treearchive.py": "files of the user's folder that the tree lists, and what it unpacks",
     "board/kit/kernel.py": "a package whose digest is right",
     "board/kit/kernelbuild.py": "what a build just left in the cache",
     "board/kit/kernelpack.py": "files of a tree that was looked through, and what its build left",

@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import socket
-import stat
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -162,75 +159,6 @@ def test_what_is_lost_is_told_and_nothing_else(tmp_path: Path) -> None:
     assert kept.counts()["files"] == whole.counts()["files"] + 1
     assert kept.counts()["symbolic_links"] == 0
     assert tree.drop_unstorable_content(whole, system("ubifs")) == (whole, [])
-
-
-def test_an_archive_holds_the_tree_and_gives_it_back(tmp_path: Path) -> None:
-    trees.grow(tmp_path / "t", odd=True)
-    whole = tree.add_file_checksums(tree.scan_folder_tree(tmp_path / "t"), tmp_path / "t")
-    assert whole.counts()["files"] == len([p for p in (tmp_path / "t").rglob("*") if p.is_file()
-                                           and not p.is_symlink()]) - 1  # fmt: skip
-    archive, first_bytes = tree.pack_tree_archives(whole, tmp_path / "t")
-    tree.unpack_archive(archive[:first_bytes], tmp_path / "u", set_id=True)
-    again = tree.add_file_checksums(tree.scan_folder_tree(tmp_path / "u"), tmp_path / "u")
-    assert tree.format_tree_differences(whole, again, system("ubifs")) == []
-    (tmp_path / "u/big").write_bytes(bytes(1 << 20))
-    (tmp_path / "u/upper").unlink()
-    spoilt = tree.add_file_checksums(tree.scan_folder_tree(tmp_path / "u"), tmp_path / "u")
-    found = "\n".join(tree.format_tree_differences(whole, spoilt, system("ubifs")))
-    assert "upper is missing" in found
-    assert "big: CRC-32 is" in found
-
-
-def test_set_id_bits_are_left_out_unless_they_are_asked_for(tmp_path: Path) -> None:
-    (tmp_path / "t").mkdir()
-    (tmp_path / "t/program").touch()
-    (tmp_path / "t/program").chmod(0o6755)
-    archive, first_bytes = tree.pack_tree_archives(
-        tree.scan_folder_tree(tmp_path / "t"), tmp_path / "t"
-    )
-    for keep, mode in ((False, 0o755), (True, 0o6755)):
-        to = tmp_path / f"u{keep}"
-        tree.unpack_archive(archive[:first_bytes], to, set_id=keep)
-        assert stat.S_IMODE((to / "program").stat().st_mode) == mode
-
-
-Members = list[tuple[bytes, str, str]]
-"""Type, name and link of each member of an archive."""
-OUT = "../../victim"
-
-
-@pytest.mark.parametrize(
-    "members",
-    [
-        [(tarfile.LNKTYPE, "./a", OUT)],
-        [(tarfile.LNKTYPE, "./a", "/victim")],
-        [(tarfile.SYMTYPE, "./a", OUT), (tarfile.LNKTYPE, "./b", "./a")],
-        [(tarfile.SYMTYPE, "./a", ".."), (tarfile.LNKTYPE, "./b", "./a/victim")],
-        [(tarfile.SYMTYPE, "./a", OUT), (tarfile.REGTYPE, "./a", "")],
-        [(tarfile.SYMTYPE, "./a", ".."), (tarfile.REGTYPE, "./a/victim", "")],
-        [(tarfile.SYMTYPE, "./a", ".."), (tarfile.DIRTYPE, "./a", "")],
-        [(tarfile.REGTYPE, "./a", ""), (tarfile.REGTYPE, "./a", "")],
-        [(tarfile.REGTYPE, OUT, "")],
-        [(tarfile.REGTYPE, "./a/b", "")],
-        [(tarfile.FIFOTYPE, "./a", "")],
-        [(tarfile.CHRTYPE, "./a", "")],
-    ],
-)
-def test_no_archive_reaches_out_of_its_folder(tmp_path: Path, members: Members) -> None:
-    victim = tmp_path / "victim"
-    victim.write_text("whole")
-    before = victim.stat()
-    content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w") as tar:
-        for kind, name, link in [(tarfile.DIRTYPE, "./", ""), *members]:
-            member = tarfile.TarInfo(name)
-            member.type, member.linkname, member.mode, member.uid = kind, link, 0o777, 1000
-            tar.addfile(member)
-    (tmp_path / "in").mkdir()
-    with pytest.raises(NandlabError):
-        tree.unpack_archive(content.getvalue(), tmp_path / "in/to")
-    assert victim.stat() == before  # its links, owner and mode too
-    assert victim.read_text() == "whole"
 
 
 def test_an_image_is_two_files_that_are_read_back(image: Path) -> None:

@@ -29,7 +29,7 @@ from nandlab.flash.chip.image import ChipImage
 from nandlab.flash.chip.imagefile import ImageDescription, TreeCounts
 from nandlab.flash.chip.simnand import IMAGE_FILE
 from nandlab.flash.layouts.yaffs2 import CODED_TAGS_BYTES, TAGS_AT
-from nandlab.image import tree
+from nandlab.image import tree, treearchive
 from nandlab.image.sizes import TABLE_BLOCKS, count_content_blocks
 from nandlab.image.tree import FileTree
 from nandlab.image.yaffs2maker import PageShape, make_yaffs2_image
@@ -99,7 +99,7 @@ def make_filesystem_image(
             raise make_too_large_error(on)
         image = _flash_on_board(on, blob, board)
     else:
-        image = _unpack_on_board(on, *tree.pack_tree_archives(content, folder), board)
+        image = _unpack_on_board(on, *treearchive.pack_tree_archives(content, folder), board)
     made = ImageDescription(
         filesystem=on.filesystem.name,
         options=on.options,
@@ -305,7 +305,7 @@ def extract_image_files(
     archive = _read_from_image(on, image, f"tar -c -C {MOUNTPOINT} .", board)
     with hold_scratch_folder(str(to.parent)) as private:
         work = private / "tree"
-        tree.unpack_archive(archive, work, skip=on.filesystem.own_entries, set_id=set_id)
+        treearchive.unpack_archive(archive, work, skip=on.filesystem.own_entries, set_id=set_id)
         found = tree.scan_folder_tree(work)
         work.rename(to)
     return found

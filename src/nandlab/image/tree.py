@@ -8,17 +8,14 @@ carried; anything else is refused.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
-import shutil
 import stat
-import tarfile
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from nandlab.base.digest import digest_json_value
 from nandlab.base.errors import NandlabError, UsageError
@@ -30,7 +27,6 @@ CASES_SHOWN = 5
 """An error message lists this many cases and counts the rest."""
 READ_BYTES = 1 << 20
 FAT_TIME_STEP_S = 2
-SET_ID = stat.S_ISUID | stat.S_ISGID
 
 
 @dataclass(frozen=True)
@@ -240,131 +236,6 @@ def _describe_loss(loss: Loss, tree: FileTree) -> str | None:
         return None if plain else "not kept: the top folder's owner and permissions"
     folders = tree.counts()["folders"]
     return f"not kept: times of folders ({folders})" if folders else None
-
-
-def pack_tree_archives(tree: FileTree, folder: Path) -> tuple[bytes, int]:
-    """The tree as a tar archive, then a second archive of the folders alone; the first's bytes.
-
-    Some unpackers set a folder's time at once, and unpacking files into it changes the time again.
-    The second archive then restores it.
-    """
-    out = io.BytesIO()
-    firsts = tree.first_names()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for e in tree:
-            info = _make_tar_info(e, firsts)
-            if not info.isreg():
-                tar.addfile(info)
-                continue
-            with (folder / e.path).open("rb") as f:
-                _add_member(tar, info, f, e)
-    first_bytes = out.tell()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for e in reversed(tree.entries):
-            if e.is_folder:
-                tar.addfile(_make_tar_info(e, firsts))
-    return out.getvalue(), first_bytes
-
-
-def _add_member(
-    tar: tarfile.TarFile, info: tarfile.TarInfo, f: io.BufferedReader, e: TreeEntry
-) -> None:
-    try:
-        tar.addfile(info, f)
-    except OSError as error:  # the file has become shorter
-        raise NandlabError(
-            f"{escape_file_name(e.path)} changed while it was read: {error}"
-        ) from None
-
-
-def _make_tar_info(e: TreeEntry, firsts: dict[int, str]) -> tarfile.TarInfo:
-    info = tarfile.TarInfo(f"./{e.path}")
-    info.mode, info.uid, info.gid = stat.S_IMODE(e.mode), e.uid, e.gid
-    info.mtime = e.mtime_s
-    if e.is_folder:
-        info.type = tarfile.DIRTYPE
-    elif e.target is not None:
-        info.type, info.linkname = tarfile.SYMTYPE, e.target
-    elif firsts[e.inode] != e.path:
-        info.type, info.linkname = tarfile.LNKTYPE, f"./{firsts[e.inode]}"
-    else:
-        info.size = e.size
-    return info
-
-
-def unpack_archive(
-    archive: bytes, to: Path, skip: Iterable[str] = (), set_id: bool = False
-) -> None:
-    """Unpacks an archive that the board packed into a new folder, without ``skip``.
-
-    The image may be a stranger's, so nothing outside of the folder is touched: every path lies in a
-    folder that this call made, a hard link leads to a file that it made, and no link is followed.
-    (tarfile's data filter would refuse the absolute links that root file systems have.) Set-user-ID
-    and set-group-ID bits are left out unless ``set_id``: on the host they would be an open door.
-    """
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        members = [m for m in tar if _find_member_path(m) not in skip]
-        made: dict[str, bytes] = {}
-        for member in members:
-            if not set_id:
-                member.mode &= ~SET_ID
-            _make_member(tar, member, to, made)
-    # Making a file changes its folder's time, so folders are finished last, the deepest first.
-    for member in reversed([m for m in members if m.isdir()]):
-        _finish_member(member, to / _find_member_path(member))
-
-
-def _find_member_path(member: tarfile.TarInfo) -> str:
-    """A member's path below the archive's root; NandlabError if it leads out of the root."""
-    return _normalise_inside(member.name)
-
-
-def _normalise_inside(name: str) -> str:
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts:
-        raise NandlabError(f"{escape_file_name(name)}: the path leads out of its folder")
-    return "" if path == PurePosixPath() else str(path)
-
-
-def _make_member(
-    tar: tarfile.TarFile, member: tarfile.TarInfo, to: Path, made: dict[str, bytes]
-) -> None:
-    """Makes a member, and notes its type by its path; NandlabError if it is there already."""
-    below = _find_member_path(member)
-    path = to / below
-    parent, _, _ = below.rpartition("/")
-    if below in made or (below and made.get(parent) != tarfile.DIRTYPE):
-        raise NandlabError(
-            f"{escape_file_name(member.name)}: it is in the archive twice, or in no folder of it"
-        )
-    if member.isdir():
-        path.mkdir()
-    elif member.issym():
-        path.symlink_to(member.linkname)
-    elif member.islnk():
-        target = _normalise_inside(member.linkname)
-        if made.get(target) != tarfile.REGTYPE:
-            raise NandlabError(
-                f"{escape_file_name(member.name)}: a hard link to no file of the archive"
-            )
-        path.hardlink_to(to / target)
-    elif member.isreg():
-        content = tar.extractfile(member)
-        assert content is not None
-        with path.open("xb") as f:
-            shutil.copyfileobj(content, f)
-        _finish_member(member, path)
-    else:
-        raise NandlabError(f"{escape_file_name(member.name)}: neither file, folder nor link")
-    made[below] = tarfile.REGTYPE if member.islnk() or member.isreg() else member.type
-
-
-def _finish_member(member: tarfile.TarInfo, path: Path) -> None:
-    """Sets the owner (only root can), permissions and time of a file or folder."""
-    if os.geteuid() == 0:
-        os.chown(path, member.uid, member.gid)
-    path.chmod(member.mode)
-    os.utime(path, (member.mtime, member.mtime))
 
 
 def set_owner_to_root(tree: FileTree) -> FileTree:

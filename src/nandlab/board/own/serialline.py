@@ -29,49 +29,14 @@ from pathlib import Path
 from nandlab.base.errors import UsageError
 from nandlab.board.jobs.job import BoardLost
 from nandlab.board.own.serialdevice import SerialDevice
+from nandlab.board.own.serialloop import (
+    LOOP,
+    compute_line_checksum,
+    format_message_part,
+    format_request_line,
+)
 from nandlab.board.own.transport import ALIVE, QUIET_S, TELL_S, Reply
 
-LOOP = r"""
-s(){ h=$(md5sum<<E
-$1
-E
-);h=${h%"${h#????????}"};}
-e(){ s "$1";echo "@$h $1";}
-a(){ while [ $j -lt $1 ]&&[ $c -lt 12 ];do m=$m,$((j-10000));j=$((j+1));c=$((c+1));done;}
-k(){ v=;c=0;j=10000;md5sum p.$n.*>z 2>/dev/null
-while read -r h f;do x=${f##*.};y=${f%.*};y=${y##*.}
-case $h in "$x"*)a $y;j=$((y+1));;*)v="$v $f";;esac;done<z
-a $((10000+i));[ "$v" ]&&rm -f $v;}
-x(){ k;[ "$m" ]&&return
-cat p.$n.*>z;rm -f p.*;h=$(md5sum<z);case $h in "$1"*);;*)m=,0;return;;esac
-base64 -d<z>q
-{ IFS= read -r z;(eval "$z");}<q>o 2>&1
-x=$?;l=$n;u=;}
-f(){ u=$1;t=0;y=;[ -s o ]||return
-{ base64<o|tr -d '\n'|fold -w $1;echo;}>b;t=$(wc -l<b);[ $((t)) = 1 ]&&read -r y<b;}
-w(){ m=;[ "$n" = "$l" ]||x $2;[ "$m$u" = $1 ]||[ "$m" ]||f $1;}
-g(){ set -- $d;j=$1;tail -n +$((j+1)) b|head -n $2|while read -r y
-do case $i in all|*,$j,*)echo "d $n $3 $j $y">g.$((10000+j));;esac;j=$((j+1));done
-md5sum g.* 2>/dev/null|while read -r h f;do read -r y<$f;echo "@${h%"${h#????????}"} $y";done
-rm -f g.*;e "z $n $3";}
-l=-
-while read -r k n i c d;do
-case $k in
-p)case $n$i$c in *[!0-9a-f]*);;*)case $i.$c in
-1[0-9][0-9][0-9][0-9].????????)printf '%s\n' "$d">p.$n.$i.$c;;esac;;esac;;
-r|g|q)s "$k $n $i $d";[ "$h" = "$c" ]||continue
-case $k in
-r)w $d;d=${d##* };if [ "$m" ];then e "m $n $d $m";else e "r $n $d $x $((t)) $y";fi;;
-g)g;;
-q)break;;
-esac;;esac;done
-"""
-"""What the board's shell runs. Lines come as KIND NUMBER WORD SUM DATA: "p" is a part of a message;
-"r" has it run, and tells how it ended and how many lines of that width it printed, or which parts
-are missing; "g" prints some of these lines; "q" ends. A message's first line is a command, the rest
-its standard input. Processes are what a board is slow at, so parts are kept as they come: one
-process finds the sums of all, when "r" asks for them, and those that are wrong are gone. "r" has
-the sum of the whole message too, which tells a part that came under another's number."""
 TIMES = 2
 """How often a question is sent where many bytes are lost: its answer does no work again."""
 PART_MAX, PART_MIN = 1024, 48
@@ -108,18 +73,6 @@ must hear of the host meanwhile; else what takes a second of the line or so."""
 DIGEST_LINE = re.compile(rb"([0-9a-f]{32}) [ *](b\d\d)\r?\n")
 """As md5sum tells it."""
 REPLY = re.compile(rb"@([0-9a-f]{8}) ([^\r\n]*)\r?\n")
-
-
-def _checksum(text: str) -> str:
-    return hashlib.md5(f"{text}\n".encode()).hexdigest()[:8]
-
-
-def _format_part(number: int, index: int, data: str) -> bytes:
-    return f"p {number} {index} {_checksum(data)} {data}\n".encode()
-
-
-def _format_line(kind: str, number: int, word: str, data: str = "-") -> bytes:
-    return f"{kind} {number} {word} {_checksum(f'{kind} {number} {word} {data}')} {data}\n".encode()
 
 
 @dataclass
@@ -211,7 +164,7 @@ class SerialLine:
         if self._device is None:
             return
         await self.call(f"{LOUD if self.kernel_quiet else ':'}; cd /; rm -rf {self.place}")
-        await self._send(_format_line("q", 0, "-") * 5)
+        await self._send(format_request_line("q", 0, "-") * 5)
         self.forget()
 
     async def _run(self, message: bytes, limit_s: float) -> tuple[int, int, bytes]:
@@ -226,12 +179,14 @@ class SerialLine:
         self._number += 1
         data = base64.b64encode(message).decode()
         parts = [data[i : i + self._part] for i in range(0, len(data), self._part)]
-        whole = _checksum("\n".join(parts))
+        whole = compute_line_checksum("\n".join(parts))
         missing: list[int] = []
         sent = new = lost = 0
         while True:
             now = self._some([*missing, *range(new, len(parts))], parts)
-            await self._send(b"".join(_format_part(self._number, 10000 + i, parts[i]) for i in now))
+            await self._send(
+                b"".join(format_message_part(self._number, 10000 + i, parts[i]) for i in now)
+            )
             told = await self._ended(limit_s, len(parts), whole)
             if told[0] == "r":
                 self._part = min(PART_MAX, self._part * (1 if lost else 2))
@@ -306,7 +261,7 @@ class SerialLine:
         lacking = [i for i in window if i not in have]
         words = "all" if len(lacking) > FEW else f",{','.join(map(str, lacking))},"
         self._tag += 1
-        ask = _format_line("g", self._number, words, f"{first} {len(window)} {self._tag}")
+        ask = format_request_line("g", self._number, words, f"{first} {len(window)} {self._tag}")
         await self._send(ask * (self._times if words != "all" else 1))
         heard = False
         while told := await self._answer(self._patience):
@@ -321,7 +276,7 @@ class SerialLine:
         """The answer to "r"; BoardLost if the board says nothing for so long."""
         self._tag += 1  # an answer to what was asked before is none to this
         width = NARROW if self._lossy else WIDE
-        ask = _format_line("r", self._number, str(parts), f"{width} {whole} {self._tag}")
+        ask = format_request_line("r", self._number, str(parts), f"{width} {whole} {self._tag}")
         begun = heard = time.monotonic()
         patience = self._patience
         while (now := time.monotonic()) - heard < limit_s:
@@ -344,7 +299,7 @@ class SerialLine:
             while found := REPLY.search(self._heard):
                 self._heard = self._heard[found.end() :]
                 text = found[2].decode(errors="replace")
-                if _checksum(text).encode() == found[1]:
+                if compute_line_checksum(text).encode() == found[1]:
                     return text.split(" ")
             if not await self._listen(until - time.monotonic()):
                 return []

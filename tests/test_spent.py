@@ -13,23 +13,26 @@ from support.spent import Spent, folder_of, table
 
 TESTS = """
 import time
+from types import SimpleNamespace
 import pytest
 from nandlab.board.virtual.vm import Vm
 
 class Listening:
     def register_listener(self, events): pass
 
+FILES = SimpleNamespace(store=None, console=None, channel=None, ram=None, state=None)
+
 @pytest.fixture(scope="module")
 def work():
     end = time.process_time() + 1.2
     while time.process_time() < end:
         pass
-    Vm(None, None, Listening(), None)
+    Vm(FILES, None, Listening())
 
 @pytest.mark.parametrize("n", range(3))
 def test_it(work, n):
     if n == 2:
-        Vm(None, None, Listening(), None)
+        Vm(FILES, None, Listening())
 
 @pytest.mark.skip
 def test_not_run():

@@ -21,7 +21,11 @@ from nandlab.powercut import campaign, campaignresult, loads, requests, samplefi
 from nandlab.powercut.campaignfolder import CampaignHead, LoadReport
 from nandlab.powercut.job import CutPoints
 from nandlab.report.charts import powercuts
-from nandlab.results.sources import has_patched_source, list_source_words
+from nandlab.results.sources import (
+    describe_filesystem_core,
+    has_patched_source,
+    list_source_words,
+)
 
 HEAD = {
     **{
@@ -116,6 +120,10 @@ def test_the_command_of_a_campaign_names_its_sources(tmp_path: Path) -> None:
     assert command in result.format_repeat_command(one)
     assert has_patched_source({"sources": told_sources})
     assert (list_source_words({}), has_patched_source({})) == ([], False)
+    plain, patched = ({"yaffs2_core": {"origin": f"u-boot 1{end}"}} for end in ("", ", patched"))
+    assert (has_patched_source(plain), has_patched_source(patched)) == (False, True)
+    assert describe_filesystem_core("yaffs2", plain) == "core of 2012"
+    assert describe_filesystem_core("yaffs2", patched) == "core of 2012, patched"
 
 
 def test_a_load_of_which_a_call_fails_counts_once_for_all_its_pieces(tmp_path: Path) -> None:

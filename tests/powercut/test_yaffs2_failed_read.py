@@ -30,9 +30,8 @@ BLOCKS = {"apf27": 64, "nandsim-small": 256}
 LIMIT_S = 600
 
 
-def fail_one_read(board: QemuBoard, chip: str, title: str, operation: int) -> list[str]:
-    """The classes of what does not hold where the next read of the page that an operation wrote
-    fails, and no other."""
+def make_point(board: QemuBoard, chip: str, title: str, operation: int) -> Campaign:
+    """The next read of the page that an operation wrote fails, and no other."""
     system = load_noun("filesystems", "yaffs2", FilesystemModel)
     medium = Medium(
         board=board.machine.model,
@@ -44,7 +43,13 @@ def fail_one_read(board: QemuBoard, chip: str, title: str, operation: int) -> li
     loads = end_fault_loads(find_load_set_named("rewrite"))
     number = [load.title for load in loads.loads].index(title)
     point = select_single_cut_point(CutPoints(), number, operation, "readonce", 1)
-    (report,) = asyncio.run(campaign.run_piece(Campaign(medium, loads, point), point, board))
+    return Campaign(medium, loads, point)
+
+
+def fail_one_read(board: QemuBoard, chip: str, title: str, operation: int) -> list[str]:
+    """The classes of what does not hold then."""
+    one = make_point(board, chip, title, operation)
+    (report,) = asyncio.run(campaign.run_piece(one, one.points, board))
     assert report.points == 1
     return [finding.name for finding in report.findings]
 
@@ -72,6 +77,9 @@ def test_a_read_that_fails_once_kills_the_kernel_until_it_is_tried_again(board: 
     crash = ("nandsim-small", "rename A/foo A/new", 48)
     assert fail_one_read(board, *crash) == ["kernel crash"]
     mended = open_patched(PATCH)
+    heads = [campaign.make_campaign_head(make_point(b, *crash), b) for b in (board, mended)]
+    assert [head.patched for head in heads] == [False, True]
+    assert heads[0].identity != heads[1].identity
     for point in (
         crash,
         ("nandsim-small", "create A/new", 48),

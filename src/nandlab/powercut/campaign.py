@@ -83,6 +83,8 @@ class Campaign:
         built = board.programs(make_cut_job(self.medium, self.loads, self.points, module))
         parts = {name: digest_bytes(data) for name, data in module.items()}
         parts |= {name: digest_file(path) for name, path in built.items()}
+        if self.medium.filesystem.name == "yaffs2":  # its module is in no saved state
+            parts["yaffs2"] = board.identity["yaffs2_core"]["sha256"]
         return digest_json_value(
             [FORMAT, board.key, parts, self.medium.recipe(), self.loads.text(), asdict(self.points)]
         )

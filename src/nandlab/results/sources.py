@@ -127,6 +127,8 @@ FOLDER_WORD = "FOLDER"
 """What stands for a folder that the user names again."""
 U_BOOT = "u-boot "
 """How the origin of YAFFS2's core begins where it is that of U-Boot, of any version until 2025."""
+PATCHED = ", patched"
+"""How the origin of a core ends to which a patch was applied."""
 U_BOOT_CORE, OWN_CORE = "core of 2012", "core of the user's own"
 
 
@@ -135,11 +137,18 @@ def describe_filesystem_core(filesystem: str, board: Mapping[str, Any]) -> str:
 
     board: the identity of the virtual board that it ran on.
     """
-    core = board.get("yaffs2_core") if filesystem == "yaffs2" else None
-    origin = core.get("origin") if isinstance(core, Mapping) else None
-    if not isinstance(origin, str):
+    origin = _find_core_origin(board) if filesystem == "yaffs2" else ""
+    if not origin:
         return ""
-    return U_BOOT_CORE if origin.startswith(U_BOOT) else OWN_CORE
+    base = U_BOOT_CORE if origin.startswith(U_BOOT) else OWN_CORE
+    return base + PATCHED if origin.endswith(PATCHED) else base
+
+
+def _find_core_origin(board: Mapping[str, Any]) -> str:
+    """Where YAFFS2's core is from; empty: not known."""
+    core = board.get("yaffs2_core")
+    origin = core.get("origin") if isinstance(core, Mapping) else None
+    return origin if isinstance(origin, str) else ""
 
 
 def list_source_words(board: Mapping[str, Any]) -> list[str]:
@@ -159,8 +168,9 @@ def list_source_words(board: Mapping[str, Any]) -> list[str]:
 
 
 def has_patched_source(board: Mapping[str, Any]) -> bool:
-    """Whether a part of a board's kernel was built with a patch."""
-    return any(source["patches"] for source in board.get("sources", {}).values())
+    """Whether a part of a board's kernel, or YAFFS2's core, was built with a patch."""
+    patches = [source["patches"] for source in board.get("sources", {}).values()]
+    return any(patches) or _find_core_origin(board).endswith(PATCHED)
 
 
 def find_provenance_model(what: str) -> type[KeptContent]:

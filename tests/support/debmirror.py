@@ -85,8 +85,11 @@ class Mirror:
         (folder / "apt.conf").write_text(
             f'Dir::Etc::sourcelist "{folder}/sources.list";\nDir::Etc::sourceparts "-";\n'
             f'Dir::Etc::trustedparts "{folder}/keys";\nDir::State::lists "{folder}/lists";\n'
+            # two processes that write the machine's own cache take it from each other
+            f'Dir::Cache "{folder}/cache";\n'
         )
         (folder / "lists" / "partial").mkdir(parents=True)
+        (folder / "cache").mkdir()
 
     def has(self, *packages: tuple[str, str, str]) -> Files:
         """Now has these packages (name, version, dependencies) and no others; their files."""

@@ -50,7 +50,7 @@ class Checks:
         """Seconds that it takes to look at the sizes of all files of these entries."""
         start = time.process_time()
         for folder in self.folders:
-            checksums.count_folder_bytes(folder)
+            checksums.count_disk_bytes(folder)
         return time.process_time() - start
 
 

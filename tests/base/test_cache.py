@@ -262,6 +262,24 @@ def test_what_another_user_made_is_not_trusted(ending: str) -> None:
         make_entry("kind", {"n": 8}, _make)
 
 
+def _make_sparse(work: Path) -> None:
+    with (work / "ram").open("wb") as f:
+        f.write(b"x" * (64 << 10))
+        f.truncate(64 << 20)
+    (work / "link").symlink_to("ram")
+
+
+def test_a_hole_of_a_file_counts_for_nothing() -> None:
+    """Or a board's saved RAM would drive out states for room that it does not take."""
+    made = [make_entry("kind", {"n": n}, _make_sparse) for n in range(2)]
+    for one in cache.list_cache_items():
+        assert 64 << 10 <= one.bytes < 1 << 20
+    cache.trim_cache_kind("kind", 2 << 20)
+    assert all(folder.is_dir() for folder in made)
+    cache.trim_cache_kind("kind", 64 << 10)
+    assert [folder.is_dir() for folder in made].count(True) < 2
+
+
 def test_the_cache_is_listed_and_emptied_and_nothing_else_is(tmp_path: Path) -> None:
     made = [make_entry("kind", {"n": n}, _make) for n in range(3)]
     (tmp_path / "cache" / "kind" / "mine").mkdir()

@@ -260,6 +260,7 @@ class CacheItem:
     kind: str
     path: Path
     bytes: int
+    """Of a folder those that it takes on the disk."""
     used_s: float
     """When it was last made or read, seconds since 1970."""
 
@@ -269,7 +270,7 @@ def list_cache_items() -> Iterator[CacheItem]:
     for path in sorted(find_cache_folder().glob("*/*")):
         of_hash = HASH_NAME.fullmatch(path.name) and path.is_dir()
         if of_hash or (CONTENT_NAME.fullmatch(path.name) and path.is_file()):
-            size = checksums.count_folder_bytes(path) if path.is_dir() else path.stat().st_size
+            size = checksums.count_disk_bytes(path) if path.is_dir() else path.stat().st_size
             used = max(path.stat().st_atime, path.stat().st_mtime)
             yield CacheItem(path.parent.name, path, size, used)
 

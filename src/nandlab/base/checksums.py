@@ -19,6 +19,8 @@ from nandlab.base.digest import digest_bytes, digest_file, digest_known_file
 
 LINK = f"{stat.S_IFLNK:o}"[:2]
 """How the mode of a link begins, and of nothing else."""
+STAT_BLOCK_BYTES = 512
+"""The unit of st_blocks, whatever the file system."""
 NO_CONTENT = "-"
 
 
@@ -73,10 +75,10 @@ def read_file_change_stamps(folder: Path, paths: Collection[str]) -> bytes:
     return json.dumps(stamps).encode()
 
 
-def count_folder_bytes(folder: Path) -> int:
-    """The bytes of all files that a folder has."""
+def count_disk_bytes(folder: Path) -> int:
+    """The bytes that all files of a folder take on the disk; holes of a file take none."""
     status = (os.lstat(place) for _, place in _walk_folder(folder))
-    return sum(s.st_size for s in status if stat.S_ISREG(s.st_mode))
+    return sum(s.st_blocks * STAT_BLOCK_BYTES for s in status if stat.S_ISREG(s.st_mode))
 
 
 def _parse_line(line: bytes) -> ListedItem:

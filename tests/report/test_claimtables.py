@@ -26,7 +26,12 @@ from nandlab.report.page.papercomparison import (
     render_corners,
     render_paper_claims,
 )
-from nandlab.report.tables.claimtable import CornerRun, format_claim_tally, make_corner_sheet
+from nandlab.report.tables.claimtable import (
+    CornerRun,
+    format_claim_tally,
+    format_unjudged_readings,
+    make_corner_sheet,
+)
 from nandlab.trial.publishedrun import open_results
 
 BLOCKS = {
@@ -146,12 +151,33 @@ def test_corners_are_judged_by_the_readings_that_all_have() -> None:
     turning = next(o for o in row.other_readings if o.verdict == "different")
     fewer = replace(row, other_readings=tuple(o for o in row.other_readings if o is not turning))
     alone = replace(row, other_readings=())
-    (cells,) = make_corner_sheet("t", [CornerRun("a", [row]), CornerRun("b", [alone])]).rows
+    corners = [CornerRun("a", [row]), CornerRun("b", [alone])]
+    (cells,) = make_corner_sheet("t", corners).rows
     begin = f"{alone.verdict} ("
     assert cells[1].startswith(begin) and cells[2].startswith(begin)
-    assert cells[-1].startswith("without ") and turning.basis.id in cells[-1]
-    (cells,) = make_corner_sheet("t", [CornerRun("a", [row]), CornerRun("b", [fewer])]).rows
-    assert cells[-1] == f"without {turning.basis.id}, which not all have"
+    assert cells[-1] == ""
+    assert turning.basis.id in format_unjudged_readings(corners)
+    corners = [CornerRun("a", [row]), CornerRun("b", [fewer])]
+    assert format_unjudged_readings(corners).endswith(f": {turning.basis.id}.")
+    assert format_unjudged_readings([CornerRun("a", [row]), CornerRun("b", [row])]) == ""
+
+
+def test_readings_that_a_corner_lacks_are_named_once() -> None:
+    run = open_results(claimtables.PAGES / "ffsmark-2015.figures.json.xz")
+    found = make_paper_comparison(run.head(), list(run.trials()))
+    assert found is not None
+    alone = [replace(r, other_readings=()) for r in found.rows]
+    corners = [CornerRun("a", found.rows), CornerRun("b", alone)]
+    lacking = {
+        o.basis.id
+        for r in found.rows
+        for o in r.other_readings
+        if o.verdict not in ("not measured", "not comparable")
+    }
+    sentence = format_unjudged_readings(corners)
+    assert sentence.endswith(f": {', '.join(sorted(lacking))}.")
+    cells = {row[-1] for row in make_corner_sheet("t", corners).rows}
+    assert not any(reading in cell for reading in lacking for cell in cells)
 
 
 def test_runs_on_several_boards_are_of_one_paper() -> None:

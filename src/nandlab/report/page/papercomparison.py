@@ -128,7 +128,8 @@ def render_corners(folders: Sequence[Results], form: str) -> str:
     paper = folders[0].head().spec.get("paper")
     sheet = claimtable.make_corner_sheet(f"Claims of {paper} on several boards", runs)
     records = claimtable.list_corner_records(runs)
-    return render_sheets(form, [sheet], [], claimtable.CornerRecord, records)
+    lead = [claimtable.format_unjudged_readings(runs)]
+    return render_sheets(form, [sheet], [*filter(None, lead)], claimtable.CornerRecord, records)
 
 
 def _is_same_board(a: Run, b: Run) -> bool:

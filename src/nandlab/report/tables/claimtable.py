@@ -99,24 +99,54 @@ def make_corner_sheet(title: str, runs: Sequence[CornerRun]) -> Sheet:
     claims = {r.claim.id: r.claim for run in runs for r in run.rows}
     cells = []
     for name, claim in claims.items():
-        here = [rows.get(name) for rows in rows_by_run]
-        judged = [r for r in here if r is not None and r.verdict not in WITHOUT_NUMBERS]
-        readings = [_list_judged_readings(r) for r in judged]
-        shared = set[str]().union(*readings).intersection(*readings)
-        alike = [r and _keep_readings(r, shared) for r in here]
+        rows = [run_rows.get(name) for run_rows in rows_by_run]
+        shared = _split_readings(rows).shared
+        alike = [r and _keep_readings(r, shared) for r in rows]
         verdicts = {r.verdict for r in alike if r is not None} - set(WITHOUT_NUMBERS)
-        told = ["hangs on it"] if len(verdicts) > 1 else []
-        if lacking := sorted(set[str]().union(*readings) - shared):
-            told.append(f"without {', '.join(lacking)}, which not all have")
-        hangs = "; ".join(told) if judged else units.MISSING
-        cells.append((claim.text, *(_format_corner(r) for r in alike), hangs))
+        board = "hangs on it" if len(verdicts) > 1 else ""
+        if not _select_judged(rows):
+            board = units.MISSING
+        cells.append((claim.text, *(_format_corner(r) for r in alike), board))
     head = ("the paper says", *(run.name for run in runs), "the board")
     return Sheet(title, head, cells, head)
 
 
-def _list_judged_readings(row: ClaimResult) -> set[str]:
-    """The other readings that have a verdict."""
-    return {o.basis.id for o in row.other_readings if o.verdict not in WITHOUT_NUMBERS}
+def format_unjudged_readings(runs: Sequence[CornerRun]) -> str:
+    """The readings that make_corner_sheet() leaves out, in a sentence; empty: none."""
+    rows_by_run = [{r.claim.id: r for r in run.rows} for run in runs]
+    names = {r.claim.id for run in runs for r in run.rows}
+    partial = {
+        reading
+        for name in names
+        for reading in _split_readings([rows.get(name) for rows in rows_by_run]).partial
+    }
+    if not partial:
+        return ""
+    return f"Readings that are judged only where all runs have them: {', '.join(sorted(partial))}."
+
+
+@dataclass(frozen=True)
+class _Readings:
+    """The readings of a claim, beside ours, that have a verdict in all judged runs, or in some."""
+
+    shared: set[str]
+    partial: set[str]
+
+
+def _split_readings(rows: Sequence[ClaimResult | None]) -> _Readings:
+    """Those of a claim, by its results in each run; None: the run has no such claim."""
+    readings = [
+        {o.basis.id for o in row.other_readings if o.verdict not in WITHOUT_NUMBERS}
+        for row in _select_judged(rows)
+    ]
+    union = set[str]().union(*readings)
+    shared = union.intersection(*readings)
+    return _Readings(shared, union - shared)
+
+
+def _select_judged(rows: Sequence[ClaimResult | None]) -> list[ClaimResult]:
+    """The results that have a verdict by numbers."""
+    return [r for r in rows if r is not None and r.verdict not in WITHOUT_NUMBERS]
 
 
 def _keep_readings(row: ClaimResult, kept: Container[str]) -> ClaimResult:

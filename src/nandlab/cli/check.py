@@ -26,55 +26,64 @@ if TYPE_CHECKING:
     from nandlab.results.folder import RunFolder
 
 
+StudyOrNothing = Annotated[
+    str | None,
+    typer.Argument(metavar="STUDY", help="a study file, or the name of a shipped study"),
+]
+BaselineOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="the baseline: a figures file, a run's folder, or a published study's name; "
+        "default with --patch: the study run without the patches, with --source alone: "
+        "without that",
+        autocompletion=make_name_completer("published"),
+    ),
+]
+CommitsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A..B",
+        help="with --source of a git tree: run the study on commit A and each after it to B "
+        "that changes the source, and hold each against the one before",
+    ),
+]
+ChartOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="with --commits: draw the first figure over them: .svg or .png"
+    ),
+]
+RunOption = Annotated[
+    Path | None,
+    typer.Option("--run", metavar="RUN", help="check this run's folder; nothing is run"),
+]
+FiguresOption = Annotated[
+    list[str],
+    typer.Option(
+        metavar="NAME",
+        help="only this figure counts, such as chip.erases or 'chip.*'; may be repeated",
+        autocompletion=complete_figure_names,
+    ),
+]
+CheckFormatOption = Annotated[
+    CheckFormat,
+    typer.Option(
+        "--format", help="text or markdown to read, csv or json for programs, junit for CI"
+    ),
+]
+
+
 @expand_option_classes
 def check(
-    study: Annotated[
-        str | None,
-        typer.Argument(metavar="STUDY", help="a study file, or the name of a shipped study"),
-    ] = None,
+    study: StudyOrNothing = None,
     *,
-    against: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="the baseline: a figures file, a run's folder, or a published study's name; "
-            "default with --patch: the study run without the patches, with --source alone: "
-            "without that",
-            autocompletion=make_name_completer("published"),
-        ),
-    ] = None,
-    commits: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A..B",
-            help="with --source of a git tree: run the study on commit A and each after it to B "
-            "that changes the source, and hold each against the one before",
-        ),
-    ] = None,
-    chart: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="with --commits: draw the first figure over them: .svg or .png"
-        ),
-    ] = None,
-    run: Annotated[
-        Path | None,
-        typer.Option("--run", metavar="RUN", help="check this run's folder; nothing is run"),
-    ] = None,
-    figure: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAME",
-            help="only this figure counts, such as chip.erases or 'chip.*'; may be repeated",
-            autocompletion=complete_figure_names,
-        ),
-    ] = [],  # noqa: B006 - typer copies it
-    form: Annotated[
-        CheckFormat,
-        typer.Option(
-            "--format", help="text or markdown to read, csv or json for programs, junit for CI"
-        ),
-    ] = "text",
+    against: BaselineOption = None,
+    commits: CommitsOption = None,
+    chart: ChartOption = None,
+    run: RunOption = None,
+    figure: FiguresOption = [],  # noqa: B006 - typer copies it
+    form: CheckFormatOption = "text",
     how: RunArguments,
 ) -> None:
     """Run a study, and tell which figures are not those of its baseline any more.

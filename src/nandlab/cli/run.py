@@ -25,50 +25,58 @@ if TYPE_CHECKING:
     from nandlab.results.folder import RunFolder
 
 
+MembersOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="run only the first N members of the ensemble; default: all"),
+]
+ShardOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="I/N", help="run only every Nth trial, from the Ith on; nandlab merge joins"
+    ),
+]
+StoreOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="folder of finished trials, which runs on other machines may share; default: "
+        "results/store"
+    ),
+]
+WorkersOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHERE",
+        help="run on the workers of Dask: local:N, tcp://HOST:PORT, or a campaign's file",
+    ),
+]
+InsecureOption = Annotated[
+    bool, typer.Option("--insecure", help="with --on: trust a scheduler without certificates")
+]
+PowercutOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--powercut/--no-powercut",
+        show_default=False,
+        help="cut the power too once the trials are done, or do not; default: as the study "
+        "asks, by a product or by power among its limits",
+    ),
+]
+
+
 @expand_option_classes
 def run(  # noqa: PLR0913 - the command line's own options
     study: StudyArgument,
     *,
     how: RunArguments,
-    members: Annotated[
-        int | None,
-        typer.Option(min=1, help="run only the first N members of the ensemble; default: all"),
-    ] = None,
-    shard: Annotated[
-        str | None,
-        typer.Option(
-            metavar="I/N", help="run only every Nth trial, from the Ith on; nandlab merge joins"
-        ),
-    ] = None,
+    members: MembersOption = None,
+    shard: ShardOption = None,
     accel: AccelOption = Accel.tcg,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            help="folder of finished trials, which runs on other machines may share; default: "
-            "results/store"
-        ),
-    ] = None,
-    on: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHERE",
-            help="run on the workers of Dask: local:N, tcp://HOST:PORT, or a campaign's file",
-        ),
-    ] = None,
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="with --on: trust a scheduler without certificates")
-    ] = False,
+    store: StoreOption = None,
+    on: WorkersOption = None,
+    insecure: InsecureOption = False,
     erase: EraseOption = None,
     discard: DiscardOption = False,
-    powercut: Annotated[
-        bool | None,
-        typer.Option(
-            "--powercut/--no-powercut",
-            show_default=False,
-            help="cut the power too once the trials are done, or do not; default: as the study "
-            "asks, by a product or by power among its limits",
-        ),
-    ] = None,
+    powercut: PowercutOption = None,
 ) -> None:
     """Run the trials that a study's run still lacks.
 

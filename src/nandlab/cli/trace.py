@@ -239,17 +239,11 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
         seed=seed,
     )
     line = None if workload else job.format_command_as_shell(command)
-    asked = (
-        split_comma_list(tracers),
-        split_comma_list(functions),
-        records,
-        before,
-        with_mount,
-        at_once,
-    )
-    brought = read_files_to_copy(copy, spec.virtual, records)
-    sources = read_source_options(source, patch)
-    _begin_trace(job.TraceRequest(spec, line, *asked, brought, only), out, sources, image=image)
+    tracing = (split_comma_list(tracers), split_comma_list(functions), records)
+    moments = (before, with_mount, at_once)
+    copies = read_files_to_copy(copy, spec.virtual, records)
+    request = job.TraceRequest(spec, line, *tracing, *moments, copies, only)
+    _begin_trace(request, out, read_source_options(source, patch), image=image)
 
 
 def _parse_parameters(workload: str, given: dict[str, str]) -> dict[str, Any]:

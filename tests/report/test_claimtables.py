@@ -180,6 +180,25 @@ def test_readings_that_a_corner_lacks_are_named_once() -> None:
     assert not any(reading in cell for reading in lacking for cell in cells)
 
 
+def _keep_member(run: Any, seed: int) -> Any:
+    """The run as if only this seed had been run."""
+    kept = [t for t in run.trials() if t.seed == seed]
+    return SimpleNamespace(head=run.head, trials=lambda: iter(kept))
+
+
+def test_corners_are_judged_by_the_members_that_all_have() -> None:
+    """Three members decide what one leaves open, on the same board."""
+    run = open_results(claimtables.PAGES / "read-model-2014.figures.json.xz")
+    one = _keep_member(run, 1)
+    table = render_corners([run, one], "csv").splitlines()
+    half = len(table) // 2
+    assert table[1 : 1 + half] == table[1 + half :]
+    assert "Judged by the 1 of 3 members" in render_corners([run, one], "text")
+    assert "Judged by" not in render_corners([run, run], "text")
+    with pytest.raises(UsageError, match="no member in common"):
+        render_corners([_keep_member(run, 2), one], "text")
+
+
 def test_runs_on_several_boards_are_of_one_paper() -> None:
     names = ("read-model-2014", "thesis-2007-ram", "quickstart")
     reads, thesis, bare = (

@@ -115,21 +115,41 @@ def render_paper_claims(folders: Sequence[Results], form: str) -> str:
 def render_corners(folders: Sequence[Results], form: str) -> str:
     """Which verdicts hang on the board: runs of one study on several boards, side by side.
 
-    UsageError where a run's study names no paper, or another one than the first.
+    They are judged by the members that all runs have: more members decide more, on any board.
+    UsageError where a run's study names no paper, or another one than the first, or where the runs
+    have no member in common.
     """
     _refuse_other_papers(folders)
+    trials_by_run = [[t for t in folder.trials() if t.ok] for folder in folders]
+    members = [{_identify_member(t) for t in trials} for trials in trials_by_run]
+    shared = members[0].intersection(*members[1:])
+    if not shared:
+        raise UsageError("the runs have no member in common: run each with the same seeds")
     runs = []
-    for folder in folders:
-        trials = [t for t in folder.trials() if t.ok]
-        found = make_paper_comparison(folder.head(), trials)
-        assert found is not None
-        name = _format_corner_name(folder.head(), trials)
-        runs.append(claimtable.CornerRun(name, found.rows))
+    for folder, trials in zip(folders, trials_by_run, strict=True):
+        alike = [t for t in trials if _identify_member(t) in shared]
+        comparison = make_paper_comparison(folder.head(), alike)
+        assert comparison is not None
+        name = _format_corner_name(folder.head(), alike)
+        runs.append(claimtable.CornerRun(name, comparison.rows))
     paper = folders[0].head().spec.get("paper")
     sheet = claimtable.make_corner_sheet(f"Claims of {paper} on several boards", runs)
     records = claimtable.list_corner_records(runs)
-    lead = [claimtable.format_unjudged_readings(runs)]
+    lead = [_format_left_out_members(members), claimtable.format_unjudged_readings(runs)]
     return render_sheets(form, [sheet], [*filter(None, lead)], claimtable.CornerRecord, records)
+
+
+def _identify_member(trial: Trial) -> tuple[int, float]:
+    """What tells it from the other members' trials of its configuration."""
+    return trial.seed, trial.phase_offset_ms
+
+
+def _format_left_out_members(members: Sequence[set[tuple[int, float]]]) -> str:
+    """How many members are judged where a run has more than another; empty: all have the same."""
+    most, shared = max(map(len, members)), len(members[0].intersection(*members[1:]))
+    if shared == most:
+        return ""
+    return f"Judged by the {shared} of {most} members that all runs have."
 
 
 def _is_same_board(a: Run, b: Run) -> bool:

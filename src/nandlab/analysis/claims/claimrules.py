@@ -49,8 +49,8 @@ VERDICT_RULES: dict[ClaimVerdict, str] = {
     f"nowhere (a saving of less than {SAVED_SHARE_MIN * 100:g} % is none); where only a number is "
     "claimed, ours is not near it, and by each reading on the same side of it",
     "not decided": "members disagree about the way; or readings do; or one member alone was run, "
-    f"whose quotient is within a factor of {ONE_MEMBER_BOUND:g} of the other way; or R² lies in "
-    "its bound's own doubt",
+    f"whose quotient is within a factor of {ONE_MEMBER_BOUND:g} of the other way, or its saving "
+    f"within {SAVING_BOUND * 100:g} points; or R² lies in its bound's own doubt",
     "not measured": "no member has all that a number needs: trials are missing or did not end "
     "well. Where some members have it, the verdict is of these, and the row tells how many",
     "not comparable": "no number of the paper's can be set beside ours; the row says why",

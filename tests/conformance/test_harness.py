@@ -287,6 +287,16 @@ def test_diskfull_finds_what_was_lost(tmp_path: Path) -> None:
     assert (told["deleted"], told["readings"]) == (7, 1)
 
 
+def test_diskfull_refuses_fewer_files_than_its_limit(tmp_path: Path) -> None:
+    """Else what it did not write counts as lost later."""
+    (tmp_path / "f000003").touch()
+    done = run("diskfull", "fill", "--limit", "7", tmp_path)
+    assert done.returncode == 1
+    assert "3 of 7 files" in done.stderr
+    done = run("diskfull", "fill", tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["error"]) == (0, "EEXIST")
+
+
 def test_a_load_ends_its_parts_with_one_kind_of_work(tmp_path: Path) -> None:
     """And each operation does something: else the cut after it proves nothing."""
     first, again, other = load(7, 48), load(7, 48), load(8, 48)

@@ -6,7 +6,9 @@
  *   fill DIR     writes files of --size bytes, none of which compresses, until
  *                there are --limit of them or a call fails; JSON says how many
  *                are complete, how much of the last was taken, what failed
- *                with which error. With --sync, each file is synced.
+ *                with which error. With --sync, each file is synced. With
+ *                --limit, fewer files are a failure: who asks for so many
+ *                goes on as if all were there.
  *   verify DIR   reads --files files, and --partial bytes of one more, and
  *                fails at the first byte that is not what fill wrote.
  *   empty DIR    deletes all files of the directory while it reads it, until
@@ -37,7 +39,7 @@ struct request {
 	const char *action;
 	const char *directory;
 	uint64_t size;
-	uint64_t limit;
+	uint64_t limit; /* 0: none */
 	uint64_t files;
 	uint64_t partial;
 	bool sync;
@@ -95,7 +97,7 @@ static void write_file(struct request *request, int fd, struct filled *filled)
 
 static void fill(struct request *request, int folder, struct filled *filled)
 {
-	while (filled->files < request->limit) {
+	while (!request->limit || filled->files < request->limit) {
 		char name[24];
 		int fd;
 
@@ -131,7 +133,15 @@ static int do_fill(struct request *request, int folder)
 	json_text(&json, "error",
 		  filled.failed ? strerrorname_np(filled.error) : NULL);
 	json_end(&json);
-	return json_finish(&json);
+	if (json_finish(&json))
+		return -1;
+	if (request->limit && filled.failed)
+		return fail("%llu of %llu files fit in '%s': %s: %s",
+			    (unsigned long long)filled.files,
+			    (unsigned long long)request->limit,
+			    request->directory, filled.failed,
+			    strerror(filled.error));
+	return 0;
 }
 
 static int verify_file(struct request *request, int folder, uint64_t file,
@@ -241,7 +251,7 @@ static int on_argument(void *context, const char *value)
 
 static const struct option_decl options[] = {
 	{"size", "BYTES", "size of each file (20011)", on_size},
-	{"limit", "N", "fill: files at most (1000000)", on_limit},
+	{"limit", "N", "fill: so many files (0: any number)", on_limit},
 	{"sync", NULL, "fill: sync each file", on_sync},
 	{"files", "N", "verify: complete files", on_files},
 	{"partial", "BYTES", "verify: bytes of the file after those",
@@ -281,7 +291,7 @@ static int act(struct request *request)
 
 int main(int argc, char **argv)
 {
-	struct request request = {.size = 20011, .limit = 1000000};
+	struct request request = {.size = 20011};
 	bool helped;
 
 	(void)argc;

@@ -21,6 +21,8 @@ UNLOAD = Step("unload", "rmmod simnand")
 """Takes the chip out, so that the next case may put in another."""
 FORGET = Step("forget", "dmesg -c > /dev/null")
 """What the kernel logs from here on is of one case."""
+DETACH = Step("detach", "[ ! -e /sys/class/ubi/ubi0 ] || ubidetach -d 0")
+"""Frees the chip of a UBI that stays attached over unmounts."""
 
 
 class Cases:
@@ -35,6 +37,10 @@ class Cases:
         failed = record.failed()
         assert failed is None, f"{name}: {failed.failure()}"
         return record
+
+    def get_record(self, name: str) -> JobRecord:
+        """The record of a case, whether it failed or not."""
+        return self._records[name]
 
     def name_again(self, names: Mapping[str, str]) -> Cases:
         """The same records by other names; names: those that they have, by the new ones."""

@@ -62,13 +62,20 @@ def medium(board: QemuBoard, name: str, on: ChipChoice = CHIP, **options: str) -
     )
 
 
-def skip_where_refused(made: M, board: Board) -> M:
-    """What is given; skips the test, with nandlab's reason, where the kernel lacks something."""
+def find_refusal(made: Medium, board: Board) -> str:
+    """Nandlab's reason where the board lacks what a trial needs; empty: it has all."""
     try:
         refuse_unsupported_kernel([made], board.kernel_config, "here")
         refuse_absent_parts([made], board.identity.get("sources", {}))
     except UsageError as refused:
-        pytest.skip(str(refused))
+        return str(refused)
+    return ""
+
+
+def skip_where_refused(made: M, board: Board) -> M:
+    """What is given; skips the test, with nandlab's reason, where the kernel lacks something."""
+    if reason := find_refusal(made, board):
+        pytest.skip(reason)
     return made
 
 

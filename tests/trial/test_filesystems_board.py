@@ -5,17 +5,16 @@ there after a remount, a full disk gives its space back, and the kernel's log st
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
 
 import pytest
 from support import lock
-from support.cases import FORGET, UNLOAD, Cases, find_first_equals, run_cases
+from support.cases import DETACH, FORGET, UNLOAD, Cases, find_first_equals, run_cases
 from support.chipsteps import numbers
-from support.smalltrial import CHIP, WRITABLE, planned, spec
+from support.smalltrial import CHIP, WRITABLE, find_refusal, planned, spec
 
 from nandlab.base.errors import UsageError
 from nandlab.board.jobs.job import Job, JobRecord, Step
@@ -23,13 +22,11 @@ from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.matrix import ChipChoice
-from nandlab.plan.mediaboard import refuse_absent_parts
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
 from nandlab.trial import execution, mediumsteps, outcome
 from nandlab.trial import steps as trial
 from nandlab.trial.instruments import memory
-from nandlab.trial.runner import refuse_unsupported_kernel
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(900)]
 """Some run one job for many tests."""
@@ -49,8 +46,6 @@ VALUES = [
 
 
 LOG = Step("kernel-log", "dmesg -r")
-DETACH = Step("detach", "[ ! -e /sys/class/ubi/ubi0 ] || ubidetach -d 0")
-"""Frees the chip of a UBI that stays attached over unmounts."""
 
 
 def run(board: QemuBoard, made: TrialSpec, *commands: str) -> JobRecord:
@@ -73,16 +68,16 @@ def offered(board: QemuBoard, name: str, key: str, value: str) -> Iterator[Trial
     for chip in (CHIP, LARGE_PAGES):
         with suppress(UsageError):
             made = planned(board, name, chip, **{key: value})
-            refuse_unsupported_kernel([made], board.kernel_config, "here")
-            refuse_absent_parts([made], board.identity.get("sources", {}))
-            yield made
+            if not find_refusal(made, board):
+                yield made
 
 
 COPIED = "head -c 90000 /bin/busybox > /tmp/x; cp /tmp/x /mnt && sync && cmp /tmp/x /mnt/x"
 
 
 def mount_every_value(board: QemuBoard, name: str) -> Cases:
-    """A job that makes and mounts a file system with each value of each option."""
+    """A job that makes and mounts a file system with each value of each option, and then fills it
+    in each of the ways below."""
     made = {
         f"{key} {value}": next(offered(board, n, key, value), None)
         for n, key, value in VALUES
@@ -102,15 +97,31 @@ def mount_every_value(board: QemuBoard, name: str) -> Cases:
         for case, spec in made.items()
         if spec is not None
     }
+    if not find_refusal(planned(board, name), board):
+        ways = {"churned": churn, "filled": fill, **({"raw": write_raw} if name == RAW else {})}
+        cases |= {case: make_mounted_steps(*way(board, name)) for case, way in ways.items()}
     first = find_first_equals(cases)
     distinct = {case: cases[case] for case in dict.fromkeys(first.values())}
     return run_cases(board, distinct).name_again(first)
 
 
 @pytest.fixture(scope="module")
-def every_value(board: QemuBoard) -> Callable[[str], Cases]:
+def cases(board: QemuBoard) -> Callable[[str], Cases]:
     """mount_every_value() by the file system's name, run once for each."""
     return cache(partial(mount_every_value, board))
+
+
+def list_cases(names: Sequence[str]) -> pytest.MarkDecorator:
+    """The tests of one file system share its job."""
+    groups = ((n, pytest.mark.xdist_group(f"values-{n}")) for n in names)
+    return pytest.mark.parametrize("name", [pytest.param(n, marks=group) for n, group in groups])
+
+
+def make_mounted_steps(made: TrialSpec, *commands: str) -> tuple[Step, ...]:
+    """Mounts the file system, runs the commands one by one, which unmount it, and looks at the
+    kernel's log."""
+    steps = [Step(f"c{i}", command, deadline_s=3600) for i, command in enumerate(commands)]
+    return (FORGET, *trial.make_steps_until_mounted(made), *steps, LOG, DETACH, UNLOAD)
 
 
 @pytest.mark.parametrize(
@@ -118,13 +129,13 @@ def every_value(board: QemuBoard) -> Callable[[str], Cases]:
     [pytest.param(*v, marks=pytest.mark.xdist_group(f"values-{v[0]}")) for v in VALUES],
 )
 def test_every_value_of_every_option_runs_or_is_refused(
-    every_value: Callable[[str], Cases], board: QemuBoard, name: str, key: str, value: str
+    cases: Callable[[str], Cases], board: QemuBoard, name: str, key: str, value: str
 ) -> None:
     made = next(offered(board, name, key, value), None)
     if made is None:
         return
     words = made.filesystem.options[key].values[value].mount
-    record = every_value(name)[f"{key} {value}"]
+    record = cases(name)[f"{key} {value}"]
     assert outcome.filter_kernel_log(made, record) == []
     mounted = record["mounted"].stdout.split()[3]
     assert set(filter(None, words.split(","))) <= set(mounted.split(","))
@@ -140,11 +151,10 @@ CHURN = (
 )
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_file_is_there_after_a_remount_with_its_checksum(board: QemuBoard, name: str) -> None:
-    made = spec(board, name, CHURNED)
-    record = run(
-        board,
+def churn(board: QemuBoard, name: str) -> tuple[TrialSpec, *tuple[str, ...]]:
+    """More than the partition holds, a remount, and all files summed again."""
+    made = planned(board, name, CHURNED)
+    return (
         made,
         CHURN,
         command(mediumsteps.make_unmount_step(made)),
@@ -153,6 +163,15 @@ def test_every_file_is_there_after_a_remount_with_its_checksum(board: QemuBoard,
         "cat /sys/kernel/debug/simnand/counters",
         command(mediumsteps.make_unmount_step(made)),
     )
+
+
+@list_cases(NAMES)
+def test_every_file_is_there_after_a_remount_with_its_checksum(
+    cases: Callable[[str], Cases], board: QemuBoard, name: str
+) -> None:
+    made = spec(board, name, CHURNED)
+    record = cases(name)["churned"]
+    assert outcome.filter_kernel_log(made, record) == []
     assert record["c0"].stdout.split() == ["27"]
     assert record["c3"].stdout.split() == ["27", "27"]
     counters = numbers(record["c4"].stdout)
@@ -170,18 +189,27 @@ FILL = (
 )
 
 
-@pytest.mark.parametrize("name", NAMES)
+def choose_filled_chip(name: str) -> ChipChoice:
+    """Of the whole chip UBI keeps a share, of a small partition most."""
+    return CHIP if name == "ubifs" else CHURNED
+
+
+def fill(board: QemuBoard, name: str) -> tuple[TrialSpec, *tuple[str, ...]]:
+    """The disk full twice, and then a remount."""
+    made = planned(board, name, choose_filled_chip(name))
+    unmount = command(mediumsteps.make_unmount_step(made))
+    again = f"{unmount} && {command(mediumsteps.make_mount_step(made))}"
+    return made, FILL, "rm /mnt/f*; sync", FILL, again, "cat /mnt/kept", unmount
+
+
+@list_cases(NAMES)
 def test_a_full_disk_says_so_loses_nothing_and_gives_its_space_back(
-    board: QemuBoard, name: str
+    cases: Callable[[str], Cases], board: QemuBoard, name: str
 ) -> None:
-    # of the whole chip UBI keeps a share, of a small partition most
-    chip = CHIP if name == "ubifs" else CHURNED
+    chip = choose_filled_chip(name)
     made = spec(board, name, chip)
-    again = (
-        f"{command(mediumsteps.make_unmount_step(made))} && "
-        f"{command(mediumsteps.make_mount_step(made))}"
-    )
-    record = run(board, made, FILL, "rm /mnt/f*; sync", FILL, again, "cat /mnt/kept")
+    record = cases(name)["filled"]
+    assert outcome.filter_kernel_log(made, record) == []
     first, second = (record[c].stdout.splitlines() for c in ("c0", "c2"))
     for said, files, kept in (first, second):
         assert "No space left on device" in said
@@ -192,23 +220,16 @@ def test_a_full_disk_says_so_loses_nothing_and_gives_its_space_back(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_trial_repeats_to_the_nanosecond(board: QemuBoard, name: str) -> None:
-    made = spec(board, name)
-
-    def figures() -> dict[str, Any]:
-        return asyncio.run(execution.run_trial(made, board, "test")).model_dump(exclude={"host"})
-
-    assert figures() == figures()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_memory_is_told_repeats_to_the_byte_and_none_is_lost(board: QemuBoard, name: str) -> None:
+def test_a_trial_repeats_to_the_nanosecond_and_the_byte_and_none_is_lost(
+    board: QemuBoard, name: str
+) -> None:
+    """All of its figures and times, with its memory measured beside."""
     made = spec(board, name).model_copy(update={"measure": ["memory"]})
     first, second = (asyncio.run(execution.run_trial(made, board, "test")) for _ in range(2))
+    assert second.model_dump(exclude={"host"}) == first.model_dump(exclude={"host"})
     assert (first.error, first.kernel_log) == (None, [])
     assert lock.doubts(first.warnings) == ["memory_measured"]
     m = first.measured["memory"]
-    assert second.measured == first.measured
     assert 0 < m["mounted"] <= m["peak"]
     assert m["unmounted"] < m["end"] <= m["peak"]
     assert m["slab"] + m["kmalloc"] + m["vmalloc"] == m["end"]
@@ -243,11 +264,24 @@ def test_what_file_systems_count_agrees_with_others(board: QemuBoard) -> None:
     assert told("jffs2")[1] == {}
 
 
-def test_sectors_given_to_nftl_are_counted_exactly(board: QemuBoard) -> None:
-    made = spec(board, "nftl-fat32")
+RAW = "nftl-fat32"
+
+
+def write_raw(board: QemuBoard, name: str) -> tuple[TrialSpec, *tuple[str, ...]]:
+    """Thirteen pages of 4096 bytes onto the device below the file system."""
+    made = planned(board, name)
     look = made.filesystem.counters
     assert look
     raw = "dd if=/dev/urandom of=/dev/nftla bs=4096 count=13 conv=fsync 2> /dev/null"
-    record = run(board, made, f"umount /mnt && {look}", raw, look)
+    return made, f"umount /mnt && {look}", raw, look, "rmmod nftl"
+
+
+@list_cases([RAW])
+def test_sectors_given_to_nftl_are_counted_exactly(
+    cases: Callable[[str], Cases], board: QemuBoard, name: str
+) -> None:
+    made = spec(board, name)
+    record = cases(name)["raw"]
+    assert outcome.filter_kernel_log(made, record) == []
     before, after = (numbers(record[c].stdout) for c in ("c0", "c2"))
     assert after["nftla_sectors_written"] - before["nftla_sectors_written"] == 13 * 8

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from support.smalltrial import planned, skip_where_refused
+from support.trialsatonce import run_trials_at_once
 
 from nandlab.board.jobs.job import Job, Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.flash.chip import simnand
 from nandlab.plan import study
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
-from nandlab.trial import execution
 from nandlab.trial.instruments.bits import INSTRUMENT as BITS
 from nandlab.trial.steps import make_trial_job
 
@@ -47,7 +48,7 @@ def test_a_known_number_of_flips_is_counted_exactly(board: QemuBoard) -> None:
     assert BITS.reading.figures(spec, record, ()) == {**after, "scrubs": 0}
 
 
-def rotten(board: QemuBoard, **words: Any) -> Trial:
+def plan_rotten(board: QemuBoard, **words: Any) -> TrialSpec:
     """A trial of bit rot with these parameters, on small pages whose bits rot fast."""
     study_of = {
         "name": "t",
@@ -68,23 +69,35 @@ def rotten(board: QemuBoard, **words: Any) -> Trial:
         },
     }
     (spec,) = study.plan_trials(study.Study.model_validate(study_of))
-    found = asyncio.run(execution.run_trial(spec, board, "t"))
-    assert found.error is None
+    return spec
+
+
+@pytest.fixture(scope="module")
+def rotten(board: QemuBoard) -> dict[str, Trial]:
+    words: dict[str, dict[str, Any]] = {
+        "new": {"days": 0},
+        "old": {"days": 300},
+        "kept": {"days": 15, "times": 20, "scrubber": "volume"},
+        "scrubbed": {"days": 20, "times": 3, "scrubber": "volume"},
+    }
+    specs = {name: plan_rotten(board, **each) for name, each in words.items()}
+    found = {name: each.trial for name, each in run_trials_at_once(board, specs).items()}
+    assert {trial.error for trial in found.values()} == {None}
     return found
 
 
-def test_bits_rot_with_the_days_and_a_scrubber_keeps_them(board: QemuBoard) -> None:
-    new = rotten(board, days=0)
+def test_bits_rot_with_the_days_and_a_scrubber_keeps_them(rotten: dict[str, Trial]) -> None:
+    new = rotten["new"]
     assert set(new.measured["bits"].values()) == {0}
     assert new.figures["files_lost"] == 0
-    old = rotten(board, days=300)
+    old = rotten["old"]
     assert old.measured["bits"]["failed_pages"] > 0
     assert old.figures["files_lost"] > 0
-    kept = rotten(board, days=15, times=20, scrubber="volume")
+    kept = rotten["kept"]
     assert kept.figures["files_lost"] < old.figures["files_lost"]
 
 
-def test_a_scrubber_s_moves_are_counted(board: QemuBoard) -> None:
-    scrubbed = rotten(board, days=20, times=3, scrubber="volume")
+def test_a_scrubber_s_moves_are_counted(rotten: dict[str, Trial]) -> None:
+    scrubbed = rotten["scrubbed"]
     assert scrubbed.measured["bits"]["scrubs"] > 0
     assert scrubbed.figures["files_lost"] == 0

@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from functools import cache
 
 import pytest
 from support.cases import UNLOAD, Cases, run_cases
 from support.chipsteps import numbers
-from support.smalltrial import CHIP, WRITABLE, spec
+from support.smalltrial import CHIP, WRITABLE, find_refusal, planned, spec
+from support.trialsatonce import RecordedTrial, run_trials_at_once
 
 from nandlab.board.jobs.job import Job, Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.option import OptionNumber
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.trial import execution, mediumsteps
+from nandlab.trial import mediumsteps
 from nandlab.trial import steps as trial
 
 pytestmark = pytest.mark.board
@@ -55,49 +54,63 @@ def read_a_page(made: TrialSpec) -> list[Step]:
 
 
 @pytest.fixture(scope="module")
-def reading(board: QemuBoard) -> Callable[[str], Cases]:
-    """A file system's job that reads a page, without its option and at 0 and 128 KiB."""
+def reading(board: QemuBoard) -> Cases:
+    """A job that reads a page of each file system, without its option and then at 0 and 128 KiB,
+    for the kernel keeps a read-ahead once it is set."""
+    of: dict[str, dict[str, str]] = {NONE: {}, **{k: {"read_ahead": k} for k in ("0", "128")}}
+    return run_cases(
+        board,
+        {
+            f"{name} {kib}": read_a_page(planned(board, name, CHIP, **told))
+            for kib, told in of.items()
+            for name in list_offered(board)
+        },
+    )
 
-    def ran(name: str) -> Cases:
-        of: dict[str, dict[str, str]] = {NONE: {}, **{k: {"read_ahead": k} for k in ("0", "128")}}
-        cases = {kib: read_a_page(spec(board, name, CHIP, **told)) for kib, told in of.items()}
-        return run_cases(board, cases)
 
-    return cache(ran)
+@pytest.fixture(scope="module")
+def trials(board: QemuBoard) -> dict[str, RecordedTrial]:
+    specs = {name: planned(board, name, read_ahead="128") for name in list_offered(board)}
+    return run_trials_at_once(board, specs)
+
+
+def list_offered(board: QemuBoard) -> list[str]:
+    """File systems that the board has."""
+    return [name for name in WRITABLE if not find_refusal(planned(board, name), board)]
 
 
 NONE = "the kernel's own"
-EVERY = pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.xdist_group(f"read-ahead-{n}")) for n in WRITABLE]
-)
+EVERY = pytest.mark.parametrize("name", WRITABLE)
 
 
 @EVERY
 def test_the_kernel_has_by_itself_what_the_catalog_says(
-    board: QemuBoard, reading: Callable[[str], Cases], name: str
+    board: QemuBoard, reading: Cases, name: str
 ) -> None:
-    looked = reading(name)[NONE]
+    made = spec(board, name)
+    looked = reading[f"{name} {NONE}"]
     values = {int(looked[step].stdout) for step in ("value", "value-again")}
-    assert values == {number(spec(board, name)).kernel_default}
+    assert values == {number(made).kernel_default}
     assert "read_ahead" not in looked["mount"].stdout
 
 
 @EVERY
 def test_a_value_is_taken_by_every_mount_and_told(
-    board: QemuBoard, reading: Callable[[str], Cases], name: str
+    board: QemuBoard, reading: Cases, trials: dict[str, RecordedTrial], name: str
 ) -> None:
-    looked = reading(name)["128"]
+    spec(board, name)
+    looked = reading[f"{name} 128"]
     assert (looked["value"].stdout, looked["value-again"].stdout) == ("128\n", "128\n")
-    made = spec(board, name, read_ahead="128")
-    result = asyncio.run(execution.run_trial(made, board, "t"))
+    result = trials[name].trial
     assert (result.status, result.measured["read_ahead"]) == ("ok", {"kib": 128})
 
 
 @EVERY
-def test_reading_ahead_costs_flash_reads(reading: Callable[[str], Cases], name: str) -> None:
+def test_reading_ahead_costs_flash_reads(board: QemuBoard, reading: Cases, name: str) -> None:
+    spec(board, name)
     cost = {}
     for kib in ("0", "128"):
-        record = reading(name)[kib]
+        record = reading[f"{name} {kib}"]
         assert f"read_ahead_kib {kib}\n" in record["again"].stdout
         before, after = (numbers(record[step].stdout) for step in ("before", "after"))
         cost[kib] = after["reads"] - before["reads"]

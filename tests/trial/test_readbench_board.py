@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from support import lock
 from support.smalltrial import skip_where_refused
+from support.trialsatonce import RecordedTrial, check_ended, run_trials_at_once
 
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan import study
@@ -57,6 +58,26 @@ def run(board: QemuBoard, made: TrialSpec) -> Trial:
     return trial
 
 
+Recorded = dict[str, RecordedTrial]
+
+
+@pytest.fixture(scope="module")
+def trials(board: QemuBoard) -> Recorded:
+    """Trials of which none needs a board of its own; the one that fails comes last."""
+    pool: dict[str, Any] = {"files": 20, "file_bytes_min": 16384, "file_bytes_max": 40960}
+    # the kernel keeps a read-ahead once it is set: those that ask for none come first
+    specs = {f"back {fs}": spec(board, fs, BACK, chip, file_bytes=MIB) for fs, chip in CHIPS}
+    specs["pool"] = spec(board, "yaffs2", "4K head=25,100", **pool)
+    specs["known"] = spec(board, "yaffs2", POINTS, read_ahead=0)
+    specs |= {
+        f"advice {fs} {kib}": spec(board, fs, ADVICE, read_ahead=kib)
+        for fs in ("jffs2", "yaffs2")
+        for kib in (0, 128)
+    }
+    specs["no room"] = spec(board, "yaffs2", "8x4K seq", file_bytes=16 * MIB - 4096)
+    return run_trials_at_once(board, specs)
+
+
 def phase(trial: Trial, name: str) -> Phase:
     found = trial.phase(name)
     assert found is not None and found.chip is not None
@@ -89,9 +110,9 @@ POINTS = """
 """
 
 
-def test_yaffs2_reads_just_the_pages_that_are_asked_for(board: QemuBoard) -> None:
+def test_yaffs2_reads_just_the_pages_that_are_asked_for(trials: Recorded) -> None:
     """Without read-ahead, two flash pages a page of the cache."""
-    trial = run(board, spec(board, "yaffs2", POINTS, read_ahead=0))
+    trial = check_ended(trials["known"])
     assert reads(trial) == KNOWN
     for p in trial.phases[1:]:
         size, count = (p.at[key] for key in ("size", "count"))
@@ -123,14 +144,16 @@ def test_a_point_repeats_and_pauses_are_in_no_time(board: QemuBoard) -> None:
     assert step is not None and step.ns > 255 * 6_100_000  # the pauses were really slept
 
 
+ADVICE = """
+    64x4K random mmap madv=none,random; 64x4K seq fadv=none,random,sequential
+    16x4K seq fadv=willneed
+"""
+
+
 @pytest.mark.parametrize("fs", ["jffs2", "yaffs2"])
-def test_advice_reaches_the_kernel(board: QemuBoard, fs: str) -> None:
-    points = """
-        64x4K random mmap madv=none,random; 64x4K seq fadv=none,random,sequential
-        16x4K seq fadv=willneed
-    """
-    off = reads(run(board, spec(board, fs, points, read_ahead=0)))
-    trial = run(board, spec(board, fs, points, read_ahead=128))
+def test_advice_reaches_the_kernel(trials: Recorded, fs: str) -> None:
+    off = reads(check_ended(trials[f"advice {fs} 0"]))
+    trial = check_ended(trials[f"advice {fs} 128"])
     on = reads(trial)
     for name in ("random_64x4096_mmap_madv_random", "sequential_64x4096_fadv_random"):
         assert on[name] == off[name]
@@ -142,24 +165,23 @@ def test_advice_reaches_the_kernel(board: QemuBoard, fs: str) -> None:
     assert 64 <= trial.figures["sequential_16x4096_fadv_willneed_open_reads"] < 70
 
 
-@pytest.mark.parametrize(
-    ("fs", "chip"),
-    [("jffs2", LARGE), ("ubifs", LARGE), ("yaffs2", SMALL), ("nftl-fat32", SMALL)],
-)
+BACK = "256x4K seq,random,backward; 9x3000 random-unaligned; 256x4K random mmap"
+CHIPS = (("jffs2", LARGE), ("ubifs", LARGE), ("yaffs2", SMALL), ("nftl-fat32", SMALL))
+
+
+@pytest.mark.parametrize(("fs", "chip"), CHIPS)
 def test_every_file_system_gives_back_what_was_written(
-    board: QemuBoard, fs: str, chip: dict[str, Any]
+    trials: Recorded, fs: str, chip: dict[str, Any]
 ) -> None:
-    points = "256x4K seq,random,backward; 9x3000 random-unaligned; 256x4K random mmap"
-    trial = run(board, spec(board, fs, points, chip, file_bytes=MIB))
+    trial = check_ended(trials[f"back {fs}"])
     assert trial.bytes == {"read": 4 * MIB + 27000, "written": 0}
     for name in ("sequential_256x4096", "random_256x4096", "random_256x4096_mmap"):
         read = phase(trial, name).chip
         assert read is not None and read.reads * (2048 if chip is LARGE else 512) >= MIB
 
 
-def test_heads_of_a_pool_are_read_file_by_file(board: QemuBoard) -> None:
-    pool: dict[str, Any] = {"files": 20, "file_bytes_min": 16384, "file_bytes_max": 40960}
-    trial = run(board, spec(board, "yaffs2", "4K head=25,100", **pool))
+def test_heads_of_a_pool_are_read_file_by_file(trials: Recorded) -> None:
+    trial = check_ended(trials["pool"])
     quarter, whole = trial.phases[1:]
     assert whole.bytes["read"] == whole.at["file_bytes"]
     count = int(quarter.at["count"])
@@ -169,9 +191,8 @@ def test_heads_of_a_pool_are_read_file_by_file(board: QemuBoard) -> None:
     assert whole.at["files"] == 20
 
 
-def test_a_file_that_does_not_fit_fails_the_trial_with_the_reason(board: QemuBoard) -> None:
-    made = spec(board, "yaffs2", "8x4K seq", file_bytes=16 * MIB - 4096)
-    trial = asyncio.run(execution.run_trial(made, board, "t"))
+def test_a_file_that_does_not_fit_fails_the_trial_with_the_reason(trials: Recorded) -> None:
+    trial = trials["no room"].trial
     assert trial.status == "trial_failed"
     assert trial.error is not None
     assert f"do not fit: of {16 * MIB - 4096} bytes" in trial.error

@@ -3,22 +3,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from support import lock
+from support.cases import UNLOAD, Cases, run_cases
+from support.trialsatonce import RecordedTrial, check_ended, run_trials_at_once
 
-from nandlab.board.jobs.job import Job, JobRecord, Step
+from nandlab.board.jobs.job import Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.flash.chip import simnand
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import OperationCounts, Phase
-from nandlab.trial import execution, steps
+from nandlab.trial import mediumsteps, steps
 
 pytestmark = pytest.mark.board
 
@@ -49,23 +47,39 @@ def planned(board: QemuBoard, fs: str, name: str, **words: Any) -> TrialSpec:
     return spec
 
 
-def trial(board: QemuBoard, spec: TrialSpec) -> Trial:
-    found = asyncio.run(execution.run_trial(spec, board, "t"))
-    assert found.error is None
-    assert lock.doubts(found.warnings) == []
-    return found
+LOOK = Step("look", f"cat {simnand.COUNTERS_FILE}")
+"""Reads the chip's own counters, from mount to unmount, when a trial is over."""
+Recorded = dict[str, RecordedTrial]
 
 
-class Counted(QemuBoard):
-    """A board that reads the chip's own counters, from mount to unmount, when a job is over."""
+@pytest.fixture(scope="module")
+def trials(board: QemuBoard) -> Recorded:
+    """Trials of which each needs no board of its own; those that fail come last."""
+    files: dict[str, Any] = {"kind": "files", "size": "65536"}
+    fails = planned(board, "yaffs2", S2, depth=3, files="4")
+    specs = {
+        **{f"copy {fs}": planned(board, fs, "copy-tree", depth=3, files="4") for fs in PLACES},
+        **{
+            f"scenario 1 {fs}": planned(board, fs, S1, depth=2, settle="before_unmount")
+            for fs in ("jffs2", "nftl-fat32")
+        },
+        **{
+            f"full {fs}": planned(board, fs, "mounts", content="full", **files)
+            for fs in ("ubifs", "yaffs2")
+        },
+        **{f"half {fs}": planned(board, fs, "mounts", **files) for fs in ("ubifs", "yaffs2")},
+        **{f"update {fs}": planned(board, fs, "update", depth=2, size="9000") for fs in PLACES},
+        "a name that is there": changed(fails, "find", target="tree"),
+        "no room": changed(fails, "tree", files="500", size="65536"),
+    }
+    return run_trials_at_once(board, specs, LOOK)
 
-    totals: dict[str, int]
 
-    async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
-        look = Step("look", f"cat {simnand.COUNTERS_FILE}")
-        record = await super().run(replace(job, steps=(*job.steps, look)), on_step)
-        self.totals = simnand.parse_operation_counts(record["look"].stdout)
-        return record
+@pytest.fixture(scope="module")
+def scenarios(board: QemuBoard) -> tuple[Recorded, Recorded]:
+    """Scenario 2 on each file system, twice."""
+    specs = {fs: planned(board, fs, S2, **SMALL) for fs in PLACES}
+    return run_trials_at_once(board, specs, LOOK), run_trials_at_once(board, specs, LOOK)
 
 
 def phase(of: Trial, name: str) -> Phase:
@@ -82,28 +96,29 @@ def chip(of: Phase | None) -> OperationCounts:
 
 @pytest.mark.parametrize("fs", PLACES)
 def test_scenario_2_is_counted_whole_and_repeats_to_the_nanosecond(
-    board: QemuBoard, fs: str
+    scenarios: tuple[Recorded, Recorded], board: QemuBoard, fs: str
 ) -> None:
-    spec = planned(board, fs, S2, **SMALL)
-    counting = Counted(board.machine, board.snapshot)
-    found = trial(counting, spec)
-    assert [p.name for p in found.phases] == [p.name for p in spec.workload.phases]
-    check_sums(counting, found)
-    check_told(found)
-    again = trial(counting, spec)
+    first, again = (check_ended(ran[fs]) for ran in scenarios)
+    phases = planned(board, fs, S2, **SMALL).workload.phases
+    assert [p.name for p in first.phases] == [p.name for p in phases]
+    check_sums(scenarios[0][fs])
+    check_told(first)
     changes = {"host"}
-    assert again.model_dump(exclude=changes) == found.model_dump(exclude=changes)
+    assert again.model_dump(exclude=changes) == first.model_dump(exclude=changes)
 
 
-def check_sums(board: Counted, found: Trial) -> None:
+def check_sums(recorded: RecordedTrial) -> None:
     """Each step's counts sum to the chip's own, and each phase's to its steps'."""
-    for kind, total in board.totals.items():
+    found = recorded.trial
+    totals = simnand.parse_operation_counts(recorded.record["look"].stdout)
+    assert totals
+    for kind, total in totals.items():
         assert sum(getattr(s.chip, kind) for s in found.steps) == total
     taken = {s.name: s for s in found.steps}
     for p in found.phases:
         own = [taken[n] for n in (p.name, f"sync-after-{p.name}") if n in taken]
         assert sum(s.ns for s in own) == (p.ns or 0) + (p.sync_ns or 0)
-        for kind in board.totals:
+        for kind in totals:
             assert getattr(chip(p), kind) == sum(getattr(s.chip, kind) for s in own)
 
 
@@ -132,11 +147,10 @@ def check_told(found: Trial) -> None:
 
 
 @pytest.mark.parametrize("fs", PLACES)
-def test_a_copied_tree_is_read_and_made(board: QemuBoard, fs: str) -> None:
+def test_a_copied_tree_is_read_and_made(trials: Recorded, fs: str) -> None:
     """The step compare fails where a byte differs; the copy's counts are the chip's."""
-    counting = Counted(board.machine, board.snapshot)
-    found = trial(counting, planned(board, fs, "copy-tree", depth=3, files="4"))
-    check_sums(counting, found)
+    found = check_ended(trials[f"copy {fs}"])
+    check_sums(trials[f"copy {fs}"])
     copy = phase(found, "copy")
     assert copy.at.get("cache") == "cold"
     pages = found.figures["tree_files"] * 750 // found.chip.writesize
@@ -146,8 +160,8 @@ def test_a_copied_tree_is_read_and_made(board: QemuBoard, fs: str) -> None:
 
 
 @pytest.mark.parametrize("fs", ["jffs2", "nftl-fat32"])
-def test_scenario_1_by_the_paper_s_commands(board: QemuBoard, fs: str) -> None:
-    found = trial(board, planned(board, fs, S1, depth=2, settle="before_unmount"))
+def test_scenario_1_by_the_paper_s_commands(trials: Recorded, fs: str) -> None:
+    found = check_ended(trials[f"scenario 1 {fs}"])
     assert found.texts["first_tree_digest"] == found.texts["second_tree_digest"]
     assert phase(found, "first_wait").ns
     assert phase(found, "second_list").operations == {}
@@ -155,42 +169,54 @@ def test_scenario_1_by_the_paper_s_commands(board: QemuBoard, fs: str) -> None:
 
 
 @pytest.mark.parametrize("fs", ["ubifs", "yaffs2"])
-def test_a_partition_full_of_files_is_mounted(board: QemuBoard, fs: str) -> None:
+def test_a_partition_full_of_files_is_mounted(trials: Recorded, fs: str) -> None:
     """Files come until there is no room, which ends the step and not the trial."""
-    found = trial(board, planned(board, fs, "mounts", content="full", kind="files", size="65536"))
+    found = check_ended(trials[f"full {fs}"])
     made = found.figures["fill_files"]
     most = PLACES[fs]["partition_mib"] * 16
     assert most * 100 / 256 < made < most
     assert phase(found, "fill").operations["fill_create"] >= made
     assert phase(found, "mount_again").ns
-    half = trial(board, planned(board, fs, "mounts", kind="files", size="65536"))
+    half = check_ended(trials[f"half {fs}"])
     assert made * 0.3 < half.figures["fill_files"] < made * 0.7
 
 
 @pytest.mark.parametrize("fs", PLACES)
-def test_an_update_leaves_the_new_version(board: QemuBoard, fs: str) -> None:
-    found = trial(board, planned(board, fs, "update", depth=2, size="9000"))
+def test_an_update_leaves_the_new_version(trials: Recorded, fs: str) -> None:
+    found = check_ended(trials[f"update {fs}"])
     assert found.figures["old_files"] == found.figures["write_files"] == 40
     assert found.figures["read_files"] == 40
     assert found.texts["read_digest"] == found.texts["write_digest"]
     assert found.texts["write_digest"] != found.texts["old_digest"]
 
 
-@pytest.mark.parametrize(
-    ("fs", "by", "left"),
-    [("jffs2", "filetree", []), ("ubifs", "busybox", []), ("yaffs2", "busybox", ["lost+found"])],
-)
+DELETED: list[tuple[str, str, list[str]]] = [
+    ("jffs2", "filetree", []),
+    ("ubifs", "busybox", []),
+    ("yaffs2", "busybox", ["lost+found"]),
+]
+
+
+@pytest.fixture(scope="module")
+def deleted(board: QemuBoard) -> Cases:
+    """What is in a mountpoint when all that is there was deleted, by file system."""
+    cases = {}
+    for fs, by, _ in DELETED:
+        spec = changed(planned(board, fs, S2, depth=2, files="3", by=by), "delete", folder="")
+        made = steps.make_trial_job(spec).steps
+        names = [s.name for s in made]
+        look = Step("look", "ls -A /mnt")
+        unmount = mediumsteps.make_unmount_step(spec, "unmount-after-look")
+        cases[fs] = (*made[: names.index("delete") + 1], look, unmount, UNLOAD)
+    return run_cases(board, cases)
+
+
+@pytest.mark.parametrize(("fs", "by", "left"), DELETED)
 def test_all_that_is_in_the_mountpoint_is_deleted(
-    board: QemuBoard, fs: str, by: str, left: list[str]
+    deleted: Cases, fs: str, by: str, left: list[str]
 ) -> None:
     """But for what the file system itself keeps there."""
-    spec = changed(planned(board, fs, S2, depth=2, files="3", by=by), "delete", folder="")
-    job = steps.make_trial_job(spec)
-    names = [s.name for s in job.steps]
-    look = Step("look", "ls -A /mnt")
-    record = asyncio.run(board.run(Job((*job.steps[: names.index("delete") + 1], look), job.files)))
-    assert record.failed() is None
-    assert record["look"].stdout.split() == left
+    assert deleted[fs]["look"].stdout.split() == left
 
 
 def changed(spec: TrialSpec, name: str, **how: object) -> TrialSpec:
@@ -201,14 +227,11 @@ def changed(spec: TrialSpec, name: str, **how: object) -> TrialSpec:
 
 
 def test_a_name_that_is_there_and_a_tree_that_does_not_fit_fail_the_trial(
-    board: QemuBoard,
+    trials: Recorded,
 ) -> None:
-    spec = planned(board, "yaffs2", S2, depth=3, files="4")
-    found = asyncio.run(execution.run_trial(changed(spec, "find", target="tree"), board, "t"))
+    found = trials["a name that is there"].trial
     assert found.status == "trial_failed"
     assert found.error is not None and "step find" in found.error and "tree" in found.error
-    found = asyncio.run(
-        execution.run_trial(changed(spec, "tree", files="500", size="65536"), board, "t")
-    )
+    found = trials["no room"].trial
     assert found.status == "trial_failed"
     assert found.error is not None and "No space left" in found.error

@@ -3,26 +3,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import lock
 from support.native import native
+from support.trialsatonce import RecordedTrial, check_ended, run_trials_at_once
 
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import Phase
-from nandlab.trial import execution
 
 pytestmark = pytest.mark.board
 
 ALL = ("jffs2", "ubifs", "yaffs2", "nftl-fat32")
+ANEW = (("jffs2", 0), ("nftl-fat32", 100))
+DURABLE = (("ubifs", 3, 0.3), ("yaffs2", 2, 0.1))
+ROUNDS = "yaffs2", "ubifs"
+TURNS = "jffs2", "yaffs2"
 KIB = 1024
 
 
@@ -45,15 +48,46 @@ def planned(
     return spec
 
 
-def trial(
-    board: QemuBoard, name: str, fs: str, mib: int = 8, part: Any = "nandsim-small", **words: Any
-) -> Trial:
-    found = asyncio.run(
-        execution.run_trial(planned(board, name, fs, mib, part, **words), board, "t")
-    )
-    assert found.error is None
-    assert lock.doubts(found.warnings) == []
-    return found
+Words = dict[str, Any]
+WEAR: Words = {
+    **{"static_files": 4, "static_size": "1000000", "files": 10, "size": "pow2(1024,32768)"},
+    **{"total_bytes": 3_000_000, "fsync_every": 1},
+}
+
+
+def plan_all(board: QemuBoard) -> Iterator[tuple[str, TrialSpec]]:
+    """The trials of all tests, by name; those that fail come last."""
+    sample: Words = {"sample": "own", "depth": 2, "dirs": "1", "size": "pow2(2,512)", "files": "50"}
+    update: Words = {"file_bytes": 1_000_000, "updates": 500, "bytes": 10}
+    durable: Words = {"file_bytes": 65536, "bytes": 10, "updates": 600, "fsync_every": 1}
+    rounds: Words = {"files": 4, "size": "table(300000:1)", "rounds": 9, "fsync_every": 1}
+    turns: Words = {"steps": 150, "rounds": 3, "open": "each"}
+    for fs in ALL:
+        yield f"sample {fs}", planned(board, "space", fs, **sample)
+        yield f"wear {fs}", planned(board, "wear", fs, 16 if fs == "ubifs" else 8, **WEAR)
+    for fs, every in ANEW:
+        yield f"anew {fs}", planned(board, "ram", fs, **update, fsync_every=every)
+    for fs, *_ in DURABLE:
+        yield f"durable {fs}", planned(board, "ram", fs, 32, "apf27", **durable)
+    yield "small files", planned(board, "ram", "yaffs2", load="files", files=2)
+    for fs in ROUNDS:
+        yield f"rounds {fs}", planned(board, "gc-sequential", fs, **rounds)
+    for fs in TURNS:
+        yield f"turns {fs}", planned(board, "gc-interleaved", fs, 4, **turns)
+    mark: Words = {"files": 20, "transactions": 60, "size_max": 20_000}
+    yield "ten times", planned(board, "postmark", "jffs2", **mark)
+    large: Words = {"static_files": 4, "static_size": "1000000", "files": 500, "size": "20000"}
+    yield "no room", planned(board, "wear", "jffs2", **large)
+    yield "above", planned(board, "ram", "jffs2", file_bytes=100, bytes=101)
+
+
+Recorded = dict[str, RecordedTrial]
+
+
+@pytest.fixture(scope="module")
+def trials(board: QemuBoard) -> Recorded:
+    """Those of all tests, of which none needs a board of its own."""
+    return run_trials_at_once(board, dict(plan_all(board)))
 
 
 def phase(of: Trial, name: str) -> Phase:
@@ -63,20 +97,17 @@ def phase(of: Trial, name: str) -> Phase:
 
 
 @pytest.mark.parametrize("fs", ALL)
-def test_a_sample_is_there_after_the_unmount(board: QemuBoard, fs: str) -> None:
-    found = trial(
-        board, "space", fs, sample="own", depth=2, dirs="1", size="pow2(2,512)", files="50"
-    )
+def test_a_sample_is_there_after_the_unmount(trials: Recorded, fs: str) -> None:
+    found = check_ended(trials[f"sample {fs}"])
     # 100 files, 11 turns of nine sizes and a 2
     assert (found.figures["sample_files"], found.figures["sample_bytes"]) == (100, 11 * 1022 + 2)
     assert phase(found, "unmount").ns
     assert [p.name for p in found.phases] == ["first_mount", "rest", "sample", "unmount"]
 
 
-@pytest.mark.parametrize(("fs", "every"), [("jffs2", 0), ("nftl-fat32", 100)])
-def test_updates_leave_a_file_that_is_read_anew(board: QemuBoard, fs: str, every: int) -> None:
-    asked = {"file_bytes": 1_000_000, "updates": 500, "bytes": 10, "fsync_every": every}
-    found = trial(board, "ram", fs, **asked)
+@pytest.mark.parametrize(("fs", "every"), ANEW)
+def test_updates_leave_a_file_that_is_read_anew(trials: Recorded, fs: str, every: int) -> None:
+    found = check_ended(trials[f"anew {fs}"])
     updating = phase(found, "updating")
     synced = {"fsync": 5} if every else {}
     assert updating.operations == {"open": 1, "write": 500, **synced, "close": 1}
@@ -89,9 +120,9 @@ def test_updates_leave_a_file_that_is_read_anew(board: QemuBoard, fs: str, every
     assert sum(found.per_block.programs) == updating.chip.programs
 
 
-@pytest.mark.parametrize(("fs", "pages", "besides"), [("ubifs", 3, 0.3), ("yaffs2", 2, 0.1)])
+@pytest.mark.parametrize(("fs", "pages", "besides"), DURABLE)
 def test_a_durable_update_costs_its_pages(
-    board: QemuBoard, fs: str, pages: int, besides: float
+    trials: Recorded, fs: str, pages: int, besides: float
 ) -> None:
     """UBIFS writes the block of 4096 bytes anew, YAFFS2 the page and the file's header.
 
@@ -99,25 +130,23 @@ def test_a_durable_update_costs_its_pages(
     whole seconds, and is written once in each. Besides: headers of UBI's blocks and commits;
     summaries of YAFFS2's, and updates that lie across two pages.
     """
-    asked: dict[str, Any] = {"file_bytes": 65536, "bytes": 10, "updates": 600, "fsync_every": 1}
-    found = trial(board, "ram", fs, 32, "apf27", **asked)
+    found = check_ended(trials[f"durable {fs}"])
     updating = phase(found, "updating")
     assert updating.operations["fsync"] == 600
     assert updating.chip is not None
     assert pages <= updating.chip.programs / 600 < pages + besides
 
 
-def test_small_files_are_read_anew(board: QemuBoard) -> None:
-    found = trial(board, "ram", "yaffs2", load="files", files=2)
+def test_small_files_are_read_anew(trials: Recorded) -> None:
+    found = check_ended(trials["small files"])
     assert found.figures["making_files"] == found.figures["read_files"] == 200
     assert found.texts["read_digest"] == found.texts["making_digest"]
 
 
-@pytest.mark.parametrize("fs", ["yaffs2", "ubifs"])
-def test_rounds_of_large_files_leave_nothing(board: QemuBoard, fs: str) -> None:
+@pytest.mark.parametrize("fs", ROUNDS)
+def test_rounds_of_large_files_leave_nothing(trials: Recorded, fs: str) -> None:
     """Each file is synced: UBIFS never writes what was deleted before its turn came."""
-    asked: dict[str, Any] = {"files": 4, "size": "table(300000:1)", "rounds": 9, "fsync_every": 1}
-    found = trial(board, "gc-sequential", fs, **asked)
+    found = check_ended(trials[f"rounds {fs}"])
     writing, deleting = phase(found, "writing"), phase(found, "deleting")
     assert writing.operations == {"create": 36, "write": 36 * 5, "fsync": 36, "close": 36}
     assert writing.bytes["written"] == found.bytes["written"] == 36 * 300_000
@@ -128,9 +157,9 @@ def test_rounds_of_large_files_leave_nothing(board: QemuBoard, fs: str) -> None:
     assert sum(found.per_block.erases) > 0
 
 
-@pytest.mark.parametrize("fs", ["jffs2", "yaffs2"])
-def test_hot_and_cold_are_written_by_turns(board: QemuBoard, fs: str) -> None:
-    found = trial(board, "gc-interleaved", fs, 4, steps=150, rounds=3, open="each")
+@pytest.mark.parametrize("fs", TURNS)
+def test_hot_and_cold_are_written_by_turns(trials: Recorded, fs: str) -> None:
+    found = check_ended(trials[f"turns {fs}"])
     writing, updating = phase(found, "writing"), phase(found, "updating")
     writes = {"writing_create": 2, "writing_open": 298, "writing_write": 300}
     assert writing.operations == {**writes, "writing_close": 300}
@@ -142,11 +171,9 @@ def test_hot_and_cold_are_written_by_turns(board: QemuBoard, fs: str) -> None:
 
 
 @pytest.mark.parametrize("fs", ALL)
-def test_static_files_stay_beside_those_that_change(board: QemuBoard, fs: str) -> None:
+def test_static_files_stay_beside_those_that_change(trials: Recorded, fs: str) -> None:
     """Synced, or UBIFS and FAT would write next to nothing: the page cache has it all."""
-    static: dict[str, Any] = {"static_files": 4, "static_size": "1000000"}
-    asked = {"files": 10, "size": "pow2(1024,32768)", "total_bytes": 3_000_000, "fsync_every": 1}
-    found = trial(board, "wear", fs, 16 if fs == "ubifs" else 8, **static, **asked)
+    found = check_ended(trials[f"wear {fs}"])
     made, again = phase(found, "making"), phase(found, "rewriting")
     assert found.figures["static_bytes"] == 4_000_000
     # a turn of six sizes is 63 KiB; four more are 15
@@ -169,8 +196,8 @@ def written_once(folder: Path, files: int, transactions: int, most: int, seed: i
     return int(json.loads(done.stdout)["bytes"]["written"])
 
 
-def test_ffsmark_runs_ten_times_in_one_mount(board: QemuBoard, tmp_path: Path) -> None:
-    found = trial(board, "postmark", "jffs2", files=20, transactions=60, size_max=20_000)
+def test_ffsmark_runs_ten_times_in_one_mount(trials: Recorded, tmp_path: Path) -> None:
+    found = check_ended(trials["ten times"])
     for i in range(2, 11):
         for name in ("creation", "transactions", "deletion"):
             first, later = phase(found, f"run_1_{name}"), phase(found, f"run_{i}_{name}")
@@ -183,23 +210,15 @@ def test_ffsmark_runs_ten_times_in_one_mount(board: QemuBoard, tmp_path: Path) -
     assert once < 512 * sum(c.programs for c in chips if c) < 1.5 * once
 
 
-def test_no_room_is_told_with_what_was_done(board: QemuBoard) -> None:
-    asked: dict[str, Any] = {
-        "static_files": 4,
-        "static_size": "1000000",
-        "files": 500,
-        "size": "20000",
-    }
-    spec = planned(board, "wear", "jffs2", **asked)
-    found = asyncio.run(execution.run_trial(spec, board, "t"))
+def test_no_room_is_told_with_what_was_done(trials: Recorded) -> None:
+    found = trials["no room"].trial
     assert found.status == "trial_failed"
     assert found.error is not None
     assert "step dynamic" in found.error
     assert "No space left on device" in found.error
 
 
-def test_an_update_above_the_file_is_told(board: QemuBoard) -> None:
-    spec = planned(board, "ram", "jffs2", file_bytes=100, bytes=101)
-    found = asyncio.run(execution.run_trial(spec, board, "t"))
+def test_an_update_above_the_file_is_told(trials: Recorded) -> None:
+    found = trials["above"].trial
     assert found.status == "trial_failed"
     assert found.error is not None and "has 100 bytes; give as many" in found.error

@@ -6,7 +6,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from support.smalltrial import WRITABLE, planned, skip_where_refused
+from support.smalltrial import WRITABLE, find_refusal, planned, skip_where_refused
+from support.trialsatonce import RecordedTrial, run_trials_at_once
 
 from nandlab.analysis.figures import wear
 from nandlab.board.jobs.job import Job, Step
@@ -74,11 +75,25 @@ def test_known_erases_of_known_blocks_are_told_exactly(board: QemuBoard) -> None
     assert even.gini == pytest.approx((2 * (509 + 2 * 510 + 2 * 511 + 5 * 512) - 513 * 10) / 5120)
 
 
+@pytest.fixture(scope="module")
+def trials(board: QemuBoard) -> dict[str, RecordedTrial]:
+    """A trial of each file system without the instrument and with it."""
+    specs = {
+        f"{name} {kind}": planned(board, name).model_copy(update={"measure": measure})
+        for name in WRITABLE
+        if not find_refusal(planned(board, name), board)
+        for kind, measure in (("plain", []), ("wear", ["wear"]))
+    }
+    return run_trials_at_once(board, specs)
+
+
 @pytest.mark.parametrize("name", WRITABLE)
-def test_each_step_s_erases_are_the_chip_s_own(board: QemuBoard, name: str) -> None:
+def test_each_step_s_erases_are_the_chip_s_own(
+    trials: dict[str, RecordedTrial], board: QemuBoard, name: str
+) -> None:
     spec = measured(board, name, "wear")
     names = {s.name for s in make_trial_job(spec).steps if s.beside}
-    record = asyncio.run(board.run(make_trial_job(spec)))
+    record = trials[f"{name} wear"].record
     assert record.failed() is None
     found = collect_trial_wear(spec, record)
     assert found is not None
@@ -94,9 +109,12 @@ def test_each_step_s_erases_are_the_chip_s_own(board: QemuBoard, name: str) -> N
 
 
 @pytest.mark.parametrize("name", WRITABLE)
-def test_the_instrument_costs_the_steps_no_more_than_it_tells(board: QemuBoard, name: str) -> None:
-    plain = run(board, measured(board, name))
-    looked = run(board, measured(board, name, "wear"))
+def test_the_instrument_costs_the_steps_no_more_than_it_tells(
+    trials: dict[str, RecordedTrial], board: QemuBoard, name: str
+) -> None:
+    measured(board, name)
+    plain, looked = (trials[f"{name} {kind}"].trial for kind in ("plain", "wear"))
+    assert plain.error is looked.error is None
     assert plain.wear is None
     erased = sum(s.chip.erases for s in looked.steps if s.chip)
     whole = sum(wear.count_all_erases_per_block(told(looked)))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from support import lock
 from support.commandline import run_command
+from support.trialsatonce import RecordedTrial, run_trials_at_once
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.gate import read_toml
@@ -28,7 +29,7 @@ from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
-from nandlab.trial import execution, steps
+from nandlab.trial import steps
 
 EXAMPLE = ROOT / "docs" / "examples" / "device"
 
@@ -44,6 +45,18 @@ def specs(project: Path) -> list[TrialSpec]:
     return study.plan_trials(study.read_study_file(project / "device.toml"))
 
 
+FRESH = '    { name = "fresh" },\n'
+AGED = '    { name = "aged", valid = 0.3, invalid = 0.2, mix = 1 },\n'
+
+
+def keep_state(project: Path, board: QemuBoard, state: str) -> str:
+    """The project's study on this board with one of its states: a board starts for each trial."""
+    text = (project / "device.toml").read_text()
+    assert text.count(FRESH) == text.count(AGED) == 1
+    text = text.replace(FRESH + AGED, state)
+    return text.replace('board = "apf27"', f'board = "{board.machine.model.name}"')
+
+
 def nandlab(project: Path, *words: str) -> str:
     done = run_command(*words, cwd=project, deadline_s=890)
     assert done.returncode == 0, done.stderr
@@ -55,8 +68,7 @@ def nandlab(project: Path, *words: str) -> str:
 def test_its_workloads_have_tables_charts_rankings_and_advice(
     board: QemuBoard, project: Path
 ) -> None:
-    own, name = project / "device.toml", board.machine.model.name
-    own.write_text(own.read_text().replace('board = "apf27"', f'board = "{name}"'))
+    (project / "device.toml").write_text(keep_state(project, board, AGED))
     run = nandlab(project, "run", "device.toml", "--progress", "none").split()[-1]
     shown = " ".join(nandlab(project, "show", "--all", run).split())
     assert "appending replaying records/s erases" in shown
@@ -70,11 +82,13 @@ def test_its_workloads_have_tables_charts_rankings_and_advice(
     for chart in ("journal-time", "journal-throughput", "journal-latency", "reboot-flash"):
         assert f'id="{chart}"' in page
     nandlab(project, "compare", run, run)
-    check(list(RunFolder(project / run).trials()))
+    trials = list(RunFolder(project / run).trials())
+    check_counts(trials, {"ffsmark", "journal", "settle"})
+    check_states(trials)
 
 
-def check(trials: list[Trial]) -> None:
-    """What was done is counted, and what the state step made is told."""
+def check_counts(trials: list[Trial], programs: set[str]) -> None:
+    """What was done is counted, in each phase of a list of steps; programs: those it ran."""
     assert {t.error for t in trials} == {None}
     journal = [t for t in trials if t.workload == "journal"]
     for t in journal:
@@ -82,10 +96,6 @@ def check(trials: list[Trial]) -> None:
         appending = t.phase("appending")
         assert appending is not None and appending.chip is not None
         assert appending.chip.programs >= 300 * 200 // t.chip.writesize
-    aged = [t for t in trials if t.state.valid]
-    for t in aged:
-        assert t.state.obtained is not None
-        assert t.state.obtained.valid == pytest.approx(0.3, abs=0.03)
     reboot = next(t for t in trials if t.workload == "reboot")
     assert [p.name for p in reboot.phases] == [
         *("fill", "first_mount", "before_appending", "before_replaying"),
@@ -93,7 +103,14 @@ def check(trials: list[Trial]) -> None:
     ]
     assert all(p.chip is not None for p in reboot.phases)
     assert not [s.name for s in reboot.steps if s.name.startswith("chip-") or s.name == "programs"]
-    assert set(reboot.find_source("programs")) == {"journal", "settle"}
+    assert set(reboot.find_source("programs")) == programs
+
+
+def check_states(trials: list[Trial]) -> None:
+    """What the state step made is told."""
+    for t in trials:
+        assert t.state.obtained is not None
+        assert t.state.obtained.valid == pytest.approx(0.3, abs=0.03)
 
 
 CUT = """
@@ -131,11 +148,10 @@ def test_a_cut_frees_the_chip_of_a_ubi_that_stays_attached(project: Path) -> Non
 @pytest.mark.board
 def test_power_is_cut_and_the_chip_is_kept(board: QemuBoard, project: Path) -> None:
     (project / "catalog" / "workloads" / "cut.toml").write_text(CUT)
-    own = (project / "device.toml").read_text()
+    own = keep_state(project, board, FRESH)
     own = own.replace('{ name = "journal" }, { name = "reboot" }', '{ name = "cut" }')
     # a UBI that stays attached over unmounts must let go of the chip that is cut
     own = own.replace("filesystems = [", f"filesystems = [{ATTACHED_ONCE}")
-    own = own.replace('board = "apf27"', f'board = "{board.machine.model.name}"')
     (project / "device.toml").write_text(own.replace("seeds = [1, 2]", "seeds = [1]"))
     run = nandlab(project, "run", "device.toml", "--progress", "none").split()[-1]
     folder = RunFolder(project / run)
@@ -171,30 +187,33 @@ values = { on = "relatime", off = "noatime" }
     systems = project / "catalog" / "filesystems"
     systems.mkdir()
     (systems / "mine.toml").write_text(text.replace("\n[differs]\n", added, 1))
-    own = (project / "device.toml").read_text()
+    own = keep_state(project, board, FRESH)
     i, j = own.index("filesystems = ["), own.index("chips = [")
     own = own[:i] + 'filesystems = [{ name = "mine" }, { name = "mine", atime = "on" }]\n' + own[j:]
-    own = own.replace('board = "apf27"', f'board = "{board.machine.model.name}"')
     (project / "device.toml").write_text(own.replace("seeds = [1, 2]", "seeds = [1]"))
     run = nandlab(project, "run", "device.toml", "--progress", "none").split()[-1]
     shown = nandlab(project, "show", run)
     assert "Mine atime=off" in shown
     assert "Mine atime=on" in shown
     trials = list(RunFolder(project / run).trials())
-    assert {t.error for t in trials} == {None}
+    assert {t.state.name for t in trials} == {"fresh"}
+    check_counts(trials, {"journal", "settle"})
     mounts = {t.options["atime"]: t.steps for t in trials if t.workload == "journal"}
     words = {k: next(s.command for s in v if s.name == "mount") for k, v in mounts.items()}
     assert "noatime" in str(words["off"])
     assert "relatime" in str(words["on"])
 
 
-@pytest.mark.board
-@pytest.mark.parametrize("fs", ["jffs2", "ubifs"])
-def test_a_state_of_the_free_bytes_is_what_the_free_bytes_allow(board: QemuBoard, fs: str) -> None:
+FREE_STATES = ("fresh", "free", "pages")
+
+
+@pytest.fixture(scope="module")
+def aged_trials(board: QemuBoard) -> dict[str, RecordedTrial]:
+    """Small trials on states, of which none needs a board of its own."""
     words = read_toml(study.find_study_file("quickstart")) | {"board": board.machine.model.name}
     words["matrix"] |= {
         "workloads": [{"name": "ffsmark", "files": 20, "transactions": 20, "payload": "postmark"}],
-        "filesystems": [{"name": fs, "compression": "none"}],
+        "filesystems": [{"name": fs, "compression": "none"} for fs in ("jffs2", "ubifs")],
         "chips": [{"part": "apf27", "partition_mib": 32}],
         "states": [
             {"name": "fresh"},
@@ -204,8 +223,32 @@ def test_a_state_of_the_free_bytes_is_what_the_free_bytes_allow(board: QemuBoard
         "seeds": [1],
     }
     words.pop("beside", None)
-    specs = study.plan_trials(study.Study.model_validate(words))
-    found = [asyncio.run(execution.run_trial(spec, board, "t")) for spec in specs]
+    specs = {
+        f"{spec.filesystem.name} {spec.state.name}": spec
+        for spec in study.plan_trials(study.Study.model_validate(words))
+    }
+    return run_trials_at_once(board, {**specs, "lifetime": plan_aged_lifetime(board)})
+
+
+def plan_aged_lifetime(board: QemuBoard) -> TrialSpec:
+    words = read_toml(study.find_study_file("lifetime")) | {"board": board.machine.model.name}
+    words.pop("beside")
+    words["matrix"] |= {
+        "workloads": [{"name": "lifetime", "rounds": 2, "files": 20, "transactions": 20}],
+        "filesystems": [{"name": "jffs2", "compression": "none"}],
+        "states": [{"name": "aged", "valid": 0.3, "invalid": 0.1}],
+        "seeds": [1],
+    }
+    (spec,) = study.plan_trials(study.Study.model_validate(words))
+    return spec
+
+
+@pytest.mark.board
+@pytest.mark.parametrize("fs", ["jffs2", "ubifs"])
+def test_a_state_of_the_free_bytes_is_what_the_free_bytes_allow(
+    aged_trials: dict[str, RecordedTrial], fs: str
+) -> None:
+    found = [aged_trials[f"{fs} {state}"].trial for state in FREE_STATES]
     assert [t.error for t in found] == [None, None, None]
     assert [lock.doubts(t.warnings) for t in found] == [[], [], []]
     shares = {t.state.name: t.state.obtained for t in found}
@@ -221,17 +264,8 @@ def test_a_state_of_the_free_bytes_is_what_the_free_bytes_allow(board: QemuBoard
 
 
 @pytest.mark.board
-def test_an_aged_lifetime_really_ages(board: QemuBoard, tmp_path: Path) -> None:
-    words = read_toml(study.find_study_file("lifetime")) | {"board": board.machine.model.name}
-    words.pop("beside")
-    words["matrix"] |= {
-        "workloads": [{"name": "lifetime", "rounds": 2, "files": 20, "transactions": 20}],
-        "filesystems": [{"name": "jffs2", "compression": "none"}],
-        "states": [{"name": "aged", "valid": 0.3, "invalid": 0.1}],
-        "seeds": [1],
-    }
-    (spec,) = study.plan_trials(study.Study.model_validate(words))
-    result = asyncio.run(execution.run_trial(spec, board, "t"))
+def test_an_aged_lifetime_really_ages(aged_trials: dict[str, RecordedTrial]) -> None:
+    result = aged_trials["lifetime"].trial
     assert result.error is None
     assert result.state.obtained is not None
     assert result.state.obtained.valid == pytest.approx(0.3, abs=0.03)

@@ -6,14 +6,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import smalltrial, trees
-from support.cases import UNLOAD, Cases, find_first_equals, run_cases
+from support.cases import DETACH, UNLOAD, Cases, find_first_equals, run_cases
 from support.smalltrial import skip_where_refused
 
 from nandlab.base.errors import UsageError
@@ -132,35 +131,61 @@ def test_a_trial_reads_it_and_repeats(
     assert results[1].measured["read_ahead"] == {"kib": 8}
 
 
+def interrupted(on: Medium, nth: int) -> list[Step]:
+    """A cut of the power just as a file was read; then the chip as it was, and every file."""
+    return [
+        mediumsteps.make_mount_step(on, f"mount-{nth}"),
+        Step(f"read-{nth}", f"head -c {nth * 100_000} /mnt/big > /dev/null"),
+        Step(
+            f"cut-{nth}",
+            make_power_cut_command(
+                mediumsteps.make_medium_load_step(on), mediumsteps.make_unmount_step(on)
+            ),
+        ),
+        mediumsteps.make_mount_step(on, f"again-{nth}"),
+        Step(f"sums-{nth}", f"treelist --sums /mnt > /tmp/sums-{nth}"),
+        mediumsteps.make_unmount_step(on, f"unmount-{nth}"),
+    ]
+
+
+@cache
+def played_whole(board: QemuBoard, source: Path, name: str) -> JobRecord:
+    """What the tests below look at, in one job: writes are refused, two mounts by the kernel's own
+    read-ahead, and power cuts."""
+    on, image = made(board, source, name)
+    number = on.filesystem.options["read_ahead"].number
+    assert number is not None
+    refused = Step("touch", "! touch /mnt/new && { mount -o remount,rw /mnt; ! rm /mnt/empty; }")
+    same = " && ".join(f"cmp /tmp/sums-1 /tmp/sums-{n}" for n in range(2, 6))
+    return played(
+        board,
+        on,
+        image,
+        mediumsteps.make_mount_step(on),
+        Step("look", f"cat {number.file}"),
+        refused,
+        mediumsteps.make_unmount_step(on),
+        mediumsteps.make_mount_step(on, "again"),
+        Step("look-again", f"cat {number.file}"),
+        mediumsteps.make_unmount_step(on, "unmount-again"),
+        *(step for nth in range(1, 6) for step in interrupted(on, nth)),
+        Step("end", f"{same} && cat /tmp/sums-1"),
+    )
+
+
 @EVERY
 def test_the_kernel_reads_ahead_by_itself_as_the_catalog_says(
     board: QemuBoard, source: Path, name: str
 ) -> None:
-    on, image = made(board, source, name)
-    number = on.filesystem.options["read_ahead"].number
+    number = made(board, source, name)[0].filesystem.options["read_ahead"].number
     assert number is not None
-    look = Step("look", f"cat {number.file}")
-    again = (
-        mediumsteps.make_unmount_step(on),
-        mediumsteps.make_mount_step(on, "again"),
-        replace(look, name="look-again"),
-    )
-    record = played(board, on, image, mediumsteps.make_mount_step(on), look, *again)
+    record = played_whole(board, source, name)
     assert {int(record[s].stdout) for s in ("look", "look-again")} == {number.kernel_default}
 
 
 @EVERY
 def test_nothing_can_be_written(board: QemuBoard, source: Path, name: str) -> None:
-    on, image = made(board, source, name)
-    refused = Step("touch", "! touch /mnt/new && { mount -o remount,rw /mnt; ! rm /mnt/empty; }")
-    record = played(
-        board,
-        on,
-        image,
-        mediumsteps.make_mount_step(on),
-        refused,
-        mediumsteps.make_unmount_step(on),
-    )
+    record = played_whole(board, source, name)
     assert record["touch"].stderr.count("Read-only file system") == 2
     did = count_operations_between(record["modules"].counts, record["unmount"].counts)
     assert did is not None
@@ -175,7 +200,10 @@ def test_a_static_volume_is_read_whole_at_its_first_open(
     for volume in ("dynamic", "static"):
         on, image = made(board, source, name, volume=volume)
         pages = chipfile.measure_used_space(image).pages
-        record = played(board, on, image, mediumsteps.make_mount_step(on))
+        if on == made(board, source, name)[0]:
+            record = played_whole(board, source, name)
+        else:
+            record = played(board, on, image, mediumsteps.make_mount_step(on))
         did = count_operations_between(record["modules"].counts, record["mount"].counts)
         assert did is not None
         reads[volume] = did["reads"]
@@ -197,19 +225,33 @@ LONG = {"squashfs": [pytest.mark.long]}
 
 
 class Probed:
-    """A board that runs a job once, however many ways to make an image ask for its figures."""
+    """A board that tells the figures that ways to make an image ask for.
+
+    Before :meth:`answer` it only takes note of what is asked, and then all is asked in one job.
+    """
 
     def __init__(self, board: QemuBoard) -> None:
         self._board = board
-        self._records: dict[tuple[Step, ...], JobRecord] = {}
+        self._jobs: dict[tuple[Step, ...], str] = {}
+        self._records: Cases | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._board, name)
 
+    def answer(self) -> None:
+        """Asks for all that was noted."""
+        cases = {name: (*steps, DETACH, UNLOAD) for steps, name in self._jobs.items()}
+        self._records = run_cases(self._board, cases)
+
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
-        if job.steps not in self._records:
-            self._records[job.steps] = await self._board.run(job, on_step)
-        return self._records[job.steps]
+        name = self._jobs.setdefault(job.steps, str(len(self._jobs)))
+        if self._records is None:
+            raise Unanswered
+        return self._records[name]
+
+
+class Unanswered(Exception):
+    """A figure of the board is asked for that is not known yet."""
 
 
 def offered(board: QemuBoard, name: str) -> Iterator[tuple[str, Medium]]:
@@ -230,6 +272,10 @@ def flash_every_way(board: QemuBoard, source: Path, name: str) -> Cases:
     every = dict(offered(board, name))
     first = find_first_equals(every)
     media = {way: every[way] for way in dict.fromkeys(first.values())}
+    for on in media.values():
+        with suppress(Unanswered):
+            imaging.make_image_with_tools(on, source, sums, probed)
+    probed.answer()
     blobs = {
         w: imaging.make_image_with_tools(on, source, sums, probed)[0] for w, on in media.items()
     }
@@ -294,29 +340,10 @@ def test_what_does_not_fit_is_refused(board: QemuBoard, tmp_path: Path, name: st
         imaging.make_filesystem_image(on, tmp_path, tree.scan_folder_tree(tmp_path), board)
 
 
-def interrupted(on: Medium, nth: int) -> list[Step]:
-    """A cut of the power just as a file was read; then the chip as it was, and every file."""
-    return [
-        mediumsteps.make_mount_step(on, f"mount-{nth}"),
-        Step(f"read-{nth}", f"head -c {nth * 100_000} /mnt/big > /dev/null"),
-        Step(
-            f"cut-{nth}",
-            make_power_cut_command(
-                mediumsteps.make_medium_load_step(on), mediumsteps.make_unmount_step(on)
-            ),
-        ),
-        mediumsteps.make_mount_step(on, f"again-{nth}"),
-        Step(f"sums-{nth}", f"treelist --sums /mnt > /tmp/sums-{nth}"),
-        mediumsteps.make_unmount_step(on, f"unmount-{nth}"),
-    ]
-
-
 @EVERY
 def test_after_a_power_cut_all_is_there(board: QemuBoard, source: Path, name: str) -> None:
-    on, image = made(board, source, name)
-    cuts = [step for nth in range(1, 6) for step in interrupted(on, nth)]
-    same = " && ".join(f"cmp /tmp/sums-1 /tmp/sums-{n}" for n in range(2, 6))
-    record = played(board, on, image, *cuts, Step("end", f"{same} && cat /tmp/sums-1"))
+    on, _ = made(board, source, name)
+    record = played_whole(board, source, name)
     found = tree.parse_treelist(record["end"].stdout.encode())
     wanted = tree.add_file_checksums(tree.scan_folder_tree(source), source)
     assert tree.format_tree_differences(wanted, found, on.filesystem) == []

@@ -10,12 +10,20 @@ import functools
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
+from nandlab.base.cache import make_entry
+from nandlab.base.errors import UsageError
 from nandlab.base.ulimits import refuse_drawing_below_limits
 
 VegaSpec = dict[str, Any]
 PNG_SCALE = 2.0
+SCRIPT = "window.vegaEmbed = vegaEmbed;"
+"""The page's own part of its script."""
+SCRIPT_KIND, SCRIPT_FILE = "vega-scripts", "vega.js"
+"""The folder of the cache that keeps scripts, and the file of each."""
 ARIA_LABEL_PATTERN = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 """Vega's words for each mark: the page has one for the chart, in its title and its table."""
 WHITE_GROUND_PATTERN = re.compile(r'<rect [^>]*fill="white"/>')
@@ -80,7 +88,18 @@ def convert_svg_to_png(svg: str) -> bytes:
 
 @functools.cache
 def make_vega_script_bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script (0.9 MB); defines ``vegaEmbed``."""
+    """Vega, Vega-Lite and Vega-Embed as one script (0.9 MB); defines ``vegaEmbed``.
+
+    It depends on the library alone, and bundling takes two seconds of a processor: the cache keeps
+    it. A cache that cannot be written to, or is another user's, keeps nothing.
+    """
     import vl_convert
 
-    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+    def make(work: Path) -> None:
+        (work / SCRIPT_FILE).write_bytes(str(vl_convert.javascript_bundle(SCRIPT)).encode())
+
+    inputs = {"vl-convert": version("vl-convert-python"), "script": SCRIPT}
+    try:
+        return (make_entry(SCRIPT_KIND, inputs, make) / SCRIPT_FILE).read_bytes().decode()
+    except (OSError, UsageError):
+        return str(vl_convert.javascript_bundle(SCRIPT))

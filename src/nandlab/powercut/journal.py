@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nandlab.base.errors import NandlabError
 from nandlab.catalog.chip import Geometry
@@ -33,7 +33,7 @@ class Page:
     """In the chip."""
     state: int
     """chip.h of simnand tells what it is; 0: erased."""
-    cells: bytes
+    cells: bytes = field(repr=False)
     """Data and spare area; empty: erased."""
 
 

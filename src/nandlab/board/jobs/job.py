@@ -194,16 +194,20 @@ class StepRecord:
 
 @dataclass(frozen=True)
 class JobRecord:
-    """The steps that ran, in order. After a failed step come only those that always run."""
+    """The steps that ran, in order. After a failed step come only those that always run.
+
+    Its repr is without the bytes that came back: asyncio.run() of Python 3.11 takes that of what it
+    returns, twice, and throws it away.
+    """
 
     steps: tuple[StepRecord, ...]
     host_memory: tuple[int, ...] = field(default=(), compare=False)
     """Bytes of the host's memory that the board held, at equal intervals of host time."""
-    cargo: bytes | None = None
+    cargo: bytes | None = field(default=None, repr=False)
     """What the job brought back; None: nothing."""
     available: int | None = None
     """Bytes of RAM that were available (MemAvailable) as the job began; None: not known."""
-    returned_memory: bytes | None = None
+    returned_memory: bytes | None = field(default=None, repr=False)
     """The memory that its cargo's ``left`` names; None: it names none."""
 
     def __getitem__(self, name: str) -> StepRecord:

@@ -15,22 +15,14 @@ from nandlab.board.jobs.job import Board, JobRecord, Step
 from nandlab.plan.medium import MOUNTPOINT as MNT
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(600)]
+PLACES = {p.system: p for p in places(every_part=False, small=True)}
 EVERY = pytest.mark.parametrize(
-    "place", places(every_part=False, small=True), ids=lambda p: p.system
+    "system", [pytest.param(s, marks=pytest.mark.xdist_group(f"synced-{s}")) for s in PLACES]
 )
 TEXT = "two and twenty bytes.."
 EXPIRY_S = 60
 """The kernel writes back what is older than 30 s, and looks every 5 s; UBIFS's and JFFS2's own
 buffers take some seconds more."""
-
-
-def run(board: Board, place: Place, *steps: Step, told: bool = False) -> JobRecord:
-    """All steps succeed, and the kernel warns of nothing, unless the test expects it to."""
-    record, said = place.run(board, *steps)
-    failed = record.failed()
-    assert failed is None, failed.failure()
-    assert told or said == []
-    return record
 
 
 THEN = {"sync": "sync", "syncfs": SYNCFS, "write-back": f"sleep {EXPIRY_S}"}
@@ -42,7 +34,7 @@ def held_files(board: Board) -> Callable[[str], Cases]:
     """A file system's job that writes to a file which stays open, and cuts the power, THEN."""
 
     def ran(system: str) -> Cases:
-        (place,) = (p for p in places(every_part=False, small=True) if p.system == system)
+        place = PLACES[system]
         cases = {
             name: (
                 Step("hold", held(f"{MNT}/held", TEXT, f"{then}; {place.cut()}")),
@@ -57,22 +49,16 @@ def held_files(board: Board) -> Callable[[str], Cases]:
 
 
 @pytest.mark.parametrize(
-    "place",
-    [
-        pytest.param(p, marks=pytest.mark.xdist_group(f"held-{p.system}"))
-        for p in places(every_part=False, small=True)
-    ],
-    ids=lambda p: p.system,
+    "system", [pytest.param(s, marks=pytest.mark.xdist_group(f"held-{s}")) for s in PLACES]
 )
 @pytest.mark.parametrize("then", THEN)
 def test_what_an_open_file_was_given_is_there(
-    held_files: Callable[[str], Cases], place: Place, then: str
+    held_files: Callable[[str], Cases], system: str, then: str
 ) -> None:
-    assert held_files(place.system)[then]["found"].stdout == TEXT
+    assert held_files(system)[then]["found"].stdout == TEXT
 
 
-@EVERY
-def test_names_and_attributes_are_there_after_a_sync(board: Board, place: Place) -> None:
+def names_and_attributes(place: Place) -> list[Step]:
     """Each is changed after a sync, while the file is held open, and synced again."""
     exact = "precise_times" not in place.differs()
     told = "%n %s %a %Y %Z" if exact else "%n %s"
@@ -86,36 +72,97 @@ def test_names_and_attributes_are_there_after_a_sync(board: Board, place: Place)
     )
     if link:
         change += "; ln linked d/link; ln cut d/two; rm cut"
-    record = run(
-        board,
-        place,
+    return [
         Step("make", f"cd {MNT} && mkdir d && {make}; sync"),
         Step("later", "sleep 3"),
         Step("change", f"cd {MNT} && exec 5<> grown && {change}; sync"),
         Step("before", f"{seen}; {place.cut()}"),
         Step("cut", place.another_machine()),
         Step("after", seen),
-        told=True,
-    )
-    assert record["after"].stdout == record["before"].stdout
+    ]
 
 
-@EVERY
-def test_a_remount_to_read_only_keeps_mapped_pages(board: Board, place: Place) -> None:
+def mapped_pages(place: Place) -> list[Step]:
     """Written through a mapping that is gone, and not synced; then mounted to write again."""
     writes = r"seq s\nopen 0 f c\nwrite 0 0 9000 2\nfsync 0\nmapwrite 0 100 8000 4\nclose 0\n"
-    maps = "shared_writable_maps" not in place.differs()
-    record = run(
-        board,
-        place,
+    return [
         Step("write", f"printf '{writes}' > w && fsops w {MNT}; md5sum {MNT}/s/f > /tmp/sum"),
         Step("read-only", f"mount -o remount,ro {MNT} && ! touch {MNT}/no 2> /dev/null"),
         Step("same", "echo 3 > /proc/sys/vm/drop_caches && md5sum -c /tmp/sum"),
         Step("again", f"{place.remount()} && md5sum -c /tmp/sum"),
         Step("to-and-fro", f"mount -o remount,ro {MNT} && mount -o remount,rw {MNT}"),
         Step("write-on", f"cp {MNT}/s/f {MNT}/copy && sync && cmp {MNT}/s/f {MNT}/copy"),
-    )
-    outcomes = record["write"].stdout.split("\n")
+    ]
+
+
+def mapped_on_full_disk(place: Place) -> list[Step]:
+    """Written into a hole, through a mapping."""
+    hole = r"seq s\nopen 0 f c\nftrunc 0 400000\nfsync 0\n"
+    maps = r"seq s\nopen 0 f -\nmapwrite 0 0 60000 2\nfsync 0\n"
+    return [
+        Step("hole", f"printf '{hole}' > h && fsops h {MNT} && mkdir {MNT}/full"),
+        Step("fill", f"diskfull fill {MNT}/full", deadline_s=3600),
+        Step("map", f"printf '{maps}' > m && fsops m {MNT}; md5sum {MNT}/s/f > /tmp/sum"),
+        Step("same", f"{place.remount()} && md5sum -c /tmp/sum"),
+    ]
+
+
+def synced_on_full_disk(place: Place) -> list[Step]:
+    """Two files are written, and all is synced twice."""
+    begin = r"seq s\nopen 0 a c\nput 0 100 1\nopen 1 b c\nput 1 100 1\nsync\n"
+    syncs = rf"fsync 0\nfsync 1\nsyncfs {MNT}\n"
+    full = rf"seq s\nopen 0 a a\nopen 1 b -\nput 0 65536 2\nput 0 65536 2\n{syncs}{syncs}"
+    return [
+        Step("begin", f"printf '{begin}' > b && fsops b {MNT} && mkdir {MNT}/full"),
+        Step("fill", f"diskfull fill {MNT}/full", deadline_s=3600),
+        Step("full", f"printf '{full}' > f && fsops f {MNT}"),
+        Step("same", f"md5sum {MNT}/s/* > /tmp/sum; {place.remount()} && md5sum -c /tmp/sum"),
+        Step("kernel", "uname -r"),
+    ]
+
+
+WARNED = "names", "mapped-on-full"
+"""Cases in which the kernel may warn: of the cut, and UBIFS that it has refused."""
+
+
+@pytest.fixture(scope="module")
+def synced(board: Board) -> Callable[[str], Cases]:
+    """A file system's job of four cases: in all others than WARNED the kernel warns of nothing."""
+
+    def ran(system: str) -> Cases:
+        place = PLACES[system]
+        cases = {
+            "names": names_and_attributes(place),
+            "mapped": mapped_pages(place),
+            "mapped-on-full": mapped_on_full_disk(place),
+            "synced-on-full": synced_on_full_disk(place),
+        }
+        return place.run_cases(board, cases)
+
+    return cache(ran)
+
+
+def find_case(synced: Callable[[str], Cases], system: str, name: str) -> JobRecord:
+    """The record of a case whose steps all succeeded, and in which the kernel was as expected."""
+    record = synced(system)[name]
+    assert name in WARNED or PLACES[system].complaints(record) == []
+    return record
+
+
+@EVERY
+def test_names_and_attributes_are_there_after_a_sync(
+    synced: Callable[[str], Cases], system: str
+) -> None:
+    record = find_case(synced, system, "names")
+    assert record["after"].stdout == record["before"].stdout
+
+
+@EVERY
+def test_a_remount_to_read_only_keeps_mapped_pages(
+    synced: Callable[[str], Cases], system: str
+) -> None:
+    outcomes = find_case(synced, system, "mapped")["write"].stdout.split("\n")
+    maps = "shared_writable_maps" not in PLACES[system].differs()
     assert outcomes[4] == ("8000" if maps else "EINVAL")
 
 
@@ -127,9 +174,7 @@ def put(text: str, at: int, path: str) -> str:
 CHECKING = Place("ubifs", "apf27", small=True, options={"check_data": "on"})
 
 
-UNREADABLE = {
-    "-".join([p.system, *p.options]): p for p in [*places(every_part=False, small=True), CHECKING]
-}
+UNREADABLE = {"-".join([p.system, *p.options]): p for p in [*PLACES.values(), CHECKING]}
 MARK = "sixteen letters."
 DROP = "echo 3 > /proc/sys/vm/drop_caches"
 
@@ -191,48 +236,31 @@ def test_a_write_into_an_unreadable_page_stores_nothing_wrong(
 
 
 @EVERY
-def test_a_full_disk_shows_when_a_mapping_is_written(board: Board, place: Place) -> None:
+def test_a_full_disk_shows_when_a_mapping_is_written(
+    synced: Callable[[str], Cases], system: str
+) -> None:
     """Into a hole, on a full disk: as a bus error at once, or there is room; never at fsync."""
-    hole = r"seq s\nopen 0 f c\nftrunc 0 400000\nfsync 0\n"
-    maps = r"seq s\nopen 0 f -\nmapwrite 0 0 60000 2\nfsync 0\n"
-    record = run(
-        board,
-        place,
-        Step("hole", f"printf '{hole}' > h && fsops h {MNT} && mkdir {MNT}/full"),
-        Step("fill", f"diskfull fill {MNT}/full", deadline_s=3600),
-        Step("map", f"printf '{maps}' > m && fsops m {MNT}; md5sum {MNT}/s/f > /tmp/sum"),
-        Step("same", f"{place.remount()} && md5sum -c /tmp/sum"),
-        told=True,  # UBIFS warns that it has refused
-    )
-    _, opened, mapped, synced = record["map"].stdout.split("\n")[:-1]
+    record = find_case(synced, system, "mapped-on-full")
+    _, opened, mapped, fsynced = record["map"].stdout.split("\n")[:-1]
     assert opened == "0"
-    if "shared_writable_maps" in place.differs():
+    if "shared_writable_maps" in PLACES[system].differs():
         assert mapped == "EINVAL"
     else:
         assert mapped in ("SIGBUS", "60000")
-    assert synced == "0"
+    assert fsynced == "0"
 
 
 @EVERY
-def test_an_error_is_told_once_and_to_its_caller(board: Board, place: Place) -> None:
+def test_an_error_is_told_once_and_to_its_caller(
+    synced: Callable[[str], Cases], system: str
+) -> None:
     """On a full disk: the write says so. No sync says it again, of this file or another.
 
     JFFS2 since Linux 6.12, which is declared: fsync of that file and syncfs, each once.
     """
-    begin = r"seq s\nopen 0 a c\nput 0 100 1\nopen 1 b c\nput 1 100 1\nsync\n"
-    syncs = rf"fsync 0\nfsync 1\nsyncfs {MNT}\n"
-    full = rf"seq s\nopen 0 a a\nopen 1 b -\nput 0 65536 2\nput 0 65536 2\n{syncs}{syncs}"
-    record = run(
-        board,
-        place,
-        Step("begin", f"printf '{begin}' > b && fsops b {MNT} && mkdir {MNT}/full"),
-        Step("fill", f"diskfull fill {MNT}/full", deadline_s=3600),
-        Step("full", f"printf '{full}' > f && fsops f {MNT}"),
-        Step("same", f"md5sum {MNT}/s/* > /tmp/sum; {place.remount()} && md5sum -c /tmp/sum"),
-        Step("kernel", "uname -r"),
-    )
+    record = find_case(synced, system, "synced-on-full")
     outcomes = record["full"].stdout.split("\n")[:-1]
     linux = tuple(int(part) for part in record["kernel"].stdout.split(".")[:2])
-    again = "errors_once" in place.differs() and linux >= (6, 12)
+    again = "errors_once" in PLACES[system].differs() and linux >= (6, 12)
     first = ["ENOSPC", "0", "ENOSPC"] if again else ["0"] * 3
     assert outcomes[-7:] == ["ENOSPC", *first, *(["0"] * 3)]

@@ -7,6 +7,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from support.cases import run_cases
+
 from nandlab.board.jobs.cargo import make_cargo
 from nandlab.board.jobs.job import Step
 from nandlab.board.virtual.qemu import QemuBoard
@@ -19,7 +21,14 @@ from nandlab.flash.chip.simnand import DEBUG_FOLDER, make_image_pipe_command
 from nandlab.plan.medium import Medium
 from nandlab.powercut import loads
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import JOURNAL_MIB, CutPoints, build_chip_module, make_cut_job
+from nandlab.powercut.campaignfolder import LoadReport, parse_load_reports
+from nandlab.powercut.job import (
+    CUT_STEP,
+    JOURNAL_MIB,
+    CutPoints,
+    build_chip_module,
+    make_cut_job,
+)
 
 FEW = loads.parse_loads(
     "few",
@@ -57,6 +66,20 @@ def on(board: QemuBoard, name: str) -> Medium:
         filesystem=system,
         options=options,
     )
+
+
+AWAY = Step("away", "rmmod powercut")
+"""Takes the chip out, so that the next case puts in a fresh one."""
+
+
+def cut_each(board: QemuBoard, name: str, *every: CutPoints) -> list[list[LoadReport]]:
+    """What cutcheck prints of each, in one job; each has a fresh chip."""
+    medium, module = on(board, name), build_chip_module(board)
+    jobs = {f"{i}": make_cut_job(medium, FEW, each, module) for i, each in enumerate(every)}
+    cases = {n: (*job.steps, AWAY) for n, job in jobs.items()}
+    records = run_cases(board, cases, files=jobs["0"].files)
+    told = [records[n][CUT_STEP].stdout for n in jobs]
+    return [parse_load_reports(each, medium.description) for each in told]
 
 
 def after(

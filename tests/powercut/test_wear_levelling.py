@@ -23,12 +23,12 @@ from nandlab.powercut.job import CutPoints
 
 pytestmark = pytest.mark.board
 
-EVERY = 40
+EVERY = 80
 SAYS = CutPoints(variants=("before",), first=0, last=0, plant=("--check-says", "scrubbed PEB"))
 
 
 def play_levelling(name: str) -> list[LoadReport]:
-    """One of 40 schedules on a board whose UBI levels early."""
+    """One of 80 schedules on a board whose UBI levels early."""
     lock.need_locked(name)
     words = ["ubi=package,wl_threshold=2"]
     board = open_board(

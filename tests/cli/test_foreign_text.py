@@ -192,12 +192,47 @@ def test_styles_reach_a_terminal_and_control_characters_do_not(run: Path) -> Non
         assert "\x1b[31mPWNED" not in text
 
 
-def nandlab(words: list[str], before: str = "", **more: object) -> subprocess.CompletedProcess[str]:
-    """A command in a process of its own; before: what its shell is to do with the streams."""
-    command = ["sh", "-c", f'exec "$@" {before}', "sh", sys.executable, "-m", "nandlab", *words]
+def python(words: list[str], before: str = "", **more: object) -> subprocess.CompletedProcess[str]:
+    """A start of Python; before: what its shell is to do with the streams."""
+    command = ["sh", "-c", f'exec "$@" {before}', "sh", sys.executable, *words]
     return subprocess.run(  # type: ignore[call-overload, no-any-return]
         command, text=True, timeout=100, check=False, **more
     )
+
+
+def nandlab(words: list[str], before: str = "", **more: object) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own."""
+    return python(["-m", "nandlab", *words], before, **more)
+
+
+ONE_AFTER_ANOTHER = """
+import json, os, sys
+import nandlab.__main__, nandlab.cli.main, typer._adapters
+import nandlab.report.page.terminal, nandlab.trial.publishedrun
+path, commands = sys.argv[1], json.loads(sys.argv[2])
+statuses = []
+for words in commands:
+    if not os.fork():
+        sys.argv = ["nandlab", *map(os.fsdecode, map(bytes.fromhex, words))]
+        nandlab.__main__.main()
+        os._exit(0)
+    statuses.append(os.waitstatus_to_exitcode(os.wait()[1]))
+with open(path, "w") as file:
+    json.dump(statuses, file)
+os._exit(0)
+"""
+"""Forks a process for each command; all have the streams that this one began with."""
+
+
+def nandlabs(
+    folder: Path, *commands: list[str], before: str = "", **more: object
+) -> tuple[list[int], subprocess.CompletedProcess[str]]:
+    """The exit statuses of commands of one start of Python, and what all of them wrote."""
+    words = json.dumps([[os.fsencode(word).hex() for word in each] for each in commands])
+    path = folder / "statuses"
+    done = python(["-c", ONE_AFTER_ANOTHER, str(path), words], before, capture_output=True, **more)
+    assert done.returncode == 0, done.stderr
+    return json.loads(path.read_text()), done
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-"])
@@ -205,12 +240,11 @@ def test_closed_streams_are_nobody_who_reads(closed: str, whole: Path, tmp_path:
     done = nandlab(["show", str(whole)], closed, capture_output=True)
     assert done.returncode == 0
     assert bool(done.stdout) is (not re.search("(^| )>&-", closed)) and done.stderr == ""
-    refused = nandlab(["show", "nowhere"], closed, capture_output=True)
-    assert refused.returncode == 2 and "Traceback" not in refused.stderr
-    assert nandlab(["show"], closed, capture_output=True).returncode == 2
     made = tmp_path / "made.toml"
-    done = nandlab(["workload", "from-fio", fio(tmp_path), "-o", str(made)], closed)
-    assert done.returncode == 0 and b"config" in made.read_bytes()
+    writes = ["workload", "from-fio", fio(tmp_path), "-o", str(made)]
+    statuses, done = nandlabs(tmp_path, ["show", "nowhere"], ["show"], writes, before=closed)
+    assert statuses == [2, 2, 0] and "Traceback" not in done.stderr
+    assert b"config" in made.read_bytes()
 
 
 def fio(folder: Path) -> str:
@@ -220,11 +254,12 @@ def fio(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("into", [">/dev/full", "2>/dev/full", ">/dev/full 2>&1"])
-def test_streams_that_take_nothing_end_without_a_traceback(into: str, whole: Path) -> None:
-    done = nandlab(["show", str(whole)], into, capture_output=True)
-    assert done.returncode == (0 if into == "2>/dev/full" else 1)
+def test_streams_that_take_nothing_end_without_a_traceback(
+    into: str, whole: Path, tmp_path: Path
+) -> None:
+    statuses, done = nandlabs(tmp_path, ["show", str(whole)], ["show", "nowhere"], before=into)
+    assert statuses == [0 if into == "2>/dev/full" else 1, 2]
     assert "Traceback" not in done.stderr
-    assert nandlab(["show", "nowhere"], into, capture_output=True).returncode == 2
 
 
 @pytest.mark.parametrize(
@@ -238,10 +273,11 @@ def test_streams_that_take_nothing_end_without_a_traceback(into: str, whole: Pat
 )
 def test_what_an_encoding_lacks_is_escaped(env: dict[str, str], tmp_path: Path) -> None:
     path = samples.folder(tmp_path / "run", question="wär's ≤ 日本?").path
-    for words in (["show", str(path)], ["show", str(path), "--format", "markdown"]):
-        done = nandlab(words, capture_output=True, env={**os.environ, **env}, encoding="latin-1")
-        assert done.returncode == 0 and done.stderr == ""
-        assert re.search(r"\\u2264 \\u65e5|≤ 日".encode().decode("latin-1"), done.stdout)
+    shows = ["show", str(path)], ["show", str(path), "--format", "markdown"]
+    statuses, done = nandlabs(tmp_path, *shows, env={**os.environ, **env}, encoding="latin-1")
+    assert statuses == [0, 0] and done.stderr == ""
+    question = r"\\u2264 \\u65e5|≤ 日".encode().decode("latin-1")
+    assert len(re.findall(question, done.stdout)) == len(shows)
     name = os.fsencode("\xe4\u2264") + b"\xff\x9b"
     done = nandlab(
         ["show", os.fsdecode(name)],

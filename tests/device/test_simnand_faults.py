@@ -6,11 +6,13 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support import chipsteps
+from support.cases import FORGET, UNLOAD, Cases, run_cases
 from support.chipsteps import modprobe, numbers
 
 from nandlab.board.jobs.cargo import Cargo, make_cargo
@@ -23,6 +25,7 @@ from nandlab.flash.chip.oplog import OperationKind
 pytestmark = pytest.mark.board
 
 SIM = "/sys/kernel/debug/simnand"
+COUNTERS = Step("counters", f"cat {SIM}/counters")
 CHIP_BYTES = 64 * (128 + 4) << 10
 """The cells of a chip of 64 blocks, spare bytes too."""
 MAKE_FILES = (
@@ -64,7 +67,7 @@ def run(
     files: dict[str, bytes] | None = None,
     cargo: Cargo | None = None,
 ) -> JobRecord:
-    last = Step("counters", f"cat {SIM}/counters", always=True)
+    last = replace(COUNTERS, always=True)
     return chipsteps.run(board, *steps, last, files=files, cargo=cargo)
 
 
@@ -72,9 +75,15 @@ def counters(record: JobRecord, step: str = "counters") -> dict[str, int]:
     return numbers(record[step].stdout)
 
 
-def test_factory_bad_blocks_are_what_the_tools_find(board: QemuBoard) -> None:
-    record = run(
-        board,
+@pytest.fixture(scope="module")
+def damaged(board: QemuBoard) -> Cases:
+    """A job of cases that each put in a chip of their own."""
+    steps = {name: make(board) for name, make in CASES.items()}
+    return run_cases(board, {n: (FORGET, *each, COUNTERS, UNLOAD) for n, each in steps.items()})
+
+
+def make_bad_steps(board: QemuBoard) -> list[Step]:
+    return [
         load(board, bad_blocks=3, seed=7),
         Step("state", f"grep factory_bad {SIM}/state"),
         Step("dump", "nanddump -l 1 -f /dev/null /dev/mtd0 2>&1"),
@@ -82,7 +91,11 @@ def test_factory_bad_blocks_are_what_the_tools_find(board: QemuBoard) -> None:
         Step("erase", "flash_erase /dev/mtd0 0 0 2>&1; true"),
         Step("test", "nandtest -l 8388608 /dev/mtd0 2>&1"),
         Step("sysfs", "cat /sys/class/mtd/mtd0/bad_blocks"),
-    )
+    ]
+
+
+def test_factory_bad_blocks_are_what_the_tools_find(damaged: Cases) -> None:
+    record = damaged["bad"]
     bad = [int(n) for n in re.findall(r"\d+", record["state"].stdout)]
     assert len(bad) == 3
     assert 0 not in bad
@@ -96,12 +109,11 @@ def test_factory_bad_blocks_are_what_the_tools_find(board: QemuBoard) -> None:
     assert (c["factory_bad"], c["worn_out"], c["illegal"]) == (3, 0, 0)
 
 
-def test_planted_flips_are_reported_to_the_bit(board: QemuBoard) -> None:
+def make_flips_steps(board: QemuBoard) -> list[Step]:
     """1, 2, 3, 4 bits in a step of page 0, 1, 2, 3 are corrected; 5 in page 4 are not."""
     plant = [f"echo {page} {97 * bit} > {SIM}/flip" for page in range(5) for bit in range(page + 1)]
     corrected = "cat /sys/class/mtd/mtd0/corrected_bits; cat /sys/class/mtd/mtd0/ecc_failures"
-    record = run(
-        board,
+    return [
         load(board),
         Step("write", "head -c 20480 /bin/busybox > /tmp/x; nandwrite -q /dev/mtd0 /tmp/x"),
         Step("plant", "; ".join(plant)),
@@ -110,7 +122,11 @@ def test_planted_flips_are_reported_to_the_bit(board: QemuBoard) -> None:
         Step("bad", "nanddump -l 2048 -s 8192 -f /tmp/z /dev/mtd0 2>&1"),
         Step("counted-more", corrected),
         Step("raw", "nanddump -q -n -l 10240 -f /tmp/r /dev/mtd0; cmp -l /tmp/x /tmp/r | wc -l"),
-    )
+    ]
+
+
+def test_planted_flips_are_reported_to_the_bit(damaged: Cases) -> None:
+    record = damaged["flips"]
     assert record["counted"].stdout.split() == ["10", "0"]
     assert record["counted-more"].stdout.split() == ["10", "1"]
     assert "1 uncorrectable bitflip" in record["bad"].stdout
@@ -119,7 +135,7 @@ def test_planted_flips_are_reported_to_the_bit(board: QemuBoard) -> None:
     assert (c["ecc_corrected"], c["ecc_failed"], c["raw_reads"]) == (10, 1, 5)
 
 
-def test_bits_cleared_past_the_ecc_are_errors(board: QemuBoard) -> None:
+def make_cleared_steps(board: QemuBoard) -> list[Step]:
     """As nandbiterrs does: write a page raw with one more bit cleared, read it, until it fails."""
     steps = [load(board), Step("write", "head -c 2048 /dev/zero | tr '\\0' '\\377' > /tmp/ff")]
     patch = "printf '\\{value}' | dd of=/tmp/p bs=1 seek={at} conv=notrunc 2>/dev/null"
@@ -129,7 +145,11 @@ def test_bits_cleared_past_the_ecc_are_errors(board: QemuBoard) -> None:
     for n in range(1, 6):
         again = f"{patch.format(value='124', at=10 * n)}; nandwrite -q -n /dev/mtd0 /tmp/p; {read}"
         steps.append(Step(f"bit{n}", again))
-    record = run(board, *steps)
+    return steps
+
+
+def test_bits_cleared_past_the_ecc_are_errors(damaged: Cases) -> None:
+    record = damaged["cleared"]
     assert [record[f"bit{n}"].stdout.strip() for n in range(1, 6)] == ["0", "0", "0", "0", "1"]
     c = counters(record)
     assert (c["ecc_corrected"], c["ecc_failed"]) == (1 + 2 + 3 + 4, 1)
@@ -198,7 +218,7 @@ def test_a_power_cut_leaves_a_chip_that_remounts(board: QemuBoard, fs: str, afte
     image = before.cargo
     assert image is not None
     assert chipimage.decode_chip_image(image).op_seq == counters(before)["op_seq"]
-    files = {"image.gz": gzip.compress(image), "sums": before["sums"].stdout.encode()}
+    files = {"image.gz": gzip.compress(image, 1, mtime=0), "sums": before["sums"].stdout.encode()}
     after_it = run(
         board,
         Step("unpack", "cp sums /tmp; gunzip -c image.gz > /tmp/image"),
@@ -260,10 +280,9 @@ def test_an_image_round_trip_is_exact(board: QemuBoard, tmp_path: Path) -> None:
     assert {b.index: b.wear for b in image.blocks if b.wear} == {0: 4, 1: 4}
 
 
-def test_the_log_counts_exactly_and_what_it_lost(board: QemuBoard) -> None:
+def make_log_steps(board: QemuBoard) -> list[Step]:
     on, off = write("log_control", "start"), write("log_control", "stop")
-    record = run(
-        board,
+    return [
         load(board, log_entries=41),
         Step("before", "flash_erase -q /dev/mtd0 0 5"),
         Step("on", f"{on}; {write('phase', 'work')}"),
@@ -274,7 +293,11 @@ def test_the_log_counts_exactly_and_what_it_lost(board: QemuBoard) -> None:
         Step("more", "dd if=/dev/mtd0 of=/dev/null bs=2048 count=17"),
         Step("off", f"{off}; dd if=/dev/mtd0 of=/dev/null bs=2048 count=19"),
         Step("log-full", f"xxd -p {SIM}/log"),
-    )
+    ]
+
+
+def test_the_log_counts_exactly_and_what_it_lost(damaged: Cases) -> None:
+    record = damaged["log"]
     log = oplog.decode_operation_log(bytes.fromhex(record["log"].stdout))
     assert [
         log.count(kind) for kind in (OperationKind.ERASE, OperationKind.PROGRAM, OperationKind.READ)
@@ -289,17 +312,20 @@ def test_the_log_counts_exactly_and_what_it_lost(board: QemuBoard) -> None:
     assert (len(full.records), full.lost) == (41, 27 + 17 - 41)
 
 
-def test_phases_share_out_what_was_done(board: QemuBoard) -> None:
+def make_phases_steps(board: QemuBoard) -> list[Step]:
     program = "dd if=/dev/urandom of=/dev/mtd0 bs=2048 count=13 conv=notrunc"
-    record = run(
-        board,
+    return [
         load(board, e_read_nj=2, e_prog_nj=30, e_erase_nj=400),
         Step("one", f"{write('phase', 'one')}; flash_erase -q /dev/mtd0 0 7"),
         Step("two", f"{write('phase', 'two')}; {program}; {write('reset', '1')}"),
         Step("still-two", "dd if=/dev/mtd0 of=/dev/null bs=2048 count=5"),
         Step("none", f"{write('phase', '')}; flash_erase -q /dev/mtd0 9 1"),
         Step("phases", f"cat {SIM}/phases"),
-    )
+    ]
+
+
+def test_phases_share_out_what_was_done(damaged: Cases) -> None:
+    record = damaged["phases"]
     rows = [line.split() for line in record["phases"].stdout.splitlines()]
     assert [row[:2] for row in rows] == [["1", "one"], ["2", "two"]]
     one, two = ({k: int(v) for k, v in (w.split("=") for w in row[2:])} for row in rows)
@@ -310,9 +336,8 @@ def test_phases_share_out_what_was_done(board: QemuBoard) -> None:
     assert one["busy_ns"] < one["end_ns"] - one["start_ns"]
 
 
-def test_illegal_use_is_loud_and_counted(board: QemuBoard) -> None:
-    record = run(
-        board,
+def make_illegal_steps(board: QemuBoard) -> list[Step]:
+    return [
         load(board, nop=2),
         Step("x", "head -c 2048 /dev/urandom > /tmp/x; head -c 2048 /dev/urandom > /tmp/y"),
         Step("twice", "nandwrite -q /dev/mtd0 /tmp/x; nandwrite -q /dev/mtd0 /tmp/y"),
@@ -321,7 +346,11 @@ def test_illegal_use_is_loud_and_counted(board: QemuBoard) -> None:
         Step("thrice", "nandwrite -q /dev/mtd0 /tmp/x"),
         Step("order", "for at in 8192 4096; do nandwrite -q -s $at /dev/mtd0 /tmp/x; done"),
         Step("log", "dmesg | grep -c 'simnand: .*illegal'"),
-    )  # fmt: skip
+    ]  # fmt: skip
+
+
+def test_illegal_use_is_loud_and_counted(damaged: Cases) -> None:
+    record = damaged["illegal"]
     c = counters(record)
     assert (c["illegal_nop"], c["illegal_order"], c["illegal_range"]) == (1, 1, 0)
     assert c["illegal_erased"] == 2
@@ -330,12 +359,16 @@ def test_illegal_use_is_loud_and_counted(board: QemuBoard) -> None:
     assert "uncorrectable" in record["and"].stdout
 
 
-def test_blocks_wear_out_one_by_one(board: QemuBoard) -> None:
+def make_worn_steps(board: QemuBoard) -> list[Step]:
     worn = f"grep -w worn_out {SIM}/counters"
     steps = [load(board, endurance=20, endurance_spread=50, seed=1)]
     erase = "for i in 1 2 3 4 5; do flash_erase -q /dev/mtd0 0 0 2>/dev/null; done; "
     steps += [Step(f"round{n}", erase + worn) for n in range(7)]
-    record = run(board, *steps)
+    return steps
+
+
+def test_blocks_wear_out_one_by_one(damaged: Cases) -> None:
+    record = damaged["worn"]
     curve = [int(record[f"round{n}"].stdout.split()[1]) for n in range(7)]
     assert curve == sorted(curve)
     assert curve[0] == 0
@@ -349,7 +382,7 @@ def test_the_same_seed_gives_the_same_faults(board: QemuBoard) -> None:
         steps = (
             load(board, seed=seed, **faults),
             Step("make", MAKE_JFFS2),
-            Step("write", MAKE_FILES.format(size=9973)),
+            Step("write", MAKE_FILES.format(size=3331)),
             Step("remount", REMOUNT["jffs2"]),
             Step("check", CHECK_FILES),
         )
@@ -374,3 +407,15 @@ def test_an_mlc_part_is_mlc_to_mtd(board: QemuBoard) -> None:
         Step("ubi", "modprobe ubi; ! ubiattach -m 0 2> /dev/null; dmesg | grep -i mlc"),
     )
     assert record["type"].stdout.strip() == "mlc-nand"
+
+
+CASES = {
+    "bad": make_bad_steps,
+    "flips": make_flips_steps,
+    "cleared": make_cleared_steps,
+    "log": make_log_steps,
+    "phases": make_phases_steps,
+    "illegal": make_illegal_steps,
+    "worn": make_worn_steps,
+}
+"""What the job of damaged() does, by the name of the case."""

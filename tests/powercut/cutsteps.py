@@ -29,6 +29,7 @@ from nandlab.powercut.job import (
     build_chip_module,
     make_cut_job,
 )
+from nandlab.powercut.loads import LoadSet
 
 FEW = loads.parse_loads(
     "few",
@@ -72,10 +73,12 @@ AWAY = Step("away", "rmmod powercut")
 """Takes the chip out, so that the next case puts in a fresh one."""
 
 
-def cut_each(board: QemuBoard, name: str, *every: CutPoints) -> list[list[LoadReport]]:
+def cut_each(
+    board: QemuBoard, name: str, *every: CutPoints, of: LoadSet = FEW
+) -> list[list[LoadReport]]:
     """What cutcheck prints of each, in one job; each has a fresh chip."""
     medium, module = on(board, name), build_chip_module(board)
-    jobs = {f"{i}": make_cut_job(medium, FEW, each, module) for i, each in enumerate(every)}
+    jobs = {f"{i}": make_cut_job(medium, of, each, module) for i, each in enumerate(every)}
     cases = {n: (*job.steps, AWAY) for n, job in jobs.items()}
     records = run_cases(board, cases, files=jobs["0"].files)
     told = [records[n][CUT_STEP].stdout for n in jobs]

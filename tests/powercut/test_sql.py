@@ -115,7 +115,7 @@ def test_no_acknowledged_commit_is_lost_but_by_an_unlink_that_is_not_synced(
     full, extra = asyncio.run(campaign.run_piece(one, points, board))
     assert [each.name for each in full.findings] == ["lost"]
     assert (extra.findings, extra.points > 10) == ([], True)
-    lie = replace(points, first_load=1, plant=("--plant-lying-sync",))
+    lie = replace(points, first_load=1, every=9, plant=("--plant-lying-sync",))
     (lied,) = asyncio.run(campaign.run_piece(one, lie, board))
     assert [each.name for each in lied.findings] == ["lost"]
     k = full.findings[0].point.operation

@@ -167,6 +167,8 @@ def _apply_block_ecc(
 ) -> ChipBlock:
     size, first = geometry.writesize + geometry.oobsize, block.index * geometry.pages_per_block
     wrong = find_uncorrectable_pages(block, geometry.writesize, ecc.strength, ecc.step)
+    if not wrong and not any(map(GARBLED_PAGE.__and__, block.states)):
+        return block  # as most are: each point of a load has a chip, and a copy costs page faults
     cells = bytearray(block.cells)
     for page, bit in block.flips:
         if page in wrong and checksums == "all":

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,14 @@ def find_uncorrectable_pages(block: ChipBlock, writesize: int, ecc: int, step: i
 def is_erased(data: bytes) -> bool:
     """Whether each byte is that of erased flash, 0xff. A compare is a hundred times as fast as
     strip()."""
-    return data == b"\xff" * len(data)
+    return data == _make_erased_bytes(len(data))
+
+
+@lru_cache(maxsize=4)
+def _make_erased_bytes(count: int) -> bytes:
+    """A decoder asks of a few sizes only, of each block; to fill as many bytes anew costs more than
+    the compare."""
+    return b"\xff" * count
 
 
 class Partition:

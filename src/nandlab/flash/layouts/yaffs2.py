@@ -304,8 +304,7 @@ class _ChunkScan:
     def _header(self, block: int, page: int, number: int, chunk: int, count: int) -> None:
         at = block * self.on.erasesize + page * self.on.writesize
         first = page * self.on.writesize
-        data = self.on.data(block)[first : first + self.on.writesize]
-        head = yaffs1.parse_object_header(data)
+        head = yaffs1.parse_object_header(self.on.read_data(at, self.on.writesize))
         if head is None:
             refuse_damaged_image("a header that is none", block, first)
         if chunk & EXTRA_FLAG:

@@ -204,13 +204,7 @@ class JobRecord:
     host_memory: tuple[int, ...] = field(default=(), compare=False)
     """Bytes of the host's memory that the board held, at equal intervals of host time."""
     cargo: bytes | None = field(default=None, repr=False)
-<<<<<<< HEAD
     """What the job brought back; None: nothing."""
-=======
-    """What the job brought back; None: nothing. Left out of what repr() prints, as below: where
-    ``asyncio.run`` gives a signal's handler back, Python before 3.13 makes the text of the task's
-    whole result twice, which took longer than many a board."""
->>>>>>> 1d928243 (board: what a job brings back is no part of its record's text)
     available: int | None = None
     """Bytes of RAM that were available (MemAvailable) as the job began; None: not known."""
     returned_memory: bytes | None = field(default=None, repr=False)

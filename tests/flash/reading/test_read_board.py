@@ -50,7 +50,7 @@ def errors(
 
 
 def test_the_trace_is_the_same_with_and_without_its_image(board: QemuBoard) -> None:
-    asked = request(board, pieces(512), IN_ORDER)
+    asked = request(board, pieces(*SIZES), IN_ORDER)  # as below, whose outcomes these are
     first, image, again = (
         asyncio.run(board.run(each))
         for each in (

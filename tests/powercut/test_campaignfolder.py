@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from campaignmade import FEW
 from support.fitting import fits, validator
-from test_found import FEW
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import DEVICE

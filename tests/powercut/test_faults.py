@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 import pytest
+from campaignmade import make_head
 from cutsteps import cut_each, on
-from test_found import head
 
 from nandlab.base.errors import UsageError
 from nandlab.board.jobs.job import Step
@@ -88,7 +88,7 @@ def test_loads_of_faults_end_with_a_sync() -> None:
 
 def test_errors_that_are_told_are_classes_of_their_own() -> None:
     one = Finding(name="unreadable", count=2, first="3:beyond:1", what="A/x: EIO")
-    result = campaignresult.CampaignResult(head(program=FAULT_PROGRAM))
+    result = campaignresult.CampaignResult(make_head(program=FAULT_PROGRAM))
     campaignresult._count_finding(result, "grow", one)
     assert result.faults == []
     for change in ({"name": "wrong content"}, {"first": "3:flips:1"}):
@@ -99,7 +99,7 @@ def test_errors_that_are_told_are_classes_of_their_own() -> None:
 def test_what_was_struck_is_told_by_its_class_and_errors_by_their_number() -> None:
     one = {"load": "a", "points": 3, "held": 2, "told": 2, "read_only": 1}
     notes = ["held\tUBI's header, byte 8", "lost\tUBI's header, byte 8", "held\ttags, byte 0"]
-    result = campaignresult.CampaignResult(head(program=FAULT_PROGRAM))
+    result = campaignresult.CampaignResult(make_head(program=FAULT_PROGRAM))
     for load in (one | {"notes": notes}, one | {"load": "b"}):
         campaignresult._add_load(result, LoadReport.model_validate(load))
     assert (result.points_told, result.points_read_only) == (4, 2)
@@ -225,7 +225,7 @@ def test_reads_since_the_erase_make_bits_wrong_up_to_what_the_ecc_corrects_and_p
     letters = told.outcomes["disturb"].replace(" ", "")
     assert letters.startswith("..")
     assert letters.strip(".") == "M" * letters.count("M") != ""
-    result = campaignresult.CampaignResult(head(program=FAULT_PROGRAM))
+    result = campaignresult.CampaignResult(make_head(program=FAULT_PROGRAM))
     campaignresult._count_finding(result, "grow", told.findings[0])
     assert result.faults == []  # an error is told
 

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from test_found import again, finding, folder, report, told
+from campaignmade import (
+    make_finding,
+    make_load_line,
+    make_load_report,
+    make_sampled_point,
+    write_campaign_folder,
+)
 
 from nandlab.powercut import campaignresult, hostcheck, loads, sample, samplefile
 from nandlab.powercut.campaignfolder import Finding, LoadReport
@@ -16,8 +22,8 @@ from nandlab.powercut.job import CutPoints
 
 
 def test_a_sample_is_drawn_from_the_points_that_were_tried(tmp_path: Path) -> None:
-    one = told("x", ". .", "L  ", finding("lost", "0:subset:1"))
-    result = campaignresult.read_campaign_result(folder(tmp_path, [one]))
+    one = make_load_line("x", ". .", "L  ", make_finding("lost", "0:subset:1"))
+    result = campaignresult.read_campaign_result(write_campaign_folder(tmp_path, [one]))
     every = sample.draw_point_sample(result, 99, 1)
     assert sorted(every) == [
         *(("x", 0, "before", "."), ("x", 0, "subset", "L"), ("x", 2, "before", "."))
@@ -54,13 +60,13 @@ def test_a_point_of_a_sample_is_cut_behind_its_sync_too(
 
     async def once(_: object, point: CutPoints, *__: object) -> list[LoadReport]:
         assert not point.recovery, "the letter is of the point alone"
-        found = [finding(class_, "0:before:1")] if class_ else []
-        return [report("x", letter, "", *found)]
+        found = [make_finding(class_, "0:before:1")] if class_ else []
+        return [make_load_report("x", letter, "", *found)]
 
     monkeypatch.setattr(hostcheck, "try_point", tried)
     monkeypatch.setattr(sample, "run_piece", once)
-    one = {**told("x", letter, ""), "recording": "r"}
-    result = campaignresult.read_campaign_result(folder(tmp_path, [one]))
+    one = {**make_load_line("x", letter, ""), "recording": "r"}
+    result = campaignresult.read_campaign_result(write_campaign_folder(tmp_path, [one]))
     held = {"loads": loads.parse_loads("x", "load x\nsync\n"), "points": CutPoints(recovery=True)}
     of = type("Campaign", (), held)()
 
@@ -84,4 +90,4 @@ def test_a_point_of_a_sample_is_cut_behind_its_sync_too(
 def test_a_point_agrees_if_nobody_contradicts(
     alone: str, host_agrees: bool | None, agreed: bool
 ) -> None:
-    assert again("x", "0:before:1", "lost", alone, "", host_agrees).agreed == agreed
+    assert make_sampled_point("x", "0:before:1", "lost", alone, "", host_agrees).agreed == agreed

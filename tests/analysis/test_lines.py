@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from support import curvesamples as made
 
 from nandlab.analysis.curves import curvemodels, curvevalues
+from nandlab.analysis.curves.curveplaces import CurvePlace
 from nandlab.analysis.curves.curves import Curve
 from nandlab.analysis.curves.curvevalues import CurvePlot, PlotLine
-from nandlab.analysis.figures.curveplaces import CurvePlace
 from nandlab.results.record import Trial
 
 

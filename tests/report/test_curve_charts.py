@@ -14,9 +14,9 @@ from support import samples
 
 from nandlab import report
 from nandlab.analysis.curves import curvemodels, curvevalues
+from nandlab.analysis.curves.curveplaces import CurvePlace
 from nandlab.analysis.curves.curves import make_curves_from_spec
 from nandlab.analysis.figures import groups
-from nandlab.analysis.figures.curveplaces import CurvePlace
 from nandlab.base.console import Console
 from nandlab.report.charts import curvecharts, curvetables, pointcharts
 from nandlab.report.page import terminal

@@ -20,11 +20,12 @@ from nandlab.analysis.differences.figurechanges import (
     list_configuration_changes,
     summarize_differences,
 )
+from nandlab.analysis.figures.figure import Figure
 from nandlab.analysis.figures.figurenames import (
     list_figure_names_of_settings,
     match_figure_names,
 )
-from nandlab.analysis.figures.figures import Figure, find_workload_figure
+from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.analysis.figures.groups import group_trials_into_settings
 from nandlab.analysis.figures.workloadwords import make_workload_words_for_trials
 from nandlab.base.errors import NandlabError, UsageError

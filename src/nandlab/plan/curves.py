@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from nandlab.analysis.curves import curveplaces
 from nandlab.analysis.curves.curvemodels import CURVE_MODELS
 from nandlab.analysis.curves.curves import ATTRIBUTE_FAMILIES, ATTRIBUTE_NAMES, Curve
-from nandlab.analysis.figures import curveplaces, figures, workloadwords
+from nandlab.analysis.figures import figures, workloadwords
 from nandlab.plan.trialspec import TrialSpec
 
 POINT = "point."

@@ -16,7 +16,8 @@ from fnmatch import fnmatchcase
 from nandlab.analysis.curves import fits
 from nandlab.analysis.curves.curves import is_attribute_name
 from nandlab.analysis.curves.fits import MemberKey
-from nandlab.analysis.figures.figures import Figure, find_workload_figure
+from nandlab.analysis.figures.figure import Figure
+from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.analysis.figures.spread import Spread, compute_spread
 from nandlab.analysis.figures.workloadwords import Words
 from nandlab.base import units

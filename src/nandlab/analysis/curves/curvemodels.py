@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import cache, partial
 
 from nandlab.analysis.curves import readpoints
+from nandlab.analysis.curves.curveplaces import CurvePlace
 from nandlab.analysis.curves.readrules import READ_AHEAD_RULES
-from nandlab.analysis.figures.curveplaces import CurvePlace
 from nandlab.base.errors import UsageError
 
 CurveModel = Callable[[str, CurvePlace], float | None]

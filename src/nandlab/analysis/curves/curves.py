@@ -3,7 +3,7 @@
 
 ``nandlab.plan.curves`` checks their names against the study's trials,
 ``nandlab.analysis.curves.curvevalues``
-has their values. Names are those of analysis/figures/curveplaces.py and of the registry of figures.
+has their values. Names are those of analysis/curves/curveplaces.py and of the registry of figures.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from nandlab.analysis.figures.curveplaces import PHASE_NAME_PREFIXES, TRIAL_ATTRIBUTES
+from nandlab.analysis.curves.curveplaces import PHASE_NAME_PREFIXES, TRIAL_ATTRIBUTES
 from nandlab.base.strings import Empty, FigureName, Line, Lines, Word
 from nandlab.catalog.files import validate_data
 from nandlab.catalog.noun import Scalar, StrictModel

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from nandlab.analysis.curves import curvemodels, fits
+from nandlab.analysis.curves import curvemodels, curveplaces, fits
+from nandlab.analysis.curves.curveplaces import AttributeValue, CurvePlace
 from nandlab.analysis.curves.curves import Curve, Gain
 from nandlab.analysis.curves.fits import LineFit
-from nandlab.analysis.figures import curveplaces, figures, workloadwords
-from nandlab.analysis.figures.curveplaces import AttributeValue, CurvePlace
+from nandlab.analysis.figures import figures, workloadwords
 from nandlab.analysis.figures.members import join_memory_trials
 from nandlab.analysis.figures.spread import Spread, compute_spread
 from nandlab.base.units import QUANTITIES, Quantity

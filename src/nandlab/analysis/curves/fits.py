@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from nandlab.analysis.curves import curveplaces
 from nandlab.analysis.curves.curves import is_attribute_name
-from nandlab.analysis.figures import curveplaces, figures
-from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures import figures
+from nandlab.analysis.figures.figure import Figure
 from nandlab.analysis.figures.spread import Spread, compute_spread
 from nandlab.analysis.figures.workloadwords import Words
 from nandlab.base import units

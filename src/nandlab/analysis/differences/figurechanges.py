@@ -24,13 +24,14 @@ from nandlab.analysis.differences.compare import (
     format_source_runs_of_origins,
 )
 from nandlab.analysis.figures import members, workloadwords
+from nandlab.analysis.figures.figure import Figure
 from nandlab.analysis.figures.figurenames import (
     list_figure_names_of_settings,
     list_figure_names_of_trials,
     list_underived_figure_names,
     match_figure_names,
 )
-from nandlab.analysis.figures.figures import Figure, find_workload_figure
+from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.analysis.figures.groups import Ensemble, group_trials_into_settings
 from nandlab.analysis.figures.spread import Spread, compute_spread
 from nandlab.base.units import Quantity

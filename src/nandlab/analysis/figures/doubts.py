@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
-from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures.figure import Figure
 from nandlab.analysis.figures.groups import Ensemble
 from nandlab.analysis.figures.ranking import Finding
 from nandlab.results.record import MEMBERS_MIN, WARNINGS, Trial

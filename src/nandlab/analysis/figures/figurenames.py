@@ -9,13 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from nandlab.analysis.figures import energy, life
+from nandlab.analysis.figures.chipfigures import CHIP_OPERATION_TITLES, IMAGE_FIGURES
 from nandlab.analysis.figures.durability import DURABLE_GROUP, WRITES_GROUP
-from nandlab.analysis.figures.figures import (
-    BYTE_RATE_DIRECTIONS,
-    CHIP_OPERATION_TITLES,
-    IMAGE_FIGURES,
-    find_workload_figure,
-)
+from nandlab.analysis.figures.figures import BYTE_RATE_DIRECTIONS, find_workload_figure
 from nandlab.analysis.figures.groups import Setting
 from nandlab.analysis.figures.wear import EVENNESS_FIGURES, UBI_WEAR_FIGURES, WEAR_SPREAD_FIGURES
 from nandlab.analysis.figures.workloadwords import PERCENTILES, Words

@@ -44,24 +44,26 @@ A figure is None where what it needs was not measured.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
-from nandlab.analysis.figures import energyfigures, life, readyfigures, totals, wear, workloadwords
+from nandlab.analysis.figures import (
+    chipfigures,
+    energyfigures,
+    life,
+    readyfigures,
+    totals,
+    workloadwords,
+)
+from nandlab.analysis.figures.chipfigures import CHIP_OPERATION_TITLES
 from nandlab.analysis.figures.durability import DURABLE_GROUP, WRITES_GROUP, expand_operation_kind
+from nandlab.analysis.figures.figure import Figure, make_figure
 from nandlab.analysis.figures.workloadwords import PERCENTILES, Words
 from nandlab.base.errors import UsageError
-from nandlab.base.units import QUANTITIES, Quantity
+from nandlab.base.units import QUANTITIES
 from nandlab.catalog.instrument import InstrumentFigure, InstrumentModel, load_instruments
 from nandlab.catalog.words import WorkloadWords
 from nandlab.results.record import Trial
 
-FigureReader = Callable[[Trial], float | None]
-CHIP_OPERATION_TITLES = {
-    "reads": "page reads",
-    "programs": "page programs",
-    "erases": "block erases",
-}
 BYTE_RATE_DIRECTIONS = {"read_per_s": "read", "written_per_s": "written"}
 """Rates of a phase in bytes, and which way they go."""
 FILESYSTEM_STEPS = ("format", "mount", "settle", "unmount")
@@ -70,50 +72,27 @@ QUANTITY_BY_ENDING = {"ns": "time", "off": "share", "mean": "ratio"}
 """What the quantity of an instrument's figure is where its name ends so, after an underscore."""
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A figure of a trial."""
-
-    name: str
-    title: str
-    quantity: Quantity
-    compute: FigureReader
-    better: str = "less"
-    """less, more, or nothing where neither end is better."""
-    short: str = ""
-    """The title where there is room for ten letters."""
-    open_ended: bool = False
-    """Whether it is a lower bound for a trial whose load was stopped early."""
-
-    def __call__(self, trial: Trial) -> float | None:
-        return self.compute(trial)
-
-    def form(self, value: float) -> str:
-        """A value in words."""
-        return self.quantity.form(value)
-
-
-def find_workload_figure(name: str, of: Words) -> Figure:
+def find_workload_figure(name: str, words: Words) -> Figure:
     """The figure of this name; UsageError if there is none."""
     if "+" in name:
-        return _sum_figures([find_workload_figure(part, of) for part in name.split("+")])
-    family, _, rest = name.partition(".")
-    made = (
-        FIGURE_FAMILIES[family](rest, of)
+        return _sum_figures([find_workload_figure(part, words) for part in name.split("+")])
+    family, _, key = name.partition(".")
+    figure = (
+        FIGURE_FAMILIES[family](key, words)
         if family in FIGURE_FAMILIES
-        else _make_instrument_figure(family, rest)
+        else _make_instrument_figure(family, key)
     )
-    if made is None:
-        raise UsageError(f"no figure {name!r}: {_format_known_figures(of)}")
-    return made
+    if figure is None:
+        raise UsageError(f"no figure {name!r}: {_format_known_figures(words)}")
+    return figure
 
 
 def _sum_figures(parts: list[Figure]) -> Figure:
     """The sum of figures, which are amounts of one quantity; None where one is not known."""
     first, *others = parts
     if any(p.quantity != first.quantity for p in others):
-        each = ", ".join(f"{p.name} ({p.quantity.name})" for p in parts)
-        raise UsageError(f"no sum of figures of several quantities: {each}")
+        amounts = ", ".join(f"{p.name} ({p.quantity.name})" for p in parts)
+        raise UsageError(f"no sum of figures of several quantities: {amounts}")
 
     def read(trial: Trial) -> float | None:
         values = [p(trial) for p in parts]
@@ -124,46 +103,48 @@ def _sum_figures(parts: list[Figure]) -> Figure:
     return Figure("+".join(p.name for p in parts), title, first.quantity, read, first.better)
 
 
-def check_workload_figures(told: WorkloadWords) -> list[str]:
+def check_workload_figures(declaration: WorkloadWords) -> list[str]:
     """What is wrong with the figures that a workload's file names, each with its place."""
-    of = workloadwords.make_words_from_declaration(told)
-    named = {f"figures.{name}.over": figure.over for name, figure in told.figures.items()}
-    named["headline.figure"] = told.headline.figure if told.headline else ""
-    found = ((place, explain_unavailable_figure(name, of)) for place, name in named.items() if name)
-    return [f"{place}: {wrong}" for place, wrong in found if wrong]
+    words = workloadwords.make_words_from_declaration(declaration)
+    names = {f"figures.{name}.over": figure.over for name, figure in declaration.figures.items()}
+    names["headline.figure"] = declaration.headline.figure if declaration.headline else ""
+    reasons = (
+        (place, explain_unavailable_figure(name, words)) for place, name in names.items() if name
+    )
+    return [f"{place}: {wrong}" for place, wrong in reasons if wrong]
 
 
-def explain_unavailable_figure(name: str, of: Words) -> str | None:
+def explain_unavailable_figure(name: str, words: Words) -> str | None:
     """Why a figure can be had from no trial of the workload; None: it can."""
     return next(
-        (why for part in name.split("+") if (why := _explain_undeclared_part(part, of))), None
+        (why for part in name.split("+") if (why := _explain_undeclared_part(part, words))), None
     )
 
 
-def _explain_undeclared_part(name: str, of: Words) -> str | None:
-    family, _, rest = name.partition(".")
-    kind = rest.partition(".")[0]
-    operations = [o.name for o in of.operations]
+def _explain_undeclared_part(name: str, words: Words) -> str | None:
+    family, _, key = name.partition(".")
+    kind = key.partition(".")[0]
+    operations = [o.name for o in words.operations]
     if family not in list_figure_families():
         return f"{name}: no figure begins so; they begin with {', '.join(list_figure_families())}"
-    if family == "phase" and kind not in (known := [p.name for p in of.phases]):
-        return f"{name}: no phase is called {kind}; there are: {', '.join(known) or 'none'}"
-    if family == "latency" and kind == WRITES_GROUP and not any(o.writes for o in of.operations):
+    if family == "phase" and kind not in (phases := [p.name for p in words.phases]):
+        return f"{name}: no phase is called {kind}; there are: {', '.join(phases) or 'none'}"
+    if family == "latency" and kind == WRITES_GROUP and not any(o.writes for o in words.operations):
         return f"{name}: no operation says writes = true"
     if family == "latency" and kind not in (WRITES_GROUP, DURABLE_GROUP, *operations):
         return (
             f"{name}: no operation is called {kind}; there are: {', '.join(operations) or 'none'}"
         )
     try:
-        find_workload_figure(name, of)
+        find_workload_figure(name, words)
     except UsageError as e:
         return str(e)
     return None
 
 
-def _format_known_figures(of: Words) -> str:
-    phases = ", ".join(f"phase.{p.name}" for p in of.phases)
-    own = ", ".join(f"own.{name}" for name in of.figures)
+def _format_known_figures(words: Words) -> str:
+    phases = ", ".join(f"phase.{p.name}" for p in words.phases)
+    own = ", ".join(f"own.{name}" for name in words.figures)
     return f"its workload has {', '.join(filter(None, [phases, own])) or 'no phases'}"
 
 
@@ -174,39 +155,39 @@ def make_host_memory_figure(share: float, title: str) -> Figure:
     )
 
 
-def _find_phase_figure(rest: str, of: Words) -> Figure | None:
-    name, _, what = rest.partition(".")
-    said = of.phase(name)
-    make = partial(_make_figure, f"phase.{rest}")
-    if not what:
+def _find_phase_figure(key: str, words: Words) -> Figure | None:
+    name, _, part = key.partition(".")
+    phase = words.phase(name)
+    make = partial(make_figure, f"phase.{key}")
+    if not part:
         return make(
-            said.title, "time", partial(totals.compute_phase_ns, phase=name), short=said.short
+            phase.title, "time", partial(totals.compute_phase_ns, phase=name), short=phase.short
         )
-    if what == "sync":
-        return make(f"{said.title}'s sync", "time", partial(totals.find_phase_sync_ns, phase=name))
-    if what == "per_s":
+    if part == "sync":
+        return make(f"{phase.title}'s sync", "time", partial(totals.find_phase_sync_ns, phase=name))
+    if part == "per_s":
 
         def read(trial: Trial) -> float | None:
             operations = totals.count_phase_operations(trial, name)
             return totals.compute_rate_per_s(operations, totals.compute_phase_ns(trial, name))
 
-        return make(f"{said.title}, operations/s", "per_s", read, better="more")
-    if what in BYTE_RATE_DIRECTIONS:
+        return make(f"{phase.title}, operations/s", "per_s", read, better="more")
+    if part in BYTE_RATE_DIRECTIONS:
         moved = partial(
-            totals.compute_phase_bytes_per_s, phase=name, way=BYTE_RATE_DIRECTIONS[what]
+            totals.compute_phase_bytes_per_s, phase=name, way=BYTE_RATE_DIRECTIONS[part]
         )
         return make(
-            f"{said.title}, {BYTE_RATE_DIRECTIONS[what]}", "bytes_per_s", moved, better="more"
+            f"{phase.title}, {BYTE_RATE_DIRECTIONS[part]}", "bytes_per_s", moved, better="more"
         )
-    if what in CHIP_OPERATION_TITLES:
-        title = f"{said.title}: {CHIP_OPERATION_TITLES[what]}"
+    if part in CHIP_OPERATION_TITLES:
+        title = f"{phase.title}: {CHIP_OPERATION_TITLES[part]}"
         return make(
-            title, "count", partial(totals.count_phase_chip_operations, phase=name, operation=what)
+            title, "count", partial(totals.count_phase_chip_operations, phase=name, operation=part)
         )
     return None
 
 
-def _find_time_figure(rest: str, of: Words) -> Figure | None:
+def _find_time_figure(key: str, words: Words) -> Figure | None:
     def read(trial: Trial) -> float | None:
         parts = [
             totals.compute_phase_ns(trial, name) for name in totals.list_measured_phase_names(trial)
@@ -214,197 +195,113 @@ def _find_time_figure(rest: str, of: Words) -> Figure | None:
         known = [p for p in parts if p is not None]
         return sum(known) if known and len(known) == len(parts) else None
 
-    return None if rest else _make_figure("time", "time", "time", read)
+    return None if key else make_figure("time", "time", "time", read)
 
 
-def _find_step_figure(rest: str, of: Words) -> Figure | None:
-    name, _, what = rest.partition(".")
+def _find_step_figure(key: str, words: Words) -> Figure | None:
+    name, _, operation = key.partition(".")
 
     def read(trial: Trial) -> float | None:
         step = trial.step(name)
-        if step is None or not what:
+        if step is None or not operation:
             return None if step is None else step.ns
-        return None if step.chip is None else int(getattr(step.chip, what))
+        return None if step.chip is None else int(getattr(step.chip, operation))
 
-    if what and what not in CHIP_OPERATION_TITLES:
+    if operation and operation not in CHIP_OPERATION_TITLES:
         return None
-    title = f"{name}: {CHIP_OPERATION_TITLES[what]}" if what else name
-    return _make_figure(f"step.{rest}", title, "count" if what else "time", read)
+    title = f"{name}: {CHIP_OPERATION_TITLES[operation]}" if operation else name
+    return make_figure(f"step.{key}", title, "count" if operation else "time", read)
 
 
-def _find_chip_figure(rest: str, of: Words) -> Figure | None:
-    if rest == "amplification":
-        return _make_figure(
-            "chip.amplification", "write amplification", "ratio", totals.compute_write_amplification
-        )
-    if rest not in CHIP_OPERATION_TITLES:
-        return None
-    read = partial(totals.count_chip_operations, operation=rest)
-    return _make_figure(f"chip.{rest}", CHIP_OPERATION_TITLES[rest], "count", read, short=rest)
-
-
-def _find_instrument_wear_figure(rest: str) -> Figure | None:
-    """Of the instrument: since the load's first step, or (all.) the first formatting included."""
-    part, _, key = rest.partition(".")
-    if part == "own" and key in wear.UBI_WEAR_FIGURES:
-        own: FigureReader = lambda t: t.measured.get("wear", {}).get(rest)  # noqa: E731
-        return _make_figure(f"wear.{rest}", wear.UBI_WEAR_FIGURES[key], "count", own)
-    whole = part == "all"
-    if (key if whole else rest) not in wear.EVENNESS_FIGURES:
-        return None
-    what = key if whole else rest
-    title, quantity = wear.EVENNESS_FIGURES[what]
-
-    def read(trial: Trial) -> float | None:
-        found = (
-            wear.compute_all_erase_evenness(trial)
-            if whole
-            else wear.compute_load_erase_evenness(trial)
-        )
-        value = None if found is None else getattr(found, what)
-        return None if value is None else float(value)
-
-    title += ", formatting included" if whole else ""
-    better = "" if what in ("never_share", "min") else "less"
-    return _make_figure(f"wear.{rest}", title, quantity, read, better=better)
-
-
-def _find_wear_figure(rest: str, of: Words) -> Figure | None:
-    if rest not in wear.WEAR_SPREAD_FIGURES:
-        return _find_instrument_wear_figure(rest)
-    return _make_wear_spread_figure(rest)
-
-
-def _make_wear_spread_figure(rest: str) -> Figure:
-    title, value = wear.WEAR_SPREAD_FIGURES[rest]
-
-    def read(trial: Trial) -> float | None:
-        told = wear.compute_load_erase_spread(trial) or totals.find_erase_spread(trial)
-        return None if told is None else value(told)
-
-    return _make_figure(
-        f"wear.{rest}", title, "count", read, short="spread" if rest == "spread" else ""
-    )
-
-
-def _find_blocks_figure(rest: str, of: Words) -> Figure | None:
-    if rest not in CHIP_OPERATION_TITLES:
-        return None
-    read = partial(totals.count_operations_of_blocks, operation=rest)
-    return _make_figure(
-        f"blocks.{rest}", f"{CHIP_OPERATION_TITLES[rest]} in all", "count", read, short=rest
-    )
-
-
-def _find_bytes_figure(rest: str, of: Words) -> Figure | None:
-    direction, _, per_s = rest.partition(".")
+def _find_bytes_figure(key: str, words: Words) -> Figure | None:
+    direction, _, per_s = key.partition(".")
     if direction not in ("read", "written") or per_s not in ("", "per_s"):
         return None
     if per_s:
         read = partial(totals.compute_load_bytes_per_s, direction=direction)
-        return _make_figure(
-            f"bytes.{rest}", f"data {direction}", "bytes_per_s", read, better="more"
-        )
-    return _make_figure(
-        f"bytes.{rest}", f"data {direction}", "bytes", lambda t: t.bytes.get(direction), better=""
+        return make_figure(f"bytes.{key}", f"data {direction}", "bytes_per_s", read, better="more")
+    return make_figure(
+        f"bytes.{key}", f"data {direction}", "bytes", lambda t: t.bytes.get(direction), better=""
     )
 
 
-def _find_latency_figure(rest: str, of: Words) -> Figure | None:
-    kind, _, percentile = rest.partition(".")
+def _find_latency_figure(key: str, words: Words) -> Figure | None:
+    kind, _, percentile = key.partition(".")
     if percentile not in PERCENTILES:
         return None
-    shown = percentile.replace("_", ".")
+    shown_percentile = percentile.replace("_", ".")
     if kind == WRITES_GROUP:
-        title = f"{shown} of writes"
+        title = f"{shown_percentile} of writes"
     elif kind == DURABLE_GROUP:
-        title = f"{shown} of durable operations"
+        title = f"{shown_percentile} of durable operations"
     else:
-        title = f"{of.operation(kind).title or kind} {shown}"
+        title = f"{words.operation(kind).title or kind} {shown_percentile}"
 
     def read(trial: Trial) -> float | None:
-        kinds = expand_operation_kind(kind, of, trial)
-        found = [trial.latency_ns.get(k) for k in kinds]
-        known = [float(getattr(f, percentile)) for f in found if f is not None]
+        kinds = expand_operation_kind(kind, words, trial)
+        latencies = [trial.latency_ns.get(k) for k in kinds]
+        known = [float(getattr(f, percentile)) for f in latencies if f is not None]
         return max(known) if known and len(known) == len(kinds) else None
 
-    return _make_figure(f"latency.{rest}", title, "time", read)
+    return make_figure(f"latency.{key}", title, "time", read)
 
 
-def _find_state_figure(rest: str, of: Words) -> Figure | None:
-    if rest not in ("before", "valid", "invalid", "programmed"):
+def _find_life_figure(key: str, words: Words) -> Figure | None:
+    if key not in life.LIFE_FIGURES:
         return None
-
-    def read(trial: Trial) -> float | None:
-        shares = trial.state.obtained
-        value = None if shares is None else getattr(shares, rest)
-        return None if value is None else float(value)
-
-    return _make_figure(f"state.{rest}", f"obtained: {rest}", "share", read, better="")
-
-
-IMAGE_FIGURES = {"pages": ("image, pages", "count"), "bytes": ("image, bytes", "bytes")}
-"""What is told of an image, in which quantity."""
-
-
-def _find_image_figure(rest: str, of: Words) -> Figure | None:
-    if rest not in IMAGE_FIGURES:
-        return None
-    title, quantity = IMAGE_FIGURES[rest]
-
-    def read(trial: Trial) -> float | None:
-        image = trial.image
-        if image is None or image.pages is None or image.own_header_pages is None:
-            return None
-        return image.pages - image.own_header_pages if rest == "pages" else image.bytes
-
-    return _make_figure(f"image.{rest}", title, quantity, read, short="image")
-
-
-def _find_life_figure(rest: str, of: Words) -> Figure | None:
-    if rest not in life.LIFE_FIGURES:
-        return None
-    told = life.LIFE_FIGURES[rest]
-    quantity = QUANTITIES[told.quantity]
-    name = f"life.{rest}"
+    declared = life.LIFE_FIGURES[key]
+    quantity = QUANTITIES[declared.quantity]
+    name = f"life.{key}"
     return Figure(
-        name, told.title, quantity, told.compute, told.better, told.short, told.open_ended
+        name,
+        declared.title,
+        quantity,
+        declared.compute,
+        declared.better,
+        declared.short,
+        declared.open_ended,
     )
 
 
-def _find_energy_figure(rest: str, of: Words) -> Figure | None:
-    made = energyfigures.find_energy_figure(rest, of)
-    if made is None:
+def _find_energy_figure(key: str, words: Words) -> Figure | None:
+    figure = energyfigures.find_energy_figure(key, words)
+    if figure is None:
         return None
-    return _make_figure(f"energy.{rest}", made.title, "energy", made.compute, short=made.short)
+    return make_figure(f"energy.{key}", figure.title, "energy", figure.compute, short=figure.short)
 
 
 def _find_moment_figure(
-    family: str, find_in: Callable[[str], readyfigures.MomentFigure | None], rest: str, of: Words
+    family: str, find_in: Callable[[str], readyfigures.MomentFigure | None], key: str, words: Words
 ) -> Figure | None:
-    made = find_in(rest)
-    if made is None:
+    figure = find_in(key)
+    if figure is None:
         return None
-    return _make_figure(
-        f"{family}.{rest}", made.title, made.quantity, made.compute, better=made.better
+    return make_figure(
+        f"{family}.{key}", figure.title, figure.quantity, figure.compute, better=figure.better
     )
 
 
-def _find_own_figure(rest: str, of: Words) -> Figure | None:
-    said = of.figures.get(rest)
-    if said is None:
+def _find_own_figure(key: str, words: Words) -> Figure | None:
+    declared = words.figures.get(key)
+    if declared is None:
         return None
-    over = find_workload_figure(said.over, of) if said.over else None
+    over = find_workload_figure(declared.over, words) if declared.over else None
 
     def read(trial: Trial) -> float | None:
-        value = trial.parameters.get(said.parameter) if said.parameter else trial.figures.get(rest)
+        value = (
+            trial.parameters.get(declared.parameter)
+            if declared.parameter
+            else trial.figures.get(key)
+        )
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
         return totals.compute_rate_per_s(value, over(trial)) if over else value
 
-    quantity = QUANTITIES[said.unit]
-    name = f"own.{rest}"
-    return Figure(name, said.title, quantity, read, said.better, said.short, said.open_ended)
+    quantity = QUANTITIES[declared.unit]
+    name = f"own.{key}"
+    return Figure(
+        name, declared.title, quantity, read, declared.better, declared.short, declared.open_ended
+    )
 
 
 def _make_instrument_figure(instrument: str, key: str) -> Figure | None:
@@ -413,11 +310,11 @@ def _make_instrument_figure(instrument: str, key: str) -> Figure | None:
 
     if not key:
         return None
-    told = load_instruments().get(instrument) or InstrumentModel(name="other", summary="")
-    quantity = QUANTITY_BY_ENDING.get(key.rpartition("_")[2], told.quantity)
-    figure = told.figures.get(key) or InstrumentFigure(better=told.better)
+    declared = load_instruments().get(instrument) or InstrumentModel(name="other", summary="")
+    quantity = QUANTITY_BY_ENDING.get(key.rpartition("_")[2], declared.quantity)
+    figure = declared.figures.get(key) or InstrumentFigure(better=declared.better)
     name, title = f"{instrument}.{key}", f"{instrument}, {key}"
-    return _make_figure(name, title, quantity, read, better=figure.better, short=figure.short)
+    return make_figure(name, title, quantity, read, better=figure.better, short=figure.short)
 
 
 def list_figure_families() -> list[str]:
@@ -429,28 +326,16 @@ FIGURE_FAMILIES: dict[str, Callable[[str, Words], Figure | None]] = {
     "phase": _find_phase_figure,
     "time": _find_time_figure,
     "step": _find_step_figure,
-    "chip": _find_chip_figure,
-    "wear": _find_wear_figure,
-    "blocks": _find_blocks_figure,
+    "chip": chipfigures.find_chip_figure,
+    "wear": chipfigures.find_wear_figure,
+    "blocks": chipfigures.find_blocks_figure,
     "bytes": _find_bytes_figure,
     "latency": _find_latency_figure,
-    "image": _find_image_figure,
-    "state": _find_state_figure,
+    "image": chipfigures.find_image_figure,
+    "state": chipfigures.find_state_figure,
     "life": _find_life_figure,
     "energy": _find_energy_figure,
     "ready": partial(_find_moment_figure, "ready", readyfigures.find_ready_figure),
     "power": partial(_find_moment_figure, "power", readyfigures.find_power_cut_figure),
     "own": _find_own_figure,
 }
-
-
-def _make_figure(
-    name: str,
-    title: str,
-    quantity: str,
-    read: FigureReader,
-    *,
-    better: str = "less",
-    short: str = "",
-) -> Figure:
-    return Figure(name, title, QUANTITIES[quantity], read, better, short)

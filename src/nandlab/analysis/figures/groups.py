@@ -14,7 +14,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from nandlab.analysis.figures import members, workloadwords
-from nandlab.analysis.figures.figures import Figure, FigureReader, find_workload_figure
+from nandlab.analysis.figures.figure import Figure, FigureReader
+from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.analysis.figures.spread import Spread, compute_spread, compute_spread_with_lower_bounds
 from nandlab.analysis.figures.workloadwords import Words
 from nandlab.results.record import Trial

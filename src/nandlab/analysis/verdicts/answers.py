@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nandlab.analysis.figures import doubts, ranking
-from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures.figure import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.ranking import Finding, RankedEntry, RankingWords
 from nandlab.analysis.figures.spread import Spread, divide_spreads

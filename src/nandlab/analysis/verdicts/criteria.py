@@ -15,7 +15,7 @@ from functools import partial
 from typing import Literal
 
 from nandlab.analysis.figures import doubts, readyfigures
-from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures.figure import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.ranking import format_name_list
 from nandlab.analysis.figures.readyfigures import LOST_FIGURE

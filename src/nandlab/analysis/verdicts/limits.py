@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from nandlab.analysis.figures import durability, energy, energyfigures
-from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures.figure import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.members import RAM_MEMBERS_MAX, RAM_PREFIX
 from nandlab.analysis.figures.ranking import format_name_list

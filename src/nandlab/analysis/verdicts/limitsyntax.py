@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab.analysis.figures import figures
-from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures.figure import Figure
 from nandlab.analysis.figures.readyfigures import LOST_FIGURE
 from nandlab.analysis.figures.workloadwords import PERCENTILES, Words
 from nandlab.base import amounts

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from nandlab.analysis.figures import chiptime, doubts, ranking, totals
-from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures.figure import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.ranking import Finding, RankedEntry
 from nandlab.analysis.figures.spread import Spread, compute_spread

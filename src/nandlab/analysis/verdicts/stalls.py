@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nandlab.analysis.figures import doubts
-from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures.figure import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.ranking import Finding
 from nandlab.analysis.figures.spread import Spread, compute_spread

@@ -13,7 +13,7 @@ from typing import Any
 
 from nandlab.analysis.figures import energy
 from nandlab.analysis.figures.energy import CONSUMER_TITLES
-from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures.figure import Figure
 from nandlab.analysis.figures.groups import Setting
 from nandlab.analysis.figures.ranking import format_name_list
 from nandlab.analysis.figures.spread import compute_spread

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from nandlab.analysis.figures.figures import CHIP_OPERATION_TITLES, FILESYSTEM_STEPS, Figure
+from nandlab.analysis.figures.chipfigures import CHIP_OPERATION_TITLES
+from nandlab.analysis.figures.figure import Figure
+from nandlab.analysis.figures.figures import FILESYSTEM_STEPS
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.spread import Spread
 from nandlab.analysis.verdicts import answers

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
-from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures.figure import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.spread import Spread
 from nandlab.catalog.files import list_noun_names, load_noun

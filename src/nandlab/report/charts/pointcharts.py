@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nandlab.analysis.figures import curveplaces
-from nandlab.analysis.figures.curveplaces import PhaseFigure
+from nandlab.analysis.curves import curveplaces
+from nandlab.analysis.curves.curveplaces import PhaseFigure
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.spread import Spread, compute_spread
 from nandlab.analysis.verdicts import pointanswers

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import create_model
 
-from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures.figure import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting, group_trials_into_settings
 from nandlab.analysis.figures.spread import Spread
 from nandlab.analysis.verdicts import caveats, lifetime, modelbias, promises, verdictmaker

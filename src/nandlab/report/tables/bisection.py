@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures.figure import Figure
 from nandlab.base import units
 from nandlab.base.printer import format_json
 from nandlab.base.strings import Digest, FreeText, Line

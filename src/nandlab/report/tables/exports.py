@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
+from nandlab.analysis.figures.figure import Figure
 from nandlab.analysis.figures.figurenames import (
     list_figure_names_of_settings,
     list_figure_names_of_trials,
     match_figure_names,
 )
-from nandlab.analysis.figures.figures import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting, group_trials_into_settings
 from nandlab.analysis.verdicts import caveats, verdict, verdictmaker
 from nandlab.analysis.verdicts.verdict import Verdict

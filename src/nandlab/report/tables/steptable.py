@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nandlab.analysis.figures.figures import CHIP_OPERATION_TITLES
+from nandlab.analysis.figures.chipfigures import CHIP_OPERATION_TITLES
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.verdicts.views import STEP_LIST_ATTRIBUTE
 from nandlab.catalog.words import OperationWords

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from nandlab.analysis.figures.figures import Figure
+from nandlab.analysis.figures.figure import Figure
 from nandlab.analysis.figures.groups import Ensemble, Setting
 from nandlab.analysis.figures.spread import Spread
 from nandlab.analysis.verdicts import answers

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from nandlab.analysis.figures import totals, workloadwords
-from nandlab.analysis.figures.figures import CHIP_OPERATION_TITLES
+from nandlab.analysis.figures.chipfigures import CHIP_OPERATION_TITLES
 from nandlab.analysis.figures.workloadwords import PERCENTILES
 from nandlab.base.units import QUANTITIES, Quantity
 from nandlab.results.record import Trial

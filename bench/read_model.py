@@ -27,141 +27,20 @@ import argparse
 import json
 import tempfile
 from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from coldreads import Where, trace
 from numpy.typing import NDArray
+from readloads import HOLES, LOADS, MANY, READ_BY_PROCESSES, make_read_trace
 
 from nandlab.flash.reading import score, times, walk
 from nandlab.flash.reading.reads import ReadCall
 from nandlab.flash.reading.walk import ChipTrace
-from nandlab.trace.folder import TraceFolder
-from nandlab.trace.reads import make_chip_trace_from_folder
 
-RANDOM = "dd if=/dev/urandom of={} bs=4k count={}"
-PACKED = "dd if=/bin/busybox of={} bs=4k count={} skip={}"
-UPDATES = "fileload update {} --count {} --bytes {} --seed {}"
-PLAIN = (
-    RANDOM.format("a", 200),
-    RANDOM.format("b", 60),
-    RANDOM.format("c", 24),
-    RANDOM.format("d", 80),
-    RANDOM.format("e", 7),
-    UPDATES.format("b", 300, 200, 11),
-    UPDATES.format("c", 40, 1000, 12),
-    UPDATES.format("d", 100, 3000, 13),
-    UPDATES.format("d", 150, 100, 14),
-    "for i in 1 5 6 30 31 47; do dd if=/dev/urandom of=g bs=1000 count=3 seek=$((i * 4)) "
-    "conv=notrunc; done",
-)
-UNPACKED = (
-    PACKED.format("a", 150, 0),
-    PACKED.format("b", 60, 160),
-    PACKED.format("c", 8, 230),
-    UPDATES.format("b", 60, 500, 15),
-    UPDATES.format("b", 30, 2500, 16),
-    "seq 1 9000 > d",
-    "hexdump -C /bin/busybox | head -c 60000 > e",
-    "head -c 40000 /dev/urandom | base64 > f",
-    "yes 'a line that comes again' | head -c 20000 > g",
-    "dd if=/dev/zero of=h bs=4k count=8",
-    UPDATES.format("h", 120, 40, 17),
-)
-"""Parts of a program, and what has other tokens: numbers, words, literals alone, long matches."""
-TAILS = tuple(
-    f"dd if=/dev/urandom of={name} bs={size} count=1"
-    for name, size in zip("hijklmnopq", range(100, 8200, 800), strict=False)
-)
-"""Chunks that are not full: else a page that is read and one that is set to zero go together."""
-SIZES = range(140, 4200, 156)
-SHORT = (
-    *(
-        f"dd if=/bin/busybox of={name} bs={size} count=1 skip={7 + 3 * n}"
-        for n, (name, size) in enumerate(zip(ascii_uppercase, SIZES, strict=False))
-    ),
-    *(
-        f"seq {977 * n} 99999 | head -c {size} > {name}"
-        for n, (name, size) in enumerate(zip(ascii_lowercase[::2], SIZES[::2], strict=False))
-    ),
-    *(
-        f"hexdump -C -s {4000 * n} -n 2000 /bin/busybox | head -c {size} > {name}"
-        for n, (name, size) in enumerate(zip(ascii_lowercase[1::2], SIZES[1::2], strict=False))
-    ),
-    "for n in $(seq 400); do echo line $n of a list of lines that are alike; done > 0",
-    "for n in $(seq 90); do echo $n; head -c 300 /dev/zero; done > 1",
-)
-"""Files of one page that is not full, and pages that pack to few bytes."""
-PACKERS = {"none": PLAIN, "lzo": UNPACKED, "zlib": UNPACKED}
-LOADS: dict[str, dict[str, tuple[str, ...]]] = {
-    "jffs2": PACKERS,
-    "ubifs": {
-        name: load
-        for packer in (*PACKERS, "zstd")
-        for name, load in (
-            (packer, PLAIN if packer == "none" else UNPACKED),
-            (f"{packer}-short", SHORT),
-        )
-    },
-    "yaffs2": {"": (*PLAIN, *TAILS)},
-}
-"""What writes the files, by file system and compression. None of these may be a file that the model
-is scored on: docs/model.md has others."""
-WHOLE = (("v", 700), ("w", 1500))
-PIECES = (("x", 400), ("y", 900), ("z", 1600))
-
-
-def many(source: str) -> tuple[str, ...]:
-    """What writes files of many nodes: of 150 pages, with so many updates."""
-    made = ((f"dd if={source} of={name} bs=4k count=150", name, n) for name, n in PIECES)
-    return tuple(do for dd, name, n in made for do in (dd, UPDATES.format(name, n, 250, 19)))
-
-
-MANY: dict[str, dict[str, tuple[str, ...]]] = {
-    "jffs2": {
-        "none-many": (
-            *(RANDOM.format(name, pages) for name, pages in WHOLE),
-            *many("/dev/urandom"),
-        ),
-        "lzo-many": many("/bin/busybox"),
-        "zlib-many": many("/bin/busybox"),
-    }
-}
-"""Files of 500 to 1,600 nodes, for first opens alone."""
-GAP = "for i in {}; do dd if=/dev/urandom of={} bs={} count={} seek=$((i * {})) conv=notrunc; done"
-CUT = "dd if=/dev/null of={} bs=1 seek={}"
-ISLANDS = "for i in $(seq {}); do dd if=/dev/urandom of={} bs=100 count=1 seek=$((i * {})) {}; done"
-KEPT = "conv=notrunc"
-WITH_HOLES = (
-    GAP.format("$(seq 1 12)", "a", "4k", 1, 5),
-    GAP.format("2 9 17 26", "b", 1000, 1, 9),
-    GAP.format("1 2 3 4 5 6", "c", 300, 2, 31),
-    RANDOM.format("d", 6),
-    CUT.format("d", 150000),
-    RANDOM.format("e", 9),
-    CUT.format("e", 20000),
-    CUT.format("e", 90000),
-    "dd if=/dev/urandom of=f bs=2k count=1 seek=61",
-    ISLANDS.format(30, "g", 130, KEPT),
-    ISLANDS.format(120, "h", 82, KEPT),
-    ISLANDS.format(60, "i", 250, KEPT),
-)
-"""Sparse files: gaps of pages, gaps within pages, and what is behind an end that was moved."""
-HOLES: dict[str, dict[str, tuple[str, ...]]] = {
-    "jffs2": {"none-holes": WITH_HOLES},
-    "yaffs2": {"-holes": WITH_HOLES},
-}
-CHIP, PARTITION_MIB = "apf27", 16
-READ = "for f in ?; do cat $f > /dev/null; done"
-READ_BY_NAME = f"for f in {' '.join(ascii_letters)} 0 1; do cat $f > /dev/null; done"
-"""Without a listing of the folder, which would read UBIFS's names."""
-READ_BY_PROCESSES = (
-    "for i in $(seq 0 59); do for f in a b; do "
-    "dd if=$f of=/dev/null bs=4k count=1 skip=$(((i * 7 + 2) % 60)); done; done 2> /dev/null"
-)
 HOLE, HOLE_KEYS = "hole", frozenset({"hole", "hole_order", "hole_leaf"})
 """The amount that holes are in a call, and all that is fitted to them."""
 APART = MappingProxyType(dict.fromkeys(HOLE_KEYS, 0.0))
@@ -184,60 +63,49 @@ TICK = 2500.0
 """Instructions of a tick: to begin with."""
 
 
-def made(board: str, filesystem: str, name: str, to: Path, read: str | None = None) -> ChipTrace:
-    """The trace of a load and its reads, made if it is not there; name: the load's, which begins
-    with its compression."""
-    compression, _, kind = name.partition("-")
-    read = read or (READ_BY_NAME if kind == "short" else READ)
-    if not to.exists():
-        load = (LOADS[filesystem] | MANY.get(filesystem, {}) | HOLES.get(filesystem, {}))[name]
-        trace(Where(filesystem, compression, board, PARTITION_MIB, CHIP), load, read, to)
-    return make_chip_trace_from_folder(TraceFolder(to))
-
-
-def fitted(
+def fit_calls(
     trace_times: list[score.CallTimes], known: Mapping[str, float] = NOTHING
 ) -> dict[str, float]:
     """Instructions by key of calls, but those that are known."""
     amounts = [times.count_operation_work(t.scored.call) for t in trace_times]
-    keys, x = columns([{k: n for k, n in one.items() if k not in known} for one in amounts])
+    keys, x = make_columns([{k: n for k, n in one.items() if k not in known} for one in amounts])
     less = [sum(n * known.get(key, 0) for key, n in one.items()) for one in amounts]
     y = np.array([t.processor for t in trace_times]) - less
     whole = np.array([t.ns for t in trace_times]) / trace_times[0].instruction_ns
-    return dict(zip(keys, least(x, y, whole).round(3).tolist(), strict=True))
+    return dict(zip(keys, fit_amounts(x, y, whole).round(3).tolist(), strict=True))
 
 
-def opened(trace_times: list[score.CallTimes]) -> dict[str, float]:
+def fit_first_opens(trace_times: list[score.CallTimes]) -> dict[str, float]:
     """Instructions by key, of first opens."""
-    keys, x = columns([times.count_operation_work(t.scored.call) for t in trace_times])
+    keys, x = make_columns([times.count_operation_work(t.scored.call) for t in trace_times])
     y = np.array([t.processor for t in trace_times])
     whole = np.array([t.ns for t in trace_times]) / trace_times[0].instruction_ns
-    return dict(zip(keys, least(x, y, whole, OPEN_LEAST).round(3).tolist(), strict=True))
+    return dict(zip(keys, fit_amounts(x, y, whole, OPEN_LEAST).round(3).tolist(), strict=True))
 
 
-def columns(amounts: list[dict[str, float]]) -> tuple[list[str], NDArray[Any]]:
+def make_columns(amounts: list[dict[str, float]]) -> tuple[list[str], NDArray[Any]]:
     """The keys of amounts, and these by call and key."""
     keys = sorted({key for found in amounts for key in found})
     return keys, np.array([[found.get(key, 0) for key in keys] for found in amounts], float)
 
 
-def least(
-    x: NDArray[Any], y: NDArray[Any], whole: NDArray[Any], alike: float = LEAST
+def fit_amounts(
+    x: NDArray[Any], y: NDArray[Any], total: NDArray[Any], alike: float = LEAST
 ) -> NDArray[Any]:
     """What each amount takes, such that the sum of the calls' relative errors is least.
 
     x: calls by amounts; y, whole: of each call, what is fitted and all that it took; alike: errors
     below it count by their squares.
     """
-    weight = 1 / whole
+    weight = 1 / total
     for _ in range(ROUNDS):
         found, *_ = np.linalg.lstsq(x * weight[:, None], y * weight, rcond=None)
-        error = (x @ found - y) / whole
-        weight = 1 / whole / np.sqrt(np.maximum(abs(error), alike))
+        error = (x @ found - y) / total
+        weight = 1 / total / np.sqrt(np.maximum(abs(error), alike))
     return found
 
 
-def unpacked(trace_times: list[score.CallTimes], by: times.Instructions) -> times.Instructions:
+def fit_unpacking(trace_times: list[score.CallTimes], by: times.Instructions) -> times.Instructions:
     """The same instructions, but for what unpacking takes: that is fitted anew, with all else, and
     the ticks that are foretold, taken off each call."""
     packed = [
@@ -246,22 +114,22 @@ def unpacked(trace_times: list[score.CallTimes], by: times.Instructions) -> time
         if any("." in key for key in times.count_operation_work(t.scored.call))
     ]
     amounts = [times.count_operation_work(t.scored.call) for t in packed]
-    keys, x = columns([{k: n for k, n in found.items() if "." in k} for found in amounts])
-    whole = np.array([t.ns / t.instruction_ns for t in packed])
+    keys, x = make_columns([{k: n for k, n in work.items() if "." in k} for work in amounts])
+    total = np.array([t.ns / t.instruction_ns for t in packed])
     for _ in range(ROUNDS_OF_TICKS):
-        rest = by.model_copy(update={"unpack": {key: dict[str, float]() for key in by.unpack}})
+        base = by.model_copy(update={"unpack": {key: dict[str, float]() for key in by.unpack}})
         delayed = [
-            t.compute_ns_with_tick(by) - t.compute_predicted_ns(by) + t.compute_predicted_ns(rest)
+            t.compute_ns_with_tick(by) - t.compute_predicted_ns(by) + t.compute_predicted_ns(base)
             for t in packed
         ]
         y = np.array([(t.ns - d) / t.instruction_ns for t, d in zip(packed, delayed, strict=True)])
-        found = least(x, y, whole)
-        told = dict(zip(keys, found.round(3).tolist(), strict=True))
-        by = by.model_copy(update={"unpack": sorted_out(told)["unpack"]})
+        instructions = fit_amounts(x, y, total)
+        token_counts = dict(zip(keys, instructions.round(3).tolist(), strict=True))
+        by = by.model_copy(update={"unpack": group_tokens(token_counts)["unpack"]})
     return by
 
 
-def in_time(
+def fit_ticks(
     trace_times: list[score.CallTimes],
     by_process: list[score.CallTimes],
     by: times.Instructions,
@@ -269,12 +137,16 @@ def in_time(
     """What a tick takes, of the calls that were fitted, and a process's first wait."""
     tick = TICK
     for _ in range(3):
-        tick = float(np.median(list(_left_by_ticks(trace_times, by, tick))))
-    waits = [_left(t, by) for t in by_process if t.scored.waits_first and not t.scored.ticked]
+        tick = float(np.median(list(_list_tick_remainders(trace_times, by, tick))))
+    waits = [
+        _compute_remainder(t, by)
+        for t in by_process
+        if t.scored.waits_first and not t.scored.ticked
+    ]
     return {"tick": round(tick, 3), "first_wait": round(float(np.median(waits)), 3)}
 
 
-def _left_by_ticks(
+def _list_tick_remainders(
     trace_times: list[score.CallTimes], by: times.Instructions, tick: float
 ) -> Iterator[float]:
     """What is left of each call in which one tick comes, while the chip does not work."""
@@ -283,15 +155,15 @@ def _left_by_ticks(
         if timer is not None and isinstance(t.scored.call, ReadCall):
             timer.tick_ns = tick * t.instruction_ns
             if abs(t.compute_ns_with_tick(by) - t.compute_predicted_ns(by) - timer.tick_ns) < 1:
-                yield _left(t, by)
+                yield _compute_remainder(t, by)
 
 
-def _left(of: score.CallTimes, by: times.Instructions) -> float:
+def _compute_remainder(of: score.CallTimes, by: times.Instructions) -> float:
     """Instructions that a call took over what is foretold of it."""
     return (of.ns - of.compute_predicted_ns(by)) / of.instruction_ns
 
 
-def of_kernel(filesystem: str, kernel: str, packers: Container[str]) -> dict[str, float]:
+def select_kernel_counts(filesystem: str, kernel: str, packers: Container[str]) -> dict[str, float]:
     """Instructions by key that are taken from JFFS2's fit: tokens of these compressors, and
     others."""
     known = times.flatten_instruction_counts(times.find_instruction_counts(FITTED_FIRST, kernel))
@@ -303,18 +175,18 @@ def of_kernel(filesystem: str, kernel: str, packers: Container[str]) -> dict[str
     }
 
 
-def fitted_tokens(calls: list[score.CallTimes]) -> dict[str, float]:
+def fit_tokens(calls: list[score.CallTimes]) -> dict[str, float]:
     """Instructions by key of calls; a step of a decompressor that would give time back takes none,
     and the others are fitted without it."""
     none = dict(APART)
     while True:
-        found = fitted(calls, none)
+        found = fit_calls(calls, none)
         if not (negative := {key for key, n in found.items() if "." in key and n < 0}):
             return found
         none |= dict.fromkeys(negative, 0.0)
 
 
-def of_jffs2(
+def fit_jffs2(
     calls: list[score.CallTimes],
     opens: list[score.CallTimes],
     alone: list[score.CallTimes],
@@ -322,57 +194,57 @@ def of_jffs2(
     only: str | None,
 ) -> times.Instructions:
     """All of JFFS2's instructions; by: those that are known, of which one kind only is fitted."""
-    by = by or times.Instructions.model_validate(sorted_out(fitted_tokens(calls)))
+    by = by or times.Instructions.model_validate(group_tokens(fit_tokens(calls)))
     if only == "unpacking":
-        by = unpacked(calls, by)
+        by = fit_unpacking(calls, by)
     if only in {None, "opens"}:
-        by = by.model_copy(update=opened(opens))
+        by = by.model_copy(update=fit_first_opens(opens))
     if only in {None, "ticks"}:
-        by = by.model_copy(update=in_time(calls, alone, by))
+        by = by.model_copy(update=fit_ticks(calls, alone, by))
     return by
 
 
-def of_holes(traced_times: list[score.CallTimes], by: times.Instructions) -> times.Instructions:
+def fit_holes(traced_times: list[score.CallTimes], by: times.Instructions) -> times.Instructions:
     """The same instructions with that of a hole, to which calls with holes alone are fitted."""
     known = times.flatten_instruction_counts(by)
     known = {key: n for key, n in known.items() if key not in HOLE_KEYS}
     amounts = [times.count_operation_work(t.scored.call) for t in traced_times]
     some = [t for t, found in zip(traced_times, amounts, strict=True) if found.get(HOLE)]
-    return by.model_copy(update=fitted(some, known))
+    return by.model_copy(update=fit_calls(some, known))
 
 
-def of_packer(
+def fit_packer(
     packer: str, traced_times: list[score.CallTimes], by: times.Instructions
 ) -> times.Instructions:
     """The same instructions with those of a compressor, whose calls alone are fitted."""
-    others = {name: tokens for name, tokens in by.unpack.items() if name != packer}
-    known = times.flatten_instruction_counts(by.model_copy(update={"unpack": others}))
+    other_packers = {name: tokens for name, tokens in by.unpack.items() if name != packer}
+    known = times.flatten_instruction_counts(by.model_copy(update={"unpack": other_packers}))
     packed = [
         t
         for t in traced_times
         if any(p.packing == packer for p in getattr(t.scored.call, "pieces", ()))
     ]
-    found = sorted_out(fitted(packed, known))["unpack"]
-    return by.model_copy(update={"unpack": others | found})
+    own = group_tokens(fit_calls(packed, known))["unpack"]
+    return by.model_copy(update={"unpack": other_packers | own})
 
 
-def of_other(
+def fit_other_filesystem(
     filesystem: str, kernel: str, traced_times: list[score.CallTimes]
 ) -> times.Instructions:
     """Those of another file system, what is the kernel's own left as JFFS2's."""
     packers = {p.packing for t in traced_times for p in getattr(t.scored.call, "pieces", ())}
-    known = of_kernel(filesystem, kernel, packers - {""}) | APART
-    return times.Instructions.model_validate(sorted_out(fitted(traced_times, known) | known))
+    known = select_kernel_counts(filesystem, kernel, packers - {""}) | APART
+    return times.Instructions.model_validate(group_tokens(fit_calls(traced_times, known) | known))
 
 
-def list_load_names(given: argparse.Namespace) -> tuple[list[str], list[str]]:
+def list_load_names(options: argparse.Namespace) -> tuple[list[str], list[str]]:
     """The loads that are asked for, and those of sparse files."""
-    names, sparse = [*LOADS[given.fs], *MANY.get(given.fs, {})], [*HOLES.get(given.fs, {})]
-    if given.only == "holes":
+    names, sparse = [*LOADS[options.fs], *MANY.get(options.fs, {})], [*HOLES.get(options.fs, {})]
+    if options.only == "holes":
         return [], sparse
-    if given.only and given.fs != FITTED_FIRST:
-        names = [name for name in names if name.partition("-")[0] == given.packer]
-    return names, [] if given.only else sparse
+    if options.only and options.fs != FITTED_FIRST:
+        names = [name for name in names if name.partition("-")[0] == options.packer]
+    return names, [] if options.only else sparse
 
 
 def select_calls(times_of: list[list[score.CallTimes]]) -> list[score.CallTimes]:
@@ -380,8 +252,60 @@ def select_calls(times_of: list[list[score.CallTimes]]) -> list[score.CallTimes]
     return [t for each in times_of for t in each if isinstance(t.scored.call, ReadCall)]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+@dataclass(frozen=True)
+class CallSets:
+    """The times of a file system's calls that are fitted, by what they tell."""
+
+    kernel: str
+    arch: str
+    reads: list[score.CallTimes]
+    """Of the loads that compress by one packer, or by none."""
+    opens: list[score.CallTimes]
+    """First opens of files."""
+    single: list[score.CallTimes]
+    """Reads of a process each."""
+    sparse: list[score.CallTimes]
+
+
+def trace_calls(options: argparse.Namespace, folder: Path) -> CallSets:
+    """Makes the traces, or takes those that are in the folder, and their calls."""
+
+    def take(name: str, place: str, read: str | None = None) -> ChipTrace:
+        to = folder / f"{options.board}-{options.fs}-{place}"
+        return make_read_trace(options.board, options.fs, name, to, read)
+
+    names, sparse_names = list_load_names(options)
+    traces = [take(name, name) for name in (*names, *sparse_names)]
+    sets = [score.list_call_times(trace, walk.score_traced_calls(trace)) for trace in traces]
+    single = []
+    if options.fs == FITTED_FIRST and names:
+        trace = take(names[0], "processes", READ_BY_PROCESSES)
+        single = score.list_call_times(trace, walk.score_traced_calls(trace))
+    load_sets, sparse_sets = sets[: len(names)], sets[len(names) :]
+    opens = [t for calls in load_sets for t in calls if not isinstance(t.scored.call, ReadCall)]
+    reads = select_calls(load_sets[: len(LOADS[options.fs])])
+    sparse = select_calls(sparse_sets)
+    return CallSets(traces[0].kernel, traces[0].arch, reads, opens, single, sparse)
+
+
+def fit_filesystem(options: argparse.Namespace, calls: CallSets) -> times.Instructions:
+    """The instructions that the options ask for; the catalog's stay where one part is fitted."""
+    from_catalog = partial(times.find_instruction_counts, options.fs, calls.kernel, calls.arch)
+    if not calls.reads:
+        by = from_catalog()
+    elif options.fs == FITTED_FIRST:
+        known = from_catalog() if options.only else None
+        by = fit_jffs2(calls.reads, calls.opens, calls.single, known, options.only)
+    elif options.only:
+        by = fit_packer(options.packer, calls.reads, from_catalog())
+    else:
+        by = fit_other_filesystem(options.fs, calls.kernel, [*calls.reads, *calls.opens])
+    return fit_holes(calls.sparse, by) if calls.sparse else by
+
+
+def parse_options() -> argparse.Namespace:
+    """The command line's; exits where they do not go together."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--board", default="apf27", help="a board of the catalog")
     parser.add_argument("--fs", default="jffs2", choices=LOADS, help="the file system")
     parser.add_argument("--keep", type=Path, help="keep the traces here, and take those there")
@@ -392,93 +316,73 @@ def main() -> None:
     parser.add_argument(
         "--packer", default="zstd", help="whose unpacking is fitted alone, but for JFFS2"
     )
-    given = parser.parse_args()
-    first = given.fs == FITTED_FIRST
-    if given.only and not first and given.only not in {"unpacking", "holes"}:
-        parser.error(f"{given.fs}: all is fitted at once, or unpacking or holes alone")
-    if given.only == "holes" and given.fs not in HOLES:
-        parser.error(f"{given.fs}: its holes take nothing more")
-    names, sparse_names = list_load_names(given)
+    options = parser.parse_args()
+    if options.only not in {None, "unpacking", "holes"} and options.fs != FITTED_FIRST:
+        parser.error(f"{options.fs}: all is fitted at once, or unpacking or holes alone")
+    if options.only == "holes" and options.fs not in HOLES:
+        parser.error(f"{options.fs}: its holes take nothing more")
+    return options
+
+
+def main() -> None:
+    options = parse_options()
     with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
-        kept = given.keep or Path(scratch)
-        traces = [
-            made(given.board, given.fs, name, kept / "-".join((given.board, given.fs, name)))
-            for name in (*names, *sparse_names)
-        ]
-        times_of = [
-            score.list_call_times(trace, walk.score_traced_calls(trace)) for trace in traces
-        ]
-        kernel, arch, alone = traces[0].kernel, traces[0].arch, []
-        if first and names:
-            to = kept / f"{given.board}-{given.fs}-processes"
-            each_alone = made(given.board, given.fs, names[0], to, READ_BY_PROCESSES)
-            alone = score.list_call_times(each_alone, walk.score_traced_calls(each_alone))
-    fitted_times, sparse = times_of[: len(names)], times_of[len(names) :]
-    opens = [t for each in fitted_times for t in each if not isinstance(t.scored.call, ReadCall)]
-    calls = select_calls(fitted_times[: len(LOADS[given.fs])])
-    if not names:
-        by = times.find_instruction_counts(given.fs, kernel, arch)
-    elif first:
-        known = times.find_instruction_counts(given.fs, kernel, arch) if given.only else None
-        by = of_jffs2(calls, opens, alone, known, given.only)
-    elif given.only:
-        by = of_packer(given.packer, calls, times.find_instruction_counts(given.fs, kernel, arch))
-    else:
-        by = of_other(given.fs, kernel, [*calls, *opens])
-    if sparse:
-        by = of_holes(select_calls(sparse), by)
-        calls += select_calls(sparse)
-    found = {k: v for k, v in times.flatten_instruction_counts(by).items() if v}
-    off = abs(np.array([t.compute_predicted_ns(by) / t.ns - 1 for t in (*calls, *opens)]))
-    for key, value in found.items():
+        calls = trace_calls(options, options.keep or Path(scratch))
+    by = fit_filesystem(options, calls)
+    counts = {k: v for k, v in times.flatten_instruction_counts(by).items() if v}
+    for key, value in counts.items():
         print(f"{key:20} {value:12.3f}")
-    median, p99 = (float(np.quantile(off, q)) for q in (0.5, 0.99))
-    if given.write:
-        write(given.fs, times.make_kernel_key(kernel, arch), found)
-    told = {
-        "filesystem": given.fs,
-        "kernel": kernel,
-        "calls": len(calls),
-        "opens": len(opens),
+    if options.write:
+        write_catalog(options.fs, times.make_kernel_key(calls.kernel, calls.arch), counts)
+    reads = [*calls.reads, *calls.sparse]
+    errors = abs(np.array([t.compute_predicted_ns(by) / t.ns - 1 for t in (*reads, *calls.opens)]))
+    median, p99 = (float(np.quantile(errors, q)) for q in (0.5, 0.99))
+    summary = {
+        "filesystem": options.fs,
+        "kernel": calls.kernel,
+        "calls": len(reads),
+        "opens": len(calls.opens),
         "median": round(median, 6),
         "p99": round(p99, 6),
     }
-    print(json.dumps(told))
+    print(json.dumps(summary))
 
 
-def write(filesystem: str, kernel: str, found: dict[str, float]) -> None:
+def write_catalog(filesystem: str, kernel: str, counts: dict[str, float]) -> None:
     """Puts a kernel's numbers into the catalog's file; all others stay."""
-    every = {
+    tables = {
         name: {series: by.model_dump() for series, by in kernels.items()}
         for name, kernels in times.read_instruction_counts().items()
     }
-    every.setdefault(filesystem, {})[kernel] = sorted_out(found)
+    tables.setdefault(filesystem, {})[kernel] = group_tokens(counts)
     lines = [times.FILE_HEAD]
-    for name, kernels in sorted(every.items()):
-        for series, told in sorted(kernels.items()):
-            lines += _lines(f'filesystems.{name}."{series}"', told)
+    for name, kernels in sorted(tables.items()):
+        for series, table in sorted(kernels.items()):
+            lines += _format_toml_lines(f'filesystems.{name}."{series}"', table)
     times.READ_MODEL_FILE.write_text("\n".join(lines) + "\n")
 
 
-def sorted_out(found: dict[str, float]) -> dict[str, Any]:
+def group_tokens(counts: dict[str, float]) -> dict[str, Any]:
     """Instructions by key, those of the tokens apart, as in the catalog."""
     tokens: dict[str, dict[str, float]] = {}
-    for key, value in found.items():
+    for key, value in counts.items():
         compressor, dot, token = key.partition(".")
         if dot:
             tokens.setdefault(compressor, {})[token] = value
-    return {k: v for k, v in found.items() if "." not in k} | {"unpack": tokens}
+    return {k: v for k, v in counts.items() if "." not in k} | {"unpack": tokens}
 
 
-def _lines(table: str, told: dict[str, Any]) -> Iterator[str]:
+def _format_toml_lines(table: str, counts: dict[str, Any]) -> Iterator[str]:
     """A kernel's numbers as TOML; those that are 0 are left out."""
     yield from ("", f"[{table}]")
     yield from (
-        f"{k} = {told[k]}" for k in times.Instructions.model_fields if k != "unpack" and told.get(k)
+        f"{k} = {counts[k]}"
+        for k in times.Instructions.model_fields
+        if k != "unpack" and counts.get(k)
     )
-    for compressor, each in told["unpack"].items():
+    for compressor, tokens in counts["unpack"].items():
         yield from ("", f"[{table}.unpack.{compressor}]")
-        yield from (f"{token} = {value}" for token, value in each.items())
+        yield from (f"{token} = {value}" for token, value in tokens.items())
 
 
 if __name__ == "__main__":

@@ -7,11 +7,10 @@
  * named as a variant (kinds/), at the K-th flash operation of a load.
  *
  * The load is played, up to the first call that fails (and fails again, where a
- * kind says so): that one may have
- * happened in part, those before it must have happened, those after it have
- * not. After an unmount the file system is judged by two mounts as after a cut.
- * Bits go wrong in the midst of a load that says "damage", between two
- * mounts; else once it is over. Each fault is tried at K = 0, 1, 2 ... until
+ * kind says so): that one may have happened in part, those before it must have
+ * happened, those after it have not. After an unmount the file system is judged
+ * by two mounts as after a cut. Bits go wrong in the midst of a load that says
+ * "damage", between two mounts; else once it is over. Each fault is tried at K = 0, 1, 2 ... until
  * the load passes without it.
  */
 #include "faults.h"

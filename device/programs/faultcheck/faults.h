@@ -57,6 +57,10 @@ struct fault_kind {
 	 * loads it. NULL: none. */
 	const char *module;
 
+	/* Of allocations of memory, which the K-th is counted among and fails:
+	 * "any", or "now", those that do not wait for it. NULL: none fails. */
+	const char *allocations;
+
 	/* Whether it strikes an operation, by the first letter of what that is
 	 * (journal_kinds()); NULL: any. */
 	bool (*strikes)(char operation);

@@ -76,11 +76,12 @@ static void make_bytes(const struct load *load)
 		}
 }
 
-int memory_fail(const struct point *p, const char *which)
+/* The K-th allocation of this process from now on. */
+int memory_fail(const struct point *p)
 {
 	struck = false;
 	make_bytes(p->load);
-	return tell(p->k + 1, which);
+	return tell(p->k + 1, p->kind->allocations);
 }
 
 /* The file system is as it was after the call, not mounted anew: a file is

@@ -8,10 +8,14 @@
 
 #define ALLOCATIONS_MOST 4000 /* of a load, that are tried */
 
-/* As members of a kind. memory_fail(): the K-th allocation of this process from
- * now on; which: "any", "now". */
+/* The members that such kinds share: each is a table beside these. */
+#define MEMORY_KIND                                                     \
+	.again = true, .prepare = memory_prepare, .begin = memory_fail, \
+	.finish = memory_finish, .struck = memory_failed,               \
+	.met = memory_failed, .note = memory_note
+
 int memory_prepare(const struct request *request);
-int memory_fail(const struct point *p, const char *which);
+int memory_fail(const struct point *p);
 int memory_finish(struct point *p);
 bool memory_failed(void);
 const char *memory_note(void);

@@ -119,11 +119,6 @@ DEVICE_ADDED = {
     "device/programs/faultcheck/kinds/double.c": """\
 #include "../faults.h"
 
-static bool is_page(char operation)
-{
-	return operation == 'p';
-}
-
 static int flip_bits(const struct point *p)
 {
 	return damage_page(p->k, 2, p->seed);
@@ -133,7 +128,7 @@ const struct fault_kind fault_kind_double = {
 	.name = "double",
 	.what = "two bits more are wrong than the ECC corrects",
 	.unreadable = true,
-	.strikes = is_page,
+	.strikes = "p",
 	.damage = flip_bits,
 };
 """,

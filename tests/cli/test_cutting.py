@@ -12,6 +12,7 @@ import pytest
 from refusing import ended, refused
 
 from nandlab.base.errors import UsageError
+from nandlab.base.strings import PointName
 from nandlab.cli.campaigns import make_medium
 from nandlab.cli.campaignsettings import CampaignSettings, open_media_board
 from nandlab.cli.singlepoint import _check_by_host, _refuse_no_point
@@ -233,19 +234,29 @@ def ended_with(argv: list[str]) -> int:
     [
         ({"load": "x", "refused": "Invalid argument"}, "does not take the load: Invalid argument"),
         ({"load": "x", "operations": 0, "points": 1}, "the load makes no flash operation"),
-        ({"load": "x", "operations": 7, "points": 0}, "no such point; it has 7 operations"),
+        ({"load": "x", "operations": 7, "kinds": "ppppppp"}, "K is 0 to 6"),
+        ({"load": "x", "operations": 10, "kinds": "eppppppppp"}, "programs a page,.* 0:erase:1$"),
+        ({"load": "x", "operations": 10, "kinds": "epepppppop"}, "programs a page,.* 2:erase:1$"),
+        ({"load": "x", "operations": 10, "kinds": "p" * 10}, "none of the load's 10 operations"),
+        ({"load": "x", "operations": 10, "kinds": "p" * 9 + "e"}, "K = 9 changed nothing"),
     ],
 )
 def test_why_there_is_no_such_point_is_told(load: dict[str, Any], why: str) -> None:
-    with pytest.raises(UsageError, match=rf"--point 9:few:1: .*{why}"):
-        _refuse_no_point("9:few:1", [LoadReport.model_validate(load)])
+    with pytest.raises(UsageError, match=rf"--point 9:erase:1: .*{why}"):
+        _refuse_no_point(PointName(9, "erase", 1), [LoadReport.model_validate(load)], faulty=True)
+
+
+def test_a_way_that_tears_no_erase_says_so() -> None:
+    way = next(name for name, way in read_tear_ways().items() if way.block is None)
+    load = LoadReport(load="x", operations=2, kinds="ep")
+    with pytest.raises(UsageError, match=f"erases a block,.* 1:{way}:1$"):
+        _refuse_no_point(PointName(0, way, 1), [load], faulty=False)
 
 
 def test_a_finding_is_told_though_the_load_makes_no_flash_operation() -> None:
     finding = Finding(name="lost", count=1, first="0:before:1", what="A is not there")
-    _refuse_no_point(
-        "0:before:1", [LoadReport(load="x", operations=0, points=1, findings=[finding])]
-    )
+    load = LoadReport(load="x", operations=0, points=1, findings=[finding])
+    _refuse_no_point(PointName(0, "before", 1), [load], faulty=False)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@
  * kind says so): that one may have happened in part, those before it must have
  * happened, those after it have not. After an unmount the file system is judged
  * by two mounts as after a cut. Bits go wrong in the midst of a load that says
- * "damage", between two mounts; else once it is over. Each fault is tried at K = 0, 1, 2 ... until
- * the load passes without it.
+ * "damage", between two mounts; else once it is over. Each fault is tried at
+ * K = 0, 1, 2 ... until the load passes without it.
  */
 #include "faults.h"
 
@@ -49,7 +49,7 @@ static const struct fault_kind *find_kind(const char *name)
 
 static bool strikes(const struct fault_kind *kind, char operation)
 {
-	return !kind->strikes || kind->strikes(operation);
+	return !kind->strikes || strchr(kind->strikes, operation);
 }
 
 static int damage(struct point *p)

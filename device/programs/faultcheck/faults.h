@@ -61,9 +61,10 @@ struct fault_kind {
 	 * "any", or "now", those that do not wait for it. NULL: none fails. */
 	const char *allocations;
 
-	/* Whether it strikes an operation, by the first letter of what that is
-	 * (journal_kinds()); NULL: any. */
-	bool (*strikes)(char operation);
+	/* Letters of the operations that it strikes (journal_kinds()); NULL:
+	 * any.
+	 */
+	const char *strikes;
 
 	/* All that follow return 0, or -1 after a message; NULL: nothing to do.
 	 * Once for all loads; before the load's mount; with it mounted, before

@@ -48,7 +48,7 @@ def run_single_cut_point(
     )
     reports = asyncio.run(cutting.run_piece(campaign, only, board))
     findings = [finding for report in reports for finding in report.findings]
-    _refuse_no_point(point, reports)
+    _refuse_no_point(name, reports, faulty=how.faulty)
     dead = any(finding.name in (cutting.CRASH, cutting.HANG) for finding in findings)
     if not how.faulty and not dead:
         findings += _check_by_host(campaign, only, board)
@@ -81,7 +81,7 @@ def _parse_point(point: str, *, faulty: bool) -> PointName:
     return name
 
 
-def _refuse_no_point(point: str, loads: Sequence[LoadReport]) -> None:
+def _refuse_no_point(point: PointName, loads: Sequence[LoadReport], *, faulty: bool) -> None:
     """UsageError if nothing was tried, or nothing that a load could change."""
     for load in loads:
         if load.refused is not None:
@@ -93,12 +93,32 @@ def _refuse_no_point(point: str, loads: Sequence[LoadReport]) -> None:
                 f"--point {point}: the load makes no flash operation, so nothing is known: give "
                 "one that writes"
             )
-    if not sum(load.points for load in loads):
-        count = max((load.operations or 0 for load in loads), default=0)
-        raise UsageError(
-            f"--point {point}: the load has no such point; it has {count} operations, the first is "
-            "0"
+    if loads and not any(load.points for load in loads):
+        raise UsageError(f"--point {point}: {_explain_no_point(point, loads[0], faulty=faulty)}")
+
+
+def _explain_no_point(point: PointName, load: LoadReport, *, faulty: bool) -> str:
+    """Why nothing was tried at an operation of a load, and what to give."""
+    from nandlab.flash.chip.mishaps import OPERATION_WORDS, read_fault_kinds, read_tear_ways
+
+    count, letters = load.operations or 0, load.kinds
+    if point.operation >= count:
+        return f"there is no such point: K is 0 to {count - 1} in this load"
+    strikes = (read_fault_kinds() if faulty else read_tear_ways())[point.variant].strikes
+    letter = letters[point.operation : point.operation + 1]
+    if letter not in OPERATION_WORDS or letter in strikes:
+        return (
+            f"{point.variant} at K = {point.operation} changed nothing: the load had ended, or "
+            "wrote or erased its page again, or did not come upon it: give another K"
         )
+    others = [k for k in range(len(letters)) if letters[k] in strikes]
+    if not others:
+        return f"{point.variant} strikes none of the load's {count} operations: give another load"
+    nearest = min(others, key=lambda k: abs(k - point.operation))
+    return (
+        f"operation {point.operation} {OPERATION_WORDS[letter]}, which {point.variant} does not "
+        f"strike: give another K; the nearest is {nearest}:{point.variant}:{point.seed}"
+    )
 
 
 def _check_by_host(campaign: Campaign, only: CutPoints, board: QemuBoard) -> list[Finding]:

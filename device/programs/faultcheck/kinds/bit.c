@@ -2,11 +2,6 @@
 #include "../faults.h"
 #include "payload.h"
 
-static bool is_page(char operation)
-{
-	return operation == 'p';
-}
-
 static int change_bit(const struct pages *pages, unsigned int page,
 		      uint64_t *state)
 {
@@ -26,6 +21,6 @@ const struct fault_kind fault_kind_bit = {
 	.what = "one bit of the page it wrote is another, behind right ECC",
 	.order = 7,
 	.unreadable = true,
-	.strikes = is_page,
+	.strikes = "p",
 	.damage = store_other_bit,
 };

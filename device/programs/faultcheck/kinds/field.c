@@ -23,11 +23,6 @@ struct node {
 	uint8_t *at;
 };
 
-static bool is_page(char operation)
-{
-	return operation == 'p';
-}
-
 /* The data of a block, one page behind the other; and back. */
 static void copy_data(const struct pages *pages, uint8_t *data, bool back)
 {
@@ -125,7 +120,7 @@ const struct fault_kind fault_kind_field = {
 		"right checksums",
 	.order = 12,
 	.unreadable = true,
-	.strikes = is_page,
+	.strikes = "p",
 	.damage = store_other_field,
 	.note = name_field,
 };

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "../faults.h"
 
-static bool is_page(char operation)
-{
-	return operation == 'p';
-}
-
 static int flip_bits(const struct point *p)
 {
 	return damage_page(p->k, 0, p->seed);
@@ -16,6 +11,6 @@ const struct fault_kind fault_kind_flips = {
 	.what = "as many bits as the ECC corrects are wrong in the page it "
 		"wrote",
 	.order = 3,
-	.strikes = is_page,
+	.strikes = "p",
 	.damage = flip_bits,
 };

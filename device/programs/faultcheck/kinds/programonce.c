@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "../faults.h"
 
-static bool is_program(char operation)
-{
-	return operation != 'e';
-}
-
 static int fail_program(const struct point *p)
 {
 	return journal_say("once program %u", p->nth);
@@ -15,7 +10,7 @@ const struct fault_kind fault_kind_programonce = {
 	.name = "programonce",
 	.what = "that program fails, and would succeed if it were made again",
 	.order = 9,
-	.strikes = is_program,
+	.strikes = "pob",
 	.arm = fail_program,
 	.struck = fault_failed_once,
 	.clear = fault_fail_none,

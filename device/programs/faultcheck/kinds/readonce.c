@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "../faults.h"
 
-static bool is_page(char operation)
-{
-	return operation == 'p';
-}
-
 static int fail_read(const struct point *p)
 {
 	struct shape shape;
@@ -23,7 +18,7 @@ const struct fault_kind fault_kind_readonce = {
 	.what = "the next read of the page it wrote fails, and no other",
 	.order = 11,
 	.unreadable = true,
-	.strikes = is_page,
+	.strikes = "p",
 	.damage = fail_read,
 	.met = fault_failed_once,
 	.clear = fault_fail_none,

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "../faults.h"
 
-static bool is_page(char operation)
-{
-	return operation == 'p';
-}
-
 /* The nearest page of the block that is not erased; the same: there is none. */
 static unsigned int find_other(const struct pages *pages, unsigned int page)
 {
@@ -48,6 +43,6 @@ const struct fault_kind fault_kind_swapped = {
 		"places",
 	.order = 8,
 	.unreadable = true,
-	.strikes = is_page,
+	.strikes = "p",
 	.damage = store_swapped,
 };

@@ -23,6 +23,13 @@ KINDS_FOLDER = DEVICE / "programs" / FAULT_PROGRAM / "kinds"
 SOURCE_BYTES_MAX = 1 << 20
 TABLE = re.compile(r"^const struct \w+ \w+_(\w+) = \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
 MEMBER = re.compile(r"^\t\.(\w+) =\s((?:.|\n\t\t)*?),$", re.MULTILINE)
+OPERATION_WORDS = {
+    "p": "programs a page",
+    "o": "programs a spare area alone",
+    "b": "marks a block bad",
+    "e": "erases a block",
+}
+"""What a flash operation does, by its letter in a record of operations."""
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
@@ -40,6 +47,11 @@ class TearWay:
     is_unstable: bool
     """Whether cells read differently from one time to the next."""
 
+    @property
+    def strikes(self) -> str:
+        """The letters of the operations that it tears."""
+        return "".join(letter for letter in OPERATION_WORDS if letter != "e" or self.block)
+
 
 @dataclass(frozen=True)
 class FaultKind:
@@ -54,6 +66,8 @@ class FaultKind:
     module: str | None = None
     """The folder of device/modules whose module it needs; a kernel may not take it, so such a kind
     is tried only where it is named."""
+    strikes: str = "".join(OPERATION_WORDS)
+    """The letters of the operations that it strikes."""
 
 
 def read_source_tables(folder: Path) -> Iterator[dict[str, str]]:
@@ -107,6 +121,7 @@ def read_fault_kinds() -> Mapping[str, FaultKind]:
             table.get("unreadable") == "true",
             "steps" in table,
             table.get("module"),
+            table.get("strikes", "".join(OPERATION_WORDS)),
         )
         for table in read_source_tables(KINDS_FOLDER)
     }

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -13,7 +12,6 @@
 #include "diag.h"
 #include "fill.h"
 #include "interrupt.h"
-#include "json.h"
 
 /* Bytes of a chunk of one kind that is not mixed with the other: an fsync()
  * pads less than 4 % of it. */
@@ -84,13 +82,6 @@ static char *path_of(const struct config *config, const char *name)
 	return text("%s/%s", config_location(config, 0), name);
 }
 
-static bool counted(const struct flash_counters *counters)
-{
-	return counters->partition_pages &&
-	       counters->partition_pages != COUNT_MISSING &&
-	       counters->pages_programmed != COUNT_MISSING;
-}
-
 /* The unit is pages if the chip counts what is needed, else bytes. */
 static int choose_unit(struct fill *fill)
 {
@@ -100,7 +91,7 @@ static int choose_unit(struct fill *fill)
 
 	if (bytes < 0 || phases_read_chip(fill->phases, &now))
 		return -1;
-	fill->chip = fill->phases->chip && counted(&now);
+	fill->chip = fill->phases->chip && fill_is_counted(&now);
 	if (!fill->chip) {
 		fill->by_fsync = true;
 		fill->partition = bytes;
@@ -414,46 +405,4 @@ int fill_remove(const struct config *config)
 
 	free(path);
 	return error;
-}
-
-/* Warn if the share obtained is over 2 percentage points off the one asked. */
-static void compare(struct result *result, const char *what, double asked,
-		    double obtained)
-{
-	if (fabs(asked - obtained) > 0.02)
-		warnings_add(&result->warnings,
-			     "fill-off-target: %s: %.1f %% asked, %.1f %% "
-			     "obtained",
-			     what, asked * 100, obtained * 100);
-}
-
-void fill_judge(const struct config *config, struct result *result,
-		const struct flash_counters *before_creation)
-{
-	struct fill_state *state = &result->state;
-	double asked, left;
-
-	/* After a fill that went by bytes, the state stays unknown. */
-	state->known = result->flash && counted(before_creation) &&
-		       (state->known || !result->filled);
-	if (!state->known)
-		return;
-	state->programmed = (double)before_creation->pages_programmed /
-			    (double)before_creation->partition_pages;
-	if (!result->filled) {
-		state->before = state->programmed;
-		state->split = true;
-		return;
-	}
-	if (!state->split)
-		return;
-	/* Pages that the file system has erased since are not invalid now. */
-	left = fmax(0, state->programmed - state->before - state->valid);
-	state->invalid = fmin(state->invalid, left);
-	asked = state->before + config->fill_valid + config->fill_invalid;
-	compare(result, "valid pages", config->fill_valid, state->valid);
-	compare(result, "invalid pages", config->fill_invalid, state->invalid);
-	if (state->programmed > asked)
-		compare(result, "pages programmed right before the creation",
-			asked, state->programmed);
 }

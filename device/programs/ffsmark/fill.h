@@ -25,6 +25,7 @@
 #ifndef FFSMARK_FILL_H
 #define FFSMARK_FILL_H
 
+#include "json.h"
 #include "payload.h"
 #include "phases.h"
 
@@ -35,6 +36,14 @@ bool fill_wanted(const struct config *config);
 
 /* The whole fill phase but its sync. If it fails, it removes what it wrote. */
 int fill_run(struct phases *phases, struct payload *payload);
+
+/* Whether the chip counts what a fill needs. */
+static inline bool fill_is_counted(const struct flash_counters *counters)
+{
+	return counters->partition_pages &&
+	       counters->partition_pages != COUNT_MISSING &&
+	       counters->pages_programmed != COUNT_MISSING;
+}
 
 /* Complete the state reached, from the chip's counters before the creation. */
 void fill_judge(const struct config *config, struct result *result,

@@ -243,18 +243,18 @@ class BoardModel(Noun):
     def _can_boot(self) -> BoardModel:
         arch = self.arch_traits
         for name in ("ram_mib", "available_mib"):
-            given, least = getattr(self, name), getattr(arch, f"least_{name}")
-            if given is not None and given < least:
+            value, least = getattr(self, name), getattr(arch, f"least_{name}")
+            if value is not None and value < least:
                 raise ValueError(
-                    f"{name} is {given}: no kernel for {self.arch} boots with less than {least}"
+                    f"{name} is {value}: no kernel for {self.arch} boots with less than {least}"
                 )
         debian_amd64 = self.arch == "amd64" and not self.own_kernel
         seen = BOOT_MIB_MIN.get(self.release, {}) if debian_amd64 else {}
         for name, least in seen.items():
-            given = getattr(self, name)
-            if given is not None and given < least and NO_CIPHER_TESTS not in self.cmdline:
+            value = getattr(self, name)
+            if value is not None and value < least and NO_CIPHER_TESTS not in self.cmdline:
                 raise ValueError(
-                    f"{name} is {given}: the kernel of {self.release} runs out of memory as it "
+                    f"{name} is {value}: the kernel of {self.release} runs out of memory as it "
                     f"boots with less than {least}; raise it, or leave the kernel's tests of "
                     f'ciphers out: cmdline = "{NO_CIPHER_TESTS}"'
                 )

@@ -81,14 +81,14 @@ class Timing(StrictModel):
     def array_ns(self, latency: Latency) -> dict[str, int]:
         """The array's latencies, by simnand's parameters; UsageError names what is not known."""
         ending = "_max_ns" if latency == "maximum" else "_ns"
-        found = {f"{term}_ns": getattr(self, term + ending) for term in ARRAY_TERMS}
-        unknown = [term + ending for term in ARRAY_TERMS if found[f"{term}_ns"] is None]
+        terms = {f"{term}_ns": getattr(self, term + ending) for term in ARRAY_TERMS}
+        unknown = [term + ending for term in ARRAY_TERMS if terms[f"{term}_ns"] is None]
         if unknown:
             raise UsageError(
                 f'latency = "{latency}" needs {", ".join(unknown)}, not known of this chip: add '
                 'what its data sheet says to its catalog file, or take latency = "typical"'
             )
-        return found
+        return terms
 
     @model_validator(mode="after")
     def _no_maximum_is_below_its_typical(self) -> Timing:
@@ -316,12 +316,12 @@ class ChipModel(Noun):
         """What its data sheet forbids a controller to do, by the figure of the geometry; a chip
         file's source for that figure says where it is read, or that it is assumed."""
         g, times = self.geometry, "once" if self.geometry.nop == 1 else f"{self.geometry.nop} times"
-        found = {"nop": f"programming a page more than {times} between two erases"}
+        rules = {"nop": f"programming a page more than {times} between two erases"}
         if g.nop == 1:
-            found["nop"] += ", so also its spare area apart from its data"
+            rules["nop"] += ", so also its spare area apart from its data"
         if g.in_order:
-            found["in_order"] = "programming a page after a later page of its block"
-        return found
+            rules["in_order"] = "programming a page after a later page of its block"
+        return rules
 
     def optional_parameters(self) -> dict[str, int]:
         """simnand's parameters for the figures that a chip file may leave out."""

@@ -222,7 +222,7 @@ def _parse_bins(text: str) -> tuple[tuple[int, int], ...]:
         text = files.load_noun(TABLES_FOLDER, text.strip(" \t"), TableModel).text[
             len("table(") : -1
         ]
-    found: dict[int, int] = {}
+    weights: dict[int, int] = {}
     for each in text.split(","):
         size, colon, count = each.partition(":")
         if not colon:
@@ -230,12 +230,12 @@ def _parse_bins(text: str) -> tuple[tuple[int, int], ...]:
         value, number = int(_parse_number(size, whole=True)), int(_parse_number(count, whole=True))
         if not 1 <= number <= COUNT_MAX:
             raise UsageError(f"a count must be 1 to {COUNT_MAX}, is {number}")
-        if value in found:
+        if value in weights:
             raise UsageError(f"size {value} is there twice")
-        found[value] = number
-    if len(found) > BINS_MAX:
+        weights[value] = number
+    if len(weights) > BINS_MAX:
         raise UsageError(f"over {BINS_MAX} sizes")
-    return tuple(found.items())
+    return tuple(weights.items())
 
 
 def _parse_number(text: str, *, whole: bool) -> float:

@@ -85,14 +85,14 @@ def list_catalog_folders() -> list[Path]:
 def find_noun_file(kind: str, name: str) -> Path:
     """The file of a noun; UsageError if there is none, or one in two folders."""
     named = list_catalog_folders() if does_text_fit_type(Word, name) else []
-    found = [p for f in named if (p := f / kind / f"{name}.toml").is_file()]
-    if not found:
+    paths = [p for f in named if (p := f / kind / f"{name}.toml").is_file()]
+    if not paths:
         there = list_noun_names(kind)
         near = suggest_nearest_name(name, there)
         raise UsageError(f"no {name!r} in catalog/{kind}; there are: {', '.join(there)}{near}")
-    if len(found) > 1:
-        raise UsageError(f"{name!r} is in {' and in '.join(map(str, found))}: rename one")
-    return found[0]
+    if len(paths) > 1:
+        raise UsageError(f"{name!r} is in {' and in '.join(map(str, paths))}: rename one")
+    return paths[0]
 
 
 def load_noun(kind: str, name: str, model: type[M]) -> M:
@@ -106,13 +106,13 @@ def load_noun(kind: str, name: str, model: type[M]) -> M:
 
 def _load_kept_noun(kind: str, name: str, model: type[M]) -> M:
     """A run's copy; what it names beside itself is looked for in the project here."""
-    told = _kept_nouns.get()[kind, name]
+    table = _kept_nouns.get()[kind, name]
     try:
-        entry = model.model_validate_json(json.dumps(told))
+        entry = model.model_validate_json(json.dumps(table))
     except ValidationError as e:
         where = f"the run's {name!r} of catalog/{kind}"
         raise UsageError(
-            *(f"{where}: {m}" for m in list_validation_mistakes(e, model, told))
+            *(f"{where}: {m}" for m in list_validation_mistakes(e, model, table))
         ) from None
     entry._home = (_study_folder.get() or Path()).resolve()
     return entry

@@ -365,13 +365,13 @@ class FilesystemModel(Noun):
 
         without_reserve: it is not made here, so UBI may have less of its reserve.
         """
-        found = [need.unmet(figures) for need in self.chip_needs]
-        found.append(self._check_size(chosen, figures, without_reserve))
+        hindrances = [need.unmet(figures) for need in self.chip_needs]
+        hindrances.append(self._check_size(chosen, figures, without_reserve))
         for key, value in self._values(chosen).items():
             for need in value.chip_needs:
                 unmet = need.unmet(figures)
-                found.append(unmet and f"{key} = {chosen[key]!r}: {unmet}")
-        return [text for text in found if text]
+                hindrances.append(unmet and f"{key} = {chosen[key]!r}: {unmet}")
+        return [text for text in hindrances if text]
 
     def list_differences(self, figures: Mapping[str, int]) -> dict[Difference, str]:
         """How it differs from tmpfs on a chip of these figures (ChipModel.figures)."""

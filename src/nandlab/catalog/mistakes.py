@@ -56,16 +56,16 @@ def _format_place(place: DataPlace) -> str:
 
 def _find_place_in_data(loc: DataPlace, model: type[BaseModel], data: Any) -> DataPlace:
     """A place without pydantic's names for the members of a union, which no file has."""
-    at, kinds, found = data, [model], []
+    at, kinds, place = data, [model], []
     for part in loc:
         called = _find_union_members(kinds, part)
         known = not called and part in _list_keys(kinds)
         there = not called and _has_part(at, part)
         if known or there:
-            found.append(part)
+            place.append(part)
             at = at[part] if there else None
         kinds = called or [inner for kind in kinds for inner in _list_inner_types(kind, part)]
-    return tuple(found)
+    return tuple(place)
 
 
 def _has_part(data: Any, part: int | str) -> bool:

@@ -124,12 +124,12 @@ class PartModel(Noun):
 
     def settings(self, options: Mapping[str, PartValue]) -> dict[str, Setting]:
         """What the symbols are set to that are not left as the board's kernel has them."""
-        found: dict[str, Setting] = dict(self.config)
+        settings: dict[str, Setting] = dict(self.config)
         for name, option in self.options.items():
             value = options.get(name, option.default)
             if value is not None:
-                found[option.symbol] = option.format_setting(value)
-        return found
+                settings[option.symbol] = option.format_setting(value)
+        return settings
 
     def refuse_bad_options(self, options: Mapping[str, PartValue], where: str) -> None:
         """UsageError for an option that it does not have, or a value that the option does not

@@ -112,22 +112,22 @@ def expand_read_points(text: str) -> str:
 def parse_read_points(text: str) -> list[ReadPoint]:
     """The points in their order, lists crossed; UsageError tells the place of the mistake."""
     places = [p for p in re.split(r"[;\n]", text) if p.strip()]
-    found: dict[str, ReadPoint] = {}
+    points: dict[str, ReadPoint] = {}
     for i, place in enumerate(places, 1):
         try:
             for point in _cross_lists(re.sub(r"\s*,\s*", ",", place).split()):
-                if point.name in found:
+                if point.name in points:
                     raise UsageError(f"{point.name} is there before: leave it out once")
-                found[point.name] = point
-                if len(found) > POINTS_MAX:
+                points[point.name] = point
+                if len(points) > POINTS_MAX:
                     raise UsageError(f"more than {POINTS_MAX} points in all: split the study")
         except UsageError as e:
             raise UsageError(
                 f"has a mistake in part {i}, '{' '.join(place.split())}': {e}"
             ) from None
-    if not found:
+    if not points:
         raise UsageError("has no point: give some, such as 8,16x4K seq; 64x4K random")
-    return list(found.values())
+    return list(points.values())
 
 
 def check_points_fit_files(text: str, parameters: Mapping[str, object]) -> list[str]:
@@ -137,19 +137,19 @@ def check_points_fit_files(text: str, parameters: Mapping[str, object]) -> list[
     except UsageError as e:
         return [str(e)]
     single = pool.files == 1 and pool.least == pool.most
-    found = []
+    mistakes = []
     for point in parse_read_points(text):
         if point.pattern != "head" and not single:
-            found.append(
+            mistakes.append(
                 f"{point.name}: only a head is of a pool: give files = 1 and leave file_bytes_min "
                 "and file_bytes_max out"
             )
         elif point.needs > pool.least:
-            found.append(
+            mistakes.append(
                 f"{point.name} needs a file of {point.needs} bytes, and file_bytes is "
                 f"{pool.least}: lower its count or size, or raise file_bytes"
             )
-    return found
+    return mistakes
 
 
 def make_file_pool(parameters: Mapping[str, object]) -> FilePool:
@@ -201,17 +201,17 @@ def _parse_requests(word: str, *, heads: bool) -> tuple[list[int], list[int]]:
         raise UsageError(f"{word!r}: a head's files decide how many requests: give SIZES only")
     if not heads and not times:
         raise UsageError(f"{word!r}: give COUNTSxSIZES without blanks, such as 8,16x4K")
-    found = [amounts.parse_size(size, "size") for size in lengths.split(",")]
-    if max(found) > SIZE_MAX:
-        raise UsageError(f"size {max(found)}: at most {SIZE_MAX} bytes")
+    sizes = [amounts.parse_size(size, "size") for size in lengths.split(",")]
+    if max(sizes) > SIZE_MAX:
+        raise UsageError(f"size {max(sizes)}: at most {SIZE_MAX} bytes")
     return (
         [0] if heads else [_parse_whole_number(c, COUNT_MAX, "count") for c in counts.split(",")]
-    ), found
+    ), sizes
 
 
 def _parse_words(words: list[str]) -> WordLists:
     """The words behind the pattern, by what they are of, with the defaults of the others."""
-    said: WordLists = {}
+    lists: WordLists = {}
     known = {"fadv": ADVICE, "madv": ADVICE, "drop": DROPS, "pause": None}
     for word in words:
         key, given, values = word.partition("=")
@@ -221,23 +221,23 @@ def _parse_words(words: list[str]) -> WordLists:
         if allowed == () or (key == "access" and not set(values.split(",")) <= set(ACCESS)):
             there = ", ".join([*ACCESS, *(f"{k}=" for k in known)])
             raise UsageError(f"unknown word {word!r}; there are: {there}")
-        if key in said:
+        if key in lists:
             raise UsageError(f"{word!r}: {key} is given twice; give a list, such as drop=1,3")
-        said[key] = values.split(",")
-        wrong = [v for v in said[key] if allowed is not None and v not in allowed]
+        lists[key] = values.split(",")
+        wrong = [v for v in lists[key] if allowed is not None and v not in allowed]
         if wrong:
             raise UsageError(f"{word!r}: {key} is one of {', '.join(allowed or ())}")
-    return {"access": ["read"], "pause": ["0"], "drop": ["1"], **said}
+    return {"access": ["read"], "pause": ["0"], "drop": ["1"], **lists}
 
 
-def _list_advices(said: WordLists) -> list[str]:
+def _list_advices(lists: WordLists) -> list[str]:
     """The advices, as the program has them: none, fadv_random."""
-    if "madv" in said and "fadv" in said:
+    if "madv" in lists and "fadv" in lists:
         raise UsageError("fadv and madv together: give them as two parts")
-    if "madv" in said and said["access"] != ["mmap"]:
+    if "madv" in lists and lists["access"] != ["mmap"]:
         raise UsageError("madv is advice on a map: give mmap as the access")
-    key = next((k for k in ("fadv", "madv") if k in said), "")
-    return [f"{key}_{v}" if v != "none" else v for v in said.get(key, ["none"])]
+    key = next((k for k in ("fadv", "madv") if k in lists), "")
+    return [f"{key}_{v}" if v != "none" else v for v in lists.get(key, ["none"])]
 
 
 def _parse_pause_us(word: str) -> int:

@@ -275,12 +275,12 @@ class TreeStep(FileStep):
 
     def settled(self, words: Mapping[str, str]) -> Self:
         """Its distributions too are filled in: tables are those of the study's own catalog."""
-        said = {name: getattr(self, name).format(**words) for name in DISTRIBUTION_FIELDS}
+        texts = {name: getattr(self, name).format(**words) for name in DISTRIBUTION_FIELDS}
         known = {
             k: distributions.expand_distribution(v)
             if distributions.check_distribution(v) is None
             else v
-            for k, v in said.items()
+            for k, v in texts.items()
         }
         return super().settled(words).model_copy(update=known)
 

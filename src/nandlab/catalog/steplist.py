@@ -23,13 +23,13 @@ _STEP_ADAPTER: TypeAdapter[WorkloadStep] = TypeAdapter(AnyStep)
 
 def list_valid_steps(given: Sequence[Any]) -> list[WorkloadStep]:
     """The valid steps; the model's own check reports what is wrong with the others."""
-    found = []
+    steps = []
     for step in given:
         try:
-            found.append(_STEP_ADAPTER.validate_python(step))
+            steps.append(_STEP_ADAPTER.validate_python(step))
         except ValidationError:
             continue
-    return found
+    return steps
 
 
 def select_steps_for_parameters(
@@ -41,13 +41,13 @@ def select_steps_for_parameters(
 
 def resolve_step_switches(steps: Sequence[AnyStep], words: Mapping[str, str]) -> list[AnyStep]:
     """The steps with their switches set; ValueError names the step and what is wrong."""
-    found = []
+    resolved = []
     for step in steps:
         try:
-            found.append(step.settled(words))
+            resolved.append(step.settled(words))
         except ValueError as e:
             raise ValueError(f"step {step.phase}: {e}") from None
-    return found
+    return resolved
 
 
 def check_step_conditions(

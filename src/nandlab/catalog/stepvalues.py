@@ -88,13 +88,13 @@ def _check_tree(values: Mapping[str, str]) -> Iterator[str]:
     if not (depth.isascii() and depth.isdigit() and 1 <= int(depth) <= DEPTH_MAX):
         yield f"depth must be a whole number of 1 to {DEPTH_MAX}, is {depth!r}"
     wrong = [
-        (field, said)
+        (field, mistake)
         for field in DISTRIBUTION_FIELDS
-        if (said := distributions.check_distribution(values[field]))
+        if (mistake := distributions.check_distribution(values[field]))
     ]
-    yield from (f"{field}: {said}" for field, said in wrong)
-    if not wrong and depth.isdigit() and (said := _check_tree_size(values)):
-        yield said
+    yield from (f"{field}: {mistake}" for field, mistake in wrong)
+    if not wrong and depth.isdigit() and (mistake := _check_tree_size(values)):
+        yield mistake
     if values["payload"] not in PAYLOADS:
         yield f"payload must be one of {', '.join(PAYLOADS)}, is {values['payload']!r}"
     if not 0 <= _parse_number(values["compressibility"]) <= 1:
@@ -160,21 +160,23 @@ def find_largest_tree_step(
 
     A tree that may fail may be as large as it likes. None: the list makes no other tree.
     """
-    there: dict[str, int] = {}
-    found: tuple[str, int] | None = None
+    tree_bytes: dict[str, int] = {}
+    largest: tuple[str, int] | None = None
     for step in steps:
         values = fill_step_templates(step, words)
         if isinstance(step, TreeStep) and not step.may_fail:
-            there[values["folder"]] = compute_expected_tree_bytes(values)
+            tree_bytes[values["folder"]] = compute_expected_tree_bytes(values)
         elif isinstance(step, CopyStep):
-            copied = [n for f, n in there.items() if _is_within(f, values["folder"])]
-            there |= {values["to"]: sum(copied)} if copied else {}
+            copied = [n for f, n in tree_bytes.items() if _is_within(f, values["folder"])]
+            tree_bytes |= {values["to"]: sum(copied)} if copied else {}
         elif isinstance(step, WalkStep) and step.do == "delete":
-            there = {f: n for f, n in there.items() if not _is_within(f, values["folder"])}
-        held = sum(there.values())
-        if held and (found is None or held > found[1]):
-            found = step.phase, held
-    return found
+            tree_bytes = {
+                f: n for f, n in tree_bytes.items() if not _is_within(f, values["folder"])
+            }
+        held = sum(tree_bytes.values())
+        if held and (largest is None or held > largest[1]):
+            largest = step.phase, held
+    return largest
 
 
 def _is_within(folder: str, top: str) -> bool:

@@ -46,24 +46,24 @@ def runs_filetree(step: WorkloadStep) -> bool:
 
 def list_step_phases(steps: Iterable[WorkloadStep]) -> list[dict[str, Any]]:
     """A step is a phase, unless it reports phases of its own."""
-    made: dict[str, dict[str, Any]] = {}
+    phases: dict[str, dict[str, Any]] = {}
     for s in steps:
         if not (isinstance(s, RunStep) and s.tells):
             still = {"moves_data": False} if s.do in NO_DATA else {}
             words = {"name": s.phase, "title": format_step_title(s), "timed": s.counts, **still}
-            made.setdefault(s.phase, words)
-    return list(made.values())
+            phases.setdefault(s.phase, words)
+    return list(phases.values())
 
 
 def list_step_operations(steps: Iterable[WorkloadStep]) -> list[dict[str, Any]]:
     """The calls that steps tell, each with its phase's name before its own."""
-    made = {}
+    operations = {}
     for step in filter(runs_filetree, steps):
         for kind in KINDS[step.do]:
             name = f"{step.phase}_{kind}"
             how = {"writes": kind in WRITES, "durable": kind in DURABLE}
-            made[name] = {"name": name, "title": f"{format_step_title(step)}: {kind}", **how}
-    return list(made.values())
+            operations[name] = {"name": name, "title": f"{format_step_title(step)}: {kind}", **how}
+    return list(operations.values())
 
 
 def make_tree_step_figures(steps: Iterable[WorkloadStep]) -> dict[str, dict[str, Any]]:
@@ -79,20 +79,20 @@ def make_tree_step_figures(steps: Iterable[WorkloadStep]) -> dict[str, dict[str,
 def add_step_words(told: Mapping[str, Any], steps: Sequence[WorkloadStep]) -> dict[str, Any]:
     """A workload's file with the words that its steps bring and it has not."""
     listed = {"phases": list_step_phases(steps), "operations": list_step_operations(steps)}
-    found = dict(told)
-    for key, made in listed.items():
+    result = dict(told)
+    for key, entries in listed.items():
         given = [] if told.get(key) is None else told[key]
         if not isinstance(given, list):
             continue  # it is refused later, as each item that is no table
         tables = (item for item in given if isinstance(item, dict))
         known = {name for table in tables if isinstance(name := table.get("name"), str)}
-        if made or key == "phases":
-            found[key] = [*given, *(p for p in made if p["name"] not in known)]
+        if entries or key == "phases":
+            result[key] = [*given, *(p for p in entries if p["name"] not in known)]
     if own := make_tree_step_figures(steps):
-        found["figures"] = _merge_words(own, told.get("figures"))
+        result["figures"] = _merge_words(own, told.get("figures"))
     if any(step.uses_files and not isinstance(step, RunStep) for step in steps):
-        found["at"] = _merge_words({"cache": CACHE}, told.get("at"))
-    return found
+        result["at"] = _merge_words({"cache": CACHE}, told.get("at"))
+    return result
 
 
 def _merge_words(made: dict[str, Any], given: Any) -> Any:

@@ -237,13 +237,13 @@ class WorkloadModel(Noun, WorkloadWords):
                 wrong.append(f"{where}: {self.name}: {key} {what}")
         if wrong:
             raise UsageError(*wrong)
-        found = {key: given.get(key, p.default) for key, p in self.parameters.items()}
-        wrong += [f"{where}: {self.name}: {text}" for text in self._out_of_order(found)]
+        values = {key: given.get(key, p.default) for key, p in self.parameters.items()}
+        wrong += [f"{where}: {self.name}: {text}" for text in self._out_of_order(values)]
         for key in self._points():
-            misfits = readpoints.check_points_fit_files(str(found[key]), found)
+            misfits = readpoints.check_points_fit_files(str(values[key]), values)
             wrong += [f"{where}: {self.name}: {key}: {text}" for text in misfits]
-        if not wrong and self.steps and (misfit := self._misfit(found)):
+        if not wrong and self.steps and (misfit := self._misfit(values)):
             wrong.append(f"{where}: {self.name}: {misfit}")
         if wrong:
             raise UsageError(*wrong)
-        return found
+        return values

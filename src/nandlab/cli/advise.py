@@ -82,11 +82,13 @@ def advise(
     wrong = limitsyntax.check_limits(own.figures, [(s.workload, s.words) for s in settings])
     if wrong:
         raise UsageError(*(f"--limit: {text}" for text in wrong))
-    found = verdictmaker.make_run_verdicts_from_trials(head.spec, trials, folder.naming(), limits)
+    verdicts = verdictmaker.make_run_verdicts_from_trials(
+        head.spec, trials, folder.naming(), limits
+    )
     if as_json:
         advice = TypeAdapter(list[Verdict | battery.BatteryRecord])
         days = [battery.make_battery_record(s, lasting) for s in settings if lasting]
-        print_json(advice.dump_python([*found, *days], mode="json"))
+        print_json(advice.dump_python([*verdicts, *days], mode="json"))
         return
     if every:
         print_lines(*promises.format_promise_lines(trials, folder.naming()))
@@ -98,7 +100,7 @@ def advise(
                 for x in (f"{s.title}:", *battery.format_battery_sentences(s, lasting), "")
             )
         )
-    print_lines(*verdicttext.render_verdicts(found, every=every))
+    print_lines(*verdicttext.render_verdicts(verdicts, every=every))
 
 
 def _refuse_half_pair(limits: Limits, battery_wh: float | None) -> None:

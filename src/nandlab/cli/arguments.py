@@ -103,15 +103,15 @@ EveryOption = Annotated[
 
 def parse_name_value_pairs(given: Iterable[str], option: str) -> dict[str, str]:
     """Values of ``NAME=VALUE`` words by name; UsageError for another form or a name twice."""
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for word in given:
         name, equals, value = word.partition("=")
         if not equals or not name:
             raise UsageError(f"{option} {word}: expected NAME=VALUE")
-        if name in found:
+        if name in pairs:
             raise UsageError(f"{option} {name}: given twice")
-        found[name] = value
-    return found
+        pairs[name] = value
+    return pairs
 
 
 def parse_scalar(text: str) -> bool | int | float | str:

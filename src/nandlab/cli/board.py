@@ -257,15 +257,18 @@ def calibrate(
     from nandlab.cli.ownrun import load_held_board_chip
 
     async def measuring() -> tuple[ChipModel, calibrating.BoardMeasurement]:
-        async with ownboard.hold_board(file, erase) as there:
-            part = load_held_board_chip(there)
-            calibrating.choose_new_catalog_paths(part, there.model.name, output)
-            async with ownboard.prepare_held_board(there, discard=discard) as (board, told):
-                refuse_other_chip_shape(part, told, there.mtd)
-                await there.erased()
-                name, number = there.model.name, there.mtd.number
+        async with ownboard.hold_board(file, erase) as held_board:
+            part = load_held_board_chip(held_board)
+            calibrating.choose_new_catalog_paths(part, held_board.model.name, output)
+            async with ownboard.prepare_held_board(held_board, discard=discard) as (
+                board,
+                partition,
+            ):
+                refuse_other_chip_shape(part, partition, held_board.mtd)
+                await held_board.erased()
+                name, number = held_board.model.name, held_board.mtd.number
                 return part, await calibrating.measure_board(
-                    board, name, told.machine, told.kernel, number
+                    board, name, partition.machine, partition.kernel, number
                 )
 
     part, of = asyncio.run(measuring())

@@ -127,7 +127,7 @@ class CampaignOptions:
     def make_settings(
         self,
         points: CutPoints,
-        wanted: Request,
+        request: Request,
         *,
         sample: int = 0,
         states: bool = False,
@@ -136,26 +136,26 @@ class CampaignOptions:
         """Campaigns of these points, with the options that both commands have."""
         from nandlab.powercut.job import parse_bad_block_words
 
-        fewest = min(on.partition_blocks for on in wanted.media)
+        fewest = min(on.partition_blocks for on in request.media)
         words = split_comma_list(self.bad_blocks) if self.bad_blocks else ()
         bad = parse_bad_block_words(words, fewest)
         more = replace(points, seed=self.seed, seeds=self.seeds, every=self.points, bad=bad)
         return CampaignSettings(more, self.title, self.jobs, sample, states, faulty)
 
-    def run(self, hows: Sequence[CampaignSettings], wanted: Request, *, alone: bool) -> None:
+    def run(self, hows: Sequence[CampaignSettings], request: Request, *, alone: bool) -> None:
         """The point that is named, or all campaigns, each in ``hows``' ways; exit status 1 if
         anything does not hold. alone: --out is the campaign's own folder."""
         if self.point is not None:
             from nandlab.cli.singlepoint import run_single_cut_point
 
             self._refuse_beside_a_point(hows[0])
-            run_single_cut_point(hows[0], wanted, self.point, self.sources())
+            run_single_cut_point(hows[0], request, self.point, self.sources())
             return
         place = find_campaigns_folder(self.study, self.out)
-        hows[0].refuse_bad_loads(wanted)
-        board = open_media_board(wanted.media, self.sources())
+        hows[0].refuse_bad_loads(request)
+        board = open_media_board(request.media, self.sources())
         # all are made first: what cannot be is refused before any is begun
-        made = [(h, h.campaign(on, name, board)) for on, name in wanted.pairs() for h in hows]
+        made = [(h, h.campaign(on, name, board)) for on, name in request.pairs() for h in hows]
         held = [how.run(campaign, board, place, alone=alone) for how, campaign in made]
         if not all(held):
             raise typer.Exit(1)

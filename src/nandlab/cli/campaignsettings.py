@@ -104,7 +104,7 @@ class CampaignSettings:
         one: Campaign,
         board: QemuBoard,
         out: Path,
-        told: Callable[[int, int, Sequence[LoadReport]], None],
+        report_piece: Callable[[int, int, Sequence[LoadReport]], None],
         *,
         alone: bool = False,
     ) -> CampaignResult:
@@ -119,7 +119,7 @@ class CampaignSettings:
         if self.sample:
             refuse_several_seeds(one)
         folder = out if alone else out / make_campaign_folder_name(one)
-        await cutting.run_campaign(one, board, folder, self.jobs, told)
+        await cutting.run_campaign(one, board, folder, self.jobs, report_piece)
         if self.sample:
             await _retry_sample(
                 one, campaignresult.read_campaign_result(folder), board, folder, self.sample

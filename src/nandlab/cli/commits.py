@@ -211,7 +211,7 @@ def check_commit_series(
     study: str | None,
     board: str | None,
     how: RunSettings,
-    wanted: tuple[str, Sequence[str], str],
+    choice: tuple[str, Sequence[str], str],
     chart: Path | None,
 ) -> None:
     """Runs the study on a series of commits, and prints the table; exit status 1 if one moved.
@@ -224,7 +224,7 @@ def check_commit_series(
 
     if study is None:
         raise UsageError("check --commits: name the STUDY to run on each commit")
-    text, figures, form = wanted
+    text, figures, form = choice
     commits = read_commits_study(study, board, how)
     first, last = series.parse_commit_range(commits.sources.tree, text, "--commits")
 
@@ -232,10 +232,10 @@ def check_commit_series(
         commits.note(f"commit {number} of {count}: {commit.title}")
 
     with commits.open_runs() as runs:
-        made = series.make_series(series.run_commit_series(first, last, runs, say), figures)
-        print_text(render_commit_series(made, form))
+        table = series.make_series(series.run_commit_series(first, last, runs, say), figures)
+        print_text(render_commit_series(table, form))
         print_note(f"the commits' runs: {runs.path}")
     if chart is not None:
-        write_chart(chart, render_commit_series_chart(made))
-    if series.has_moved(made):
+        write_chart(chart, render_commit_series_chart(table))
+    if series.has_moved(table):
         raise typer.Exit(1)

@@ -103,10 +103,12 @@ def _print_likeness(real: Results, simulated: Results, form: str) -> None:
     from nandlab.report.tables import likeness
 
     if not (
-        found := compare_real_and_simulated_trials(list(real.trials()), list(simulated.trials()))
+        comparison := compare_real_and_simulated_trials(
+            list(real.trials()), list(simulated.trials())
+        )
     ):
         raise UsageError(
             "no configuration ended well in both runs: the chip's name and the partition must be "
             "the same (nandlab board calibrate makes a chip for both)"
         )
-    print_text(likeness.render_board_likeness(found, form))
+    print_text(likeness.render_board_likeness(comparison, form))

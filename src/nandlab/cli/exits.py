@@ -116,12 +116,12 @@ def format_os_error(error: OSError) -> str:
     output = error.errno in (*DISK_FULL, errno.EIO, errno.EBADF)
     nowhere = "standard output" if output else "the operating system"
     where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else nowhere
-    said = error.strerror or str(error) or type(error).__name__
+    reason = error.strerror or str(error) or type(error).__name__
     if error.errno in DISK_FULL:
         cure = f"make room; nothing is left half written (the cache is {find_cache_folder()}, "
-        return f"{where}: {said}: {cure}NANDLAB_CACHE moves it)"
+        return f"{where}: {reason}: {cure}NANDLAB_CACHE moves it)"
     cure = CURES.get(error.errno or 0, "")
-    return f"{where}: {said}" + (f": {cure}" if cure else "")
+    return f"{where}: {reason}" + (f": {cure}" if cure else "")
 
 
 def _note_interruption() -> None:

@@ -45,10 +45,10 @@ def faults(
     from nandlab.powercut.faults import split_fault_campaigns
     from nandlab.powercut.job import CutPoints
 
-    every = parse_choices(kinds, "--kinds", tuple(KINDS))
-    wanted = common.request("rewrite")
+    names = parse_choices(kinds, "--kinds", tuple(KINDS))
+    request = common.request("rewrite")
     hows = [
-        common.make_settings(CutPoints(variants=group), wanted, faulty=True)
-        for group in split_fault_campaigns(every)
+        common.make_settings(CutPoints(variants=group), request, faulty=True)
+        for group in split_fault_campaigns(names)
     ]
-    common.run(hows, wanted, alone=False)
+    common.run(hows, request, alone=False)

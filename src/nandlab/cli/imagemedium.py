@@ -40,7 +40,7 @@ def open_medium_board(on: Medium) -> Board:
 
 
 def format_image_sizes(
-    file: Path, on: Medium, image: ChipImage, made: ImageDescription
+    file: Path, on: Medium, image: ChipImage, description: ImageDescription
 ) -> Iterable[str]:
     """What an image holds and takes, a line each."""
     from nandlab.catalog.leastpartition import format_block_mib
@@ -49,9 +49,9 @@ def format_image_sizes(
 
     takes = measure_used_space(image)
     pages = on.partition_blocks * on.chip.pages_per_block()
-    least = count_least_partition(on, image) if made.tools else None
+    least = count_least_partition(on, image) if description.tools else None
     yield f"image   {file}: {on.description}"
-    yield f"tree    {format_tree_counts(made.tree.model_dump())}"
+    yield f"tree    {format_tree_counts(description.tree.model_dump())}"
     blocks = f"{takes.blocks:,} of {on.partition_blocks:,} blocks"
     yield f"flash   {takes.pages:,} of {pages:,} pages, {blocks}"
     if least is not None:

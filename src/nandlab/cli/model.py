@@ -292,22 +292,22 @@ def _read_pieces(
     return pieces
 
 
-def _print_calls(found: ModelRead) -> None:
+def _print_calls(prediction: ModelRead) -> None:
     """Prints the calls, and the first open apart from them."""
-    first = found.first_open
+    first = prediction.first_open
     columns = ("page", "n", "hits", "ns", "chip_ns")
-    rows = ([getattr(call, column) for column in columns] for call in found.calls)
+    rows = ([getattr(call, column) for column in columns] for call in prediction.calls)
     modelmap.print_csv_rows(columns, rows)
-    if found.pages_estimated:
-        print_note(f"nandlab: {modelmap.format_rewrite_estimate_note(found.pages_estimated)}")
-    if found.total_ns is None or first.ns is None:
-        total_ns, first_ns, whose = found.total_chip_ns, first.chip_ns, " of the chip"
+    if prediction.pages_estimated:
+        print_note(f"nandlab: {modelmap.format_rewrite_estimate_note(prediction.pages_estimated)}")
+    if prediction.total_ns is None or first.ns is None:
+        total_ns, first_ns, whose = prediction.total_chip_ns, first.chip_ns, " of the chip"
     else:
-        total_ns, first_ns, whose = found.total_ns, first.ns, ""
-    n = sum(call.n for call in found.calls)
+        total_ns, first_ns, whose = prediction.total_ns, first.ns, ""
+    n = sum(call.n for call in prediction.calls)
     print_note(
-        f"predicted: {len(found.calls)} calls, N {n}, {total_ns / 1e6:.3f} ms{whose}; the first "
-        f"open before them, N {first.n}, {first_ns / 1e6:.3f} ms"
+        f"predicted: {len(prediction.calls)} calls, N {n}, {total_ns / 1e6:.3f} ms{whose}; the "
+        f"first open before them, N {first.n}, {first_ns / 1e6:.3f} ms"
     )
 
 
@@ -329,18 +329,18 @@ def _read_page_order(order: str, image: Path, of: FilePieces, owner: int) -> lis
     if kind == "random" and colon:
         if not seed.isdecimal():
             raise UsageError(f"--order {order}: the seed must be a whole number")
-        found = list(range(pages))
-        Random(int(seed)).shuffle(found)
-        return found
+        numbers = list(range(pages))
+        Random(int(seed)).shuffle(numbers)
+        return numbers
     if not Path(order).is_dir():
         raise UsageError(f"--order {order}: give sequential, random:SEED or a trace's folder")
     kept = Path(order) / CHIP_IMAGE
     if kept.is_file() and not filecmp.cmp(kept, image, shallow=False):
         raise UsageError(f"--order {order}: its {CHIP_IMAGE} is not {image}: it is another's trace")
-    found = list_traced_file_pages(TraceFolder(Path(order)).events, owner)
-    if not found or max(found) >= pages:
+    numbers = list_traced_file_pages(TraceFolder(Path(order)).events, owner)
+    if not numbers or max(numbers) >= pages:
         raise UsageError(f"--order {order}: its calls are not of this file")
-    return found
+    return numbers
 
 
 @model_app.command()
@@ -369,11 +369,11 @@ def score(
     refuse_unknown_chart_suffix("--chart", chart)
     of = make_chip_trace_from_folder(TraceFolder(trace), mounted=mounted)
     each = walk.score_traced_calls(of)
-    found = scorer.summarise_call_scores(of, each)
+    summary = scorer.summarise_call_scores(of, each)
     if as_json:
-        print_json(found.model_dump(mode="json", exclude_unset=True))
+        print_json(summary.model_dump(mode="json", exclude_unset=True))
     else:
-        print_lines(*scorer.format_score_summary(found))
+        print_lines(*scorer.format_score_summary(summary))
     if chart is not None:
         told = scorer.list_call_times(of, each)
         write_chart(
@@ -384,5 +384,5 @@ def score(
                 "read-times",
             ),
         )
-    if found.differ:
+    if summary.differ:
         raise typer.Exit(1)

@@ -57,12 +57,15 @@ class OwnRun:
         from nandlab.plan.study import plan_trials
         from nandlab.trial import runner
 
-        async with ownboard.hold_board(self.file, self.erase) as there:
-            chip = load_held_board_chip(there)
-            async with ownboard.prepare_held_board(there, discard=self.discard) as (board, told):
-                study = await fit_study_to_board(study, there, told, chip)
-                number = {"mtd": there.mtd.number}
-                planned = plan_trials(study, board=there.model)
+        async with ownboard.hold_board(self.file, self.erase) as held_board:
+            chip = load_held_board_chip(held_board)
+            async with ownboard.prepare_held_board(held_board, discard=self.discard) as (
+                board,
+                told,
+            ):
+                study = await fit_study_to_board(study, held_board, told, chip)
+                number = {"mtd": held_board.mtd.number}
+                planned = plan_trials(study, board=held_board.model)
                 specs = [spec.model_copy(update=number) for spec in planned]
                 print_planned_wear(study, specs, chip)
                 folder = runner.open_run_folder(runner.make_run_head(study, specs, board), self.out)
@@ -74,30 +77,32 @@ class OwnRun:
                 return folder
 
 
-def load_held_board_chip(there: HeldBoard) -> ChipModel:
+def load_held_board_chip(held_board: HeldBoard) -> ChipModel:
     """The chip of the catalog that the board's file names."""
     from nandlab.catalog.chip import ChipModel
     from nandlab.catalog.files import load_noun
 
-    name = there.model.partition.part
+    name = held_board.model.partition.part
     if name is None:
         raise UsageError(
-            f"board {there.model.name}: partition.part: name a chip of the catalog, for latencies "
-            "and endurance (docs/own/chip.md: one that it has not)"
+            f"board {held_board.model.name}: partition.part: name a chip of the catalog, for "
+            "latencies and endurance (docs/own/chip.md: one that it has not)"
         )
     return load_noun("chips", name, ChipModel)
 
 
 async def fit_study_to_board(
-    study: Study, there: HeldBoard, told: PartitionFlash, chip: ChipModel
+    study: Study, held_board: HeldBoard, partition: PartitionFlash, chip: ChipModel
 ) -> Study:
     """The study as it can be on the board; what is left out is told."""
     from nandlab.board.own.flash import refuse_other_chip_shape
     from nandlab.plan.ownboardstudy import fit_study_to_partition
 
-    refuse_other_chip_shape(chip, told, there.mtd)
-    lacking = await _find_unsupported(there.transport, study, told)
-    study, left_out = fit_study_to_partition(study, there.model.name, chip, there.mtd.size, lacking)
+    refuse_other_chip_shape(chip, partition, held_board.mtd)
+    lacking = await _find_unsupported(held_board.transport, study, partition)
+    study, left_out = fit_study_to_partition(
+        study, held_board.model.name, chip, held_board.mtd.size, lacking
+    )
     for line in left_out:
         print_note(f"left out: {line}")
     return study
@@ -112,15 +117,15 @@ async def _find_unsupported(on: Transport, study: Study, flash: PartitionFlash) 
     absent = set(
         await list_missing_modules(on, sorted({m for fs in known.values() for m in fs.modules}))
     )
-    found = {}
+    reasons = {}
     for name, fs in known.items():
         if gone := [m for m in fs.modules if m in absent]:
-            found[name] = f"the board's kernel has no {gone[0]}"
+            reasons[name] = f"the board's kernel has no {gone[0]}"
         elif flash.has_other_nftl and NFTL in fs.mount:
-            found[name] = f"the board's {NFTL} is, or would be, of another partition"
+            reasons[name] = f"the board's {NFTL} is, or would be, of another partition"
         elif flash.has_ubi_device and "ubi" in fs.modules:
-            found[name] = "the board has a UBI device 0 of its own, whose number it takes"
-    return found
+            reasons[name] = "the board has a UBI device 0 of its own, whose number it takes"
+    return reasons
 
 
 def print_planned_wear(study: Study, specs: Sequence[TrialSpec], chip: ChipModel) -> None:

@@ -141,17 +141,17 @@ def _refuse_own_options(erase: str | None, *, discard: bool) -> None:
         )
 
 
-def _cuts_power(wanted: bool | None, study: Study, how: RunSettings, *, whole: bool) -> bool:
+def _cuts_power(option: bool | None, study: Study, how: RunSettings, *, whole: bool) -> bool:
     """Whether the power is cut after a study's trials; it is cut here, on the emulated board."""
     from nandlab.powercut import runcampaigns
 
-    asked = runcampaigns.does_study_request_power_cuts(study) if wanted is None else wanted
-    here = whole and how.campaign_address is None and how.accel is Accel.tcg
-    if asked and not here:
+    is_requested = runcampaigns.does_study_request_power_cuts(study) if option is None else option
+    is_possible = whole and how.campaign_address is None and how.accel is Accel.tcg
+    if is_requested and not is_possible:
         print_note(
             "power cuts: not of a shard, nor with --on or --accel: nandlab powercut with the run"
         )
-    return asked and here
+    return is_requested and is_possible
 
 
 def _print_end(folder: RunFolder) -> None:

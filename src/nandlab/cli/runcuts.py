@@ -30,14 +30,14 @@ def format_power_cut_plan(study: Study, jobs: int) -> str:
 
     if not runcampaigns.does_study_request_power_cuts(study):
         return ""
-    wanted = runcampaigns.make_sample_campaign_request(study)
-    count = len(list(wanted.pairs()))
+    request = runcampaigns.make_sample_campaign_request(study)
+    count = len(list(request.pairs()))
     if not count:
         return ""
     return (
         f"power cuts: {count} campaign{'s' if count > 1 else ''} after the trials "
-        f"({', '.join(wanted.loads)}), about "
-        f"{runcampaigns.estimate_campaign_minutes(wanted, jobs)} min; "
+        f"({', '.join(request.loads)}), about "
+        f"{runcampaigns.estimate_campaign_minutes(request, jobs)} min; "
         f"--no-powercut "
         "leaves them out"
     )
@@ -61,16 +61,16 @@ def run_power_cut_campaigns(
 
     quiet = style in QUIET_STYLES
     say: Callable[[str], None] = (lambda line: None) if quiet else print_note
-    wanted = runcampaigns.make_sample_campaign_request(study)
-    if not list(wanted.pairs()):
+    request = runcampaigns.make_sample_campaign_request(study)
+    if not list(request.pairs()):
         return
     with use_nouns_of_run(str(folder.path)):
         try:
-            board = open_media_board(wanted.media, sources)
+            board = open_media_board(request.media, sources)
         except NandlabError as e:
             print_note(f"power cuts: not tried: {e}")
             return
-        for on, name in wanted.pairs():
+        for on, name in request.pairs():
             about = f"power cuts, {on.filesystem.title} under {name}"
             progress = Progress(about, say)
             try:

@@ -103,30 +103,30 @@ class RunSettings:
                 print_note(line)
         model = find_media_board(specs, self.sources)
         with announce_board_preparation(model):
-            there = open_board(model, self.accel.value, self.sources, locked=self.locked)
-        runner.refuse_unsupported_kernel(specs, there.kernel_config, study.name)
-        runner.refuse_absent_spinand(specs, there.kernel_config, study.name)
-        head = runner.make_run_head(study, specs, there)
+            board = open_board(model, self.accel.value, self.sources, locked=self.locked)
+        runner.refuse_unsupported_kernel(specs, board.kernel_config, study.name)
+        runner.refuse_absent_spinand(specs, board.kernel_config, study.name)
+        head = runner.make_run_head(study, specs, board)
         refuse(head)
         folder = runner.open_run_folder(head, self.out)
         store = None if self.anew else Store(self.store or RESULTS / "store")
         watch = make_progress_watcher(self.progress)
         with folder.hold_lock(), print_heartbeats_during_run(watch):
-            wanted = runner.add_start_images(
-                folder, part(specs), there, StartImageMaker(there), store
+            lacking = runner.add_start_images(
+                folder, part(specs), board, StartImageMaker(board), store
             )
             if self.campaign_address is None:
-                engine = runner.LocalEngine(there, self.jobs)
-                asyncio.run(runner.run_trials(folder, wanted, there, engine, watch, store))
+                engine = runner.LocalEngine(board, self.jobs)
+                asyncio.run(runner.run_trials(folder, lacking, board, engine, watch, store))
             else:
-                asyncio.run(self._away(self.campaign_address, folder, wanted, there, watch, store))
+                asyncio.run(self._away(self.campaign_address, folder, lacking, board, watch, store))
         return folder
 
     async def _away(
         self,
         on: CampaignAddress,
         folder: RunFolder,
-        wanted: Sequence[TrialSpec],
+        specs: Sequence[TrialSpec],
         board: Board,
         watch: Watcher,
         store: Store | None,
@@ -139,9 +139,9 @@ class RunSettings:
 
         async with open_scheduler_client(on) as client:
             there = await make_cluster_engine(
-                client, board, find_media_board(wanted), folder.head().packages
+                client, board, find_media_board(specs), folder.head().packages
             )
-            await run_trials(folder, wanted, board, there, watch, store)
+            await run_trials(folder, specs, board, there, watch, store)
 
 
 @dataclass(frozen=True, kw_only=True)

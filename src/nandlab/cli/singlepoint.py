@@ -26,7 +26,7 @@ OPERATION_MAX, SEED_MAX = 10**9 - 1, 10**19 - 1
 
 
 def run_single_cut_point(
-    how: CampaignSettings, wanted: Request, point: str, sources: Mapping[str, SourceRequest]
+    how: CampaignSettings, request: Request, point: str, sources: Mapping[str, SourceRequest]
 ) -> None:
     """A single point on a board of its own; exit status 1 if it does not hold."""
     import asyncio
@@ -37,11 +37,11 @@ def run_single_cut_point(
     name = _parse_point(point, faulty=how.faulty)
     if how.title is None:
         raise UsageError("--point: of which load? give its --title")
-    if len(list(wanted.pairs())) > 1:
+    if len(list(request.pairs())) > 1:
         raise UsageError("--point: of which load? give one --fs and one --load")
     how = replace(how, points=replace(how.points, variants=(name.variant,)))
-    how.refuse_bad_loads(wanted)
-    (on, load), board = next(wanted.pairs()), open_media_board(wanted.media, sources)
+    how.refuse_bad_loads(request)
+    (on, load), board = next(request.pairs()), open_media_board(request.media, sources)
     campaign = how.campaign(on, load, board)
     only = select_single_cut_point(
         campaign.points, campaign.points.first_load, name.operation, name.variant, name.seed

@@ -34,13 +34,13 @@ def find_medium_words(
             raise UsageError("give --fs, a file system of the catalog, or --from, a chip image")
         return {"name": fs}, {**place, "part": place["part"] or "apf27"}
     try:
-        made = read_image_head(image).description
+        description = read_image_head(image).description
     except UsageError as e:
         raise UsageError(f"--from: {e}") from None
-    mib = made.partition_blocks * made.chip().geometry.erasesize / MIB
-    usual = {"part": made.part, "partition_mib": mib}
+    mib = description.partition_blocks * description.chip().geometry.erasesize / MIB
+    usual = {"part": description.part, "partition_mib": mib}
     chosen = {key: value or usual[key] for key, value in place.items()}
-    return {"name": fs or made.filesystem, "image": str(image)}, chosen
+    return {"name": fs or description.filesystem, "image": str(image)}, chosen
 
 
 def parse_layout_words(mtdparts: str | None, mtdpart: str | None) -> dict[str, Any]:

@@ -81,8 +81,8 @@ def sizes(
     from nandlab.image.surveyrecord import make_sizes
     from nandlab.plan.mediaboard import group_filesystems_by_kernel
 
-    wanted = list(dict.fromkeys(fs or list_noun_names("filesystems")))
-    systems = [load_noun("filesystems", name, FilesystemModel) for name in wanted]
+    names = list(dict.fromkeys(fs or list_noun_names("filesystems")))
+    systems = [load_noun("filesystems", name, FilesystemModel) for name in names]
     part, model = load_noun("chips", chip, ChipModel), load_noun("boards", board, BoardModel)
     blocks = count_partition_blocks(part, partition_mib)
     content = tree.scan_folder_tree(source)
@@ -93,7 +93,7 @@ def sizes(
         todo, left_out = survey.plan_survey(group, model, part, blocks, opened)
         images += _make_images(todo, survey.SurveySource(source, content), opened, len(left_out))
         cannot += left_out
-    rows = sorted([*images, *cannot], key=lambda row: wanted.index(row.filesystem))
+    rows = sorted([*images, *cannot], key=lambda row: names.index(row.filesystem))
     _print_survey(make_sizes(part, blocks, board, content, rows), rows, as_json=as_json)
     if all(row.hindrances for row in images):
         raise typer.Exit(1)

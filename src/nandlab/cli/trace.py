@@ -246,14 +246,14 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     _begin_trace(request, out, read_source_options(source, patch), image=image)
 
 
-def _parse_parameters(workload: str, given: dict[str, str]) -> dict[str, Any]:
+def _parse_parameters(workload: str, words: dict[str, str]) -> dict[str, Any]:
     """Values as a study file has them: a number, unless the parameter is a text."""
     from nandlab.catalog.files import load_noun
     from nandlab.catalog.workload import WorkloadModel
 
     known = load_noun("workloads", workload, WorkloadModel).parameters
     texts = {name for name, p in known.items() if isinstance(p.default, str)}
-    return {name: value if name in texts else parse_scalar(value) for name, value in given.items()}
+    return {name: value if name in texts else parse_scalar(value) for name, value in words.items()}
 
 
 def _begin_trace(
@@ -293,16 +293,16 @@ def _run_trace(
     traced = job.make_trace_job(request)  # refuses what does not fit before the board is prepared
     model = find_media_board([request.spec], sources)
     with announce_board_preparation(model):
-        there = open_board(model, sources=sources)
-    refuse_unsupported_kernel([request.spec], there.kernel_config, "--set")
+        board = open_board(model, sources=sources)
+    refuse_unsupported_kernel([request.spec], board.kernel_config, "--set")
     try:
-        record = asyncio.run(there.run(traced))
-        before = asyncio.run(there.run(job.make_pretrace_image_job(request))) if image else None
+        record = asyncio.run(board.run(traced))
+        before = asyncio.run(board.run(job.make_pretrace_image_job(request))) if image else None
     except BoardLost as e:
         raise NandlabError(f"nothing was traced: {e.reason}", *e.console_tail[-10:]) from None
     outcome = job.decode_trace_outcome(request, record)
     kept = job.extract_pretrace_chip_image(before, record) if before is not None else b""
-    writer.write_trace_folder(path, request, record, outcome, there, kept)
+    writer.write_trace_folder(path, request, record, outcome, board, kept)
     for warning in TraceFolder(path).summary["warnings"]:
         print_note(f"nandlab: {warning}")
     return record["command"].ok

@@ -71,17 +71,17 @@ def from_strace(
     from nandlab.catalog.from_strace.workload import TraceWorkload
 
     path = _choose_output_path(trace, out, name)
-    made = TraceWorkload(trace, below, path.stem)
-    text = made.text()
+    workload = TraceWorkload(trace, below, path.stem)
+    text = workload.text()
     _refuse_existing(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole_file(path, text.encode())
     print_note(
-        f"{made.followed.replayed_calls:,} calls below {made.folder} are replayed, "
-        f"{made.recorded.read:,} bytes read and {made.recorded.written:,} written; "
-        f"{made.followed.elsewhere:,} calls are elsewhere"
+        f"{workload.followed.replayed_calls:,} calls below {workload.folder} are replayed, "
+        f"{workload.recorded.read:,} bytes read and {workload.recorded.written:,} written; "
+        f"{workload.followed.elsewhere:,} calls are elsewhere"
     )
-    for doubt in made.doubts():
+    for doubt in workload.doubts():
         print_note(f"nandlab: {doubt}")
     print_lines(path)
 

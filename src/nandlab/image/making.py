@@ -51,14 +51,14 @@ FULL_PATTERN = re.compile("No space left on device|does not fit|partially writte
 """What the board's tools print when the chip is too small."""
 
 
-def make_image_medium(made: ImageDescription, board: BoardModel) -> Medium:
+def make_image_medium(description: ImageDescription, board: BoardModel) -> Medium:
     """The medium that an image was made for, on a board."""
-    system = made.system()
-    options = system.resolve_values(made.options, "the image", from_image=True)
+    system = description.system()
+    options = system.resolve_values(description.options, "the image", from_image=True)
     return Medium(
         board=board,
-        chip=made.chip(),
-        partition_blocks=made.partition_blocks,
+        chip=description.chip(),
+        partition_blocks=description.partition_blocks,
         filesystem=system,
         options=options,
     )
@@ -100,7 +100,7 @@ def make_filesystem_image(
         image = _flash_on_board(on, blob, board)
     else:
         image = _unpack_on_board(on, *treearchive.pack_tree_archives(content, folder), board)
-    made = ImageDescription(
+    description = ImageDescription(
         filesystem=on.filesystem.name,
         options=on.options,
         part=on.chip.name,
@@ -113,7 +113,7 @@ def make_filesystem_image(
     wrong = tree.format_tree_differences(summed, found, on.filesystem)
     if wrong:
         raise NandlabError("the image does not give back what it was given:", *wrong)
-    return image, made
+    return image, description
 
 
 def find_yaffs2_shape(on: Medium) -> PageShape | None:

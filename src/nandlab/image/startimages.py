@@ -38,16 +38,16 @@ def fetch_trials_tree_packages(specs: Sequence[TrialSpec], *, strictly: bool) ->
     strictly: UsageError if the locked packages are not to be had; else the newest are taken then,
     and the trials are of another tree.
     """
-    found: dict[str, TreeStart] = {}
+    starts: dict[str, TreeStart] = {}
     for start in _list_tree_starts(specs):
-        if start.sha256 not in found:
+        if start.sha256 not in starts:
             files, moved = trees.fetch_tree_package_set(
                 start.tree, start.packages, strictly=strictly
             )
             words = {"packages": dict(files), "sha256": trees.digest_tree_inputs(start.tree, files)}
-            found[start.sha256] = start.model_copy(update={**words, "moved": moved})
+            starts[start.sha256] = start.model_copy(update={**words, "moved": moved})
     return [
-        s.model_copy(update={"image": found[s.image.sha256]})
+        s.model_copy(update={"image": starts[s.image.sha256]})
         if isinstance(s.image, TreeStart)
         else s
         for s in specs

@@ -122,10 +122,10 @@ def make_survey_rows(
     source: SurveySource,
     board: Board,
     at_once: int,
-    told: Callable[[SurveyRow], None],
+    report_row: Callable[[SurveyRow], None],
 ) -> list[SurveyRow]:
     """The rows of what is asked for, made ``at_once`` at a time; told: is given each as it ends."""
-    found: dict[int, SurveyRow] = {}
+    rows: dict[int, SurveyRow] = {}
     left = list(enumerate(todo))
     with _hold_processes() as running:
         while left or running:
@@ -135,9 +135,9 @@ def make_survey_rows(
             for ready in wait(list(running)):
                 assert isinstance(ready, Connection)
                 number, process = running.pop(ready)
-                found[number] = _receive_row(ready, process, todo[number].row)
-                told(found[number])
-    return add_saving_shares([found[number] for number in sorted(found)])
+                rows[number] = _receive_row(ready, process, todo[number].row)
+                report_row(rows[number])
+    return add_saving_shares([rows[number] for number in sorted(rows)])
 
 
 def add_saving_shares(rows: Sequence[SurveyRow]) -> list[SurveyRow]:
@@ -186,14 +186,14 @@ def _start_process(
 def _receive_row(ready: Connection, process: ForkProcess, row: SurveyRow) -> SurveyRow:
     """What a process told; NandlabError if it ended without a word."""
     try:
-        told = ready.recv()
+        answer = ready.recv()
     except EOFError:
-        told = None
+        answer = None
     process.join()
-    if not isinstance(told, SurveyRow):
+    if not isinstance(answer, SurveyRow):
         what = " ".join(filter(None, (row.title, row.compression)))
         raise NandlabError(f"{what}: the process that made it ended with {process.exitcode}")
-    return told
+    return answer
 
 
 def _exit_on_signal(number: int, frame: FrameType | None) -> NoReturn:

@@ -253,12 +253,12 @@ def add_file_checksums(tree: FileTree, folder: Path) -> FileTree:
 def hash_checksummed_tree(summed: FileTree) -> str:
     """A digest of a tree with its files' checksums: of all that an image may keep of it."""
     firsts = summed.first_names()
-    told = [
+    entries = [
         [e.path, e.mode, e.uid, e.gid, e.target or firsts.get(e.inode), e.crc32]
         + ([] if e.is_link else [e.mtime_s])
         for e in summed
     ]
-    return digest_json_value(told)
+    return digest_json_value(entries)
 
 
 def _compute_crc32(path: Path) -> int:
@@ -273,20 +273,20 @@ def parse_treelist(lines: bytes) -> FileTree:
     """The tree that the board's program treelist printed."""
     entries = []
     for line in lines.splitlines():
-        told = json.loads(line)
-        path = _decode_hex(told["path_hex"])
-        if told.get("read_bytes", told["bytes"]) != told["bytes"]:
-            read = told["read_bytes"]
+        fields = json.loads(line)
+        path = _decode_hex(fields["path_hex"])
+        if fields.get("read_bytes", fields["bytes"]) != fields["bytes"]:
+            read = fields["read_bytes"]
             raise NandlabError(
-                f"{escape_file_name(path)}: only {read} of {told['bytes']} bytes could be read"
+                f"{escape_file_name(path)}: only {read} of {fields['bytes']} bytes could be read"
             )
         entries.append(
             TreeEntry(
                 path=path,
-                size=told["bytes"],
-                **{key: told[key] for key in ("mode", "uid", "gid", "mtime_s", "inode")},
-                target=_decode_hex(told["target_hex"]) if "target_hex" in told else None,
-                crc32=told.get("crc32"),
+                size=fields["bytes"],
+                **{key: fields[key] for key in ("mode", "uid", "gid", "mtime_s", "inode")},
+                target=_decode_hex(fields["target_hex"]) if "target_hex" in fields else None,
+                crc32=fields.get("crc32"),
             )
         )
     return _sort_entries(entries)
@@ -296,15 +296,15 @@ def _decode_hex(text: str) -> str:
     return os.fsdecode(bytes.fromhex(text))
 
 
-def format_tree_differences(wanted: FileTree, found: FileTree, fs: FilesystemModel) -> list[str]:
+def format_tree_differences(expected: FileTree, actual: FileTree, fs: FilesystemModel) -> list[str]:
     """Where ``found`` differs from ``wanted`` in what the file system can keep."""
-    ours = {e.path: e for e in wanted}
-    theirs = {e.path: e for e in found}
+    ours = {e.path: e for e in expected}
+    theirs = {e.path: e for e in actual}
     wrong = [f"{escape_file_name(p)} is missing" for p in sorted(ours.keys() - theirs.keys())]
     wrong += [f"{escape_file_name(p)} is new" for p in sorted(theirs.keys() - ours.keys())]
     if "root" in fs.image.loses or "modes" in fs.differs:
         ours.pop("")
-    our_firsts, their_firsts = wanted.first_names(), found.first_names()
+    our_firsts, their_firsts = expected.first_names(), actual.first_names()
     for path in sorted(ours.keys() & theirs.keys()):
         a, b = ours[path], theirs[path]
         told = dict(_list_figures(a, our_firsts, fs))

@@ -102,13 +102,13 @@ def _normalise_inside(name: str) -> str:
 
 
 def _make_member(
-    tar: tarfile.TarFile, member: tarfile.TarInfo, to: Path, made: dict[str, bytes]
+    tar: tarfile.TarFile, member: tarfile.TarInfo, to: Path, members: dict[str, bytes]
 ) -> None:
     """Makes a member, and notes its type by its path; NandlabError if it is there already."""
     below = _find_member_path(member)
     path = to / below
     parent, _, _ = below.rpartition("/")
-    if below in made or (below and made.get(parent) != tarfile.DIRTYPE):
+    if below in members or (below and members.get(parent) != tarfile.DIRTYPE):
         raise NandlabError(
             f"{escape_file_name(member.name)}: it is in the archive twice, or in no folder of it"
         )
@@ -118,7 +118,7 @@ def _make_member(
         path.symlink_to(member.linkname)
     elif member.islnk():
         target = _normalise_inside(member.linkname)
-        if made.get(target) != tarfile.REGTYPE:
+        if members.get(target) != tarfile.REGTYPE:
             raise NandlabError(
                 f"{escape_file_name(member.name)}: a hard link to no file of the archive"
             )
@@ -131,7 +131,7 @@ def _make_member(
         _finish_member(member, path)
     else:
         raise NandlabError(f"{escape_file_name(member.name)}: neither file, folder nor link")
-    made[below] = tarfile.REGTYPE if member.islnk() or member.isreg() else member.type
+    members[below] = tarfile.REGTYPE if member.islnk() or member.isreg() else member.type
 
 
 def _finish_member(member: tarfile.TarInfo, path: Path) -> None:

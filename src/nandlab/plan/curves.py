@@ -28,19 +28,19 @@ def check_curves(curves: Sequence[Curve], trials: Sequence[TrialSpec]) -> list[s
 
 def _check_curve(curve: Curve, trials: Sequence[TrialSpec]) -> Iterator[str]:
     for at, name in curve.attributes.items():
-        if told := _check_attribute(name, trials):
-            yield f"{at}: {told}"
+        if mistake := _check_attribute(name, trials):
+            yield f"{at}: {mistake}"
     for at, name in curve.figures.items():
-        if told := _check_figure(name, trials) or _check_figure_scope(curve, name, trials):
-            yield f"{at}: {told}"
+        if mistake := _check_figure(name, trials) or _check_figure_scope(curve, name, trials):
+            yield f"{at}: {mistake}"
     for name, wanted in curve.where.items():
         for value in wanted if isinstance(wanted, list) else [wanted]:
-            if told := _check_value(name, value, trials):
-                yield f"where.{name}: {told}"
+            if mistake := _check_value(name, value, trials):
+                yield f"where.{name}: {mistake}"
     if curve.gain:
         for end in ("of", "over"):
-            if told := _check_value(curve.gain.by, getattr(curve.gain, end), trials):
-                yield f"gain.{end}: {told}"
+            if mistake := _check_value(curve.gain.by, getattr(curve.gain, end), trials):
+                yield f"gain.{end}: {mistake}"
     if curve.fit and (words := _list_words_of_x(curve.x, trials)):
         yield f"fit: {curve.x} has {', '.join(words)}, and a line goes over numbers"
     if curve.modelled and curve.modelled not in CURVE_MODELS:
@@ -54,15 +54,15 @@ def _check_attribute(name: str, trials: Sequence[TrialSpec]) -> str | None:
     if name in ATTRIBUTE_NAMES:
         return None
     if family not in ATTRIBUTE_FAMILIES:
-        there = ", ".join((*ATTRIBUTE_NAMES, *(f"{f}.NAME" for f in ATTRIBUTE_FAMILIES)))
-        return f"{name}: there is no such attribute; there are: {there}"
+        names = ", ".join((*ATTRIBUTE_NAMES, *(f"{f}.NAME" for f in ATTRIBUTE_FAMILIES)))
+        return f"{name}: there is no such attribute; there are: {names}"
     known = dict.fromkeys(k for t in trials for k in _list_names(family, t))
     if rest in known:
         return None
     who = "file system" if family == "option" else "workload"
-    there = ", ".join(f"{family}.{k}" for k in known) or "none"
+    names = ", ".join(f"{family}.{k}" for k in known) or "none"
     hint = "; a workload's file declares them: docs/workloads.md" if family == "at" else ""
-    return f"{name}: no {who} of this study has it; there are: {there}{hint}"
+    return f"{name}: no {who} of this study has it; there are: {names}{hint}"
 
 
 def _list_words_of_x(name: str, trials: Sequence[TrialSpec]) -> list[str]:
@@ -117,12 +117,12 @@ def _check_value(name: str, value: object, trials: Sequence[TrialSpec]) -> str |
     family, _, rest = name.partition(".")
     if family in ("option", "parameter"):
         of = "options" if family == "option" else "parameters"
-        there = [getattr(t, of)[rest] for t in trials if rest in getattr(t, of)]
+        values = [getattr(t, of)[rest] for t in trials if rest in getattr(t, of)]
     elif read:
-        there = [read(t) for t in trials]
+        values = [read(t) for t in trials]
     else:
         return None
-    if not there or any(curveplaces.are_attribute_values_alike(value, v) for v in there):
+    if not values or any(curveplaces.are_attribute_values_alike(value, v) for v in values):
         return None
-    known = ", ".join(dict.fromkeys(str(v) for v in there))
+    known = ", ".join(dict.fromkeys(str(v) for v in values))
     return f"no trial of this study has {name} = {value!r}; they have: {known}"

@@ -42,12 +42,12 @@ def check_workload_needs(
     """What the workload's file refuses of a file system on a partition, with these parameters."""
     differs = system.list_differences(chip.figures(blocks))
     unmet = [need.unmet(parameters, differs) for need in workload.needs]
-    said = [text for text in unmet if text]
+    mistakes = [text for text in unmet if text]
     if system.own_entries:
         own = ", ".join(system.own_entries)
-        said += [
+        mistakes += [
             f"step {name}: filetree cannot delete {own}, which the file system keeps in its top "
             'folder: name a folder below it, or set by = "busybox", which leaves it'
             for name in workload.list_emptying_steps(parameters)
         ]
-    return [f"{workload.name} on {system.title}: {text}" for text in said]
+    return [f"{workload.name} on {system.title}: {text}" for text in mistakes]

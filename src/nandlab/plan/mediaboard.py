@@ -60,14 +60,14 @@ def add_filesystem_sources(
     """A board with the sources that file systems name; see find_media_board."""
     if not any(system.source for system in systems):
         return model
-    found: dict[str, PartSource] = {}
+    sources: dict[str, PartSource] = {}
     for system in systems:
         make_source_requests(system.source, system.home, f"file system {system.name}")
         named = resolve_sources(system, system.source)
-        found |= {name: source for name, source in named.items() if name not in replaced}
+        sources |= {name: source for name, source in named.items() if name not in replaced}
     of_board = resolve_sources(model, model.source)
     parts = {name: load_part(name, KIND) for name in list_noun_names(KIND)}
-    for name, source in found.items():
+    for name, source in sources.items():
         if of_board.get(name, source) != source:
             raise UsageError(
                 f"source.{name}: a file system names another source of it than board {model.name}: "
@@ -77,7 +77,7 @@ def add_filesystem_sources(
             theirs = resolve_sources(system, system.source).get(name, of_board.get(name))
             if theirs != source and name in list_used_parts(system, parts):
                 raise UsageError(_format_conflict(name, system, systems))
-    return model.model_copy(update={"source": {**of_board, **found}})
+    return model.model_copy(update={"source": {**of_board, **sources}})
 
 
 def group_filesystems_by_kernel(

@@ -32,13 +32,13 @@ SEEDS_MIN = 3
 def find_verdict_gaps(study: Study, specs: Sequence[TrialSpec]) -> list[VerdictGap]:
     """What the trials of a plan cannot answer; each once."""
     limits = limits_of.make_limits_from_spec(study.model_dump(mode="json"))
-    found = [*_find_member_gaps(study, specs), *_find_ram_gaps(study, specs, limits)]
-    found += [
+    gaps = [*_find_member_gaps(study, specs), *_find_ram_gaps(study, specs, limits)]
+    gaps += [
         gap for limit in limits.figures for gap in _find_figure_gaps(study, specs, limit.figure)
     ]
     if limits.years is not None:
-        found += [gap for spec in _list_loads(specs) if (gap := _find_years_gap(spec)) is not None]
-    return list(dict.fromkeys(found))
+        gaps += [gap for spec in _list_loads(specs) if (gap := _find_years_gap(spec)) is not None]
+    return list(dict.fromkeys(gaps))
 
 
 def format_plan_outlook(study: Study, specs: Sequence[TrialSpec], jobs: int) -> list[str]:
@@ -96,10 +96,10 @@ def _find_member_gaps(study: Study, specs: Sequence[TrialSpec]) -> Iterator[Verd
 def _find_ram_gaps(
     study: Study, specs: Sequence[TrialSpec], limits: Limits
 ) -> Iterator[VerdictGap]:
-    asked = [limit for limit in limits.figures if limit.figure.startswith(RAM_PREFIX)]
-    if not asked and not MEMORY_INSTRUMENTS & set(study.measure):
+    ram_limits = [limit for limit in limits.figures if limit.figure.startswith(RAM_PREFIX)]
+    if not ram_limits and not MEMORY_INSTRUMENTS & set(study.measure):
         return
-    if asked and any(s.is_own_board for s in specs):
+    if ram_limits and any(s.is_own_board for s in specs):
         yield VerdictGap(
             "RAM", (), "a board of your own has no instrument of memory", "take the limit out"
         )
@@ -109,7 +109,7 @@ def _find_ram_gaps(
         why = "no module is known whose allocations are its own"
         yield VerdictGap("RAM", (*without,), why, "memory_of in the file system's file")
     weighed = [s for s in specs if MEMORY_INSTRUMENTS & set(s.measure)]
-    if asked and not weighed and not without:
+    if ram_limits and not weighed and not without:
         yield VerdictGap("RAM", (), "no trial measures it", 'leave memory_trials = "all" out')
     if weighed and study.memory_trials == "all":
         why = "memory is measured in every trial, and takes time"
@@ -182,16 +182,16 @@ def _count_needed_pages(spec: TrialSpec) -> int:
 
 def _suggest_longer_load(spec: TrialSpec, need: int) -> str:
     """The one edit that makes the load long enough, or the partition small enough."""
-    told, writesize = spec.workload.written, spec.chip.geometry.writesize
-    assert told is not None
-    if told.count is not None:
-        name, value = told.count, int(spec.parameters[told.count])
-        while told.pages({**spec.parameters, name: value}, writesize) < need:
+    written, writesize = spec.workload.written, spec.chip.geometry.writesize
+    assert written is not None
+    if written.count is not None:
+        name, value = written.count, int(spec.parameters[written.count])
+        while written.pages({**spec.parameters, name: value}, writesize) < need:
             value = math.ceil(value * 1.05) + 1
         return f"{name} = {_round_up(value)}"
     block = spec.chip.geometry.erasesize
     most = (
-        told.pages(spec.parameters, writesize)
+        written.pages(spec.parameters, writesize)
         // (wearsteadiness.STEADY_ERASES_MIN + 1)
         * writesize
         // block

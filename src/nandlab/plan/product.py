@@ -60,14 +60,14 @@ class Product(StrictModel):
         return f"ram_mib: board {board.name} has {offered} MiB, the product {self.ram_mib}"
 
 
-def fill_matrix_from_product(told: dict[str, Any]) -> dict[str, Any]:
+def fill_matrix_from_product(table: dict[str, Any]) -> dict[str, Any]:
     """A study's data with the parts of its matrix that follow from its product.
 
     ValueError where the matrix says another thing than the product.
     """
-    product, matrix = told.get("product"), told.get("matrix", {})
+    product, matrix = table.get("product"), table.get("matrix", {})
     if not isinstance(product, dict) or not isinstance(matrix, dict):
-        return told
+        return table
     follows = {}
     if isinstance(product.get("chip"), dict):
         follows["chips"] = [product["chip"]]
@@ -79,4 +79,4 @@ def fill_matrix_from_product(told: dict[str, Any]) -> dict[str, Any]:
     twice = [key for key, value in follows.items() if matrix.get(key, value) != value]
     if twice:
         raise ValueError(f"matrix.{twice[0]}: it follows from [product]; leave it out")
-    return {**told, "matrix": {**follows, **matrix}}
+    return {**table, "matrix": {**follows, **matrix}}

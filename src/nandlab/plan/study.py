@@ -163,13 +163,13 @@ def find_study_file(study: str) -> Path:
     path = Path(study)
     if path.suffix == ".toml" or path.is_file():
         return path
-    there = find_shipped_study_files()
-    if study not in there:
-        near = suggest_nearest_name(study, list(there))
+    shipped = find_shipped_study_files()
+    if study not in shipped:
+        near = suggest_nearest_name(study, list(shipped))
         raise UsageError(
-            f"{study}: no such file, nor a study of nandlab ({', '.join(there)}){near}"
+            f"{study}: no such file, nor a study of nandlab ({', '.join(shipped)}){near}"
         )
-    return there[study]
+    return shipped[study]
 
 
 def read_study_file(path: Path, board: str | None = None) -> Study:
@@ -228,8 +228,8 @@ def _plan_trials(
     if asked_for > TRIALS_MAX:
         c.refuse("matrix", f"{asked_for} trials; a study has at most {TRIALS_MAX}: make it several")
         raise UsageError(c.wrong[-1])
-    told = _parse_limits(c, study)
-    measured = study.measured(told, own=isinstance(board, RemoteModel))
+    limits = _parse_limits(c, study)
+    measured = study.measured(limits, own=isinstance(board, RemoteModel))
     trials = []
     for at, matrix in matrices.items():
         trials += expand_matrix(c, matrix, board, measured, at)
@@ -239,7 +239,7 @@ def _plan_trials(
     )
     checks = (ownboard.check_trial_on_own_board, wholechip.check_trial_beside_partitions)
     c.wrong += [f"{c.where}: {text}" for check in checks for t in trials for text in check(t)]
-    _note_limit_mistakes(c, told, trials)
+    _note_limit_mistakes(c, limits, trials)
     if not c.wrong:
         c.wrong += [f"{c.where}: {text}" for text in curves.check_curves(study.curves, trials)]
     if c.wrong:

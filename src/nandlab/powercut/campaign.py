@@ -232,7 +232,7 @@ async def run_campaign(
     board: QemuBoard,
     out: Path,
     jobs: int,
-    told: Callable[[int, int, Sequence[LoadReport]], None],
+    report_piece: Callable[[int, int, Sequence[LoadReport]], None],
 ) -> None:
     """Does the pieces that the folder lacks, ``jobs`` at a time; told after each."""
     head = make_campaign_head(campaign, board)
@@ -252,7 +252,7 @@ async def run_campaign(
             piece, told_s = Piece(loads=loads, cpu_s=used_s - told_s), used_s
             _write_piece(out, head, number, piece)
             ready += 1
-            told(ready, len(pieces), loads)
+            report_piece(ready, len(pieces), loads)
 
     tasks = [asyncio.ensure_future(one(i, points)) for i, points in enumerate(pieces)]
     try:

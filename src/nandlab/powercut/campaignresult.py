@@ -186,32 +186,32 @@ def summarize_campaigns(folder: Path) -> list[CutSummary]:
     ]
 
 
-def _summarize_result(found: CampaignResult) -> CutSummary:
-    head = found.head
+def _summarize_result(result: CampaignResult) -> CutSummary:
+    head = result.head
     points = head.points
-    grave = {each.name for each in found.faults if not each.name.endswith(UNSTABLE_SUFFIX)}
+    grave = {each.name for each in result.faults if not each.name.endswith(UNSTABLE_SUFFIX)}
     return CutSummary(
         filesystem=head.filesystem,
         chip=head.chip,
         kernel=head.kernel,
         load=head.load,
         options=head.options,
-        faulty=found.is_fault_campaign,
+        faulty=result.is_fault_campaign,
         variants=points.variants,
         seeds=list(range(points.seed, points.seed + points.seeds)),
         pieces=head.pieces,
-        done=found.pieces_done,
-        operations=sum(found.recorded_operations.values()),
-        cut=sum(found.cut_operations.values()),
-        points=found.points,
-        unstable_points=found.unstable_points,
-        distinct=pointcounts.count_distinct_states(found.point_counts)
-        if _has_all_counts(found)
+        done=result.pieces_done,
+        operations=sum(result.recorded_operations.values()),
+        cut=sum(result.cut_operations.values()),
+        points=result.points,
+        unstable_points=result.unstable_points,
+        distinct=pointcounts.count_distinct_states(result.point_counts)
+        if _has_all_counts(result)
         else None,
-        unphysical=_sum_counts(found, "unphysical") if _has_all_counts(found) else None,
-        excused={n: c.count for n, c in found.classes.items() if n not in grave},
-        lost={n: c.count for n, c in found.classes.items() if n in grave},
-        first={n: f"{c.load}: {c.point}" for n, c in found.classes.items()},
+        unphysical=_sum_counts(result, "unphysical") if _has_all_counts(result) else None,
+        excused={n: c.count for n, c in result.classes.items() if n not in grave},
+        lost={n: c.count for n, c in result.classes.items() if n in grave},
+        first={n: f"{c.load}: {c.point}" for n, c in result.classes.items()},
     )
 
 
@@ -334,37 +334,37 @@ def _sum_counts(found: CampaignResult, name: str) -> int:
     return sum(getattr(each, name) for each in found.point_counts.values())
 
 
-def _format_states(found: CampaignResult) -> Iterator[str]:
+def _format_states(result: CampaignResult) -> Iterator[str]:
     """How many points are states of their own, where that was counted."""
-    if not found.point_counts:
+    if not result.point_counts:
         return
-    if not _has_all_counts(found):
+    if not _has_all_counts(result):
         yield (
-            f"states: counted for {len(found.point_counts)} of "
-            f"{len(found.recorded_operations)} loads"
+            f"states: counted for {len(result.point_counts)} of "
+            f"{len(result.recorded_operations)} loads"
         )
     points, every = (
-        _sum_counts(found, "points"),
-        pointcounts.count_distinct_states(found.point_counts),
+        _sum_counts(result, "points"),
+        pointcounts.count_distinct_states(result.point_counts),
     )
-    apart = sum(len(each.states) for each in found.point_counts.values())
+    apart = sum(len(each.states) for each in result.point_counts.values())
     yield f"distinct states: {every} of {points} points, {apart} with the load told apart"
-    same = sum(c.recording in found.recordings.get(n, ()) for n, c in found.point_counts.items())
+    same = sum(c.recording in result.recordings.get(n, ()) for n, c in result.point_counts.items())
     yield (
         f"recordings: the same where they were counted for {same} of "
-        f"{len(found.point_counts)} loads"
+        f"{len(result.point_counts)} loads"
     )
 
 
-def _format_unphysical_points(found: CampaignResult) -> Iterator[str]:
+def _format_unphysical_points(result: CampaignResult) -> Iterator[str]:
     """What the part's data sheet forbids, and the cuts that stand for nothing on such a part."""
-    head = found.head
+    head = result.head
     if head.forbids:
         yield f"{head.chip}'s data sheet forbids: {'; '.join(head.forbids.values())}"
-    if _has_all_counts(found):
-        yield _format_forbidden_programs(found)
+    if _has_all_counts(result):
+        yield _format_forbidden_programs(result)
         return
-    apart = sum(kinds.count("o") for kinds in found.kinds.values())
+    apart = sum(kinds.count("o") for kinds in result.kinds.values())
     if head.nop == 1 and apart:
         yield (
             f"not physical: cuts at {apart} programs of spare areas apart, which the part forbids; "
@@ -372,58 +372,61 @@ def _format_unphysical_points(found: CampaignResult) -> Iterator[str]:
         )
 
 
-def _format_forbidden_programs(found: CampaignResult) -> str:
+def _format_forbidden_programs(result: CampaignResult) -> str:
     """Of how many programs the data sheet forbids, by which of its figures."""
-    programs, broken = _sum_counts(found, "programs"), _sum_counts(found, "broken")
+    programs, broken = _sum_counts(result, "programs"), _sum_counts(result, "broken")
     if not broken:
         return f"not physical: none of the loads' {programs} programs is one that the part forbids"
-    names = sorted({name for each in found.point_counts.values() for name in each.forbidden})
+    names = sorted({name for each in result.point_counts.values() for name in each.forbidden})
     by = {
-        name: sum(c.forbidden.get(name, 0) for c in found.point_counts.values()) for name in names
+        name: sum(c.forbidden.get(name, 0) for c in result.point_counts.values()) for name in names
     }
     why = ", ".join(f"{count} by {name}" for name, count in by.items())
     return (
-        f"not physical: {_sum_counts(found, 'unphysical')} points, within {broken} of "
+        f"not physical: {_sum_counts(result, 'unphysical')} points, within {broken} of "
         f"{programs} programs "
         f"that the part forbids ({why}); on another part they are"
     )
 
 
-def format_campaign_result(found: CampaignResult) -> Iterator[str]:
+def format_campaign_result(result: CampaignResult) -> Iterator[str]:
     """What was found, in lines for people."""
-    head = found.head
+    head = result.head
     core = f" ({head.core})" if head.core else ""
     where = f"{head.filesystem}{core} on {head.partition_mib:g} MiB of {head.chip}"
     yield f"{where}, kernel {head.kernel}, load {head.load}"
-    if not found.is_complete:
-        yield f"incomplete: {found.pieces_done} of {head.pieces} pieces are done; run it again"
+    if not result.is_complete:
+        yield f"incomplete: {result.pieces_done} of {head.pieces} pieces are done; run it again"
     if head.points.bad:
         yield f"bad from the maker: blocks {', '.join(map(str, head.points.bad))}"
-    if found.is_fault_campaign:
+    if result.is_fault_campaign:
         kinds = ", ".join(head.points.variants)
-        yield f"points: {found.points}, in {len(found.recorded_operations)} loads ({kinds})"
+        yield f"points: {result.points}, in {len(result.recorded_operations)} loads ({kinds})"
         yield (
-            f"a call of the load failed: {found.points_told}; "
-            f"read-only after it: {found.points_read_only}"
+            f"a call of the load failed: {result.points_told}; "
+            f"read-only after it: {result.points_read_only}"
         )
     else:
-        cut, recorded = sum(found.cut_operations.values()), sum(found.recorded_operations.values())
-        yield f"operations cut: {cut}/{recorded}, in {len(found.recorded_operations)} loads"
-        more = f"{found.recovery_points} in the recoveries after them"
-        yield f"points: {found.points}, {more}, {found.second_points} in those after these"
-    yield f"held: {found.points_held}"
-    for what, classes in sorted(found.struck.items()):
+        cut, recorded = (
+            sum(result.cut_operations.values()),
+            sum(result.recorded_operations.values()),
+        )
+        yield f"operations cut: {cut}/{recorded}, in {len(result.recorded_operations)} loads"
+        more = f"{result.recovery_points} in the recoveries after them"
+        yield f"points: {result.points}, {more}, {result.second_points} in those after these"
+    yield f"held: {result.points_held}"
+    for what, classes in sorted(result.struck.items()):
         yield f"{what}: {', '.join(f'{n} {name}' for name, n in classes.most_common())}"
-    same = sum(len(each) == 1 for each in found.recordings.values())
-    yield f"recordings: the same in all pieces for {same} of {len(found.recordings)} loads"
-    yield from _format_states(found)
+    same = sum(len(each) == 1 for each in result.recordings.values())
+    yield f"recordings: the same in all pieces for {same} of {len(result.recordings)} loads"
+    yield from _format_states(result)
     yield "the chip, spare area included: after all points of a load as before them"
-    yield from _format_unphysical_points(found)
-    if found.refused:
-        why = ", ".join(sorted(set(found.refused.values())))
-        yield f"loads that it does not take: {len(found.refused)} ({why})"
-    if found.has_no_operations:
+    yield from _format_unphysical_points(result)
+    if result.refused:
+        why = ", ".join(sorted(set(result.refused.values())))
+        yield f"loads that it does not take: {len(result.refused)} ({why})"
+    if result.has_no_operations:
         yield NOTHING_TRIED
-    for one in sorted(found.classes.values(), key=lambda each: -each.count):
+    for one in sorted(result.classes.values(), key=lambda each: -each.count):
         yield f"{one.name}: {one.count}; first: {one.load}: {one.point}: {one.message}"
-        yield f"  {found.format_repeat_command(one)}"
+        yield f"  {result.format_repeat_command(one)}"

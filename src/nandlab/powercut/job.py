@@ -87,39 +87,46 @@ class CutPoints:
 
     def words(self) -> list[str]:
         """As cutcheck's options."""
-        found = ["--first-load", f"{self.first_load}", "--from", f"{self.first}"]
-        found += ["--every", f"{self.every}", "--seed", f"{self.seed}", "--seeds", f"{self.seeds}"]
-        found += ["--repeat", f"{self.repeat}"]
+        options = ["--first-load", f"{self.first_load}", "--from", f"{self.first}"]
+        options += [
+            "--every",
+            f"{self.every}",
+            "--seed",
+            f"{self.seed}",
+            "--seeds",
+            f"{self.seeds}",
+        ]
+        options += ["--repeat", f"{self.repeat}"]
         if self.mounts != UNSTABLE_MOUNTS:
-            found += ["--mounts", f"{self.mounts}"]
+            options += ["--mounts", f"{self.mounts}"]
         if self.last_load is not None:
-            found += ["--last-load", f"{self.last_load}"]
+            options += ["--last-load", f"{self.last_load}"]
         if self.last is not None:
-            found += ["--to", f"{self.last}"]
+            options += ["--to", f"{self.last}"]
         for variant in self.variants:
-            found += ["--variant", variant]
-        found += ["--second", f"{self.second}"]
+            options += ["--variant", variant]
+        options += ["--second", f"{self.second}"]
         flags = {"--recovery": self.recovery, "--leave": self.leave}
-        return [*found, *(flag for flag, on in flags.items() if on), *self.plant]
+        return [*options, *(flag for flag, on in flags.items() if on), *self.plant]
 
 
 def parse_bad_block_words(words: Sequence[str], blocks: int) -> tuple[int, ...]:
     """Block numbers from words: a number, or ``worst``, the first two that may be bad and the last
     two of the partition. UsageError for a block that cannot be bad."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for word in words:
         if word == WORST:
-            found |= {1, 2, blocks - 2, blocks - 1}
+            numbers |= {1, 2, blocks - 2, blocks - 1}
         elif word.isdecimal() and len(word) < DIGITS_MAX and 0 < int(word) < blocks:
-            found.add(int(word))
+            numbers.add(int(word))
         else:
             raise UsageError(
                 f"--bad-blocks {word}: expected {WORST}, or a block from 1 to {blocks - 1}: the "
                 "maker promises that block 0 is good"
             )
-    if len(found) > BAD_MAX:
+    if len(numbers) > BAD_MAX:
         raise UsageError(f"--bad-blocks: at most {BAD_MAX}")
-    return tuple(sorted(found))
+    return tuple(sorted(numbers))
 
 
 def make_cutcheck_options(on: Medium) -> list[str]:
@@ -144,16 +151,16 @@ def make_cutcheck_options(on: Medium) -> list[str]:
     # mount(8) makes flags of these two: only the rest is for the file system
     given = options.split(",")
     words = ",".join(word for word in given if word not in ("rw", SYNCHRONOUS))
-    found = ["--type", kind, "--source", source, "--options", words]
-    found += ["--synchronous"] if SYNCHRONOUS in given else []
-    found += ["--ubi", "0"] if ubi else []
-    found += ["--module", module] if module else []
+    argv = ["--type", kind, "--source", source, "--options", words]
+    argv += ["--synchronous"] if SYNCHRONOUS in given else []
+    argv += ["--ubi", "0"] if ubi else []
+    argv += ["--module", module] if module else []
     power = on.filesystem.power
     for each in power.checks if power else ():
-        found += ["--own-check", each]
+        argv += ["--own-check", each]
     for words in power.check_says if power else ():
-        found += ["--check-says", words]
-    return found
+        argv += ["--check-says", words]
+    return argv
 
 
 def build_chip_module(board: QemuBoard) -> dict[str, bytes]:

@@ -86,13 +86,13 @@ class Journal:
             raise NandlabError("powercut: the chip has planted errors, which are not told apart")
         page_bytes = self.geometry.writesize + self.geometry.oobsize
         states = struct.unpack_from(f"<{pages}H", self.memory, start)
-        end, found = start + pages * STATE_BYTES, []
+        end, side_pages = start + pages * STATE_BYTES, []
         for number, state in enumerate(states, first):
             size = page_bytes if state else 0
-            found.append(Page(number, state, self.memory[end : end + size]))
+            side_pages.append(Page(number, state, self.memory[end : end + size]))
             end += size
         content = memoryview(self.memory)[start : -(-end // ALIGNED) * ALIGNED]
-        return OperationSide(tuple(found), high, flags), content
+        return OperationSide(tuple(side_pages), high, flags), content
 
 
 def list_broken_program_limits(operation: Operation, geometry: Geometry) -> list[str]:

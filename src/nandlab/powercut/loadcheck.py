@@ -169,13 +169,13 @@ class CallChecker:
 
     def _move(self, moves: dict[str, str]) -> None:
         """Gives names others, and to all that is below them."""
-        taken = {
+        moved_names = {
             name: next(old for old in moves if name == old or name.startswith(f"{old}/"))
             for name in self.names
             if any(name == old or name.startswith(f"{old}/") for old in moves)
         }
-        nodes = {name: self.names.pop(name) for name in taken}
-        for name, old in taken.items():
+        nodes = {name: self.names.pop(name) for name in moved_names}
+        for name, old in moved_names.items():
             self.names[moves[old] + name[len(old) :]] = nodes[name]
 
     def noreplace(self, name: str, to: str) -> None:

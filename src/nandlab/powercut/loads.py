@@ -166,32 +166,32 @@ def count_paths(kind: str) -> int:
     return 2 if kind in TWO_NAMES else min(1, KINDS[kind])
 
 
-def _find_names_after(there: set[str], call: str) -> set[str] | None:
+def _find_names_after(present: set[str], call: str) -> set[str] | None:
     """The names that are there after a call; None: it cannot be made."""
     kind, *words = call.split()
     names = words[: count_paths(kind)]
     if kind in ("create", "mkdir"):
-        return None if names[0] in there else there | {names[0]}
-    if not names or names[0] not in there:
+        return None if names[0] in present else present | {names[0]}
+    if not names or names[0] not in present:
         return None
     if kind == "link":
-        return None if names[1] in there else there | {names[1]}
+        return None if names[1] in present else present | {names[1]}
     if kind == "rename":
-        return (there | {names[1]}) - {names[0]}
-    return there - {names[0]} if kind in ("unlink", "rmdir") else there
+        return (present | {names[1]}) - {names[0]}
+    return present - {names[0]} if kind in ("unlink", "rmdir") else present
 
 
 def parent_folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _list_keepers(call: str, there: set[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _list_keepers(call: str, present: set[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Ways to keep what a call did: a word for each, and the calls."""
     kind, *words = call.split()
     names = words[: count_paths(kind)]
     yield "none", ()
     yield "sync", ("sync",)
-    kept = [name for name in names if name in there]
+    kept = [name for name in names if name in present]
     if kept and kind not in ("mkdir", "rmdir"):
         yield "fsync", (f"fsync {kept[-1]}",)
     folders = dict.fromkeys(f"fsyncdir {parent_folder(name)}".strip() for name in reversed(names))
@@ -205,19 +205,19 @@ def _format_title(calls: tuple[str, ...], keeper: str) -> str:
 def make_ace1_loads() -> LoadSet:
     """Each call once, kept in each way."""
     start = {word for call in BASE for word in call.split()[1:2]}
-    found: list[Load] = []
+    loads: list[Load] = []
     for call in CALLS:
         there = _find_names_after(start, call)
         for keeper, kept in _list_keepers(call, there or set()):
-            found.append(Load(_format_title((call,), keeper), (call, *kept)))
-    return LoadSet("ace1", BASE, tuple(found))
+            loads.append(Load(_format_title((call,), keeper), (call, *kept)))
+    return LoadSet("ace1", BASE, tuple(loads))
 
 
 def make_ace2_loads() -> LoadSet:
     """Each pair of calls that can be made: the first kept in each way or not at all, the second in
     each way. What the second does unkept is within the loads that keep it."""
     start = {word for call in BASE for word in call.split()[1:2]}
-    found: list[Load] = []
+    loads: list[Load] = []
     for first in CALLS:
         middle = _find_names_after(start, first) or set()
         for second in CALLS:
@@ -227,27 +227,29 @@ def make_ace2_loads() -> LoadSet:
             for kept, keeps in _list_keepers(first, middle):
                 for keeper, last in list(_list_keepers(second, there))[1:]:
                     title = _format_title((_format_title((first,), kept), second), keeper)
-                    found.append(Load(title, (first, *keeps, second, *last)))
-    return LoadSet("ace2", BASE, tuple(found))
+                    loads.append(Load(title, (first, *keeps, second, *last)))
+    return LoadSet("ace2", BASE, tuple(loads))
 
 
 def make_ace3_loads(seed: int = SEED, count: int = TRIPLES) -> LoadSet:
     """A sample of three calls in a row, each kept in a way that is drawn, or not at all."""
     draw = random.Random(seed)
     start = {word for call in BASE for word in call.split()[1:2]}
-    found: dict[str, Load] = {}
-    while len(found) < count:
-        there, made = start, list[str]()
+    loads: dict[str, Load] = {}
+    while len(loads) < count:
+        present, calls = start, list[str]()
         keepers = list[str]()
         for _ in range(3):
-            can = [(c, after) for c in CALLS if (after := _find_names_after(there, c)) is not None]
-            call, there = draw.choice(can)
-            keeper, kept = draw.choice(list(_list_keepers(call, there)))
-            made += [call, *kept]
+            can = [
+                (c, after) for c in CALLS if (after := _find_names_after(present, c)) is not None
+            ]
+            call, present = draw.choice(can)
+            keeper, kept = draw.choice(list(_list_keepers(call, present)))
+            calls += [call, *kept]
             keepers.append(f"{call} ({keeper})")
         title = ", ".join(keepers)
-        found.setdefault(title, Load(title, tuple(made)))
-    return LoadSet("ace3", BASE, tuple(found.values()))
+        loads.setdefault(title, Load(title, tuple(calls)))
+    return LoadSet("ace3", BASE, tuple(loads.values()))
 
 
 def make_open_file_loads() -> LoadSet:
@@ -255,14 +257,14 @@ def make_open_file_loads() -> LoadSet:
     less than a page, so that it may be in a cache of the file system's own alone."""
     changes = ["write A/foo 100 200"]
     changes += [call for call in CALLS if call.split()[0] in ("write", "mwrite")]
-    found: list[Load] = []
+    loads: list[Load] = []
     for call in changes:
         for keeper in ("sync", "fsync A/foo"):
             calls = ("open A/foo", call, keeper, "create A/later", "fsync A/later", "close A/foo")
-            found.append(Load(_format_title((call,), f"held open, {keeper}"), calls))
+            loads.append(Load(_format_title((call,), f"held open, {keeper}"), calls))
         again = (call, "readonly", "create A/later", "fsync A/later")
-        found.append(Load(_format_title((call,), "readonly"), again))
-    return LoadSet("open-files", BASE, tuple(found))
+        loads.append(Load(_format_title((call,), "readonly"), again))
+    return LoadSet("open-files", BASE, tuple(loads))
 
 
 def make_hole_loads() -> LoadSet:
@@ -273,17 +275,17 @@ def make_hole_loads() -> LoadSet:
     commit 23892d383bee, "correct logic when creating a hole in jffs2_write_begin", of March 2023.
     """
     tiny = ("create A/new", "write A/new 0 16", "sync")
-    found: list[Load] = []
+    loads: list[Load] = []
     for first in (("truncate A/new 8",), ("truncate A/new 0",), ()):
         for at in (20, 4095, 5000):
             for keeper in ("sync", "fsync A/new", "readonly"):
                 calls = (*first, f"write A/new {at} 4")
-                found.append(Load(_format_title(calls, keeper), (*tiny, *calls, keeper)))
+                loads.append(Load(_format_title(calls, keeper), (*tiny, *calls, keeper)))
     for at in (2600, 4000, 5000, 9000):
         for keeper in ("sync", "fsync A/foo"):
             calls = ("truncate A/foo 2500", f"write A/foo {at} 100")
-            found.append(Load(_format_title(calls, keeper), (*calls, keeper)))
-    return LoadSet("holes", BASE, tuple(found))
+            loads.append(Load(_format_title(calls, keeper), (*calls, keeper)))
+    return LoadSet("holes", BASE, tuple(loads))
 
 
 def make_rewrite_loads() -> LoadSet:

@@ -58,7 +58,7 @@ def make_call_bytes(call: int, at: int, count: int) -> bytes:
 def undo_file_extensions(tree: Tree, longer: Iterable[str]) -> tuple[Tree, list[str]]:
     """The tree with the files as they were before the check made these longer, and what is wrong
     with what they have now behind their old ends, where zeros should be."""
-    before, told = dict(tree), list[str]()
+    before, extensions = dict(tree), list[str]()
     for name in sorted(longer):
         content = tree.get(name)
         if content is FOLDER:
@@ -68,12 +68,12 @@ def undo_file_extensions(tree: Tree, longer: Iterable[str]) -> tuple[Tree, list[
         stale = content[end:].lstrip(b"\0")
         if stale or len(content) < EXTENDED_BYTES:
             at = len(content) - len(stale)
-            told.append(
+            extensions.append(
                 f"{name}: made longer, byte {at} of {len(content)} is {stale[0]}, not 0"
                 if stale
                 else f"{name}: made longer by {EXTENDED_BYTES} bytes, it has {len(content)}"
             )
-    return before, told
+    return before, extensions
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class Oracle:
                 held[words[0]] = state.names.get(words[0], i)
             self.states.append(state)
 
-    def list_violations(self, found: Tree, operations: int, *, in_next: bool) -> list[str]:
+    def list_violations(self, tree: Tree, operations: int, *, in_next: bool) -> list[str]:
         """What of a tree cannot be there after so many flash operations; empty: it holds.
 
         in_next: whether the next operation has begun. Links: two names have equal bytes.
@@ -185,12 +185,12 @@ class Oracle:
             or self.returned[i] <= operations
         )
         names = {name for state in self.states for name in state.names}
-        told = [f"{name} never was" for name in sorted(found.keys() - names)]
+        violations = [f"{name} never was" for name in sorted(tree.keys() - names)]
         held: dict[str, set[int]] = {}
         for name in sorted(names):
-            held[name], why = self._name(found, name, operations, last)
-            told += [f"{name}: {why}"] if why else []
-        return told + list(self._nameless(held, operations, last))
+            held[name], why = self._name(tree, name, operations, last)
+            violations += [f"{name}: {why}"] if why else []
+        return violations + list(self._nameless(held, operations, last))
 
     def _find_last_kept_call(self, operations: int, last: int, ways: Sequence[list[str]]) -> int:
         """The last call that had returned and is one of these; -1: none."""
@@ -227,16 +227,16 @@ class Oracle:
         gone = since < 0 or any(folder not in state.names for state in states)
         return gone or self._may_lack_folder(folder, cut, last)
 
-    def _name(self, found: Tree, name: str, cut: int, last: int) -> tuple[set[int], str]:
+    def _name(self, tree: Tree, name: str, cut: int, last: int) -> tuple[set[int], str]:
         """The files that what is under a name may be, and what is wrong if there are none."""
         since = self._since(name, cut, last)
         may = {s.names.get(name) for s in self.states[max(since, 0) : last + 1]}
         if since < 0:
             may.add(None)
-        if name not in found:
+        if name not in tree:
             lacks = None in may or self._may_lack_folder(name, cut, last)
             return set(), "" if lacks else "is not there"
-        fit = {n for n in may if n is not None and self._fits(found[name], n, cut, last)}
+        fit = {n for n in may if n is not None and self._fits(tree[name], n, cut, last)}
         return fit, "" if fit else "is no file that it may be"
 
     def _synced(self, number: int, cut: int, last: int, *kinds: str) -> list[int]:

@@ -110,15 +110,17 @@ def select_cut_points_of_load(points: CutPoints, of: LoadSet, title: str | None)
 
 def make_campaign_folder_name(campaign: Campaign) -> str:
     """The name of a campaign's folder among others: words, and what tells it apart."""
-    on = campaign.medium
-    options = [f"{k}={v}" for k, v in on.filesystem.select_changed_options(on.options).items()]
-    words = [on.filesystem.name, *options, campaign.loads.name.rpartition("/")[2]]
-    told = UNFIT_CHARACTERS.sub("-", "-".join(words).lower()).strip("-")[:60]
-    rest = [
-        on.board.name,
-        on.recipe(),
-        on.chip.name,
+    medium = campaign.medium
+    options = [
+        f"{k}={v}" for k, v in medium.filesystem.select_changed_options(medium.options).items()
+    ]
+    words = [medium.filesystem.name, *options, campaign.loads.name.rpartition("/")[2]]
+    prefix = UNFIT_CHARACTERS.sub("-", "-".join(words).lower()).strip("-")[:60]
+    identity = [
+        medium.board.name,
+        medium.recipe(),
+        medium.chip.name,
         campaign.loads.text(),
         campaign.points.words(),
     ]
-    return f"{told}-{digest_json_value(rest)[:8]}"
+    return f"{prefix}-{digest_json_value(identity)[:8]}"

@@ -24,12 +24,12 @@ from nandlab.powercut.samplefile import POINT_HELD, SampledPoint, SampleFile
 
 
 def draw_point_sample(
-    found: CampaignResult, count: int, seed: int
+    result: CampaignResult, count: int, seed: int
 ) -> list[tuple[str, int, str, str]]:
     """Points of a campaign: load, operation, variant and letter."""
     every = [
         (title, k, variant, letter)
-        for title, variants in sorted(found.outcomes.items())
+        for title, variants in sorted(result.outcomes.items())
         for variant, letters in sorted(variants.items())
         for k, letter in enumerate(letters)
         if letter != " "
@@ -39,7 +39,7 @@ def draw_point_sample(
 
 async def retry_point_sample(
     campaign: Campaign,
-    found: CampaignResult,
+    result: CampaignResult,
     board: QemuBoard,
     out: Path,
     count: int,
@@ -51,40 +51,40 @@ async def retry_point_sample(
     """
     titles = [load.title for load in campaign.loads.loads]
     points = replace(campaign.points, recovery=False)
-    kept = SampleFile(out / f"sample-{seed}.jsonl")
-    for title, k, variant, letter in draw_point_sample(found, count, seed):
+    sample = SampleFile(out / f"sample-{seed}.jsonl")
+    for title, k, variant, letter in draw_point_sample(result, count, seed):
         one = select_single_cut_point(points, titles.index(title), k, variant, points.seed)
         point = f"{PointName(k, variant, one.seed)}"
-        if (title, point) not in kept.every:
-            told = await hostcheck.try_point(campaign, one, board)
-            host = "; ".join(told.host_mistakes) or "holds"
-            same = told.recording in found.recordings[title]
-            verdict = await _judge_alone(campaign, one, board, told, CLASSES[letter])
-            kept.add(
+        if (title, point) not in sample.every:
+            verdicts = await hostcheck.try_point(campaign, one, board)
+            host = "; ".join(verdicts.host_mistakes) or "holds"
+            same = verdicts.recording in result.recordings[title]
+            verdict = await _judge_alone(campaign, one, board, verdicts, CLASSES[letter])
+            sample.add(
                 SampledPoint(
                     load=title,
                     point=point,
                     campaign=CLASSES[letter],
                     alone=verdict,
-                    host=told.unread or host,
-                    host_agrees=told.verdicts_agree,
+                    host=verdicts.unread or host,
+                    host_agrees=verdicts.verdicts_agree,
                     same_recording=same,
-                    check=told.check,
+                    check=verdicts.check,
                 )
             )
-        yield kept.every[title, point]
+        yield sample.every[title, point]
 
 
 async def _judge_alone(
-    campaign: Campaign, one: CutPoints, board: QemuBoard, told: PointVerdicts, before: str
+    campaign: Campaign, one: CutPoints, board: QemuBoard, verdicts: PointVerdicts, before: str
 ) -> str:
     """What the board says of a point alone; before: what it said in the campaign.
 
     A chip that is left for the host is not cut again behind the check's sync. So where it holds and
     did not, the point is tried once more and leaves no chip.
     """
-    if not told.board_holds or before == POINT_HELD:
-        return told.verdict
+    if not verdicts.board_holds or before == POINT_HELD:
+        return verdicts.verdict
     (load,) = await run_piece(campaign, one, board)
     return load.findings[0].name if load.findings else POINT_HELD
 

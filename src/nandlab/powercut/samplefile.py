@@ -50,14 +50,14 @@ class SampledPoint(StrictModel):
 
     def findings(self) -> list[tuple[str, str]]:
         """Classes of finding, each with what it is."""
-        found = []
+        classes = []
         if self.campaign != self.alone:
-            found.append((VERDICT_DIFFERS_ALONE, f"there: {self.campaign}; alone: {self.alone}"))
+            classes.append((VERDICT_DIFFERS_ALONE, f"there: {self.campaign}; alone: {self.alone}"))
         if self.host_agrees is False:
-            found.append((CHECKERS_DISAGREE, f"board: {self.alone}; host: {self.host}"))
+            classes.append((CHECKERS_DISAGREE, f"board: {self.alone}; host: {self.host}"))
         if self.check:
-            found.append((HOST_CHECK_FAILS, self.check))
-        return found
+            classes.append((HOST_CHECK_FAILS, self.check))
+        return classes
 
 
 class SampleFile:

@@ -60,35 +60,35 @@ def make_sql_loads(seed: int = 1) -> LoadSet:
         update = f"UPDATE contacts SET seen = seen + 1, name = '{word()}' WHERE id % 5 = {i % 5}"
         delete = f"DELETE FROM contacts WHERE id = {draw.randrange(ROWS)}"
         lines.append(f"BEGIN; {insert}; {update}; {delete}; COMMIT")
-    found = []
+    loads = []
     for title, pragmas in MODES.items():
         words = [f"PRAGMA {each}" for each in pragmas]
         words += [f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}"] if "wal" in title else []
-        found.append(Load(title, (*words, *lines, "VACUUM")))
-    return LoadSet(SET_NAME, base, tuple(found), PROGRAM)
+        loads.append(Load(title, (*words, *lines, "VACUUM")))
+    return LoadSet(SET_NAME, base, tuple(loads), PROGRAM)
 
 
 def parse_sql_loads(name: str, text: str) -> LoadSet:
     """Loads of SQL from a file's text, a line done at once; UsageError names the line that SQLite
     does not take."""
     base: dict[str, str] = {}
-    found: dict[str, dict[str, str]] = {}
+    bases: dict[str, dict[str, str]] = {}
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         where = f"{name}:{number}"
         if not line or line.startswith("#"):
             continue
         refuse_long_line(where, line, LINE_BYTES_MAX)
         if line.startswith("load "):
-            title = parse_load_title(where, line.removeprefix("load ").strip(), found)
-            found[title] = {}
+            title = parse_load_title(where, line.removeprefix("load ").strip(), bases)
+            bases[title] = {}
         else:
-            (found[title] if found else base)[where] = line
-    made = make_loads_from_calls(
-        name, {title: tuple(lines.values()) for title, lines in found.items()}
+            (bases[title] if bases else base)[where] = line
+    loads = make_loads_from_calls(
+        name, {title: tuple(lines.values()) for title, lines in bases.items()}
     )
-    for lines in found.values():
+    for lines in bases.values():
         _refuse_bad_lines({**base, **lines})
-    return LoadSet(name, tuple(base.values()), made, PROGRAM)
+    return LoadSet(name, tuple(base.values()), loads, PROGRAM)
 
 
 def _refuse_bad_lines(lines: Mapping[str, str]) -> None:
@@ -145,14 +145,14 @@ class SqlOracle:
         return _read_tables(db)
 
     def list_violations(
-        self, found: Mapping[str, bytes | None], operations: int, *, in_next: bool
+        self, databases: Mapping[str, bytes | None], operations: int, *, in_next: bool
     ) -> list[str]:
         """What is wrong with a database's files after so many flash operations."""
         returned = [i for i, at in enumerate(self.returned) if at <= operations]
         kept = max(returned)
         begun = [i for i, at in enumerate(self.begun) if at < operations + in_next]
         may = self.after[kept : max(kept, *begun) + 1]
-        return list(self._list_wrong_databases(found, may))
+        return list(self._list_wrong_databases(databases, may))
 
     @staticmethod
     def _list_wrong_databases(

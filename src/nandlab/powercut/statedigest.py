@@ -94,15 +94,15 @@ def digest_decoded_chip_image(chip: ChipImage) -> int:
     """Of a chip that was saved."""
     g = chip.geometry
     size = g.writesize + g.oobsize
-    found = digest_chip_pages(
+    digest = digest_chip_pages(
         Page(b.index * g.pages_per_block + i, state, b.cells[i * size : (i + 1) * size])
         for b in chip.blocks
         for i, state in enumerate(b.states)
     )
     for b in chip.blocks:
         for page in {page for page, _ in b.flips}:
-            found ^= _digest_flips(page, (bit for at, bit in b.flips if at == page))
-    return found
+            digest ^= _digest_flips(page, (bit for at, bit in b.flips if at == page))
+    return digest
 
 
 def digest_operation_change(operation: Operation) -> int:
@@ -132,7 +132,7 @@ def _digest_torn_program(operation: Operation, variant: str, seed: int) -> int:
     (before,), (after,) = operation.before.pages, operation.after.pages
     size, row = len(after.cells), after.number
     had = np.frombuffer(before.cells or _erased_bytes(size), np.uint8)
-    wanted = np.frombuffer(after.cells, np.uint8)
+    target = np.frombuffer(after.cells, np.uint8)
     done = np.full(size, 0xFF, np.uint8)
     if variant == "prefix":
         done[_draw_below(seed, HOW, row, size) :] = 0
@@ -140,20 +140,20 @@ def _digest_torn_program(operation: Operation, variant: str, seed: int) -> int:
         chance = 1 + _draw_below(seed, HOW, row, 255)
         at = np.arange(size, dtype=np.uint64) | np.uint64(row << 32)
         done = _draw_bits(seed, at, chance)
-    cells = had & (wanted | ~done)
-    left = bool((cells & ~wanted).any())
+    cells = had & (target | ~done)
+    left = bool((cells & ~target).any())
     if left and not (had & ~cells).any():
         return _digest_page(before)
     found = _digest_cells(row, cells.tobytes(), garbled=bool(after.state & GARBLED_PAGE) or left)
-    return found ^ _digest_missing_bits(had, wanted, row, seed) if variant == "few" else found
+    return found ^ _digest_missing_bits(had, target, row, seed) if variant == "few" else found
 
 
-def _digest_missing_bits(had: Bytes, wanted: Bytes, row: int, seed: int) -> int:
+def _digest_missing_bits(before: Bytes, target: Bytes, row: int, seed: int) -> int:
     """Of a stretch of the page the bits that are not cleared yet."""
     bits = 8 * FEW_BYTES
-    first = bits * _draw_below(seed, WHERE, row, len(wanted) // FEW_BYTES)
+    first = bits * _draw_below(seed, WHERE, row, len(target) // FEW_BYTES)
     start, few = _draw_below(seed, BITS, row, bits), 1 + _draw_below(seed, HOW, row, FEW_BITS)
-    clears = np.unpackbits(had & ~wanted, bitorder="little")
+    clears = np.unpackbits(before & ~target, bitorder="little")
     order = first + (start + np.arange(bits) * FEW_STRIDE) % bits
     return _digest_flips(row, order[clears[order] == 1][:few].tolist())
 
@@ -161,14 +161,14 @@ def _digest_missing_bits(had: Bytes, wanted: Bytes, row: int, seed: int) -> int:
 def _digest_torn_erase(operation: Operation, variant: str, seed: int) -> int:
     if variant != "subset":
         return 0
-    chance, found = 1 + _draw_below(seed, HOW, operation.before.pages[0].number, 255), 0
+    chance, digest = 1 + _draw_below(seed, HOW, operation.before.pages[0].number, 255), 0
     for page in operation.before.pages:
         if not page.state:
             continue
         at = np.arange(len(page.cells), dtype=np.uint64) | np.uint64(page.number << 32)
         cells = np.frombuffer(page.cells, np.uint8) | _draw_bits(seed, at, chance)
-        found ^= _digest_cells(page.number, cells.tobytes(), garbled=True)
-    return found
+        digest ^= _digest_cells(page.number, cells.tobytes(), garbled=True)
+    return digest
 
 
 def _digest_unstable_cells(operation: Operation, seed: int) -> int:

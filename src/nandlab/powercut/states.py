@@ -114,23 +114,25 @@ async def record_load(
     )
 
 
-def list_point_states(of: LoadRecording, asked: CutPoints) -> Iterator[tuple[PointPlace, int]]:
+def list_point_states(
+    recording: LoadRecording, points: CutPoints
+) -> Iterator[tuple[PointPlace, int]]:
     """The points of a load that the board tries, each with its state."""
-    chip, count = of.base, len(of.operations)
-    last = count if asked.last is None else min(asked.last, count)
+    chip, count = recording.base, len(recording.operations)
+    last = count if points.last is None else min(points.last, count)
     for k in range(last + 1):
-        if k >= asked.first and not (k - asked.first) % asked.every:
-            for variant, seed in _list_variants(asked):
+        if k >= points.first and not (k - points.first) % points.every:
+            for variant, seed in _list_variants(points):
                 if variant == "before":
                     yield (k, variant, seed), chip
                 elif k < count:
                     change = statedigest.digest_torn_operation_change(
-                        of.operations[k], variant, seed
+                        recording.operations[k], variant, seed
                     )
                     if change is not None:
                         yield (k, variant, seed), chip ^ change
         if k < count:
-            chip ^= statedigest.digest_operation_change(of.operations[k])
+            chip ^= statedigest.digest_operation_change(recording.operations[k])
 
 
 def _list_variants(asked: CutPoints) -> Iterator[tuple[str, int]]:
@@ -177,8 +179,8 @@ async def count_campaign_points(
     """
     asked, titles = campaign.points, [load.title for load in campaign.loads.loads]
     last = len(titles) - 1 if asked.last_load is None else asked.last_load
-    kept, free = pointcounts.read_point_counts(out), asyncio.Semaphore(jobs)
-    done = {*kept, *(title for title in titles if title in refused)}
+    counts, free = pointcounts.read_point_counts(out), asyncio.Semaphore(jobs)
+    done = {*counts, *(title for title in titles if title in refused)}
     left = [i for i in range(asked.first_load, last + 1) if titles[i] not in done]
 
     async def one(index: int) -> PointCounts | None:
@@ -190,8 +192,8 @@ async def count_campaign_points(
         for n, task in enumerate(asyncio.as_completed(tasks), 1):
             of = await task
             if of is not None:
-                kept[of.load] = of
-                pointcounts.write_point_counts(out, {t: kept[t] for t in titles if t in kept})
+                counts[of.load] = of
+                pointcounts.write_point_counts(out, {t: counts[t] for t in titles if t in counts})
             yield len(left) - n
     finally:
         for each in tasks:

@@ -80,12 +80,12 @@ def _start() -> CallChecker:
 
 def _check(calls: tuple[str, ...], before: CallChecker | None = None) -> CallChecker:
     """What is there after calls; UsageError where one cannot be."""
-    there = copy.deepcopy(before) if before else CallChecker()
+    checker = copy.deepcopy(before) if before else CallChecker()
     for call in calls:
         kind, *words = call.split()
         names = loads.count_paths(kind)
-        there.take(call, kind, words[:names], [int(word) for word in words[names:]])
-    return there
+        checker.take(call, kind, words[:names], [int(word) for word in words[names:]])
+    return checker
 
 
 def _find_next(there: CallChecker, call: str) -> CallChecker | None:
@@ -96,23 +96,23 @@ def _find_next(there: CallChecker, call: str) -> CallChecker | None:
         return None
 
 
-def _list_keepers(call: str, there: CallChecker) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _list_keepers(call: str, checker: CallChecker) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Ways to keep what a call did: a word for each, and the calls."""
     kind, *words = call.split()
     names = words[: loads.count_paths(kind)]
     yield "none", ()
     yield "sync", ("sync",)
-    for name in [name for name in names if name in there.names][-1:]:
-        node = there.names[name]
+    for name in [name for name in names if name in checker.names][-1:]:
+        node = checker.names[name]
         if node.folder:
             yield "fsyncdir of it", (f"fsyncdir {name}",)
         elif not node.special:
             yield "fsync", (f"fsync {name}",)
             yield "fdatasync", (f"fdatasync {name}",)
-    if SIBLING in there.names and not there.names[SIBLING].special and SIBLING not in names:
+    if SIBLING in checker.names and not checker.names[SIBLING].special and SIBLING not in names:
         yield "fsync of a sibling", (f"fsync {SIBLING}",)
     folders = dict.fromkeys(f"fsyncdir {loads.parent_folder(n)}".strip() for n in reversed(names))
-    if folders and all(len(f.split()) == 1 or f.split()[1] in there.names for f in folders):
+    if folders and all(len(f.split()) == 1 or f.split()[1] in checker.names for f in folders):
         yield "fsyncdir", tuple(folders)
 
 
@@ -128,13 +128,13 @@ def _with_attribute(calls: tuple[str, ...]) -> tuple[str, ...]:
 
 def make_wide1_loads() -> LoadSet:
     """Each new call once, kept in each way."""
-    found: list[Load] = []
+    loads: list[Load] = []
     for call in CALLS:
         there = _find_next(_start(), call)
         assert there is not None, call
         for keeper, kept in _list_keepers(call, there):
-            found.append(Load(f"{call}, {keeper}", _with_attribute((call, *kept))))
-    return _make_set("wide1", found)
+            loads.append(Load(f"{call}, {keeper}", _with_attribute((call, *kept))))
+    return _make_set("wide1", loads)
 
 
 def make_wide2_loads() -> LoadSet:
@@ -160,30 +160,30 @@ def make_wide3_loads(seed: int = loads.SEED, count: int = TRIPLES) -> LoadSet:
     every = (*loads.CALLS, *CALLS)
     found: dict[str, Load] = {}
     while len(found) < count:
-        there, made, words = _start(), list[str](), list[str]()
+        checker, calls, words = _start(), list[str](), list[str]()
         for _ in range(3):
             after: CallChecker | None = None
             while after is None:
                 call = draw.choice(every)
-                after = _find_next(there, call)
-            there = after
-            keeper, kept = draw.choice(list(_list_keepers(call, there)))
-            made += [call, *kept]
+                after = _find_next(checker, call)
+            checker = after
+            keeper, kept = draw.choice(list(_list_keepers(call, checker)))
+            calls += [call, *kept]
             words.append(f"{call} ({keeper})")
         title = ", ".join(words)
-        found.setdefault(title, Load(title, _with_attribute(tuple(made))))
+        found.setdefault(title, Load(title, _with_attribute(tuple(calls))))
     return _make_set("wide3", list(found.values()))
 
 
 def make_rename_loads() -> LoadSet:
     """A rename behind so many bytes that its nodes come to lie anywhere in a page: where they are
     in two pages, one may be on flash and the other not."""
-    found: list[Load] = []
+    loads: list[Load] = []
     for call in ("rename D E", "rename D/file D/other", "rename D/file A/foo"):
         for ahead in range(PAGE_STEP, PAGE, PAGE_STEP):
             calls = (*AHEAD, f"write A/foo 0 {ahead}", call)
-            found.append(Load(f"{call} behind {ahead} bytes", calls))
-    return _make_set("renames", found)
+            loads.append(Load(f"{call} behind {ahead} bytes", calls))
+    return _make_set("renames", loads)
 
 
 def make_orphan_loads() -> LoadSet:
@@ -202,15 +202,15 @@ def make_orphan_loads() -> LoadSet:
         "attribute": ("setxattr A/foo 3 60", "removexattr A/foo 1", "sync"),
         "closed": ("sync", "close A/foo", "sync"),
     }
-    found: list[Load] = []
+    loads: list[Load] = []
     for first in ((), has, (*has, "sync")):
         for way, calls in goes.items():
             for word, last in later.items():
                 made = (*first, "open A/foo", *calls, *last)
                 if _can_all(made):
                     kept = {0: "", 2: "attributes, ", 3: "attributes synced, "}[len(first)]
-                    found.append(Load(f"{kept}{way}, {word}", made))
-    return _make_set("orphans", found)
+                    loads.append(Load(f"{kept}{way}, {word}", made))
+    return _make_set("orphans", loads)
 
 
 def _can_all(calls: tuple[str, ...]) -> bool:
@@ -289,13 +289,13 @@ def make_gc_pass_loads() -> LoadSet:
         "dropcaches": ("dropcaches", f"write {first} 0 300", "sync"),
     }
     found: list[Load] = []
-    for title, made in calls.items():
+    for title, title_calls in calls.items():
         waits = range(0, COLLECTOR_SCHEDULES * COLLECTOR_STEP_US, COLLECTOR_STEP_US)
         if title == "dropcaches":
             waits = range(0, SCHEDULES * STEP_US, STEP_US)
         for wait in waits:
             passes = [f"wakegc {wait}"] * COLLECTOR_PASSES
-            whole = (*checks, *passes, *made, *passes, "sync")
+            whole = (*checks, *passes, *title_calls, *passes, "sync")
             found.append(Load(f"{title} after {wait} us", whole))
     return LoadSet("gc-passes", (*loads.BASE, *filled, *outdated), tuple(found))
 

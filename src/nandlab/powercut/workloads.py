@@ -89,7 +89,7 @@ def _load_project_workload(called: str, name: str) -> WorkloadModel:
 
 def _parse_parameters(workload: WorkloadModel, words: list[str], where: str) -> dict[str, Scalar]:
     """Values of NAME=VALUE words, each in the type of the workload's default."""
-    found: dict[str, Scalar] = {}
+    parameters: dict[str, Scalar] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or key not in workload.parameters:
@@ -97,26 +97,26 @@ def _parse_parameters(workload: WorkloadModel, words: list[str], where: str) -> 
             raise UsageError(f"--load {where}: {word}: expected NAME=VALUE of {known}")
         usual = workload.parameters[key].default
         try:
-            found[key] = value == "true" if isinstance(usual, bool) else type(usual)(value)
+            parameters[key] = value == "true" if isinstance(usual, bool) else type(usual)(value)
         except ValueError:
             raise UsageError(f"--load {where}: {word}: expected a number") from None
-    return found
+    return parameters
 
 
 def _list_commands(spec: TrialSpec) -> list[str]:
     """What the workload does to files, in the shell's words; mounts and rests are left out."""
     if not spec.workload.steps:
         return [steps.fill_workload_template(spec, spec.workload.command)]
-    found: list[str] = []
+    commands: list[str] = []
     for step in spec.workload.steps:
         if isinstance(step, FileStep):
-            found.append(
+            commands.append(
                 filesteps.make_file_step_command(spec, step, steps.make_template_words(spec))
             )
-            found += ["sync"] if step.sync else []
+            commands += ["sync"] if step.sync else []
         elif step.do in ("unmount", "sync"):
-            found.append("sync")
-    return found
+            commands.append("sync")
+    return commands
 
 
 def _trace_commands(
@@ -129,14 +129,14 @@ def _trace_commands(
     programs = board.programs(Job((Step("all", script),), dict(files)))
     with tempfile.TemporaryDirectory(prefix="nandlab-load-") as temporary:
         work = Path(temporary).resolve()
-        there = work / "mnt"
+        mount = work / "mnt"
         for folder in ("mnt", "bin", "run"):
             (work / folder).mkdir()
         for program, path in programs.items():
             (work / "bin" / program).symlink_to(path)
 
         def here(text: str) -> str:
-            return text.replace(MOUNTPOINT, str(there))
+            return text.replace(MOUNTPOINT, str(mount))
 
         for file, content in files.items():
             (work / "run" / file).write_text(here(content.decode()))
@@ -154,4 +154,4 @@ def _trace_commands(
         if done.returncode:
             said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
             raise UsageError(f"--load {name}: it failed on this machine: {' '.join(said)}")
-        return TraceWorkload(trace, str(there), "load").recorded.text
+        return TraceWorkload(trace, str(mount), "load").recorded.text

@@ -47,13 +47,17 @@ def _format_for_whom(s: Mapping[str, Any]) -> Iterator[str]:
     causes = max(s["flash_by_cause"], key=lambda row: row["ns"], default=None)
     if not whole or causes is None:
         return
-    told = (
+    sentence = (
         f"Of the chip's time {_format_share(causes['ns'], whole)} was for "
         f"{format_cause_name(causes['cause'])}"
     )
     files = [row for row in s["flash_by_file"] if row["path"] != NO_FILE and row["ns"]]
     file = max(files, key=lambda row: row["ns"], default=None)
-    yield f"{told}, {_format_share(file['ns'], whole)} for {file['path']}." if file else f"{told}."
+    yield (
+        f"{sentence}, {_format_share(file['ns'], whole)} for {file['path']}."
+        if file
+        else f"{sentence}."
+    )
 
 
 def format_untraced_events(listed: Sequence[str]) -> list[str]:

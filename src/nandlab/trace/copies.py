@@ -68,21 +68,21 @@ def read_files_to_copy(
     records: of the trace, which the board's RAM holds beside the files; 0: nothing is traced.
     option: of the command line that the words are of.
     """
-    found, wrong = [], []
+    copies, wrong = [], []
     store = board.chip_store_mib * MIB
     for word in words:
         try:
-            found.append(_read_copy(word, board, store))
-            store -= len(found[-1].content)
+            copies.append(_read_copy(word, board, store))
+            store -= len(copies[-1].content)
         except UsageError as e:
             wrong.append(f"{option} {word if word.isprintable() else ascii(word)}: {e}")
-    paths = [copy.path for copy in found]
+    paths = [copy.path for copy in copies]
     wrong += [f"{option}: {p} is given twice" for p in sorted(set(paths)) if paths.count(p) > 1]
-    for copy in found:
+    for copy in copies:
         if why := _explain_cannot_run(copy, board, paths):
             wrong.append(f"{option} {copy.source}:{copy.path}: {why}")
     room = board.usable_mib * MIB - records * RECORD_BYTES
-    size = sum(len(copy.content) for copy in found if not copy.on_flash)
+    size = sum(len(copy.content) for copy in copies if not copy.on_flash)
     if size > room:
         beside, cure = (
             (" beside the trace's records", "lower --records, or ") if records else ("", "")
@@ -93,7 +93,7 @@ def read_files_to_copy(
         )
     if wrong:
         raise UsageError(*wrong)
-    return tuple(found)
+    return tuple(copies)
 
 
 def _read_copy(word: str, board: BoardModel, store: int) -> Copy:
@@ -107,16 +107,16 @@ def _read_copy(word: str, board: BoardModel, store: int) -> Copy:
     if source.is_dir():
         raise UsageError(f"{name} is a folder: copy its files one by one, or make an image of it")
     try:
-        told = source.stat()
-        if not stat.S_ISREG(told.st_mode):
+        status = source.stat()
+        if not stat.S_ISREG(status.st_mode):
             raise UsageError(f"{name} is no file")
-        if told.st_size > store:
+        if status.st_size > store:
             left = f", of which other files leave {store:,} bytes" if store < full else ""
             raise UsageError(
-                f"{name} has {told.st_size:,} bytes, and board {board.name} keeps "
+                f"{name} has {status.st_size:,} bytes, and board {board.name} keeps "
                 f"{board.chip_store_mib} MiB for the chip and what is carried{left}"
             )
-        return Copy(source, path, read_bytes(source, told.st_size), stat.S_IMODE(told.st_mode))
+        return Copy(source, path, read_bytes(source, status.st_size), stat.S_IMODE(status.st_mode))
     except (OSError, ValueError) as e:
         raise UsageError(f"{name}: {getattr(e, 'strerror', None) or e}") from None
 

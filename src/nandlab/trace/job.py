@@ -305,7 +305,7 @@ def decode_trace_outcome(request: TraceRequest, record: JobRecord) -> TraceOutco
     status = record["status"].stdout
     only = request.traced_partition
     # inodes are those of the file system that was traced, whose paths only its own mount tells
-    told = "" if only and not only.has_filesystem else record["paths"].stdout
+    paths_text = "" if only and not only.has_filesystem else record["paths"].stdout
     recording = records.decode_trace_records(_find_records(record), "the board's trace")
     before, after = (_parse_numbers(record[s].stdout) for s in (COUNTERS_STEP, "chip-after"))
     return TraceOutcome(
@@ -314,7 +314,7 @@ def decode_trace_outcome(request: TraceRequest, record: JobRecord) -> TraceOutco
         dict(line.split(" ", 1) for line in status.splitlines() if line.count(" ") == 1),
         list_untraced_events(request, status),
         cost.parse_probe_kinds(status),
-        parse_inode_paths(told),
+        parse_inode_paths(paths_text),
         {
             **{key: after[key] - before[key] for key in CHIP_COUNTS},
             ENERGY_COUNTER: after[ENERGY_COUNTER] - before[ENERGY_COUNTER]

@@ -52,15 +52,15 @@ def format_time_part_notes(found: dict[str, Any]) -> list[str]:
     return [*told, LOST_NOTE] if found["lost"] else told
 
 
-def print_time_parts(found: dict[str, Any], console: Console) -> None:
+def print_time_parts(parts: dict[str, Any], console: Console) -> None:
     """Prints for each phase its parts, for whom they were, and who asked the chip for what."""
-    for phase in found["phases"]:
+    for phase in parts["phases"]:
         title = make_printable(f"{phase['name']}: {format_ns_as_ms(phase['elapsed_ns'])} ms")
         console.print(title, style="bold", markup=False)
         console.print(_render_parts_table(phase))
         console.print(_render_for_whom_table(phase))
         console.print(_render_operations_table(phase))
-    for note in format_time_part_notes(found):
+    for note in format_time_part_notes(parts):
         console.print(note, style="dim", markup=False)
 
 

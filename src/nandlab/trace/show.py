@@ -171,27 +171,27 @@ def render_tracing_cost_table(s: dict[str, Any]) -> Table:
     return table
 
 
-def format_tracing_cost(found: dict[str, Any]) -> str:
+def format_tracing_cost(cost: dict[str, Any]) -> str:
     """The cost of tracing in a sentence."""
-    text = f"tracing cost {found['instructions']:,} instructions"
-    if found["share"] is not None:
+    text = f"tracing cost {cost['instructions']:,} instructions"
+    if cost["share"] is not None:
         text += (
-            f", {format_ns_as_ms(found['ns'])} ms: {100 * found['share']:.2f} % of the trace's time"
+            f", {format_ns_as_ms(cost['ns'])} ms: {100 * cost['share']:.2f} % of the trace's time"
         )
-    if found["unpriced"]:
-        what = ", ".join(f"{count:,} {event}" for event, count in found["unpriced"].items())
-        text += f"; not counting {what}, whose cost was not measured on Linux {found['kernel']}"
+    if cost["unpriced"]:
+        what = ", ".join(f"{count:,} {event}" for event, count in cost["unpriced"].items())
+        text += f"; not counting {what}, whose cost was not measured on Linux {cost['kernel']}"
     return text
 
 
 def format_page_cache(cache: dict[str, Any]) -> str:
     """The page cache in a sentence."""
-    asked = cache["hits"] + cache["misses"]
-    if not asked:
+    reads = cache["hits"] + cache["misses"]
+    if not reads:
         return "page cache: no read of a file was traced"
     text = (
-        f"page cache: {cache['hits']:,} of {asked:,} pages hit "
-        f"({format_part_as_percent(cache['hits'], asked)})"
+        f"page cache: {cache['hits']:,} of {reads:,} pages hit "
+        f"({format_part_as_percent(cache['hits'], reads)})"
     )
     if cache["ahead"]:
         text += f"; {cache['ahead']:,} pages read ahead, {cache['wasted']:,} of them for nothing"

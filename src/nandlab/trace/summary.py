@@ -212,17 +212,17 @@ def _summarize_cache(recording: Recording, tree: Tree) -> dict[str, Any]:
 
 def summarize_flash_operations(r: NDArray[Any]) -> dict[str, int]:
     """The chip's operations among some records, and their time."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     spare = (r["flags"] & EventFlag.OOB) != 0
     for kind, name in OPERATIONS.items():
         of_kind = r["type"] == kind
-        found[name] = int(np.count_nonzero(of_kind & ~spare))
+        counts[name] = int(np.count_nonzero(of_kind & ~spare))
         if kind != EventType.FLASH_ERASE:
-            found[f"oob_{name}"] = int(np.count_nonzero(of_kind & spare))
-        found[f"{name}_ns"] = int(r["latency_ns"][of_kind].sum())
-    found["buffer_hits"] = int(np.count_nonzero(r["type"] == EventType.FLASH_HIT))
-    found["ns"] = sum(found[f"{name}_ns"] for name in OPERATIONS.values())
-    return found
+            counts[f"oob_{name}"] = int(np.count_nonzero(of_kind & spare))
+        counts[f"{name}_ns"] = int(r["latency_ns"][of_kind].sum())
+    counts["buffer_hits"] = int(np.count_nonzero(r["type"] == EventType.FLASH_HIT))
+    counts["ns"] = sum(counts[f"{name}_ns"] for name in OPERATIONS.values())
+    return counts
 
 
 def _group_places(keys: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:

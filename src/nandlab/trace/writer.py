@@ -83,22 +83,22 @@ def _fill_folder(
     timeline.write_perfetto_timeline(
         outcome.recording, outcome.names, tree, outcome.paths, work / "trace.pftrace"
     )
-    told = summary.summarize_trace(outcome.recording, outcome.names, tree, outcome.paths)
+    table = summary.summarize_trace(outcome.recording, outcome.names, tree, outcome.paths)
     log = filter_kernel_log(request.spec, record)
-    told |= {
+    table |= {
         "lost": int(outcome.status["lost"]),
         "missed": int(outcome.status["missed"]),
         "chip": outcome.chip,
         "not_traced": outcome.absent,
         "cost": cost.compute_tracing_cost(
-            told["requests"], outcome.probes, identity, told["trace_ns"]
+            table["requests"], outcome.probes, identity, table["trace_ns"]
         ),
     }
     early = _count_early_operations(outcome.recording, record)
-    told["warnings"] = list_trace_warnings(request, record, told, log, early)
+    table["warnings"] = list_trace_warnings(request, record, table, log, early)
     if board.lock_differences:
-        told["warnings"].append(f"not the locked board: {'; '.join(board.lock_differences)}")
-    (work / "summary.json").write_text(json.dumps(told, indent=1) + "\n")
+        table["warnings"].append(f"not the locked board: {'; '.join(board.lock_differences)}")
+    (work / "summary.json").write_text(json.dumps(table, indent=1) + "\n")
     meta = _make_meta(request, record, outcome, identity) | {"kernel_log": log}
     if image:
         (work / CHIP_IMAGE).write_bytes(image)
@@ -129,7 +129,7 @@ def _count_early_operations(recording: Recording, record: JobRecord) -> Mapping[
 def list_trace_warnings(
     request: TraceRequest,
     record: JobRecord,
-    told: Mapping[str, Any],
+    table: Mapping[str, Any],
     log: Sequence[str],
     early: Mapping[str, int],
 ) -> list[str]:
@@ -137,41 +137,43 @@ def list_trace_warnings(
 
     early: operations of the trace that the chip's count may lack.
     """
-    found = []
-    if told["lost"]:
-        found.append(
-            f"{told['lost']} records were overwritten before they could be read, the oldest: "
+    warnings = []
+    if table["lost"]:
+        warnings.append(
+            f"{table['lost']} records were overwritten before they could be read, the oldest: "
             f"raise --records above {request.records}"
         )
-    if told["missed"]:
-        found.append(
-            f"{told['missed']} events were seen by no probe: tracer_status in meta.json says whose"
+    if table["missed"]:
+        warnings.append(
+            f"{table['missed']} events were seen by no probe: tracer_status in meta.json says whose"
         )
-    if "flash" in request.tracers and not told["lost"]:
+    if "flash" in request.tracers and not table["lost"]:
         for name, (ours, chip_s) in COUNTED_BY_CHIP.items():
-            traced = sum(told["flash"][k] for k in ours)
-            counted = sum(told["chip"][k] for k in chip_s)
+            traced = sum(table["flash"][k] for k in ours)
+            counted = sum(table["chip"][k] for k in chip_s)
             # of one partition the trace has a part of what the chip counted
             most = math.inf if request.only else traced
             if not traced - sum(early.get(k, 0) for k in ours) <= counted <= most:
-                found.append(f"flash {name}: {traced} in the trace, but the chip counted {counted}")
+                warnings.append(
+                    f"flash {name}: {traced} in the trace, but the chip counted {counted}"
+                )
     rested = record.get(SETTLE_STEP)
     if rested is not None and rested.ok and not workloadresult.parse_settle_result(rested.stdout):
         limit_s = request.spec.filesystem.settle.limit_s
-        found.append(
+        warnings.append(
             f"the flash was still at work {limit_s} s after the command: the trace ends there, and "
             "its counts may not be the chip's"
         )
     command = record["command"]
     if not command.ok:
-        found.append(f"the command failed: {command.failure()}")
+        warnings.append(f"the command failed: {command.failure()}")
     later = next((s for s in record.steps if not s.ok and s.step != "command"), None)
     if later is not None:
-        found.append(later.failure())
-    found += record.cut()
+        warnings.append(later.failure())
+    warnings += record.cut()
     if log:
-        found.append(f"the kernel warned, {len(log)} lines, the first: {log[0]}")
-    return found
+        warnings.append(f"the kernel warned, {len(log)} lines, the first: {log[0]}")
+    return warnings
 
 
 def _make_meta(

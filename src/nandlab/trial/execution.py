@@ -38,17 +38,17 @@ async def run_trial(
     except BoardLost as lost:
         memory: tuple[int, ...] = ()
         brought: dict[str, bytes] = {}
-        found: dict[str, Any] = {
+        outcome: dict[str, Any] = {
             "status": "board_lost",
             "error": lost.reason,
             "console_tail": lost.console_tail,
         }
     else:
         # In a thread: it may take minutes, and other boards must be answered meanwhile.
-        found = await asyncio.to_thread(make_trial_outcome, spec, todo, record)
+        outcome = await asyncio.to_thread(make_trial_outcome, spec, todo, record)
         memory = record.host_memory
-        brought = _select_artefacts(record.cargo, found)
-    doubts = list(found.pop("warnings", []))
+        brought = _select_artefacts(record.cargo, outcome)
+    doubts = list(outcome.pop("warnings", []))
     if not board.deterministic:
         clock = (
             "on a board of the user's own, on its clock"
@@ -61,7 +61,7 @@ async def run_trial(
     doubts = add_lock_doubt(doubts, board, collect_trial_packages(spec, board))
     seconds = round(time.monotonic() - began, 3)
     host = Host(seconds=seconds, board=board.key, memory=list(memory))
-    told = {**common, **found, "warnings": doubts, "host": host}
+    told = {**common, **outcome, "warnings": doubts, "host": host}
     return (
         results.Trial.model_validate(told)
         .add_sources(collect_trial_provenance(spec, board))
@@ -69,12 +69,12 @@ async def run_trial(
     )
 
 
-def _select_artefacts(cargo: bytes | None, found: dict[str, Any]) -> dict[str, bytes]:
+def _select_artefacts(cargo: bytes | None, outcome: dict[str, Any]) -> dict[str, bytes]:
     """What came back, if it is one of the trial's artefacts: an instrument's may be figures now."""
     if not cargo:
         return {}
     sha256 = digest_bytes(cargo)
-    named = {artefact.sha256 for artefact in found.get("artefacts", [])}
+    named = {artefact.sha256 for artefact in outcome.get("artefacts", [])}
     return {sha256: cargo} if sha256 in named else {}
 
 

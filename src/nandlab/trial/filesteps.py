@@ -108,13 +108,13 @@ def find_step_cache_states(spec: TrialSpec) -> dict[str, str]:
 
     It is cold if no step has worked on files since the last mount or drop.
     """
-    warm, mounted, found = False, False, {}
+    warm, mounted, states = False, False, {}
     for step in spec.workload.steps:
         if step.uses_files:
-            found[step.phase] = "warm" if warm else "cold"
+            states[step.phase] = "warm" if warm else "cold"
         mounted = step.do == "mount" or (mounted and step.do not in UNMOUNTING_STEPS)
         warm = step.do not in COLD_AFTER and (warm or _warms_cache(spec, step, mounted=mounted))
-    return found
+    return states
 
 
 def _warms_cache(spec: TrialSpec, step: WorkloadStep, *, mounted: bool) -> bool:

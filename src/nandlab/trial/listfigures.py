@@ -22,7 +22,7 @@ ResultReader = Callable[[str], WorkloadResult]
 
 
 def collect_step_list_figures(
-    spec: TrialSpec, record: JobRecord, chip: ChipCounts, told: ResultReader
+    spec: TrialSpec, record: JobRecord, chip: ChipCounts, read_result: ResultReader
 ) -> dict[str, Any]:
     """The figures of a workload that is a list, as fields of a result."""
     steps = spec.workload.steps
@@ -30,19 +30,19 @@ def collect_step_list_figures(
     whole, phases, cache = WorkloadResult(), list[Phase](), find_step_cache_states(spec)
     for step in steps:
         if isinstance(step, RunStep) and step.tells:
-            said = told(step.phase)
-            said = said.add_prefix(step.phase) if several else said
-            phases += said.phases
-            whole = whole.merge_later(said)
+            result = read_result(step.phase)
+            result = result.add_prefix(step.phase) if several else result
+            phases += result.phases
+            whole = whole.merge_later(result)
             continue
         phase = _make_phase(step, record, chip)
         if step.phase in cache:
             phase = phase.model_copy(update={"at": {"cache": cache[step.phase]}})
         if runs_filetree(step):
-            said = _parse_step_result(step, told).add_prefix(step.phase)
-            made = {"operations": said.operations, "bytes": said.bytes}
+            result = _parse_step_result(step, read_result).add_prefix(step.phase)
+            made = {"operations": result.operations, "bytes": result.bytes}
             phase = phase.model_copy(update=made)
-            whole = whole.merge_later(said)
+            whole = whole.merge_later(result)
         phases.append(phase)
     return whole.model_copy(update={"phases": phases}).fields()
 

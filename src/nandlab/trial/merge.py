@@ -30,25 +30,25 @@ def merge_runs(out: Path, folders: Sequence[RunFolder]) -> RunFolder:
     does not repeat, no trial can be there twice.
     """
     head = folders[0].head()
-    there = [RunFolder(out)] if (out / "run.json").exists() else []
-    for folder in [*there, *folders]:
+    own_runs = [RunFolder(out)] if (out / "run.json").exists() else []
+    for folder in [*own_runs, *folders]:
         if folder.head().id != head.id:
             raise UsageError(
                 f"{folder.path} is of another run ({folder.head().id}) than {folders[0].path} "
                 f"({head.id}): another study, board or nandlab"
             )
-    found: dict[str, RunFolder] = {}
-    for folder in [*there, *folders]:
+    owners: dict[str, RunFolder] = {}
+    for folder in [*own_runs, *folders]:
         for trial in folder.trials():
-            first = found.setdefault(trial.id, folder)
+            first = owners.setdefault(trial.id, folder)
             if first is not folder:
                 _require_same(first, folder, trial)
             _refuse_damaged_artefacts(folder, trial)
     into = RunFolder.create(out, head)
     with into.hold_lock():
         for trial_id in into.missing():
-            if trial_id in found:
-                _copy_trial(found[trial_id], into, trial_id)
+            if trial_id in owners:
+                _copy_trial(owners[trial_id], into, trial_id)
     return into
 
 

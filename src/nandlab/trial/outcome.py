@@ -54,7 +54,7 @@ def make_trial_outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str
         _count_register_hits(spec, record),
         _compare_steps(spec, record, simnand.compute_chip_usage_between),
     )
-    found: dict[str, Any] = {
+    outcome: dict[str, Any] = {
         "status": "ok",
         "kernel_log": log,
         "available": record.available,
@@ -75,25 +75,25 @@ def make_trial_outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str
     }
     if log:
         text = f"{len(log)} lines, the first: {log[0]}"
-        found["warnings"].append(Doubt(code="kernel_log", text=text))
+        outcome["warnings"].append(Doubt(code="kernel_log", text=text))
     if reports := list_kernel_findings(log):
         more = f", and {len(reports) - 1} more" if len(reports) > 1 else ""
-        found["warnings"].append(Doubt(code="kernel_finding", text=f"{reports[0]}{more}"))
+        outcome["warnings"].append(Doubt(code="kernel_finding", text=f"{reports[0]}{more}"))
     if missed := max(
         (simnand.parse_missed_operation_count(s.counts) for s in record.steps), default=0
     ):
         text = f"probes missed {missed} events"
-        found["warnings"].append(Doubt(code="counts_missed", text=text))
+        outcome["warnings"].append(Doubt(code="counts_missed", text=text))
     failed = record.failed()
     if failed is not None:
         status = "not_measured" if _is_own_fault(spec, failed) else "trial_failed"
         said = REFUSED_BY_SIMNAND.search("\n".join(log)) if failed.step == "load" else None
         why = f"; the kernel: {said[1]}" if said else ""
-        return found | {"status": status, "error": failed.failure() + why}
+        return outcome | {"status": status, "error": failed.failure() + why}
     try:
-        return found | _collect_figures(spec, record, found["warnings"])
+        return outcome | _collect_figures(spec, record, outcome["warnings"])
     except UnreadableOutput as e:
-        return found | {"status": "not_measured", "error": str(e)}
+        return outcome | {"status": "not_measured", "error": str(e)}
 
 
 def _is_own_fault(spec: TrialSpec, failed: StepRecord) -> bool:
@@ -136,16 +136,16 @@ def _collect_measurements(
     spec: TrialSpec, record: JobRecord, doubts: list[Doubt], phases: list[Phase]
 ) -> dict[str, dict[str, int | float]]:
     """What the instruments measured, by their names; adds to doubts."""
-    found = {}
+    measurements = {}
     for instrument in list_trial_instruments(spec):
         try:
             figures = instrument.reading.figures(spec, record, phases)
             if figures or not instrument.reading.is_left_out_empty:
-                found[instrument.name] = figures
+                measurements[instrument.name] = figures
         except FiguresUnknown as e:
             doubts.append(e.doubt)
         doubts += [*instrument.reading.doubts(spec, record)]
-    return found
+    return measurements
 
 
 def _find_unmatched_words(spec: TrialSpec, figures: dict[str, Any]) -> list[Doubt]:
@@ -158,14 +158,14 @@ def _find_unmatched_words(spec: TrialSpec, figures: dict[str, Any]) -> list[Doub
             [*figures["operations"], *figures["latency_ns"]],
         ),
     }
-    found = []
+    doubts = []
     for what, (declared, told) in pairs.items():
         lost = [name for name in declared if name not in told]
         more = [name for name in dict.fromkeys(told) if name not in declared]
         if lost and more:
             text = f"{what}: declared, not told: {', '.join(lost)}; told, not declared: "
-            found.append(Doubt(code="workload", text=text + ", ".join(more)))
-    return found
+            doubts.append(Doubt(code="workload", text=text + ", ".join(more)))
+    return doubts
 
 
 T = TypeVar("T")
@@ -184,12 +184,12 @@ def _parse_workload_output(
 ) -> WorkloadResult:
     """The result that the workload's program printed; its warnings become doubts."""
     try:
-        told = workloadresult.parse_workload_result(record[step].stdout)
+        result = workloadresult.parse_workload_result(record[step].stdout)
     except UnreadableOutput as e:
         who = spec.workload.name if step == "workload" else f"{spec.workload.name}, step {step},"
         raise UnreadableOutput(f"{who} printed no result that nandlab understands: {e}") from None
-    doubts += _make_doubts(told.warnings)
-    return told
+    doubts += _make_doubts(result.warnings)
+    return result
 
 
 def _find_obtained_shares(
@@ -199,13 +199,13 @@ def _find_obtained_shares(
     name = next((n for n in list_state_fill_steps(spec) if spec.aged and record.get(n)), None)
     if name is None:
         return None
-    told = _parse_step_output(name, workloadresult.parse_workload_result, record)
+    result = _parse_step_output(name, workloadresult.parse_workload_result, record)
     last = next(s for n in reversed(list_fill_step_names(name)) if (s := record.get(n)))
     programmed = simnand.parse_programmed_page_share(last.counts)
-    doubts += _make_doubts([w for w in told.warnings if not w.startswith(OFF_TARGET)])
-    if told.obtained is None or programmed is None:
-        return told.obtained
-    return _update_shares(told.obtained, programmed)
+    doubts += _make_doubts([w for w in result.warnings if not w.startswith(OFF_TARGET)])
+    if result.obtained is None or programmed is None:
+        return result.obtained
+    return _update_shares(result.obtained, programmed)
 
 
 def _choose_shares(filled: PageShares | None, seen: PageShares | None) -> PageShares | None:
@@ -297,15 +297,15 @@ def filter_kernel_log(spec: TrialSpec, record: JobRecord) -> list[str]:
         return []
     harmless = re.compile("|".join(spec.filesystem.harmless_log) or r"(?!)")
     since_s = record.steps[0].start_ns / 1e9
-    found = []
+    lines = []
     for line in escape_output(log.stdout).splitlines():
         level, _, rest = line.removeprefix("<").partition(">")
-        stamp, _, said = rest.removeprefix("[").partition("]")
+        stamp, _, message = rest.removeprefix("[").partition("]")
         try:
             told = int(level) & 7 <= KERNEL_WARNING and float(stamp.strip()) >= since_s
         except ValueError:
             continue  # the continuation of a message
-        expected = said.endswith(EXPECTED_IN_LOG) or harmless.match(said.strip())
+        expected = message.endswith(EXPECTED_IN_LOG) or harmless.match(message.strip())
         if told and not expected:
-            found.append(rest)
-    return found
+            lines.append(rest)
+    return lines

@@ -60,18 +60,18 @@ class Reproduction(RunPlan):
         Folders and patches are not taken from a run: whoever reproduces it names them.
         """
         told = self.baseline.head.provenance.get(OWN_SOURCES)
-        found = {}
+        sources = {}
         for name, source in told.items() if isinstance(told, dict) else ():
             named = source if isinstance(source, dict) else {}
             if named.get("tree") == PACKAGE and not named.get("patches"):
                 options = named.get("options")
                 known = options if isinstance(options, dict) else {}
-                found[name] = validate_data(
+                sources[name] = validate_data(
                     {**known, "tree": PACKAGE, "patch": []},
                     PartSource,
                     f"{self.baseline.path}: provenance.{OWN_SOURCES}",
                 )
-        return make_source_requests(found, None, str(self.baseline.path))
+        return make_source_requests(sources, None, str(self.baseline.path))
 
 
 def plan_reproduction(before: Baseline, only: Sequence[str] = ()) -> Reproduction:

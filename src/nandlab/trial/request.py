@@ -52,12 +52,12 @@ def _describe_image(spec: TrialSpec) -> StartImage | None:
 
 def dump_trial_catalog_entries(spec: TrialSpec) -> dict[str, dict[str, Any]]:
     """The catalog's entries that a trial runs with, and what is only told of its board."""
-    told = {
+    entries = {
         key: said.model_dump(mode="json")
         for key in ("controller", "power")
         if (said := getattr(spec.board, key, None)) is not None
     }
-    return told | {
+    return entries | {
         "chip": spec.chip.model_dump(mode="json"),
         "filesystem": spec.filesystem.model_dump(mode="json"),
         "workload": spec.workload.model_dump(mode="json"),

@@ -372,14 +372,14 @@ def _find_in_store(run: Run, spec: TrialSpec, board: Board, store: Store) -> Tri
     Options and parameters are those of today too: the catalog may have gained some since, whose
     defaults ask the board for nothing.
     """
-    found = store.get(hash_trial(spec, board))
-    if found is None:
+    stored = store.get(hash_trial(spec, board))
+    if stored is None:
         return None
-    origin = found.origin or Origin(study=found.study, run=found.run)
+    origin = stored.origin or Origin(study=stored.study, run=stored.run)
     doubts = execution.add_lock_doubt(
-        found.warnings, board, execution.collect_trial_packages(spec, board)
+        stored.warnings, board, execution.collect_trial_packages(spec, board)
     )
     words = {"id": spec.id, "study": run.study, "run": run.id, "origin": origin}
     words |= {"warnings": doubts, "options": spec.options, "parameters": spec.parameters}
-    sources = {**found.sources, **execution.collect_trial_provenance(spec, board)}
-    return found.model_copy(update=words).add_sources(sources)
+    sources = {**stored.sources, **execution.collect_trial_provenance(spec, board)}
+    return stored.model_copy(update=words).add_sources(sources)

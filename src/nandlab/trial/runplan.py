@@ -35,13 +35,13 @@ class RunPlan:
     lock: Lock
 
 
-def restore_run_plan(head: Run, path: Path, kept: KeptNouns) -> RunPlan:
+def restore_run_plan(head: Run, path: Path, nouns: KeptNouns) -> RunPlan:
     """The trials of the run at ``path``; UsageError if they are none today.
 
     kept: the run's own nouns.
     """
     lock, model = find_run_package_lock(head, path), parse_run_board_model(head, path)
-    with use_run_nouns(kept):
+    with use_run_nouns(nouns):
         study = studies.parse_run_study(
             head.spec, find_run_study_folder(head, path), f"{path}: spec"
         )

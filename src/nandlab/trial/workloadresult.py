@@ -135,12 +135,12 @@ def _find_last_line(printed: str) -> bytes:
 
 def _require_object(line: bytes) -> None:
     try:
-        found = from_json(line)
+        value = from_json(line)
     except ValueError as e:
         shown = line[:40].decode(errors="replace")
         raise UnreadableOutput(f"the last line is not JSON: {e}: {shown!r}") from None
-    if not isinstance(found, dict):
-        raise UnreadableOutput(f"the last line is {type(found).__name__}, not an object of JSON")
+    if not isinstance(value, dict):
+        raise UnreadableOutput(f"the last line is {type(value).__name__}, not an object of JSON")
 
 
 def _parse_line(model: type[M], line: bytes) -> M:
@@ -156,14 +156,14 @@ def _parse_line(model: type[M], line: bytes) -> M:
         raise UnreadableOutput("; ".join([*wrong[:MISTAKES_SHOWN], *more])) from None
 
 
-def _drop_nulls(told: Any, error: ValidationError) -> bool:
+def _drop_nulls(data: Any, error: ValidationError) -> bool:
     """Takes away members that are null where no null may be: what is not known is then missing.
 
     False if there are none, as where a list has a null in it.
     """
     gone = False
     for e in error.errors(include_url=False):
-        at = told if e["input"] is None else None
+        at = data if e["input"] is None else None
         for part in e["loc"]:
             if not isinstance(at, dict | list):
                 break

@@ -150,7 +150,7 @@ def _compute_member_numbers(
     paper: PaperModel, part: ClaimPart, trials: Sequence[Trial], of: Words
 ) -> dict[MemberKey, float]:
     """The part's number of each member that has both sides."""
-    found = _compute_member_quotients(paper, part, trials, of)
+    quotients = _compute_member_quotients(paper, part, trials, of)
     if part.against:
         other = {
             "figure": part.against.figure or part.figure,
@@ -158,8 +158,8 @@ def _compute_member_numbers(
             "over": part.against.over or part.over,
         }
         below = _compute_member_quotients(paper, part.model_copy(update=other), trials, of)
-        found = {m: v / below[m] for m, v in found.items() if below.get(m)}
-    made = {m: v * part.factor for m, v in found.items()}
+        quotients = {m: v / below[m] for m, v in quotients.items() if below.get(m)}
+    made = {m: v * part.factor for m, v in quotients.items()}
     return {m: 1 - v for m, v in made.items()} if part.saving else made
 
 

@@ -109,13 +109,13 @@ def _make_claim_result(
     paper: PaperModel, claim: Claim, every: Sequence[Trial], of: Words
 ) -> ClaimResult:
     trials = [t for t in every if t.workload == paper.find_workload(claim)]
-    numbers, found = _compute_numbers(paper, claim.parts, trials, of)
+    numbers, verdict = _compute_numbers(paper, claim.parts, trials, of)
     others = (_judge_by_other_basis(paper, b, claim, every, of) for b in _list_bases(paper, claim))
     groups = _group_counted_trials(paper, claim, trials, of)
     return ClaimResult(
         claim,
         numbers,
-        found,
+        verdict,
         tuple(others),
         (
             *(
@@ -139,7 +139,7 @@ def _group_counted_trials(
         for s in (p.over, p.of)
         if s is not None
     }
-    found = []
+    groups = []
     for s, along in [*sides.values(), *((s, None) for s in claim.counted)]:
         members, where = select_ended_trials_in_selector(paper, s, trials), ""
         if along and (end := fits.find_trials_at_greatest_x(along.by, members, of)):
@@ -147,15 +147,15 @@ def _group_counted_trials(
                 f", {fits.format_x_axis_title(along.by, of)} {units.format_three_figures(end[0])}",
                 end[1],
             )
-        found.append((s, members, where))
-    return found
+        groups.append((s, members, where))
+    return groups
 
 
 def _compute_numbers(
     paper: PaperModel, parts: Sequence[ClaimPart], trials: Sequence[Trial], of: Words
 ) -> tuple[tuple[ClaimNumber, ...], ClaimVerdict]:
-    found = [pair for part in parts for pair in numbers_of(paper, part, trials, of)]
-    told = (
+    pairs = [pair for part in parts for pair in numbers_of(paper, part, trials, of)]
+    claim_numbers = (
         ClaimNumber(
             p.label,
             s,
@@ -164,9 +164,9 @@ def _compute_numbers(
             _explain_number(paper, p, trials, of),
             find_number_side(p, s),
         )
-        for p, s in found
+        for p, s in pairs
     )
-    return tuple(told), judge_claim_parts(found)
+    return tuple(claim_numbers), judge_claim_parts(pairs)
 
 
 def _explain_number(paper: PaperModel, part: ClaimPart, trials: Sequence[Trial], of: Words) -> str:
@@ -259,17 +259,17 @@ def _format_chip_counts(of: Selector, trials: Sequence[Trial], where: str, phase
 
     phase: empty is the headline's; where: what more tells the trials, in words.
     """
-    said = workloadwords.make_workload_words_for_trials(trials)
-    phase = phase or said.headline.figure.removeprefix("phase.")
+    words = workloadwords.make_workload_words_for_trials(trials)
+    phase = phase or words.headline.figure.removeprefix("phase.")
     parts = [a for t in trials if (a := split_phase_time(t, phase)) is not None]
     costs = []
     for figure, what in (
-        (find_workload_figure(name, said), what) for name, what in CHIP_COST_FIGURES
+        (find_workload_figure(name, words), what) for name, what in CHIP_COST_FIGURES
     ):
         found = compute_spread(figure(t) for t in trials)
         if found is not None and found.max:
             costs.append(f"{figure.form(found.median)} {what}")
-    split = _format_time_split(said.phase(phase).title, parts)
+    split = _format_time_split(words.phase(phase).title, parts)
     told = f"{split}all phases {', '.join(costs) or 'not counted'}"
     what = format_selector_configuration(of, trials[0])
     return f"{what}{where}{_format_chip_contents(trials)}: {told}."

@@ -46,15 +46,15 @@ class CurvePlace:
     @property
     def identity(self) -> dict[str, AttributeValue]:
         """All that sets it apart from other places, but for its member, by name."""
-        told: dict[str, AttributeValue] = {
+        attributes: dict[str, AttributeValue] = {
             name: read(self.trial) for name, read in TRIAL_ATTRIBUTES.items()
         }
-        told |= {f"option.{k}": v for k, v in self.trial.options.items()}
-        told |= {f"parameter.{k}": _make_scalar(v) for k, v in self.trial.parameters.items()}
+        attributes |= {f"option.{k}": v for k, v in self.trial.options.items()}
+        attributes |= {f"parameter.{k}": _make_scalar(v) for k, v in self.trial.parameters.items()}
         if self.phase is not None:
-            told |= {f"at.{k}": v for k, v in self.phase.at.items()}
-            told["phase"] = self.phase.name
-        return told
+            attributes |= {f"at.{k}": v for k, v in self.phase.at.items()}
+            attributes["phase"] = self.phase.name
+        return attributes
 
 
 TRIAL_ATTRIBUTES: dict[str, Callable[[Trial], AttributeValue]] = {

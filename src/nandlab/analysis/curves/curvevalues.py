@@ -162,21 +162,21 @@ def _make_curve_plot(curve: Curve, trials: Sequence[Trial]) -> CurvePlot:
 
 
 def _name_modelled_lines(
-    name: str, given: Sequence[PlotLine], measured: Sequence[PlotLine]
+    name: str, lines: Sequence[PlotLine], measured: Sequence[PlotLine]
 ) -> list[PlotLine]:
     """What a model gives, by the names of what was measured; lines of the same values are one."""
     titles = {line.key: line.title for line in measured}
     by_values: dict[Hashable, list[PlotLine]] = {}
-    for line in given:
+    for line in lines:
         by_values.setdefault(tuple((p.x, p.y) for p in line.points), []).append(line)
-    found = []
+    renamed = []
     for same in by_values.values():
         first, alone = same[0], len(same) == 1
         title = f"{titles.get(first.key, first.title)}, modelled: {name}"
-        found.append(replace(first, title=title, modelled=True))
+        renamed.append(replace(first, title=title, modelled=True))
         if not alone:
-            found[-1] = replace(found[-1], key=(), title=f"modelled: {name}")
-    return found
+            renamed[-1] = replace(renamed[-1], key=(), title=f"modelled: {name}")
+    return renamed
 
 
 def compute_figure_at_place(name: str, at: CurvePlace) -> float | None:
@@ -194,14 +194,14 @@ def compute_figure_at_place(name: str, at: CurvePlace) -> float | None:
 
 
 def _is_selected_place(curve: Curve, at: CurvePlace) -> bool:
-    told = at.identity
+    attributes = at.identity
     for name, wanted in curve.where.items():
         one_of = wanted if isinstance(wanted, list) else [wanted]
-        if name not in told or not any(
-            curveplaces.are_attribute_values_alike(told[name], w) for w in one_of
+        if name not in attributes or not any(
+            curveplaces.are_attribute_values_alike(attributes[name], w) for w in one_of
         ):
             return False
-    return curve.scatter or curve.x in told
+    return curve.scatter or curve.x in attributes
 
 
 def _list_member_values(
@@ -319,20 +319,20 @@ def _make_points(curve: Curve, members: Sequence[MemberValue]) -> tuple[PlotPoin
         isinstance(curveplaces.parse_number_or_word(m.place.identity.get(curve.x, 0)), float)
         for m in members
     )
-    found = []
+    points = []
     for alike in by_x.values():
         x = compute_spread(m.x for m in alike)
-        told = alike[0].place.identity.get(curve.x, "")
+        place_text = alike[0].place.identity.get(curve.x, "")
         at: AttributeValue = (
             float(x.median)
             if x
-            else curveplaces.parse_number_or_word(told)
+            else curveplaces.parse_number_or_word(place_text)
             if numbers
-            else str(told)
+            else str(place_text)
         )
         label = str(alike[0].place.identity.get(curve.label, ""))
-        found.append(PlotPoint(at, label, tuple(alike)))
-    return tuple(sorted(found, key=lambda p: float(p.x)) if numbers else found)
+        points.append(PlotPoint(at, label, tuple(alike)))
+    return tuple(sorted(points, key=lambda p: float(p.x)) if numbers else points)
 
 
 def _make_point_key(curve: Curve, m: MemberValue) -> Hashable:
@@ -344,18 +344,18 @@ def _make_point_key(curve: Curve, m: MemberValue) -> Hashable:
 
 def format_attribute_at_place(name: str, at: CurvePlace) -> str:
     """An attribute's value as a line's name has it: ``JFFS2``, ``random``, ``size 4.00 KiB``."""
-    told = at.identity.get(name)
-    if told is None:
+    value = at.identity.get(name)
+    if value is None:
         return ""
     if name == "filesystem":
         return at.trial.filesystem_title
     family, _, rest = name.partition(".")
     if family == "at":
         said = workloadwords.find_declared_workload_words(at.trial).at.get(rest)
-        if isinstance(told, str):
-            return told
-        return f"{rest} {QUANTITIES[said.unit].form(told) if said else told}"
-    text = str(told)
+        if isinstance(value, str):
+            return value
+        return f"{rest} {QUANTITIES[said.unit].form(value) if said else value}"
+    text = str(value)
     text = text if len(text) <= VALUE_LETTERS_MAX else f"{text[: VALUE_LETTERS_MAX - 1]}…"
     return f"{rest}={text}" if family in ("option", "parameter") else text
 

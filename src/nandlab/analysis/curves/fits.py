@@ -67,14 +67,14 @@ class LineFit:
 
 def fit_line(points: Iterable[tuple[float, float]]) -> LineFit | None:
     """The line through these; None where they have less than :data:`LEAST_PLACES` places."""
-    seen = list(points)
-    if len({x for x, _ in seen}) < LEAST_PLACES:
+    pairs = list(points)
+    if len({x for x, _ in pairs}) < LEAST_PLACES:
         return None
-    xs, ys = zip(*seen, strict=True)
+    xs, ys = zip(*pairs, strict=True)
     x, y = statistics.fmean(xs), statistics.fmean(ys)
     across = sum((a - x) ** 2 for a in xs)
     up = sum((b - y) ** 2 for b in ys)
-    slope = sum((a - x) * (b - y) for a, b in seen) / across
+    slope = sum((a - x) * (b - y) for a, b in pairs) / across
     change = slope * (max(xs) - min(xs)) / y if y else 0.0
     return LineFit(slope, y - slope * x, slope**2 * across / up if up else 0.0, change)
 
@@ -101,19 +101,19 @@ def collect_points_by_member(
 ) -> dict[MemberKey, ValueByPlace]:
     """Each member's points; UsageError where two of its trials are at one place."""
     at = _make_place_reader(by, of)
-    found: dict[MemberKey, dict[float, Trial]] = {}
+    members: dict[MemberKey, dict[float, Trial]] = {}
     for trial in trials:
         x, y = at(trial), figure(trial)
         if x is None or y is None:
             continue
-        taken = found.setdefault((trial.seed, trial.phase_offset_ms), {})
-        if x in taken:
-            both = f"{taken[x].id} and {trial.id}"
+        member_points = members.setdefault((trial.seed, trial.phase_offset_ms), {})
+        if x in member_points:
+            both = f"{member_points[x].id} and {trial.id}"
             raise UsageError(f"along {by}: {both} are both at {x:g}: name in what they differ")
-        taken[x] = trial
+        member_points[x] = trial
     return {
-        member: {x: y for x, t in taken.items() if (y := figure(t)) is not None}
-        for member, taken in found.items()
+        member: {x: y for x, t in member_points.items() if (y := figure(t)) is not None}
+        for member, member_points in members.items()
     }
 
 

@@ -67,13 +67,13 @@ def make_memory_curve_of_trials(
         return []
     end = min(line.t_ns[-1] for line in lines)
     steps = MOMENTS_MAX - 1 if end else 0
-    found = []
+    moments = []
     for i in range(steps + 1):
         t = end * i / steps if steps else 0.0
         over = compute_spread(line.find_value(t) for line in lines)
         assert over is not None
-        found.append(MemoryMoment(t, over))
-    return found
+        moments.append(MemoryMoment(t, over))
+    return moments
 
 
 def list_largest_allocating_functions(

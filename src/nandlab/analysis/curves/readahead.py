@@ -212,32 +212,32 @@ class OpenFile:
         """Pages of a window at most; a request may exceed it as far as the device takes one."""
         return max(self.window, min(asked, self.hardware_pages))
 
-    def _miss(self, page: int, asked: int) -> None:
+    def _miss(self, page: int, request_pages: int) -> None:
         """page_cache_sync_readahead: a page is missing, ``asked`` pages are wanted from there."""
-        limit = self._limit(asked)
+        limit = self._limit(request_pages)
         if not self.window:
             return
         if self.advice == "fadv_random":
-            self._forced(page, asked)
+            self._forced(page, request_pages)
         elif page == 0:
-            self._begin(page, asked, limit)
+            self._begin(page, request_pages, limit)
         elif not self.rule.apart and self._expected(page):
             self._push_on(page, limit)
-        elif asked > limit or self._sequential(page):
-            self._begin(page, asked, limit)
+        elif request_pages > limit or self._sequential(page):
+            self._begin(page, request_pages, limit)
         else:
-            self._by_context(page, asked, limit)
+            self._by_context(page, request_pages, limit)
 
-    def _mark_hit(self, page: int, asked: int) -> None:
+    def _mark_hit(self, page: int, request_pages: int) -> None:
         """page_cache_async_readahead: a marked page is used, so the next window is due."""
-        limit = self._limit(asked)
+        limit = self._limit(request_pages)
         self._marked.discard(page)
         if page == 0 and not self.rule.apart:
-            self._begin(page, asked, limit)
+            self._begin(page, request_pages, limit)
         elif self._expected(page):
             self._push_on(page, limit)
         else:
-            self._by_mark(page, asked, limit)
+            self._by_mark(page, request_pages, limit)
 
     def _forced(self, page: int, asked: int) -> None:
         """force_page_cache_readahead: what is asked for, no more than a window, and no mark."""
@@ -270,25 +270,25 @@ class OpenFile:
         self._size = self._ahead = compute_next_window_pages(self._size, limit)
         self._submit_merged(page, limit)
 
-    def _by_context(self, page: int, asked: int, limit: int) -> None:
+    def _by_context(self, page: int, request_pages: int, limit: int) -> None:
         """try_context_readahead: do the pages cached before this one look like a stream's?"""
         hole = self._cached.rfind(0, max(0, page - limit), page)
         history = page - 1 - hole if hole >= 0 else min(page, limit)
         if not self.rule.all_history_counts:
             history = min(history, limit - 1)
-        if history <= (0 if self.rule.neighbour_is_enough else asked):
-            self._fetch_window(page, asked, 0)  # a small random read: as it is
+        if history <= (0 if self.rule.neighbour_is_enough else request_pages):
+            self._fetch_window(page, request_pages, 0)  # a small random read: as it is
             return
         if history >= page:  # cached from the file's first page
             history *= 2
         self._start = page
         if self.rule.neighbour_is_enough:
-            self._size = self._ahead = compute_initial_window_pages(history + asked, limit)
+            self._size = self._ahead = compute_initial_window_pages(history + request_pages, limit)
         else:
-            self._size, self._ahead = min(history + asked, limit), 1
+            self._size, self._ahead = min(history + request_pages, limit), 1
         self._submit_merged(page, limit)
 
-    def _by_mark(self, page: int, asked: int, limit: int) -> None:
+    def _by_mark(self, page: int, request_pages: int, limit: int) -> None:
         """A mark of another stream's window: go on behind the pages cached from here."""
         hole = self._cached.find(0, page + 1, page + 1 + limit)
         if hole < 0:  # the pages behind the file's end are never cached
@@ -296,7 +296,7 @@ class OpenFile:
         if hole - page > limit:
             return
         self._start = hole
-        self._size = self._ahead = compute_next_window_pages(hole - page + asked, limit)
+        self._size = self._ahead = compute_next_window_pages(hole - page + request_pages, limit)
         self._submit_merged(page, limit)
 
     def _submit_merged(self, page: int, limit: int) -> None:

@@ -50,12 +50,12 @@ def format_baseline_difference_lines(baseline: Baseline, folder: RunFolder) -> I
     head = folder.head()
     boards = setupdiff.compare_board_identities(baseline.head.provenance, head.provenance)
     again = [trial for trial in folder.trials() if trial.id in baseline.keys]
-    told = setupdiff.format_setup_differences(
+    differences = setupdiff.format_setup_differences(
         boards, (baseline.find_sides_with_setup(trial) for trial in again)
     )
-    yield from (f"not the baseline's: {line}" for line in told)
+    yield from (f"not the baseline's: {line}" for line in differences)
     others = sum(trial.key != baseline.keys[trial.id] for trial in again)
-    if others and not told:
+    if others and not differences:
         yield f"steps, programs or files of {others} of {len(again)} trials are not the baseline's"
     beside = len(set(head.trials) - set(baseline.keys))
     if beside:

@@ -83,13 +83,13 @@ def _is_idle_option(option: Mapping[str, Any] | None, value: str) -> bool:
 
 def _select_used_options(trial: Trial, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that the trial used, each with the value that it chose."""
-    alone, found = find_options_without_effect(trial), {}
+    alone, used = find_options_without_effect(trial), {}
     for name, value in trial.options.items():
         if name in options and name not in alone:
             named = options[name].get("values", {})
             kept = {"values": {value: named[value]}, "number": None} if value in named else {}
-            found[name] = options[name] | kept
-    return found
+            used[name] = options[name] | kept
+    return used
 
 
 def _remove_bounds(parameters: Mapping[str, Any]) -> dict[str, Any]:

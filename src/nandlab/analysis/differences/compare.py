@@ -121,13 +121,13 @@ def compare_trials(a: Trial | None, b: Trial | None, trial_id: str) -> list[Diff
         return [Difference(path, _summarize_trial(a), _summarize_trial(b))]
     if are_trials_alike(a, b):
         return []
-    told, other = dump_compared_trial_fields(a, b), dump_compared_trial_fields(b, a)
+    fields, other = dump_compared_trial_fields(a, b), dump_compared_trial_fields(b, a)
     if a.provenance != b.provenance or a.options != b.options:
-        told, other = (
+        fields, other = (
             t | {"provenance": catalogusage.select_used_catalog_entries(of)}
-            for t, of in ((told, a), (other, b))
+            for t, of in ((fields, a), (other, b))
         )
-    return list_value_differences(told, other, path)
+    return list_value_differences(fields, other, path)
 
 
 def compare_trial_figures(a: Trial, b: Trial, digests: tuple[str, str]) -> list[Difference]:
@@ -184,19 +184,19 @@ def dump_compared_trial_fields(trial: Trial, other: Trial | None = None) -> dict
     hash, which later catalogs must give too: all options that do nothing are left out.
     """
     left_out: dict[str, Any] = dict.fromkeys(ORIGIN_FIELDS | {HOST_FIELD, "provenance"}, True)
-    told = drop_errorless_bits(trial.model_dump(exclude=left_out | LATER_STEP_FIELDS))
-    told["phases"] = [
+    fields = drop_errorless_bits(trial.model_dump(exclude=left_out | LATER_STEP_FIELDS))
+    fields["phases"] = [
         {
             k: v
             for k, v in p.items()
             if k not in LATER_PHASE_DEFAULTS or v != LATER_PHASE_DEFAULTS[k]
         }
-        for p in told["phases"]
+        for p in fields["phases"]
     ]
     # that a mirror had not the locked packages is no figure; which it had is in the board's lock
-    told["warnings"] = [w for w in told["warnings"] if w["code"] != "not_locked"]
-    told["options"] = catalogusage.select_effective_options(trial, other)
-    return {key: index_items_by_name(value) for key, value in told.items()}
+    fields["warnings"] = [w for w in fields["warnings"] if w["code"] != "not_locked"]
+    fields["options"] = catalogusage.select_effective_options(trial, other)
+    return {key: index_items_by_name(value) for key, value in fields.items()}
 
 
 def index_items_by_name(value: Any) -> Any:

@@ -129,23 +129,23 @@ def list_configuration_changes(
     before = {now.id: then for then, now in pairs}
     told, apart = members.split_off_memory_trials(now for _, now in pairs)
     settings = [*group_trials_into_settings(told), *group_trials_into_settings(apart)]
-    there = (
+    names = (
         list_figure_names_of_settings([*settings, *group_trials_into_settings(before.values())])
         if only
         else ()
     )
-    wanted = {name for asked in only for name in match_figure_names(asked, there)}
-    found = []
+    selected = {name for asked in only for name in match_figure_names(asked, names)}
+    changes = []
     for setting in settings:
         for e in setting.ensembles:
             then = replace(e, trials=tuple(before[t.id] for t in e.trials))
             differ = {t.id: unlike[t.id] for t in e.trials if t.id in unlike}
-            moved = tuple(_list_changes(then, e, differ, wanted)) if differ else ()
+            moved = tuple(_list_changes(then, e, differ, selected)) if differ else ()
             ids = tuple(t.id for t in e.trials)
-            found.append(
+            changes.append(
                 ConfigurationChange(setting.title, e.label, ids, moved, setting.headline.name)
             )
-    return found
+    return changes
 
 
 @dataclass(frozen=True)
@@ -231,15 +231,15 @@ def _make_bare_pair(then: Trial, now: Trial) -> tuple[Trial, Trial]:
 
 
 def _list_changes(
-    then: Ensemble, now: Ensemble, unlike: Mapping[str, TrialDifferences], wanted: Set[str]
+    then: Ensemble, now: Ensemble, unlike: Mapping[str, TrialDifferences], selected: Set[str]
 ) -> Iterator[FigureChange]:
     """How trials end now, then the figures, then what differs beside these."""
     yield from _list_ending_changes(then, now)
-    figures = list(_list_figure_changes(then, now, wanted))
+    figures = list(_list_figure_changes(then, now, selected))
     yield from figures
     told = {i for m in figures for i in m.trials}
     told |= {t.id for t in (*then.trials, *now.trials) if not t.ok}
-    for trial_id in unlike if not wanted else ():
+    for trial_id in unlike if not selected else ():
         if trial_id not in told:
             yield _make_other_change(trial_id, unlike[trial_id])
 
@@ -258,13 +258,15 @@ def _format_ending(trial: Trial) -> str:
     return "ok" if trial.ok else f"{trial.status}: {trial.error or 'no reason was recorded'}"
 
 
-def _list_figure_changes(then: Ensemble, now: Ensemble, wanted: Set[str]) -> Iterator[FigureChange]:
+def _list_figure_changes(
+    then: Ensemble, now: Ensemble, selected: Set[str]
+) -> Iterator[FigureChange]:
     """The figures that are not the same in a trial that ended well both times."""
     pairs = [(a, b) for a, b in zip(then.trials, now.trials, strict=True) if a.ok and b.ok]
     both = [t for pair in pairs for t in pair]
     of = workloadwords.make_workload_words_for_trials(both)
-    if wanted:
-        names = [name for name in list_figure_names_of_trials(both, of) if name in wanted]
+    if selected:
+        names = [name for name in list_figure_names_of_trials(both, of) if name in selected]
     else:
         names = list_underived_figure_names(both, of)
     ids = [a.id for a, _ in pairs]

@@ -64,16 +64,16 @@ def compare_real_and_simulated_trials(
         for e in s.ensembles
         if e.ok
     }
-    found = []
+    likenesses = []
     for setting in group_trials_into_settings(real):
         for e in (e for e in setting.ensembles if e.ok):
             if (other := others.get(e.first.configuration())) is not None:
-                found.append(
+                likenesses.append(
                     ConfigurationLikeness(
                         setting.title, e.label, tuple(_list_figure_likenesses(e, other))
                     )
                 )
-    return found
+    return likenesses
 
 
 def _list_figure_likenesses(real: Ensemble, simulated: Ensemble) -> Iterator[FigureLikeness]:

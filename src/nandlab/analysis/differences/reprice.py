@@ -107,26 +107,28 @@ def make_trial_part_with_timings(trial: Trial, values: Mapping[str, int]) -> Par
     UsageError names a key that no timing has. ``t_r_ns`` and the like are what is simulated,
     typical or maximum.
     """
-    here = find_trial_part_latencies(trial)
+    latencies = find_trial_part_latencies(trial)
     known = {f"{key}_ns": key for key in ("t_r", "t_prog", "t_bers", "t_rc", "t_wc")}
     if wrong := [key for key in values if key not in known]:
         raise UsageError(f"{', '.join(wrong)}: no such latency; known are {', '.join(known)}")
     new = {known[key]: value for key, value in values.items()}
     words = ", ".join(f"{key}={value}" for key, value in values.items())
-    told = {k: getattr(here, k) for k in ("t_r", "t_prog", "t_bers", "t_rc", "t_wc", "bus_bits")}
-    return PartLatencies(f"{here.name} with {words}", **(told | new))
+    told = {
+        k: getattr(latencies, k) for k in ("t_r", "t_prog", "t_bers", "t_rc", "t_wc", "bus_bits")
+    }
+    return PartLatencies(f"{latencies.name} with {words}", **(told | new))
 
 
 def predict_phase_ns_on_part(trial: Trial, phase: str, part: PartLatencies) -> float | None:
     """The phase's time on another part, its sync included, ns; None: its counts are not known."""
-    found, measured = trial.phase(phase), totals.compute_phase_ns(trial, phase)
-    if found is None or found.chip is None or measured is None:
+    trial_phase, measured = trial.phase(phase), totals.compute_phase_ns(trial, phase)
+    if trial_phase is None or trial_phase.chip is None or measured is None:
         return None
-    moved = _estimate_bus_bytes(trial, phase, found.chip, found.usage)
+    moved = _estimate_bus_bytes(trial, phase, trial_phase.chip, trial_phase.usage)
     return (
         measured
-        + part.ns(found.chip, *moved)
-        - find_trial_part_latencies(trial).ns(found.chip, *moved)
+        + part.ns(trial_phase.chip, *moved)
+        - find_trial_part_latencies(trial).ns(trial_phase.chip, *moved)
     )
 
 
@@ -290,10 +292,10 @@ def list_part_time_predictions(ensemble: Ensemble, part: PartLatencies) -> list[
     """Each phase that counts, then their sum; a time that is not known is left out."""
     if not ensemble.ok:
         return []
-    found, seen = [], find_greatest_repricing_error(ensemble)
+    predictions, greatest_error = [], find_greatest_repricing_error(ensemble)
     for name in [*totals.list_measured_phase_names(ensemble.first), ""]:
         here = _compute_seed_spread(ensemble, partial(_select_measured_ns, phase=name))
         there = _compute_seed_spread(ensemble, partial(_select_predicted_ns, phase=name, part=part))
         if here is not None and there is not None:
-            found.append(TimePrediction(name, here, there, seen))
-    return found
+            predictions.append(TimePrediction(name, here, there, greatest_error))
+    return predictions

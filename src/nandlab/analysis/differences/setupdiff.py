@@ -45,13 +45,13 @@ def compare_board_identities(a: dict[str, Any], b: dict[str, Any]) -> list[Diffe
     return list_value_differences(a, b, "board")
 
 
-def _strip_model_defaults(told: object) -> dict[str, Any] | None:
+def _strip_model_defaults(value: object) -> dict[str, Any] | None:
     """A board's model without what is at its default; None: it is none of today's."""
-    if not isinstance(told, dict):
+    if not isinstance(value, dict):
         return None
     try:
         return dump_noun_identity(
-            BoardModel.model_validate({**told, "summary": ""}), *UNSIMULATED_KEYS
+            BoardModel.model_validate({**value, "summary": ""}), *UNSIMULATED_KEYS
         )
     except ValidationError:
         return None
@@ -64,12 +64,12 @@ def format_setup_differences(
     return [*format_board_differences(boards), *_list_trial_source_differences(pairs)]
 
 
-def format_board_differences(found: Sequence[Difference]) -> Iterator[str]:
+def format_board_differences(differences: Sequence[Difference]) -> Iterator[str]:
     """The board's model, its kernel, its packages, its other parts."""
-    model = [d for d in found if _is_within_path(d, MODEL_PATH)]
-    kernel = [d for d in found if _is_within_path(d, KERNEL_PATH)]
-    packages = [d for d in found if _is_within_path(d, PACKAGES_PATH)]
-    parts = [d for d in found if d not in (*model, *kernel, *packages)]
+    model = [d for d in differences if _is_within_path(d, MODEL_PATH)]
+    kernel = [d for d in differences if _is_within_path(d, KERNEL_PATH)]
+    packages = [d for d in differences if _is_within_path(d, PACKAGES_PATH)]
+    parts = [d for d in differences if d not in (*model, *kernel, *packages)]
     if model:
         yield f"board: {_format_value_changes(model, MODEL_PATH)}"
     for each in kernel:
@@ -82,14 +82,14 @@ def format_board_differences(found: Sequence[Difference]) -> Iterator[str]:
 
 def _list_trial_source_differences(pairs: Iterable[tuple[Trial, Trial]]) -> Iterator[str]:
     """What trials ran with beside their board, each with how many trials it is another for."""
-    seen: dict[tuple[str, str], dict[str, Difference]] = {}
+    by_source: dict[tuple[str, str], dict[str, Difference]] = {}
     trials: dict[tuple[str, str], int] = {}
     for then, now in pairs:
         for what, found in _compare_trial_sources(then, now):
             key = what, TRIAL_SOURCE_NAMES[what][1](now)
-            seen.setdefault(key, {}).update({d.path: d for d in found})
+            by_source.setdefault(key, {}).update({d.path: d for d in found})
             trials[key] = trials.get(key, 0) + 1
-    for (what, name), places in seen.items():
+    for (what, name), places in by_source.items():
         every = list(places.values())
         by_name = what in SOURCES_BY_HASH
         told = _format_paths_under(every, "") if by_name else _format_value_changes(every, "")
@@ -121,15 +121,19 @@ def _format_paths_under(found: Sequence[Difference], under: str) -> str:
     return format_first_paths([d.path.removeprefix(under).removeprefix(".") for d in found])
 
 
-def _format_value_changes(found: Sequence[Difference], under: str) -> str:
+def _format_value_changes(differences: Sequence[Difference], under: str) -> str:
     """``t_r_ns 25000, now 50000``, for the first few places."""
-    told = [
+    changes = [
         f"{d.path.removeprefix(under).removeprefix('.')} {_format_value(d.a)}, now "
         f"{_format_value(d.b)}"
-        for d in found[:PATHS_SHOWN_MAX]
+        for d in differences[:PATHS_SHOWN_MAX]
     ]
-    more = f" and {len(found) - PATHS_SHOWN_MAX} more" if len(found) > PATHS_SHOWN_MAX else ""
-    return "; ".join(told) + more
+    more = (
+        f" and {len(differences) - PATHS_SHOWN_MAX} more"
+        if len(differences) > PATHS_SHOWN_MAX
+        else ""
+    )
+    return "; ".join(changes) + more
 
 
 def _format_value(value: object) -> str:

@@ -110,17 +110,17 @@ def compute_span_energy(trial: Trial, span: TrialSpan, *, most: bool = False) ->
     return EnergyUse(of, tuple(gaps))
 
 
-def _add_board_energy(bill: _EnergyBill, power: Power, found: timeparts.ProcessorTimeParts) -> None:
+def _add_board_energy(bill: _EnergyBill, power: Power, parts: timeparts.ProcessorTimeParts) -> None:
     active = (power.cpu_active_mw, "cpu_active_mw")
     idle = (power.cpu_idle_mw, "cpu_idle_mw")
     waits = {"polling": active, "interrupt": idle}
     waiting = waits[power.flash_wait] if power.flash_wait else (None, "flash_wait")
     quiet = power.ram_mw if power.ram_idle_mw is None else power.ram_idle_mw
-    bill.add("cpu", (found.cpu_ns, *active))
-    bill.add("waiting", (found.waiting_ns, *waiting))
-    bill.add("idle", (found.idle_ns, *idle))
-    awake = found.cpu_ns + found.waiting_ns
-    bill.add("ram", (awake, power.ram_mw, "ram_mw"), (found.idle_ns, quiet, "ram_mw"))
+    bill.add("cpu", (parts.cpu_ns, *active))
+    bill.add("waiting", (parts.waiting_ns, *waiting))
+    bill.add("idle", (parts.idle_ns, *idle))
+    awake = parts.cpu_ns + parts.waiting_ns
+    bill.add("ram", (awake, power.ram_mw, "ram_mw"), (parts.idle_ns, quiet, "ram_mw"))
 
 
 @dataclass(frozen=True)

@@ -71,21 +71,21 @@ def list_figure_names_of_settings(settings: Sequence[Setting]) -> list[str]:
     )
 
 
-def match_figure_names(asked: str, there: Sequence[str]) -> list[str]:
+def match_figure_names(pattern: str, names: Sequence[str]) -> list[str]:
     """The names among ``there`` that a reader means, who may leave out the begin or use ``*``.
 
     ``commit.p99`` is ``latency.commit.p99`` where no other ends so; ``chip.*`` is all of the chip.
     UsageError tells the nearest names if it is none of them, or the end of several.
     """
-    ends = [name for name in there if name.endswith(f".{asked}")]
-    if asked in there or len(ends) == 1:
-        return [asked] if asked in there else ends
-    found = [name for name in there if fnmatch.fnmatchcase(name, asked)]
-    if not found:
-        nearest = (ends or _find_nearest_names(asked, there))[:NEAREST_NAMES_MAX]
+    ends = [name for name in names if name.endswith(f".{pattern}")]
+    if pattern in names or len(ends) == 1:
+        return [pattern] if pattern in names else ends
+    matches = [name for name in names if fnmatch.fnmatchcase(name, pattern)]
+    if not matches:
+        nearest = (ends or _find_nearest_names(pattern, names))[:NEAREST_NAMES_MAX]
         told = f"nearest: {', '.join(nearest)}" if nearest else "docs/workloads.md has their names"
-        raise UsageError(f"no trial here has a figure {asked!r}; {told}")
-    return found
+        raise UsageError(f"no trial here has a figure {pattern!r}; {told}")
+    return matches
 
 
 def is_derived_figure_name(name: str) -> bool:

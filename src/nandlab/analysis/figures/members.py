@@ -44,15 +44,15 @@ def make_trial_timing_key(trial: Trial) -> tuple[object, ...] | None:
 
 def list_distinct_trials(trials: Iterable[Trial]) -> list[Trial]:
     """The trials of one configuration without those that are one with an earlier one."""
-    seen: set[tuple[object, ...]] = set()
-    found = []
+    identities: set[tuple[object, ...]] = set()
+    distinct = []
     for trial in trials:
         own = make_trial_timing_key(trial)
-        if own is None or own not in seen:
-            found.append(trial)
+        if own is None or own not in identities:
+            distinct.append(trial)
         if own is not None:
-            seen.add(own)
-    return found
+            identities.add(own)
+    return distinct
 
 
 def count_members_by_configuration(trials: Iterable[Trial]) -> Counter[tuple[str, ...]]:
@@ -66,14 +66,14 @@ def count_members_by_configuration(trials: Iterable[Trial]) -> Counter[tuple[str
 
 def format_duplicate_trial_notes(trials: Iterable[Trial]) -> list[str]:
     """A line where members are one trial; the first such configuration stands for all."""
-    found = [
+    notes = [
         each
         for each in _group_by_configuration(trials).values()
         if len(list_distinct_trials(each)) < len(each)
     ]
-    if not found:
+    if not notes:
         return []
-    first, n = found[0], len(found)
+    first, n = notes[0], len(notes)
     who = f"{first[0].filesystem_title}, {first[0].state.name}"
     has = "configuration has" if n == 1 else "configurations have"
     return [
@@ -123,13 +123,13 @@ def join_memory_trials(trials: Iterable[Trial]) -> list[Trial]:
     return [_add_ram(t, by_member.get(_make_member_key(t))) for t in told] if apart else told
 
 
-def _add_ram(trial: Trial, apart: Trial | None) -> Trial:
+def _add_ram(trial: Trial, with_memory: Trial | None) -> Trial:
     """A trial with the RAM of the one apart."""
-    if apart is None or not trial.ok:
+    if with_memory is None or not trial.ok:
         return trial
-    series: list[Series] = [line for line in apart.series if line.name.startswith(RAM_PREFIX)]
-    memory = apart.measured.get("memory")
-    doubts = [doubt for doubt in apart.warnings if doubt.code in RAM_DOUBTS]
+    series: list[Series] = [line for line in with_memory.series if line.name.startswith(RAM_PREFIX)]
+    memory = with_memory.measured.get("memory")
+    doubts = [doubt for doubt in with_memory.warnings if doubt.code in RAM_DOUBTS]
     return trial.model_copy(
         update={
             "series": [*trial.series, *series],

@@ -77,11 +77,11 @@ def _load_catalog_entry(kind: str, name: str, model: type[N]) -> N | None:
     return found if isinstance(found, model) else None
 
 
-def _parse_kept_entry(told: object, model: type[M]) -> M | None:
+def _parse_kept_entry(entry: object, model: type[M]) -> M | None:
     """A part of an entry as the run keeps it; None where it is not there or of an older form."""
-    if not told:
+    if not entry:
         return None
     try:
-        return model.model_validate(told)
+        return model.model_validate(entry)
     except ValidationError:
         return None

@@ -77,33 +77,33 @@ class Spread:
 
 def compute_spread(values: Iterable[float | None]) -> Spread | None:
     """Spread of the values that are there; None when there is none."""
-    seen = [v for v in values if v is not None]
-    if not seen:
+    measured = [v for v in values if v is not None]
+    if not measured:
         return None
-    enough = len(seen) >= MEAN_MEMBERS_MIN
+    enough = len(measured) >= MEAN_MEMBERS_MIN
     return Spread(
-        n=len(seen),
-        min=min(seen),
-        median=statistics.median(seen),
-        max=max(seen),
-        mean=statistics.fmean(seen) if enough else None,
-        stddev=compute_sample_stddev(seen) if enough else None,
+        n=len(measured),
+        min=min(measured),
+        median=statistics.median(measured),
+        max=max(measured),
+        mean=statistics.fmean(measured) if enough else None,
+        stddev=compute_sample_stddev(measured) if enough else None,
     )
 
 
 def compute_spread_with_lower_bounds(values: Iterable[tuple[float | None, bool]]) -> Spread | None:
     """Spread of values of which some (True) are lower bounds: they would have grown on."""
     seen = [(v, on) for v, on in values if v is not None]
-    found = compute_spread(v for v, _ in seen)
-    if found is None or not any(on for _, on in seen):
-        return found
+    spread = compute_spread(v for v, _ in seen)
+    if spread is None or not any(on for _, on in seen):
+        return spread
     whole = statistics.median(math.inf if on else v for v, on in seen)
     return replace(
-        found,
+        spread,
         mean=None,
         stddev=None,
         has_lower_bounds=True,
-        is_median_lower_bound=bool(whole != found.median),
+        is_median_lower_bound=bool(whole != spread.median),
     )
 
 

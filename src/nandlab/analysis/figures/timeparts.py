@@ -87,12 +87,12 @@ def _list_phase_spans(trial: Trial) -> list[TrialSpan]:
 
 
 def _list_measured_span(trial: Trial) -> list[TrialSpan]:
-    told = trial.measured.get(CPU_INSTRUMENT, {})
-    if not {"span_ns", "idle_ns", "busy_ns", "reads"} <= set(told):
+    figures = trial.measured.get(CPU_INSTRUMENT, {})
+    if not {"span_ns", "idle_ns", "busy_ns", "reads"} <= set(figures):
         return []
-    counts = OperationCounts(**{key: int(told[key]) for key in OperationCounts.model_fields})
-    usage = {key: int(told[key]) for key in ChipUsage.model_fields if key in told}
-    return [TrialSpan(told["span_ns"], counts, ChipUsage(**usage))]
+    counts = OperationCounts(**{key: int(figures[key]) for key in OperationCounts.model_fields})
+    usage = {key: int(figures[key]) for key in ChipUsage.model_fields if key in figures}
+    return [TrialSpan(figures["span_ns"], counts, ChipUsage(**usage))]
 
 
 def _list_step_spans(trial: Trial) -> list[TrialSpan]:

@@ -110,13 +110,13 @@ def unpack_erases_of_reading(reading: WearReading) -> list[int]:
 
 def pack_erases_as_runs(erases: Sequence[int]) -> list[int]:
     """Runs of equal numbers: how many blocks, erases of each, how many, ..."""
-    found: list[int] = []
+    runs: list[int] = []
     for n in erases:
-        if found and found[-1] == n:
-            found[-2] += 1
+        if runs and runs[-1] == n:
+            runs[-2] += 1
         else:
-            found += [1, n]
-    return found
+            runs += [1, n]
+    return runs
 
 
 def sum_erases_of_readings(readings: Sequence[WearReading], blocks: int) -> list[int]:

@@ -203,9 +203,9 @@ def _reconstruct_block_wear(trial: Trial, rounds: int) -> BlockWear | None:
 
 def _interpolate_deciles(deciles: list[float], blocks: int) -> list[float]:
     """A value for each block, straight lines between the deciles."""
-    found = []
+    values = []
     for block in range(blocks):
         at = block / max(1, blocks - 1) * (len(deciles) - 1)
         below = min(int(at), len(deciles) - 2)
-        found.append(deciles[below] + (at - below) * (deciles[below + 1] - deciles[below]))
-    return found
+        values.append(deciles[below] + (at - below) * (deciles[below + 1] - deciles[below]))
+    return values

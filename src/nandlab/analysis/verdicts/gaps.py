@@ -109,15 +109,15 @@ def _scale_load_parameter(trial: Trial, of: Words) -> tuple[str, float] | None:
     written = trial.bytes.get("written")
     if steadiness is None or not written:
         return None
-    wanted = steadiness.at_least if not steadiness.reached else LONGER_LOAD_FACTOR * written
+    target = steadiness.at_least if not steadiness.reached else LONGER_LOAD_FACTOR * written
     names = [f.parameter for f in of.figures.values() if f.parameter]
     value = trial.parameters.get(names[0]) if names else None
-    if wanted is None or isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if target is None or isinstance(value, bool) or not isinstance(value, int) or value < 1:
         return None
     counted = next(f for f in of.figures.values() if f.parameter)
     phase = trial.phase(counted.over.removeprefix("phase."))
     of_work = (phase.bytes.get("written") if phase else None) or written
-    needed = value * (wanted - (written - of_work)) / of_work
+    needed = value * (target - (written - of_work)) / of_work
     return f"{names[0]} = {_round_up(needed)}", needed
 
 
@@ -129,15 +129,15 @@ def _round_up(value: float) -> int:
 
 def list_verdict_gaps_of_doubts(ensemble: Ensemble, *kinds: FigureKind) -> list[VerdictGap]:
     """The doubts of an ensemble's trials that concern figures of these kinds."""
-    found = []
+    gaps = []
     codes = Counter(
         code for of in doubts.list_ensemble_doubts_by_trial(ensemble, *kinds) for code in of
     )
     for code, n in sorted(codes.items()):
         why = f"{ensemble.state}: {n} of {len(ensemble.ok)} trials carry the doubt {code}"
         do = doubts.format_doubt_advice(code, ensemble.ok).rstrip(".")
-        found.append(VerdictGap(f"doubt {code}", (ensemble.subject,), why, do))
-    return found
+        gaps.append(VerdictGap(f"doubt {code}", (ensemble.subject,), why, do))
+    return gaps
 
 
 def list_assumed_chip_gaps(ensemble: Ensemble, kind: FigureKind) -> list[VerdictGap]:
@@ -161,12 +161,12 @@ def list_verdict_gaps_of_ensemble(
     ensemble: Ensemble, spec: Mapping[str, Any], naming: Naming
 ) -> list[VerdictGap]:
     """What an ensemble lacks to be enough to say."""
-    found = []
+    gaps = []
     who, state = (ensemble.subject,), ensemble.state
     if unmeasured := [t for t in ensemble.trials if t.status == "not_measured"]:
         n = f"{len(unmeasured)} of {len(ensemble.trials)} trials"
         why = f"{state}: {n} could not be measured: {sweep.shorten_error(unmeasured[0].error)}"
-        found.append(
+        gaps.append(
             VerdictGap("the workload failed", who, why, "mend the workload, and run it again")
         )
     if len(ensemble.ok) == 1:
@@ -177,8 +177,8 @@ def list_verdict_gaps_of_ensemble(
             if ensemble.alike
             else suggest_second_member(spec, naming)
         )
-        found.append(VerdictGap("a single trial", who, why, do))
-    return found
+        gaps.append(VerdictGap("a single trial", who, why, do))
+    return gaps
 
 
 def suggest_second_member(spec: Mapping[str, Any], naming: Naming) -> str:
@@ -194,14 +194,14 @@ def merge_verdict_gaps(gaps: Sequence[VerdictGap]) -> list[VerdictGap]:
     by_kind: dict[tuple[str, str], list[VerdictGap]] = {}
     for gap in gaps:
         by_kind.setdefault((gap.what, _find_edit_kind(gap.do)), []).append(gap)
-    found = []
+    merged = []
     for (what, _), of in by_kind.items():
         who = tuple(dict.fromkeys(name for gap in of for name in gap.who))
         why = "; ".join(dict.fromkeys(gap.why for gap in of))
-        found.append(
+        merged.append(
             VerdictGap(what, who, why, max((gap.do for gap in of), key=_parse_edit_amount))
         )
-    return found
+    return merged
 
 
 def _find_edit_kind(do: str) -> str:

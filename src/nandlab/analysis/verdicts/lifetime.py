@@ -128,37 +128,37 @@ def _make_ends_finding(told: Sequence[Ensemble]) -> Finding:
     return Finding("How it ends", " ".join(said), firm=True)
 
 
-def _make_forecast_finding(told: Sequence[Ensemble]) -> Finding:
+def _make_forecast_finding(forecasts: Sequence[Ensemble]) -> Finding:
     """How well the first tenth of each life foretold its end; the end of those that still live."""
     scores = [
         s
-        for e in told
+        for e in forecasts
         for t in e.ok
         if isinstance(s := forecast.score_life_forecast(t), ForecastScore)
     ]
-    said = [f"{e.subject}: {words}." for e in told if (words := _format_forecast(e))]
+    sentences = [f"{e.subject}: {words}." for e in forecasts if (words := _format_forecast(e))]
     if scores:
         median = statistics.median(abs(s.error) for s in scores)
-        said.insert(
+        sentences.insert(
             0,
             f"From the first tenth of each life, the median error of its end is "
             f"{units.format_percent(median)}, and {sum(s.is_within_forecast for s in scores)} of "
             f"{len(scores)} ends lie "
             "within the interval.",
         )
-    return Finding("Foretold", " ".join(said), firm=True)
+    return Finding("Foretold", " ".join(sentences), firm=True)
 
 
 def _format_forecast(e: Ensemble) -> str:
     """Foretold by, and the error; empty where nothing tells it."""
-    found = [
+    forecasts = [
         forecast.score_life_forecast(t) or forecast.forecast_writable_bytes(t)
         for t in e.ok
         if life.has_life_rounds(t)
     ]
-    scores = [f for f in found if isinstance(f, ForecastScore)]
-    ahead = [f for f in found if isinstance(f, WriteForecast)]
-    short = [f for f in found if isinstance(f, WearSteadiness)]
+    scores = [f for f in forecasts if isinstance(f, ForecastScore)]
+    ahead = [f for f in forecasts if isinstance(f, WriteForecast)]
+    short = [f for f in forecasts if isinstance(f, WearSteadiness)]
     parts = []
     if scores:
         errors = compute_spread(s.error for s in scores)
@@ -170,7 +170,7 @@ def _format_forecast(e: Ensemble) -> str:
             f"still alive, its end is at {units.format_size(least)} to {units.format_size(most)}"
         )
     if short:
-        parts.append(f"not known in {len(short)} of {len(found)}, {short[0].advice}")
+        parts.append(f"not known in {len(short)} of {len(forecasts)}, {short[0].advice}")
     return "; ".join(parts)
 
 

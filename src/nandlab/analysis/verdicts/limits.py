@@ -74,8 +74,8 @@ def make_limits_from_spec(spec: Mapping[str, Any]) -> Limits:
     :mod:`nandlab.analysis.verdicts.product` judges by
     each load's own.
     """
-    told, product = spec.get("limits") or {}, spec.get("product")
-    years, daily = (told.get(key) for key in LIFETIME_KEYS)
+    table, product = spec.get("limits") or {}, spec.get("product")
+    years, daily = (table.get(key) for key in LIFETIME_KEYS)
     if product and (years or daily):
         raise UsageError(
             f"{LIFETIME_KEYS[0]}, {LIFETIME_KEYS[1]}: [product] has them: years, daily_write"
@@ -84,9 +84,9 @@ def make_limits_from_spec(spec: Mapping[str, Any]) -> Limits:
         raise UsageError(
             f"{LIFETIME_KEYS[0]} and {LIFETIME_KEYS[1]} go together: give both or neither"
         )
-    may_lose = told.get(NO_LOSS_LIMIT.name) == MAY_LOSE_TEXT
+    may_lose = table.get(NO_LOSS_LIMIT.name) == MAY_LOSE_TEXT
     apart = (*LIFETIME_KEYS, NO_LOSS_LIMIT.name) if may_lose else LIFETIME_KEYS
-    figures = limitsyntax.make_limits_from_table({k: v for k, v in told.items() if k not in apart})
+    figures = limitsyntax.make_limits_from_table({k: v for k, v in table.items() if k not in apart})
     if product and not may_lose and all(limit.figure != LOST_FIGURE for limit in figures):
         figures.append(NO_LOSS_LIMIT)
     if years is not None and (not isinstance(years, int | float) or years <= 0):
@@ -156,21 +156,21 @@ def _judge_figure(setting: Setting, ensemble: Ensemble, limit: Limit, figure: Fi
     kinds = _list_latency_kinds(setting, ensemble, figure)
     if kinds == []:
         return Judgement(limit.text, "unknown", f"{title}: {NO_DURABLE_OPERATION}", figure.name)
-    found = ensemble.spread(figure)
+    spread = ensemble.spread(figure)
     most = RAM_MEMBERS_MAX if figure.name.startswith(RAM_PREFIX) else len(ensemble.ok)
-    if found is None or found.n < min(most, len(ensemble.ok)):
+    if spread is None or spread.n < min(most, len(ensemble.ok)):
         return Judgement(
             limit.text,
             "unknown",
             f"{title}: {_explain_unknown_figure(ensemble, figure)}",
             figure.name,
         )
-    met = [limit.is_met(value, bound) for value in (found.min, found.top)]
+    met = [limit.is_met(value, bound) for value in (spread.min, spread.top)]
     outcome: LimitOutcome = "met" if all(met) else "in doubt" if any(met) else "broken"
     beyond = "above" if limit.at_most else "below"
     sign = {"met": "within", "broken": beyond, "in doubt": "on both sides of"}[outcome]
     aside = _format_not_durable_note(setting, ensemble, kinds or [])
-    text = f"{title}{aside} {found.text(figure.form)}, {sign} {figure.form(bound)}"
+    text = f"{title}{aside} {spread.text(figure.form)}, {sign} {figure.form(bound)}"
     return Judgement(limit.text, outcome, text, figure.name)
 
 

@@ -118,20 +118,20 @@ def parse_limit(text: str) -> Limit:
 
 def make_limits_from_table(told: Mapping[str, Any], at: str = "") -> list[Limit]:
     """The limits of a study's table: ``commit.p99 = "< 50ms"``; UsageError lists what is wrong."""
-    found: list[Limit] = []
+    limits: list[Limit] = []
     wrong: list[str] = []
     for key, value in told.items():
         name = f"{at}{key}"
         try:
             if isinstance(value, Mapping):
-                found += make_limits_from_table(value, f"{name}.")
+                limits += make_limits_from_table(value, f"{name}.")
             else:
-                found.append(parse_limit(f"{name} {value}"))
+                limits.append(parse_limit(f"{name} {value}"))
         except UsageError as e:
             wrong += e.lines
     if wrong:
         raise UsageError(*wrong)
-    return found
+    return limits
 
 
 def check_limits(limits: Iterable[Limit], workloads: Sequence[tuple[str, Words]]) -> list[str]:

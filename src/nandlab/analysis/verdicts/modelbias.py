@@ -99,12 +99,12 @@ def compute_register_hits_ns(trial: Trial) -> float | None:
 
 def compute_register_hits_share(trial: Trial) -> float | None:
     """The same of the time that the flash took in the load."""
-    taken, costs = compute_register_hits_ns(trial), chiptime.compute_chip_operation_costs(trial)
+    hits_ns, costs = compute_register_hits_ns(trial), chiptime.compute_chip_operation_costs(trial)
     counts = [c for c, _ in _list_load_counts(trial) if c is not None]
-    if taken is None or costs is None or not counts:
+    if hits_ns is None or costs is None or not counts:
         return None
     flash = sum(costs.compute_ns(c) for c in counts)
-    return taken / flash if flash else None
+    return hits_ns / flash if flash else None
 
 
 def compute_controller_extra_ns(trial: Trial, phases: Sequence[str]) -> float | None:
@@ -166,14 +166,14 @@ def list_controller_effects(
 ) -> list[ControllerEffect]:
     """The subjects of which both times are known, the fastest as simulated first."""
     _, phases = _find_ranked_phases(setting)
-    found = []
+    effects = []
     for e in ensembles:
         pairs = [(_sum_phase_ns(t, phases), compute_controller_extra_ns(t, phases)) for t in e.ok]
         known = [(now, now + more) for now, more in pairs if now is not None and more is not None]
         now, then = (compute_spread(pair[i] for pair in known) for i in (0, 1))
         if now is not None and then is not None:
-            found.append(ControllerEffect(e.subject, now, then))
-    return sorted(found, key=lambda x: x.simulated.median)
+            effects.append(ControllerEffect(e.subject, now, then))
+    return sorted(effects, key=lambda x: x.simulated.median)
 
 
 def _sum_phase_ns(trial: Trial, phases: Sequence[str]) -> float | None:
@@ -224,16 +224,16 @@ def list_ensembles_model_bias_findings(
         for e in ensembles
     ):
         return []
-    found = list_controller_effects(setting, ensembles)
-    moved = list_reversed_effect_pairs(found) or list_indistinguishable_effect_pairs(found)
+    effects = list_controller_effects(setting, ensembles)
+    moved = list_reversed_effect_pairs(effects) or list_indistinguishable_effect_pairs(effects)
     noun, phases = _find_ranked_phases(setting)
     parts = (
-        [_format_unchanged_order(ensembles, found, noun)]
-        if _list_distinct_pairs(found) and not moved
+        [_format_unchanged_order(ensembles, effects, noun)]
+        if _list_distinct_pairs(effects) and not moved
         else []
     )
     parts = parts or [
-        _format_controller_effect(setting, ensembles, found),
+        _format_controller_effect(setting, ensembles, effects),
         _format_hit_savings(ensembles),
     ]
     figure = Figure("", noun, QUANTITIES["time"], lambda t: _sum_phase_ns(t, phases))
@@ -255,7 +255,7 @@ def _format_unchanged_order(
 
 
 def _format_controller_effect(
-    setting: Setting, ensembles: Sequence[Ensemble], found: Sequence[ControllerEffect]
+    setting: Setting, ensembles: Sequence[Ensemble], effects: Sequence[ControllerEffect]
 ) -> str:
     first = next(
         (e.first for e in ensembles if compute_controller_page_costs(e.first)), ensembles[0].first
@@ -264,30 +264,30 @@ def _format_controller_effect(
     if of is None or page is None:
         return "What a measured controller would add is not told by this run."
     noun, _ = _find_ranked_phases(setting)
-    if not found:
+    if not effects:
         return f"What a measured controller would add to the {noun} is not known: no counts."
-    if max(x.factor for x in found) < LITTLE_FACTOR:
+    if max(x.factor for x in effects) < LITTLE_FACTOR:
         return "The chip's cycles are as slow as the measured controller: that adds nothing."
-    told = [
+    clauses = [
         f"{x.name} {units.format_time(x.with_controller.median - x.simulated.median)} longer "
         f"({units.format_ratio(x.factor)} times as long)"
-        for x in _select_told_effects(found)
+        for x in _select_told_effects(effects)
     ]
     reads = f"a page read {units.format_time(page.simulated_read + page.read)} at its driver"
     text = (
         f"With a controller like that of {of.measured} ({reads}, "
         f"{units.format_time(page.simulated_read)} "
         f"here) the "
-        f"{noun} would be: {', '.join(told)}."
+        f"{noun} would be: {', '.join(clauses)}."
     )
-    return f"{text} {_format_order_change(found)}"
+    return f"{text} {_format_order_change(effects)}"
 
 
-def _format_order_change(found: Sequence[ControllerEffect]) -> str:
+def _format_order_change(effects: Sequence[ControllerEffect]) -> str:
     """Whether the order holds, and for whom it leans."""
-    if not _list_distinct_pairs(found):
+    if not _list_distinct_pairs(effects):
         return "There is no order that could turn."
-    most, least = (pick(found, key=lambda x: x.factor) for pick in (max, min))
+    most, least = (pick(effects, key=lambda x: x.factor) for pick in (max, min))
     leans = (
         f", which leans towards {most.name} and against {least.name}"
         if most.factor > least.factor * LITTLE_FACTOR
@@ -296,9 +296,9 @@ def _format_order_change(found: Sequence[ControllerEffect]) -> str:
     round_ = [
         f"{b.name} ({units.format_time(b.with_controller.median)}) before {a.name} "
         f"({units.format_time(a.with_controller.median)})"
-        for a, b in list_reversed_effect_pairs(found)
+        for a, b in list_reversed_effect_pairs(effects)
     ]
-    alike = [f"{a.name} and {b.name}" for a, b in list_indistinguishable_effect_pairs(found)]
+    alike = [f"{a.name} and {b.name}" for a, b in list_indistinguishable_effect_pairs(effects)]
     if not round_ and not alike:
         return f"That would not turn the order{leans}."
     parts = [f"turn the order{leans}: {'; '.join(round_[:PAIRS_TOLD_MAX])}"] if round_ else []
@@ -321,14 +321,14 @@ def _format_hit_savings(ensembles: Sequence[Ensemble]) -> str:
         return "How many reads the chip's page register answered was not kept by this run."
     known.sort(key=lambda k: -k[2])
     ends = known if len(known) <= 3 else [known[0], known[-1]]
-    told = [
+    clauses = [
         f"{name} {units.format_time(ns)} ({units.format_percent(share)})"
         for name, ns, share in ends
     ]
     return (
         "Reads that the chip's page register answers pay no tR, as with a controller that "
         "remembers its page; a plain one would add in the whole load, and of its flash time: "
-        f"{', '.join(told)}."
+        f"{', '.join(clauses)}."
     )
 
 
@@ -337,10 +337,10 @@ def _compute_median(e: Ensemble, read: Callable[[Trial], float | None]) -> float
     return None if found is None else found.median
 
 
-def _select_told_effects(found: Sequence[ControllerEffect]) -> list[ControllerEffect]:
+def _select_told_effects(effects: Sequence[ControllerEffect]) -> list[ControllerEffect]:
     """As many as fit a sentence; of more, the first, the most flattered and the least."""
-    shown = ranking.select_entries_for_sentence([RankedEntry(x.name, x.simulated) for x in found])
-    if len(shown) == len(found):
-        return list(found)
-    most, least = (pick(found, key=lambda x: x.factor) for pick in (max, min))
-    return [x for x in found if x in (found[0], most, least)]
+    shown = ranking.select_entries_for_sentence([RankedEntry(x.name, x.simulated) for x in effects])
+    if len(shown) == len(effects):
+        return list(effects)
+    most, least = (pick(effects, key=lambda x: x.factor) for pick in (max, min))
+    return [x for x in effects if x in (effects[0], most, least)]

@@ -44,30 +44,34 @@ def list_point_state_answers(setting: Setting) -> list[StateAnswer]:
     ]
 
 
-def _list_point_findings(setting: Setting, here: Sequence[Ensemble]) -> list[Finding]:
+def _list_point_findings(setting: Setting, ensembles: Sequence[Ensemble]) -> list[Finding]:
     topics = (
         (make_headline_ranking_words(setting), setting.headline, "No time was measured."),
         (_READS_RANKING, setting.figure("chip.reads"), "No page reads were counted."),
     )
-    found = [
+    findings = [
         doubts.add_doubts_to_finding(
-            make_ranking_finding(here, words, figure, nothing), [(e, figure) for e in here]
+            make_ranking_finding(ensembles, words, figure, nothing),
+            [(e, figure) for e in ensembles],
         )
         for words, figure, nothing in topics
     ]
-    used = [(e, setting.headline) for e in here]
+    used = [(e, setting.headline) for e in ensembles]
     return [
-        *found,
-        *(doubts.add_doubts_to_finding(f, used) for f in _list_fastest_findings(setting, here)),
+        *findings,
+        *(
+            doubts.add_doubts_to_finding(f, used)
+            for f in _list_fastest_findings(setting, ensembles)
+        ),
     ]
 
 
-def _list_fastest_findings(setting: Setting, here: Sequence[Ensemble]) -> list[Finding]:
+def _list_fastest_findings(setting: Setting, ensembles: Sequence[Ensemble]) -> list[Finding]:
     """At how many points each configuration is fastest; nothing where there is one alone."""
-    if len(here) < 2:
+    if len(ensembles) < 2:
         return []
     fastest = [
-        find_fastest_at_point(setting, name, here) for name in list_point_phase_names(setting)
+        find_fastest_at_point(setting, name, ensembles) for name in list_point_phase_names(setting)
     ]
     count = Counter(name for name in fastest if name)
     if not count:

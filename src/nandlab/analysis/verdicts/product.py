@@ -41,25 +41,25 @@ def make_product_from_spec(
     spec: Mapping[str, Any], settings: Sequence[Setting], limits: Limits
 ) -> Product | None:
     """The product of a run; None if its study has none, or no load of it was measured."""
-    told = spec.get("product")
-    loads = tuple(_list_product_loads(told, settings)) if told else ()
-    if not told or not loads:
+    table = spec.get("product")
+    loads = tuple(_list_product_loads(table, settings)) if table else ()
+    if not table or not loads:
         return None
     return Product(
-        _make_product_title(told, loads, limits), loads, len(told["loads"]) - len(loads), limits
+        _make_product_title(table, loads, limits), loads, len(table["loads"]) - len(loads), limits
     )
 
 
 def _list_product_loads(
-    told: Mapping[str, Any], settings: Sequence[Setting]
+    table: Mapping[str, Any], settings: Sequence[Setting]
 ) -> Iterable[ProductLoad]:
     """The loads of which there are trials, each with its setting."""
-    daily = [amounts.parse_size(load["daily_write"], "") for load in told["loads"]]
-    for asked, written in zip(told["loads"], daily, strict=True):
+    daily = [amounts.parse_size(load["daily_write"], "") for load in table["loads"]]
+    for asked, written in zip(table["loads"], daily, strict=True):
         chosen = {k: v for k, v in asked.items() if k not in ("name", "daily_write")}
         for s in settings:
             here = s.workload == asked["name"] and _has_parameters(chosen, s)
-            if here and _is_chip(told["chip"], s):
+            if here and _is_chip(table["chip"], s):
                 yield ProductLoad(s, written / sum(daily))
 
 
@@ -71,12 +71,12 @@ def _has_parameters(chosen: Mapping[str, Any], setting: Setting) -> bool:
     return all(first.parameters.get(k) == v for k, v in wanted.items())
 
 
-def _is_chip(told: Mapping[str, Any], setting: Setting) -> bool:
+def _is_chip(table: Mapping[str, Any], setting: Setting) -> bool:
     chip = setting.chip
     return (
-        told["part"] == chip.part
-        and told.get("partition_mib") in (None, chip.partition_mib)
-        and told.get("latency", chip.latency) == chip.latency
+        table["part"] == chip.part
+        and table.get("partition_mib") in (None, chip.partition_mib)
+        and table.get("latency", chip.latency) == chip.latency
     )
 
 

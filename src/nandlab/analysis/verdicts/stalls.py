@@ -25,17 +25,17 @@ STALLS_TOPIC = "Stalls"
 
 def list_stall_findings(setting: Setting, ensembles: Sequence[Ensemble]) -> list[Finding]:
     """A clause for each subject and kind of operation that stalls in a state; empty: none does."""
-    found = [(e, figure, text) for e in ensembles for figure, text in _list_stalls(setting, e)]
-    if not found:
+    stalls = [(e, figure, text) for e in ensembles for figure, text in _list_stalls(setting, e)]
+    if not stalls:
         return []
-    firm = all(len(e.ok) > 1 for e, _, _ in found)
-    finding = Finding(STALLS_TOPIC, ". ".join(text for _, _, text in found) + ".", firm)
-    return [doubts.add_doubts_to_finding(finding, ((e, figure) for e, figure, _ in found))]
+    firm = all(len(e.ok) > 1 for e, _, _ in stalls)
+    finding = Finding(STALLS_TOPIC, ". ".join(text for _, _, text in stalls) + ".", firm)
+    return [doubts.add_doubts_to_finding(finding, ((e, figure) for e, figure, _ in stalls))]
 
 
 def _list_stalls(setting: Setting, ensemble: Ensemble) -> list[tuple[Figure, str]]:
     """The figures of the longest operations that are stalls, each with its clause."""
-    found: list[tuple[float, Figure, str]] = []
+    stalls: list[tuple[float, Figure, str]] = []
     for operation in setting.words.operations:
         kind, title = operation.name, operation.title or operation.name
         figure = setting.figure(f"latency.{kind}.max")
@@ -43,8 +43,8 @@ def _list_stalls(setting: Setting, ensemble: Ensemble) -> list[tuple[Figure, str
         p99 = ensemble.spread(setting.figure(f"latency.{kind}.p99"))
         if longest is not None and p99 is not None and _is_stall(longest, p99):
             text = _format_stall(ensemble, kind, title, longest, p99)
-            found.append((longest.median, figure, text))
-    return [(figure, text) for _, figure, text in sorted(found, key=lambda f: -f[0])]
+            stalls.append((longest.median, figure, text))
+    return [(figure, text) for _, figure, text in sorted(stalls, key=lambda f: -f[0])]
 
 
 def _is_stall(longest: Spread, p99: Spread) -> bool:

@@ -107,12 +107,12 @@ def group_ensembles_by_sweep_line(
     setting: Setting, subject: str
 ) -> dict[SweepLine, list[Ensemble]]:
     """A subject's ensembles by line, the valid share growing."""
-    found: dict[SweepLine, list[Ensemble]] = {}
+    lines: dict[SweepLine, list[Ensemble]] = {}
     for e in sorted(
         (e for e in setting.ensembles if e.subject == subject), key=find_requested_valid_share
     ):
-        found.setdefault(find_ensemble_sweep_line(e), []).append(e)
-    return dict(sorted(found.items()))
+        lines.setdefault(find_ensemble_sweep_line(e), []).append(e)
+    return dict(sorted(lines.items()))
 
 
 def find_fresh_ensemble(setting: Setting, subject: str) -> Ensemble | None:

@@ -246,14 +246,14 @@ def _format_brief_answer(verdict: Verdict) -> str:
     verdict's own sentence, for the line of all must fit a screen."""
     if not verdict.rows:
         return verdict.answer
-    taken = [
+    names = [
         f"take {format_with_asides(r.name, format_promise_aside(r))}"
         for r in verdict.rows
         if r.call == "take"
     ]
     avoided = [r.name for r in verdict.rows if r.call == "avoid"]
     open_ = any(r.call == "open" for r in verdict.rows)
-    lead = taken or ["nothing to take yet" if open_ else "none is fit"]
+    lead = names or ["nothing to take yet" if open_ else "none is fit"]
     return "; ".join([*lead, *([f"avoid {', '.join(avoided)}"] if avoided else [])]) + "."
 
 

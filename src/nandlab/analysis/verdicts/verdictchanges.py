@@ -238,14 +238,14 @@ def list_changes_on_other_partitions(
 def _list_changes_of_setting(
     setting: Setting, settings: Sequence[Setting], taken: Sequence[str], own: str, naming: Naming
 ) -> list[PossibleChange]:
-    found = []
+    changes = []
     for s, name in zip(settings, taken, strict=True):
         alike = (s.workload, s.chip.part) == (setting.workload, setting.chip.part)
         alike = alike and s.trials[0].parameters == setting.trials[0].parameters
         if alike and s.chip.partition_mib != setting.chip.partition_mib and name:
             turns = name != own
             then = f"take {name}" if turns else SAME_ANSWER
-            found.append(PossibleChange(f"{s.chip.partition_mib:g} MiB of the part", then, turns))
+            changes.append(PossibleChange(f"{s.chip.partition_mib:g} MiB of the part", then, turns))
     other = 2 * setting.chip.partition_mib
     edit = naming.format_study_edit(setting.chip.part, f"partition_mib = {other:g}")
-    return found or [PossibleChange("another partition size", NOT_RUN_ANSWER, None, edit)]
+    return changes or [PossibleChange("another partition size", NOT_RUN_ANSWER, None, edit)]

@@ -63,9 +63,9 @@ def make_run_verdicts_from_trials(
     under = make_limits_from_spec(spec) if limits is None else limits
     product = products.make_product_from_spec(spec, settings, under)
     loads = [load.setting for load in product.loads] if product else []
-    found = [_judge_product(spec, product, naming)] if product else []
+    verdicts = [_judge_product(spec, product, naming)] if product else []
     if product and loads:
-        found = _add_partition_changes(loads[:1], found, naming)
+        verdicts = _add_partition_changes(loads[:1], verdicts, naming)
     rest = [s for s in settings if s not in loads]
     own = Limits(under.figures, may_lose=under.may_lose) if spec.get("product") else under
     judged = [
@@ -75,21 +75,21 @@ def make_run_verdicts_from_trials(
         )
         for s in rest
     ]
-    found += _add_partition_changes(rest, judged, naming)
+    verdicts += _add_partition_changes(rest, judged, naming)
     shorts = ["the product"] * bool(product) + _make_short_titles(rest)
-    alone = len(found) == 1
-    return [replace(v, short="" if alone else s) for v, s in zip(found, shorts, strict=True)]
+    alone = len(verdicts) == 1
+    return [replace(v, short="" if alone else s) for v, s in zip(verdicts, shorts, strict=True)]
 
 
 def _add_partition_changes(
-    settings: Sequence[Setting], found: list[Verdict], naming: Naming
+    settings: Sequence[Setting], verdicts: list[Verdict], naming: Naming
 ) -> list[Verdict]:
     """Each with what is taken on the other partitions of its part."""
-    taken = [v.recommended for v in found]
+    taken = [v.recommended for v in verdicts]
     each = verdictchanges.list_changes_on_other_partitions(settings, taken, naming)
     return [
         replace(v, changes=(*v.changes, *more)) if v.recommended else v
-        for v, more in zip(found, each, strict=True)
+        for v, more in zip(verdicts, each, strict=True)
     ]
 
 
@@ -229,14 +229,14 @@ def _judge_row(
 
 def _list_absent_loads(scope: VerdictScope, name: str) -> list[str]:
     """Loads and flash states of which a subject has no trial."""
-    found = []
+    sentences = []
     for s in scope.settings:
         here = {e.state for e in s.ensembles if e.subject == name}
         if not here:
-            found.append(f"no trial with {s.workload}")
+            sentences.append(f"no trial with {s.workload}")
         elif gone := [state for state in s.states if state not in here]:
-            found.append(f"no trial on {', '.join(gone)} flash")
-    return found
+            sentences.append(f"no trial on {', '.join(gone)} flash")
+    return sentences
 
 
 def _format_failure(trials: Sequence[Trial], state: str) -> str:
@@ -261,15 +261,15 @@ def _format_broken_criterion(criterion: Criterion, cell: VerdictCell, promise: P
 def _find_worst_headline(scope: VerdictScope, name: str) -> tuple[Spread | None, str]:
     """The headline's spread in the state where its median is worst, of the first load."""
     setting = scope.settings[0]
-    found = [
+    spreads = [
         (s, e.state)
         for _, e in scope.list_ensembles(name, [setting])
         if (s := e.spread(setting.headline))
     ]
-    if not found:
+    if not spreads:
         return None, ""
     last = min if setting.headline.better == "more" else max
-    return last(found, key=lambda f: f[0].median)
+    return last(spreads, key=lambda f: f[0].median)
 
 
 def _make_sort_key(one: Candidate, greatest: bool) -> tuple[int, int, int, float, float]:

@@ -131,24 +131,24 @@ def _unstable(every: Sequence[Candidate]) -> str:
 
 def _sample(every: Sequence[Candidate]) -> str:
     """That campaigns cut less than a trial's own load makes; empty: none does."""
-    found = [
+    samples = [
         (tried, promise.whole)
         for promise in (j.row.power for j in every)
         if (tried := tally_power_cuts(promise.cuts))
         and promise.whole
         and promise.whole > tried.operations
     ]
-    if not found:
+    if not samples:
         return ""
     points, cut, recorded = (
-        _range([getattr(tried, name) for tried, _ in found])
+        _range([getattr(tried, name) for tried, _ in samples])
         for name in ("points", "cut", "operations")
     )
-    every_one = all(tried.cut == tried.operations for tried, _ in found)
+    every_one = all(tried.cut == tried.operations for tried, _ in samples)
     at = f"each of the {recorded}" if every_one else f"{cut} of the {recorded}"
     return (
         f"Power cuts are a sample: {points} points in all, at {at} flash operations of short "
-        f"loads; a trial's load makes {_range([whole for _, whole in found])}."
+        f"loads; a trial's load makes {_range([whole for _, whole in samples])}."
     )
 
 
@@ -203,14 +203,14 @@ def _list_rarer_latencies(
         rare = f"{operation}.{RARE_PERCENTILE}"
         if percentile not in COMMONER_PERCENTILES or rare in limited:
             continue
-        found = [
+        latencies = [
             (spread.max, s.figure(rare).form(spread.max), e)
             for s, e in scope.list_ensembles(first.row.name)
             if not figures.explain_unavailable_figure(rare, s.words)
             and (spread := e.spread(s.figure(rare)))
         ]
-        if found:
-            _, longest, ensemble = max(found, key=lambda f: f[0])
+        if latencies:
+            _, longest, ensemble = max(latencies, key=lambda f: f[0])
             counts = _list_operation_counts(ensemble, operation.removeprefix("latency."))
             n = f" (n = {_range(counts)} a run)" if counts else ""
             yield f"{title.removesuffix(percentile)}p99.9, on which no limit is: {longest}{n}"
@@ -218,14 +218,14 @@ def _list_rarer_latencies(
 
 def _by_headline(setting: Setting, one: Candidate) -> str:
     """The headline in words, where it is worst."""
-    words, found = setting.words.headline, one.headline
-    if found is None:
+    words, headline = setting.words.headline, one.headline
+    if headline is None:
         return f"no {words.noun} was measured"
     form = words.told or f"{words.noun} {{v}}"
     worst = {1: "", 2: ", the worse state"}.get(len(setting.states), ", the worst state")
     state = f"{one.state}{worst}"
     n = _format_sample_size(setting, one)
-    return f"{form.format(v=setting.headline.form(found.median))} ({state}; {n})"
+    return f"{form.format(v=setting.headline.form(headline.median))} ({state}; {n})"
 
 
 def _format_sample_size(setting: Setting, one: Candidate) -> str:

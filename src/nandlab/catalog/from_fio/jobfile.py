@@ -81,7 +81,7 @@ class JobSection:
     def kinds(self) -> list[str]:
         """The kinds of operations that it has, as the board's program tells them."""
         synced = self.options.get("sync", "none") != "none"
-        asked = {
+        requested = {
             "read": self.reads,
             "write": self.writes and not synced,
             "write_sync": self.writes and synced,
@@ -89,7 +89,7 @@ class JobSection:
             and any(self.read_number(name) for name in ("fsync", "end_fsync", "fsync_on_close")),
             "fdatasync": self.writes and bool(self.read_number("fdatasync")),
         }
-        return [kind for kind in KINDS if asked[kind]]
+        return [kind for kind in KINDS if requested[kind]]
 
 
 @dataclass
@@ -105,12 +105,12 @@ class JobFile:
 
     def groups(self) -> list[list[JobSection]]:
         """Jobs that run at once, in order."""
-        found: list[list[JobSection]] = []
+        groups: list[list[JobSection]] = []
         for job in self.jobs:
-            if not found or job.stonewall:
-                found.append([])
-            found[-1].append(job)
-        return found
+            if not groups or job.stonewall:
+                groups.append([])
+            groups[-1].append(job)
+        return groups
 
 
 def read_fio_job_file(path: Path, overrides: dict[str, str] | None = None) -> JobFile:

@@ -45,15 +45,17 @@ def _replay_move(f: TraceFollower, call: Call, verb: str, *, vector: bool, place
     if opened is None or call.result is None:
         return
     moved = call.result
-    asked = _parse_lengths(call, moved) if vector else str(parse_argument_number(call.arg(2)) or 0)
-    total = sum(map(int, asked.split(",")))
+    lengths = (
+        _parse_lengths(call, moved) if vector else str(parse_argument_number(call.arg(2)) or 0)
+    )
+    total = sum(map(int, lengths.split(",")))
     at = parse_argument_number(call.arg(3)) if placed else None
     if placed and at == -1:  # preadv2 and pwritev2: at the file's position
         verb, at = verb.removeprefix("p"), None
     if max(total, moved) > MOVED_MAX:
         f.leave_out(call, "moved more than 64 MiB at once")
         return
-    words = (opened.number, asked) if at is None else (opened.number, asked, at)
+    words = (opened.number, lengths) if at is None else (opened.number, lengths, at)
     if "read" in verb:
         _note_read(opened, at, total, moved)
         f.emit(call, verb, *words, returned="" if moved == total else moved)
@@ -155,15 +157,15 @@ def _replay_fallocate(f: TraceFollower, call: Call) -> None:
         opened.node.size.write(at or 0, size or 0)
 
 
-def replay_fstat(f: TraceFollower, call: Call, told: str) -> None:
+def replay_fstat(f: TraceFollower, call: Call, stat_text: str) -> None:
     """fstat(2), or one of the others on a descriptor; ``told``: what it returned of the file."""
     opened = f.replayed(call)
     if opened is None:
         return
     f.emit(call, "fstat", opened.number)
     if opened.node is not None:
-        opened.node.kind = opened.node.kind or parse_stat_file_kind(told)
-        if opened.node.kind != "dir" and (size := SIZE_PATTERN.search(told)):
+        opened.node.kind = opened.node.kind or parse_stat_file_kind(stat_text)
+        if opened.node.kind != "dir" and (size := SIZE_PATTERN.search(stat_text)):
             opened.node.size.note_size(int(size[1]))
 
 
@@ -264,14 +266,14 @@ def _count_quiet_call(f: TraceFollower, call: Call) -> None:
 
 def make_read_write_handlers() -> CallHandlers:
     """Reads and writes by the kernel's names."""
-    found: CallHandlers = {}
+    handlers: CallHandlers = {}
     for way in ("read", "write"):
-        found[way] = partial(_replay_move, verb=way, vector=False, placed=False)
-        found[f"{way}v"] = partial(_replay_move, verb=f"{way}v", vector=True, placed=False)
-        found[f"p{way}64"] = partial(_replay_move, verb=f"p{way}", vector=False, placed=True)
+        handlers[way] = partial(_replay_move, verb=way, vector=False, placed=False)
+        handlers[f"{way}v"] = partial(_replay_move, verb=f"{way}v", vector=True, placed=False)
+        handlers[f"p{way}64"] = partial(_replay_move, verb=f"p{way}", vector=False, placed=True)
         for name in (f"p{way}v", f"p{way}v2"):
-            found[name] = partial(_replay_move, verb=f"p{way}v", vector=True, placed=True)
-    return found
+            handlers[name] = partial(_replay_move, verb=f"p{way}v", vector=True, placed=True)
+    return handlers
 
 
 FILE_HANDLERS: CallHandlers = {

@@ -290,8 +290,8 @@ class _TraceReader:
     def _end(self, call: Call, text: str) -> None:
         """Takes a call's arguments and what it returned."""
         split = parse_call_arguments(text)
-        told = RESULT.fullmatch(text, split[1]) if split else None
-        if split is None or told is None:
+        result = RESULT.fullmatch(text, split[1]) if split else None
+        if split is None or result is None:
             self._refuse(
                 f"{call.name} has no result: the line is cut short, or not of strace", call.line
             )
@@ -304,10 +304,10 @@ class _TraceReader:
                 f"{call.name} has the number {wrong}, which no system call takes: not of strace",
                 call.line,
             )
-        call.result = None if told[1] == "?" else _parse_result(told[1])
-        call.error, call.path = told[3] or "", told[2] or ""
-        if told[4] and told[4] != "unavailable":
-            call.end = call.start + parse_ns(told[4])
+        call.result = None if result[1] == "?" else _parse_result(result[1])
+        call.error, call.path = result[3] or "", result[2] or ""
+        if result[4] and result[4] != "unavailable":
+            call.end = call.start + parse_ns(result[4])
             self.trace.timed = True
 
     def finish(self) -> None:

@@ -88,12 +88,12 @@ class NameNode:
     @property
     def path(self) -> PathParts | None:
         """Where it is now; None: it has no name any more."""
-        found: list[bytes] = []
+        parts: list[bytes] = []
         node = self
         while node.parent is not None:
-            found.append(node.name)
+            parts.append(node.name)
             node = node.parent
-        return tuple(reversed(found)) if node.origin == () else None
+        return tuple(reversed(parts)) if node.origin == () else None
 
     def is_known(self) -> bool:
         return self.origin is None or self.kind != ""

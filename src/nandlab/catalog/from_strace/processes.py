@@ -142,12 +142,12 @@ class ProcessTable:
         self._close(self.get(pid).table, fd)
 
     def _close(self, table: DescriptorTable, fd: int) -> None:
-        found = table.files.pop(fd, None)
-        if found is None:
+        opened = table.files.pop(fd, None)
+        if opened is None:
             return
-        found[0].refs -= 1
-        if not found[0].refs:
-            self._closed(found[0])
+        opened[0].refs -= 1
+        if not opened[0].refs:
+            self._closed(opened[0])
 
     def file(self, pid: int, fd: int) -> OpenFile | None:
         """The open file of a descriptor; None: it is of before the trace."""

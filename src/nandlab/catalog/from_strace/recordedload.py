@@ -132,7 +132,7 @@ def _compute_think_us(operations: list[ReplayOperation]) -> Iterator[int]:
 
 def _count_kinds(operations: list[ReplayOperation]) -> Counter[str]:
     """Calls by what they count as; writes to files opened O_SYNC are told apart."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     synced: set[str] = set()
     for o in operations:
         kind = KIND_OF[o.verb]
@@ -143,8 +143,8 @@ def _count_kinds(operations: list[ReplayOperation]) -> Counter[str]:
             (synced.add if "SYNC" in o.words.split(" ")[2] else synced.discard)(number)
         elif kind == "write" and number in synced:
             kind = "write_sync"
-        found[kind] += 1
-    return found
+        counts[kind] += 1
+    return counts
 
 
 def _sum_bytes(operations: list[ReplayOperation], kind: str) -> int:

@@ -33,12 +33,16 @@ def format_trace_folder(folder: RootPath) -> str:
     return text if folder[:1] == UNKNOWN_ROOT else f"/{text}"
 
 
-def choose_trace_folder(trace: Trace, seen: TraceFollower) -> RootPath:
+def choose_trace_folder(trace: Trace, follower: TraceFollower) -> RootPath:
     """The folder below which the trace changes files, or uses any; UsageError lists several.
 
     ``seen``: the trace, followed below the root.
     """
-    for used, but in ((seen.wrote, PSEUDO), (seen.wrote_open, PSEUDO), (seen.used, PROGRAMS)):
+    for used, but in (
+        (follower.wrote, PSEUDO),
+        (follower.wrote_open, PSEUDO),
+        (follower.used, PROGRAMS),
+    ):
         folders = Counter({f: n for f, n in used.items() if f and f[0] not in but})
         if folders:
             return _choose_one(trace, folders)

@@ -55,26 +55,26 @@ class StampReader:
 
     def read(self, line: str) -> StampedLine | None:
         """A line; None: it has no time of strace."""
-        found = STAMPED_LINE.fullmatch(line)
-        if found is None:
+        match = STAMPED_LINE.fullmatch(line)
+        if match is None:
             return None
-        pid = found["pid"] or found["bracketed"]
+        pid = match["pid"] or match["bracketed"]
         return StampedLine(
             int(pid) if pid else None,
-            bool(found["bracketed"]),
-            self._read_time(found),
-            found["text"],
+            bool(match["bracketed"]),
+            self._read_time(match),
+            match["text"],
         )
 
-    def _read_time(self, found: re.Match[str]) -> int:
-        if found["epoch"]:
+    def _read_time(self, match: re.Match[str]) -> int:
+        if match["epoch"]:
             self.clock = self.clock or Clock.EPOCH
-            self._last = parse_ns(found["epoch"])
-        elif found["relative"]:
+            self._last = parse_ns(match["epoch"])
+        elif match["relative"]:
             self.clock = Clock.RELATIVE
-            self._last += parse_ns(found["relative"])
+            self._last += parse_ns(match["relative"])
         else:
-            self._last = self._read_day_time(found["clock"])
+            self._last = self._read_day_time(match["clock"])
         return self._last
 
     def _read_day_time(self, text: str) -> int:

@@ -58,12 +58,12 @@ def _escape_character(character: str) -> str:
 
 def parse_call_arguments(text: str) -> tuple[list[str], int] | None:
     """The arguments before the bracket that closes a call, and where that is; None: none does."""
-    found: list[str] = []
+    arguments: list[str] = []
     depth = begin = 0
     for part in PART.finditer(text):
         is_ = part[0]
         if is_ == "," and not depth:
-            found.append(text[begin : part.start()].strip())
+            arguments.append(text[begin : part.start()].strip())
             begin = part.end()
         elif is_ in OPENS:
             depth += 1
@@ -71,5 +71,5 @@ def parse_call_arguments(text: str) -> tuple[list[str], int] | None:
             depth -= 1
             if depth < 0:
                 last = text[begin : part.start()].strip()
-                return [*found, *([last] if last or found else [])], part.start()
+                return [*arguments, *([last] if last or arguments else [])], part.start()
     return None

@@ -94,32 +94,32 @@ class TraceWorkload:
 
     def doubts(self) -> list[str]:
         """What the replay does not have of the trace, a sentence each."""
-        found = [f"{count:,} x {why}" for why, count in self.recorded.left_out.items()]
-        found += self._time_doubts()
+        doubts = [f"{count:,} x {why}" for why, count in self.recorded.left_out.items()]
+        doubts += self._time_doubts()
         if self.trace.foreign:
-            found.append(
+            doubts.append(
                 f"{self.trace.foreign:,} lines are no line of strace but the program's own output"
             )
         if not self.trace.has_process_ids and not self.followed.called.isdisjoint(FORKS):
-            found.append("its children and threads were not recorded: record with -f")
+            doubts.append("its children and threads were not recorded: record with -f")
         if not self.trace.timed:
-            found.append("calls have no time of their own (strace -T): think time has it in it")
+            doubts.append("calls have no time of their own (strace -T): think time has it in it")
         if self._is_filtered():
-            found.append(
+            doubts.append(
                 "files are opened to be written, and no call writes or closes one: strace left "
                 "calls out (-e trace=...); record without -e"
             )
         if len(self.trace.processes) > 1:
-            found.append(
+            doubts.append(
                 f"{len(self.trace.processes)} processes and threads are replayed by one, in the "
                 "order of their calls' starts"
             )
         if self.followed.adopted:
-            found.append(
+            doubts.append(
                 f"{len(self.followed.adopted)} files were open before the trace: their flags are "
                 "guessed, and their positions begin at 0"
             )
-        return found
+        return doubts
 
     def _time_doubts(self) -> list[str]:
         """What the form of the trace's times leaves open."""

@@ -88,17 +88,17 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
 
     ``reclaimable`` is of the load's end, ``kept_peak`` the most of the rest since the mount.
     """
-    found: dict[str, int | float] = {
+    figures: dict[str, int | float] = {
         key: parse_step_number(record, step, word) for key, (step, word) in HELD_BYTES.items()
     }
     if spec.memory_series is None:
-        return found
+        return figures
     for name, held, peak, *_ in _parse_rows(record, FUNCTION_WORDS, names=1):
-        found |= {f"of.{name}": int(held), f"peak_of.{name}": int(peak)}
+        figures |= {f"of.{name}": int(held), f"peak_of.{name}": int(peak)}
     if spec.filesystem.memory_reclaimable is not None:
-        found["reclaimable"] = parse_step_number(record, END_STEP, "reclaimable_bytes")
-        found["kept_peak"] = parse_step_number(record, END_STEP, "peak_kept_bytes")
-    return found
+        figures["reclaimable"] = parse_step_number(record, END_STEP, "reclaimable_bytes")
+        figures["kept_peak"] = parse_step_number(record, END_STEP, "peak_kept_bytes")
+    return figures
 
 
 def _collect_series(spec: TrialSpec, record: JobRecord) -> list[Series]:
@@ -149,18 +149,18 @@ def _parse_rows(record: JobRecord, words: int, names: int = 0) -> list[list[str]
 
 
 def _make_doubts(record: JobRecord) -> list[Doubt]:
-    found = [Doubt(code="memory_measured", text="each allocation of the kernel was looked at")]
+    doubts = [Doubt(code="memory_measured", text="each allocation of the kernel was looked at")]
     lost = parse_step_number(record, END_STEP, "lost")
     if lost:
         text = f"{lost} allocations found the table full"
-        found.append(Doubt(code="memory_lost", text=text))
+        doubts.append(Doubt(code="memory_lost", text=text))
     told = parse_step_numbers(record, END_STEP)
     if overwritten := told.get("samples_lost"):
         text = (
             f"the first {overwritten} of {told['samples']} samples were overwritten by later ones"
         )
-        found.append(Doubt(code="memory_series_lost", text=text))
-    return found
+        doubts.append(Doubt(code="memory_series_lost", text=text))
+    return doubts
 
 
 INSTRUMENT = Instrument(

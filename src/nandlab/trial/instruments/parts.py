@@ -119,12 +119,12 @@ def _collect_figures(
     _require_chip_counts(record, events, looks)
     windows += [(f"phase.{p.name}", *w) for p in phases if (w := _find_window(record, p, looks))]
     windows = [w for w in windows if begin <= w[1] < w[2] <= end]
-    found: dict[str, int | float] = {"records": len(recording.records)}
-    found["cost_ns"] = _compute_cost(spec, record)["ns"]
+    figures: dict[str, int | float] = {"records": len(recording.records)}
+    figures["cost_ns"] = _compute_cost(spec, record)["ns"]
     for part in timeparts.compute_time_parts_of_windows(events, windows):
         _require_equal_sum(part)
-        found |= {f"{part['name']}.{key}": n for key, n in _list_figures(part)}
-    return found
+        figures |= {f"{part['name']}.{key}": n for key, n in _list_figures(part)}
+    return figures
 
 
 def _require_whole_trace(spec: TrialSpec, record: JobRecord, recording: Recording) -> None:

@@ -76,9 +76,9 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
     }
     traced = {name: calls for name, calls in steps.items() if calls}
     known = {name: calls for name, each in traced.items() if (calls := _keep_known(each))}
-    found: dict[str, int | float] = {"calls": len(_keep_known(times))}
+    figures: dict[str, int | float] = {"calls": len(_keep_known(times))}
     for name, each in traced.items():
-        found |= {f"step.{name}.{key}": value for key, value in _list_figures(each, spec, record)}
+        figures |= {f"step.{name}.{key}": value for key, value in _list_figures(each, spec, record)}
     assert spec.reads is not None
     for calibration, named in spec.reads.calibrate.items():
         if not set(named) <= set(known):
@@ -86,12 +86,12 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
                 _make_lost_doubt(f"{calibration}: no call of {', '.join(named)} is known")
             )
         overhead = statistics.fmean(_compute_overhead(known[name]) for name in named)
-        found[f"overhead_ns.{calibration}"] = round(overhead)
+        figures[f"overhead_ns.{calibration}"] = round(overhead)
         for name, each in known.items():
             told = [t.compute_paper_ns(overhead) for t in each]
-            found[f"step.{name}.{calibration}_mean_ns"] = round(statistics.fmean(told))
-            found[f"step.{name}.{calibration}_off"] = _compute_error(told, each)
-    return found
+            figures[f"step.{name}.{calibration}_mean_ns"] = round(statistics.fmean(told))
+            figures[f"step.{name}.{calibration}_off"] = _compute_error(told, each)
+    return figures
 
 
 def _keep_known(calls: Sequence[CallTimes]) -> list[CallTimes]:

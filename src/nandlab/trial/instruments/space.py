@@ -49,12 +49,12 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
 
 def sum_layout_bytes(layout: Layout) -> dict[str, int]:
     """All bytes that a layout tells, by figure: ``user``, ``metadata``, ``metadata_names``, ..."""
-    found = {"partition": layout.partition_bytes, "user_logical": layout.logical_bytes}
+    sums = {"partition": layout.partition_bytes, "user_logical": layout.logical_bytes}
     for kind, total in layout.sums().items():
-        found[kind.value] = total
+        sums[kind.value] = total
         for part, count in layout.parts()[kind].items():
-            found[f"{kind.value}_{NO_LETTER.sub('_', part.lower())}"] = count
-    return found
+            sums[f"{kind.value}_{NO_LETTER.sub('_', part.lower())}"] = count
+    return sums
 
 
 INSTRUMENT = Instrument(

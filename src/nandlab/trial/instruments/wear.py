@@ -58,13 +58,13 @@ def _applies_to(spec: TrialSpec) -> bool:
 
 def _make_steps(spec: TrialSpec) -> dict[Moment, Step]:
     listed = bool(spec.workload.steps)
-    found = {m: Step(f"wear-{m}", READ_COMMAND, beside=True) for m in MOMENTS}
+    steps = {m: Step(f"wear-{m}", READ_COMMAND, beside=True) for m in MOMENTS}
     if _has_ubi(spec):
-        found["formatted"] = Step("wear-formatted", f"{READ_COMMAND} && {WATCH}", beside=True)
-        found["unmounted"] = Step("wear-unmounted", READ_COMMAND + REPORT_COMMAND, beside=True)
+        steps["formatted"] = Step("wear-formatted", f"{READ_COMMAND} && {WATCH}", beside=True)
+        steps["unmounted"] = Step("wear-unmounted", READ_COMMAND + REPORT_COMMAND, beside=True)
     if listed:  # each step of a list has a reading of its own
-        del found["mounted"], found["ready"]
-    return found
+        del steps["mounted"], steps["ready"]
+    return steps
 
 
 def _has_ubi(spec: TrialSpec) -> bool:
@@ -135,12 +135,12 @@ def _name_reading(step: StepRecord) -> str:
     return step.step.removeprefix(AFTER).removeprefix("wear-")
 
 
-def _count_readings_before_load(spec: TrialSpec, taken: Sequence[StepRecord]) -> int:
+def _count_readings_before_load(spec: TrialSpec, readings: Sequence[StepRecord]) -> int:
     """How many readings, the first of which only begins, lie before the load's first step.
 
     Of a list the load begins after its first mount, and after the rest that follows it at once.
     """
-    names = [_name_reading(s) for s in taken[1:]]
+    names = [_name_reading(s) for s in readings[1:]]
     steps = spec.workload.steps
     if not steps:
         return names.index("ready") + 1
@@ -152,19 +152,22 @@ def _count_readings_before_load(spec: TrialSpec, taken: Sequence[StepRecord]) ->
 
 
 def _pack_runs(erases: Sequence[int]) -> list[int]:
-    found: list[int] = []
+    runs: list[int] = []
     for n in erases:
-        if found and found[-1] == n:
-            found[-2] += 1
+        if runs and runs[-1] == n:
+            runs[-2] += 1
         else:
-            found += [1, n]
-    return found
+            runs += [1, n]
+    return runs
 
 
 def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
     """What the readings cost, what the chip erased meanwhile, and what UBI moved by itself."""
     taken = _list_readings(spec, record)
-    found: dict[str, int | float] = {"readings": len(taken), COST_FIGURE: sum(s.ns for s in taken)}
+    figures: dict[str, int | float] = {
+        "readings": len(taken),
+        COST_FIGURE: sum(s.ns for s in taken),
+    }
     places = [record.steps.index(s) for s in taken]
     did = [
         simnand.count_operations_between(record.steps[i - 1].counts, record.steps[i].counts)
@@ -172,8 +175,8 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
         if i > 0
     ]
     if None not in did:
-        found["reading_erases"] = sum(d["erases"] for d in did if d)
-    return found | (_count_ubi_moves(spec, record) if _has_ubi(spec) else {})
+        figures["reading_erases"] = sum(d["erases"] for d in did if d)
+    return figures | (_count_ubi_moves(spec, record) if _has_ubi(spec) else {})
 
 
 def _count_ubi_moves(spec: TrialSpec, record: JobRecord) -> dict[str, int]:

@@ -145,13 +145,13 @@ class Cluster:
                 await self._send_board()
             else:
                 await self._let_go(answer)
-        found = []
+        results = []
         for spec, k, result in zip(specs, keys, answer.trials, strict=True):
             names = {artefact.sha256 for artefact in result.artefacts}
             kept = {name: content for name, content in brought.items() if name in names}
             whole = self._knowing(spec, result).add_contents(kept)
-            found.append((spec, whole.model_copy(update={"key": k})))
-        return found
+            results.append((spec, whole.model_copy(update={"key": k})))
+        return results
 
     def _knowing(self, spec: TrialSpec, result: Trial) -> Trial:
         """A result with what its provenance names, which is worked out once for each content."""

@@ -76,10 +76,10 @@ def bisect(
     Nothing is written to the checkout or its repository: the files of a commit go to a scratch
     folder. A commit that does not build, or whose trial fails, is skipped.
     The end names the commit, the figure before and after, and all other figures that it moved.
-    The exit status is 0 if one commit was found, 1 if those between do not build, so that several
-    remain.
-    Each commit's run is kept, and bisect.log, git's own log. Interrupted, the same command goes on
-    where it was. docs/bisect.md shows an example.
+    The exit status is 0 if one commit was found, 1 if several remain because those between them do
+    not build.
+    Each commit's run is kept, with bisect.log, git's own log. After an interruption the same
+    command goes on. docs/bisect.md shows an example.
     """
     from nandlab.cli.commits import read_commits_study
     from nandlab.history.bisection import find_first_bad_commit, make_bisection_request

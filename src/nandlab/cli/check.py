@@ -86,17 +86,17 @@ def check(
     form: CheckFormatOption = "text",
     how: RunArguments,
 ) -> None:
-    """Run a study, and tell which figures are not those of its baseline any more.
+    """Run a study, and list the figures that differ from its baseline.
 
     The exit status is 0 if every figure of every trial is the same to the last digit, 1 if one
-    moved, 2 if the two cannot be held against each other. The table names each figure that moved,
+    moved, 2 if the two cannot be compared. The table names each figure that moved,
     by how much, and whether that is within the ranges of the two ensembles.
     The study is run as nandlab run does it: finished trials are kept, and it may be interrupted.
     Only the trials that the baseline has are run. With --run, nothing is run.
-    What is under test may differ from the baseline's: a file system's module, a kernel, a tool.
-    That is told. --patch FILE is the shortest: a patch of the kernel's file system, and what it
-    moves. The study and the board's model must be the same. A module that was built anew
-    from other source takes other times, by some ns; --figure 'chip.*' looks at the flash alone.
+    A file system's module, a kernel or a tool may differ from the baseline's; the output says which
+    do. The study and the board's model must be the same. --patch FILE is the shortest way: it
+    shows what a patch of the kernel's file system moves. A module that is built from other source
+    takes some ns more or less in any case; --figure 'chip.*' compares the flash alone.
     --commits takes a series of commits in place of a baseline (docs/bisect.md). The table has a row
     a commit, and for each configuration the figures of --figure, by default its headline and
     chip.erases. The exit status is 1 if a figure moved at a commit, or a commit could not be run.

@@ -29,18 +29,20 @@ def faults(
         ),
     ] = ",".join(USUAL),
 ) -> None:
-    """Let a chip fail at every flash operation of loads, and check what is there then.
+    """Let the chip fail at every flash operation of a load, and check the file system after it.
 
-    A fault at a time: that program or erase fails, and its block with it; as many bits of a page
-    are wrong as its ECC corrects, or one more; all blocks were read so often that bits read wrong;
-    so much room is free, and no more; the kernel has no memory for one allocation in the load's
-    calls. The load is played up to the first call that fails. What was
-    told to be done must be there, before and after a second mount, and the file system must take
-    writes. A page that cannot be read may make an error, but no wrong bytes: errors of it are told
-    apart.
+    Each point has one fault. A program or an erase fails, and its block is worn out. Or bits of a
+    page are wrong: as many as its ECC corrects, or one more. Or all blocks were read so often that
+    some bits read wrong. Or the file system is full but for a few files. Or the kernel has no
+    memory for one allocation in the load's calls.
 
-    Campaigns are kept, go on, and repeat a point as those of nandlab powercut. The exit status is 1
-    if anything did not hold, or if no load made a flash operation.
+    The load is played up to the first call that fails. What earlier calls have done must be there
+    after a first and a second mount, and the file system must take writes. A page that cannot be
+    read may cause an error, but never wrong bytes; such errors are counted as a class of their own.
+
+    As with nandlab powercut, a campaign that is interrupted goes on when it is started again, and
+    --point repeats a single point. The exit status is 1 if anything did not hold, or if no load
+    made a flash operation.
     """
     from nandlab.powercut.faults import split_fault_campaigns
     from nandlab.powercut.job import CutPoints

@@ -69,8 +69,9 @@ def map_(
 ) -> None:
     """Tell which nodes and flash pages each page of a file is read from, and how many: N.
 
-    N in sequence is with what the call before left in the NAND core's buffer, N alone without.
-    Nodes that cannot be read are dropped and told; the pages that they may touch are unknown.
+    Where pages are read in order, the NAND core's buffer may still hold what the call before read:
+    N in sequence counts on that, N alone does not. Nodes that cannot be read are named and left
+    out; which pages of the file they belong to is unknown.
     """
     from nandlab.flash.layouts.flashfile import read_flash_file_layout
     from nandlab.flash.reading import records
@@ -248,9 +249,10 @@ def read(
 ) -> None:
     """Foretell the flash pages and the time of each call that reads a page of a file.
 
-    Prints CSV: the page, N, hits in the NAND core's buffer, ns, and chip_ns, the chip's part of
-    that; there is no ns where what a call takes beside the chip was not measured. The first open is
-    apart: JFFS2 reads the header of every live node of the file, UBIFS its name and its inode.
+    Prints CSV: the page, N, hits in the NAND core's buffer, ns, and chip_ns, which is the chip's
+    part of ns. Where the processor's part was not measured, ns is empty. The first open is not a
+    line but a note: JFFS2 then reads the header of every live node of the file, UBIFS its name and
+    its inode.
     """
     from nandlab.flash.layouts.flashfile import read_flash_file_layout
     from nandlab.flash.reading import rewrite as anew
@@ -355,7 +357,7 @@ def score(
         typer.Option(metavar="FILE", help="draw each call's time over its pieces: .svg or .png"),
     ] = None,
 ) -> None:
-    """Set a trace's reads beside what the model foretells: flash pages call by call, then times.
+    """Compare a trace's reads with the model's prediction: flash pages call by call, then times.
 
     The model is given the chip as it was when the trace began, and from the trace which page of
     the file each call reads. The exit status is 1 if N or the order of pages differs in any call.

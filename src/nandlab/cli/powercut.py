@@ -62,18 +62,18 @@ def powercut(
         ),
     ] = False,
 ) -> None:
-    """Cut the power at every flash operation of loads, and check what is there then.
+    """Cut the power at every flash operation of a load, and check the file system after it.
 
-    A load is recorded once by the simulated chip. Then the chip is brought to the state after each
-    of its operations, and to states within the next one, torn; the file system is mounted and held
-    against what sync and fsync promised, written to, and mounted again. A campaign that is
-    interrupted goes on where it was. The exit status is 1 if anything did not hold, or if no load
-    made a flash operation.
+    The simulated chip records the load once. Then the chip is set to the state after each of the
+    load's operations, and to states in which the next operation is half done. In each state the
+    file system is mounted and must have what sync and fsync promised. It is written to, and mounted
+    again. A campaign that is interrupted goes on when it is started again. The exit status is 1 if
+    anything did not hold, or if no load made a flash operation.
 
-    STUDY: a study, or a run's folder: each of its file systems, with its options and chips, under
-    each of its workloads that can be cut, made small. A run's own chips and recorded loads are
-    taken from the run. What a run's folder has of cuts is in its report and advice.
-    Without STUDY: --fs, and --load.
+    STUDY is a study, or a run's folder. Each of its file systems is tried, with its options and
+    chips, under each of its workloads whose calls can be cut; the workloads are made small. Of a
+    run, its own chips and recorded loads are taken; its report and advice then have the results.
+    Without STUDY, give --fs and --load.
     """
     from nandlab.powercut.job import CutPoints
 

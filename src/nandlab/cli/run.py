@@ -88,11 +88,13 @@ def run(  # noqa: PLR0913 - the command line's own options
     A run goes member by member. A member is every configuration with one seed and phase offset.
     --members 1 runs the first member only; the same command without it goes on with the others.
     --shard 1/3, 2/3 and 3/3 run a third each, on three machines; nandlab merge makes one run.
-    Of a product, the power is cut too when the trials are done: a sample for each file system.
-    --on has the trials run by workers on other machines (docs/campaigns.md); --jobs is theirs then.
-    The board is made of the packages that boards.lock names. Where these are not to be had, the
+    If the study is for a product, the power is cut once the trials are done, at a sample of points
+    for each file system.
+    --on runs the trials on workers, which may be other machines (docs/campaigns.md); --jobs
+    has no effect then.
+    The board is made of the packages that boards.lock names. If the mirror no longer has them, the
     newest are taken, and every result says so; --locked refuses instead.
-    --source and --patch build parts of the kernel anew, and the trials are of that board
+    --source and --patch build parts of the kernel; the trials then run on a board with these parts
     (docs/own/kernel.md).
     --board with a file runs on your own board, on the partition that --erase names once more
     (docs/boards.md): one trial at a time, and none is taken from the store.

@@ -62,9 +62,10 @@ def show(
 ) -> None:
     """Print the results of a run, of a figures file, or of a published study by its name.
 
-    text has the verdict: a table of file systems by criteria, what is open, and last the answer in
-    a line; with --all every figure too. markdown has the verdict and the main figures. json is a
-    list of trials with all that they measured. csv has a line for each figure of a configuration.
+    text has the verdict: a table of file systems by criteria, the questions that are still open,
+    and the answer in its last line; --all adds every figure. markdown has the verdict and the main
+    figures. json is a list of trials with all that they measured. csv has a line for each figure of
+    a configuration.
     With --figure, each format has that figure alone: the median over the ensemble, its range, and
     how many trials ended well. With --paper, each format has the paper's claims alone: its number,
     the run's, and the verdict by each reading of the paper.

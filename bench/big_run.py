@@ -194,20 +194,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", nargs="?", type=Path, help="a run of quickstart; default: run it")
     parser.add_argument("--trials", type=int, nargs=2, default=TRIALS, help="of the two runs")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="nandlab-") as temporary:
-        source = given.run or Path(temporary) / "quickstart"
-        if not given.run:
+        source = options.run or Path(temporary) / "quickstart"
+        if not options.run:
             words = ["run", "quickstart", "--out", str(source)]
             subprocess.run([sys.executable, "-m", "nandlab", *words], check=True)
         costs: list[dict[str, Cost]] = []
-        for trials in given.trials:
+        for trials in options.trials:
             folders = []
             for draw in (FIRST, OTHER_TIMES, OTHER_FIGURES):
                 folders.append(Path(temporary) / f"{trials}-{draw.name}")
                 call_in_process(make_run, source, folders[-1], trials, draw)
             costs.append(measure_verbs(*folders))
-    print_costs(costs, given.trials)
+    print_costs(costs, options.trials)
 
 
 def print_costs(costs: list[dict[str, Cost]], trials: tuple[int, int]) -> None:

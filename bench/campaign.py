@@ -381,12 +381,12 @@ def main() -> None:
     parser.add_argument("--fleet", type=int, default=0, metavar="TRIALS", help="sleepers too")
     parser.add_argument("--nap", type=float, default=NAP_S, metavar="S", help="a sleeper's trial")
     options = parser.parse_args()
-    told: dict[str, float] = {}
+    figures: dict[str, float] = {}
     if options.members:
-        told = {**speed(options.members, options.turns), **setup_state()}
+        figures = {**speed(options.members, options.turns), **setup_state()}
     if options.fleet:
-        told |= fleet(options.fleet, options.nap)
-    json.dump(told, sys.stdout)
+        figures |= fleet(options.fleet, options.nap)
+    json.dump(figures, sys.stdout)
     print()
 
 

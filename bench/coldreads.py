@@ -33,13 +33,13 @@ class Where(NamedTuple):
     state: str = "fresh"
 
 
-def trace(where: Where, made: Iterable[str], read: str, to: Path) -> TraceFolder:
+def trace(where: Where, commands: Iterable[str], read: str, to: Path) -> TraceFolder:
     """Makes files by shell lines, empties the caches, and traces what reads them."""
     words = ["--fs", where.filesystem, *OPTIONS.get(where.filesystem, [])]
     words += ["--set", f"compression={where.compression}"] if where.compression else []
     words += ["--board", where.board, "--chip", where.chip or where.board, "--state", where.state]
     words += ["--partition-mib", str(where.partition_mib), "--image", "-o", str(to)]
-    words += ["--before", f"{{ {'; '.join((*made, COLD))}; }} > /dev/null 2>&1"]
+    words += ["--before", f"{{ {'; '.join((*commands, COLD))}; }} > /dev/null 2>&1"]
     argv = [sys.executable, "-m", "nandlab", "trace", *words, "--", read]
     subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
     return TraceFolder(to)

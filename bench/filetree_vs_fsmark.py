@@ -117,24 +117,28 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=750, help="bytes of each file")
     parser.add_argument("--tmpfs", default="/dev/shm", help="directory on a tmpfs")
     parser.add_argument("--filetree", default=str(REPO / "build" / "filetree"))
-    asked = parser.parse_args()
-    if shutil.which(asked.filetree) is None:
-        print(f"{asked.filetree} is not there; `make build` makes it", file=sys.stderr)
+    options = parser.parse_args()
+    if shutil.which(options.filetree) is None:
+        print(f"{options.filetree} is not there; `make build` makes it", file=sys.stderr)
         sys.exit(2)
-    number, size = str(asked.files), str(asked.size)
-    with tempfile.TemporaryDirectory(dir=asked.tmpfs) as place:
+    number, size = str(options.files), str(options.size)
+    with tempfile.TemporaryDirectory(dir=options.tmpfs) as place:
         folder = Path(place) / "made"
         tree = ["--depth=1", "--dirs=0", f"--files={number}", f"--size={size}", "--seed=1"]
         log = os.devnull
         commands = {
-            "filetree": [str(Path(asked.filetree).resolve()), "make", str(folder), *tree],
+            "filetree": [str(Path(options.filetree).resolve()), "make", str(folder), *tree],
             "fs_mark": [
                 *(str(fsmark()), "-k", "-S", "0", "-d", str(folder), "-n", number, "-s", size),
                 *("-t", "1", "-L", "1", "-w", str(PIECE), "-l", log),
             ],
         }
-        figures = compare(commands, folder, asked.repeat)
-    print(json.dumps({**figures, "repeat": asked.repeat, "files": asked.files, "size": asked.size}))
+        figures = compare(commands, folder, options.repeat)
+    print(
+        json.dumps(
+            {**figures, "repeat": options.repeat, "files": options.files, "size": options.size}
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -168,7 +168,7 @@ def main() -> None:
     version, mended = source(board.machine.model)
     kernel = next(name for name in board.machine.kit.kernel.files if "linux-image-" in name)
     print(f"source {version}, kernel {kernel.removesuffix('.deb')}")
-    found: dict[str, Any] = {"source": version, "kernel": kernel.split("_")[1]}
+    outcome: dict[str, Any] = {"source": version, "kernel": kernel.split("_")[1]}
     with tempfile.TemporaryDirectory(prefix="nandlab-jffs2-") as work:
         old = Path(work) / "source"
         old.mkdir()
@@ -181,8 +181,8 @@ def main() -> None:
             if is_kernels(with_it) != (name == "kernel"):
                 sys.exit(f"the board loads another jffs2 than {name}")
             print(f"  {name}:", flush=True)
-            found[f"on {name}"] = tried(one, with_it)
-    print(json.dumps(found))
+            outcome[f"on {name}"] = tried(one, with_it)
+    print(json.dumps(outcome))
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ RESULT_MAX = 160
 
 
 @dataclass
-class Tried:
+class BugOutcome:
     """A bug, and what its command found on each board."""
 
     bug: dict[str, Any]
@@ -56,7 +56,7 @@ def run_test(node: str) -> bool:
     return done.returncode == 0
 
 
-def run_command(tried: Tried, board: str, *, mended: bool) -> bool:
+def run_command(tried: BugOutcome, board: str, *, is_mended: bool) -> bool:
     """Whether the command finds what it must on a board, or nothing where the bug is mended."""
     bug = tried.bug
     words = [*bug["command"], "--board", board]
@@ -69,29 +69,29 @@ def run_command(tried: Tried, board: str, *, mended: bool) -> bool:
     lines = [line.strip() for line in done.stdout.splitlines() if "nandlab " not in line]
     showing = [line for line in lines if any(name in line for name in bug["classes"])]
     found = done.returncode == FINDING and bool(showing)
-    right = done.returncode == HELD if mended else found
-    word = "the kernel has the fix" if mended else "the kernel has the bug"
+    right = done.returncode == HELD if is_mended else found
+    word = "the kernel has the fix" if is_mended else "the kernel has the bug"
     last = [*lines, *done.stderr.splitlines()][-1:]
     result = showing[0] if showing else f"exit status {done.returncode}: {''.join(last)}"
     print(f"    {board}, {word}: {result[:RESULT_MAX]}", flush=True)
-    tried.results.append((board, "holds" if mended and right else result[:RESULT_MAX]))
+    tried.results.append((board, "holds" if is_mended and right else result[:RESULT_MAX]))
     return right
 
 
-def try_bug(bug: dict[str, Any]) -> Tried:
-    tried = Tried(bug)
+def try_bug(bug: dict[str, Any]) -> BugOutcome:
+    tried = BugOutcome(bug)
     if "test" in bug:
         tried.outcome = SHOWN if run_test(bug["test"]) else NOT_SHOWN
     elif "command" in bug:
-        right = [run_command(tried, board, mended=False) for board in bug["on"]]
-        right += [run_command(tried, board, mended=True) for board in bug.get("mended", [])]
+        right = [run_command(tried, board, is_mended=False) for board in bug["on"]]
+        right += [run_command(tried, board, is_mended=True) for board in bug.get("mended", [])]
         tried.outcome = SHOWN if all(right) else NOT_SHOWN
     else:
         print(f"  lacks {bug['lacks']}", flush=True)
     return tried
 
 
-def render_chapter(tried: Tried) -> str:
+def render_chapter(tried: BugOutcome) -> str:
     """What was found of a bug, as a chapter in Markdown."""
     bug = tried.bug
     lines = [f"## {bug['id']}: {bug['title']}", "", f"{tried.outcome.capitalize()}."]
@@ -119,7 +119,7 @@ def render_page(chapters: list[str]) -> str:
     return "\n".join(["\n".join(head) + "\n", *chapters])
 
 
-def write_page(path: Path, every: list[Tried]) -> None:
+def write_page(path: Path, every: list[BugOutcome]) -> None:
     """Writes the page of what was tried; chapters of other bugs stay as they are."""
     tried = {each.bug["id"]: render_chapter(each) for each in every}
     text = path.read_text() if path.exists() else ""
@@ -142,7 +142,7 @@ def main() -> None:
     unknown = set(options.ids) - {bug["id"] for bug in bugs}
     if unknown:
         parser.error(f"no such bug: {', '.join(sorted(unknown))}; {TABLE.name} has them")
-    every: list[Tried] = []
+    every: list[BugOutcome] = []
     for bug in bugs:
         if not options.ids or bug["id"] in options.ids:
             print(f"{bug['id']}: {bug['title']}", flush=True)

@@ -62,13 +62,13 @@ def board(folder: Path, machine: Machine, module: str, content: bytes) -> QemuBo
     ko = folder / f"{module}.ko"
     ko.write_bytes(content)
     (folder / "modules").mkdir()
-    there = unpack_kernel_modules(kernel, [*own, ko], folder / "modules")
+    modules = unpack_kernel_modules(kernel, [*own, ko], folder / "modules")
     image = make_initramfs(
-        machine.kit, build_initramfs_programs(tools, machine.model.arch_traits), there
+        machine.kit, build_initramfs_programs(tools, machine.model.arch_traits), modules
     )
     (folder / "initrd").write_bytes(image.bytes())
     (folder / "state").mkdir()
-    made = replace(machine, initrd=folder / "initrd", modules=there)
+    made = replace(machine, initrd=folder / "initrd", modules=modules)
     asyncio.run(boot_and_save_state(made, folder / "state"))
     return QemuBoard(made, folder / "state")
 

@@ -117,16 +117,16 @@ class Row:
 
     def add(self, variant: str, letters: str, kinds: str) -> None:
         """The outcomes of a load's operations, torn in one way; what kind each operation is."""
-        told = Counter(CLASSES[each] for each in letters if each != " ")
-        self.points += told.total()
+        counts = Counter(CLASSES[each] for each in letters if each != " ")
+        self.points += counts.total()
         if variant != "before":
             of = zip(letters, kinds, strict=False)
             self.erases += sum(each != " " and kind == "e" for each, kind in of)
-        del told[samplefile.POINT_HELD]
+        del counts[samplefile.POINT_HELD]
         if variant == UNSTABLE:
-            self.unstable += told
+            self.unstable += counts
         else:
-            self.found += told
+            self.found += counts
 
     def by_board(self) -> str:
         """Columns of docs/power-cuts-counts.md."""
@@ -165,23 +165,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="a folder of campaigns")
     parser.add_argument("--summary", action="store_true", help="only tell what is there")
-    given = parser.parse_args()
-    if not given.summary:
-        given.out.mkdir(parents=True, exist_ok=True)
-        named = [(folder(given.out, *each), each) for each in campaigns()]
+    options = parser.parse_args()
+    if not options.summary:
+        options.out.mkdir(parents=True, exist_ok=True)
+        named = [(folder(options.out, *each), each) for each in campaigns()]
         for at, campaign in sorted(named, key=lambda each: is_whole(each[0])):
             cut(at, *campaign)
     every = [
-        read_campaign_result(path.parent) for path in sorted(given.out.glob("*/powercut.json"))
+        read_campaign_result(path.parent) for path in sorted(options.out.glob("*/powercut.json"))
     ]
     print("\n".join(tables(every)))
     died = sum(c.count for e in every for name, c in e.classes.items() if name in DEAD)
-    told = {"points": sum(e.points for e in every), "died": died}
-    told |= {"operations": sum(sum(e.recorded_operations.values()) for e in every)}
-    told |= {"cut": sum(sum(e.cut_operations.values()) for e in every)}
-    told |= {"whole": sum(e.is_complete for e in every), "campaigns": len(list(campaigns()))}
-    print(json.dumps(told))
-    if not given.summary and told["whole"] < told["campaigns"]:
+    summary = {"points": sum(e.points for e in every), "died": died}
+    summary |= {"operations": sum(sum(e.recorded_operations.values()) for e in every)}
+    summary |= {"cut": sum(sum(e.cut_operations.values()) for e in every)}
+    summary |= {"whole": sum(e.is_complete for e in every), "campaigns": len(list(campaigns()))}
+    print(json.dumps(summary))
+    if not options.summary and summary["whole"] < summary["campaigns"]:
         sys.exit("campaigns are incomplete: run it again")
 
 

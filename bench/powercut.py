@@ -41,32 +41,34 @@ MIBS = {"apf27": 8, "nandsim-small": 4}
 HOUR_S = 3600
 
 
-def cpu_s() -> float:
+def read_cpu_s() -> float:
     """Processor time of this process and of its children that have ended."""
     both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(used.ru_utime + used.ru_stime for used in both)
 
 
-def spent(one: Campaign, points: CutPoints, board: QemuBoard) -> tuple[float, float, int, int]:
+def measure_job(
+    one: Campaign, points: CutPoints, board: QemuBoard
+) -> tuple[float, float, int, int]:
     """CPU seconds, seconds, points and operations of a job."""
-    began, start = cpu_s(), time.perf_counter()
+    began, start = read_cpu_s(), time.perf_counter()
     reports = asyncio.run(campaign.run_piece(one, points, board))
     seconds = time.perf_counter() - start
-    tried = sum(report.points for report in reports)
+    tried_points = sum(report.points for report in reports)
     operations = max((report.operations or 0 for report in reports), default=0)
-    return cpu_s() - began, seconds, tried, operations
+    return read_cpu_s() - began, seconds, tried_points, operations
 
 
-def distinct(one: Campaign, board: QemuBoard, tried: int) -> int:
+def count_distinct_states(one: Campaign, board: QemuBoard, tried: int) -> int:
     """States of the chip among the points of a job, of which so many were tried."""
-    each = [
-        list(states.list_point_states(of, one.points))
+    states_by_load = [
+        list(states.list_point_states(recording, one.points))
         for index in range(len(one.loads.loads))
-        if (of := asyncio.run(states.record_load(one, index, board)))
+        if (recording := asyncio.run(states.record_load(one, index, board)))
     ]
-    if sum(map(len, each)) != tried:
-        raise SystemExit(f"{tried} points were tried, and {sum(map(len, each))} counted")
-    return len({state for load in each for _, state in load})
+    if sum(map(len, states_by_load)) != tried:
+        raise SystemExit(f"{tried} points were tried, and {sum(map(len, states_by_load))} counted")
+    return len({state for load in states_by_load for _, state in load})
 
 
 def main() -> None:
@@ -77,14 +79,14 @@ def main() -> None:
     parser.add_argument("--fs", nargs="+", default=list(CHIPS))
     options = parser.parse_args()
     board = open_board(load_noun("boards", "apf27", BoardModel))
-    asked = requests.find_load_set_named(options.load)
+    load_set = requests.find_load_set_named(options.load)
     rates, ratios, of_states = {}, [], {}
     heads = f"{'CPU s':>7} {'points/h/core':>14} {'fresh':>7} {'ratio':>6}"
     print(f"{'':12} {'points':>7} {'states':>7} {heads}")
     for name in options.fs:
         system = load_noun("filesystems", name, FilesystemModel)
         chip = load_noun("chips", CHIPS[name], ChipModel)
-        on = Medium(
+        medium = Medium(
             board=board.machine.model,
             chip=chip,
             partition_blocks=chip.partition_blocks(MIBS[chip.name]),
@@ -92,8 +94,8 @@ def main() -> None:
             options=system.resolve_values({}, "the bench"),
         )
         points = CutPoints(every=options.every)
-        one = Campaign(on, asked, points)
-        operations = spent(one, replace(points, first=states.NO_POINT), board)[-1]
+        one = Campaign(medium, load_set, points)
+        operations = measure_job(one, replace(points, first=states.NO_POINT), board)[-1]
         step = max(1, operations // (options.fresh + 1))
         lone = [
             select_single_cut_point(replace(points, last_load=0), 0, k * step, "subset", 1)
@@ -101,15 +103,19 @@ def main() -> None:
         ]
         # half before and half after: a busy machine's processors differ from minute to minute
         half = len(lone) // 2
-        fresh = [spent(one, point, board)[0] for point in lone[:half]]
-        used, _, tried, _ = spent(one, points, board)
-        fresh += [spent(one, point, board)[0] for point in lone[half:]]
-        rate, slow = tried * HOUR_S / used, HOUR_S * len(fresh) / sum(fresh)
-        rates[name], apart = round(rate), distinct(one, board, tried)
-        of_states[name] = round(rate * apart / tried)
+        fresh_cpu_s = [measure_job(one, point, board)[0] for point in lone[:half]]
+        cpu_used_s, _, tried_points, _ = measure_job(one, points, board)
+        fresh_cpu_s += [measure_job(one, point, board)[0] for point in lone[half:]]
+        rate, slow = (
+            tried_points * HOUR_S / cpu_used_s,
+            HOUR_S * len(fresh_cpu_s) / sum(fresh_cpu_s),
+        )
+        rates[name], distinct_states = round(rate), count_distinct_states(one, board, tried_points)
+        of_states[name] = round(rate * distinct_states / tried_points)
         ratios.append(rate / slow)
         print(
-            f"{name:12} {tried:7} {apart:7} {used:7.1f} {rate:14.0f} {slow:7.0f} {rate / slow:6.1f}"
+            f"{name:12} {tried_points:7} {distinct_states:7} {cpu_used_s:7.1f} {rate:14.0f} "
+            f"{slow:7.0f} {rate / slow:6.1f}"
         )
     told = {"points_per_hour": rates, "distinct_states_per_hour": of_states}
     print(json.dumps({**told, "ratio_to_fresh_board": round(min(ratios), 1)}))

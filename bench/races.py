@@ -115,16 +115,16 @@ def parse_wait_us(report: LoadReport) -> int:
 
 
 async def try_schedules(board: QemuBoard, name: str, loads: LoadSet) -> list[LoadReport]:
-    found: list[LoadReport] = []
+    reports: list[LoadReport] = []
     whole = Campaign(make_medium(board, RACES[name]), loads, RACES[name].points)
     last = len(loads.loads) - 1
     for first in range(0, last + 1, LOADS_A_BOARD):
         end = min(first + LOADS_A_BOARD - 1, last)
         points = replace(whole.points, first_load=first, last_load=end)
-        found += await campaign.run_piece(whole, points, board)
-        print(f"\r  {len(found)} of {len(loads.loads)}", end="", flush=True)
+        reports += await campaign.run_piece(whole, points, board)
+        print(f"\r  {len(reports)} of {len(loads.loads)}", end="", flush=True)
     print()
-    return found
+    return reports
 
 
 def collect_waits(reports: list[LoadReport]) -> dict[str, list[int]]:
@@ -142,7 +142,7 @@ def main() -> None:
     parser.add_argument("--race", choices=list(RACES), action="append", help="default: all")
     parser.add_argument("--every", type=int, default=1, help="only each so many-th schedule")
     options = parser.parse_args()
-    told: dict[str, dict[str, object]] = {}
+    summary: dict[str, dict[str, object]] = {}
     for name in options.board or ["apf27"]:
         model = load_noun("boards", name, BoardModel)
         for race in options.race or RACES:
@@ -157,13 +157,13 @@ def main() -> None:
             print(f"  {len(reports)} schedules, {points} points, {refused} refused")
             for kind, us in waits.items():
                 print(f"  {kind}: {len(us)} schedules, {us[0]} to {us[-1]} us")
-            told.setdefault(name, {})[race] = {
+            summary.setdefault(name, {})[race] = {
                 "schedules": len(reports),
                 "points": points,
                 "refused": refused,
                 "found": waits,
             }
-    print(json.dumps(told))
+    print(json.dumps(summary))
 
 
 if __name__ == "__main__":

@@ -80,9 +80,11 @@ FILES = {
 
 def measured(of: TraceFolder) -> dict[str, float]:
     """N of the calls that read the file, what they took, and what of it the chip did."""
-    told = make_chip_trace_from_folder(of)
+    chip_trace = make_chip_trace_from_folder(of)
     calls = [
-        c for c in walk.score_traced_calls(told) if c.path == "/a" and isinstance(c.call, ReadCall)
+        c
+        for c in walk.score_traced_calls(chip_trace)
+        if c.path == "/a" and isinstance(c.call, ReadCall)
     ]
     differ = sum(not c.same for c in calls if c.is_known)
     assert not differ, f"{of.path}: {differ} calls are not as foretold"
@@ -90,8 +92,8 @@ def measured(of: TraceFolder) -> dict[str, float]:
     return {
         "calls": len(calls),
         "n": n,
-        "ns": sum(t.ns for t in score.list_call_times(told, calls)),
-        "chip_ns": round(n * times.compute_chip_page_read_times(told.chip).page_ns),
+        "ns": sum(t.ns for t in score.list_call_times(chip_trace, calls)),
+        "chip_ns": round(n * times.compute_chip_page_read_times(chip_trace.chip).page_ns),
     }
 
 
@@ -99,12 +101,12 @@ def foretold(image: Path, board: str) -> dict[str, Any]:
     """Of the file written anew."""
     argv = [sys.executable, "-m", "nandlab", "model", "read", str(image), "--file", "a"]
     argv += ["--rewritten", "--chip", board, "--board", board, "--json"]
-    found = json.loads(subprocess.run(argv, check=True, capture_output=True).stdout)
+    answer = json.loads(subprocess.run(argv, check=True, capture_output=True).stdout)
     return {
-        "n": sum(call["n"] for call in found["calls"]),
-        "ns": found["total_ns"],
-        "chip_ns": found["total_chip_ns"],
-        "estimated": found["pages_estimated"],
+        "n": sum(call["n"] for call in answer["calls"]),
+        "ns": answer["total_ns"],
+        "chip_ns": answer["total_chip_ns"],
+        "estimated": answer["pages_estimated"],
     }
 
 
@@ -136,12 +138,12 @@ def run(of: File, filesystem: str, compression: str, board: str, folder: Path) -
     before = trace(where, [of.made], READ, folder / "before")
     after = trace(where, [of.made, COLD, ANEW], READ, folder / "after")
     was, done = measured(before), measured(after)
-    told = foretold(before.image, board)
-    key = "chip_ns" if told["ns"] is None else "ns"
-    gains = {"foretold": was[key] - told[key], "done": was[key] - done[key]}
+    prediction = foretold(before.image, board)
+    key = "chip_ns" if prediction["ns"] is None else "ns"
+    gains = {"foretold": was[key] - prediction[key], "done": was[key] - done[key]}
     return {
         **{"file": of.name, "fs": filesystem, "compression": compression, "board": board},
-        **{"was": was, "foretold": told, "done": done, "gain": gains, "of": key},
+        **{"was": was, "foretold": prediction, "done": done, "gain": gains, "of": key},
         "off": gains["foretold"] / gains["done"] - 1,
         "written": nodes(after),
     }
@@ -154,18 +156,20 @@ def main() -> None:
     parser.add_argument("--board", nargs="+", default=["omap3evm"], help="with its own chip")
     parser.add_argument("--files", nargs="+", default=list(FILES), choices=FILES)
     parser.add_argument("--keep", type=Path, help="a folder that keeps the traces")
-    given = parser.parse_args()
-    found = []
-    for board in given.board:
-        for compression in given.compression:
-            for name in given.files:
+    options = parser.parse_args()
+    rows = []
+    for board in options.board:
+        for compression in options.compression:
+            for name in options.files:
                 with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
-                    to = (given.keep or Path(scratch)) / f"{given.fs}-{compression}-{board}-{name}"
+                    to = (
+                        options.keep or Path(scratch)
+                    ) / f"{options.fs}-{compression}-{board}-{name}"
                     to.mkdir(parents=True, exist_ok=True)
-                    one = run(FILES[name], given.fs, compression, board, to)
-                found.append(one)
+                    one = run(FILES[name], options.fs, compression, board, to)
+                rows.append(one)
                 print(json.dumps(one), flush=True)
-    print(json.dumps({"files": found}))
+    print(json.dumps({"files": rows}))
 
 
 if __name__ == "__main__":

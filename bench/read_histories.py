@@ -37,7 +37,7 @@ EVENTS = (5, 40)
 """Of a file's history, least and most."""
 
 
-class Found(NamedTuple):
+class HistoryScore(NamedTuple):
     """What a seed's reads came to."""
 
     filesystem: str
@@ -86,7 +86,7 @@ def _event(chance: random.Random, name: str, kib: int) -> str:
     )
 
 
-class Wanted(NamedTuple):
+class HistoryLoad(NamedTuple):
     """What each seed makes, and where."""
 
     filesystem: str
@@ -96,23 +96,23 @@ class Wanted(NamedTuple):
     kib: int
 
 
-def run(of: Wanted, seed: int, to: Path) -> Found:
+def run(of: HistoryLoad, seed: int, to: Path) -> HistoryScore:
     """Makes a seed's files, reads them, and scores that."""
     filesystem, board, chip, files, kib = of
     chance = random.Random(f"{filesystem} {board} {seed}")
     compression = chance.choice(COMPRESSIONS[filesystem])
     sizes = [chance.randint(kib // 4, kib) for _ in range(files)]
-    made = [do for i, size in enumerate(sizes) for do in history(chance, f"h{i}", size)]
+    commands = [do for i, size in enumerate(sizes) for do in history(chance, f"h{i}", size)]
     pages = ((f"h{i}", chance.randrange(size // 8)) for i, size in enumerate(sizes) for _ in "1234")
     at_random = "; ".join(f"dd if={f} of=/dev/null bs=4k count=1 skip={p}" for f, p in pages)
     mib = max(8, -(-sum(sizes) * 3 // 1024))
     read = f"{{ cat h* > /dev/null; {DROP}; {at_random}; }} 2> /dev/null"
     where = Where(filesystem, compression, board, mib, chip)
-    every = walk.score_traced_calls(make_chip_trace_from_folder(trace(where, made, read, to)))
+    every = walk.score_traced_calls(make_chip_trace_from_folder(trace(where, commands, read, to)))
     calls = [c for c in every if isinstance(c.call, ReadCall)]
     opens = [c for c in every if not isinstance(c.call, ReadCall) and c.is_known]
     known = [c for c in calls if c.is_known]
-    return Found(
+    return HistoryScore(
         *(filesystem, compression, board, seed, files, sum(sizes), len(calls)),
         unknown=len(calls) - len(known),
         differ=sum(not c.same for c in known),
@@ -123,13 +123,13 @@ def run(of: Wanted, seed: int, to: Path) -> Found:
     )
 
 
-def kept(out: Path) -> list[Found]:
+def kept(out: Path) -> list[HistoryScore]:
     """The lines that are there."""
     if not out.exists():
         return []
     with out.open(newline="") as file:
         return [
-            Found(*(row[k] if k in TEXTS else int(row[k]) for k in Found._fields))  # type: ignore[arg-type]
+            HistoryScore(*(row[k] if k in TEXTS else int(row[k]) for k in HistoryScore._fields))  # type: ignore[arg-type]
             for row in csv.DictReader(file)
         ]
 
@@ -137,10 +137,10 @@ def kept(out: Path) -> list[Found]:
 TEXTS = ("filesystem", "compression", "board")
 
 
-def keep(found: Found, out: Path) -> None:
+def keep(found: HistoryScore, out: Path) -> None:
     new = not out.exists()
     with out.open("a", newline="") as file:
-        csv.writer(file).writerows([Found._fields, found] if new else [found])
+        csv.writer(file).writerows([HistoryScore._fields, found] if new else [found])
 
 
 def main() -> None:
@@ -152,15 +152,15 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=4, help="of each seed")
     parser.add_argument("--kib", type=int, default=1024, help="of a file at first, at most")
     parser.add_argument("--out", type=Path, required=True, help="CSV, a line a seed")
-    given = parser.parse_args()
-    wanted = Wanted(given.fs, given.board, given.chip, given.files, given.kib)
-    done = [f for f in kept(given.out) if (f.filesystem, f.board) == (given.fs, given.board)]
-    for seed in sorted({*range(1, given.seeds + 1)} - {f.seed for f in done}):
+    options = parser.parse_args()
+    wanted = HistoryLoad(options.fs, options.board, options.chip, options.files, options.kib)
+    done = [f for f in kept(options.out) if (f.filesystem, f.board) == (options.fs, options.board)]
+    for seed in sorted({*range(1, options.seeds + 1)} - {f.seed for f in done}):
         with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
             done.append(run(wanted, seed, Path(scratch) / "trace"))
-        keep(done[-1], given.out)
-    sums = {k: sum(getattr(f, k) for f in done) for k in Found._fields[4:]}
-    print(json.dumps({"filesystem": given.fs, "board": given.board, "seeds": len(done)} | sums))
+        keep(done[-1], options.out)
+    sums = {k: sum(getattr(f, k) for f in done) for k in HistoryScore._fields[4:]}
+    print(json.dumps({"filesystem": options.fs, "board": options.board, "seeds": len(done)} | sums))
     sys.exit(1 if sums["differ"] else 0)
 
 

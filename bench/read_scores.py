@@ -52,47 +52,48 @@ PAUSE = "sleep 0.3; "
 ROWS = ("nandlab", "in_time", "alone", "undisturbed", "paper")
 
 
-def run(given: argparse.Namespace, name: str, to: Path) -> dict[str, Any]:
+def run(options: argparse.Namespace, name: str, to: Path) -> dict[str, Any]:
     """Makes a file, reads it, and scores that."""
-    packed = given.compression not in {"", "none"}
+    packed = options.compression not in {"", "none"}
     of_what = "/bin/busybox" if packed else "/dev/urandom"
     source = "dd if=/bin/busybox of=a bs=4k skip=240" if packed else "dd if=/dev/urandom of=a bs=4k"
-    made = [f"{source} count={256 * given.mib}"]
-    made += [
-        f"fileload update a --count {count * given.mib} --bytes {size} --seed {seed}"
+    commands = [f"{source} count={256 * options.mib}"]
+    commands += [
+        f"fileload update a --count {count * options.mib} --bytes {size} --seed {seed}"
         for seed, (size, count) in enumerate(FILES.get(name, {}).items(), 1)
     ]
-    mib = 16 if given.mib == 1 else 8 * given.mib
-    of = given.fs, given.compression, given.board, mib, given.chip, given.state
-    read = AT_RANDOM if given.at_random else IN_ORDER
+    mib = 16 if options.mib == 1 else 8 * options.mib
+    of = options.fs, options.compression, options.board, mib, options.chip, options.state
+    read = AT_RANDOM if options.at_random else IN_ORDER
     if name == SHORT:
-        made, read = [SHORT_FILES % of_what], READ_SHORT
-    read = PAUSE + read if given.pause else read
-    told = make_chip_trace_from_folder(trace(Where(*of), made, read, to))
+        commands, read = [SHORT_FILES % of_what], READ_SHORT
+    read = PAUSE + read if options.pause else read
+    told = make_chip_trace_from_folder(trace(Where(*of), commands, read, to))
     found = score.summarise_call_scores(told, walk.score_traced_calls(told))
     return {"file": name} | found.model_dump(mode="json", exclude_unset=True)
 
 
-def worst(found: list[dict[str, Any]]) -> dict[str, Any]:
+def worst(scores: list[dict[str, Any]]) -> dict[str, Any]:
     """Of all files: sums of calls, and the largest error of each kind."""
-    opens = [one for each in found for one in each["opens"]]
-    told: dict[str, Any] = {
-        key: sum(each[key] for each in found) for key in ("calls", "unknown", "differ", "disturbed")
+    opens = [one for each in scores for one in each["opens"]]
+    summary: dict[str, Any] = {
+        key: sum(each[key] for each in scores)
+        for key in ("calls", "unknown", "differ", "disturbed")
     }
-    told["opens"] = len(opens)
-    told["opens_differ"] = sum(not one["same"] for one in opens)
+    summary["opens"] = len(opens)
+    summary["opens_differ"] = sum(not one["same"] for one in opens)
     still = [one for one in opens if not (one["disturbed"] or one["ticked"])]
-    told["opens_undisturbed"] = len(still)
+    summary["opens_undisturbed"] = len(still)
     for key, some in (("opens_off", opens), ("opens_undisturbed_off", still)):
-        told[key] = max((abs(one["error"] or 0) for one in some), default=None)
+        summary[key] = max((abs(one["error"] or 0) for one in some), default=None)
     for row in ROWS:
-        rows = [each[row] for each in found if each.get(row)]
-        told[row] = {
+        rows = [each[row] for each in scores if each.get(row)]
+        summary[row] = {
             key: max(abs(one[key]) for one in rows)
             for key in ("total", "median", "p99", "max")
             if rows
         }
-    return told
+    return summary
 
 
 def main() -> None:
@@ -109,17 +110,17 @@ def main() -> None:
     )
     parser.add_argument("--files", nargs="+", choices=[*FILES, SHORT], default=list(FILES))
     parser.add_argument("--out", type=Path, required=True, help="JSON lines, one a file")
-    given = parser.parse_args()
-    lines = given.out.read_text().splitlines() if given.out.exists() else []
-    found = {one["file"]: one for one in map(json.loads, lines)}
-    for name in (name for name in given.files if name not in found):
+    options = parser.parse_args()
+    lines = options.out.read_text().splitlines() if options.out.exists() else []
+    scores = {one["file"]: one for one in map(json.loads, lines)}
+    for name in (name for name in options.files if name not in scores):
         with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
-            found[name] = run(given, name, Path(scratch) / "trace")
-        with given.out.open("a") as file:
-            print(json.dumps(found[name]), file=file)
-    told = worst([found[name] for name in given.files])
+            scores[name] = run(options, name, Path(scratch) / "trace")
+        with options.out.open("a") as file:
+            print(json.dumps(scores[name]), file=file)
+    told = worst([scores[name] for name in options.files])
     names = ("fs", "compression", "board", "state", "mib", "at_random", "pause")
-    print(json.dumps({name: getattr(given, name) for name in names} | told))
+    print(json.dumps({name: getattr(options, name) for name in names} | told))
     sys.exit(1 if told["differ"] else 0)
 
 

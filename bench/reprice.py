@@ -128,26 +128,28 @@ def project(
 def errors(trials: list[Trial]) -> Iterator[Error]:
     """Each total and phase of each target, foretold from the trial of the same member on apf27."""
     here = {_member(t): t for t in trials if t.chip.part == "apf27"}
-    for there in trials:
-        if there.chip.part == "apf27" or not there.ok:
+    for other_trial in trials:
+        if other_trial.chip.part == "apf27" or not other_trial.ok:
             continue
-        base = here[_member(there)]
-        part = reprice.find_trial_part_latencies(there)
+        base = here[_member(other_trial)]
+        part = reprice.find_trial_part_latencies(other_trial)
         for phase in ["", *totals.list_measured_phase_names(base)]:
-            told = (
+            predicted_ns = (
                 reprice.predict_phase_ns_on_part(base, phase, part)
                 if phase
                 else reprice.predict_total_ns_on_part(base, part)
             )
             was, run = (
                 totals.compute_phase_ns(t, phase) if phase else reprice.compute_measured_total_ns(t)
-                for t in (base, there)
+                for t in (base, other_trial)
             )
-            assert told is not None and was and run
-            name, state = there.filesystem, there.state.name
-            target = there.chip.part.removeprefix("apf27-")
-            times = round(was), round(run), round(told)
-            yield Error(name, state, target, there.seed, there.phase_offset_ms, phase, *times)
+            assert predicted_ns is not None and was and run
+            name, state = other_trial.filesystem, other_trial.state.name
+            target = other_trial.chip.part.removeprefix("apf27-")
+            times = round(was), round(run), round(predicted_ns)
+            yield Error(
+                name, state, target, other_trial.seed, other_trial.phase_offset_ms, phase, *times
+            )
 
 
 def _member(trial: Trial) -> tuple[str, str, int, float]:
@@ -166,23 +168,25 @@ def by_seed(every: Sequence[Error]) -> list[Error]:
     return found
 
 
-def row(found: Sequence[Error]) -> list[str]:
+def row(errors: Sequence[Error]) -> list[str]:
     """A line of the table: one file system, state and target."""
-    first = found[0]
-    totals = [e for e in found if not e.phase]
-    here, there, told = (median(t) for t in zip(*(e[6:] for e in totals), strict=True))
+    first = errors[0]
+    totals = [e for e in errors if not e.phase]
+    here_ns, there_ns, predicted_ns = (
+        median(t) for t in zip(*(e[6:] for e in totals), strict=True)
+    )
     worst = max(totals, key=lambda e: abs(e.error))
-    phase = max((e for e in found if e.phase), key=lambda e: abs(e.error))
+    phase = max((e for e in errors if e.phase), key=lambda e: abs(e.error))
     return [
-        *(first.filesystem, first.state, first.target, f"{there / here:.2f}"),
+        *(first.filesystem, first.state, first.target, f"{there_ns / here_ns:.2f}"),
         ", ".join(f"{e.error:+.2%}" for e in totals),
         "" if worst.of_change is None else f"{worst.of_change:.1%}",
-        f"{told / there - 1:+.2%}",
+        f"{predicted_ns / there_ns - 1:+.2%}",
         f"{phase.phase} {phase.error:+.1%}",
     ]
 
 
-def apart(found: Sequence[Error]) -> dict[str, float]:
+def measure_seed_spread(found: Sequence[Error]) -> dict[str, float]:
     """By state, greatest over least of one seed's totals on apf27, less 1."""
     of: dict[tuple[str, str, int], list[int]] = {}
     for e in found:
@@ -196,25 +200,29 @@ def apart(found: Sequence[Error]) -> dict[str, float]:
 
 def show(every: Sequence[Error]) -> None:
     """The table, then the worst errors as JSON."""
-    found = by_seed(every)
+    by_seeds = by_seed(every)
     for cells in (HEAD, ["---"] * len(HEAD)):
         print(f"| {' | '.join(cells)} |")
-    for of in dict.fromkeys(e[:3] for e in found):
-        print(f"| {' | '.join(row([e for e in found if e[:3] == of]))} |")
-    totals = [e for e in found if not e.phase]
+    for of in dict.fromkeys(e[:3] for e in by_seeds):
+        print(f"| {' | '.join(row([e for e in by_seeds if e[:3] == of]))} |")
+    totals = [e for e in by_seeds if not e.phase]
     worst = {
         f"worst_{state}": round(max(abs(e.error) for e in totals if e.state == state), 5)
         for state in dict.fromkeys(e.state for e in totals)
     }
-    print(json.dumps(worst | {f"apart_{state}": by for state, by in apart(every).items()}))
+    print(
+        json.dumps(
+            worst | {f"apart_{state}": by for state, by in measure_seed_spread(every).items()}
+        )
+    )
 
 
-def keep(found: Sequence[Error], to: Path) -> None:
+def keep(errors: Sequence[Error], to: Path) -> None:
     """All errors, of each phase too, as CSV."""
     with to.open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow([*Error._fields, "error", "of_change"])
-        rows.writerows([*e, e.error, e.of_change] for e in found)
+        rows.writerows([*e, e.error, e.of_change] for e in errors)
 
 
 def main() -> None:
@@ -226,18 +234,18 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="boards at once")
     parser.add_argument("--filesystem", action="append", choices=FILESYSTEMS, help="default: all")
     parser.add_argument("--param", action="append", default=[], help="NAME=VALUE of the load")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="nandlab-") as made:
-        of = given.filesystem or list(FILESYSTEMS)
-        study = project(Path(made), of, given.param, given.moments)
-        out = given.out or Path(made) / "run"
+        of = options.filesystem or list(FILESYSTEMS)
+        study = project(Path(made), of, options.param, options.moments)
+        out = options.out or Path(made) / "run"
         words = ["run", str(study), "--out", str(out)]
-        scale = ["--members", str(given.members * given.moments), "--jobs", str(given.jobs)]
+        scale = ["--members", str(options.members * options.moments), "--jobs", str(options.jobs)]
         subprocess.run([sys.executable, "-m", "nandlab", *words, *scale], check=True)
         found = list(errors(list(RunFolder(out).trials())))
     show(found)
-    if given.csv:
-        keep(found, given.csv)
+    if options.csv:
+        keep(found, options.csv)
 
 
 if __name__ == "__main__":

@@ -71,33 +71,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--events", type=int, default=10_000_000)
     parser.add_argument("--repeat", type=int, default=3, help="the best of so many counts")
-    given = parser.parse_args()
+    options = parser.parse_args()
     names = Names(tasks={n: Task(n, False, f"task{n}") for n in range(1, 8)})
-    data = made_up(given.events)
+    data = made_up(options.events)
     wall, processor = [], []
     with tempfile.TemporaryDirectory() as scratch:
         source, out = Path(scratch) / "records", Path(scratch) / "events.parquet"
         source.write_bytes(data)
-        for _ in range(given.repeat):
+        for _ in range(options.repeat):
             began = time.perf_counter(), time.process_time()
             tables.write_event_tables(records.read_trace_records(source), names, out)
             wall.append(time.perf_counter() - began[0])
             processor.append(time.process_time() - began[1])
         rows = tables.query_parquet_rows(out, "SELECT count(*), sum(seq) FROM events")[0]
-        if rows != (given.events, given.events * (given.events + 1) // 2):
+        if rows != (options.events, options.events * (options.events + 1) // 2):
             raise SystemExit(f"the Parquet file has {rows}")
         size = out.stat().st_size
-    rate = given.events / min(wall)
+    rate = options.events / min(wall)
     loop = plain_loop(data)
-    print(f"{given.events:,} events, {size / given.events:.1f} bytes each as Parquet")
+    print(f"{options.events:,} events, {size / options.events:.1f} bytes each as Parquet")
     print(f"{rate / 1e6:.2f} million events/s, {rate * loop:.1f} times a plain loop")
-    told = {
+    summary = {
         "events_per_s": round(rate),
-        "events_per_cpu_s": round(given.events / min(processor)),
+        "events_per_cpu_s": round(options.events / min(processor)),
         "loop_events_per_s": round(1 / loop),
         "ratio": round(rate * loop, 2),
     }
-    print(json.dumps(told))
+    print(json.dumps(summary))
 
 
 if __name__ == "__main__":

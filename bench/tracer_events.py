@@ -86,12 +86,12 @@ FLASH = (
 
 def steps(works: tuple[Work, ...]) -> list[Step]:
     """For each work and count: with the tracer off, then on; and what it recorded."""
-    made = []
+    commands = []
     for w, work in enumerate(works):
         for n in work.counts:
             at = f"{w}-{n}"
             command = work.command.format(n=n)
-            made += [
+            commands += [
                 Step(f"{at}-before", f"echo stop > {FOLDER}/control; {work.before}"),
                 Step(f"{at}-off", command),
                 Step(f"{at}-again", f"{work.before}; echo reset > {FOLDER}/control"),
@@ -104,11 +104,11 @@ def steps(works: tuple[Work, ...]) -> list[Step]:
                     f"cat {FOLDER}/control | cut -d';' -f{EVENT_COLUMN} | sort | uniq -c",
                 ),
             ]
-    return made
+    return commands
 
 
 @dataclass
-class Found:
+class EventTally:
     """Of each work, what its further events cost, and how many of each kind they are."""
 
     ns: list[int] = field(default_factory=list)
@@ -129,16 +129,16 @@ class Found:
             self.events.append(counted[1])
 
 
-def run(board: QemuBoard, setup: list[str], works: tuple[Work, ...], found: Found) -> None:
+def run(board: QemuBoard, setup: list[str], works: tuple[Work, ...], tally: EventTally) -> None:
     begin = [Step(f"setup-{i}", command) for i, command in enumerate(setup)]
     record = asyncio.run(board.run(Job((*begin, *steps(works)))))
     failed = record.failed()
     if failed is not None:
         raise SystemExit(failed.failure())
-    found.take(record, works)
+    tally.take(record, works)
 
 
-def measure(board: QemuBoard) -> Found:
+def measure(board: QemuBoard) -> EventTally:
     chip, fs = (
         load_noun("chips", "apf27", ChipModel),
         load_noun("filesystems", "ubifs", FilesystemModel),
@@ -154,12 +154,12 @@ def measure(board: QemuBoard) -> Found:
         f"{FILE} write:2400:0:4096 && sync && settle --quiet-ms 500 --limit-s 120",
     ]
     stopped = f"echo stop > {FOLDER}/control"
-    found = Found()
+    tally = EventTally()
     traced = make_tracer_commands(fs, "/mnt", ("vfs", "func"), FUNCTIONS)
-    run(board, [modprobe, *mount, *traced, stopped], VFS, found)
+    run(board, [modprobe, *mount, *traced, stopped], VFS, tally)
     traced = make_tracer_commands(fs, None, ("flash",))
-    run(board, [modprobe, *traced, f"echo calls on > {FOLDER}/flashmon", stopped], FLASH, found)
-    return found
+    run(board, [modprobe, *traced, f"echo calls on > {FOLDER}/flashmon", stopped], FLASH, tally)
+    return tally
 
 
 def main() -> None:
@@ -170,21 +170,21 @@ def main() -> None:
     board = open_board(model)
     known = cost.read_tracing_costs()
     series = cost.parse_kernel_series(str(board.identity["kernel"]))
-    found = measure(board)
+    tally = measure(board)
     kinds = list(known.kinds)
-    matrix = np.zeros((len(found.ns), len(kinds)))
+    matrix = np.zeros((len(tally.ns), len(kinds)))
     probes = {kind: HOOKED.get(kind, "hook") for kind in kinds}
-    for row, events in enumerate(found.events):
+    for row, events in enumerate(tally.events):
         for event, count in events.items():
             kind = known.find_kind(event)
             if kind is not None and count:
                 matrix[row, kinds.index(kind)] += count
-                probes[kind] = found.probes.get(event, probes[kind])
-    instructions = np.array(found.ns) / (1 << model.icount_shift)
+                probes[kind] = tally.probes.get(event, probes[kind])
+    instructions = np.array(tally.ns) / (1 << model.icount_shift)
     costs, *_ = np.linalg.lstsq(matrix, instructions, rcond=None)
     explained = matrix @ costs
     for work, real, said, events in zip(
-        (*VFS, *FLASH), instructions, explained, found.events, strict=True
+        (*VFS, *FLASH), instructions, explained, tally.events, strict=True
     ):
         most = ", ".join(f"{n} {e}" for e, n in sorted(events.items()) if n > 0)
         print(f"{work.name:26} {real:10.0f} instr., by costs {said:10.0f}  {most}")

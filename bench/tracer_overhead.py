@@ -127,12 +127,12 @@ class Bench:
             record = self.run(case, index)
             sums.ns.append(record["workload"].ns)
             status = [line.split() for line in record["status"].stdout.splitlines()]
-            found = {words[0]: words[1] for words in status if len(words) == 2}
-            sums.events += int(found.get("written", 0))
+            values = {words[0]: words[1] for words in status if len(words) == 2}
+            sums.events += int(values.get("written", 0))
             profile = (line.split() for line in record["profile"].stdout.splitlines())
             sums.events += sum(int(words[1]) for words in profile)
-            if found.get("missed", "0") != "0":
-                raise SystemExit(f"{case}: {found['missed']} events were missed")
+            if values.get("missed", "0") != "0":
+                raise SystemExit(f"{case}: {values['missed']} events were missed")
             if case == "all":
                 self.probes = [(w[1], w[2]) for w in status if w[0] == "probe"]
         return sums
@@ -144,18 +144,18 @@ OPTIONS = {"compression": "none"}
 def report(fs: str, sums: dict[str, Sums], ns_per_instruction: int) -> dict[str, float]:
     """A line for each case; percent of its time above that without tracers, the median of runs."""
     base = sum(sums["none"].ns)
-    found = {}
+    medians = {}
     for case, s in sums.items():
         more = sum(s.ns) - base
         percents = [100 * (t / b - 1) for t, b in zip(s.ns, sums["none"].ns, strict=True)]
-        found[case] = median(percents)
+        medians[case] = median(percents)
         each = f"{more / s.events / ns_per_instruction:8.0f}" if s.events else f"{'-':>8}"
         print(
-            f"{fs:8} {case:9} {sum(s.ns) / 1e9:9.3f} {found[case]:8.3f} {100 * more / base:8.3f} "
+            f"{fs:8} {case:9} {sum(s.ns) / 1e9:9.3f} {medians[case]:8.3f} {100 * more / base:8.3f} "
             f"{s.events:9} {each} "
             f"{min(percents):8.3f} to {max(percents):.3f}"
         )
-    return found
+    return medians
 
 
 def main() -> None:
@@ -166,22 +166,22 @@ def main() -> None:
     parser.add_argument("--offsets", type=int, default=5, help="runs of each case")
     parser.add_argument("--files", type=int, default=300)
     parser.add_argument("--transactions", type=int, default=600)
-    given = parser.parse_args()
-    model = load_noun("boards", given.board, BoardModel)
+    options = parser.parse_args()
+    model = load_noun("boards", options.board, BoardModel)
     board = open_board(model)
-    words = {"files": str(given.files), "transactions": str(given.transactions)}
+    words = {"files": str(options.files), "transactions": str(options.transactions)}
     print(
         f"{'fs':8} {'case':9} {'board s':>9} {'percent':>8} {'of sums':>8} {'events':>9} "
         f"{'instr.':>8} from to"
     )
     worst: dict[str, float] = {}
-    for name in given.fs:
+    for name in options.fs:
         bench = Bench(board, load_noun("filesystems", name, FilesystemModel), words)
-        sums = {case: bench.measure(case, given.offsets) for case in ("none", *given.cases)}
+        sums = {case: bench.measure(case, options.offsets) for case in ("none", *options.cases)}
         for case, percent in report(name, sums, 1 << model.icount_shift).items():
             worst[case] = max(worst.get(case, percent), percent)
     keys = {"flashmon": "flashmon_pct", "all": "all_pct", "tracefs": "tracefs_pct"}
-    print(json.dumps({keys[c]: round(worst[c], 3) for c in given.cases}))
+    print(json.dumps({keys[c]: round(worst[c], 3) for c in options.cases}))
 
 
 if __name__ == "__main__":

@@ -105,16 +105,16 @@ def main() -> None:
     parser.add_argument("--options", default="compr=none", help="mount options of JFFS2")
     parser.add_argument("--only", choices=tuple(CHIPS), help="one chip, and no ratio")
     parser.add_argument("--more", default="", help="further parameters of simnand")
-    given = parser.parse_args()
-    board = open_board(load_noun("boards", given.board, BoardModel))
+    options = parser.parse_args()
+    board = open_board(load_noun("boards", options.board, BoardModel))
     config = CONFIG.format(
-        files=given.files, transactions=given.transactions, block_bytes=given.block_bytes
+        files=options.files, transactions=options.transactions, block_bytes=options.block_bytes
     )
-    words = {"array_phys": board.machine.model.store_start, "more": given.more}
+    words = {"array_phys": board.machine.model.store_start, "more": options.more}
     timed = {
-        name: run(board, command.format(**words), config, given.options)
+        name: run(board, command.format(**words), config, options.options)
         for name, command in CHIPS.items()
-        if given.only in (None, name)
+        if options.only in (None, name)
     }
     print(f"{'chip':8} {'step':8} {'host s':>8} {'board s':>8} {'board/host':>10}")
     for name, t in timed.items():

@@ -138,7 +138,7 @@ def measured(checkouts: list[Path], study: str, members: int, turns: int) -> lis
 
     ValueError if a turn has other instructions than the turn before it.
     """
-    found = dict[Path, Cost]()
+    costs = dict[Path, Cost]()
     with tempfile.TemporaryDirectory() as folder:
         bytecode = Path(folder, "bytecode")
         for turn, checkout in product(range(turns + 1), checkouts):
@@ -146,26 +146,26 @@ def measured(checkouts: list[Path], study: str, members: int, turns: int) -> lis
             cost = read(out, run(checkout, study, members, out, bytecode, *shard))
             shutil.rmtree(out)
             if turn < 2:
-                found[checkout] = cost
-            elif cost.steps != found[checkout].steps:
+                costs[checkout] = cost
+            elif cost.steps != costs[checkout].steps:
                 raise ValueError(f"{checkout}: turn {turn} has other instructions")
             else:
-                least = min(cost.cpu_s, found[checkout].cpu_s)
-                found[checkout] = cost._replace(cpu_s=least)
-    return [*found.values()]
+                least = min(cost.cpu_s, costs[checkout].cpu_s)
+                costs[checkout] = cost._replace(cpu_s=least)
+    return [*costs.values()]
 
 
 @contextmanager
 def worktree(commit: str) -> Iterator[Path]:
     """A checkout of a commit, for as long as it is used."""
     with tempfile.TemporaryDirectory() as folder:
-        there = Path(folder, "checkout")
+        checkout = Path(folder, "checkout")
         git = ["git", "-C", str(REPO), "worktree"]
-        subprocess.run([*git, "add", "--quiet", "--detach", str(there), commit], check=True)
+        subprocess.run([*git, "add", "--quiet", "--detach", str(checkout), commit], check=True)
         try:
-            yield there
+            yield checkout
         finally:
-            subprocess.run([*git, "remove", "--force", str(there)], check=True)
+            subprocess.run([*git, "remove", "--force", str(checkout)], check=True)
 
 
 def line(name: str, *values: float | None) -> None:
@@ -214,14 +214,14 @@ def main() -> int:
     else:
         (now,), before = measured([REPO], *how), None
     table(now, before)
-    found: dict[str, Any] = {"study": options.study, "now": now.figures()}
+    summary: dict[str, Any] = {"study": options.study, "now": now.figures()}
     if before is None:
-        print(json.dumps(found))
+        print(json.dumps(summary))
         return 0
     of_now, of_before = now.figures(), before.figures()
     figures = ("instructions_a_trial", "cpu_s_a_trial")
     ratios = {name: round(of_now[name] / of_before[name], 3) for name in figures}
-    print(json.dumps({**found, "before": of_before, "ratios": ratios, "bar": BAR}))
+    print(json.dumps({**summary, "before": of_before, "ratios": ratios, "bar": BAR}))
     return int(max(ratios.values()) > BAR)
 
 

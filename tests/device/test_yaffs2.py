@@ -233,7 +233,7 @@ def test_an_unknown_option_is_refused(board: QemuBoard) -> None:
         load(board),
         Step("tried", f"{LOAD}; {tried}"),
         Step("shown", shown),
-        told=("Unknown parameter 'nonsense'",),
+        kernel_words=("Unknown parameter 'nonsense'",),
     )
     assert record["tried"].stdout.split()[0] != "0"
     words = {"no-cache", "no-checkpoint", "no-background", "inband-tags", "tags-ecc-off"}

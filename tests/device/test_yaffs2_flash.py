@@ -138,7 +138,7 @@ def lose_power(board: QemuBoard, n: int, lose: str) -> dict[str, str]:
         Step("on", f"{on}; umount /mnt && {mount('no-checkpoint')}"),
         Step("still", CHECK),
         Step("end", f"grep -w illegal {SIM}/counters"),
-        told=("",),  # of a chip without power the log is full
+        kernel_words=("",),  # of a chip without power the log is full
     )
     assert record["cuts"].stdout.split() == ["power_cuts", "1"]
     for check in ("check", "still"):
@@ -193,7 +193,7 @@ def test_blocks_that_fail_are_retired(board: QemuBoard) -> None:
         Step("bad", "cat /sys/class/mtd/mtd0/bad_blocks"),
         Step("same", f"umount /mnt && {mount('no-checkpoint')} && md5sum -c /tmp/sums |"
              " grep -c OK"),
-        told=("simnand: ", "yaffs2: ", "nand: "),
+        kernel_words=("simnand: ", "yaffs2: ", "nand: "),
     )  # fmt: skip
     fs = proc(record["proc"].stdout)
     assert record["same"].stdout.strip() == "30"
@@ -215,7 +215,7 @@ def test_a_lost_write_is_told_to_its_file_alone_and_once(board: QemuBoard) -> No
         Step("hold", held("/mnt/a", "more", f"echo off > {SIM}/power; sync; echo on > {SIM}/power;"
              f" {told('/mnt/b')}; {told('/mnt/a')}; {told('/mnt/a')}")),
         Step("counts", COUNTS),
-        told=("",),
+        kernel_words=("",),
     )  # fmt: skip
     assert record["hold"].stdout.split() == ["0", "1", "0"]
     assert numbers(record["counts"].stdout)["lost_chunks"] >= 1
@@ -244,7 +244,7 @@ def test_a_page_that_is_collected_unread_is_told(board: QemuBoard) -> None:
         Step("litter", litter, 3600),
         Step("told", f"{told('/mnt/f1')}; {SYNCFS}; {SYNCFS}"),
         Step("counts", COUNTS),
-        told=("cannot be read and was collected", "taints"),
+        kernel_words=("cannot be read and was collected", "taints"),
     )  # fmt: skip
     assert record["plant"].stdout.split()
     assert numbers(record["counts"].stdout)["collection_read_failures"] >= 1

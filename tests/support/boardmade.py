@@ -39,14 +39,14 @@ def syscalls(calls: Iterable[str]) -> list[str]:
 
 def functions(bursts: Sequence[Sequence[int]], name: str = "jffs2_readpage") -> list[str]:
     """A run of ffs_tracer: bursts of calls that take so many steps of the clock each."""
-    found, at = [], 1000
+    lines, at = [], 1000
     for burst in bursts:
         for took in burst:
             start, end = at * STEP_S, (at + took) * STEP_S
-            found.append(f"{start:.9f};{end:.9f};{end - start:.9f};{name};77")
+            lines.append(f"{start:.9f};{end:.9f};{end - start:.9f};{name};77")
             at += took + 1
         at += 40000
-    return found
+    return lines
 
 
 @dataclass

@@ -63,7 +63,7 @@ class Tree:
     @cached_property
     def _modules(self) -> dict[str, list[str]]:
         """Files by each name that they may be imported by: helpers of tests by their last ones."""
-        found: dict[str, list[str]] = {}
+        modules: dict[str, list[str]] = {}
         for name in self.texts:
             path = PurePosixPath(name)
             if path.suffix != ".py":
@@ -72,22 +72,22 @@ class Tree:
             parts = parts[:-1] if parts[-1] == "__init__" else parts
             firsts = range(len(parts)) if name.startswith("tests/") else (0,)
             for first in firsts:
-                found.setdefault(".".join(parts[first:]), []).append(name)
-        return found
+                modules.setdefault(".".join(parts[first:]), []).append(name)
+        return modules
 
     def _imports(self, name: str) -> Iterator[str]:
         """The files that one imports itself, its packages among them."""
         for node in ast.walk(ast.parse(self.texts[name])):
             if isinstance(node, ast.Import):
-                wanted = [alias.name for alias in node.names]
+                targets = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
                 of = self._of(name, node)
-                wanted = [of, *(f"{of}.{alias.name}" for alias in node.names)]
+                targets = [of, *(f"{of}.{alias.name}" for alias in node.names)]
             elif isinstance(node, ast.Constant) and FINDS_MODULES in self.texts[name]:
-                wanted = self._list_modules_below(node.value)
+                targets = self._list_modules_below(node.value)
             else:
                 continue
-            for module in wanted:
+            for module in targets:
                 parts = module.split(".")
                 for end in range(1, len(parts) + 1):
                     yield from self._modules.get(".".join(parts[:end]), ())
@@ -137,15 +137,15 @@ class Tree:
         if test not in self._closures:
             said = set(WORD.findall(self.texts[test]))
             todo = [test, *(n for f in self._fixtures.keys() & said for n in self._fixtures[f])]
-            found: set[str] = set()
+            reached: set[str] = set()
             while todo:
                 name = todo.pop()
-                if name not in found:
-                    found.add(name)
+                if name not in reached:
+                    reached.add(name)
                     todo += self.imported[name]
-            if any(STARTS.search(self.texts[n]) for n in found if n.startswith("tests/")):
-                found |= {n for n in self.texts if n.startswith("src/") and n.endswith(".py")}
-            self._closures[test] = frozenset(found)
+            if any(STARTS.search(self.texts[n]) for n in reached if n.startswith("tests/")):
+                reached |= {n for n in self.texts if n.startswith("src/") and n.endswith(".py")}
+            self._closures[test] = frozenset(reached)
         return self._closures[test]
 
     @cached_property

@@ -123,7 +123,7 @@ def run_command(
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
         words = [*map(str, argv)]
-        asked = {
+        command = {
             "argv": words,
             "cwd": str(cwd or Path.cwd()),
             "env": dict(os.environ if env is None else env),
@@ -131,7 +131,7 @@ def run_command(
             "limits": dict(limits),
             "first": first,
         }
-        forks.stdin.write(json.dumps(asked) + "\n")
+        forks.stdin.write(json.dumps(command) + "\n")
         forks.stdin.flush()
         if not select.select([forks.stdout], [], [], deadline_s)[0]:
             os.killpg(forks.pid, signal.SIGKILL)

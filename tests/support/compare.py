@@ -62,27 +62,27 @@ def for_reference(sequence: Sequence, differs: Collection[str]) -> Sequence:
 
 def parts(sequence: Sequence) -> list[Sequence]:
     """A sequence, cut at its remounts."""
-    found: list[list[str]] = [[]]
+    groups: list[list[str]] = [[]]
     for op in sequence:
         if op == REMOUNT:
-            found.append([])
+            groups.append([])
         else:
-            found[-1].append(op)
-    return [tuple(part) for part in found]
+            groups[-1].append(op)
+    return [tuple(part) for part in groups]
 
 
 def outcomes(text: str) -> dict[str, list[str]]:
     """What fsops printed, by sequence: an outcome for each operation, a check's with its tree."""
-    found: dict[str, list[str]] = {}
+    lines_by_name: dict[str, list[str]] = {}
     current: list[str] = []
     for line in text.splitlines():
         if line.startswith("seq "):
-            current = found.setdefault(line.removeprefix("seq "), [])
+            current = lines_by_name.setdefault(line.removeprefix("seq "), [])
         elif line.startswith("\t"):
             current[-1] += "\n" + line
         else:
             current.append(line)
-    return found
+    return lines_by_name
 
 
 @dataclass(frozen=True)
@@ -125,15 +125,17 @@ def compare(
     return None
 
 
-def _alike(op: str, said: str, should: str, differs: Collection[str], sequence: Sequence) -> bool:
+def _alike(
+    op: str, outcome: str, should: str, differs: Collection[str], sequence: Sequence
+) -> bool:
     kind = op.split(maxsplit=1)[0]
     difference, error = REFUSED.get(kind, NEVER)
     if difference in differs and should == "0":
-        return said == error
+        return outcome == error
     if kind == "chmod" and "modes" in differs and should == "0":
-        return said in ("0", "EPERM")
-    said, should = _excused(said, differs), _excused(should, differs)
-    return said == (_leave_times(said, should, differs, sequence) if differs else should)
+        return outcome in ("0", "EPERM")
+    outcome, should = _excused(outcome, differs), _excused(should, differs)
+    return outcome == (_leave_times(outcome, should, differs, sequence) if differs else should)
 
 
 OTHER_NUMBER = ": its entry has another inode's number"

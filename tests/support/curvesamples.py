@@ -43,14 +43,14 @@ DATABASE = {
 def point(count: int, pattern: str, ahead: int, slow: float, **at: int | str) -> Phase:
     ms = count + (WINDOW[pattern] if ahead else 0)
     name = "_".join([pattern, str(count), *map(str, at.values())])
-    told: dict[str, Any] = {"count": count, "size": 4096, "share": count / WHOLE}
+    attributes: dict[str, Any] = {"count": count, "size": 4096, "share": count / WHOLE}
     return Phase(
         name=name,
         ns=int(ms * MS * slow),
         operations={name: count},
         bytes={"read": count * 4096},
         chip=OperationCounts(reads=2 * ms, programs=0, erases=0),
-        at={**told, "pattern": pattern, **at},
+        at={**attributes, "pattern": pattern, **at},
     )
 
 
@@ -111,7 +111,7 @@ def database(filesystem: str, journal: str, seed: int = 1) -> Trial:
     per_s *= {"jffs2": 1.0, "ubifs": 0.9, "yaffs2": 1.4}[filesystem]
     p99 = int(2.2e9 / per_s)
     base = samples.trial(filesystem, seed=seed, options={})
-    told = Latency(count=100, min=MS, median=p99 // 2, p95=p99, p99=p99, p99_9=p99, max=p99)
+    latency = Latency(count=100, min=MS, median=p99 // 2, p95=p99, p99=p99, p99_9=p99, max=p99)
     sources = {"workload": DATABASE, "filesystem": samples.catalog_entry(filesystem)}
     run = Phase(
         name="run",
@@ -125,7 +125,7 @@ def database(filesystem: str, journal: str, seed: int = 1) -> Trial:
         "parameters": {"journal": journal, "rows": 100},
         "phases": [run],
         "operations": {"commit": 100},
-        "latency_ns": {"commit": told},
+        "latency_ns": {"commit": latency},
         "figures": {"commits_per_s": per_s},
         "phase_offset_ms": float(seed),
     }

@@ -107,23 +107,23 @@ class Mirror:
 @cache
 def _archive(packages: tuple[tuple[str, str, str], ...]) -> Path:
     """A folder with these packages and their signed index, made once a process."""
-    made = _temporary("nandlab-archive-")
-    (made / "pool").mkdir()
+    folder = _temporary("nandlab-archive-")
+    (folder / "pool").mkdir()
     for name, version, depends in packages:
-        _build(made / "pool", name, version, depends)
-    where = made / "dists/bookworm/main/binary-amd64"
+        _build(folder / "pool", name, version, depends)
+    where = folder / "dists/bookworm/main/binary-amd64"
     where.mkdir(parents=True)
     scan = ["dpkg-scanpackages", "--multiversion", "pool"]
-    told = subprocess.run(scan, cwd=made, check=True, capture_output=True).stdout
-    (where / "Packages").write_bytes(told)
+    index = subprocess.run(scan, cwd=folder, check=True, capture_output=True).stdout
+    (where / "Packages").write_bytes(index)
     release = where.parents[1] / "Release"
     release.write_text(
         "Origin: Test\nSuite: bookworm\nCodename: bookworm\nComponents: main\n"
         "Architectures: amd64\nDate: Sun, 01 Nov 2026 00:00:00 UTC\nSHA256:\n "
-        f"{digest_file(where / 'Packages')} {len(told)} main/binary-amd64/Packages\n"
+        f"{digest_file(where / 'Packages')} {len(index)} main/binary-amd64/Packages\n"
     )
     gpg("--clearsign", "--output", str(release.with_name("InRelease")), str(release))
-    return made
+    return folder
 
 
 def _build(pool: Path, name: str, version: str, depends: str) -> None:

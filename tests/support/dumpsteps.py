@@ -29,14 +29,14 @@ def known_pages(path: Path, shape: Shape, truth: Made, mib: float | None = None)
     asked = FlashFileOptions(None, mib, shape)
     layout, dropped = read_flash_file_layout(path, asked, tolerant=True)
     partition, _ = open_flash_file_partition(path, mib, shape)
-    found = 0
+    count = 0
     for number, path_of in layout.paths.items():
         if number not in layout.sizes:
             continue
         assert path_of == f"/file{number}"
         rows = map_file_pages(layout, number, dropped).rows
         pieces = FilePieces(layout, number)
-        wanted = bytes(truth.files[number])
+        expected = bytes(truth.files[number])
         for row in (r for r in rows if r.is_known):
             at = row.page * PAGE_BYTES
             content = bytearray(min(PAGE_BYTES, pieces.size - at))
@@ -45,6 +45,6 @@ def known_pages(path: Path, shape: Shape, truth: Made, mib: float | None = None)
                 block, start = divmod(p.at + p.skip, partition.erasesize)
                 own = partition.data(block)[start : start + p.bytes]
                 content[p.offset - at : p.offset - at + p.bytes] = own
-            assert bytes(content) == wanted[at : at + len(content)], (path_of, row)
-            found += 1
-    return found
+            assert bytes(content) == expected[at : at + len(content)], (path_of, row)
+            count += 1
+    return count

@@ -102,22 +102,22 @@ def moved(name: str, before: Figures, trial: Trial) -> str:
     sides = [
         {key: index_items_by_name(value) for key, value in side.items()} for side in (before, now)
     ]
-    found = list_value_differences(sides[0], sides[1], f"trials.{trial.id}")
-    if not found:
+    differences = list_value_differences(sides[0], sides[1], f"trials.{trial.id}")
+    if not differences:
         return ""
-    lines = [f"{name}: {len(found)} values moved, the first is {found[0]}"]
+    lines = [f"{name}: {len(differences)} values moved, the first is {differences[0]}"]
     try:
         pair = (
             make_trial_from_figures({"id": trial.id, **before}, trial),
             make_trial_from_figures({"id": trial.id, **now}, trial),
         )
     except ValidationError:  # what is kept is of another form of a trial
-        return "\n".join([*lines, *map(str, found)])
+        return "\n".join([*lines, *map(str, differences)])
     return "\n".join(
         [
             *lines,
             figurechanges.render_figure_changes(
-                list_configuration_changes([pair], summarize_differences({trial.id: found})),
+                list_configuration_changes([pair], summarize_differences({trial.id: differences})),
                 "text",
             ),
         ]
@@ -147,14 +147,16 @@ def make(name: str, *, check: bool) -> bool:
     board = open_board(load_noun("boards", name, BoardModel), locked=True)
     specs = {key: spec for key, spec in planned(name).items() if not lacked(spec, board)}
     trials = dict(zip(specs, asyncio.run(_run_all(specs.values(), board)), strict=True))
-    told = [text for key, t in trials.items() if (text := moved(key, kept(name).get(key, {}), t))]
-    told += [f"{key}: it is no golden trial any more" for key in kept(name) if key not in trials]
-    print(*told or [f"{name}: no figure moved: {len(trials)} trials"], sep="\n")
-    if told and not check:
+    changes = [
+        text for key, t in trials.items() if (text := moved(key, kept(name).get(key, {}), t))
+    ]
+    changes += [f"{key}: it is no golden trial any more" for key in kept(name) if key not in trials]
+    print(*changes or [f"{name}: no figure moved: {len(trials)} trials"], sep="\n")
+    if changes and not check:
         every = {key: figures(trial) for key, trial in trials.items()}
         path_of(name).write_text(json.dumps(every, indent=1) + "\n")
         print(f"written: {path_of(name)}")
-    return bool(told)
+    return bool(changes)
 
 
 def main() -> int:

@@ -167,13 +167,13 @@ def whole_figures() -> Json:
     head["packages"] = {"library bookworm amd64 libsqlite3-dev": {"a_1_all.deb": SHA256}}
     head["commit"] = "0" * 40
     failed = {"id": second["id"], "key": second["key"], "status": "board_lost"}
-    kept = {
+    entries = {
         what: (hash_provenance_content(content), content)
         for what, content in whole_sources().items()
     }
-    first["provenance"] = {what: name for what, (name, _) in kept.items()}
+    first["provenance"] = {what: name for what, (name, _) in entries.items()}
     data |= {"trials": [first], "failed": [{**failed, "error": "no answer within 600 s"}]}
-    data["sources"] = dict(kept.values())
+    data["sources"] = dict(entries.values())
     whole: Json = completed(data, FiguresFile)
     return whole
 

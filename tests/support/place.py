@@ -34,7 +34,7 @@ LOG = Step("kernel-log", "dmesg -r")
 
 
 def _spec(place: Place, mib: float) -> TrialSpec:
-    made = Study.model_validate(
+    one_trial = Study.model_validate(
         {
             "name": "conformance",
             "question": "Does it do what it should?",
@@ -48,7 +48,7 @@ def _spec(place: Place, mib: float) -> TrialSpec:
             },
         }
     )
-    return study.plan_trials(made)[0]
+    return study.plan_trials(one_trial)[0]
 
 
 @dataclass(frozen=True)

@@ -41,12 +41,12 @@ def no_program(folder: Path) -> Path:
 
 def running(word: str) -> list[int]:
     """The processes whose command line has a word."""
-    found = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             if word.encode() in path.read_bytes() and int(path.parent.name) != os.getpid():
-                found.append(int(path.parent.name))
-    return found
+                pids.append(int(path.parent.name))
+    return pids
 
 
 def remotely(on: Transport, folder: Path) -> Iterator[RemoteBoard]:

@@ -239,7 +239,7 @@ def closed(sequence: Sequence) -> Sequence:
 
 def generate(count: int, seed_number: int) -> list[Sequence]:
     """``count`` different sequences; the seed decides all of them, whatever the machine."""
-    found: dict[Sequence, None] = {}
+    sequences: dict[Sequence, None] = {}
 
     @seed(seed_number)
     @settings(
@@ -254,8 +254,8 @@ def generate(count: int, seed_number: int) -> list[Sequence]:
     @given(st.randoms(use_true_random=True))
     def collect(random: Random) -> None:
         sequence = sequence_of(random)
-        if len(found) < count:
-            found[sequence] = None
+        if len(sequences) < count:
+            sequences[sequence] = None
 
     collect()
-    return list(found)
+    return list(sequences)

@@ -50,7 +50,7 @@ def read(folder: Path) -> Study:
 
 
 def fake(**answers: FakeResult) -> FakeBoard:
-    given = {
+    results = {
         **{
             name: FakeResult()
             for name in ("load", "modules", "format", "mount", "counters", "unmount")
@@ -60,7 +60,7 @@ def fake(**answers: FakeResult) -> FakeBoard:
         "workload": FakeResult(f"Some report\n{json.dumps(MEASURED)}\n"),
         "kernel-log": FakeResult(),
     }
-    return FakeBoard(answers={**given, **answers})
+    return FakeBoard(answers={**results, **answers})
 
 
 def execute(tmp_path: Path, board: FakeBoard, specs: list[TrialSpec]) -> list[Trial]:

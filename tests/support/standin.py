@@ -113,19 +113,19 @@ md5sum sha256sum base64 fold gunzip head tail tr wc mkfifo readlink ip grep modp
 def _ordered(system: Root) -> list[Path]:
     """The modules in an order in which they can be loaded."""
     paths = {p.stem.replace("-", "_"): p for p in system.path.rglob("*.ko")}
-    found: dict[str, Path] = {}
+    order: dict[str, Path] = {}
 
     def take(name: str) -> None:
         path = paths.get(name.replace("-", "_"))
-        if path is None or path.stem in found:
+        if path is None or path.stem in order:
             return
         for need in parse_module_dependencies(path.read_bytes()):
             take(need)
-        found[path.stem] = path
+        order[path.stem] = path
 
     for name in MODULES.split():
         take(name)
-    return list(found.values())
+    return list(order.values())
 
 
 def initramfs(system: Root, server: Root, key: str) -> bytes:
@@ -236,16 +236,16 @@ def _booted(folder: Path, process: subprocess.Popen[bytes]) -> Path:
     until = time.monotonic() + BOOT_S
     tty = -1
     while time.monotonic() < until and process.poll() is None:
-        told = re.search(r"redirected to (\S+)", (folder / "said").read_text())
-        if told and tty < 0:
-            tty = os.open(told[1], os.O_RDWR | os.O_NOCTTY)
+        match = re.search(r"redirected to (\S+)", (folder / "said").read_text())
+        if match and tty < 0:
+            tty = os.open(match[1], os.O_RDWR | os.O_NOCTTY)
         if tty >= 0:
             os.set_blocking(tty, False)
             with contextlib.suppress(BlockingIOError):
                 os.read(tty, 1 << 16)
         console = folder / "console"
-        if told and console.exists() and PROMPT.encode() in console.read_bytes():
+        if match and console.exists() and PROMPT.encode() in console.read_bytes():
             os.close(tty)
-            return Path(told[1])
+            return Path(match[1])
         time.sleep(0.1)
     raise AssertionError((folder / "said").read_text() + (folder / "console").read_text()[-2000:])

@@ -45,12 +45,12 @@ def config(text: str) -> str:
     return told.format()
 
 
-def take(out: Path, argv: Sequence[str | Path], cwd: Path, given: str = "") -> Path:
+def take(out: Path, argv: Sequence[str | Path], cwd: Path, stdin: str = "") -> Path:
     """Runs a command under strace; the test fails, and says so, where that is not allowed."""
     strace = ["strace", "-f", "-ttt", "-T", "-y", "-o", str(out)]
     done = subprocess.run(
         [*strace, *map(str, argv)],
-        input=given,
+        input=stdin,
         cwd=cwd,
         env={**ENVIRONMENT, "TMPDIR": os.environ.get("TMPDIR", "/tmp")},
         capture_output=True,

@@ -58,10 +58,10 @@ def listed(names: dict[int, bytes]) -> str:
 
 
 def board(**answers: FakeResult) -> FakeBoard:
-    given: dict[str, FakeResult | Callable[[Job], FakeResult]] = {
+    results: dict[str, FakeResult | Callable[[Job], FakeResult]] = {
         s.name: FakeResult() for s in job.make_trace_job(request()).steps
     }
-    given |= {
+    results |= {
         "chip-before": counters(),
         "chip-after": counters(reads=2, programs=2, erases=1),
         "settle-after": FakeResult('{"settled": true}'),
@@ -69,8 +69,8 @@ def board(**answers: FakeResult) -> FakeBoard:
         "names": FakeResult(PROC_NAMES),
         "paths": FakeResult(listed({1: b"", 17: b"a b", 18: b"\xc3\xa9\xff\n"}) + '{"path_h'),
     }
-    given.update({k.replace("_", "-"): v for k, v in answers.items()})
-    return FakeBoard(answers=given, kernel="6.1.0-44-amd64", brings=lambda job: made().file())
+    results.update({k.replace("_", "-"): v for k, v in answers.items()})
+    return FakeBoard(answers=results, kernel="6.1.0-44-amd64", brings=lambda job: made().file())
 
 
 def traced(to: Path, given: FakeBoard | None = None, image: bytes = b"") -> TraceFolder:

@@ -86,10 +86,10 @@ def project(home: Path, text: str = TREE, files: dict[str, str] | None = None) -
 
     NANDLAB_PACKAGES is to name that folder.
     """
-    found = packages(home / "debs") if files is None else files
+    debs = packages(home / "debs") if files is None else files
     trees = home / "catalog" / "trees"
     trees.mkdir(parents=True, exist_ok=True)
     (trees / "small.toml").write_text(text)
-    lines = "".join(f'"{name}" = "{sha256}"\n' for name, sha256 in found.items())
+    lines = "".join(f'"{name}" = "{sha256}"\n' for name, sha256 in debs.items())
     (trees / "trees.lock").write_text(f'["tree bookworm amd64 small"]\n{lines}')
-    return found
+    return debs

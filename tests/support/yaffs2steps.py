@@ -49,7 +49,7 @@ def load(board: QemuBoard, chip: str = "apf27", blocks: int = 128, **more: int |
     )
 
 
-def run(board: QemuBoard, *steps: Step, told: tuple[str, ...] = ()) -> JobRecord:
+def run(board: QemuBoard, *steps: Step, kernel_words: tuple[str, ...] = ()) -> JobRecord:
     """Runs the steps; all succeed, and the kernel warns of nothing but what is told."""
     log = Step("log", "dmesg -r", always=True)
     record = asyncio.run(board.run(Job((*steps, log))))
@@ -61,7 +61,7 @@ def run(board: QemuBoard, *steps: Step, told: tuple[str, ...] = ()) -> JobRecord
         stamp, _, text = rest.removeprefix("[").partition("]")
         if int(level) & 7 > 4 or float(stamp) < since_s or text.endswith(EXPECTED_IN_LOG):
             continue
-        assert any(word in text for word in told), f"the kernel says: {text}"
+        assert any(word in text for word in kernel_words), f"the kernel says: {text}"
     return record
 
 

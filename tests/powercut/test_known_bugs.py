@@ -75,7 +75,7 @@ def test_a_bug_that_is_tried_alone_replaces_its_chapter_of_the_page(
     bug = next(bug for bug in BUGS if bug["id"] == "F3")
     bench.write_page(page, [])
     assert page.read_text() == whole
-    bench.write_page(page, [bench.Tried(bug, bench.NOT_SHOWN, [("apf27", "held")])])
+    bench.write_page(page, [bench.BugOutcome(bug, bench.NOT_SHOWN, [("apf27", "held")])])
     before, _, after = whole.partition(f"## F3: {bug['title']}\n")
     changed = page.read_text()
     shown = whole.count("\nShown.\n")

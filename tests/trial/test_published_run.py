@@ -17,7 +17,12 @@ from veryboard import Place, made_older, placed, refused, ubifs_is_full, very_bo
 from nandlab.analysis.figures.figurenames import list_figure_names_of_trials
 from nandlab.analysis.figures.workloadwords import make_workload_words_for_trials
 from nandlab.analysis.verdicts import wearsteadiness
-from nandlab.results.figuresfile import find_shipped_figures_files
+from nandlab.results.figuresfile import (
+    FiguresFile,
+    find_shipped_figures_files,
+    hash_provenance_content,
+    read_figures_file,
+)
 from nandlab.trial.publishedrun import MISSING_NOTE, OLD_FILE_NOTE, PublishedRun
 
 STUDY = "small.toml"
@@ -76,6 +81,24 @@ def test_doubts_and_what_trials_ran_with_are_the_runs(place: Place) -> None:
         assert again.provenance == trial.provenance
         assert again.sources == trial.sources
         assert (again.options, again.chip, again.seed) == (trial.options, trial.chip, trial.seed)
+
+
+def test_packages_that_a_trial_ran_with_are_named_by_their_set(
+    place: Place, tmp_path: Path
+) -> None:
+    """As those of SQLite's library: a set's name is several words."""
+    found = read_figures_file(place.published())
+    packages = {"library bookworm amd64 libsqlite3-dev": {"libsqlite3-dev_3_amd64.deb": "0" * 64}}
+    name = hash_provenance_content(packages)
+    trials = [
+        t.model_copy(update={"provenance": {**t.provenance, "packages": name}})
+        for t in found.trials
+    ]
+    sources = {**found.sources, name: packages}
+    whole = FiguresFile(run=found.run, trials=trials, failed=found.failed, sources=sources)
+    (tmp_path / "again.json").write_text(whole.text())
+    again = read_figures_file(tmp_path / "again.json")
+    assert again.find_trial_sources(again.trials[0])["packages"] == packages
 
 
 def test_a_trial_that_failed_is_told_as_such(place: Place) -> None:

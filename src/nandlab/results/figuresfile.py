@@ -124,7 +124,7 @@ class FiguresFile(StrictModel):
     failed: Annotated[list[FailedTrial], FailFast()] = Field(
         default=[], description="no line of it, if none failed"
     )
-    sources: dict[Digest, dict[Word, FreeValue]] = Field(
+    sources: dict[Digest, dict[Line, FreeValue]] = Field(
         default={}, description="what trials ran with, each content by its hash"
     )
 

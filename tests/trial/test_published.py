@@ -19,7 +19,12 @@ FOLDER = ROOT / "docs/studies"
 ENDING = ".figures.json.xz"
 SHIPPED = sorted(FOLDER.glob(f"*{ENDING}"))
 PAGES = sorted(FOLDER.glob("*.md"))
-TOLD_ELSEWHERE = {"quickstart": "README.md", "sqlite-real-board": "docs/model.md"}
+TOLD_ELSEWHERE = {
+    "quickstart": "README.md",
+    "readahead-traps": "docs/studies/readahead-2014.md",
+    "sqlite-2014": "docs/studies/readahead-2014.md",
+    "sqlite-real-board": "docs/model.md",
+}
 """Studies without a page of their own, and which page tells their figures."""
 HEAD = re.compile(r"^\*Figures of .*\*$", re.MULTILINE)
 """The line of a page, before its first chapter, that tells of which commit its figures are."""

@@ -20,9 +20,9 @@ from nandlab.analysis.verdicts import wearsteadiness
 from nandlab.results.figuresfile import (
     FiguresFile,
     find_shipped_figures_files,
-    hash_provenance_content,
     read_figures_file,
 )
+from nandlab.results.folder import hash_provenance_content
 from nandlab.trial.publishedrun import MISSING_NOTE, OLD_FILE_NOTE, PublishedRun
 
 STUDY = "small.toml"

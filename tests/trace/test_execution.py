@@ -14,6 +14,7 @@ from nandlab.cli.main import app
 from nandlab.cli.singletrial import plan_single_trial
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trace.execution import (
+    DATA_FOLDER,
     TIMED_OUT,
     Execution,
     decode_execution_outcome,
@@ -50,9 +51,9 @@ def test_a_file_goes_where_its_word_says_or_where_its_mode_does(
     put = read_files_to_put(words, spec)
     assert [(c.path, c.content, c.mode & 0o111 != 0) for c in put] == [
         ("/usr/bin/app", b"app", True),
-        ("/root/data", b"data", False),
+        (f"{DATA_FOLDER}/data", b"data", False),
         ("/mnt/in", b"data", False),
-        ("/root/a_b", b"a:b", False),
+        (f"{DATA_FOLDER}/a_b", b"a:b", False),
     ]
 
 
@@ -61,7 +62,7 @@ def test_a_folder_goes_with_all_that_is_in_it(spec: TrialSpec, tmp_path: Path) -
     for name in ("suite/one", "suite/sub/two"):
         (tmp_path / name).write_text(name)
     here = read_files_to_put([str(tmp_path / "suite")], spec)
-    assert [c.path for c in here] == ["/root/suite/one", "/root/suite/sub/two"]
+    assert [c.path for c in here] == [f"{DATA_FOLDER}/suite/one", f"{DATA_FOLDER}/suite/sub/two"]
     there = read_files_to_put([f"{tmp_path / 'suite'}:/opt/t/"], spec)
     assert [c.path for c in there] == ["/opt/t/one", "/opt/t/sub/two"]
 

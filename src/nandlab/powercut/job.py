@@ -88,14 +88,8 @@ class CutPoints:
     def words(self) -> list[str]:
         """As cutcheck's options."""
         options = ["--first-load", f"{self.first_load}", "--from", f"{self.first}"]
-        options += [
-            "--every",
-            f"{self.every}",
-            "--seed",
-            f"{self.seed}",
-            "--seeds",
-            f"{self.seeds}",
-        ]
+        options += ["--every", f"{self.every}"]
+        options += ["--seed", f"{self.seed}", "--seeds", f"{self.seeds}"]
         options += ["--repeat", f"{self.repeat}"]
         if self.mounts != UNSTABLE_MOUNTS:
             options += ["--mounts", f"{self.mounts}"]

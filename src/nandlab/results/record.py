@@ -211,6 +211,11 @@ class Trial(RecordPart):
         """The content of what the trial ran with: its board, chip, filesystem or workload."""
         return self._sources.get(what, {})
 
+    @property
+    def member(self) -> tuple[int, float]:
+        """Seed and phase offset, ms: what tells it from the ensemble's other trials."""
+        return self.seed, self.phase_offset_ms
+
     def add_sources(
         self, sources: dict[str, dict[str, Any]], hashes: dict[str, str] | None = None
     ) -> Trial:

@@ -180,5 +180,5 @@ def _compute_member_quotients(
 
 
 def _compute_by_member(trials: Iterable[Trial], figure: Figure) -> dict[MemberKey, float]:
-    found = {(t.seed, t.phase_offset_ms): figure(t) for t in trials}
+    found = {t.member: figure(t) for t in trials}
     return {member: v for member, v in found.items() if v is not None}

@@ -106,7 +106,7 @@ def collect_points_by_member(
         x, y = at(trial), figure(trial)
         if x is None or y is None:
             continue
-        member_points = members.setdefault((trial.seed, trial.phase_offset_ms), {})
+        member_points = members.setdefault(trial.member, {})
         if x in member_points:
             both = f"{member_points[x].id} and {trial.id}"
             raise UsageError(f"along {by}: {both} are both at {x:g}: name in what they differ")

@@ -121,13 +121,13 @@ def render_corners(folders: Sequence[Results], form: str) -> str:
     """
     _refuse_other_papers(folders)
     trials_by_run = [[t for t in folder.trials() if t.ok] for folder in folders]
-    members = [{_identify_member(t) for t in trials} for trials in trials_by_run]
+    members = [{t.member for t in trials} for trials in trials_by_run]
     shared = members[0].intersection(*members[1:])
     if not shared:
         raise UsageError("the runs have no member in common: run each with the same seeds")
     runs = []
     for folder, trials in zip(folders, trials_by_run, strict=True):
-        alike = [t for t in trials if _identify_member(t) in shared]
+        alike = [t for t in trials if t.member in shared]
         comparison = make_paper_comparison(folder.head(), alike)
         assert comparison is not None
         name = _format_corner_name(folder.head(), alike)
@@ -135,21 +135,16 @@ def render_corners(folders: Sequence[Results], form: str) -> str:
     paper = folders[0].head().spec.get("paper")
     sheet = claimtable.make_corner_sheet(f"Claims of {paper} on several boards", runs)
     records = claimtable.list_corner_records(runs)
-    lead = [_format_left_out_members(members), claimtable.format_unjudged_readings(runs)]
+    lead = [
+        _format_left_out_members(max(map(len, members)), len(shared)),
+        claimtable.format_unjudged_readings(runs),
+    ]
     return render_sheets(form, [sheet], [*filter(None, lead)], claimtable.CornerRecord, records)
 
 
-def _identify_member(trial: Trial) -> tuple[int, float]:
-    """What tells it from the other members' trials of its configuration."""
-    return trial.seed, trial.phase_offset_ms
-
-
-def _format_left_out_members(members: Sequence[set[tuple[int, float]]]) -> str:
-    """How many members are judged where a run has more than another; empty: all have the same."""
-    most, shared = max(map(len, members)), len(members[0].intersection(*members[1:]))
-    if shared == most:
-        return ""
-    return f"Judged by the {shared} of {most} members that all runs have."
+def _format_left_out_members(most: int, shared: int) -> str:
+    """How many members are judged, where a run has more of them; empty: none has."""
+    return f"Judged by the {shared} of {most} members that all runs have." if shared < most else ""
 
 
 def _is_same_board(a: Run, b: Run) -> bool:

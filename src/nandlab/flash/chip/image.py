@@ -151,13 +151,13 @@ def _decode_image(data: bytes | mmap, at: int = 0) -> tuple[ChipImage, int]:
     reader = _ByteReader(data)
     reader.at = at
     head = reader.take(IMAGE_HEADER.size)
-    magic, version, size, *rest = IMAGE_HEADER.unpack(head)
+    magic, version, size, *fields = IMAGE_HEADER.unpack(head)
     if magic != IMAGE_MAGIC or size != IMAGE_HEADER.size:
         raise NandlabError("image: not an image of a simnand chip")
     if version != VERSION:
         raise NandlabError("image: of another version of the format")
     _verify_checksum(head)
-    geometry = ChipGeometry(*rest[:4])
+    geometry = ChipGeometry(*fields[:4])
     if not geometry.possible:
         raise NandlabError("image: corrupt, of a geometry that no chip has")
     blocks: list[ChipBlock] = []
@@ -169,9 +169,9 @@ def _decode_image(data: bytes | mmap, at: int = 0) -> tuple[ChipImage, int]:
     end = reader.take(IMAGE_END.size)
     _verify_checksum(end)
     _, records, op_seq, _, _ = IMAGE_END.unpack(end)
-    if (records, op_seq) != (len(blocks), rest[4]):
+    if (records, op_seq) != (len(blocks), fields[4]):
         raise NandlabError("image: the chip was written while it was saved")
-    return ChipImage(geometry, rest[4], rest[5], rest[6], blocks), reader.at
+    return ChipImage(geometry, fields[4], fields[5], fields[6], blocks), reader.at
 
 
 def _decode_block(reader: _ByteReader, geometry: ChipGeometry) -> ChipBlock:
@@ -213,7 +213,7 @@ def write_cells_and_sidecar(
     cells: Path,
     sidecar: Path,
     dump_blocks: int | None = None,
-    more: dict[str, Any] | None = None,
+    extra_keys: dict[str, Any] | None = None,
 ) -> None:
     """Writes the cells (nanddump --oob layout) and the JSON sidecar.
 
@@ -225,7 +225,7 @@ def write_cells_and_sidecar(
         {k: v for k, v in asdict(b).items() if k != "cells"} | {"held": bool(b.cells)}
         for b in image.blocks
     ]
-    told = {
+    sidecar_data = {
         "format": SIDECAR_FORMAT,
         "geometry": asdict(image.geometry),
         "op_seq": image.op_seq,
@@ -236,27 +236,29 @@ def write_cells_and_sidecar(
         "cells_bytes": len(dump),
         "cells_crc32": zlib.crc32(dump),
         "blocks": blocks,
-        **(more or {}),
+        **(extra_keys or {}),
     }
     cells.write_bytes(dump)
-    sidecar.write_text(json.dumps(told) + "\n")
+    sidecar.write_text(json.dumps(sidecar_data) + "\n")
 
 
 def read_cells_and_sidecar(cells: Path, sidecar: Path) -> ChipImage:
     """The image of two files that ``split`` wrote; UsageError if they do not fit together."""
-    told = validate_data(read_json(sidecar), Sidecar, str(sidecar))
-    geometry = ChipGeometry(**told.geometry.model_dump())
+    sidecar_data = validate_data(read_json(sidecar), Sidecar, str(sidecar))
+    geometry = ChipGeometry(**sidecar_data.geometry.model_dump())
     dump = read_bytes(cells, geometry.blocks * geometry.block_bytes)
-    if len(dump) != told.cells_bytes:
-        raise UsageError(f"{cells}: {len(dump)} bytes, not {told.cells_bytes}: truncated?")
-    if zlib.crc32(dump) != told.cells_crc32:
+    if len(dump) != sidecar_data.cells_bytes:
+        raise UsageError(f"{cells}: {len(dump)} bytes, not {sidecar_data.cells_bytes}: truncated?")
+    if zlib.crc32(dump) != sidecar_data.cells_crc32:
         raise UsageError(f"{cells}: corrupt, its checksum is not the sidecar's")
     if len(dump) % geometry.block_bytes:
         raise UsageError(f"{cells}: of a chip of another geometry")
-    if any((b.index + 1) * geometry.block_bytes > len(dump) for b in told.blocks if b.held):
+    if any((b.index + 1) * geometry.block_bytes > len(dump) for b in sidecar_data.blocks if b.held):
         raise UsageError(f"{cells}: ends before the last block that {sidecar} tells of")
-    blocks = [_make_joined_image(block, dump, geometry) for block in told.blocks]
-    return ChipImage(geometry, told.op_seq, told.programs, told.erases, blocks)
+    blocks = [_make_joined_image(block, dump, geometry) for block in sidecar_data.blocks]
+    return ChipImage(
+        geometry, sidecar_data.op_seq, sidecar_data.programs, sidecar_data.erases, blocks
+    )
 
 
 def _make_joined_image(told: SidecarBlock, dump: bytes, geometry: ChipGeometry) -> ChipBlock:

@@ -129,12 +129,14 @@ def refuse_image_overwrite(path: Path) -> None:
         raise UsageError(f"{path.parent}: cannot be written to")
 
 
-def write_image_files(path: Path, image: ChipImage, made: ImageDescription) -> None:
+def write_image_files(path: Path, image: ChipImage, description: ImageDescription) -> None:
     """Writes both files, or leaves nothing."""
     with hold_scratch_folder(str(path.parent)) as folder:
         cells, sidecar = folder / "cells", folder / "sidecar"
-        more = {"made": made.model_dump()}
-        chipimage.write_cells_and_sidecar(image, cells, sidecar, made.partition_blocks, more)
+        extra_keys = {"made": description.model_dump()}
+        chipimage.write_cells_and_sidecar(
+            image, cells, sidecar, description.partition_blocks, extra_keys
+        )
         sidecar.rename(make_sidecar_path(path))
         try:
             cells.rename(path)
@@ -149,23 +151,23 @@ def read_image_head(path: Path) -> ImageHead:
     for file, what in ((path, "image"), (sidecar, "image's sidecar")):
         if not file.is_file():
             raise UsageError(f"{file}: no such {what}; nandlab image make makes both")
-    told = validate_data(read_json(sidecar), ImageSidecar, str(sidecar))
-    geometry = ChipGeometry(**told.geometry.model_dump())
-    found = ImageHead(path, told.made, sum(block.held for block in told.blocks))
-    _refuse_other_geometry(found, geometry)
-    size = found.description.partition_blocks * geometry.block_bytes
+    sidecar_data = validate_data(read_json(sidecar), ImageSidecar, str(sidecar))
+    geometry = ChipGeometry(**sidecar_data.geometry.model_dump())
+    head = ImageHead(path, sidecar_data.made, sum(block.held for block in sidecar_data.blocks))
+    _refuse_other_geometry(head, geometry)
+    size = head.description.partition_blocks * geometry.block_bytes
     if path.stat().st_size != size:
         raise UsageError(f"{path}: {path.stat().st_size} bytes, not {size}: truncated?")
-    return found
+    return head
 
 
-def _refuse_other_geometry(found: ImageHead, geometry: ChipGeometry) -> None:
-    g = found.description.chip().geometry
-    wanted = ChipGeometry(g.writesize, g.oobsize, g.erasesize, g.blocks)
-    if geometry != wanted:
+def _refuse_other_geometry(head: ImageHead, geometry: ChipGeometry) -> None:
+    g = head.description.chip().geometry
+    part_geometry = ChipGeometry(g.writesize, g.oobsize, g.erasesize, g.blocks)
+    if geometry != part_geometry:
         raise UsageError(
-            f"{found.path}: {geometry} is another geometry than that of "
-            f"{found.description.part}: {wanted}"
+            f"{head.path}: {geometry} is another geometry than that of "
+            f"{head.description.part}: {part_geometry}"
         )
 
 

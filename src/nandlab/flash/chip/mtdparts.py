@@ -43,14 +43,16 @@ def parse_mtdparts(text: str) -> list[MtdPartition]:
 def find_mtd_partition(text: str, name: str | None) -> MtdPartition:
     """The partition of this name; None: the only one. UsageError lists those there are."""
     parts = parse_mtdparts(text)
-    found = [p for p in parts if name is None or p.name == name]
-    if len(found) == 1:
-        return found[0]
+    matches = [p for p in parts if name is None or p.name == name]
+    if len(matches) == 1:
+        return matches[0]
     names = ", ".join(p.name for p in parts)
     if name is None:
         raise UsageError(f"--mtdparts has {len(parts)} partitions: give --mtdpart, of {names}")
-    if found:
-        raise UsageError(f"--mtdparts has {len(found)} partitions {name!r}: give --offset instead")
+    if matches:
+        raise UsageError(
+            f"--mtdparts has {len(matches)} partitions {name!r}: give --offset instead"
+        )
     raise UsageError(f"--mtdparts has no partition {name!r}; it has {names}")
 
 

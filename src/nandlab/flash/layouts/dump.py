@@ -68,7 +68,9 @@ class Dump(NamedTuple):
     """What was taken otherwise than the file has it."""
 
 
-def read_flash_dump(path: Path, shape: Shape, wanted: int | None = None, first: int = 0) -> Dump:
+def read_flash_dump(
+    path: Path, shape: Shape, needed_blocks: int | None = None, first: int = 0
+) -> Dump:
     """The chip in a dump; UsageError says what cannot be right with the file or the shape.
 
     A block whose mark of a bad block is set is bad. A block that nanddump padded is erased. An
@@ -79,22 +81,22 @@ def read_flash_dump(path: Path, shape: Shape, wanted: int | None = None, first: 
     first: the block from which on YAFFS2's tags are looked for.
     """
     with map_chip_file(path) as cells:
-        blocks = _count_blocks(path, cells, shape, wanted)
+        blocks = _count_blocks(path, cells, shape, needed_blocks)
         layout = _find_tag_layout(cells, shape, first)
         ends_at = len(cells)
-        found = list(_read_written_blocks(path, cells, blocks, shape, layout))
-    _refuse_empty_dump(path, found, blocks, shape)
+        written_blocks = list(_read_written_blocks(path, cells, blocks, shape, layout))
+    _refuse_empty_dump(path, written_blocks, blocks, shape)
     geometry = ChipGeometry(shape.page, shape.oob, shape.erase_block, blocks)
     notes = []
     if blocks * shape.block_bytes > ends_at:
         notes.append(f"the file ends within block {blocks - 1}: its rest is taken as erased")
-    elif blocks * shape.block_bytes < ends_at and wanted is None:
+    elif blocks * shape.block_bytes < ends_at and needed_blocks is None:
         notes.append(
             f"{ends_at - blocks * shape.block_bytes} bytes after the last block are left out"
         )
     if layout is not None:
         notes.append(layout.describe())
-    return Dump(ChipImage(geometry, 0, 0, 0, found), tuple(notes))
+    return Dump(ChipImage(geometry, 0, 0, 0, written_blocks), tuple(notes))
 
 
 def refuse_block_filesystem_file(path: Path) -> None:
@@ -108,36 +110,36 @@ def refuse_block_filesystem_file(path: Path) -> None:
             )
 
 
-def _count_blocks(path: Path, cells: mmap, shape: Shape, wanted: int | None) -> int:
+def _count_blocks(path: Path, cells: mmap, shape: Shape, needed_blocks: int | None) -> int:
     """The blocks in a file; UsageError if it is no whole number of them, and why."""
-    whole, rest = divmod(len(cells), shape.block_bytes)
-    if whole > BLOCKS_MAX:
+    whole_blocks, rest_bytes = divmod(len(cells), shape.block_bytes)
+    if whole_blocks > BLOCKS_MAX:
         raise UsageError(f"{path}: more blocks than a chip has with {shape}: give the chip's")
     if cells[:4] == UBIFS_MARK:
         raise UsageError(
             f"{path}: a UBIFS volume without UBI, as mkfs.ubifs makes it: no chip holds it so. "
             "Make a UBI image of it with ubinize, or flash it and dump the partition"
         )
-    if wanted is not None and wanted <= whole:
-        return wanted
-    if not rest:
-        return whole
-    if whole and cells[-rest:] == END_MARK:
-        return whole
+    if needed_blocks is not None and needed_blocks <= whole_blocks:
+        return needed_blocks
+    if not rest_bytes:
+        return whole_blocks
+    if whole_blocks and cells[-rest_bytes:] == END_MARK:
+        return whole_blocks
     fits = [o for o in (0, *USUAL_OOB) if o != shape.oob and o <= shape.page // 2]
     fits = [o for o in fits if len(cells) % shape._replace(oob=o).block_bytes == 0]
-    begun = cells[whole * shape.block_bytes :][:16]
+    begun = cells[whole_blocks * shape.block_bytes :][:16]
     if not shape.oob and not fits and begun[:2] in JFFS2_MARKS:
-        return whole + 1
-    if shape.oob and rest % (shape.page + shape.oob) == 0 and _begins_as_yaffs2(cells):
-        return whole + 1
+        return whole_blocks + 1
+    if shape.oob and rest_bytes % (shape.page + shape.oob) == 0 and _begins_as_yaffs2(cells):
+        return whole_blocks + 1
     known = cells[:4] == UBI_MARK or cells[:2] in JFFS2_MARKS or _begins_as_yaffs2(cells)
-    if whole and known and not fits:
-        mib = whole * shape.erase_block / (1 << 20)
+    if whole_blocks and known and not fits:
+        mib = whole_blocks * shape.erase_block / (1 << 20)
         raise UsageError(
-            f"{path}: {whole} whole blocks with {shape} are followed by {rest} bytes that are "
-            "none, as in firmware files; or it is truncated, or of another geometry. To read the "
-            f"blocks alone give --partition-mib {mib:g}"
+            f"{path}: {whole_blocks} whole blocks with {shape} are followed by {rest_bytes} "
+            "bytes that are none, as in firmware files; or it is truncated, or of another "
+            f"geometry. To read the blocks alone give --partition-mib {mib:g}"
         )
     hint = f"; --oob {fits[0]} would fit" if fits else ""
     raise UsageError(
@@ -170,12 +172,12 @@ def _read_written_blocks(
     """The blocks of the dump that are not as new; UsageError if too many are zeros throughout."""
     zeros, may_be = bytes(shape.block_bytes), _count_bad_max(blocks)
     for index in range(blocks):
-        own = cells[index * shape.block_bytes : (index + 1) * shape.block_bytes]
-        own = own.ljust(shape.block_bytes, b"\xff")
-        if own.count(0xFF) == len(own):
+        block_cells = cells[index * shape.block_bytes : (index + 1) * shape.block_bytes]
+        block_cells = block_cells.ljust(shape.block_bytes, b"\xff")
+        if block_cells.count(0xFF) == len(block_cells):
             continue
-        if own == zeros:
-            own, may_be = zeros, may_be - 1
+        if block_cells == zeros:
+            block_cells, may_be = zeros, may_be - 1
         if may_be < 0:
             raise UsageError(
                 f"{path}: more than {_count_bad_max(blocks)} of {blocks} blocks are zeros "
@@ -183,9 +185,9 @@ def _read_written_blocks(
                 "which no chip has: the file has holes, or is no dump"
             )
         if layout is not None:
-            own = yaffs2image.normalise_tags(own, shape, layout)
-        flags = FACTORY_BAD if shape.oob and _has_bad_mark(own, shape) else 0
-        yield ChipBlock(index, 0, 0, flags, [], [], own)
+            block_cells = yaffs2image.normalise_tags(block_cells, shape, layout)
+        flags = FACTORY_BAD if shape.oob and _has_bad_mark(block_cells, shape) else 0
+        yield ChipBlock(index, 0, 0, flags, [], [], block_cells)
 
 
 def _count_bad_max(blocks: int) -> int:
@@ -200,9 +202,11 @@ def _has_bad_mark(own: bytes, shape: Shape) -> bool:
     return any(own[page * stride + shape.page + mark] != 0xFF for page in (0, 1))
 
 
-def _refuse_empty_dump(path: Path, found: list[ChipBlock], blocks: int, shape: Shape) -> None:
-    bad = [b for b in found if b.flags]
-    too_many = len(bad) > _count_bad_max(blocks) or len(bad) == len(found)
+def _refuse_empty_dump(
+    path: Path, written_blocks: list[ChipBlock], blocks: int, shape: Shape
+) -> None:
+    bad = [b for b in written_blocks if b.flags]
+    too_many = len(bad) > _count_bad_max(blocks) or len(bad) == len(written_blocks)
     if too_many and any(yaffs2image.begins_with_object(b.cells) for b in bad):
         raise UsageError(
             f"{path}: its blocks begin as YAFFS2's do, and no place of its tags in the spare areas "
@@ -214,10 +218,14 @@ def _refuse_empty_dump(path: Path, found: list[ChipBlock], blocks: int, shape: S
             f"{path}: {len(bad)} of {blocks} blocks would be marked bad, which no chip has: --page "
             f"{shape.page} or --oob {shape.oob} is not the chip's, or the dump has no spare areas"
         )
-    if found and len(found) == len(bad) and any(b.cells.strip(b"\0") for b in bad):
+    if (
+        written_blocks
+        and len(written_blocks) == len(bad)
+        and any(b.cells.strip(b"\0") for b in bad)
+    ):
         raise UsageError(
             f"{path}: all blocks with data are marked bad in their spare areas: --oob {shape.oob} "
             "is not the chip's, or its spare areas have another layout"
         )
-    if len(found) == len(bad):
+    if len(written_blocks) == len(bad):
         raise UsageError(f"{path}: every block is erased or bad: nothing is there to be read")

@@ -143,24 +143,24 @@ class FatVolume:
                     raise make_fat32_damage_error(f"{name} has {entry.size} bytes and no cluster")
 
     def _entries(self, chain: list[int]) -> list[FolderEntry]:
-        found: list[FolderEntry] = []
+        entries: list[FolderEntry] = []
         long: dict[int, bytes] = {}
         for cluster in chain:
             first = self._sector(cluster)
             data = b"".join(self._read(first + i) for i in range(self.per_cluster))
-            for at in range(0, len(data), ENTRY):
-                raw = data[at : at + ENTRY]
+            for offset in range(0, len(data), ENTRY):
+                raw = data[offset : offset + ENTRY]
                 if raw[0] == LAST_ENTRY:
-                    return found
+                    return entries
                 if raw[0] == ERASED_ENTRY:
                     long.clear()
                 elif raw[11] & 0x3F == LONG_NAME:
                     long[raw[0] & 0x1F] = raw[1:11] + raw[14:26] + raw[28:32]
                 else:
                     if raw[0] != ord(".") and not raw[11] & VOLUME_LABEL:
-                        found.append(_parse_entry(raw, long))
+                        entries.append(_parse_entry(raw, long))
                     long.clear()
-        return found
+        return entries
 
     def use(self, sector: int) -> SectorUse:
         """What FAT has a sector for."""

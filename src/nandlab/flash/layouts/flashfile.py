@@ -61,7 +61,7 @@ class FlashFileOptions(NamedTuple):
 
 
 def read_flash_file_layout(
-    path: Path, asked: FlashFileOptions, *, tolerant: bool = False
+    path: Path, options: FlashFileOptions, *, tolerant: bool = False
 ) -> tuple[Layout, list[DroppedNode]]:
     """Where everything is, and what of it could not be read.
 
@@ -72,43 +72,43 @@ def read_flash_file_layout(
     """
     begin = _read_begin(path)
     if jffs2text.is_jffs2dump_text(begin):
-        return _read_text_layout(path, asked, tolerant=tolerant)
-    partition, told = open_flash_file_partition(
-        path, asked.partition_mib, asked.shape, asked.offset
+        return _read_text_layout(path, options, tolerant=tolerant)
+    partition, recorded_filesystem = open_flash_file_partition(
+        path, options.partition_mib, options.shape, options.offset
     )
     try:
-        name = asked.filesystem or told or decoders.detect_filesystem(partition)
+        name = options.filesystem or recorded_filesystem or decoders.detect_filesystem(partition)
         decoder = decoders.find_decoder(name)
         needs_spare = bool(decoder and decoder.needs_spare)
-        if asked.shape and needs_spare:
+        if options.shape and needs_spare:
             dump.refuse_block_filesystem_file(path)
-        if asked.shape and not asked.shape.oob and needs_spare:
+        if options.shape and not options.shape.oob and needs_spare:
             raise UsageError(
                 f"no file system that can be read without spare areas; {dump.DUMP_ADVICE}"
             )
-        layout, dropped = _decode_partition(path, partition, name, asked, tolerant=tolerant)
+        layout, dropped = _decode_partition(path, partition, name, options, tolerant=tolerant)
     except UsageError as e:
         raise _name_file_in(path, e) from None
     return replace(layout, notes=partition.notes + layout.notes), dropped
 
 
 def _decode_partition(
-    path: Path, partition: Partition, name: str, asked: FlashFileOptions, *, tolerant: bool
+    path: Path, partition: Partition, name: str, options: FlashFileOptions, *, tolerant: bool
 ) -> tuple[Layout, list[DroppedNode]]:
     if not tolerant:
-        return decoders.decode_layout(partition, name, asked.volume), []
-    if name != "jffs2" or asked.volume:
-        return decoders.salvage_layout(partition, name, asked.volume)
-    found = jffs2scan.scan_partition_nodes(partition)
-    if asked.shape and found.dropped:
-        refuse_wrong_shape(path, asked.shape, found.dropped, found.order)
+        return decoders.decode_layout(partition, name, options.volume), []
+    if name != "jffs2" or options.volume:
+        return decoders.salvage_layout(partition, name, options.volume)
+    nodes = jffs2scan.scan_partition_nodes(partition)
+    if options.shape and nodes.dropped:
+        refuse_wrong_shape(path, options.shape, nodes.dropped, nodes.order)
     layout, dropped = jffs2.salvage_layout_from_nodes(
-        found, jffs2nodes.NodeGeometry.from_partition(partition)
+        nodes, jffs2nodes.NodeGeometry.from_partition(partition)
     )
-    if not asked.shape:
+    if not options.shape:
         return layout, dropped
-    seen = bool(asked.shape.oob) or jffs2.is_page_size_sure(found, asked.shape.page)
-    return replace(layout, page_seen=seen), dropped + jffs2.find_missing_file_parts(layout)
+    page_seen = bool(options.shape.oob) or jffs2.is_page_size_sure(nodes, options.shape.page)
+    return replace(layout, page_seen=page_seen), dropped + jffs2.find_missing_file_parts(layout)
 
 
 def _read_begin(path: Path) -> bytes:
@@ -125,20 +125,20 @@ def _name_file_in(path: Path, e: NandlabError) -> UsageError:
 
 
 def _read_text_layout(
-    path: Path, asked: FlashFileOptions, *, tolerant: bool
+    path: Path, options: FlashFileOptions, *, tolerant: bool
 ) -> tuple[Layout, list[DroppedNode]]:
-    if asked.shape is None:
+    if options.shape is None:
         raise UsageError(f"{path}: a text of jffs2dump: give the chip's --page and --erase-block")
-    if asked.filesystem not in {None, "jffs2"}:
-        raise UsageError(f"{path}: a text of jffs2dump: no {asked.filesystem}")
-    if asked.partition_mib:
+    if options.filesystem not in {None, "jffs2"}:
+        raise UsageError(f"{path}: a text of jffs2dump: no {options.filesystem}")
+    if options.partition_mib:
         raise UsageError(f"{path}: a text of jffs2dump: --partition-mib is of images and dumps")
-    found, shaped = jffs2text.read_jffs2dump_nodes(path, asked.shape)
-    if found.dropped and not tolerant:
-        raise UsageError(f"{path}: {found.dropped[0].why}: damaged. Nothing is summed")
+    nodes, shaped = jffs2text.read_jffs2dump_nodes(path, options.shape)
+    if nodes.dropped and not tolerant:
+        raise UsageError(f"{path}: {nodes.dropped[0].why}: damaged. Nothing is summed")
     try:
-        layout, dropped = jffs2.salvage_layout_from_nodes(found, shaped)
-        layout = replace(layout, page_seen=jffs2.is_page_size_sure(found, asked.shape.page))
+        layout, dropped = jffs2.salvage_layout_from_nodes(nodes, shaped)
+        layout = replace(layout, page_seen=jffs2.is_page_size_sure(nodes, options.shape.page))
         return layout, dropped + (jffs2.find_missing_file_parts(layout) if tolerant else [])
     except UsageError as e:
         raise _name_file_in(path, e) from None
@@ -158,30 +158,32 @@ def open_flash_file_partition(
     if shape is not None:
         _refuse_own_shape(path)
         return _read_dump_partition(path, partition_mib, shape, offset), None
-    own = _has_image_magic(path)
+    is_chip_image = _has_image_magic(path)
     try:
-        if own:
+        if is_chip_image:
             with map_chip_file(path) as cells:
-                chip, told = chipimage.decode_chip_image(cells), _read_chip_facts(path)
+                chip, facts = chipimage.decode_chip_image(cells), _read_chip_facts(path)
         elif not chipfile.make_sidecar_path(path).exists():
             raise UsageError(
                 f"{path}: no image of nandlab's, for there is no {path.name}.json; of a dump of a "
                 "chip, give --page, --erase-block and --oob"
             )
         else:
-            made, chip = chipfile.read_image_files(path)
-            ecc = made.chip().kernel_ecc
-            told = ChipFacts(made.filesystem, made.partition_blocks, ecc.strength, ecc.step)
+            description, chip = chipfile.read_image_files(path)
+            ecc = description.chip().kernel_ecc
+            facts = ChipFacts(
+                description.filesystem, description.partition_blocks, ecc.strength, ecc.step
+            )
         first = _find_first_block(offset, chip.geometry.erasesize)
-        blocks = None if first else told.blocks
+        blocks = None if first else facts.blocks
         if partition_mib:
             blocks = _count_blocks(partition_mib, chip.geometry.erasesize)
             if first + blocks > chip.geometry.blocks:
                 raise UsageError(
                     f"--partition-mib {partition_mib:g}: not so many whole blocks of the chip"
                 )
-        partition = Partition(chip, blocks, told.ecc_strength, told.ecc_step, first)
-        return partition, None if first else told.filesystem
+        partition = Partition(chip, blocks, facts.ecc_strength, facts.ecc_step, first)
+        return partition, None if first else facts.filesystem
     except NandlabError as e:
         raise _name_file_in(path, e) from None
 
@@ -196,25 +198,25 @@ def _refuse_own_shape(path: Path) -> None:
         raise UsageError(f"{path}: tells its geometry itself: leave --page and the others out")
 
 
-def read_imported_partition(path: Path, asked: FlashFileOptions) -> Partition:
+def read_imported_partition(path: Path, options: FlashFileOptions) -> Partition:
     """The partition in a dump whose shape is given; one larger than the dump is erased past it.
 
     UsageError if the file tells its shape itself.
     """
-    mib, shape = asked.partition_mib, asked.shape
+    mib, shape = options.partition_mib, options.shape
     if mib is None or shape is None:
-        return open_flash_file_partition(path, mib, shape, asked.offset)[0]
+        return open_flash_file_partition(path, mib, shape, options.offset)[0]
     blocks = _count_blocks(mib, shape.erase_block)
-    first = _find_first_block(asked.offset, shape.erase_block)
-    whole = -(-path.stat().st_size // shape.block_bytes)
-    if first + blocks <= whole or first >= whole:
-        return open_flash_file_partition(path, mib, shape, asked.offset)[0]
+    first = _find_first_block(options.offset, shape.erase_block)
+    whole_blocks = -(-path.stat().st_size // shape.block_bytes)
+    if first + blocks <= whole_blocks or first >= whole_blocks:
+        return open_flash_file_partition(path, mib, shape, options.offset)[0]
     _refuse_own_shape(path)
     chip, notes = dump.read_flash_dump(path, dump.require_possible_shape(shape), first=first)
-    there = chip.geometry.blocks
-    more = f"the {first + blocks - there} blocks past the dump's end are taken as erased"
+    dump_blocks = chip.geometry.blocks
+    note = f"the {first + blocks - dump_blocks} blocks past the dump's end are taken as erased"
     chip = replace(chip, geometry=replace(chip.geometry, blocks=first + blocks))
-    return Partition(chip, blocks, first=first, notes=(*notes, more))
+    return Partition(chip, blocks, first=first, notes=(*notes, note))
 
 
 def _read_dump_partition(
@@ -227,19 +229,19 @@ def _read_dump_partition(
     dump.require_possible_shape(shape)
     first = _find_first_block(offset, shape.erase_block)
     blocks = _count_blocks(partition_mib, shape.erase_block) if partition_mib else None
-    wanted = None if blocks is None else first + blocks
-    chip, notes = dump.read_flash_dump(path, shape, wanted, first)
-    there = chip.geometry.blocks
-    if blocks is not None and first + blocks > there:
+    needed_blocks = None if blocks is None else first + blocks
+    chip, notes = dump.read_flash_dump(path, shape, needed_blocks, first)
+    dump_blocks = chip.geometry.blocks
+    if blocks is not None and first + blocks > dump_blocks:
         raise UsageError(
-            f"{path}: {there} blocks, the partition has {first + blocks}: the dump was cut off, or "
-            f"nanddump skipped bad blocks: {dump.DUMP_ADVICE}"
+            f"{path}: {dump_blocks} blocks, the partition has {first + blocks}: the dump was cut "
+            f"off, or nanddump skipped bad blocks: {dump.DUMP_ADVICE}"
         )
     is_dump = path.stat().st_size % shape.block_bytes == 0
-    if blocks is None and not first and is_dump and there & (there - 1):
-        size = there * shape.erase_block / (1 << 20)
+    if blocks is None and not first and is_dump and dump_blocks & (dump_blocks - 1):
+        size = dump_blocks * shape.erase_block / (1 << 20)
         raise UsageError(
-            f"{path}: {there} blocks are no whole chip: if nanddump skipped bad blocks, "
+            f"{path}: {dump_blocks} blocks are no whole chip: if nanddump skipped bad blocks, "
             f"{dump.DUMP_ADVICE}; if that is the partition, give --partition-mib {size:g}"
         )
     return Partition(chip, blocks, first=first, notes=notes)

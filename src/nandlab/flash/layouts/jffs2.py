@@ -26,9 +26,9 @@ from nandlab.flash.layouts.layout import Layout
 
 def decode_jffs2(partition: Partition) -> Layout:
     """Where everything is; UsageError says what is wrong with the image."""
-    found = scan_partition_nodes(partition, strict=True)
-    _refuse_second_clean_marker(found, partition.erasesize)
-    return assemble_file_layout(found, NodeGeometry.from_partition(partition))
+    nodes = scan_partition_nodes(partition, strict=True)
+    _refuse_second_clean_marker(nodes, partition.erasesize)
+    return assemble_file_layout(nodes, NodeGeometry.from_partition(partition))
 
 
 def salvage_jffs2(partition: Partition) -> tuple[Layout, list[DroppedNode]]:
@@ -43,23 +43,23 @@ def salvage_jffs2(partition: Partition) -> tuple[Layout, list[DroppedNode]]:
 
 
 def salvage_layout_from_nodes(
-    found: PartitionNodes, shape: NodeGeometry
+    nodes: PartitionNodes, shape: NodeGeometry
 ) -> tuple[Layout, list[DroppedNode]]:
     """What is made of all that was found; UsageError as for :func:`salvage_jffs2`."""
-    _refuse_second_clean_marker(found, shape.erasesize)
-    if found.dropped:
-        why = _explain_implausible(found)
+    _refuse_second_clean_marker(nodes, shape.erasesize)
+    if nodes.dropped:
+        why = _explain_implausible(nodes)
         if why:
             raise UsageError(
                 f"no JFFS2 of a chip with pages of {shape.writesize} bytes in blocks of "
                 f"{shape.erasesize}: {why}; give the chip's own geometry, all of its blocks"
             )
-    _refuse_larger_page(found, shape.writesize)
-    _refuse_larger_block(found, shape.erasesize)
-    unread = list(found.dropped)
-    layout = assemble_file_layout(found, shape, strict=False)
+    _refuse_larger_page(nodes, shape.writesize)
+    _refuse_larger_block(nodes, shape.erasesize)
+    unread = list(nodes.dropped)
+    layout = assemble_file_layout(nodes, shape, strict=False)
     _restore_file_sizes(layout, unread)
-    return layout, found.dropped
+    return layout, nodes.dropped
 
 
 def _restore_file_sizes(layout: Layout, dropped: list[DroppedNode]) -> None:
@@ -77,87 +77,89 @@ def find_missing_file_parts(layout: Layout) -> list[DroppedNode]:
     JFFS2 writes nodes for a hole too, but for one within a page. So a dump that may lack blocks
     does not show that there is a hole where no node is.
     """
-    found = []
+    missing_parts = []
     for number, size in layout.sizes.items():
-        done = 0
+        covered_end = 0
         for piece in [*layout.pieces_by_owner.get(number, []), None]:
             begin = size if piece is None else piece.offset
-            if begin > done:
-                why = f"no node is there of {layout.paths[number]}, bytes {done} to {begin}"
-                found.append(DroppedNode(0, 0, why, "inode", number, done, begin - done))
-            done = begin + (piece.bytes if piece else 0)
-    return found
+            if begin > covered_end:
+                why = f"no node is there of {layout.paths[number]}, bytes {covered_end} to {begin}"
+                missing_parts.append(
+                    DroppedNode(0, 0, why, "inode", number, covered_end, begin - covered_end)
+                )
+            covered_end = begin + (piece.bytes if piece else 0)
+    return missing_parts
 
 
-def _explain_implausible(found: PartitionNodes) -> str | None:
+def _explain_implausible(nodes: PartitionNodes) -> str | None:
     """Why what was found is no damaged JFFS2 but something else; None if it may be one."""
-    if not found.sound:
+    if not nodes.sound:
         return "no node can be read"
-    if found.crossing:
-        return f"{found.crossing} nodes end past their erase block"
-    if found.headless > 1 and found.headless * 4 > found.written:
-        return f"{found.headless} of {found.written} blocks do not begin with a node"
-    lost = sum(d.bytes for d in found.dropped)
-    if lost > found.sound // 2:
-        return f"{lost} bytes are no node, {found.sound} are"
+    if nodes.crossing:
+        return f"{nodes.crossing} nodes end past their erase block"
+    if nodes.headless > 1 and nodes.headless * 4 > nodes.written:
+        return f"{nodes.headless} of {nodes.written} blocks do not begin with a node"
+    lost = sum(d.bytes for d in nodes.dropped)
+    if lost > nodes.sound // 2:
+        return f"{lost} bytes are no node, {nodes.sound} are"
     return None
 
 
-def _refuse_larger_page(found: PartitionNodes, page: int) -> None:
+def _refuse_larger_page(nodes: PartitionNodes, page: int) -> None:
     """Refuses a page that is larger than the chip's: padding ends where a page does.
 
     Source: Linux, fs/jffs2/wbuf.c.
     """
-    within = sum(end % page != 0 for end in found.padded_to)
-    if within * 4 > len(found.padded_to):
+    within = sum(end % page != 0 for end in nodes.padded_to)
+    if within * 4 > len(nodes.padded_to):
         raise UsageError(
-            f"{within} of {len(found.padded_to)} padding nodes end within a page of {page} bytes: "
+            f"{within} of {len(nodes.padded_to)} padding nodes end within a page of {page} bytes: "
             "the chip's pages are smaller"
         )
 
 
-def is_page_size_sure(found: PartitionNodes, page: int) -> bool:
+def is_page_size_sure(nodes: PartitionNodes, page: int) -> bool:
     """Whether the chip's pages are known not to be larger than this: padding ends at an odd one.
 
     UsageError where they are larger: padding fills less than a page, and of padding nodes half end
     at odd pages. Of as many as EVEN_MANY, none does by one chance in 256.
     """
-    if found.padding_most >= page:
+    if nodes.padding_most >= page:
         raise UsageError(
-            f"a padding node has {found.padding_most} bytes, and padding fills a page, here of "
+            f"a padding node has {nodes.padding_most} bytes, and padding fills a page, here of "
             f"{page}: the chip's pages are larger"
         )
-    odd = any(end % (2 * page) for end in found.padded_to)
-    if len(found.padded_to) >= EVEN_PADDINGS_MIN and not odd:
+    odd = any(end % (2 * page) for end in nodes.padded_to)
+    if len(nodes.padded_to) >= EVEN_PADDINGS_MIN and not odd:
         raise UsageError(
-            f"all {len(found.padded_to)} padding nodes end at multiples of {2 * page}: with a page "
+            f"all {len(nodes.padded_to)} padding nodes end at multiples of {2 * page}: with a page "
             f"of {page} bytes half of them would not; the chip's pages are larger"
         )
     return odd
 
 
-def _refuse_second_clean_marker(found: PartitionNodes, erasesize: int) -> None:
+def _refuse_second_clean_marker(nodes: PartitionNodes, erasesize: int) -> None:
     """Refuses an erase block that is larger than the chip's: each begins with its clean marker.
 
     Source: Linux, fs/jffs2/scan.c, jffs2_scan_eraseblock(); mtd-utils, mkfs.jffs2.c.
     """
-    if found.markers_within:
-        own = math.gcd(erasesize, *found.markers_within)
+    if nodes.markers_within:
+        block_bytes = math.gcd(erasesize, *nodes.markers_within)
         raise UsageError(
-            f"{len(found.markers_within)} clean markers lie within a block of {erasesize} bytes, "
-            f"and each begins a block: the chip's erase blocks are smaller, give {own} "
-            f"(--erase-block {own}, or a chip that has such)"
+            f"{len(nodes.markers_within)} clean markers lie within a block of {erasesize} bytes, "
+            f"and each begins a block: the chip's erase blocks are smaller, give {block_bytes} "
+            f"(--erase-block {block_bytes}, or a chip that has such)"
         )
 
 
-def _refuse_larger_block(found: PartitionNodes, erasesize: int) -> None:
+def _refuse_larger_block(nodes: PartitionNodes, erasesize: int) -> None:
     """Refuses an erase block that is larger than the chip's: each ends with its own summary.
 
     Source: Linux, fs/jffs2/summary.c.
     """
-    if found.elsewhere:
+    if nodes.elsewhere:
         raise UsageError(
-            f"{found.elsewhere} summaries are not where they say in a block of {erasesize} bytes: "
+            f"{nodes.elsewhere} summaries are not where they say in a block of {erasesize} bytes: "
             "the chip's erase blocks are smaller"
         )
 

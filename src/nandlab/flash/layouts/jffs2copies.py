@@ -33,21 +33,21 @@ class CoveredRanges:
         first = bisect.bisect_left(ranges, (start,))
         if first and ranges[first - 1][1] >= start:
             first -= 1
-        seen: list[tuple[int, int]] = []
-        at, last = start, first
+        uncovered: list[tuple[int, int]] = []
+        position, last = start, first
         low, high = start, end
         while last < len(ranges) and ranges[last][0] <= end:
             begin, to = ranges[last]
-            if at < begin:
-                seen.append((at, min(begin, end)))
-            at = max(at, to)
+            if position < begin:
+                uncovered.append((position, min(begin, end)))
+            position = max(position, to)
             low, high = min(low, begin), max(high, to)
             last += 1
-        if at < end:
-            seen.append((at, end))
+        if position < end:
+            uncovered.append((position, end))
         if start < end:
             ranges[first:last] = [(low, high)]
-        return [s for s in seen if s[0] < s[1]]
+        return [s for s in uncovered if s[0] < s[1]]
 
 
 @dataclass
@@ -64,11 +64,11 @@ def sort_node_copies(
     pieces: dict[int, list[DataNode]], reached: Collection[int], erasesize: int
 ) -> NodeCopies:
     """Sorts the nodes of each file so that of copies the one that is read comes first."""
-    found = NodeCopies()
+    sorted_copies = NodeCopies()
     twice = {number: groups for number in pieces if (groups := _group_copies(pieces[number]))}
     copies = [d for groups in twice.values() for group in groups.values() for d in group]
     if not copies:
-        return found
+        return sorted_copies
     first = _find_first_needed(pieces, twice, reached, copies, erasesize)
     for number, groups in twice.items():
         needed = _find_needed_versions(pieces[number]) if number in reached else frozenset()
@@ -78,15 +78,15 @@ def sort_node_copies(
             last = max(d.at for d in group)
             chosen.add(later[0] if len(later) == 1 else last)
             if len(later) == 1:
-                found.last[later[0]] = last
+                sorted_copies.last[later[0]] = last
             elif version in needed:
-                of = group[0]
+                copy = group[0]
                 doubt = DroppedNode(
-                    last, 0, f"a node {DOUBT_TEXT}", "inode", number, of.offset, of.plain
+                    last, 0, f"a node {DOUBT_TEXT}", "inode", number, copy.offset, copy.plain
                 )
-                found.doubtful.append(doubt)
+                sorted_copies.doubtful.append(doubt)
         pieces[number].sort(key=lambda d: d.at not in chosen)
-    return found
+    return sorted_copies
 
 
 def _group_copies(nodes: list[DataNode]) -> dict[int, list[DataNode]]:

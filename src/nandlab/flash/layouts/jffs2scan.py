@@ -67,256 +67,270 @@ def find_byte_order(partition: Partition) -> str | None:
 
 def scan_partition_nodes(partition: Partition, *, strict: bool = False) -> PartitionNodes:
     """All nodes of a partition; strict: UsageError for what cannot be read, else it is dropped."""
-    found = PartitionNodes(order=find_byte_order(partition) or LITTLE)
+    nodes = PartitionNodes(order=find_byte_order(partition) or LITTLE)
     ended = False
     for block in range(partition.blocks):
-        at = block * partition.erasesize
+        offset = block * partition.erasesize
         written = block not in partition.bad and not partition.erased(block)
         ended = ended or (written and partition.begin(block, len(END_MARK)) == END_MARK)
         if ended and written:
-            found.walk.add(at, partition.erasesize, ByteKind.OBSOLETE, "behind the end mark")
+            nodes.walk.add(offset, partition.erasesize, ByteKind.OBSOLETE, "behind the end mark")
         elif block in partition.bad:
-            found.walk.add(at, partition.erasesize, ByteKind.BAD, "bad blocks")
+            nodes.walk.add(offset, partition.erasesize, ByteKind.BAD, "bad blocks")
         elif partition.erased(block):
-            found.walk.add(at, partition.erasesize, ByteKind.FREE, "erased")
+            nodes.walk.add(offset, partition.erasesize, ByteKind.FREE, "erased")
         else:
-            BlockScan(partition, block, found, strict=strict).run()
-    return found
+            BlockScan(partition, block, nodes, strict=strict).run()
+    return nodes
 
 
 class BlockScan:
     """Finds the nodes of a block."""
 
     def __init__(
-        self, partition: Partition, block: int, found: PartitionNodes, *, strict: bool
+        self, partition: Partition, block: int, nodes: PartitionNodes, *, strict: bool
     ) -> None:
         self.data = partition.data(block)
         self.page = partition.writesize
         self.block, self.base = block, block * partition.erasesize
-        self.walk, self.found, self.strict = found.walk, found, strict
+        self.walk, self.nodes, self.strict = nodes.walk, nodes, strict
         self.last = len(self.data.rstrip(b"\xff"))
 
-    def _take(self, little: struct.Struct, at: int) -> tuple[int, ...]:
+    def _take(self, little: struct.Struct, offset: int) -> tuple[int, ...]:
         """The numbers of a form, in the byte order of the chip's nodes."""
-        return select_struct_byte_order(little, self.found.order).unpack_from(self.data, at)
+        return select_struct_byte_order(little, self.nodes.order).unpack_from(self.data, offset)
 
     def _head_sum(self, kind: int, size: int) -> int:
         return compute_jffs2_crc(
-            select_struct_byte_order(HEADER_CRC_STRUCT, self.found.order).pack(
+            select_struct_byte_order(HEADER_CRC_STRUCT, self.nodes.order).pack(
                 MAGIC, kind | ACCURATE, size
             )
         )
 
     def run(self) -> None:
-        end, at = len(self.data), 0
+        end, offset = len(self.data), 0
         if self.last:
-            self.found.written += 1
-            self.found.headless += not self._is_head(0)
-        while at < end:
-            if end - at < HEADER_STRUCT.size:
-                at = self._trying(at, end - at, lambda at: self._filled(at, end))
+            self.nodes.written += 1
+            self.nodes.headless += not self._is_head(0)
+        while offset < end:
+            if end - offset < HEADER_STRUCT.size:
+                offset = self._trying(
+                    offset, end - offset, lambda offset: self._filled(offset, end)
+                )
             else:
-                at = self._trying(at, 4, self._next)
+                offset = self._trying(offset, 4, self._next)
 
-    def _trying(self, at: int, least: int, part: Callable[[int], int]) -> int:
+    def _trying(self, offset: int, least: int, part: Callable[[int], int]) -> int:
         """A part that cannot be read is an error, or is dropped up to the next node."""
         try:
-            return part(at)
+            return part(offset)
         except UsageError as e:
             if self.strict:
                 raise
-            return self._drop(at, at + least, str(e).partition(";")[0])
+            return self._drop(offset, offset + least, str(e).partition(";")[0])
 
-    def _drop(self, at: int, to: int, why: str) -> int:
+    def _drop(self, offset: int, to: int, why: str) -> int:
         """Gives what cannot be read up: to its own end if its header tells it, or to a header."""
         end = len(self.data)
-        if self._is_head(at):
-            size = self._take(HEADER_STRUCT, at)[2]
-            to = max(to, min(at + (size + 3 & ~3), end))
+        if self._is_head(offset):
+            size = self._take(HEADER_STRUCT, offset)[2]
+            to = max(to, min(offset + (size + 3 & ~3), end))
         last = min(self.last + 3 & ~3, end)
         while to < last and not self._is_head(to):
             to += 4
-        self.walk.add(self.base + at, to - at, ByteKind.OBSOLETE, "dropped")
-        self.found.dropped.append(DroppedNode(self.base + at, to - at, why, *self._was(at)))
+        self.walk.add(self.base + offset, to - offset, ByteKind.OBSOLETE, "dropped")
+        self.nodes.dropped.append(
+            DroppedNode(self.base + offset, to - offset, why, *self._was(offset))
+        )
         return to
 
-    def _is_head(self, at: int) -> bool:
+    def _is_head(self, offset: int) -> bool:
         """Whether a node begins here, by its header's checksum."""
-        if at + HEADER_STRUCT.size > len(self.data):
+        if offset + HEADER_STRUCT.size > len(self.data):
             return False
-        magic, kind, size, head_crc = self._take(HEADER_STRUCT, at)
+        magic, kind, size, head_crc = self._take(HEADER_STRUCT, offset)
         return magic == MAGIC and head_crc == self._head_sum(kind, size)
 
-    def _was(self, at: int) -> tuple[str, int, int, int]:
+    def _was(self, offset: int) -> tuple[str, int, int, int]:
         """Kind, file, offset and bytes of a node, as far as they are sure.
 
         They are where the header's checksum is right, or where it was never written, since the node
         was torn before it: then what comes before is as it was.
         """
-        if not self._is_head(at):
+        if not self._is_head(offset):
             return "", 0, 0, 0
-        _, kind, size, _ = self._take(HEADER_STRUCT, at)
+        _, kind, size, _ = self._take(HEADER_STRUCT, offset)
         name = KIND_NAMES.get(kind | ACCURATE, "")
-        if name != "inode" or at + INODE_NODE.size > len(self.data):
+        if name != "inode" or offset + INODE_NODE.size > len(self.data):
             return name, 0, 0, 0
-        node = self._take(INODE_NODE, at)
-        if compute_jffs2_crc(self.data[at : at + 60]) == node[20]:
+        node = self._take(INODE_NODE, offset)
+        if compute_jffs2_crc(self.data[offset : offset + 60]) == node[20]:
             return name, node[4], node[13], node[15]
-        written = self._written_to(at, at + size)
-        if written >= at + INODE_NODE.size:
+        written = self._written_to(offset, offset + size)
+        if written >= offset + INODE_NODE.size:
             return name, 0, 0, 0  # the checksum was written: what it is of is wrong, or itself
-        if written >= at + 56:
+        if written >= offset + 56:
             return name, node[4], node[13], node[15]
-        return (name, node[4], 0, ANY_BYTES) if written >= at + 16 else (name, 0, 0, 0)
+        return (name, node[4], 0, ANY_BYTES) if written >= offset + 16 else (name, 0, 0, 0)
 
-    def _written_to(self, at: int, end: int) -> int:
-        """The begin of the first page after ``at`` that was never written; at if there is none."""
-        for page in range(-(-at // self.page) * self.page, min(end, len(self.data)), self.page):
+    def _written_to(self, offset: int, end: int) -> int:
+        """The begin of the first page after ``offset`` that was never written, or ``offset``."""
+        for page in range(-(-offset // self.page) * self.page, min(end, len(self.data)), self.page):
             if is_erased(self.data[page : page + self.page]):
                 return page
-        return at
+        return offset
 
-    def _next(self, at: int) -> int:
-        magic, kind, size, head_crc = self._take(HEADER_STRUCT, at)
+    def _next(self, offset: int) -> int:
+        magic, kind, size, head_crc = self._take(HEADER_STRUCT, offset)
         if magic == 0xFFFF:
-            return self._erased(at)
+            return self._erased(offset)
         if magic == 0:
-            return self._zeroes(at)
-        if bytes(self.data[at : at + 2]) in MAGIC_MARKS and magic != MAGIC:
-            refuse_damaged_image("a JFFS2 of the other byte order", self.block, at)
+            return self._zeroes(offset)
+        if bytes(self.data[offset : offset + 2]) in MAGIC_MARKS and magic != MAGIC:
+            refuse_damaged_image("a JFFS2 of the other byte order", self.block, offset)
         if magic != MAGIC:
-            refuse_damaged_image("no JFFS2 node where one should be", self.block, at)
-        return self._node(at, kind, size, head_crc)
+            refuse_damaged_image("no JFFS2 node where one should be", self.block, offset)
+        return self._node(offset, kind, size, head_crc)
 
-    def _filled(self, at: int, end: int) -> int:
-        if self.data[at:end].strip(b"\xff") and self.data[at:end].strip(b"\0"):
-            refuse_damaged_image("no JFFS2 node where one should be", self.block, at)
-        self.walk.add(self.base + at, end - at, ByteKind.SLACK, "block ends")
+    def _filled(self, offset: int, end: int) -> int:
+        if self.data[offset:end].strip(b"\xff") and self.data[offset:end].strip(b"\0"):
+            refuse_damaged_image("no JFFS2 node where one should be", self.block, offset)
+        self.walk.add(self.base + offset, end - offset, ByteKind.SLACK, "block ends")
         return end
 
-    def _erased(self, at: int) -> int:
+    def _erased(self, offset: int) -> int:
         """To the next node, or the end of the block, which is free from its next page on."""
-        following = NOT_ERASED.search(self.data, at)
+        following = NOT_ERASED.search(self.data, offset)
         if following is None:
-            page = -(-at // self.page) * self.page
-            self.walk.add(self.base + at, page - at, ByteKind.SLACK, "padding")
+            page = -(-offset // self.page) * self.page
+            self.walk.add(self.base + offset, page - offset, ByteKind.SLACK, "padding")
             self.walk.add(self.base + page, len(self.data) - page, ByteKind.FREE, "erased")
             return len(self.data)
         to = following.start() & ~3
-        if to == at:
-            refuse_damaged_image("no JFFS2 node where one should be", self.block, at)
-        self.walk.add(self.base + at, to - at, ByteKind.SLACK, "gaps")
+        if to == offset:
+            refuse_damaged_image("no JFFS2 node where one should be", self.block, offset)
+        self.walk.add(self.base + offset, to - offset, ByteKind.SLACK, "gaps")
         return to
 
-    def _zeroes(self, at: int) -> int:
+    def _zeroes(self, offset: int) -> int:
         """The rest of a page that was too short for a padding node."""
-        to = min(-(-(at + 1) // self.page) * self.page, len(self.data))
-        if to - at >= HEADER_STRUCT.size or self.data[at:to].strip(b"\0"):
-            refuse_damaged_image("no JFFS2 node where one should be", self.block, at)
-        self.walk.add(self.base + at, to - at, ByteKind.SLACK, "padding")
+        to = min(-(-(offset + 1) // self.page) * self.page, len(self.data))
+        if to - offset >= HEADER_STRUCT.size or self.data[offset:to].strip(b"\0"):
+            refuse_damaged_image("no JFFS2 node where one should be", self.block, offset)
+        self.walk.add(self.base + offset, to - offset, ByteKind.SLACK, "padding")
         return to
 
-    def _node(self, at: int, kind: int, size: int, head_crc: int) -> int:
+    def _node(self, offset: int, kind: int, size: int, head_crc: int) -> int:
         true_kind = kind | ACCURATE
         if self._head_sum(kind, size) != head_crc:
-            refuse_damaged_image("a node's header has a wrong checksum", self.block, at)
+            refuse_damaged_image("a node's header has a wrong checksum", self.block, offset)
         if true_kind not in KIND_NAMES:
-            refuse_damaged_image(f"a node of unknown kind 0x{kind:04x}", self.block, at)
-        self.found.crossing += at + size > len(self.data)
-        if size < NODE_BYTES_MIN[true_kind] or at + size > len(self.data):
-            refuse_damaged_image("a node of impossible length", self.block, at)
-        to = min(at + (size + 3 & ~3), len(self.data))
+            refuse_damaged_image(f"a node of unknown kind 0x{kind:04x}", self.block, offset)
+        self.nodes.crossing += offset + size > len(self.data)
+        if size < NODE_BYTES_MIN[true_kind] or offset + size > len(self.data):
+            refuse_damaged_image("a node of impossible length", self.block, offset)
+        to = min(offset + (size + 3 & ~3), len(self.data))
         if kind != true_kind and not self.strict:
             refuse_damaged_image(
-                "a node is marked obsolete, which JFFS2 does not do on NAND", self.block, at
+                "a node is marked obsolete, which JFFS2 does not do on NAND", self.block, offset
             )
         if kind != true_kind:
-            self.walk.add(self.base + at, to - at, ByteKind.OBSOLETE, "marked obsolete")
+            self.walk.add(self.base + offset, to - offset, ByteKind.OBSOLETE, "marked obsolete")
         elif true_kind == PADDING:
-            self.walk.add(self.base + at, to - at, ByteKind.SLACK, "padding")
-            self.found.pad(at, to)
+            self.walk.add(self.base + offset, to - offset, ByteKind.SLACK, "padding")
+            self.nodes.pad(offset, to)
         else:
             if true_kind == CLEANMARKER:
-                self.walk.add(self.base + at, size, ByteKind.METADATA, "clean markers")
-                self.found.markers_within += [at] if at else []
+                self.walk.add(self.base + offset, size, ByteKind.METADATA, "clean markers")
+                self.nodes.markers_within += [offset] if offset else []
             else:
-                NODE_READERS[true_kind](self, at, size)
-            self.walk.add(self.base + at + size, to - at - size, ByteKind.SLACK, "alignment")
-        self.found.counts[KIND_NAMES[true_kind]] += 1
-        self.found.sound += to - at
+                NODE_READERS[true_kind](self, offset, size)
+            self.walk.add(
+                self.base + offset + size, to - offset - size, ByteKind.SLACK, "alignment"
+            )
+        self.nodes.counts[KIND_NAMES[true_kind]] += 1
+        self.nodes.sound += to - offset
         return to
 
-    def _sums(self, at: int, covered: int, node_crc: int) -> None:
-        if compute_jffs2_crc(self.data[at : at + covered]) != node_crc:
-            refuse_damaged_image("a node has a wrong checksum", self.block, at)
+    def _sums(self, offset: int, covered: int, node_crc: int) -> None:
+        if compute_jffs2_crc(self.data[offset : offset + covered]) != node_crc:
+            refuse_damaged_image("a node has a wrong checksum", self.block, offset)
 
-    def _stored(self, start: int, count: int, size: int, at: int, data_crc: int) -> None:
-        if start + count != at + size:
-            refuse_damaged_image("a node of impossible length", self.block, at)
+    def _stored(self, start: int, count: int, size: int, offset: int, data_crc: int) -> None:
+        if start + count != offset + size:
+            refuse_damaged_image("a node of impossible length", self.block, offset)
         if compute_jffs2_crc(self.data[start : start + count]) != data_crc:
-            refuse_damaged_image("a node's data have a wrong checksum", self.block, at)
+            refuse_damaged_image("a node's data have a wrong checksum", self.block, offset)
 
-    def dirent(self, at: int, size: int) -> None:
-        node = self._take(DIRENT_NODE, at)
+    def dirent(self, offset: int, size: int) -> None:
+        node = self._take(DIRENT_NODE, offset)
         parent, version, number, _, name_bytes, _, _, node_crc, name_crc = node[4:]
-        self._sums(at, 32, node_crc)
-        start = at + DIRENT_NODE.size
-        self._stored(start, name_bytes, size, at, name_crc)
+        self._sums(offset, 32, node_crc)
+        start = offset + DIRENT_NODE.size
+        self._stored(start, name_bytes, size, offset, name_crc)
         name = self.data[start : start + name_bytes]
-        self.found.dirents.append(DirentNode(self.base + at, parent, version, number, name))
+        self.nodes.dirents.append(DirentNode(self.base + offset, parent, version, number, name))
 
-    def inode(self, at: int, size: int) -> None:
-        node = self._take(INODE_NODE, at)
-        number, version, mode, _, _, isize, _, _, _, offset, stored, plain = node[4:16]
-        self._sums(at, 60, node[20])
-        self._stored(at + INODE_NODE.size, stored, size, at, node[19])
+    def inode(self, offset: int, size: int) -> None:
+        node = self._take(INODE_NODE, offset)
+        number, version, mode, _, _, isize, _, _, _, file_offset, stored, plain = node[4:16]
+        self._sums(offset, 60, node[20])
+        self._stored(offset + INODE_NODE.size, stored, size, offset, node[19])
         compressor = node[16]
         if compressor == NO_COMPRESSION and stored != plain:
-            refuse_damaged_image("a node of impossible length", self.block, at)
-        self.found.pieces[number].append(
-            DataNode(version, self.base + at, offset, stored, plain, isize, compressor, mode)
+            refuse_damaged_image("a node of impossible length", self.block, offset)
+        self.nodes.pieces[number].append(
+            DataNode(
+                version, self.base + offset, file_offset, stored, plain, isize, compressor, mode
+            )
         )
 
-    def xattr(self, at: int, size: int) -> None:
-        node = self._take(XATTR_NODE, at)
+    def xattr(self, offset: int, size: int) -> None:
+        node = self._take(XATTR_NODE, offset)
         number, version, _, name_bytes, value_bytes, data_crc, node_crc = node[4:]
-        self._sums(at, 28, node_crc)
-        held = XATTR_NODE.size + name_bytes + 1 + value_bytes
-        if held + 3 & ~3 != size:
-            refuse_damaged_image("a node of impossible length", self.block, at)
-        self._stored(at + XATTR_NODE.size, held - XATTR_NODE.size, held, at, data_crc)
-        self.walk.add(self.base + at + held, size - held, ByteKind.SLACK, "alignment")
-        self.found.attributes.append(AttributeNode(self.base + at, number, version, held))
+        self._sums(offset, 28, node_crc)
+        node_bytes = XATTR_NODE.size + name_bytes + 1 + value_bytes
+        if node_bytes + 3 & ~3 != size:
+            refuse_damaged_image("a node of impossible length", self.block, offset)
+        self._stored(
+            offset + XATTR_NODE.size, node_bytes - XATTR_NODE.size, node_bytes, offset, data_crc
+        )
+        self.walk.add(
+            self.base + offset + node_bytes, size - node_bytes, ByteKind.SLACK, "alignment"
+        )
+        self.nodes.attributes.append(AttributeNode(self.base + offset, number, version, node_bytes))
 
-    def xref(self, at: int, size: int) -> None:
-        inode, attribute, version, node_crc = self._take(XREF_NODE, at)[4:]
-        self._sums(at, 24, node_crc)
+    def xref(self, offset: int, size: int) -> None:
+        inode, attribute, version, node_crc = self._take(XREF_NODE, offset)[4:]
+        self._sums(offset, 24, node_crc)
         if size != XREF_NODE.size:
-            refuse_damaged_image("a node of impossible length", self.block, at)
-        self.found.references.append(ReferenceNode(self.base + at, inode, attribute, version))
+            refuse_damaged_image("a node of impossible length", self.block, offset)
+        self.nodes.references.append(ReferenceNode(self.base + offset, inode, attribute, version))
 
-    def summary(self, at: int, size: int) -> None:
-        entries, _, _, sum_crc, node_crc = self._take(SUMMARY_NODE, at)[4:]
-        self._sums(at, 24, node_crc)
-        start, end = at + SUMMARY_NODE.size, at + size
+    def summary(self, offset: int, size: int) -> None:
+        entries, _, _, sum_crc, node_crc = self._take(SUMMARY_NODE, offset)[4:]
+        self._sums(offset, 24, node_crc)
+        start, end = offset + SUMMARY_NODE.size, offset + size
         if compute_jffs2_crc(self.data[start:end]) != sum_crc:
-            refuse_damaged_image("a summary has a wrong checksum", self.block, at)
+            refuse_damaged_image("a summary has a wrong checksum", self.block, offset)
         place, mark = self._take(SUMMARY_END, end - 8)
-        self.found.elsewhere += mark == SUMMARY_MARK and place != at
-        if (place, mark) != (at, SUMMARY_MARK):
-            refuse_damaged_image("a summary without its mark", self.block, at)
+        self.nodes.elsewhere += mark == SUMMARY_MARK and place != offset
+        if (place, mark) != (offset, SUMMARY_MARK):
+            refuse_damaged_image("a summary without its mark", self.block, offset)
         for _ in range(entries):
             if start + 24 > end:
                 refuse_damaged_image(
-                    "a summary of more entries than it has room for", self.block, at
+                    "a summary of more entries than it has room for", self.block, offset
                 )
             (kind,) = self._take(KIND_OF, start)
             if kind not in SUMMARY_ENTRY_BYTES:
                 refuse_damaged_image("a summary's entry of unknown kind", self.block, start)
             start += SUMMARY_ENTRY_BYTES[kind] + (self.data[start + 22] if kind == DIRENT else 0)
         if start > end - 8:
-            refuse_damaged_image("a summary of more entries than it has room for", self.block, at)
-        self.walk.add(self.base + at, start - at, ByteKind.METADATA, "summaries")
+            refuse_damaged_image(
+                "a summary of more entries than it has room for", self.block, offset
+            )
+        self.walk.add(self.base + offset, start - offset, ByteKind.METADATA, "summaries")
         self.walk.add(self.base + start, end - 8 - start, ByteKind.SLACK, "padding of summaries")
         self.walk.add(self.base + end - 8, 8, ByteKind.METADATA, "summaries")
 

@@ -84,14 +84,14 @@ class _TextReader:
     covered_bytes: int = 0
     """Bytes of the erase blocks that anything is told of."""
 
-    def refuse(self, at: int, what: str) -> UsageError:
-        line = self.data.count(b"\n", 0, at) + 1
+    def refuse(self, offset: int, what: str) -> UsageError:
+        line = self.data.count(b"\n", 0, offset) + 1
         return UsageError(f"{self.path}, line {line}: {what}")
 
     def run(self) -> PartitionNodes:
-        at = 0
-        while at < len(self.data):
-            at = self._line(at)
+        offset = 0
+        while offset < len(self.data):
+            offset = self._line(offset)
         self._hold()
         self._gaps()
         folders = {d.parent for d in self.nodes.dirents} | {1}
@@ -101,33 +101,33 @@ class _TextReader:
             ]
         return self.nodes
 
-    def _line(self, at: int) -> int:
-        match = NODE.match(self.data, at)
+    def _line(self, offset: int) -> int:
+        match = NODE.match(self.data, offset)
         if match:
             self._hold()
             return self._node(match)
-        match = EMPTY.match(self.data, at)
+        match = EMPTY.match(self.data, offset)
         if match:
             self._hold()
             return self._empty(match)
-        match = WRONG.match(self.data, at)
+        match = WRONG.match(self.data, offset)
         if match:
             self._wrong(match)
             return match.end()
-        match = OTHER_LINE.match(self.data, at)
+        match = OTHER_LINE.match(self.data, offset)
         if match is None:
-            raise self.refuse(at, "no line of jffs2dump: is the text cut off, or edited?")
+            raise self.refuse(offset, "no line of jffs2dump: is the text cut off, or edited?")
         return match.end()
 
     def _node(self, match: re.Match[bytes]) -> int:
         first, size, kind = int(match["at"], 16), int(match["size"], 16), match["kind"]
         form = {b"Inode": INODE_REST, b"Dirent": DIRENT_REST}.get(kind, LINE_REST)
-        rest = form.match(self.data, match.end())
-        if rest is None:
+        numbers_match = form.match(self.data, match.end())
+        if numbers_match is None:
             raise self.refuse(
                 match.start(), "no line of jffs2dump: is the text cut off, or edited?"
             )
-        numbers = tuple(int(n) & 0xFFFFFFFF for n in rest.groups())
+        numbers = tuple(int(n) & 0xFFFFFFFF for n in numbers_match.groups())
         end = first + (size + 3 & ~3)
         if first // self.erasesize != (first + max(size, 1) - 1) // self.erasesize:
             raise self.refuse(
@@ -140,18 +140,18 @@ class _TextReader:
         self.ranges.append((first, end))
         self.node = first, end, (match["old"] or b"") + kind, numbers
         if kind != b"Dirent":
-            return rest.end()
-        return self._name(rest.end(), numbers[3], match.start())
+            return numbers_match.end()
+        return self._name(numbers_match.end(), numbers[3], match.start())
 
-    def _name(self, at: int, count: int, begin: int) -> int:
+    def _name(self, offset: int, count: int, begin: int) -> int:
         """Takes the name, in which there may be an end of line."""
-        if self.data[at + count : at + count + 1] != b"\n" or self.node is None:
+        if self.data[offset + count : offset + count + 1] != b"\n" or self.node is None:
             raise self.refuse(begin, "the name has another length than is told: cut off?")
         first, _, kind, numbers = self.node
-        name = self.data[at : at + count]
+        name = self.data[offset : offset + count]
         if not kind.startswith(b"Obsolete"):
             self.nodes.dirents.append(DirentNode(first, numbers[0], numbers[1], numbers[2], name))
-        return at + count + 1
+        return offset + count + 1
 
     def _hold(self) -> None:
         """The last node is sound, for no line said otherwise."""
@@ -182,10 +182,10 @@ class _TextReader:
             part = {b"Inode Sum": "summaries", b"Cleanmarker": "clean markers"}
             walk.add(first, end - first, ByteKind.METADATA, part.get(kind, "extended attributes"))
 
-    def _after(self, at: int, end: int) -> None:
-        if at > end:
+    def _after(self, offset: int, end: int) -> None:
+        if offset > end:
             raise UsageError(f"{self.path}: the node that ends at 0x{end:08x} is of no such length")
-        self.nodes.walk.add(at, end - at, ByteKind.SLACK, "alignment")
+        self.nodes.walk.add(offset, end - offset, ByteKind.SLACK, "alignment")
 
     def _empty(self, match: re.Match[bytes]) -> int:
         first, end = int(match["at"], 16), int(match["to"], 16)
@@ -198,36 +198,36 @@ class _TextReader:
         return match.end()
 
     def _wrong(self, match: re.Match[bytes]) -> None:
-        at, what = int(match["at"], 16), match["what"].decode()
+        address, fault = int(match["at"], 16), match["what"].decode()
         node, self.node = self.node, None
-        if what in {"bitmask", "hdr_crc"}:
+        if fault in {"bitmask", "hdr_crc"}:
             self.node = node
             self._hold()
-            self._no_node(match, at, what)
+            self._no_node(match, address, fault)
             return
-        if node is None or node[0] != at:
+        if node is None or node[0] != address:
             raise self.refuse(match.start(), "a checksum of a node that is not told before it")
         first, end, kind, numbers = node
         if kind == b"Dirent":
             self.nodes.dirents.pop()
-            self._drop(first, end, what, "dirent")
-        elif kind == b"Inode" and what == "data_crc":
-            self._drop(first, end, what, "inode", numbers[0], numbers[5], numbers[4])
+            self._drop(first, end, fault, "dirent")
+        elif kind == b"Inode" and fault == "data_crc":
+            self._drop(first, end, fault, "inode", numbers[0], numbers[5], numbers[4])
         else:
-            self._drop(first, end, what, "inode" if kind == b"Inode" else "summary")
+            self._drop(first, end, fault, "inode" if kind == b"Inode" else "summary")
 
-    def _no_node(self, match: re.Match[bytes], at: int, what: str) -> None:
+    def _no_node(self, match: re.Match[bytes], address: int, fault: str) -> None:
         value = int(match["value"], 16)
-        if what == "bitmask" and value == SWAPPED:
+        if fault == "bitmask" and value == SWAPPED:
             raise self.refuse(match.start(), "a JFFS2 of the other byte order: give jffs2dump -b")
-        rest = -at % self.writesize
-        if what == "bitmask" and value == 0 and rest < PADDING_MAX:
-            self.ranges.append((at, at + rest))
-            self.nodes.walk.add(at, rest, ByteKind.SLACK, "padding")
+        bytes_to_page_end = -address % self.writesize
+        if fault == "bitmask" and value == 0 and bytes_to_page_end < PADDING_MAX:
+            self.ranges.append((address, address + bytes_to_page_end))
+            self.nodes.walk.add(address, bytes_to_page_end, ByteKind.SLACK, "padding")
             return
-        self.ranges.append((at, at + 4))
-        self._drop(at, at + 4, what, "")
-        self.torn.add(at + 4)
+        self.ranges.append((address, address + 4))
+        self._drop(address, address + 4, fault, "")
+        self.torn.add(address + 4)
 
     def _drop(self, first: int, end: int, what: str, *node: str | int) -> None:
         self.nodes.walk.add(first, end - first, ByteKind.OBSOLETE, "dropped")
@@ -242,18 +242,22 @@ class _TextReader:
             )
         end = self.ranges[-1][1]
         self.covered_bytes = -(-end // self.erasesize) * self.erasesize
-        done, begun = 0, set()
+        accounted_end, begun = 0, set()
         for first, to in self.ranges:
-            if done in self.torn and first > done:
-                self._drop(done, first, "bitmask", "")
+            if accounted_end in self.torn and first > accounted_end:
+                self._drop(accounted_end, first, "bitmask", "")
             else:
-                self.nodes.walk.add(done, first - done, ByteKind.SLACK, "not told")
+                self.nodes.walk.add(
+                    accounted_end, first - accounted_end, ByteKind.SLACK, "not told"
+                )
             block = first // self.erasesize
             if block not in begun:
                 begun.add(block)
                 self.nodes.headless += first % self.erasesize > MARKER_MAX
-            done = max(done, to)
-        self.nodes.walk.add(done, self.covered_bytes - done, ByteKind.FREE, "after the last node")
+            accounted_end = max(accounted_end, to)
+        self.nodes.walk.add(
+            accounted_end, self.covered_bytes - accounted_end, ByteKind.FREE, "after the last node"
+        )
         self.nodes.written = len(begun)
 
 

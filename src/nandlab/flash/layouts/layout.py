@@ -237,15 +237,15 @@ def map_numbers_to_paths(names: Iterable[tuple[int, int, str]], root: int) -> di
     within: dict[int, list[tuple[int, str]]] = defaultdict(list)
     for parent, number, name in names:
         within[parent].append((number, name))
-    found = {root: "/"}
+    paths = {root: "/"}
     waiting = [root]
     while waiting:
         folder = waiting.pop()
         for number, name in sorted(within.get(folder, [])):
-            if number not in found:
-                found[number] = join_bounded_path(found[folder], name)
+            if number not in paths:
+                paths[number] = join_bounded_path(paths[folder], name)
                 waiting.append(number)
-    return found
+    return paths
 
 
 def map_paths_to_numbers(

@@ -70,52 +70,52 @@ class _SectorReader:
     """Reads sectors of the virtual device; one that was never written is all zeros."""
 
     def __init__(self, partition: Partition, live: dict[int, int]) -> None:
-        self.on, self.live = partition, live
+        self.partition, self.live = partition, live
         self.block, self.data = -1, b""
 
     def __call__(self, sector: int) -> bytes:
-        at = self.live.get(sector)
-        if at is None:
+        address = self.live.get(sector)
+        if address is None:
             return bytes(SECTOR)
-        block, offset = divmod(at, self.on.erasesize)
+        block, offset = divmod(address, self.partition.erasesize)
         if block != self.block:
-            self.block, self.data = block, self.on.data(block)
+            self.block, self.data = block, self.partition.data(block)
         return self.data[offset : offset + SECTOR]
 
 
-def _read_units(on: Partition, walk: LayoutCollector) -> UnitChains:
+def _read_units(partition: Partition, walk: LayoutCollector) -> UnitChains:
     """Tells headers, bad, free units and chains apart."""
     headers: list[int] = []
     first_of: dict[int, int] = {}
     follows: dict[int, tuple[int, int]] = {}
     states: dict[int, list[int]] = {}
-    for block in range(on.blocks):
-        base = block * on.erasesize
-        if block in on.bad:
-            walk.add(base, on.erasesize, ByteKind.BAD, "bad blocks")
-        elif on.erased(block):
-            walk.add(base, on.erasesize, ByteKind.FREE, "erased")
-        elif on.data(block)[:6] == MEDIA_MARK:
+    for block in range(partition.blocks):
+        base = block * partition.erasesize
+        if block in partition.bad:
+            walk.add(base, partition.erasesize, ByteKind.BAD, "bad blocks")
+        elif partition.erased(block):
+            walk.add(base, partition.erasesize, ByteKind.FREE, "erased")
+        elif partition.data(block)[:6] == MEDIA_MARK:
             headers.append(block)
-            walk.add(base, on.erasesize, ByteKind.METADATA, "media headers")
+            walk.add(base, partition.erasesize, ByteKind.METADATA, "media headers")
         else:
-            states[block], unit, link = _read_unit(on, block)
+            states[block], unit, link = _read_unit(partition, block)
             if unit == FREE_UNIT:
-                walk.add(base, on.erasesize, ByteKind.FREE, "free units")
+                walk.add(base, partition.erasesize, ByteKind.FREE, "free units")
                 continue
             follows[block] = (unit, link)
             if not unit & NOT_FIRST and first_of.setdefault(unit, block) != block:
                 refuse_damaged_image(f"virtual unit {unit} begins twice", block, 0)
     if not headers:
         raise UsageError("no NFTL media header: the image is of another file system, or damaged")
-    found = UnitChains(_count_formatted_sectors(on, headers), states=states)
-    _make_chains(found, first_of, follows)
-    return found
+    chains = UnitChains(_count_formatted_sectors(partition, headers), states=states)
+    _make_chains(chains, first_of, follows)
+    return chains
 
 
-def _read_unit(on: Partition, block: int) -> tuple[list[int], int, int]:
+def _read_unit(partition: Partition, block: int) -> tuple[list[int], int, int]:
     """A unit's sectors' states, its number, and the unit that follows it in its chain."""
-    spare = on.spare(block)
+    spare = partition.spare(block)
     pairs = spare[:, STATUS_AT:UNIT_AT].tolist()
     states = [_parse_state(block, sector, pair) for sector, pair in enumerate(pairs)]
     words = struct.unpack("<4H", spare[0, UNIT_AT : UNIT_AT + 8].tobytes())
@@ -133,41 +133,49 @@ def _parse_state(block: int, sector: int, pair: list[int]) -> int:
     return int(pair[0])
 
 
-def _count_formatted_sectors(on: Partition, headers: list[int]) -> int:
+def _count_formatted_sectors(partition: Partition, headers: list[int]) -> int:
     """Sectors of the virtual device."""
-    told = {HEADER.unpack_from(on.data(block)) for block in headers}
-    if len(told) != 1:
+    media_headers = {HEADER.unpack_from(partition.data(block)) for block in headers}
+    if len(media_headers) != 1:
         refuse_damaged_image("the media headers differ", headers[-1], 0)
-    _, units, _, size, factor = told.pop()
-    if not size or size % SECTOR or size > on.bytes or units > on.blocks or factor != 0xFF:
+    _, units, _, size, factor = media_headers.pop()
+    if (
+        not size
+        or size % SECTOR
+        or size > partition.bytes
+        or units > partition.blocks
+        or factor != 0xFF
+    ):
         refuse_damaged_image("a media header that does not fit the partition", headers[0], 0)
     return int(size) // SECTOR
 
 
 def _make_chains(
-    found: UnitChains, first_of: dict[int, int], follows: dict[int, tuple[int, int]]
+    units: UnitChains, first_of: dict[int, int], follows: dict[int, tuple[int, int]]
 ) -> None:
-    left = set(follows)
+    unchained = set(follows)
     for unit, first in first_of.items():
         chain, block = [], first
         while block != NIL:
-            if block not in left or follows[block][0] & ~NOT_FIRST != unit:
+            if block not in unchained or follows[block][0] & ~NOT_FIRST != unit:
                 refuse_damaged_image(
                     f"the chain of virtual unit {unit} is broken", min(block, first), 0
                 )
-            left.remove(block)
+            unchained.remove(block)
             chain.append(block)
             block = follows[block][1]
-        found.chains[unit] = chain
-    if left:
-        refuse_damaged_image("a unit belongs to no chain", min(left), 0)
+        units.chains[unit] = chain
+    if unchained:
+        refuse_damaged_image("a unit belongs to no chain", min(unchained), 0)
 
 
-def _find_live_sectors(on: Partition, units: UnitChains, walk: LayoutCollector) -> dict[int, int]:
+def _find_live_sectors(
+    partition: Partition, units: UnitChains, walk: LayoutCollector
+) -> dict[int, int]:
     """Virtual sector -> its place; accounts for all sectors that do not hold."""
     live: dict[int, int] = {}
     for unit, chain in units.chains.items():
-        for sector in range(on.pages):
+        for sector in range(partition.pages):
             holder = None
             for block in chain:
                 state = units.states[block][sector]
@@ -175,13 +183,13 @@ def _find_live_sectors(on: Partition, units: UnitChains, walk: LayoutCollector) 
                     break
                 holder = block if state == USED else None if state == DELETED else holder
             for block in chain:
-                at = block * on.erasesize + sector * SECTOR
+                offset = block * partition.erasesize + sector * SECTOR
                 if block == holder:
-                    live[unit * on.pages + sector] = at
+                    live[unit * partition.pages + sector] = offset
                 elif units.states[block][sector] == FREE:
-                    walk.add(at, SECTOR, ByteKind.FREE, "unwritten in chains")
+                    walk.add(offset, SECTOR, ByteKind.FREE, "unwritten in chains")
                 else:
-                    walk.add(at, SECTOR, ByteKind.OBSOLETE, "older sectors")
+                    walk.add(offset, SECTOR, ByteKind.OBSOLETE, "older sectors")
     return live
 
 
@@ -189,13 +197,15 @@ def _account_live_sectors(
     volume: fat32.FatVolume, live: dict[int, int], walk: LayoutCollector
 ) -> None:
     """Accounts for the live sectors by what FAT says of them."""
-    for sector, at in live.items():
+    for sector, offset in live.items():
         use = volume.use(sector)
         if use.kind is ByteKind.USER:
-            walk.plain(at, use.bytes, use.owner, use.offset)
+            walk.plain(offset, use.bytes, use.owner, use.offset)
         else:
-            walk.add(at, use.bytes, use.kind, use.part, use.owner)
-        walk.add(at + use.bytes, SECTOR - use.bytes, ByteKind.SLACK, "rest of clusters", use.owner)
+            walk.add(offset, use.bytes, use.kind, use.part, use.owner)
+        walk.add(
+            offset + use.bytes, SECTOR - use.bytes, ByteKind.SLACK, "rest of clusters", use.owner
+        )
 
 
 DECODER = Decoder("nftl-fat32", decode_nftl, begins=(MEDIA_MARK,), needs_spare=True)

@@ -31,13 +31,13 @@ def refuse_wrong_shape(
     nodes = [d for d in dropped if d.kind == "inode" and d.plain]
     with map_chip_file(path) as cells:
         for node in islice(nodes, TRIED_MAX):
-            at = _find_file_offset(node.at, shape)
-            for other in _list_other_shapes(shape):
-                if _is_node_sound(cells, at, other, order):
+            offset = _find_file_offset(node.at, shape)
+            for other_shape in _list_other_shapes(shape):
+                if _is_node_sound(cells, offset, other_shape, order):
                     raise UsageError(
                         f"{path}: nodes that cannot be read with {_format_shape(shape)} can be "
                         f"with "
-                        f"{_format_shape(other)}: give the chip's own geometry"
+                        f"{_format_shape(other_shape)}: give the chip's own geometry"
                     )
 
 
@@ -45,9 +45,9 @@ def _format_shape(shape: Shape) -> str:
     return f"--page {shape.page} --oob {shape.oob}"
 
 
-def _find_file_offset(at: int, shape: Shape) -> int:
+def _find_file_offset(offset: int, shape: Shape) -> int:
     """Where a byte of data is in the file."""
-    page, column = divmod(at, shape.page)
+    page, column = divmod(offset, shape.page)
     return page * (shape.page + shape.oob) + column
 
 
@@ -59,14 +59,14 @@ def _list_other_shapes(shape: Shape) -> Iterator[Shape]:
                 yield other
 
 
-def _is_node_sound(cells: mmap, at: int, shape: Shape, order: str) -> bool:
+def _is_node_sound(cells: mmap, offset: int, shape: Shape, order: str) -> bool:
     """Whether the data of the node at a byte of the file have their checksum."""
     form = jffs2nodes.select_struct_byte_order(jffs2nodes.INODE_NODE, order)
-    head = _read_data(cells, at, form.size, shape)
+    head = _read_data(cells, offset, form.size, shape)
     if len(head) < form.size or jffs2nodes.MAGIC_MARKS.get(head[:2]) != order:
         return False
     node = form.unpack(head)
-    stored = _read_data(cells, at, form.size + node[14], shape)[form.size :]
+    stored = _read_data(cells, offset, form.size + node[14], shape)[form.size :]
     return (
         bool(stored)
         and len(stored) == node[14]
@@ -74,14 +74,14 @@ def _is_node_sound(cells: mmap, at: int, shape: Shape, order: str) -> bool:
     )
 
 
-def _read_data(cells: mmap, at: int, count: int, shape: Shape) -> bytes:
+def _read_data(cells: mmap, offset: int, count: int, shape: Shape) -> bytes:
     """Data bytes from a byte of the file on; spare areas are left out."""
     if count > shape.erase_block:
         return b""
-    stride, found = shape.page + shape.oob, bytearray()
-    while len(found) < count and at < len(cells):
-        column = at % stride
+    stride, data = shape.page + shape.oob, bytearray()
+    while len(data) < count and offset < len(cells):
+        column = offset % stride
         if column < shape.page:
-            found += cells[at : at + min(count - len(found), shape.page - column)]
-        at += stride - column
-    return bytes(found)
+            data += cells[offset : offset + min(count - len(data), shape.page - column)]
+        offset += stride - column
+    return bytes(data)

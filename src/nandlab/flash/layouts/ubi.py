@@ -102,44 +102,44 @@ def compute_ubi_crc(data: bytes) -> int:
     return zlib.crc32(data) ^ 0xFFFFFFFF
 
 
-def attach_ubi(on: Partition, walk: LayoutCollector) -> Attached:
+def attach_ubi(partition: Partition, walk: LayoutCollector) -> Attached:
     """Finds all volumes, and accounts for headers, free, old and damaged physical blocks.
 
     What the volumes' blocks hold past their headers is left to the caller. UsageError if the kernel
     would not attach the partition.
     """
-    return _Attachment(on, walk).run()
+    return _Attachment(partition, walk).run()
 
 
 def rename_volume(data: bytearray, data_offset: int, number: int, name: str) -> None:
     """Gives a volume another name in a copy of the volume table, in place; data: of its block."""
-    at = data_offset + number * RECORD_BYTES
-    *kept, _, _, flags = VOLUME_RECORD.unpack_from(data, at)
+    offset = data_offset + number * RECORD_BYTES
+    *fields, _, _, flags = VOLUME_RECORD.unpack_from(data, offset)
     encoded = name.encode()
-    VOLUME_RECORD.pack_into(data, at, *kept[:5], len(encoded), encoded, flags)
-    body = bytes(data[at : at + RECORD_BYTES - 4])
-    struct.pack_into(">I", data, at + RECORD_BYTES - 4, compute_ubi_crc(body))
+    VOLUME_RECORD.pack_into(data, offset, *fields[:5], len(encoded), encoded, flags)
+    body = bytes(data[offset : offset + RECORD_BYTES - 4])
+    struct.pack_into(">I", data, offset + RECORD_BYTES - 4, compute_ubi_crc(body))
 
 
 def account_volume_content(
-    on: Partition, attached: Attached, volume: UbiVolume, walk: LayoutCollector
+    partition: Partition, attached: Attached, volume: UbiVolume, walk: LayoutCollector
 ) -> None:
     """Accounts for what a volume's blocks hold, as bytes that nobody looks into."""
     part = f"volume {volume.name}"
     for logical, block in volume.blocks.items():
-        at = block * on.erasesize + attached.data_offset
-        data = on.data(block)[attached.data_offset :]
-        used = volume.data_bytes[logical] if volume.static else len(data.rstrip(b"\xff"))
-        used = min(used, len(data))
-        written = min(-(-used // on.writesize) * on.writesize, len(data))
-        walk.add(at, used, ByteKind.USER, part)
-        walk.add(at + used, written - used, ByteKind.SLACK, "padding")
-        walk.add(at + written, len(data) - written, ByteKind.FREE, "unwritten")
+        offset = block * partition.erasesize + attached.data_offset
+        data = partition.data(block)[attached.data_offset :]
+        used_bytes = volume.data_bytes[logical] if volume.static else len(data.rstrip(b"\xff"))
+        used_bytes = min(used_bytes, len(data))
+        written_bytes = min(-(-used_bytes // partition.writesize) * partition.writesize, len(data))
+        walk.add(offset, used_bytes, ByteKind.USER, part)
+        walk.add(offset + used_bytes, written_bytes - used_bytes, ByteKind.SLACK, "padding")
+        walk.add(offset + written_bytes, len(data) - written_bytes, ByteKind.FREE, "unwritten")
 
 
 class _Attachment:
-    def __init__(self, on: Partition, walk: LayoutCollector) -> None:
-        self.on, self.walk = on, walk
+    def __init__(self, partition: Partition, walk: LayoutCollector) -> None:
+        self.partition, self.walk = partition, walk
         self.vid_at = self.data_at = 0
         self.held: dict[tuple[int, int], tuple[VolumeHeader, int]] = {}
         self.headed: set[int] = set()
@@ -154,7 +154,7 @@ class _Attachment:
         self._headers()
         if not self.headed:
             raise UsageError("no UBI header: the image is of another file system, or empty")
-        for block in range(self.on.blocks):
+        for block in range(self.partition.blocks):
             self._block(block)
         self._refuse_damage()
         return self._account()
@@ -162,10 +162,12 @@ class _Attachment:
     def _headers(self) -> None:
         """Finds the blocks with a counter of erasures, which tell where the other parts begin."""
         places: dict[tuple[int, int], int] = {}
-        for block in range(self.on.blocks):
-            if block in self.on.bad or self.on.erased(block):
+        for block in range(self.partition.blocks):
+            if block in self.partition.bad or self.partition.erased(block):
                 continue
-            place = _find_offsets(self.on.begin(block, EC_HEADER.size), self.on.erasesize)
+            place = _find_offsets(
+                self.partition.begin(block, EC_HEADER.size), self.partition.erasesize
+            )
             if place is None:
                 continue
             self.headed.add(block)
@@ -177,14 +179,16 @@ class _Attachment:
             self.vid_at, self.data_at = place
 
     def _block(self, block: int) -> None:
-        on = self.on
-        if block in on.bad:
-            self.walk.add(block * on.erasesize, on.erasesize, ByteKind.BAD, "bad blocks")
+        partition = self.partition
+        if block in partition.bad:
+            self.walk.add(
+                block * partition.erasesize, partition.erasesize, ByteKind.BAD, "bad blocks"
+            )
             return
-        if on.erased(block):
+        if partition.erased(block):
             self.erased.append(block)
             return
-        data = on.data(block)
+        data = partition.data(block)
         if block not in self.headed and self._is_table(block, data):
             self.lost[block] = "bad block table"
             return
@@ -203,9 +207,9 @@ class _Attachment:
     def _is_table(self, block: int, data: bytes) -> bool:
         """Whether the kernel's table of bad blocks is there: its mark is in the spare area, or in
         the data of a chip that has no room for it."""
-        if block < self.on.blocks - TABLE_BLOCKS:
+        if block < self.partition.blocks - TABLE_BLOCKS:
             return False
-        spare = self.on.spare(block)[0].tobytes() if self.on.oobsize else b""
+        spare = self.partition.spare(block)[0].tobytes() if self.partition.oobsize else b""
         return data.startswith(TABLE_MARKS) or any(mark in spare for mark in TABLE_MARKS)
 
     def _unnamed(self, block: int, data: bytes) -> None:
@@ -255,7 +259,7 @@ class _Attachment:
         newer, older = (header, block), before
         if before[0].sequence > header.sequence:
             newer, older = older, newer
-            data = self.on.data(newer[1])
+            data = self.partition.data(newer[1])
         elif before[0].sequence == header.sequence:
             refuse_damaged_image(
                 f"the sequence number of block {before[1]} again", block, self.vid_at
@@ -273,7 +277,7 @@ class _Attachment:
 
     def _refuse_damage(self) -> None:
         """Refuses what the kernel would not attach."""
-        good = self.on.blocks - len(self.on.bad)
+        good = self.partition.blocks - len(self.partition.bad)
         if len(self.damaged) >= (good // CUT_OFF_SHARE or CUT_OFF_SMALL):
             block = self.damaged[0]
             why = self.lost[block].removeprefix("blocks ")
@@ -282,7 +286,7 @@ class _Attachment:
             )
 
     def _account(self) -> Attached:
-        on, erasesize = self.on, self.on.erasesize
+        partition, erasesize = self.partition, self.partition.erasesize
         table = [block for (v, _), (_, block) in self.held.items() if v == LAYOUT_VOLUME]
         attached = Attached(self.data_at, erasesize - self.data_at, self.vid_at)
         attached.table_blocks = tuple(table)
@@ -290,8 +294,8 @@ class _Attachment:
         for (number, logical), (header, block) in self.held.items():
             if number == LAYOUT_VOLUME:
                 self.walk.add(block * erasesize, self.data_at, ByteKind.METADATA, "UBI headers")
-                at = block * erasesize + self.data_at
-                self.walk.add(at, attached.leb_bytes, ByteKind.METADATA, "volume table")
+                offset = block * erasesize + self.data_at
+                self.walk.add(offset, attached.leb_bytes, ByteKind.METADATA, "volume table")
                 continue
             volume = attached.volumes.get(number)
             if volume is None or (logical >= volume.reserved and not grows):
@@ -301,9 +305,9 @@ class _Attachment:
             volume.blocks[logical] = block
             volume.data_bytes[logical] = header.data_bytes
         self._lose()
-        taken = sum(len(v.blocks) for v in attached.volumes.values())
-        unheld = sum(v.reserved for v in attached.volumes.values()) - taken
-        self._unused(on.blocks if grows else unheld)
+        mapped = sum(len(v.blocks) for v in attached.volumes.values())
+        unmapped = sum(v.reserved for v in attached.volumes.values()) - mapped
+        self._unused(partition.blocks if grows else unmapped)
         return attached
 
     def _lose(self) -> None:
@@ -311,14 +315,14 @@ class _Attachment:
         for block, part in self.lost.items():
             kept = part in ("bad block table", "fastmap", "unknown volumes of UBI's own")
             header = self.data_at if block in self.headed else 0
-            at = block * self.on.erasesize
-            self.walk.add(at, header, ByteKind.METADATA, "UBI headers")
+            offset = block * self.partition.erasesize
+            self.walk.add(offset, header, ByteKind.METADATA, "UBI headers")
             kind = ByteKind.METADATA if kept else ByteKind.OBSOLETE
-            self.walk.add(at + header, self.on.erasesize - header, kind, part)
+            self.walk.add(offset + header, self.partition.erasesize - header, kind, part)
 
     def _unused(self, unheld: int) -> None:
         """Accounts for free blocks; unheld: those that volumes may take, UBI keeps the rest."""
-        erasesize = self.on.erasesize
+        erasesize = self.partition.erasesize
         for n, block in enumerate(sorted([*self.free, *self.erased])):
             header = self.data_at if block in self.headed else 0
             part = "free physical blocks" if n < unheld else "UBI's reserve"
@@ -336,8 +340,8 @@ class _Attachment:
                 break
         else:
             bad = records.index(None)
-            at = self.data_at + bad * RECORD_BYTES
-            refuse_damaged_image("a volume's record has a wrong checksum", block, at)
+            offset = self.data_at + bad * RECORD_BYTES
+            refuse_damaged_image("a volume's record has a wrong checksum", block, offset)
         volumes, grows = {}, False
         for number, record in enumerate(records):
             if record is None or not record[0]:
@@ -353,11 +357,13 @@ class _Attachment:
         self, block: int
     ) -> Iterator[tuple[int, int, int, int, int, int, bytes, int] | None]:
         """The records of a copy of the volume table; None: its checksum is wrong."""
-        data = self.on.data(block)[self.data_at :]
-        for at in range(0, min(RECORDS, len(data) // RECORD_BYTES) * RECORD_BYTES, RECORD_BYTES):
-            (checksum,) = struct.unpack_from(">I", data, at + RECORD_BYTES - 4)
-            whole = compute_ubi_crc(data[at : at + RECORD_BYTES - 4]) == checksum
-            yield VOLUME_RECORD.unpack_from(data, at) if whole else None
+        data = self.partition.data(block)[self.data_at :]
+        for offset in range(
+            0, min(RECORDS, len(data) // RECORD_BYTES) * RECORD_BYTES, RECORD_BYTES
+        ):
+            (checksum,) = struct.unpack_from(">I", data, offset + RECORD_BYTES - 4)
+            whole = compute_ubi_crc(data[offset : offset + RECORD_BYTES - 4]) == checksum
+            yield VOLUME_RECORD.unpack_from(data, offset) if whole else None
 
 
 def _find_offsets(begin: bytes, erasesize: int) -> tuple[int, int] | None:

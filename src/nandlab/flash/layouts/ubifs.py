@@ -82,29 +82,32 @@ def decode_mounted_ubifs(partition: Partition, volume: str | None = None) -> Lay
     return _decode_partition(partition, volume, mounted=True)
 
 
-def _decode_partition(on: Partition, word: str | None, *, mounted: bool) -> Layout:
+def _decode_partition(partition: Partition, word: str | None, *, mounted: bool) -> Layout:
     walk = LayoutCollector()
-    attached = ubi.attach_ubi(on, walk)
-    chosen = _choose_volume(on, attached, word)
+    attached = ubi.attach_ubi(partition, walk)
+    chosen = _choose_volume(partition, attached, word)
     for volume in attached.volumes.values():
         if volume is not chosen:
-            ubi.account_volume_content(on, attached, volume, walk)
+            ubi.account_volume_content(partition, attached, volume, walk)
     uses = tuple(
         VolumeUse(v.number, v.name, v.static, v.reserved, len(v.blocks))
         for v in attached.volumes.values()
     )
     if chosen is not None:
-        layout = _VolumeScan(on, attached, chosen.blocks, walk, mounted=mounted).run()
+        layout = _VolumeScan(partition, attached, chosen.blocks, walk, mounted=mounted).run()
         return replace(layout, volumes=uses)
-    extents = walk.finish(on.bytes)
+    extents = walk.finish(partition.bytes)
     return Layout(
-        "ubi", on.bytes, on.erasesize, on.writesize, extents, {}, {}, [], {}, volumes=uses
-    )
+        "ubi", partition.bytes, partition.erasesize, partition.writesize, extents, {}, {}, [], {},
+        volumes=uses,
+    )  # fmt: skip
 
 
-def _choose_volume(on: Partition, attached: ubi.Attached, word: str | None) -> ubi.UbiVolume | None:
+def _choose_volume(
+    partition: Partition, attached: ubi.Attached, word: str | None
+) -> ubi.UbiVolume | None:
     """The volume whose UBIFS is read; None: no volume has one. UsageError if it is not clear."""
-    having = [v for v in attached.volumes.values() if _has_ubifs(on, attached, v)]
+    having = [v for v in attached.volumes.values() if _has_ubifs(partition, attached, v)]
     if word is not None:
         volume = attached.find_volume(word)
         if volume not in having:
@@ -116,25 +119,25 @@ def _choose_volume(on: Partition, attached: ubi.Attached, word: str | None) -> u
     return having[0] if having else None
 
 
-def _has_ubifs(on: Partition, attached: ubi.Attached, volume: ubi.UbiVolume) -> bool:
+def _has_ubifs(partition: Partition, attached: ubi.Attached, volume: ubi.UbiVolume) -> bool:
     block = volume.blocks.get(0)
     if block is None:
         return False
-    at = block * on.erasesize + attached.data_offset
-    return on.read_data(at, 4) == MAGIC.to_bytes(4, "little")
+    offset = block * partition.erasesize + attached.data_offset
+    return partition.read_data(offset, 4) == MAGIC.to_bytes(4, "little")
 
 
 class _VolumeScan:
     def __init__(
         self,
-        on: Partition,
+        partition: Partition,
         attached: ubi.Attached,
         blocks: dict[int, int],
         walk: LayoutCollector,
         *,
         mounted: bool,
     ) -> None:
-        self.on, self.attached, self.blocks, self.walk = on, attached, blocks, walk
+        self.partition, self.attached, self.blocks, self.walk = partition, attached, blocks, walk
         self.mounted = mounted
         self.replay = JournalReplay(self._read)
         self.leaf_places: set[Place] = set()
@@ -154,9 +157,11 @@ class _VolumeScan:
         reached = self._reached(root, areas)
         notes = self._replay_journal(buds, reached)
         for logical in sorted(self.blocks):
-            at = self._place(logical)
+            offset = self._place(logical)
             if logical < areas.main:
-                self.walk.add(at, self.attached.leb_bytes, ByteKind.METADATA, areas.part(logical))
+                self.walk.add(
+                    offset, self.attached.leb_bytes, ByteKind.METADATA, areas.part(logical)
+                )
             elif logical >= areas.end:
                 raise UsageError(
                     f"UBIFS has {areas.end} logical blocks, and block {logical} is mapped"
@@ -165,46 +170,46 @@ class _VolumeScan:
                 self._main(logical, reached, areas)
         if reached:
             raise UsageError(f"UBIFS: the index leads to {len(reached)} places where no node is")
-        on = self.on
+        partition = self.partition
         top = self._place(root[0]) + root[1]
-        named = map_numbers_to_paths(self.names, ROOT_INODE)
+        paths = map_numbers_to_paths(self.names, ROOT_INODE)
         index = Index(top, self.index, self.entries, self.attached.leb_bytes)
         return Layout(
-            "ubifs", on.bytes, on.erasesize, on.writesize, self.walk.finish(on.bytes),
-            named, self.walk.sizes, self.walk.pieces, self.counts,
-            read_data=on.read_data, index=index, unpack_room=BLOCK,
-            names=map_paths_to_numbers(self.names, named), notes=notes,
+            "ubifs", partition.bytes, partition.erasesize, partition.writesize,
+            self.walk.finish(partition.bytes), paths, self.walk.sizes, self.walk.pieces,
+            self.counts, read_data=partition.read_data, index=index, unpack_room=BLOCK,
+            names=map_paths_to_numbers(self.names, paths), notes=notes,
         )  # fmt: skip
 
     def _place(self, logical: int) -> int:
-        return self.blocks[logical] * self.on.erasesize + self.attached.data_offset
+        return self.blocks[logical] * self.partition.erasesize + self.attached.data_offset
 
     def _leb(self, logical: int) -> bytes:
         """A logical block's bytes; one that is not mapped is erased."""
         block = self.blocks.get(logical)
         if block is None:
             return b""
-        return self.on.data(block)[self.attached.data_offset :]
+        return self.partition.data(block)[self.attached.data_offset :]
 
-    def _node(self, leb: bytes, logical: int, at: int) -> UbifsNode:
+    def _node(self, leb: bytes, logical: int, offset: int) -> UbifsNode:
         """The node there, with its checksum checked."""
         block = self.blocks.get(logical, -1)
-        if at < 0 or at & 7 or at + HEADER_STRUCT.size > len(leb):
-            refuse_damaged_image(f"no UBIFS node (logical block {logical})", block, at)
-        magic, crc, _, size, kind, _ = HEADER_STRUCT.unpack_from(leb, at)
+        if offset < 0 or offset & 7 or offset + HEADER_STRUCT.size > len(leb):
+            refuse_damaged_image(f"no UBIFS node (logical block {logical})", block, offset)
+        magic, crc, _, size, kind, _ = HEADER_STRUCT.unpack_from(leb, offset)
         if magic != MAGIC or kind not in NAMES:
             refuse_damaged_image(
-                f"no UBIFS node where one should be (logical block {logical})", block, at
+                f"no UBIFS node where one should be (logical block {logical})", block, offset
             )
-        if not NODE_BYTES_MIN[kind] <= size <= len(leb) - at:
+        if not NODE_BYTES_MIN[kind] <= size <= len(leb) - offset:
             refuse_damaged_image(
-                f"a UBIFS node of impossible length (logical block {logical})", block, at
+                f"a UBIFS node of impossible length (logical block {logical})", block, offset
             )
-        if ubi.compute_ubi_crc(leb[at + 8 : at + size]) != crc:
+        if ubi.compute_ubi_crc(leb[offset + 8 : offset + size]) != crc:
             refuse_damaged_image(
-                f"a UBIFS node has a wrong checksum (logical block {logical})", block, at
+                f"a UBIFS node has a wrong checksum (logical block {logical})", block, offset
             )
-        return UbifsNode(at, size, kind)
+        return UbifsNode(offset, size, kind)
 
     def _areas(self) -> UbifsAreas:
         leb = self._leb(0)
@@ -215,9 +220,10 @@ class _VolumeScan:
         )
         if leb_bytes != self.attached.leb_bytes or key_format or not unit or unit % 8:
             raise UsageError("UBIFS: its superblock is of a chip of another geometry")
-        if unit != self.on.writesize:
+        if unit != self.partition.writesize:
             raise UsageError(
-                f"UBIFS: its superblock tells of pages of {unit} bytes, not {self.on.writesize}"
+                f"UBIFS: its superblock tells of pages of {unit} bytes, "
+                f"not {self.partition.writesize}"
             )
         if flags & ENCRYPTED:
             raise UsageError("UBIFS: encrypted: its names and files cannot be read without the key")
@@ -227,28 +233,29 @@ class _VolumeScan:
         return UbifsAreas(3, lpt_at, lpt_at + lpt, lpt_at + lpt + orphans, count, unit, flags)
 
     def _read(self, logical: int, offset: int, count: int) -> bytes:
-        return self.on.read_data(self._place(logical) + offset, count)
+        return self.partition.read_data(self._place(logical) + offset, count)
 
     def _last(self, logical: int, unit: int) -> tuple[int, bytes] | None:
         """The newest master node in a logical block, and its sequence number."""
-        leb, at, newest = self._leb(logical), 0, None
+        leb, offset, newest = self._leb(logical), 0, None
         step = -(-NODE_BYTES_MIN[MST] // unit) * unit
-        while at < len(leb) and leb[at : at + 4] != b"\xff" * 4:
+        while offset < len(leb) and leb[offset : offset + 4] != b"\xff" * 4:
             try:
-                node = self._node(leb, logical, at)
+                node = self._node(leb, logical, offset)
             except UsageError:
-                if newest is None or leb[at + step :].strip(b"\xff"):
+                if newest is None or leb[offset + step :].strip(b"\xff"):
                     raise
                 break  # the power went as it was written: the one before holds
             if node.kind == MST:
-                newest = HEADER_STRUCT.unpack_from(leb, at)[2], leb[at : at + node.bytes]
-                at += step
+                sequence = HEADER_STRUCT.unpack_from(leb, offset)[2]
+                newest = sequence, leb[offset : offset + node.bytes]
+                offset += step
             elif node.kind == PAD:
-                (padded,) = struct.unpack_from("<I", leb, at + HEADER_STRUCT.size)
-                at += node.bytes + padded
+                (padded,) = struct.unpack_from("<I", leb, offset + HEADER_STRUCT.size)
+                offset += node.bytes + padded
             else:
                 refuse_damaged_image(
-                    "no UBIFS master node where one should be", self.blocks[logical], at
+                    "no UBIFS master node where one should be", self.blocks[logical], offset
                 )
         return newest
 
@@ -285,7 +292,7 @@ class _VolumeScan:
         """(Logical block, offset) -> length of every node that the index reaches, its own too."""
         reached: dict[tuple[int, int], int] = {}
         waiting = [(*root, LEVELS_MAX)]
-        held, leb = -1, b""
+        leb_number, leb = -1, b""
         while waiting:
             logical, offset, size, above = waiting.pop()
             if not areas.main <= logical < areas.end or (logical, offset) in reached:
@@ -295,8 +302,8 @@ class _VolumeScan:
             reached[logical, offset] = size
             if above == 0:
                 continue
-            if logical != held:
-                held, leb = logical, self._leb(logical)
+            if logical != leb_number:
+                leb_number, leb = logical, self._leb(logical)
             node = self._node(leb, logical, offset)
             children, level = struct.unpack_from("<HH", leb, offset + HEADER_STRUCT.size)
             if (
@@ -323,86 +330,87 @@ class _VolumeScan:
     ) -> None:
         """Keeps a node of the index. What leads to a block that is not mapped is refused later."""
         if level == 0:
-            for to, there, count, owner, low in raw:
-                self.leaf_places.add((to, there))
-                self.replay.index((owner, low), (to, there), count)
-        at = self._place(logical) + offset
+            for to, leb_offset, count, owner, low in raw:
+                self.leaf_places.add((to, leb_offset))
+                self.replay.index((owner, low), (to, leb_offset), count)
+        flash_offset = self._place(logical) + offset
         branches = tuple(
-            Branch(join_key_words((low, high)), self._place(to) + there, count)
-            for to, there, count, low, high in raw
+            Branch(join_key_words((low, high)), self._place(to) + leb_offset, count)
+            for to, leb_offset, count, low, high in raw
             if to in self.blocks
         )
-        self.index[at] = IndexNode(at, size, level, branches)
+        self.index[flash_offset] = IndexNode(flash_offset, size, level, branches)
 
     def _main(self, logical: int, reached: dict[tuple[int, int], int], areas: UbifsAreas) -> None:
         """Accounts for a logical block of the main area."""
-        leb, base, at = self._leb(logical), self._place(logical), 0
+        leb, base, offset = self._leb(logical), self._place(logical), 0
         end = len(leb.rstrip(b"\xff"))
-        while at < end:
-            filled = count_fill_bytes(leb, at)
+        while offset < end:
+            filled = count_fill_bytes(leb, offset)
             if filled:
-                self.walk.add(base + at, filled, ByteKind.SLACK, "padding")
-                at += filled
+                self.walk.add(base + offset, filled, ByteKind.SLACK, "padding")
+                offset += filled
                 continue
-            node = self.journal.read_node_before_cut(leb, logical, at)
+            node = self.journal.read_node_before_cut(leb, logical, offset)
             if node is None:
                 break
             self.counts[NAMES[node.kind]] += 1
-            aligned = min(-(-node.bytes // 8) * 8, len(leb) - at)
+            aligned = min(-(-node.bytes // 8) * 8, len(leb) - offset)
             if node.kind == PAD:
-                (padded,) = struct.unpack_from("<I", leb, at + HEADER_STRUCT.size)
-                if at + node.bytes + padded > len(leb):
+                (padded,) = struct.unpack_from("<I", leb, offset + HEADER_STRUCT.size)
+                if offset + node.bytes + padded > len(leb):
                     refuse_damaged_image(
-                        "a padding node of impossible length", self.blocks[logical], at
+                        "a padding node of impossible length", self.blocks[logical], offset
                     )
-                self.walk.add(base + at, node.bytes + padded, ByteKind.SLACK, "padding")
-                at += node.bytes + padded
+                self.walk.add(base + offset, node.bytes + padded, ByteKind.SLACK, "padding")
+                offset += node.bytes + padded
                 continue
-            size = reached.pop((logical, at), None)
+            size = reached.pop((logical, offset), None)
             if size is None:
                 part = PART_NAMES.get(node.kind, "journal")
-                self.walk.add(base + at, aligned, ByteKind.OBSOLETE, part)
+                self.walk.add(base + offset, aligned, ByteKind.OBSOLETE, part)
             elif size != node.bytes:
                 refuse_damaged_image(
-                    "a UBIFS node is not as long as the index has it", self.blocks[logical], at
+                    "a UBIFS node is not as long as the index has it", self.blocks[logical], offset
                 )
             else:
                 self._live(leb, base, node)
-                self.walk.add(
-                    base + at + node.bytes, aligned - node.bytes, ByteKind.SLACK, "8-byte alignment"
-                )
-            at += aligned
+                node_end = base + offset + node.bytes
+                self.walk.add(node_end, aligned - node.bytes, ByteKind.SLACK, "8-byte alignment")
+            offset += aligned
         unit = areas.unit
-        page = min(-(-at // unit) * unit, len(leb))
-        if at < end:  # cut off
+        page = min(-(-offset // unit) * unit, len(leb))
+        if offset < end:  # cut off
             page = min(-(-end // unit) * unit, len(leb))
-            self.walk.add(base + at, page - at, ByteKind.OBSOLETE, "torn writes")
+            self.walk.add(base + offset, page - offset, ByteKind.OBSOLETE, "torn writes")
         else:
-            self.walk.add(base + at, page - at, ByteKind.SLACK, "padding")
+            self.walk.add(base + offset, page - offset, ByteKind.SLACK, "padding")
         self.walk.add(base + page, len(leb) - page, ByteKind.FREE, "unwritten")
 
     def _live(self, leb: bytes, base: int, node: UbifsNode) -> None:
-        at = node.at
-        (owner,) = struct.unpack_from("<I", leb, at + HEADER_STRUCT.size)
+        offset = node.at
+        (owner,) = struct.unpack_from("<I", leb, offset + HEADER_STRUCT.size)
         if node.kind == DATA:
             self._data(leb, base, node, owner)
         elif node.kind in (DENT, XENT):
-            number, length = struct.unpack_from("<Q2xH", leb, at + 40)
+            number, length = struct.unpack_from("<Q2xH", leb, offset + 40)
             if node.kind == DENT:
                 self.names.append(
-                    (owner, number, decode_file_name(leb[at + 56 : at + 56 + length]))
+                    (owner, number, decode_file_name(leb[offset + 56 : offset + 56 + length]))
                 )
-                raw = struct.unpack_from("<II", leb, at + HEADER_STRUCT.size)
-                self.entries[base + at] = IndexEntry(join_key_words(raw), base + at, owner, number)
+                raw = struct.unpack_from("<II", leb, offset + HEADER_STRUCT.size)
+                self.entries[base + offset] = IndexEntry(
+                    join_key_words(raw), base + offset, owner, number
+                )
             who = number if node.kind == DENT else owner
-            self.walk.add(base + at, node.bytes, ByteKind.METADATA, PART_NAMES[node.kind], who)
+            self.walk.add(base + offset, node.bytes, ByteKind.METADATA, PART_NAMES[node.kind], who)
         elif node.kind == INO:
             self._inode(leb, base, node, owner)
         elif node.kind == IDX:
-            self.walk.add(base + at, node.bytes, ByteKind.METADATA, PART_NAMES[IDX])
+            self.walk.add(base + offset, node.bytes, ByteKind.METADATA, PART_NAMES[IDX])
         else:
             refuse_damaged_image(
-                f"a {NAMES[node.kind]} node in the index", base // self.on.erasesize, at
+                f"a {NAMES[node.kind]} node in the index", base // self.partition.erasesize, offset
             )
 
     def _data(self, leb: bytes, base: int, node: UbifsNode, owner: int) -> None:
@@ -411,7 +419,7 @@ class _VolumeScan:
         start, stored = base + node.at + 48, node.bytes - 48
         if not 0 < size <= BLOCK or (packer == 0 and stored != size):
             refuse_damaged_image(
-                "a data node of impossible size", base // self.on.erasesize, node.at
+                "a data node of impossible size", base // self.partition.erasesize, node.at
             )
         self.walk.add(base + node.at, 48, ByteKind.METADATA, "data headers", owner)
         self.walk.add(start, stored, ByteKind.USER, "data", owner)

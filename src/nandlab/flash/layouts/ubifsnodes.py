@@ -180,8 +180,8 @@ class JournalReplay:
     def drop_orphans(self) -> None:
         """Deletes what the index has of files that no name leads to any more."""
         for owner, own in [*self.leaves.items()]:
-            for (logical, at), _ in own.get(INODE_KEY << KIND_SHIFT, []):
-                links = self.read(logical, at + NLINK_AT, 4)
+            for (logical, offset), _ in own.get(INODE_KEY << KIND_SHIFT, []):
+                links = self.read(logical, offset + NLINK_AT, 4)
                 if links == bytes(4):
                     self._delete(owner)
 
@@ -195,8 +195,8 @@ class JournalReplay:
         own = self.leaves.pop(owner, {})
         self.data_ends.pop(owner, None)
         attributes = [own[low] for low in own if low >> KIND_SHIFT == ATTRIBUTE_KEY]
-        for (logical, at), _ in (leaf for leaves in attributes for leaf in leaves):
-            (value,) = struct.unpack("<I", self.read(logical, at + NUMBER_AT, 4))
+        for (logical, offset), _ in (leaf for leaves in attributes for leaf in leaves):
+            (value,) = struct.unpack("<I", self.read(logical, offset + NUMBER_AT, 4))
             self.leaves.pop(value, None)
 
     def _truncate(self, owner: int, before: int, after: int) -> None:
@@ -210,13 +210,13 @@ class JournalReplay:
     def _name(self, node: JournalNode, owner: int, low: int) -> None:
         """A name takes the place of the same one; of others with its hash it does not."""
         name = _read_name(node.raw)
-        held = self.leaves[owner].get(low, [])
-        kept = [leaf for leaf in held if self._read_name(*leaf) != name]
+        same_hash = self.leaves[owner].get(low, [])
+        leaves = [leaf for leaf in same_hash if self._read_name(*leaf) != name]
         (number,) = struct.unpack_from("<Q", node.raw, NUMBER_AT)
         if number:
-            kept.append((node.place, node.size))
-        if kept:
-            self.leaves[owner][low] = kept
+            leaves.append((node.place, node.size))
+        if leaves:
+            self.leaves[owner][low] = leaves
         else:
             self.leaves[owner].pop(low, None)
 
@@ -238,12 +238,12 @@ def _read_name(raw: bytes) -> bytes:
     return raw[NAME_AT : NAME_AT + length]
 
 
-def count_fill_bytes(leb: bytes, at: int) -> int:
+def count_fill_bytes(leb: bytes, offset: int) -> int:
     """Bytes of padding there that are too few for a padding node: a multiple of 8."""
-    to = at
-    while to - at < NODE_BYTES_MIN[PAD] and leb[to : to + 8] == FILLED:
+    to = offset
+    while to - offset < NODE_BYTES_MIN[PAD] and leb[to : to + 8] == FILLED:
         to += 8
-    return to - at
+    return to - offset
 
 
 @dataclass
@@ -296,24 +296,28 @@ class JournalScan:
         return written
 
     def _list_block_buds(self, leb: bytes, logical: int) -> Iterator[Bud]:
-        at = 0
-        while at < len(leb) and leb[at : at + 4] != b"\xff" * 4:
+        offset = 0
+        while offset < len(leb) and leb[offset : offset + 4] != b"\xff" * 4:
             try:
-                node = self.node(leb, logical, at)
+                node = self.node(leb, logical, offset)
             except UsageError:
-                if not self.dirty or not at or leb[at + self.areas.unit :].strip(b"\xff"):
+                if not self.dirty or not offset or leb[offset + self.areas.unit :].strip(b"\xff"):
                     raise
                 return  # the power went as it was written
             if node.kind == REF:
-                yield Bud(*struct.unpack_from("<III", leb, at + HEADER_STRUCT.size))
+                yield Bud(*struct.unpack_from("<III", leb, offset + HEADER_STRUCT.size))
             elif node.kind not in (CS, PAD):
                 refuse_damaged_image(
-                    "a node in the log that does not belong there", self.blocks.get(logical, -1), at
+                    "a node in the log that does not belong there",
+                    self.blocks.get(logical, -1),
+                    offset,
                 )
             padded = (
-                struct.unpack_from("<I", leb, at + HEADER_STRUCT.size)[0] if node.kind == PAD else 0
+                struct.unpack_from("<I", leb, offset + HEADER_STRUCT.size)[0]
+                if node.kind == PAD
+                else 0
             )
-            at += -(-(node.bytes + padded) // 8) * 8
+            offset += -(-(node.bytes + padded) // 8) * 8
 
     def list_nodes(self, bud: Bud) -> Iterator[JournalNode]:
         """The nodes of a journal's head. A group that was not written whole is left out, as is
@@ -322,36 +326,36 @@ class JournalScan:
         if not self.areas.main <= logical < self.areas.end:
             refuse_damaged_image("a log that leads out of the main area", 0, offset)
         group: list[JournalNode] = []
-        leb, at = self.leb(logical), offset
+        leb = self.leb(logical)
         end = len(leb.rstrip(b"\xff"))
-        while at < end:
-            filled = count_fill_bytes(leb, at)
+        while offset < end:
+            filled = count_fill_bytes(leb, offset)
             if filled:
-                at += filled
+                offset += filled
                 continue
-            node = self.read_node_before_cut(leb, logical, at)
+            node = self.read_node_before_cut(leb, logical, offset)
             if node is None:
                 return
             if node.kind == PAD:
-                (padded,) = struct.unpack_from("<I", leb, at + HEADER_STRUCT.size)
-                at += node.bytes + padded
+                (padded,) = struct.unpack_from("<I", leb, offset + HEADER_STRUCT.size)
+                offset += node.bytes + padded
                 continue
-            _, _, sequence, _, _, grouped = HEADER_STRUCT.unpack_from(leb, at)
+            _, _, sequence, _, _, grouped = HEADER_STRUCT.unpack_from(leb, offset)
             if node.kind in (INO, DATA, DENT, XENT, TRUN):
-                raw = leb[at : at + min(node.bytes, RAW_BYTES)]
-                group.append(JournalNode(sequence, node.kind, (logical, at), node.bytes, raw))
+                raw = leb[offset : offset + min(node.bytes, RAW_BYTES)]
+                group.append(JournalNode(sequence, node.kind, (logical, offset), node.bytes, raw))
             if grouped != IN_GROUP or head == COLLECTOR_HEAD:
                 yield from group
                 group = []
-            at += -(-node.bytes // 8) * 8
+            offset += -(-node.bytes // 8) * 8
 
-    def read_node_before_cut(self, leb: bytes, logical: int, at: int) -> UbifsNode | None:
+    def read_node_before_cut(self, leb: bytes, logical: int, offset: int) -> UbifsNode | None:
         """The node there; None: the power went as it was written, and nothing follows it."""
         try:
-            return self.node(leb, logical, at)
+            return self.node(leb, logical, offset)
         except UsageError:
             unit = self.areas.unit
-            written = -(-(at + CUT_BYTES_MAX) // unit) * unit
+            written = -(-(offset + CUT_BYTES_MAX) // unit) * unit
             if not self.dirty or leb[written:].strip(b"\xff"):
                 raise
             return None

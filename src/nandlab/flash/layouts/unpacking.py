@@ -72,14 +72,14 @@ def _unpack_zstd(packed: bytes) -> bytes:
 
 def _unpack_rtime(packed: bytes) -> bytes:
     """Pairs: a byte, and how many bytes follow it that once followed it before."""
-    made = bytearray()
+    unpacked = bytearray()
     after = [0] * 256
     for value, count in zip(packed[::2], packed[1::2], strict=True):
-        made.append(value)
-        begin, after[value] = after[value], len(made)
-        for at in range(begin, begin + count):
-            made.append(made[at])
-    return bytes(made)
+        unpacked.append(value)
+        begin, after[value] = after[value], len(unpacked)
+        for offset in range(begin, begin + count):
+            unpacked.append(unpacked[offset])
+    return bytes(unpacked)
 
 
 UNPACKERS: Mapping[str, Callable[[bytes], bytes]] = MappingProxyType(

@@ -55,7 +55,7 @@ class ObjectHeader:
 def parse_object_header(page: bytes) -> ObjectHeader | None:
     """The header in a page; None if it cannot be one."""
     kind, parent, _, name = HEADER.unpack_from(page)
-    low, high = (struct.unpack_from("<I", page, at)[0] for at in (SIZE_AT, SIZE_HIGH_AT))
+    low, high = (struct.unpack_from("<I", page, offset)[0] for offset in (SIZE_AT, SIZE_HIGH_AT))
     shadows, shrinks = struct.unpack_from("<iI", page, SHADOWS_AT)
     if not FILE_OBJECT <= kind <= SPECIAL:
         return None
@@ -116,20 +116,20 @@ def decode_yaffs1(partition: Partition) -> Layout:
 
 class _ChunkScan:
     def __init__(self, partition: Partition) -> None:
-        self.on = partition
+        self.partition = partition
         self.walk = LayoutCollector()
         self.headers: dict[int, tuple[int, int, ObjectHeader]] = {}
         self.chunks: dict[tuple[int, int], tuple[int, int, int]] = {}
         self.dead: list[tuple[int, str]] = []
 
     def run(self) -> Layout:
-        on = self.on
-        for block in range(on.blocks):
-            base = block * on.erasesize
-            if block in on.bad:
-                self.walk.add(base, on.erasesize, ByteKind.BAD, "bad blocks")
-            elif on.erased(block):
-                self.walk.add(base, on.erasesize, ByteKind.FREE, "erased")
+        partition = self.partition
+        for block in range(partition.blocks):
+            base = block * partition.erasesize
+            if block in partition.bad:
+                self.walk.add(base, partition.erasesize, ByteKind.BAD, "bad blocks")
+            elif partition.erased(block):
+                self.walk.add(base, partition.erasesize, ByteKind.FREE, "erased")
             else:
                 self._block(block, base)
         names = [
@@ -141,99 +141,105 @@ class _ChunkScan:
         stands_for = {n: h.stands_for for n, (_, _, h) in self.headers.items()}
         counts = self._files(reached)
         return Layout(
-            "yaffs2", on.bytes, on.erasesize, on.writesize,
-            self.walk.finish(on.bytes), reached, self.walk.sizes, self.walk.pieces, counts,
-            read_data=on.read_data, chunk_bytes=PAGE,
+            "yaffs2", partition.bytes, partition.erasesize, partition.writesize,
+            self.walk.finish(partition.bytes), reached, self.walk.sizes, self.walk.pieces, counts,
+            read_data=partition.read_data, chunk_bytes=PAGE,
             names=map_paths_to_objects(names, reached, stands_for),
         )  # fmt: skip
 
     def _block(self, block: int, base: int) -> None:
-        on = self.on
-        data = on.data(block)
-        spare = on.spare(block)
+        partition = self.partition
+        data = partition.data(block)
+        spare = partition.spare(block)
         tags = np.ascontiguousarray(spare[:, TAGS_AT : TAGS_AT + TAGS]).view("<u4")
-        plain = np.frombuffer(data, dtype=np.uint8).reshape(on.pages, on.writesize)
+        plain = np.frombuffer(data, dtype=np.uint8).reshape(partition.pages, partition.writesize)
         tagged = (spare[:, TAGS_AT : TAGS_AT + TAGS] != 0xFF).any(axis=1)
-        used = tagged | (plain != 0xFF).any(axis=1)
+        written = tagged | (plain != 0xFF).any(axis=1)
         coded = (tags[:, 1] >> 18 & 0xFFF).astype(np.uint16)
-        wrong = used & (~tagged | (compute_tags_ecc(tags) != coded))
+        wrong = written & (~tagged | (compute_tags_ecc(tags) != coded))
         if wrong.any():
             refuse_damaged_image(
                 "a chunk's tags do not fit their code", block, int(wrong.argmax()) * PAGE
             )
-        last = int(np.flatnonzero(used)[-1]) if used.any() else -1
+        last = int(np.flatnonzero(written)[-1]) if written.any() else -1
         for page, (first, second) in enumerate(tags.tolist()):
-            at = base + page * PAGE
-            if not used[page]:
+            offset = base + page * PAGE
+            if not written[page]:
                 free = page > last
                 self.walk.add(
-                    at,
+                    offset,
                     PAGE,
                     ByteKind.FREE if free else ByteKind.SLACK,
                     "unwritten" if free else "skipped",
                 )
             elif not second >> 30 & 1:
-                self.dead.append((at, "chunks marked deleted"))
+                self.dead.append((offset, "chunks marked deleted"))
             else:
                 self._chunk(block, page, data, first, second)
 
     def _chunk(self, block: int, page: int, data: bytes, first: int, second: int) -> None:
-        at = block * self.on.erasesize + page * PAGE
+        offset = block * self.partition.erasesize + page * PAGE
         chunk, serial, count = first & 0xFFFFF, first >> 20 & 3, first >> 22
         number = second & 0x3FFFF
         if chunk:
             if count > PAGE or not number:
                 refuse_damaged_image("a chunk with impossible tags", block, page * PAGE)
             self.chunks[number, chunk] = self._newer(
-                self.chunks.get((number, chunk)), (at, serial, count)
+                self.chunks.get((number, chunk)), (offset, serial, count)
             )
             return
         head = parse_object_header(data[page * PAGE : page * PAGE + PAGE])
         if head is None or not number:
             refuse_damaged_image("a header that is none", block, page * PAGE)
-        held = self.headers.get(number)
-        if held and (held[1] + 1) & 3 != serial:
-            self.dead.append((at, "replaced headers"))
+        previous = self.headers.get(number)
+        if previous and (previous[1] + 1) & 3 != serial:
+            self.dead.append((offset, "replaced headers"))
             return
-        if held:
-            self.dead.append((held[0], "replaced headers"))
-        self.headers[number] = (at, serial, head)
+        if previous:
+            self.dead.append((previous[0], "replaced headers"))
+        self.headers[number] = (offset, serial, head)
 
     def _newer(
-        self, held: tuple[int, int, int] | None, found: tuple[int, int, int]
+        self, previous: tuple[int, int, int] | None, candidate: tuple[int, int, int]
     ) -> tuple[int, int, int]:
         """Of two chunks for one place the one that holds; the other is dead."""
-        if held is None:
-            return found
-        keep, lose = (found, held) if (held[1] + 1) & 3 == found[1] else (held, found)
+        if previous is None:
+            return candidate
+        keep, lose = (
+            (candidate, previous)
+            if (previous[1] + 1) & 3 == candidate[1]
+            else (previous, candidate)
+        )
         self.dead.append((lose[0], "replaced chunks"))
         return keep
 
     def _files(self, reached: dict[int, str]) -> dict[str, int]:
         """Accounts for headers and data; gives what was counted."""
         data_chunks = 0
-        for number, (at, _, head) in self.headers.items():
+        for number, (offset, _, head) in self.headers.items():
             gone = head.parent in HIDDEN_PARENTS
             part = "deletion headers" if gone else "headers"
-            self.walk.add(at, PAGE, ByteKind.METADATA, part, NO_OWNER if gone else number)
+            self.walk.add(offset, PAGE, ByteKind.METADATA, part, NO_OWNER if gone else number)
             if head.kind == FILE_OBJECT and not gone:
                 self.walk.sizes[number] = head.size
-        for (number, chunk), (at, _, count) in self.chunks.items():
-            held = self.headers.get(number)
-            if held is None or held[2].parent in HIDDEN_PARENTS:
-                self.dead.append((at, "chunks of deleted files"))
+        for (number, chunk), (offset, _, count) in self.chunks.items():
+            header = self.headers.get(number)
+            if header is None or header[2].parent in HIDDEN_PARENTS:
+                self.dead.append((offset, "chunks of deleted files"))
                 continue
-            if number not in reached or held[2].kind != FILE_OBJECT:
+            if number not in reached or header[2].kind != FILE_OBJECT:
                 refuse_damaged_image(
                     f"data of object {number}, which no name leads to",
-                    at // self.on.erasesize,
-                    at % self.on.erasesize,
+                    offset // self.partition.erasesize,
+                    offset % self.partition.erasesize,
                 )
             data_chunks += 1
-            self.walk.plain(at, count, number, (chunk - 1) * PAGE)
-            self.walk.add(at + count, PAGE - count, ByteKind.SLACK, "rest of last pages", number)
-        for at, part in self.dead:
-            self.walk.add(at, PAGE, ByteKind.OBSOLETE, part)
+            self.walk.plain(offset, count, number, (chunk - 1) * PAGE)
+            self.walk.add(
+                offset + count, PAGE - count, ByteKind.SLACK, "rest of last pages", number
+            )
+        for offset, part in self.dead:
+            self.walk.add(offset, PAGE, ByteKind.OBSOLETE, part)
         counts = {
             "headers": len(self.headers),
             "data_chunks": data_chunks,

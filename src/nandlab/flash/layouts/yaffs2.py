@@ -156,7 +156,7 @@ def _encode_tags_code(tags: NDArray[np.uint8]) -> bytes:
 
 class _ChunkScan:
     def __init__(self, partition: Partition) -> None:
-        self.on = partition
+        self.partition = partition
         self.walk = LayoutCollector()
         self.objects: dict[int, YaffsObject] = {}
         self.live: list[LiveChunk] = []
@@ -167,26 +167,26 @@ class _ChunkScan:
 
     def run(self) -> Layout:
         blocks = []
-        for block in range(self.on.blocks):
-            base = block * self.on.erasesize
-            if block in self.on.bad:
-                self.walk.add(base, self.on.erasesize, ByteKind.BAD, "bad blocks")
-            elif self.on.erased(block):
-                self.walk.add(base, self.on.erasesize, ByteKind.FREE, "erased")
+        for block in range(self.partition.blocks):
+            base = block * self.partition.erasesize
+            if block in self.partition.bad:
+                self.walk.add(base, self.partition.erasesize, ByteKind.BAD, "bad blocks")
+            elif self.partition.erased(block):
+                self.walk.add(base, self.partition.erasesize, ByteKind.FREE, "erased")
             else:
                 blocks.append(self._tags(block))
         # an image by a tool has one sequence number throughout: the core orders such by block
-        for _, block, tags, used in sorted(blocks, key=lambda b: b[:2], reverse=True):
-            self._block(block, tags, used)
+        for _, block, tags, written in sorted(blocks, key=lambda b: b[:2], reverse=True):
+            self._block(block, tags, written)
         names = self._names()
         reached = map_numbers_to_paths(names, ROOT_OBJECT)
         stands_for = {n: o.stands_for for n, o in self.objects.items()}
         self._files(reached)
-        on = self.on
+        partition = self.partition
         return Layout(
-            "yaffs2", on.bytes, on.erasesize, on.writesize,
-            self.walk.finish(on.bytes), reached, self.walk.sizes, self.walk.pieces, self.counts,
-            read_data=on.read_data, chunk_bytes=self.chunk_bytes,
+            "yaffs2", partition.bytes, partition.erasesize, partition.writesize,
+            self.walk.finish(partition.bytes), reached, self.walk.sizes, self.walk.pieces,
+            self.counts, read_data=partition.read_data, chunk_bytes=self.chunk_bytes,
             names=yaffs1.map_paths_to_objects(names, reached, stands_for),
         )  # fmt: skip
 
@@ -201,12 +201,14 @@ class _ChunkScan:
 
     def _tags(self, block: int) -> tuple[int, int, NDArray[Any], NDArray[np.bool_]]:
         """A block's sequence number, itself, the tags of its chunks, and which are written."""
-        on = self.on
-        data = np.frombuffer(on.data(block), dtype=np.uint8).reshape(on.pages, on.writesize)
-        spare = on.spare(block)
-        used = (data != 0xFF).any(axis=1) | (spare[:, TAGS_AT:] != 0xFF).any(axis=1)
-        if not used.any():
-            return 0, block, np.zeros((on.pages, 4), dtype=np.uint32), used
+        partition = self.partition
+        data = np.frombuffer(partition.data(block), dtype=np.uint8).reshape(
+            partition.pages, partition.writesize
+        )
+        spare = partition.spare(block)
+        written = (data != 0xFF).any(axis=1) | (spare[:, TAGS_AT:] != 0xFF).any(axis=1)
+        if not written.any():
+            return 0, block, np.zeros((partition.pages, 4), dtype=np.uint32), written
         self.layout = self.layout or self._find_tag_place(data, spare)
         raw = (
             data[:, -TAGS_BYTES:]
@@ -214,13 +216,13 @@ class _ChunkScan:
             else spare[:, TAGS_AT : TAGS_AT + TAGS_BYTES]
         )
         tags = np.ascontiguousarray(raw).view("<u4")
-        if _are_big_endian(tags[used]):
+        if _are_big_endian(tags[written]):
             raise UsageError(
                 f"block {block}: YAFFS2 of a big-endian processor: only little-endian is read"
             )
         if self.layout == "coded":
-            self._coded(block, raw, spare, used)
-        sequences = {int(s) for s in tags[used, 0]}
+            self._coded(block, raw, spare, written)
+        sequences = {int(s) for s in tags[written, 0]}
         sequence = sequences.pop()
         if sequences or not _is_sequence_number(sequence):
             refuse_damaged_image(
@@ -229,10 +231,14 @@ class _ChunkScan:
                 block,
                 0,
             )
-        return sequence, block, tags, used
+        return sequence, block, tags, written
 
     def _coded(
-        self, block: int, raw: NDArray[np.uint8], spare: NDArray[np.uint8], used: NDArray[np.bool_]
+        self,
+        block: int,
+        raw: NDArray[np.uint8],
+        spare: NDArray[np.uint8],
+        written: NDArray[np.bool_],
     ) -> None:
         stored = np.ascontiguousarray(
             spare[:, TAGS_AT + TAGS_BYTES : TAGS_AT + CODED_TAGS_BYTES]
@@ -242,22 +248,24 @@ class _ChunkScan:
         ) != 0
         stored_column = stored[:, 0] & 0xFF
         column = compute_tags_ecc(raw)[:, 0]
-        bad = used & ((column != stored_column) | wrong[:, 1] | wrong[:, 2])
+        bad = written & ((column != stored_column) | wrong[:, 1] | wrong[:, 2])
         if bad.any():
             refuse_damaged_image(
-                "a chunk's tags do not fit their code", block, int(bad.argmax()) * self.on.writesize
+                "a chunk's tags do not fit their code",
+                block,
+                int(bad.argmax()) * self.partition.writesize,
             )
 
-    def _block(self, block: int, tags: NDArray[Any], used: NDArray[np.bool_]) -> None:
+    def _block(self, block: int, tags: NDArray[Any], written: NDArray[np.bool_]) -> None:
         """Takes the chunks of a block, the last one first."""
-        on = self.on
-        last = int(np.flatnonzero(used)[-1]) if used.any() else -1
-        for page in range(on.pages - 1, -1, -1):
-            at = block * on.erasesize + page * on.writesize
-            if not used[page]:
+        partition = self.partition
+        last = int(np.flatnonzero(written)[-1]) if written.any() else -1
+        for page in range(partition.pages - 1, -1, -1):
+            offset = block * partition.erasesize + page * partition.writesize
+            if not written[page]:
                 free = page > last
                 self._page(
-                    at,
+                    offset,
                     ByteKind.FREE if free else ByteKind.SLACK,
                     "unwritten" if free else "skipped",
                 )
@@ -265,46 +273,54 @@ class _ChunkScan:
             sequence, number, chunk, count = (int(v) for v in tags[page])
             if sequence == CHECKPOINT:
                 self.counts["checkpoint_chunks"] += 1
-                self._page(at, ByteKind.METADATA, "checkpoint")
+                self._page(offset, ByteKind.METADATA, "checkpoint")
             elif number == SUMMARY_OBJECT and not chunk & EXTRA_FLAG:
                 self.counts["summary_chunks"] += 1
-                self._page(at, ByteKind.METADATA, "summaries")
+                self._page(offset, ByteKind.METADATA, "summaries")
             elif chunk & EXTRA_FLAG or chunk == 0:
                 self._header(block, page, number, chunk, count)
             else:
                 self._data(block, page, number, chunk, count)
 
-    def _page(self, at: int, kind: ByteKind, part: str, owner: int = NO_OWNER) -> None:
-        self.walk.add(at, self.on.writesize, kind, part, owner)
+    def _page(self, offset: int, kind: ByteKind, part: str, owner: int = NO_OWNER) -> None:
+        self.walk.add(offset, self.partition.writesize, kind, part, owner)
         if kind is ByteKind.OBSOLETE:
             self.counts["obsolete_chunks"] += 1
 
     @property
     def chunk_bytes(self) -> int:
-        return self.on.writesize - (TAGS_BYTES if self.layout == "inband" else 0)
+        return self.partition.writesize - (TAGS_BYTES if self.layout == "inband" else 0)
 
     def _data(self, block: int, page: int, number: int, chunk: int, count: int) -> None:
-        at = block * self.on.erasesize + page * self.on.writesize
+        offset = block * self.partition.erasesize + page * self.partition.writesize
         if number > OBJECT_MAX or chunk > CHUNK_MAX or count > self.chunk_bytes:
-            refuse_damaged_image("a chunk with impossible tags", block, page * self.on.writesize)
-        held = self.objects.setdefault(number, YaffsObject(FILE_OBJECT))
-        offset = (chunk - 1) * self.chunk_bytes
-        if held.deleted or chunk in held.chunks or offset >= held.shrink:
+            refuse_damaged_image(
+                "a chunk with impossible tags", block, page * self.partition.writesize
+            )
+        yaffs_object = self.objects.setdefault(number, YaffsObject(FILE_OBJECT))
+        file_offset = (chunk - 1) * self.chunk_bytes
+        if (
+            yaffs_object.deleted
+            or chunk in yaffs_object.chunks
+            or file_offset >= yaffs_object.shrink
+        ):
             self._page(
-                at,
+                offset,
                 ByteKind.OBSOLETE,
-                "chunks of deleted files" if held.deleted else "replaced chunks",
+                "chunks of deleted files" if yaffs_object.deleted else "replaced chunks",
             )
             return
-        held.chunks.add(chunk)
-        if not held.valid:
-            held.size = max(held.size, offset + count)
-        self.live.append(LiveChunk(at, number, offset, count))
+        yaffs_object.chunks.add(chunk)
+        if not yaffs_object.valid:
+            yaffs_object.size = max(yaffs_object.size, file_offset + count)
+        self.live.append(LiveChunk(offset, number, file_offset, count))
 
     def _header(self, block: int, page: int, number: int, chunk: int, count: int) -> None:
-        at = block * self.on.erasesize + page * self.on.writesize
-        first = page * self.on.writesize
-        head = yaffs1.parse_object_header(self.on.read_data(at, self.on.writesize))
+        offset = block * self.partition.erasesize + page * self.partition.writesize
+        first = page * self.partition.writesize
+        head = yaffs1.parse_object_header(
+            self.partition.read_data(offset, self.partition.writesize)
+        )
         if head is None:
             refuse_damaged_image("a header that is none", block, first)
         if chunk & EXTRA_FLAG:
@@ -312,26 +328,26 @@ class _ChunkScan:
             if head.parent != chunk & ~EXTRA_ALL:
                 refuse_damaged_image("a header whose parent is not that of its tags", block, first)
         shrinks = bool(chunk & SHRINK) if chunk & EXTRA_FLAG else head.shrinks
-        held = self.objects.setdefault(number, YaffsObject(head.kind))
+        yaffs_object = self.objects.setdefault(number, YaffsObject(head.kind))
         gone = head.parent in HIDDEN_PARENTS
         size = 0 if gone else head.size
-        if held.valid:
+        if yaffs_object.valid:
             if shrinks or gone:
-                held.shrink = min(held.shrink, size)
-            self._page(at, ByteKind.OBSOLETE, "replaced headers")
+                yaffs_object.shrink = min(yaffs_object.shrink, size)
+            self._page(offset, ByteKind.OBSOLETE, "replaced headers")
             return
-        held.kind, held.valid, held.parent, held.name = (
+        yaffs_object.kind, yaffs_object.valid, yaffs_object.parent, yaffs_object.name = (
             head.kind,
             True,
             head.parent,
             decode_object_name(head),
         )
-        held.stands_for = head.stands_for
-        held.deleted = held.deleted or gone
-        held.size = max(held.size, size)
-        held.shrink = min(held.shrink, size)
+        yaffs_object.stands_for = head.stands_for
+        yaffs_object.deleted = yaffs_object.deleted or gone
+        yaffs_object.size = max(yaffs_object.size, size)
+        yaffs_object.shrink = min(yaffs_object.shrink, size)
         self.counts["headers"] += 1
-        self._page(at, ByteKind.METADATA, "deletion headers" if gone else "headers", number)
+        self._page(offset, ByteKind.METADATA, "deletion headers" if gone else "headers", number)
         if head.shadows > 0:
             self.objects.setdefault(
                 head.shadows,
@@ -353,8 +369,8 @@ class _ChunkScan:
             (n, o.size) for n, o in self.objects.items() if n in reached and o.kind == FILE_OBJECT
         )
         for chunk in self.live:
-            held = self.objects[chunk.owner]
-            if held.deleted or not held.valid:
+            yaffs_object = self.objects[chunk.owner]
+            if yaffs_object.deleted or not yaffs_object.valid:
                 self._page(chunk.at, ByteKind.OBSOLETE, "chunks of deleted files")
                 continue
             if chunk.owner not in reached:
@@ -362,9 +378,9 @@ class _ChunkScan:
                     f"object {chunk.owner} has data and no name that leads to it: damaged"
                 )
             self.counts["data_chunks"] += 1
-            count = max(0, min(chunk.bytes, held.size - chunk.offset))
+            count = max(0, min(chunk.bytes, yaffs_object.size - chunk.offset))
             self.walk.plain(chunk.at, count, chunk.owner, chunk.offset)
-            tail = self.on.writesize - self.chunk_bytes
+            tail = self.partition.writesize - self.chunk_bytes
             self.walk.add(
                 chunk.at + count,
                 self.chunk_bytes - count,

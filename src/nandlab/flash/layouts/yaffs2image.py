@@ -137,31 +137,31 @@ def normalise_tags(block: bytes, shape: Shape, layout: TagLayout) -> bytes:
     pages = np.frombuffer(block, dtype=np.uint8).reshape(-1, shape.page + shape.oob).copy()
     spare = pages[:, shape.page :]
     coded = len(layout.places) == CODED_TAGS_BYTES
-    taken = spare[:, list(layout.places[: None if coded else TAGS_BYTES])]
+    tags = spare[:, list(layout.places[: None if coded else TAGS_BYTES])]
     if layout.order == ">":
-        used = (pages != 0xFF).any(axis=1)
-        taken = _swap_tags(taken)
-        _swap_headers(pages[:, : shape.page], used)
+        written_pages = (pages != 0xFF).any(axis=1)
+        tags = _swap_tags(tags)
+        _swap_headers(pages[:, : shape.page], written_pages)
     marks = spare[:, MARK_AT].copy()
     spare[:] = 0xFF
     if layout.marked:
         spare[:, MARK_AT] = marks
-    count = min(taken.shape[1], shape.oob - TAGS_AT)
-    spare[:, TAGS_AT : TAGS_AT + count] = taken[:, :count]
+    count = min(tags.shape[1], shape.oob - TAGS_AT)
+    spare[:, TAGS_AT : TAGS_AT + count] = tags[:, :count]
     return pages.tobytes()
 
 
 @lru_cache(maxsize=8)
 def _list_places(page: int, oob: int) -> tuple[tuple[int, ...], ...]:
     """Where tags may lie, the usual first."""
-    found = dict.fromkeys(_list_contiguous_places(oob))
+    places = dict.fromkeys(_list_contiguous_places(oob))
     share = min(PERIOD_MAX, max(2, oob // max(1, page // STEP)))
     for period in (share, share // 2):
-        for length, at, start in product(range(1, period), range(period), range(STARTS_MAX)):
-            free = _list_free_bytes(oob, period, range(at, at + length), start)
+        for length, begin, start in product(range(1, period), range(period), range(STARTS_MAX)):
+            free = _list_free_bytes(oob, period, range(begin, begin + length), start)
             if len(free) >= TAGS_BYTES:
-                found.setdefault(free)
-    return tuple(found)
+                places.setdefault(free)
+    return tuple(places)
 
 
 def _list_contiguous_places(oob: int) -> Iterator[tuple[int, ...]]:
@@ -208,28 +208,28 @@ def _count_tagged_pages(tags: NDArray[Any], headed: NDArray[np.bool_], page: int
     return int((sound | (sequence == CHECKPOINT)).sum()) if sound.any() else 0
 
 
-def _find_right_codes(taken: Bytes, order: str) -> NDArray[np.bool_]:
+def _find_right_codes(tags: Bytes, order: str) -> NDArray[np.bool_]:
     """Which rows of tags have their own code behind them."""
-    if taken.shape[1] < CODED_TAGS_BYTES:
-        return np.zeros(len(taken), dtype=np.bool_)
-    code = np.ascontiguousarray(taken[:, TAGS_BYTES:])
+    if tags.shape[1] < CODED_TAGS_BYTES:
+        return np.zeros(len(tags), dtype=np.bool_)
+    code = np.ascontiguousarray(tags[:, TAGS_BYTES:])
     stored = code.view(f"{order}u4").astype(np.uint32)
-    wanted = compute_tags_ecc(taken[:, :TAGS_BYTES])
+    computed = compute_tags_ecc(tags[:, :TAGS_BYTES])
     # the column's parity is the first byte of a word, whatever the order of the others
-    stored[:, 0], wanted[:, 0] = code[:, 0], wanted[:, 0] & 0xFF
-    right: NDArray[np.bool_] = (stored == wanted).all(axis=1)
+    stored[:, 0], computed[:, 0] = code[:, 0], computed[:, 0] & 0xFF
+    right: NDArray[np.bool_] = (stored == computed).all(axis=1)
     return right
 
 
-def _swap_tags(taken: Bytes) -> Bytes:
+def _swap_tags(tags: Bytes) -> Bytes:
     """Big-endian tags as little-endian ones; a code that was wrong stays wrong."""
-    tags = np.ascontiguousarray(taken[:, :TAGS_BYTES])
-    swapped = tags.view("<u4").byteswap().view(np.uint8).reshape(tags.shape)
-    if taken.shape[1] < CODED_TAGS_BYTES:
+    words = np.ascontiguousarray(tags[:, :TAGS_BYTES])
+    swapped = words.view("<u4").byteswap().view(np.uint8).reshape(words.shape)
+    if tags.shape[1] < CODED_TAGS_BYTES:
         return swapped
-    blank = (taken[:, TAGS_BYTES:] == 0xFF).all(axis=1)
-    wrong = ~_find_right_codes(taken, ">") & ~blank
-    code = compute_tags_ecc(swapped).astype("<u4").view(np.uint8).reshape(len(taken), -1).copy()
+    blank = (tags[:, TAGS_BYTES:] == 0xFF).all(axis=1)
+    wrong = ~_find_right_codes(tags, ">") & ~blank
+    code = compute_tags_ecc(swapped).astype("<u4").view(np.uint8).reshape(len(tags), -1).copy()
     code[wrong] = ~code[wrong]
     code[blank] = 0xFF
     return np.concatenate([swapped, code], axis=1)

@@ -54,16 +54,16 @@ PAUSES_MIN = 10
 # Calls of jffs2_readpage that follow from the system calls
 
 
-def score_read_calls(of: BoardTraces) -> ReadCalls:
+def score_read_calls(traces: BoardTraces) -> ReadCalls:
     """Calls of jffs2_readpage foretold from the system calls, run by run, for each choice of the
     cache; the choice that comes nearest on the first run, bursts before totals where totals are
     equal, is scored on the others."""
-    both = list(zip(of.calls, of.functions, strict=False))
+    pairs = list(zip(traces.calls, traces.functions, strict=False))
     foretold = {
-        cache: [pagecache.count_page_reads_per_call(calls.rows, cache) for calls, _ in both]
+        cache: [pagecache.count_page_reads_per_call(calls.rows, cache) for calls, _ in pairs]
         for cache in pagecache.CACHE_CHOICES
     }
-    traced = [[b.calls for b in find_call_bursts(functions.rows)] for _, functions in both]
+    traced = [[b.calls for b in find_call_bursts(functions.rows)] for _, functions in pairs]
     off = {
         cache: (abs(sum(runs[0]) - sum(traced[0])), runs[0] != traced[0])
         for cache, runs in foretold.items()
@@ -73,15 +73,15 @@ def score_read_calls(of: BoardTraces) -> ReadCalls:
         ReadCallsRun(
             calls_of=calls.name,
             functions_of=functions.name,
-            foretold=sum(said),
-            traced=sum(seen),
-            bursts_equal=said == seen,
+            foretold=sum(foretold_bursts),
+            traced=sum(traced_bursts),
+            bursts_equal=foretold_bursts == traced_bursts,
             of_choices={cache.words: sum(foretold[cache][i]) for cache in foretold},
             writes_foretold=pagecache.count_page_writes(calls.rows),
             writes_traced=sum(f.function == WRITE_BEGIN for f in functions.rows),
         )
-        for i, ((calls, functions), said, seen) in enumerate(
-            zip(both, foretold[chosen], traced, strict=True)
+        for i, ((calls, functions), foretold_bursts, traced_bursts) in enumerate(
+            zip(pairs, foretold[chosen], traced, strict=True)
         )
     ]
     return ReadCalls(
@@ -93,7 +93,7 @@ def score_read_calls(of: BoardTraces) -> ReadCalls:
         bursts_exact=sum(r.bursts_equal for r in runs[1:]),
         writes_exact=sum(r.writes_foretold == r.writes_traced for r in runs),
         runs=runs,
-        not_paired=abs(len(of.calls) - len(of.functions)),
+        not_paired=abs(len(traces.calls) - len(traces.functions)),
         not_known=[
             "the files' sizes: the least that agrees with the reads",
             f"the kernel: read-ahead as {pagecache.READ_AHEAD_RULE.summary}",
@@ -156,12 +156,12 @@ def count_burst_pages(rows: Sequence[FlashStart]) -> list[int]:
 
 def _split_bursts(rows: Sequence[Any], times: Sequence[tuple[float, float]]) -> list[list[Any]]:
     """Rows in bursts: a new one begins more than :data:`GAP_S` after the end of the row before."""
-    found: list[list[Any]] = []
+    bursts: list[list[Any]] = []
     for i, row in enumerate(rows):
         if not i or times[i][0] - times[i - 1][1] > GAP_S:
-            found.append([])
-        found[-1].append(row)
-    return found
+            bursts.append([])
+        bursts[-1].append(row)
+    return bursts
 
 
 def pair_call_and_flash_bursts(
@@ -176,31 +176,31 @@ def pair_call_and_flash_bursts(
     return [PagedBurst(c.calls, c.us, n) for c, n in zip(calls, last, strict=True)]
 
 
-def score_burst_times(of: BoardTraces) -> BurstTimes | NotScored:
+def score_burst_times(traces: BoardTraces) -> BurstTimes | NotScored:
     """T = N x T_page + calls x overhead for each burst of a load that only reads: the overhead is
     that of the first run without an impossible burst, and is scored on all others."""
-    if any(c.call == "write" for run in of.calls for c in run.rows):
+    if any(c.call == "write" for run in traces.calls for c in run.rows):
         return NotScored(
             not_scored="the load writes, so a flash page may be read by other calls than these"
         )
-    both = list(zip(of.functions, of.flash, strict=False))
-    runs = [(a.name, b.name, pair_call_and_flash_bursts(a.rows, b.rows)) for a, b in both]
-    known = [(a, b, some) for a, b, some in runs if some is not None]
-    if not known:
+    pairs = list(zip(traces.functions, traces.flash, strict=False))
+    runs = [(a.name, b.name, pair_call_and_flash_bursts(a.rows, b.rows)) for a, b in pairs]
+    paired = [(a, b, some) for a, b, some in runs if some is not None]
+    if not paired:
         return NotScored(not_scored="no run has as many bursts of flash reads as of calls")
-    possible = [run for run in known if not any(b.impossible for b in run[2])]
-    chosen = (possible or known)[0]
+    possible = [run for run in paired if not any(b.impossible for b in run[2])]
+    chosen = (possible or paired)[0]
     first, _, fit = chosen
     over = sum(b.us - b.pages * TABLE_US["R"] for b in fit) / sum(b.calls for b in fit)
-    scored = [b for run in known if run is not chosen for b in run[2]]
-    everything = [b for _, _, some in known for b in some]
+    scored = [b for run in paired if run is not chosen for b in run[2]]
+    everything = [b for _, _, some in paired for b in some]
     return BurstTimes(
         fitted=f"an overhead of {over:.2f} us a call",
         fitted_on=first,
         overhead_us=round(over, 3),
         t_page_us=TABLE_US["R"],
         impossible=sum(b.impossible for b in everything),
-        scored_on=len(known) - 1,
+        scored_on=len(paired) - 1,
         fitted_overhead=_compute_errors(scored, over),
         paper_overhead=_compute_errors(everything, PAPER_OVERHEAD_US),
         runs=[
@@ -213,9 +213,9 @@ def score_burst_times(of: BoardTraces) -> BurstTimes | NotScored:
                 measured_us=round(sum(s.us for s in some), 1),
                 errors=_compute_errors(some, over),
             )
-            for functions, flash, some in known
+            for functions, flash, some in paired
         ],
-        not_paired=len(of.functions) + len(of.flash) - 2 * len(known),
+        not_paired=len(traces.functions) + len(traces.flash) - 2 * len(paired),
         not_known=[
             "hits in the NAND core's buffer, which flashmon does not tell",
             "which burst of one tracer is which of the other: taken in order, from the last back",
@@ -238,18 +238,18 @@ def _compute_errors(some: Sequence[PagedBurst], overhead_us: float) -> BurstErro
 # T_page, as far as starts allow
 
 
-def score_page_times(of: BoardTraces) -> PageTimes:
+def score_page_times(traces: BoardTraces) -> PageTimes:
     """From the start of an operation to the same task's next start, beside the paper's table 1.
 
     The most frequent pause of each kind, in steps of the clock, and the mean of those within a step
     of it: the operation's time and what the software did before the next one. Nothing is fitted.
     """
     steps: dict[str, Counter[int]] = {kind: Counter() for kind in FLASH_KINDS}
-    for run in of.flash:
-        for one, then in zip(run.rows, run.rows[1:], strict=False):
-            pause = then.start_s - one.start_s
-            if one.task == then.task and pause <= GAP_S:
-                steps[one.kind][round(pause / STEP_S)] += 1
+    for run in traces.flash:
+        for row, following in zip(run.rows, run.rows[1:], strict=False):
+            pause = following.start_s - row.start_s
+            if row.task == following.task and pause <= GAP_S:
+                steps[row.kind][round(pause / STEP_S)] += 1
     return PageTimes(
         fitted=None,
         kinds={kind: _summarise_pauses(steps[kind], TABLE_US[kind]) for kind in FLASH_KINDS},
@@ -288,12 +288,12 @@ def _summarise_pauses(steps: Counter[int], table_us: float) -> Pauses:
 # The collector's reads of erased blocks
 
 
-def score_garbage_collector(of: BoardTraces) -> Collector | NotScored:
+def score_garbage_collector(traces: BoardTraces) -> Collector | NotScored:
     """JFFS2 reads each block that it erased, all its pages in order: 64 reads an erase foretold, by
     the tasks that erase. Nothing is fitted."""
     runs = [
         CollectorRun(flash_of=run.name, **dict(_count_collector_reads(run.rows)))
-        for run in of.flash
+        for run in traces.flash
     ]
     if not any(r.erases for r in runs):
         return NotScored(not_scored="nothing was erased")
@@ -326,26 +326,26 @@ def _count_collector_reads(rows: Sequence[FlashStart]) -> CollectorCounts:
     )
 
 
-def _is_block_read(rows: Sequence[FlashStart], at: int) -> bool:
+def _is_block_read(rows: Sequence[FlashStart], index: int) -> bool:
     """Whether a row is an erase after which its task at once reads the block's pages in order."""
-    if rows[at].kind != "E":
+    if rows[index].kind != "E":
         return False
-    first = rows[at].number * PAGES_OF_A_BLOCK
-    told = [(r.kind, r.number) for r in rows[at + 1 : at + 1 + PAGES_OF_A_BLOCK]]
-    return told == [("R", first + i) for i in range(PAGES_OF_A_BLOCK)]
+    first = rows[index].number * PAGES_OF_A_BLOCK
+    operations = [(r.kind, r.number) for r in rows[index + 1 : index + 1 + PAGES_OF_A_BLOCK]]
+    return operations == [("R", first + i) for i in range(PAGES_OF_A_BLOCK)]
 
 
-def score_traced_load(of: BoardTraces) -> BoardLoad:
+def score_traced_load(traces: BoardTraces) -> BoardLoad:
     """All four scores of a load."""
     return BoardLoad(
-        load=of.name,
+        load=traces.name,
         runs={
-            "syscalls": len(of.calls),
-            "ffs_tracer": len(of.functions),
-            "flashmon": len(of.flash),
+            "syscalls": len(traces.calls),
+            "ffs_tracer": len(traces.functions),
+            "flashmon": len(traces.flash),
         },
-        read_calls=score_read_calls(of),
-        burst_times=score_burst_times(of),
-        page_times=score_page_times(of),
-        collector=score_garbage_collector(of),
+        read_calls=score_read_calls(traces),
+        burst_times=score_burst_times(traces),
+        page_times=score_page_times(traces),
+        collector=score_garbage_collector(traces),
     )

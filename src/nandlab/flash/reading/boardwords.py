@@ -102,15 +102,15 @@ def _format_errors(errors: BurstErrors | None) -> str:
 
 
 def _format_page_times(score: PageTimes) -> Iterator[str]:
-    for kind, one in score.kinds.items():
-        if one.us is None:
-            yield f"  {KINDS[kind]}: not known, {one.pauses} pauses to a next start"
+    for kind, kind_score in score.kinds.items():
+        if kind_score.us is None:
+            yield f"  {KINDS[kind]}: not known, {kind_score.pauses} pauses to a next start"
             continue
         yield (
-            f"  {KINDS[kind]}: {one.us:.2f} us, the paper's {one.table_us:.2f} us: "
-            f"{one.off:+.1%} ({one.near_mode:.0%} of {one.pauses} pauses to the next "
-            f"start, those at the most frequent, {one.mode_us:.1f} us; {one.too_short} are "
-            "shorter than the paper's by more than a step)"
+            f"  {KINDS[kind]}: {kind_score.us:.2f} us, the paper's {kind_score.table_us:.2f} us: "
+            f"{kind_score.off:+.1%} ({kind_score.near_mode:.0%} of {kind_score.pauses} pauses "
+            f"to the next start, those at the most frequent, {kind_score.mode_us:.1f} us; "
+            f"{kind_score.too_short} are shorter than the paper's by more than a step)"
         )
 
 

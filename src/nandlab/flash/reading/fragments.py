@@ -25,13 +25,13 @@ class PageSet(Container[int]):
     @classmethod
     def from_stretches(cls, stretches: Iterable[range]) -> PageSet:
         """All pages that lie in any of them."""
-        found: list[range] = []
-        for each in sorted(stretches, key=lambda r: r.start):
-            if found and each.start <= found[-1].stop:
-                found[-1] = range(found[-1].start, max(found[-1].stop, each.stop))
-            elif each:
-                found.append(each)
-        return cls(found)
+        ranges: list[range] = []
+        for stretch in sorted(stretches, key=lambda r: r.start):
+            if ranges and stretch.start <= ranges[-1].stop:
+                ranges[-1] = range(ranges[-1].start, max(ranges[-1].stop, stretch.stop))
+            elif stretch:
+                ranges.append(stretch)
+        return cls(ranges)
 
     def __contains__(self, page: object) -> bool:
         if not isinstance(page, int):

@@ -47,16 +47,16 @@ class _HuffmanCode:
 
     def __init__(self, lengths: Sequence[int], bits: int) -> None:
         """bits: of the first table, unless all codes are shorter or longer."""
-        used = sorted((length, symbol) for symbol, length in enumerate(lengths) if length)
-        self.longest = used[-1][0] if used else 1
-        self.root = max(min(bits, self.longest), used[0][0]) if used else 1
-        self.cost = Counter(coded=len(lengths), used=len(used))
+        coded_symbols = sorted((length, symbol) for symbol, length in enumerate(lengths) if length)
+        self.longest = coded_symbols[-1][0] if coded_symbols else 1
+        self.root = max(min(bits, self.longest), coded_symbols[0][0]) if coded_symbols else 1
+        self.cost = Counter(coded=len(lengths), used=len(coded_symbols))
         self.cost["entry"] = 1 << self.root
         self.table: list[tuple[int, int]] = [(-1, 0)] * (1 << self.longest)
         """The next bits -> symbol, and its own bits."""
         code = before = 0
         longer = []
-        for length, symbol in used:
+        for length, symbol in coded_symbols:
             code <<= length - before
             if code >> length:
                 raise ValueError("more codes than there are")
@@ -87,7 +87,7 @@ class _TokenWalk:
         self.used = begin * 8
         """Bits of the input that were used."""
         self.made = 0
-        self.found: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
 
     def next(self) -> int:
         """The bits to come, 56 or more."""
@@ -100,7 +100,7 @@ class _TokenWalk:
         if lacking > 0:
             count = -(-lacking // 8)
             self.taken += count
-            self.found[by] += count
+            self.counts[by] += count
             if self.taken > len(self.packed):
                 raise IndexError
 
@@ -143,26 +143,29 @@ class _TokenWalk:
         if self.taken > len(self.packed):
             raise IndexError
         self.used = self.taken * 8
-        self.found["stored_byte"] += count
+        self.counts["stored_byte"] += count
         self.made += count
 
     def _tables(self) -> tuple[_HuffmanCode, _HuffmanCode]:
         literals, distances, lengths = self.bits(5) + 257, self.bits(5) + 1, self.bits(4) + 4
-        own = [0] * len(ORDER)
+        code_lengths = [0] * len(ORDER)
         for place in ORDER[:lengths]:
-            own[place] = self.bits(3)
-        code = _HuffmanCode(own, OWN_BITS)
-        each: list[int] = []
-        while len(each) < literals + distances:
+            code_lengths[place] = self.bits(3)
+        code = _HuffmanCode(code_lengths, OWN_BITS)
+        symbol_lengths: list[int] = []
+        while len(symbol_lengths) < literals + distances:
             symbol, _ = self.symbol(code)
-            self.found["lens"] += 1
-            least, more = REPEATS.get(symbol, (1, 0))
-            again = symbol if symbol < 16 else each[-1] if symbol == 16 else 0
-            each += [again] * (least + self.bits(more))
-        found = _HuffmanCode(each[:literals], ROOT_BITS), _HuffmanCode(each[literals:], FAR_BITS)
-        for one in (code, *found):
-            self.found += one.cost
-        return found
+            self.counts["lens"] += 1
+            least, extra_bits = REPEATS.get(symbol, (1, 0))
+            again = symbol if symbol < 16 else symbol_lengths[-1] if symbol == 16 else 0
+            symbol_lengths += [again] * (least + self.bits(extra_bits))
+        codes = (
+            _HuffmanCode(symbol_lengths[:literals], ROOT_BITS),
+            _HuffmanCode(symbol_lengths[literals:], FAR_BITS),
+        )
+        for table in (code, *codes):
+            self.counts += table.cost
+        return codes
 
     def _symbols(self, literals: _HuffmanCode, distances: _HuffmanCode) -> None:
         """What a block has of symbols."""
@@ -174,34 +177,34 @@ class _TokenWalk:
 
     def _slow(self, literals: _HuffmanCode, distances: _HuffmanCode) -> bool:
         """A symbol by zlib_inflate(); whether it ends the block."""
-        found, by = self.found, "slow_pull"
+        counts, by = self.counts, "slow_pull"
         symbol, length = self.symbol(literals, by)
-        found["slow_long"] += length > literals.root
+        counts["slow_long"] += length > literals.root
         if symbol < END:
-            found["slow_literal"] += 1
+            counts["slow_literal"] += 1
             self.made += 1
             return False
         if symbol == END:
             return True
-        least, more = LENGTHS[symbol - END - 1]
-        count = least + self.bits(more, by)
+        least, extra_bits = LENGTHS[symbol - END - 1]
+        count = least + self.bits(extra_bits, by)
         distance, length = self.symbol(distances, by)
-        found["slow_long"] += length > distances.root
+        counts["slow_long"] += length > distances.root
         self.bits(max(0, distance // 2 - 1), by)
-        found["slow_match"] += 1
-        found["slow_match_byte"] += count
+        counts["slow_match"] += 1
+        counts["slow_match_byte"] += count
         self.made += count
         return False
 
     def _fast(self, literals: _HuffmanCode, distances: _HuffmanCode) -> bool:
         """As many symbols as inflate_fast() takes; whether the last ends the block."""
-        found = self.found
-        found["fast"] += 1
+        counts = self.counts
+        counts["fast"] += 1
         ended, more_in, more_out = False, len(self.packed) - FAST_IN, self.room - FAST_OUT
         while not ended:
             symbol = self._looked_up(literals)
             if symbol < END:
-                found["literal"] += 1
+                counts["literal"] += 1
                 self.made += 1
             elif symbol == END:
                 ended = True
@@ -214,21 +217,21 @@ class _TokenWalk:
 
     def _match(self, least: int, more: int, distances: _HuffmanCode) -> None:
         """What comes after a length's code, fast."""
-        self.found["further"] += more > 0
+        self.counts["further"] += more > 0
         count = least + self.bits(more, "")
         self.bits(max(0, self._looked_up(distances) // 2 - 1), "")
-        self.found["match"] += 1
-        self.found["match_byte"] += count
+        self.counts["match"] += 1
+        self.counts["match_byte"] += count
         self.made += count
 
     def _looked_up(self, code: _HuffmanCode) -> int:
         """A symbol, fast; what is beyond the input's end is not looked at."""
         if self.taken * 8 - self.used < WANTED_BITS:
             self.taken += 2
-            self.found["refill"] += 1
+            self.counts["refill"] += 1
         symbol, length = code.decode_symbol(self.next())
         self.used += length
-        self.found["long"] += length > code.root
+        self.counts["long"] += length > code.root
         return symbol
 
 
@@ -241,5 +244,5 @@ def count_zlib_tokens(packed: bytes, room: int) -> tuple[Counter[str], int]:
     there is room for. IndexError if the bytes end within a token, ValueError if one is none."""
     walk = _TokenWalk(packed, room, count_zlib_header_bytes(packed))
     walk.all()
-    del walk.found[""]
-    return walk.found, walk.made
+    del walk.counts[""]
+    return walk.counts, walk.made

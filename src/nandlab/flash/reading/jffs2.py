@@ -92,15 +92,18 @@ class Jffs2Reader(FilesystemReader):
         """With each block first, and with each last; none after a mount, nor where nothing was
         moved."""
         nodes, size = self._nodes(owner), self.layout.erasesize
-        blocks = {at // size for at in nodes}
+        blocks = {offset // size for offset in nodes}
         if self.mounted or owner not in self.layout.moved_owners or len(blocks) < 2:
             return []
-        order, found = order_nodes_like_kernel(nodes, size, mounted=False), []
+        order, openings = order_nodes_like_kernel(nodes, size, mounted=False), []
         for block in blocks:
-            within = [at for at in order if at // size == block]
-            others = [at for at in order if at // size != block]
-            found += [self._opening(each, nodes) for each in (within + others, others + within)]
-        return found
+            block_nodes = [offset for offset in order if offset // size == block]
+            other_nodes = [offset for offset in order if offset // size != block]
+            openings += [
+                self._opening(sequence, nodes)
+                for sequence in (block_nodes + other_nodes, other_nodes + block_nodes)
+            ]
+        return openings
 
     def _opening(self, order: Sequence[int], nodes: Sequence[int]) -> list[MtdRead]:
         return list(list_first_open_reads(order, nodes[0], self.layout.writesize)) if nodes else []

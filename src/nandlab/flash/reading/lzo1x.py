@@ -34,33 +34,33 @@ def pack_lzo1x(data: bytes) -> bytes:
     """Packed, even if that takes more."""
     assert len(data) <= PLAIN_MAX
     out = bytearray()
-    left = _pack_matches(data, out) if len(data) > LEFT else 0
-    rest = len(data) - left
-    if not out and 0 < rest <= ALONE_MAX:
-        out.append(ALONE + rest)
+    packed_end = _pack_matches(data, out) if len(data) > LEFT else 0
+    tail_bytes = len(data) - packed_end
+    if not out and 0 < tail_bytes <= ALONE_MAX:
+        out.append(ALONE + tail_bytes)
         out += data
-    elif rest:
-        _append_run(out, data[left:])
+    elif tail_bytes:
+        _append_run(out, data[packed_end:])
     return bytes(out) + END
 
 
 def _pack_matches(data: bytes, out: bytearray) -> int:
     """Packs all up to the end of the last match, and tells where that is."""
     word, place = _hash_words(data)
-    seen = [0] * (1 << HASH_BITS)
+    positions = [0] * (1 << HASH_BITS)
     end = len(data) - LEFT
-    done, at = 0, FIRST
-    while at < end:
-        before, seen[place[at]] = seen[place[at]], at
-        if word[at] != word[before]:
-            at += 1 + (at - done >> 5)
+    match_end, position = 0, FIRST
+    while position < end:
+        before, positions[place[position]] = positions[place[position]], position
+        if word[position] != word[before]:
+            position += 1 + (position - match_end >> 5)
             continue
-        if at > done:
-            _append_run(out, data[done:at])
-        count = _count_alike(data, at, before, end)
-        _append_match(out, count, at - before)
-        done = at = at + count
-    return done
+        if position > match_end:
+            _append_run(out, data[match_end:position])
+        count = _count_alike(data, position, before, end)
+        _append_match(out, count, position - before)
+        match_end = position = position + count
+    return match_end
 
 
 def _hash_words(data: bytes) -> tuple[list[int], list[int]]:
@@ -71,16 +71,17 @@ def _hash_words(data: bytes) -> tuple[list[int], list[int]]:
     return words.tolist(), hashes.tolist()
 
 
-def _count_alike(data: bytes, at: int, before: int, end: int) -> int:
+def _count_alike(data: bytes, position: int, before: int, end: int) -> int:
     """How many bytes are the same at both places, of which four are known to be."""
     count = 4
     while (
-        data[at + count : at + count + AT_ONCE] == data[before + count : before + count + AT_ONCE]
+        data[position + count : position + count + AT_ONCE]
+        == data[before + count : before + count + AT_ONCE]
     ):
         count += AT_ONCE
-        if at + count >= end:
+        if position + count >= end:
             return count
-    while data[at + count] == data[before + count]:
+    while data[position + count] == data[before + count]:
         count += 1
     return count
 
@@ -108,9 +109,9 @@ def _append_match(out: bytearray, count: int, back: int) -> None:
     out += bytes((back << 2 & 0xFF, back >> 6))
 
 
-def _append_long_length(out: bytearray, first: int, more: int) -> None:
+def _append_long_length(out: bytearray, first: int, excess: int) -> None:
     """A length that goes on in bytes of zero."""
-    zeroes = (more - 1) // 255
+    zeroes = (excess - 1) // 255
     out.append(first)
     out += bytes(zeroes)
-    out.append(more - 255 * zeroes)
+    out.append(excess - 255 * zeroes)

@@ -49,25 +49,29 @@ ENDING = 12
 def _pack_flushed_zlib(data: bytes, room: int) -> tuple[int, bytes] | None:
     """It is given what may fit even if it were not packed, then again, until no more fits."""
     deflate = zlib.compressobj(JFFS2_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS, MEMORY)
-    packed, taken = b"", 0
-    while taken < len(data) and (left := room - ENDING - len(packed)) > 0:
-        packed += deflate.compress(data[taken : taken + left])
+    packed, consumed = b"", 0
+    while consumed < len(data) and (room_left := room - ENDING - len(packed)) > 0:
+        packed += deflate.compress(data[consumed : consumed + room_left])
         packed += deflate.flush(zlib.Z_PARTIAL_FLUSH)
-        taken = min(taken + left, len(data))
+        consumed = min(consumed + room_left, len(data))
     packed += deflate.flush()
-    return (taken, packed) if len(packed) <= room and len(packed) < taken else None
+    return (consumed, packed) if len(packed) <= room and len(packed) < consumed else None
 
 
 def _pack_rtime(data: bytes, room: int) -> tuple[int, bytes] | None:
     """Pairs: a byte, and how many that follow it are those that followed it the last time."""
-    packed, after, at = bytearray(), [0] * 256, 0
-    while at < len(data) and len(packed) <= room - 2 and room > 3:
-        value, begin = data[at], at + 1
-        at, before, after[value] = begin, after[value], begin
-        while before < at < len(data) and data[at] == data[before] and at - begin < 255:
-            at, before = at + 1, before + 1
-        packed += bytes((value, at - begin))
-    return (at, bytes(packed)) if len(packed) < at else None
+    packed, after, position = bytearray(), [0] * 256, 0
+    while position < len(data) and len(packed) <= room - 2 and room > 3:
+        value, begin = data[position], position + 1
+        position, before, after[value] = begin, after[value], begin
+        while (
+            before < position < len(data)
+            and data[position] == data[before]
+            and position - begin < 255
+        ):
+            position, before = position + 1, before + 1
+        packed += bytes((value, position - begin))
+    return (position, bytes(packed)) if len(packed) < position else None
 
 
 JFFS2_PACKERS: MappingProxyType[str, Packer] = MappingProxyType(

@@ -67,24 +67,24 @@ def count_page_reads_per_call(calls: Sequence[SystemCall], cache: CacheChoice) -
     """How many pages each read(2) makes the file system read; those that need none are left out."""
     sizes = find_initial_file_sizes(calls)
     files: dict[str, OpenFile] = {}
-    held: Counter[str] = Counter()
-    found: list[int] = []
+    open_counts: Counter[str] = Counter()
+    page_counts: list[int] = []
     for call in calls:
         if call.call == "open":
-            if cache.forgets and not held.total():
+            if cache.forgets and not open_counts.total():
                 files.clear()
             if call.file in files:
                 files[call.file].open_again()
-            held[call.file] += 1
+            open_counts[call.file] += 1
         elif call.call == "close":
-            held[call.file] = max(0, held[call.file] - 1)
+            open_counts[call.file] = max(0, open_counts[call.file] - 1)
         elif call.size:
             if call.call == "write":
                 sizes[call.file] = max(sizes.get(call.file, 0), call.offset + call.size)
             if call.file not in files:
                 files[call.file] = OpenFile(sizes[call.file], cache.read_ahead_kib, READ_AHEAD_RULE)
-            found.append(_count_pages_read(files[call.file], call))
-    return [pages for pages in found if pages]
+            page_counts.append(_count_pages_read(files[call.file], call))
+    return [pages for pages in page_counts if pages]
 
 
 def _count_pages_read(file: OpenFile, call: SystemCall) -> int:

@@ -69,18 +69,18 @@ class PageBuffer:
 
     def read(self, read: MtdRead) -> Iterator[PageAccess]:
         """The pages of a read, in order."""
-        at, end = read.at, read.at + read.bytes
-        while at < end:
-            page, column = divmod(at, self.writesize)
-            count = min(end - at, self.writesize - column)
-            hit, whole = page == self.page and not read.spare, count == self.writesize
-            if not hit and not whole:
+        position, end = read.at, read.at + read.bytes
+        while position < end:
+            page, column = divmod(position, self.writesize)
+            count = min(end - position, self.writesize - column)
+            hit, is_whole_page = page == self.page and not read.spare, count == self.writesize
+            if not hit and not is_whole_page:
                 self.page = None if read.spare else page
             registered = not hit and page == self.register
             if not hit:
                 self.register = page
-            yield PageAccess(page, hit, whole and not hit, count, registered)
-            at += count
+            yield PageAccess(page, hit, is_whole_page and not hit, count, registered)
+            position += count
 
     def forget(self, first: int, last: int) -> None:
         """After a program of a page, or the erase of its block: first to last, both of them."""
@@ -155,12 +155,12 @@ class FilePieces:
 
     def list_pieces(self, page: int) -> list[FilePiece]:
         """What is stored of a page of the file, in order; a hole has nothing."""
-        first, found = bisect_right(self._ends, page * PAGE_BYTES), []
+        first, pieces = bisect_right(self._ends, page * PAGE_BYTES), []
         for piece in self._all[first:]:
             if piece.offset >= (page + 1) * PAGE_BYTES:
                 break
-            found.append(piece)
-        return found
+            pieces.append(piece)
+        return pieces
 
 
 @dataclass(frozen=True)
@@ -212,10 +212,10 @@ class FirstOpen(FlashReading):
 
 def find_inode_number(layout: Layout, path: str) -> int:
     """The number of a regular file; UsageError if there is none of this path."""
-    wanted = "/" + path.strip("/")
+    full_path = "/" + path.strip("/")
     for owner in layout.sizes:
-        if layout.paths.get(owner) == wanted:
+        if layout.paths.get(owner) == full_path:
             return owner
-    known = sorted(layout.paths[o] for o in layout.sizes if o in layout.paths)
-    near = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
-    raise UsageError(f"{wanted}: no such file in the image; there are {near or 'none'}")
+    paths = sorted(layout.paths[o] for o in layout.sizes if o in layout.paths)
+    near = ", ".join(paths[:5]) + (", ..." if len(paths) > 5 else "")
+    raise UsageError(f"{full_path}: no such file in the image; there are {near or 'none'}")

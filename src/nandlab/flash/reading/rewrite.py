@@ -46,11 +46,11 @@ class _FileWriter:
     """A file as it is written anew."""
 
     def __init__(
-        self, of: Layout, owner: int, leave_out: Container[int] = (), *, exact: bool = True
+        self, layout: Layout, owner: int, leave_out: Container[int] = (), *, exact: bool = True
     ) -> None:
-        self.of, self.old, self.leave_out = of, FilePieces(of, owner), leave_out
-        self.reader = find_filesystem_reader(of.filesystem)
-        self.known = exact and set(of.packings) <= self.reader.packers
+        self.layout, self.old, self.leave_out = layout, FilePieces(layout, owner), leave_out
+        self.reader = find_filesystem_reader(layout.filesystem)
+        self.known = exact and set(layout.packings) <= self.reader.packers
         """Whether pages are packed, and all compressors are known."""
         self.rooms: dict[int, int] = {}
         """First byte of a node's data -> bytes that it had room for, if they are fewer than are
@@ -58,43 +58,55 @@ class _FileWriter:
         self.estimated = 0
         """Pages that are taken to be packed as well as their pieces are now."""
 
-    def nodes(self, at: int | None = None, summed: int = 0) -> Iterator[FilePiece]:
-        """The file's nodes in order; at: where the first begins; None: where a block does. summed:
-        bytes that its block's summary has for nodes before it."""
-        of, reader = self.of, self.reader
-        at = reader.begin(of) if at is None else at
+    def nodes(self, position: int | None = None, summed: int = 0) -> Iterator[FilePiece]:
+        """The file's nodes in order.
+
+        position: where the first begins; None: where a block does. summed: bytes that its block's
+        summary has for nodes before it.
+        """
+        layout, reader = self.layout, self.reader
+        position = reader.begin(layout) if position is None else position
         for page in self.old.listed:
             part = self._page(page)
             while part.plain:
-                room = reader.compute_node_room(of, at, summed)
-                made = self._pack_part(part, room)
-                if made is None:
-                    at, summed = at - at % of.erasesize + of.erasesize + reader.begin(of), 0
+                room = reader.compute_node_room(layout, position, summed)
+                result = self._pack_part(part, room)
+                if result is None:
+                    position, summed = (
+                        position
+                        - position % layout.erasesize
+                        + layout.erasesize
+                        + reader.begin(layout),
+                        0,
+                    )
                     continue
-                node, (plain, stored, packed) = at + reader.header, made
+                node, (plain, stored, packed) = position + reader.header, result
                 if room < part.plain:
                     self.rooms[node] = room
                 yield FilePiece(self.old.owner, part.offset, plain, node, stored, 0, packed, plain)
                 part = _cut_part(part, plain, stored)
-                at, summed = node + -(-stored // reader.align) * reader.align, summed + reader.entry
+                position, summed = (
+                    node + -(-stored // reader.align) * reader.align,
+                    summed + reader.entry,
+                )
 
     def _page(self, page: int) -> _PagePart:
         """All of a page; of one that is left out, nothing."""
-        seen = [] if page in self.leave_out else _list_data_pieces(self.old, page)
+        pieces = [] if page in self.leave_out else _list_data_pieces(self.old, page)
         begin = page * PAGE_BYTES
-        count = min(PAGE_BYTES, self.old.size - begin) if seen else 0
-        if not seen or not self.of.packings:
+        count = min(PAGE_BYTES, self.old.size - begin) if pieces else 0
+        if not pieces or not self.layout.packings:
             return _PagePart(begin, count, bytes(count), count, "")
         data = self.content(page)
-        self.estimated += data is None and (len(seen) > 1 or seen[0][1].bytes < count)
-        stored = sum(n * p.stored / p.plain for n, p in seen)
-        return _PagePart(begin, count, data, round(stored), seen[0][1].packing)
+        self.estimated += data is None and (len(pieces) > 1 or pieces[0][1].bytes < count)
+        stored = sum(n * p.stored / p.plain for n, p in pieces)
+        return _PagePart(begin, count, data, round(stored), pieces[0][1].packing)
 
     def _pack_part(self, part: _PagePart, room: int) -> tuple[int, int, str] | None:
         """Bytes of the part that a node has, its bytes and its compressor; None: none fits."""
         reader = self.reader
         if part.data is not None:
-            made = reader.packed(self.of, part.data, room)
+            made = reader.packed(self.layout, part.data, room)
             return made and (made.plain, len(made.data), made.packing)
         if room < min(part.stored, reader.least_data):
             return None
@@ -105,19 +117,19 @@ class _FileWriter:
     def content(self, page: int) -> bytes | None:
         """The bytes of a page, with zeroes in its holes; None: they are not known, or what the
         kernel would make of them is not."""
-        if not self.known or self.of.read_data is None:
+        if not self.known or self.layout.read_data is None:
             return None
         begin = page * PAGE_BYTES
         length = min(PAGE_BYTES, self.old.size - begin)
-        found = bytearray(length)
+        data = bytearray(length)
         for count, piece in _list_data_pieces(self.old, page):
             try:
-                held = unpacking.unpack_file_piece(piece, self.of.read_data)
+                unpacked = unpacking.unpack_file_piece(piece, self.layout.read_data)
             except UnpackError:
                 return None
-            at = max(piece.offset, begin)
-            found[at - begin : at - begin + count] = held[at - piece.offset :][:count]
-        return bytes(found[:length])
+            start = max(piece.offset, begin)
+            data[start - begin : start - begin + count] = unpacked[start - piece.offset :][:count]
+        return bytes(data[:length])
 
     def tokens(self, piece: FilePiece) -> TokenCounts | None:
         """Those of a node that is written; None: they are not known."""
@@ -125,9 +137,9 @@ class _FileWriter:
         data = self.content(page)
         if data is None:
             return None
-        made = self.reader.packed(self.of, data[skip:], self.rooms.get(piece.at, PAGE_BYTES))
+        made = self.reader.packed(self.layout, data[skip:], self.rooms.get(piece.at, PAGE_BYTES))
         return made and tokencount.count_node_tokens(
-            made.packing, made.data, made.plain, self.of.unpack_room
+            made.packing, made.data, made.plain, self.layout.unpack_room
         )
 
 
@@ -147,42 +159,42 @@ class RewrittenFile(FilePieces):
         return self.writing.tokens(piece) or self._estimated(piece)
 
     def _estimated(self, piece: FilePiece) -> TokenCounts | None:
-        found: TokenCounts = Counter()
+        tokens: TokenCounts = Counter()
         old = self.writing.old
-        for count, of in _list_data_pieces(old, piece.offset // PAGE_BYTES):
-            counted = old.tokens(of) if of.packing == piece.packing else None
+        for count, source in _list_data_pieces(old, piece.offset // PAGE_BYTES):
+            counted = old.tokens(source) if source.packing == piece.packing else None
             for token, n in (counted or {}).items():
-                share = count / piece.bytes if token in PER_NODE else count / of.plain
-                found[token] += n * share  # type: ignore[assignment]
-        return found or None
+                share = count / piece.bytes if token in PER_NODE else count / source.plain
+                tokens[token] += n * share  # type: ignore[assignment]
+        return tokens or None
 
 
 def lay_file_out_alone(
-    of: Layout, owner: int, leave_out: Container[int] = (), *, exact: bool = True
+    layout: Layout, owner: int, leave_out: Container[int] = (), *, exact: bool = True
 ) -> FilePieces:
     """The file alone, from the first byte of the partition on; pages are left out that hold
     nothing, or are named. exact: whether pages are packed, which takes long; else they are taken to
     be packed as well as their pieces are now."""
-    reader = find_filesystem_reader(of.filesystem)
+    reader = find_filesystem_reader(layout.filesystem)
     if not reader.align:
-        return FilePieces(of, owner)
-    writing = _FileWriter(of, owner, leave_out, exact=exact)
+        return FilePieces(layout, owner)
+    writing = _FileWriter(layout, owner, leave_out, exact=exact)
     nodes = list(writing.nodes())
     begins = [node.at - reader.header for node in reversed(nodes)]
-    alone = replace(of, pieces=nodes, nodes={owner: begins}, dead={})
+    alone = replace(layout, pieces=nodes, nodes={owner: begins}, dead={})
     return RewrittenFile(reader.completed(alone), writing)
 
 
-def list_rewritten_nodes(of: Layout, owner: int, at: int, summed: int) -> list[FilePiece]:
+def list_rewritten_nodes(layout: Layout, owner: int, at: int, summed: int) -> list[FilePiece]:
     """The file's nodes if the first of them is written there; summed: bytes that the summary of its
     block has for what was written to it before."""
-    return list(_FileWriter(of, owner).nodes(at, summed))
+    return list(_FileWriter(layout, owner).nodes(at, summed))
 
 
-def _list_data_pieces(of: FilePieces, page: int) -> list[tuple[int, FilePiece]]:
+def _list_data_pieces(layout: FilePieces, page: int) -> list[tuple[int, FilePiece]]:
     """The pieces of a page that hold data, and the bytes of it that each has."""
     begin, end = page * PAGE_BYTES, (page + 1) * PAGE_BYTES
-    held = (p for p in of.list_pieces(page) if p.packing != HOLE)
+    held = (p for p in layout.list_pieces(page) if p.packing != HOLE)
     return [(min(p.offset + p.bytes, end) - max(p.offset, begin), p) for p in held]
 
 

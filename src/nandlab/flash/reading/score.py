@@ -42,15 +42,17 @@ class CallTimes:
     def compute_ns_with_tick(self, by: times.Instructions) -> float:
         """The same of a call that began when it did: with the kernel's tick where that comes, and
         with a process's first wait for the chip."""
-        call, timer, each = self.scored.call, self.scored.timer, self.instruction_ns
-        found = self.compute_predicted_ns(by)
+        call, timer, instruction_ns = self.scored.call, self.scored.timer, self.instruction_ns
+        total_ns = self.compute_predicted_ns(by)
         if call.flash and self.scored.waits_first:
-            found += each * by.first_wait
+            total_ns += instruction_ns * by.first_wait
         if timer is None or not isinstance(call, ReadCall):
-            return found
-        stretches = [each * n for n in times.split_call_instructions(call, by, self.tracing)]
+            return total_ns
+        stretches = [
+            instruction_ns * n for n in times.split_call_instructions(call, by, self.tracing)
+        ]
         reads = [self.read.compute_ns(1, a.registered) for a in call.accesses if not a.hit]
-        return found + timer.delay_ns(self.scored.row.start_ns, stretches, reads)
+        return total_ns + timer.delay_ns(self.scored.row.start_ns, stretches, reads)
 
     def compute_paper_ns(self, overhead_ns: float) -> float:
         """The time that the tracing paper's formula gives with this overhead, ns."""
@@ -86,13 +88,13 @@ def list_measured_times(trace: ChipTrace, scored: Sequence[ScoredCall]) -> list[
     if instruction_ns is None:
         raise UsageError(f"{trace.title}: on this board's clock no instruction has a time")
     read, costs = times.compute_chip_page_read_times(trace.chip), cost.read_tracing_costs()
-    each = {event: costs.price(trace.kernel, event, None) or 0 for event in PRICED_EVENTS}
-    found = []
-    for one in scored:
-        tracing = {event: one.events[event] * each[event] for event in PRICED_EVENTS}
-        ns = one.row.ns - instruction_ns * sum(tracing.values())
-        found.append(CallTimes(one, ns, read, instruction_ns, tracing))
-    return found
+    prices = {event: costs.price(trace.kernel, event, None) or 0 for event in PRICED_EVENTS}
+    call_times = []
+    for scored_call in scored:
+        tracing = {event: scored_call.events[event] * prices[event] for event in PRICED_EVENTS}
+        ns = scored_call.row.ns - instruction_ns * sum(tracing.values())
+        call_times.append(CallTimes(scored_call, ns, read, instruction_ns, tracing))
+    return call_times
 
 
 class DifferingCall(StrictModel):
@@ -168,17 +170,17 @@ class ModelScore(StrictModel):
 def summarise_call_scores(trace: ChipTrace, scored: Sequence[ScoredCall]) -> ModelScore:
     """How far the model holds on a trace's calls."""
     pages = [s for s in scored if isinstance(s.call, ReadCall)]
-    known = [s for s in pages if s.is_known]
+    known_pages = [s for s in pages if s.is_known]
     wrong = [s for s in scored if s.is_known and not s.same]
     by, why = _find_instructions(trace, scored)
     opens = list_call_times(trace, [s for s in scored if not _is_page_read(s)])
     times_of_pages = list_call_times(trace, pages)
     return ModelScore(
         calls=len(pages),
-        unknown=len(pages) - len(known),
-        differ=sum(not s.same for s in known),
-        disturbed=sum(s.disturbed for s in known),
-        ticked=sum(s.ticked for s in known),
+        unknown=len(pages) - len(known_pages),
+        differ=sum(not s.same for s in known_pages),
+        disturbed=sum(s.disturbed for s in known_pages),
+        ticked=sum(s.ticked for s in known_pages),
         first_that_differ=[
             DifferingCall(
                 path=s.path,
@@ -248,29 +250,29 @@ def _find_page(scored: ScoredCall) -> int | None:
     return scored.call.page if isinstance(scored.call, ReadCall) else None
 
 
-def _compare_first_open(of: CallTimes, by: times.Instructions | None) -> TracedOpen:
+def _compare_first_open(call_times: CallTimes, by: times.Instructions | None) -> TracedOpen:
     return TracedOpen(
-        path=of.scored.path,
-        n=len(of.scored.traced_pages),
-        same=of.scored.same,
-        ordered=isinstance(of.scored.call, FirstOpen) and of.scored.call.ordered,
-        disturbed=of.scored.disturbed,
-        ticked=of.scored.ticked,
-        measured_ns=round(of.ns),
-        error=round(of.compute_predicted_ns(by) / of.ns - 1, 6) if by else None,
+        path=call_times.scored.path,
+        n=len(call_times.scored.traced_pages),
+        same=call_times.scored.same,
+        ordered=isinstance(call_times.scored.call, FirstOpen) and call_times.scored.call.ordered,
+        disturbed=call_times.scored.disturbed,
+        ticked=call_times.scored.ticked,
+        measured_ns=round(call_times.ns),
+        error=round(call_times.compute_predicted_ns(by) / call_times.ns - 1, 6) if by else None,
     )
 
 
-def compute_time_errors(told: Sequence[float], traced: Sequence[CallTimes]) -> TimeErrors:
+def compute_time_errors(predicted: Sequence[float], traced: Sequence[CallTimes]) -> TimeErrors:
     """How far foretold times are off, as shares: their sum, and the median, the 99th percentile and
     the most of single calls."""
     measured = [t.ns for t in traced]
-    each = sorted(abs(a / b - 1) for a, b in zip(told, measured, strict=True))
+    errors = sorted(abs(a / b - 1) for a, b in zip(predicted, measured, strict=True))
     return TimeErrors(
-        total=round(sum(told) / sum(measured) - 1, 6),
-        median=round(statistics.median(each), 6),
-        p99=round(each[min(len(each) - 1, int(0.99 * len(each)))], 6),
-        max=round(each[-1], 6),
+        total=round(sum(predicted) / sum(measured) - 1, 6),
+        median=round(statistics.median(errors), 6),
+        p99=round(errors[min(len(errors) - 1, int(0.99 * len(errors)))], 6),
+        max=round(errors[-1], 6),
     )
 
 
@@ -300,14 +302,15 @@ def format_score_summary(score: ModelScore) -> Iterator[str]:
         yield from _format_times(score)
 
 
-def _format_first_open(one: TracedOpen) -> str:
-    same = "as foretold" if one.same else "other flash pages than foretold"
-    if one.same and not one.ordered:
+def _format_first_open(opening: TracedOpen) -> str:
+    same = "as foretold" if opening.same else "other flash pages than foretold"
+    if opening.same and not opening.ordered:
         same = "as foretold, but the flash does not tell the order"
-    error = "" if one.error is None else f", {one.error:+.3%}"
-    error += ", something else ran before its end" if one.disturbed else ""
-    error += ", a tick may have come in it" if one.ticked else ""
-    return f"first open of {one.path}: N {one.n}, {same}; {one.measured_ns / 1e6:.3f} ms{error}"
+    error = "" if opening.error is None else f", {opening.error:+.3%}"
+    error += ", something else ran before its end" if opening.disturbed else ""
+    error += ", a tick may have come in it" if opening.ticked else ""
+    measured = f"N {opening.n}, {same}; {opening.measured_ns / 1e6:.3f} ms"
+    return f"first open of {opening.path}: {measured}{error}"
 
 
 def _format_times(score: ModelScore) -> Iterator[str]:
@@ -317,7 +320,7 @@ def _format_times(score: ModelScore) -> Iterator[str]:
     )
     if score.not_known:
         yield f"  {score.not_known}"
-    for name, errors, what in (
+    for name, errors, description in (
         ("nandlab", score.nandlab, "nothing fitted here"),
         ("in_time", score.in_time, "ticks by when each call began; nothing fitted here"),
         ("alone", score.alone, "the same of those calls alone during which no other thread ran"),
@@ -331,5 +334,5 @@ def _format_times(score: ModelScore) -> Iterator[str]:
         if errors is not None:
             yield (
                 f"  {name:11} total {errors.total:+.3%}, a call: median {errors.median:.3%}, "
-                f"p99 {errors.p99:.2%}, max {errors.max:.2%} ({what})"
+                f"p99 {errors.p99:.2%}, max {errors.max:.2%} ({description})"
             )

@@ -113,18 +113,18 @@ def find_instruction_counts(filesystem: str, kernel: str, arch: str = HOST_ARCH)
 
     UsageError if none were measured: another processor has other instructions for the same code.
     """
-    known = read_instruction_counts().get(filesystem, {})
+    counts_by_kernel = read_instruction_counts().get(filesystem, {})
     key = make_kernel_key(kernel, arch)
-    if key not in known:
-        there = f"{', '.join(known)} are" if known else "no kernel is"
+    if key not in counts_by_kernel:
+        measured = f"{', '.join(counts_by_kernel)} are" if counts_by_kernel else "no kernel is"
         of_arch = "" if arch == HOST_ARCH else f" on {arch}"
         raise UsageError(
             f"{filesystem}, Linux {kernel}{of_arch}: what reads take beside the chip was not "
-            f"measured; {there} ({READ_MODEL_FILE.name}). Take the chip's time and N, or "
+            f"measured; {measured} ({READ_MODEL_FILE.name}). Take the chip's time and N, or "
             f"--formula paper with an overhead of yours"
             + (f", or a board of {HOST_ARCH}" if of_arch else "")
         )
-    return known[key]
+    return counts_by_kernel[key]
 
 
 def make_kernel_key(kernel: str, arch: str) -> str:
@@ -134,22 +134,22 @@ def make_kernel_key(kernel: str, arch: str) -> str:
 
 def count_read_call_work(call: ReadCall) -> dict[str, float]:
     """What a call does, by the keys of :class:`Instructions`; ``lzo.run`` for a token of LZO."""
-    found: dict[str, float] = defaultdict(float)
-    found["call"] += 1
+    amounts: dict[str, float] = defaultdict(float)
+    amounts["call"] += 1
     for key, amount in _count_reads(call).items():
-        found[key] += amount
+        amounts[key] += amount
     begin, zeroes = call.page * PAGE_BYTES, PAGE_BYTES
     for piece in call.pieces:
         end = piece.offset + piece.bytes
-        seen = min(end, begin + PAGE_BYTES) - max(piece.offset, begin)
+        wanted_bytes = min(end, begin + PAGE_BYTES) - max(piece.offset, begin)
         if piece.packing != HOLE:
-            zeroes -= seen
+            zeroes -= wanted_bytes
         if not call.file.layout.chunk_bytes:
-            _add_node_amounts(found, piece, seen, call)
-    found["zero"] += zeroes
+            _add_node_amounts(amounts, piece, wanted_bytes, call)
+    amounts["zero"] += zeroes
     if (met := count_call_holes(call)).holes:
-        found |= {"hole": met.holes, "hole_order": met.order, "hole_leaf": met.leaves}
-    return dict(found)
+        amounts |= {"hole": met.holes, "hole_order": met.order, "hole_leaf": met.leaves}
+    return dict(amounts)
 
 
 class Holes(NamedTuple):
@@ -200,31 +200,35 @@ def _count_tree_steps(file: FilePieces, chunk: int) -> tuple[int, int]:
     return level, 1
 
 
-def _count_reads(of: FlashReading) -> dict[str, float]:
+def _count_reads(reading: FlashReading) -> dict[str, float]:
     """What the reads of MTD take."""
-    found: dict[str, float] = {
-        "read": len(of.flash),
-        "hit": of.hits,
-        "copied": sum(a.bytes for a in of.accesses if not a.bypasses_buffer),
+    amounts: dict[str, float] = {
+        "read": len(reading.flash),
+        "hit": reading.hits,
+        "copied": sum(a.bytes for a in reading.accesses if not a.bypasses_buffer),
     }
-    return found | ({"index": len(of.index), "branch": sum(of.index)} if of.index else {})
+    return amounts | (
+        {"index": len(reading.index), "branch": sum(reading.index)} if reading.index else {}
+    )
 
 
-def _add_node_amounts(found: dict[str, float], piece: FilePiece, seen: int, call: ReadCall) -> None:
+def _add_node_amounts(
+    amounts: dict[str, float], piece: FilePiece, wanted_bytes: int, call: ReadCall
+) -> None:
     """A node, of which a call wants so many bytes; a chunk is none, but a page that is read. One of
     UBIFS is read at once, its checksum left alone, and unpacked or copied to its page."""
-    found["node"] += 1
+    amounts["node"] += 1
     if call.index is not None:
-        found["part_byte"] += 0 if piece.packing else seen
+        amounts["part_byte"] += 0 if piece.packing else wanted_bytes
     elif piece.packing != HOLE:
-        found["data"] += 1
-        found["stored"] += piece.stored
-        if seen < piece.plain:
-            found["part"] += 1
-            found["part_byte"] += seen
+        amounts["data"] += 1
+        amounts["stored"] += piece.stored
+        if wanted_bytes < piece.plain:
+            amounts["part"] += 1
+            amounts["part_byte"] += wanted_bytes
     if piece.packing not in {"", HOLE}:
         for token, count in (call.file.tokens(piece) or {"node": 1}).items():
-            found[f"{piece.packing}.{token}"] += count
+            amounts[f"{piece.packing}.{token}"] += count
 
 
 def count_operation_work(call: ReadCall | FirstOpen) -> dict[str, float]:
@@ -272,13 +276,13 @@ def compute_call_ns(
     call: ReadCall | FirstOpen, by: Instructions, read: PageReadTimes, instruction_ns: float
 ) -> float:
     """The time of a call, ns; UsageError for a compressor that was not measured."""
-    told = flatten_instruction_counts(by)
+    instructions_by_key = flatten_instruction_counts(by)
     total = 0.0
     for key, amount in count_operation_work(call).items():
         compressor, dot, _ = key.partition(".")
         if dot and compressor not in by.unpack:
             raise UsageError(f"{compressor}: what it takes to unpack was not measured")
-        total += amount * told.get(key, 0.0)
+        total += amount * instructions_by_key.get(key, 0.0)
     return read.compute_ns(len(call.flash), call.registered) + instruction_ns * total
 
 
@@ -290,28 +294,30 @@ def split_call_instructions(
     traced: what else the call's events of each kind took. Half of what asking for a node takes
     comes before its reads, the rest where its end is read; all that is of no node comes first.
     """
-    told, found = flatten_instruction_counts(by), [0.0]
-    each = {key: traced[key] / max(1, n) for key, n in _count_events(call).items()}
+    instructions_by_key, stretches = flatten_instruction_counts(by), [0.0]
+    event_instructions = {key: traced[key] / max(1, n) for key, n in _count_events(call).items()}
     chunks = bool(call.file.layout.chunk_bytes)
     waiting = iter(() if chunks else call.pieces)
     piece, asking = next(waiting, None), (by.node + by.data) / 2
     begun = None
     for access in call.accesses:
-        found[-1] += each["MTD_READ"] + (asking if piece is not begun else 0)
+        stretches[-1] += event_instructions["MTD_READ"] + (asking if piece is not begun else 0)
         begun = piece
         if access.hit:
-            found[-1] += by.hit + each["FLASH_HIT"]
+            stretches[-1] += by.hit + event_instructions["FLASH_HIT"]
         else:
-            half = (by.read + each["FLASH_READ"]) / 2
-            found[-1] += half
-            found.append(half)
-        found[-1] += 0 if access.bypasses_buffer else by.copied * access.bytes
+            half = (by.read + event_instructions["FLASH_READ"]) / 2
+            stretches[-1] += half
+            stretches.append(half)
+        stretches[-1] += 0 if access.bypasses_buffer else by.copied * access.bytes
         if piece and access.page == _find_last_page(piece, call.file.layout.writesize):
-            found[-1] += _sum_node_instructions(piece, call, told) - asking
+            stretches[-1] += _sum_node_instructions(piece, call, instructions_by_key) - asking
             piece = next(waiting, None)
-    total = sum(n * told.get(key, 0.0) for key, n in count_read_call_work(call).items())
-    found[0] += total + sum(traced[key] for key in each) - sum(found)
-    return found
+    total = sum(
+        n * instructions_by_key.get(key, 0.0) for key, n in count_read_call_work(call).items()
+    )
+    stretches[0] += total + sum(traced[key] for key in event_instructions) - sum(stretches)
+    return stretches
 
 
 def _count_events(call: ReadCall) -> dict[str, int]:
@@ -323,12 +329,14 @@ def _find_last_page(piece: FilePiece, writesize: int) -> int:
     return (piece.at + piece.stored - 1) // writesize
 
 
-def _sum_node_instructions(piece: FilePiece, call: ReadCall, told: Mapping[str, float]) -> float:
+def _sum_node_instructions(
+    piece: FilePiece, call: ReadCall, instructions_by_key: Mapping[str, float]
+) -> float:
     """The instructions that a node takes beside its reads."""
-    begin, found = call.page * PAGE_BYTES, defaultdict[str, float](float)
-    seen = min(piece.offset + piece.bytes, begin + PAGE_BYTES) - max(piece.offset, begin)
-    _add_node_amounts(found, piece, seen, call)
-    return sum(n * told.get(key, 0.0) for key, n in found.items())
+    begin, amounts = call.page * PAGE_BYTES, defaultdict[str, float](float)
+    wanted_bytes = min(piece.offset + piece.bytes, begin + PAGE_BYTES) - max(piece.offset, begin)
+    _add_node_amounts(amounts, piece, wanted_bytes, call)
+    return sum(n * instructions_by_key.get(key, 0.0) for key, n in amounts.items())
 
 
 def compute_paper_call_ns(call: ReadCall | FirstOpen, t_page: float, overhead_ns: float) -> float:

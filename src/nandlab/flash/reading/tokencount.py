@@ -40,12 +40,14 @@ def count_node_tokens(
     if compressor not in TOKEN_COUNTERS:
         return None
     try:
-        found, made = TOKEN_COUNTERS[compressor](packed, max(plain, room))
+        tokens, unpacked_bytes = TOKEN_COUNTERS[compressor](packed, max(plain, room))
     except IndexError:
         raise UnpackError(f"{compressor}: {len(packed)} bytes end within a token") from None
     except ValueError as e:
         raise UnpackError(f"{compressor}: {e}") from None
-    if made != plain:
-        raise UnpackError(f"{compressor}: {len(packed)} bytes make {made} bytes, not {plain}")
-    found["node"] = 1
-    return +found
+    if unpacked_bytes != plain:
+        raise UnpackError(
+            f"{compressor}: {len(packed)} bytes make {unpacked_bytes} bytes, not {plain}"
+        )
+    tokens["node"] = 1
+    return +tokens

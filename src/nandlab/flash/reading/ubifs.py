@@ -140,17 +140,17 @@ class UbifsReader(FilesystemReader):
             for p in layout.pieces
         ]
         end = max((leaf.at + leaf.bytes for leaf in leaves), default=0)
-        at = -(-end // layout.erasesize) * layout.erasesize
+        offset = -(-end // layout.erasesize) * layout.erasesize
         entries = {}
         for owner in layout.nodes:
             name = layout.paths.get(owner, "").rpartition("/")[2].encode()
-            entry = IndexEntry(make_leaf_node_key(ROOT_INODE, NAME_KEY), at, ROOT_INODE, owner)
-            entries[at] = entry
-            leaves.append(Branch(entry.key, at, NODE_BYTES_MIN[DENT] + len(name) + 1))
-            at += _align(leaves[-1].bytes)
-            leaves.append(Branch(make_leaf_node_key(owner, INODE_KEY), at, NODE_BYTES_MIN[INO]))
-            at += NODE_BYTES_MIN[INO]
-        return replace(layout, index=_make_index(sorted(leaves), at, entries))
+            entry = IndexEntry(make_leaf_node_key(ROOT_INODE, NAME_KEY), offset, ROOT_INODE, owner)
+            entries[offset] = entry
+            leaves.append(Branch(entry.key, offset, NODE_BYTES_MIN[DENT] + len(name) + 1))
+            offset += _align(leaves[-1].bytes)
+            leaves.append(Branch(make_leaf_node_key(owner, INODE_KEY), offset, NODE_BYTES_MIN[INO]))
+            offset += NODE_BYTES_MIN[INO]
+        return replace(layout, index=_make_index(sorted(leaves), offset, entries))
 
     @classmethod
     def begin(cls, layout: Layout) -> int:
@@ -181,12 +181,12 @@ class UbifsReader(FilesystemReader):
         other.runs = {owner: replace(run) for owner, run in self.runs.items()}
         return other
 
-    def _load(self, at: int) -> Generator[MtdRead, None, IndexNode]:
+    def _load(self, offset: int) -> Generator[MtdRead, None, IndexNode]:
         """A node of the index, read unless it is in memory."""
-        node = self.index.nodes[at]
-        if at not in self.held:
-            self.held.add(at)
-            yield MtdRead(at, node.bytes, branches=len(node.branches))
+        node = self.index.nodes[offset]
+        if offset not in self.held:
+            self.held.add(offset)
+            yield MtdRead(offset, node.bytes, branches=len(node.branches))
         return node
 
     def _down(self, key: int) -> Generator[MtdRead, None, list[tuple[IndexNode, int]]]:
@@ -254,32 +254,32 @@ class UbifsReader(FilesystemReader):
         room = min(BULK_BYTES, self.index.unit_bytes or BULK_BYTES)
         way = yield from self._down(first)
         node, n = way[-1]
-        found = [node.branches[n]] if n >= 0 and node.keys[n] == first else []
-        pages, key = len(found), first
-        while len(found) < BULK_PAGES and pages < BULK_PAGES:
+        branches = [node.branches[n]] if n >= 0 and node.keys[n] == first else []
+        pages, key = len(branches), first
+        while len(branches) < BULK_PAGES and pages < BULK_PAGES:
             after = yield from self._next(way)
             if after is None or after.key > most:
-                return found, pages, True
-            if found:
-                end = found[-1].at + _align(found[-1].bytes)
-                if after.at != end or after.at + after.bytes - found[0].at > room:
+                return branches, pages, True
+            if branches:
+                end = branches[-1].at + _align(branches[-1].bytes)
+                if after.at != end or after.at + after.bytes - branches[0].at > room:
                     break
             pages += after.key - key - 1
             if pages >= BULK_PAGES:
                 break
-            found.append(after)
+            branches.append(after)
             pages, key = pages + 1, after.key
-        return found, min(pages, BULK_PAGES), False
+        return branches, min(pages, BULK_PAGES), False
 
-    def _below(self, at: int) -> set[int]:
+    def _below(self, offset: int) -> set[int]:
         """All that is reached by a node of the index."""
-        found, waiting = set(), [at]
+        reached, waiting = set(), [offset]
         while waiting:
             node = self.index.nodes.get(waiting.pop())
             if node is not None:
-                found |= {branch.at for branch in node.branches}
+                reached |= {branch.at for branch in node.branches}
                 waiting += (branch.at for branch in node.branches)
-        return found
+        return reached
 
     @cached_property
     def _entries(self) -> dict[int, list[IndexEntry]]:
@@ -300,18 +300,18 @@ def _align(count: int) -> int:
     return -(-count // UbifsReader.align) * UbifsReader.align
 
 
-def _make_index(leaves: list[Branch], at: int, entries: dict[int, IndexEntry]) -> Index:
+def _make_index(leaves: list[Branch], offset: int, entries: dict[int, IndexEntry]) -> Index:
     """A tree of full nodes over leaves in order of their keys, the lowest written first."""
     nodes: dict[int, IndexNode] = {}
     level, branches = 0, leaves
     while level == 0 or len(branches) > 1:
         above = []
         for first in range(0, len(branches), FANOUT):
-            of = tuple(branches[first : first + FANOUT])
-            count = NODE_BYTES_MIN[IDX] + BRANCH_STRUCT.size * len(of)
-            nodes[at] = IndexNode(at, count, level, of)
-            above.append(Branch(of[0].key, at, count))
-            at += _align(count)
+            children = tuple(branches[first : first + FANOUT])
+            count = NODE_BYTES_MIN[IDX] + BRANCH_STRUCT.size * len(children)
+            nodes[offset] = IndexNode(offset, count, level, children)
+            above.append(Branch(children[0].key, offset, count))
+            offset += _align(count)
         level, branches = level + 1, above
     return Index(branches[0].at, nodes, entries)
 

@@ -28,7 +28,7 @@ class _TokenWalk:
     def __init__(self, packed: bytes, room: int) -> None:
         self.packed, self.room = packed, room
         self.at = self.made = 0
-        self.found: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
 
     def byte(self) -> int:
         self.at += 1
@@ -36,7 +36,7 @@ class _TokenWalk:
 
     def long(self, base: int) -> int:
         """A length that does not go into its token, and goes on in bytes of zero."""
-        self.found["length"] += 1
+        self.counts["length"] += 1
         length = base
         while (byte := self.byte()) == 0:
             length += 255
@@ -45,26 +45,26 @@ class _TokenWalk:
     def run(self, count: int) -> None:
         """Bytes as they are."""
         if self.at + count + COPY > len(self.packed) or self.made + count + COPY > self.room:
-            self.found["slow_run_byte"] += count
+            self.counts["slow_run_byte"] += count
         else:
-            self.found["run"] += 1
-            self.found["run_step"] += -(-count // STEP)
+            self.counts["run"] += 1
+            self.counts["run_step"] += -(-count // STEP)
         self.at += count
         self.made += count
 
     def match(self, count: int, back: int) -> None:
         """Bytes that were there before. Two are copied by a way of their own, without a loop."""
         if count == TWO:
-            self.found["match"] += 1
+            self.counts["match"] += 1
         elif back < NEAR:
-            self.found["slow_match"] += 1
-            self.found["slow_match_byte"] += count
+            self.counts["slow_match"] += 1
+            self.counts["slow_match_byte"] += count
         elif self.made + count + COPY > self.room:
-            self.found["end_match"] += 1
-            self.found["end_match_byte"] += count
+            self.counts["end_match"] += 1
+            self.counts["end_match_byte"] += count
         else:
-            self.found["match"] += 1
-            self.found["match_step"] += -(-count // STEP)
+            self.counts["match"] += 1
+            self.counts["match_step"] += -(-count // STEP)
         self.made += count
 
     def short(self, count: int) -> None:
@@ -127,4 +127,4 @@ def count_lzo_tokens(packed: bytes, room: int) -> tuple[Counter[str], int]:
     bytes end within a token."""
     walk = _TokenWalk(packed, room)
     walk.all()
-    return walk.found, walk.made
+    return walk.counts, walk.made

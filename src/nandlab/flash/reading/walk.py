@@ -224,32 +224,32 @@ class _TraceWalk:
         row = self.rows[i]
         if row.object not in self.files:
             self.files[row.object] = FilePieces(self.layout, row.object)
-        of = self.files[row.object]
+        file = self.files[row.object]
         page = row.offset // PAGE_BYTES
-        held = self._is_in_image(i, row.object, row.offset, row.offset + PAGE_BYTES)
-        held = held and self.state.reader.sure(of, page)
-        if held:
-            call = self.state.read(of, page)
+        is_known = self._is_in_image(i, row.object, row.offset, row.offset + PAGE_BYTES)
+        is_known = is_known and self.state.reader.sure(file, page)
+        if is_known:
+            call = self.state.read(file, page)
         else:
-            call = self.state.copy().read(of, page)
+            call = self.state.copy().read(file, page)
             for read in self._list_mtd_reads(i):
                 self.state.note_read(read)
-        return self._scored(i, self.layout.paths[row.object], call, known=held)
+        return self._scored(i, self.layout.paths[row.object], call, is_known=is_known)
 
     def _open(self, i: int) -> Iterator[ScoredCall]:
         """A first open, if it is one of a file of the image. The state is left as the kernel's own
         reads leave it, whose order may be another than the foretold one."""
         row = self.rows[i]
-        asked = self._list_mtd_reads(i)
-        owner = self.state.reader.opened(asked)
+        mtd_reads = self._list_mtd_reads(i)
+        owner = self.state.reader.opened(mtd_reads)
         before = self.state.copy()
-        for read in asked:
+        for read in mtd_reads:
             self.state.note_read(read)
         if owner is not None:
             opened = before.first_open(owner, row.object)
-            held = self._is_in_image(i, owner, 0, max(1, self.layout.sizes[owner]))
-            known = held and opened.counted
-            yield self._scored(i, self.layout.paths[owner], opened, known=known)
+            is_known = self._is_in_image(i, owner, 0, max(1, self.layout.sizes[owner]))
+            is_known = is_known and opened.counted
+            yield self._scored(i, self.layout.paths[owner], opened, is_known=is_known)
 
     def _list_mtd_reads(self, i: int) -> list[MtdRead]:
         """The reads of MTD of a call."""
@@ -268,17 +268,19 @@ class _TraceWalk:
             return False
         return not any(d.may_hold(owner, begin, end) for d in self.dropped)
 
-    def _scored(self, i: int, path: str, call: ReadCall | FirstOpen, *, known: bool) -> ScoredCall:
+    def _scored(
+        self, i: int, path: str, call: ReadCall | FirstOpen, *, is_known: bool
+    ) -> ScoredCall:
         inside = self.inside[self.rows[i].seq]
         of_chip = [row for row in inside if row.event == "FLASH_READ"]
         late = any(row.ns > self.late_ns[self.kinds[row.seq]] for row in of_chip)
         registered = sum(self.kinds[row.seq][1] for row in of_chip)
         events = Counter(row.event for row in inside if row.event in PRICED_EVENTS)
-        told = [row.object for row in of_chip]
+        traced_pages = [row.object for row in of_chip]
         disturbed = late or _is_disturbed(self.rows, i)
         first = self.rows[i].pid not in self.waited
         before = copy.copy(self.timer), first
-        shape = self.rows[i], path, told, call, known, disturbed, events, registered
+        shape = self.rows[i], path, traced_pages, call, is_known, disturbed, events, registered
         return ScoredCall(*shape, *before)
 
 
@@ -287,14 +289,14 @@ def _sort_chip_reads(rows: Sequence[EventRow]) -> dict[int, ReadKind]:
 
     The register has the page that the chip read last, until it programs or erases.
     """
-    found: dict[int, ReadKind] = {}
+    kinds: dict[int, ReadKind] = {}
     register = None
     for row in rows:
         if row.event == "FLASH_READ":
-            found[row.seq] = row.size, row.object == register
+            kinds[row.seq] = row.size, row.object == register
         if row.event in CHIP_EVENTS:
             register = row.object if row.event == "FLASH_READ" else None
-    return found
+    return kinds
 
 
 def _find_late_ns(
@@ -310,15 +312,15 @@ def _find_late_ns(
 
 def _make_timer(trace: ChipTrace, rows: Sequence[EventRow]) -> TickTimer | None:
     """Of the tick, as it is when the trace begins."""
-    each = cost.find_board_instruction_ns(trace.board)
-    if each is None or not rows:
+    instruction_ns = cost.find_board_instruction_ns(trace.board)
+    if instruction_ns is None or not rows:
         return None
     by = (
         times.read_instruction_counts()
         .get(trace.filesystem, {})
         .get(times.make_kernel_key(trace.kernel, trace.arch))
     )
-    return TickTimer(rows[0].start_ns, each, by.tick if by else 0)
+    return TickTimer(rows[0].start_ns, instruction_ns, by.tick if by else 0)
 
 
 def _is_disturbed(rows: Sequence[EventRow], i: int) -> bool:
@@ -335,14 +337,14 @@ def _is_disturbed(rows: Sequence[EventRow], i: int) -> bool:
 def _group_inside(rows: Sequence[EventRow]) -> dict[int, list[EventRow]]:
     """Number of a call that reads a page or looks a name up -> what it did, in order."""
     by_seq = {row.seq: row for row in rows}
-    found: dict[int, list[EventRow]] = defaultdict(list)
+    rows_by_call: dict[int, list[EventRow]] = defaultdict(list)
     for row in rows:
         above = by_seq.get(row.parent)
         while above is not None and above.event not in {READ_PAGE, LOOK_UP}:
             above = by_seq.get(above.parent)
         if above is not None:
-            found[above.seq].append(row)
-    return found
+            rows_by_call[above.seq].append(row)
+    return rows_by_call
 
 
 def list_traced_file_pages(events: Path, inode: int) -> list[int]:

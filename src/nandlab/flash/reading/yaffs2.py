@@ -40,12 +40,12 @@ class Yaffs2Reader(FilesystemReader):
 
     def page(self, file: FilePieces, page: int) -> Iterator[MtdRead]:
         """The chunks of a page; one that is not stored, or is past the end, is no read."""
-        size, at, end = self.layout.chunk_bytes, page * PAGE_BYTES, (page + 1) * PAGE_BYTES
+        size, position, end = self.layout.chunk_bytes, page * PAGE_BYTES, (page + 1) * PAGE_BYTES
         places = {piece.offset // size: piece.at for piece in file.list_pieces(page)}
-        while at < end:
-            chunk, start = divmod(at, size)
-            count = min(end - at, size - start)
-            at += count
+        while position < end:
+            chunk, start = divmod(position, size)
+            count = min(end - position, size - start)
+            position += count
             if self._cached((file.owner, chunk), part=count < size or self.inband):
                 continue
             if chunk in places:
@@ -53,14 +53,14 @@ class Yaffs2Reader(FilesystemReader):
 
     def _cached(self, chunk: tuple[int, int], *, part: bool) -> bool:
         """Whether the core's cache has a chunk; if it is asked for in part, it will."""
-        held = chunk in self.cached
-        if held:
+        is_cached = chunk in self.cached
+        if is_cached:
             del self.cached[chunk]
-        if held or (part and self.room):
+        if is_cached or (part and self.room):
             if len(self.cached) == self.room:
                 del self.cached[next(iter(self.cached))]
             self.cached[chunk] = None
-        return held
+        return is_cached
 
     def sure(self, file: FilePieces, page: int) -> bool:
         """Not where the cache may still have the chunk of an end that a write went past."""

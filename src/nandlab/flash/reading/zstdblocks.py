@@ -52,27 +52,27 @@ def count_zstd_tokens(packed: bytes, room: int) -> tuple[Counter[str], int]:
     ValueError where it is no frame that tells its content's size, IndexError where it ends early.
     """
     frame = _read_frame(packed)
-    found, at, last = Counter[str](), frame.at, False
+    counts, position, last = Counter[str](), frame.at, False
     while not last:
-        header = int.from_bytes(_take(packed, at, 3), "little")
+        header = int.from_bytes(_take(packed, position, 3), "little")
         last, kind, size = bool(header & 1), header >> 1 & 3, header >> 3
-        at += 3
+        position += 3
         if kind == PACKED_BLOCK:
-            _count_block(_take(packed, at, size), found)
+            _count_block(_take(packed, position, size), counts)
         elif kind not in (RAW_BLOCK, RLE_BLOCK):
             raise ValueError("a block of a kind that there is none of")
-        at += 1 if kind == RLE_BLOCK else size
-    found["byte"] = frame.plain - found["literal"]
-    if found["byte"] < 0:
+        position += 1 if kind == RLE_BLOCK else size
+    counts["byte"] = frame.plain - counts["literal"]
+    if counts["byte"] < 0:
         raise ValueError("more literals than bytes")
-    return +found, frame.plain
+    return +counts, frame.plain
 
 
-def _take(data: bytes, at: int, count: int) -> bytes:
+def _take(data: bytes, position: int, count: int) -> bytes:
     """These bytes; IndexError if there are not so many."""
-    if at + count > len(data):
+    if position + count > len(data):
         raise IndexError
-    return data[at : at + count]
+    return data[position : position + count]
 
 
 def _read_frame(packed: bytes) -> Frame:
@@ -80,35 +80,37 @@ def _read_frame(packed: bytes) -> Frame:
         raise ValueError("no zstd frame")
     descriptor = packed[4]
     alone, size_code, dictionary = descriptor >> 5 & 1, descriptor >> 6, descriptor & 3
-    at = 5 + (0 if alone else 1) + (0, 1, 2, 4)[dictionary]
+    position = 5 + (0 if alone else 1) + (0, 1, 2, 4)[dictionary]
     width = (1 if alone else 0, 2, 4, 8)[size_code]
     if not width:
         raise ValueError("a frame without its content's size")
-    plain = int.from_bytes(_take(packed, at, width), "little") + (256 if width == 2 else 0)
-    return Frame(at + width, plain)
+    plain = int.from_bytes(_take(packed, position, width), "little") + (256 if width == 2 else 0)
+    return Frame(position + width, plain)
 
 
-def _count_block(block: bytes, found: Counter[str]) -> None:
+def _count_block(block: bytes, counts: Counter[str]) -> None:
     literals = _read_literals(block)
     if literals.kind in (PACKED_LITERALS, REPEATED_LITERALS):
-        found["literal"] += literals.plain
+        counts["literal"] += literals.plain
         if literals.kind == PACKED_LITERALS:
-            told = _take(block, literals.at, 1)[0]
-            found["code"] += 1
-            found["weight"] += told if told < DIRECT else (told - DIRECT + 2) // 2
-    at = literals.at + literals.packed
-    count, at = _read_sequence_count(block, at)
-    found["sequence"] += count
+            header_byte = _take(block, literals.at, 1)[0]
+            counts["code"] += 1
+            counts["weight"] += (
+                header_byte if header_byte < DIRECT else (header_byte - DIRECT + 2) // 2
+            )
+    position = literals.at + literals.packed
+    count, position = _read_sequence_count(block, position)
+    counts["sequence"] += count
     if not count:
         return
-    modes, at = _take(block, at, 1)[0], at + 1
+    modes, position = _take(block, position, 1)[0], position + 1
     for mode in (modes >> 6 & 3, modes >> 4 & 3, modes >> 2 & 3):
         if mode == OWN_TABLE:
-            accuracy, at = _skip_table(block, at)
-            found["table"] += 1
-            found["cell"] += 1 << accuracy
+            accuracy, position = _skip_table(block, position)
+            counts["table"] += 1
+            counts["cell"] += 1 << accuracy
         elif mode == RLE_TABLE:
-            at += 1
+            position += 1
 
 
 def _read_literals(block: bytes) -> _Literals:
@@ -117,46 +119,46 @@ def _read_literals(block: bytes) -> _Literals:
     kind, form = first & 3, first >> 2 & 3
     if kind in (RAW_LITERALS, RLE_LITERALS):
         width = (1, 2, 1, 3)[form]
-        told = int.from_bytes(_take(block, 0, width), "little")
-        plain = told >> (3 if width == 1 else 4)
+        sizes = int.from_bytes(_take(block, 0, width), "little")
+        plain = sizes >> (3 if width == 1 else 4)
         return _Literals(kind, plain, plain if kind == RAW_LITERALS else 1, width)
     width, bits = ((3, 10), (3, 10), (4, 14), (5, 18))[form]
-    told = int.from_bytes(_take(block, 0, width), "little") >> 4
+    sizes = int.from_bytes(_take(block, 0, width), "little") >> 4
     mask = (1 << bits) - 1
-    return _Literals(kind, told & mask, told >> bits & mask, width)
+    return _Literals(kind, sizes & mask, sizes >> bits & mask, width)
 
 
-def _read_sequence_count(block: bytes, at: int) -> tuple[int, int]:
+def _read_sequence_count(block: bytes, position: int) -> tuple[int, int]:
     """How many sequences, and the byte behind their number."""
-    first = _take(block, at, 1)[0]
+    first = _take(block, position, 1)[0]
     if first < 128:
-        return first, at + 1
+        return first, position + 1
     if first < 255:
-        return ((first - 128) << 8) + _take(block, at + 1, 1)[0], at + 2
-    return int.from_bytes(_take(block, at + 1, 2), "little") + 0x7F00, at + 3
+        return ((first - 128) << 8) + _take(block, position + 1, 1)[0], position + 2
+    return int.from_bytes(_take(block, position + 1, 2), "little") + 0x7F00, position + 3
 
 
-def _skip_table(block: bytes, at: int) -> tuple[int, int]:
+def _skip_table(block: bytes, position: int) -> tuple[int, int]:
     """A described table's accuracy in bits, and the byte behind it (RFC 8878, 4.1.1)."""
-    bits = int.from_bytes(block[at:], "little")
-    end, taken = 8 * (len(block) - at), 4
+    bits = int.from_bytes(block[position:], "little")
+    end, bits_read = 8 * (len(block) - position), 4
     accuracy = (bits & 15) + ACCURACY_MIN
-    left = 1 << accuracy
-    while left > 0:
-        wide = (left + 1).bit_length()
-        value = bits >> taken & ((1 << wide) - 1)
-        short = (1 << wide) - 1 - (left + 1)
+    cells_left = 1 << accuracy
+    while cells_left > 0:
+        wide = (cells_left + 1).bit_length()
+        value = bits >> bits_read & ((1 << wide) - 1)
+        short = (1 << wide) - 1 - (cells_left + 1)
         low = value & ((1 << (wide - 1)) - 1)
         if low < short:
-            taken, value = taken + wide - 1, low
+            bits_read, value = bits_read + wide - 1, low
         else:
-            taken += wide
+            bits_read += wide
             value -= short if value > (1 << (wide - 1)) - 1 else 0
-        left -= abs(value - 1)
+        cells_left -= abs(value - 1)
         if value == 1:  # a symbol that never comes: how many follow it
             repeat = 3
             while repeat == 3:
-                repeat, taken = bits >> taken & 3, taken + 2
-        if taken > end:
+                repeat, bits_read = bits >> bits_read & 3, bits_read + 2
+        if bits_read > end:
             raise IndexError
-    return accuracy, at + -(-taken // 8)
+    return accuracy, position + -(-bits_read // 8)

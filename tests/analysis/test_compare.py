@@ -13,6 +13,7 @@ from support import samples
 from nandlab.analysis.differences.compare import (
     ABSENT,
     Difference,
+    collect_value_differences,
     compare_runs,
     compare_trials,
     compute_trial_digest,
@@ -270,3 +271,31 @@ def test_a_line_of_a_difference_is_its_text_without_control_characters() -> None
         f"{make_printable(str(d))}\n" for d in differences
     )
     assert format_difference_lines([]) == ""
+
+
+def test_counts_that_are_kept_together_are_the_same_differences_and_lines() -> None:
+    a = {"n": 1, "erases\x1b": [1, 2, 3, 4], "same": [5], "deep": {"on": True}}
+    b = {"n": 2, "erases\x1b": [1, 3, 3, 6], "same": [5], "deep": {"on": 1}}
+    together = collect_value_differences(a, b, "t")
+    assert [*together] == [
+        Difference("t.n", 1, 2),
+        Difference("t.erases\x1b.1", 2, 3),
+        Difference("t.erases\x1b.3", 4, 6),
+        Difference("t.deep.on", True, 1),
+    ]
+    assert len(together) == 4
+    assert Difference("t.n", 1, 2) in together
+    assert Difference("t.same.0", 5, 5) not in together
+    assert format_difference_lines(together) == format_difference_lines([*together])
+    assert not collect_value_differences([1, 2], [1, 2], "l")
+
+
+def test_what_two_trials_ran_with_is_left_out_where_that_is_wanted() -> None:
+    before, after = with_catalog(OLD, {"sync": "on"}), with_catalog(NEW, {"sync": "on", **UNUSED})
+    after = after.model_copy(update={"seed": before.seed + 1})
+    other = {"sync": {**OLD["sync"], "values": {"off": {}, "on": {"mount": "sync,noatime"}}}}
+    worded = with_catalog(other, {"sync": "on"}).model_copy(update={"seed": before.seed + 1})
+    seed = [Difference("trials.t.seed", before.seed, before.seed + 1)]
+    assert len(compare_trials(before, worded, "t")) == 2
+    assert [*compare_trials(before, worded, "t", has_setup=False)] == seed
+    assert [*compare_trials(before, after, "t", has_setup=False)] == seed

@@ -44,7 +44,8 @@ def print_lines(*lines: object) -> None:
 
 def print_text(text: str) -> None:
     """Prints a text as it is, line ends and all."""
-    print(make_lines_printable(text), end="")
+    is_guarded = isinstance(sys.stdout, StreamGuard)  # then it is escaped there
+    print(text if is_guarded else make_lines_printable(text), end="")
 
 
 def print_paragraphs(paragraphs: Iterable[Iterable[str]]) -> None:

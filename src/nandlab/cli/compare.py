@@ -12,7 +12,7 @@ from nandlab.base.printer import print_lines, print_note, print_text
 from nandlab.cli.arguments import FormatOption, make_name_completer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection
 
     from nandlab.analysis.differences.compare import Difference
     from nandlab.analysis.differences.figurechanges import RunComparison
@@ -59,7 +59,7 @@ def compare(
         return
     with hold_waiting_text() as text:
 
-        def write_differences(differences: Sequence[Difference]) -> None:
+        def write_differences(differences: Collection[Difference]) -> None:
             if form == "text" and not brief:
                 text.write(format_difference_lines(differences))
 

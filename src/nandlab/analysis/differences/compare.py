@@ -13,8 +13,9 @@ Of a run that only its figures file is left of, the figures are compared, and th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import zip_longest
+from operator import ne
 from typing import Any, Final, NamedTuple
 
 from nandlab.analysis.differences import catalogusage
@@ -76,15 +77,79 @@ class Difference(NamedTuple):
         return repr(self.a), repr(self.b)
 
 
+class CountDifferences(NamedTuple):
+    """Two lists of as many counts, some of which are not the same.
+
+    A trial has thousands of blocks: no difference of each is made before one asks for it.
+    """
+
+    path: str
+    a: list[int]
+    b: list[int]
+
+    def list_differences(self) -> list[Difference]:
+        """Each count that is not the same."""
+        make = tuple.__new__  # half the time of the class's own
+        return [
+            make(Difference, (f"{self.path}.{i}", x, y, ""))
+            for i, (x, y) in enumerate(zip(self.a, self.b, strict=True))
+            if x != y
+        ]
+
+    def format_lines(self) -> list[str]:
+        """A line for each of them, with its end, as format_difference_lines() has it."""
+        path = make_printable(self.path)
+        return [
+            f"{path}.{i}: {x} / {y}\n"
+            for i, (x, y) in enumerate(zip(self.a, self.b, strict=True))
+            if x != y
+        ]
+
+
+class DifferenceCollection(Collection[Difference]):
+    """What differs, in order; counts of thousands of blocks are kept as they came."""
+
+    def __init__(self) -> None:
+        self.parts: list[Difference | CountDifferences] = []
+        self._count = 0
+
+    def add(self, path: str, a: object, b: object) -> None:
+        """Adds a value that is not the same."""
+        self.parts.append(tuple.__new__(Difference, (path, a, b, "")))
+        self._count += 1
+
+    def add_counts(self, path: str, a: list[int], b: list[int]) -> None:
+        """Adds those of two lists of as many counts that are not the same."""
+        if count := sum(map(ne, a, b)):
+            self.parts.append(CountDifferences(path, a, b))
+            self._count += count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Difference]:
+        for part in self.parts:
+            if isinstance(part, CountDifferences):
+                yield from part.list_differences()
+            else:
+                yield part
+
+    def __contains__(self, difference: object) -> bool:
+        return difference in list(self)
+
+
 def format_difference_lines(differences: Iterable[Difference]) -> str:
     """A line for each, as str() has it but for control characters, which are escaped."""
-    lines = [
-        f"{path}: {a!r} / {b!r} ({note})" if note else f"{path}: {a!r} / {b!r}"
-        for path, a, b, note in differences
-    ]
-    if not "".join(lines).isprintable():
-        lines = [make_printable(line) for line in lines]
-    return "".join(f"{line}\n" for line in lines)
+    parts = differences.parts if isinstance(differences, DifferenceCollection) else differences
+    lines: list[str] = []
+    for part in parts:
+        if isinstance(part, CountDifferences):
+            lines += part.format_lines()
+        else:
+            path, a, b, note = part
+            line = f"{path}: {a!r} / {b!r} ({note})" if note else f"{path}: {a!r} / {b!r}"
+            lines.append(f"{make_printable(line)}\n")
+    return "".join(lines)
 
 
 def compare_runs(run_a: RunFolder, run_b: RunFolder) -> list[Difference]:
@@ -112,8 +177,13 @@ def _is_newer_empty_key(found: Difference) -> bool:
     return ABSENT in sides and any(s is not ABSENT and not s for s in sides)
 
 
-def compare_trials(a: Trial | None, b: Trial | None, trial_id: str) -> list[Difference]:
-    """The differences of two trials of one id; None is a trial that has not been run."""
+def compare_trials(
+    a: Trial | None, b: Trial | None, trial_id: str, *, has_setup: bool = True
+) -> Collection[Difference]:
+    """The differences of two trials of one id; None is a trial that has not been run.
+
+    has_setup: whether those of what the two ran with are among them.
+    """
     path = f"trials.{trial_id}"
     if a is None and b is None:
         return []
@@ -122,12 +192,12 @@ def compare_trials(a: Trial | None, b: Trial | None, trial_id: str) -> list[Diff
     if are_trials_alike(a, b):
         return []
     fields, other = dump_compared_trial_fields(a, b), dump_compared_trial_fields(b, a)
-    if a.provenance != b.provenance or a.options != b.options:
+    if has_setup and (a.provenance != b.provenance or a.options != b.options):
         fields, other = (
             t | {"provenance": catalogusage.select_used_catalog_entries(of)}
             for t, of in ((fields, a), (other, b))
         )
-    return list_value_differences(fields, other, path)
+    return collect_value_differences(fields, other, path)
 
 
 def compare_trial_figures(a: Trial, b: Trial, digests: tuple[str, str]) -> list[Difference]:
@@ -209,35 +279,36 @@ def index_items_by_name(value: Any) -> Any:
 
 def list_value_differences(a: object, b: object, path: str) -> list[Difference]:
     """Depth first through dictionaries and lists; 1 and True differ, 1 and 1.0 do not."""
-    differences: list[Difference] = []
+    return [*collect_value_differences(a, b, path)]
+
+
+def collect_value_differences(a: object, b: object, path: str) -> DifferenceCollection:
+    """The same, for whoever need not look at each of them."""
+    differences = DifferenceCollection()
     _add_value_differences(a, b, path, differences)
     return differences
 
 
-def _add_value_differences(a: object, b: object, path: str, to: list[Difference]) -> None:
+def _add_value_differences(a: object, b: object, path: str, to: DifferenceCollection) -> None:
     if isinstance(a, dict) and isinstance(b, dict):
         for key in a if a.keys() == b.keys() else dict.fromkeys([*a, *b]):
+            if key == HOST_FIELD:
+                continue
             x, y = a.get(key, ABSENT), b.get(key, ABSENT)
-            alike = type(x) is type(y) in PLAIN_TYPES and x == y  # most are: no path is made
-            if not alike and key != HOST_FIELD:
+            if not (type(x) is type(y) in PLAIN_TYPES):
                 _add_value_differences(x, y, f"{path}.{key}", to)
+            elif x != y:  # most are alike: no path is made
+                to.add(f"{path}.{key}", x, y)
     elif isinstance(a, list) and isinstance(b, list):
         _add_list_differences(a, b, path, to)
     elif a != b or isinstance(a, bool) != isinstance(b, bool):
-        to.append(Difference(path, a, b))
+        to.add(path, a, b)
 
 
-def _add_list_differences(
-    a: list[object], b: list[object], path: str, to: list[Difference]
-) -> None:
+def _add_list_differences(a: list[Any], b: list[Any], path: str, to: DifferenceCollection) -> None:
     """Counts of thousands of blocks take the short way."""
     if len(a) == len(b) and {*map(type, a)} == {*map(type, b)} == {int}:
-        make = tuple.__new__  # half the time of the class's own
-        to += [
-            make(Difference, (f"{path}.{i}", x, y, ""))
-            for i, (x, y) in enumerate(zip(a, b, strict=True))
-            if x != y
-        ]
+        to.add_counts(path, a, b)
         return
     for i, (x, y) in enumerate(zip_longest(a, b, fillvalue=ABSENT)):
         _add_value_differences(x, y, f"{path}.{i}", to)

@@ -8,7 +8,7 @@ what is measured, but on a board that repeats it has a cause.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -109,10 +109,12 @@ class TrialDifferences(NamedTuple):
 
 
 def summarize_differences(
-    differences: Mapping[str, Sequence[Difference]],
+    differences: Mapping[str, Collection[Difference]],
 ) -> dict[str, TrialDifferences]:
     """By id, in short what differs in each trial; one in which nothing does is left out."""
-    return {i: TrialDifferences(each[0], len(each)) for i, each in differences.items() if each}
+    return {
+        i: TrialDifferences(next(iter(each)), len(each)) for i, each in differences.items() if each
+    }
 
 
 def list_configuration_changes(
@@ -163,14 +165,14 @@ class RunComparison:
     """As format_source_runs_of_trials() has it, of each run."""
 
 
-def drop_differences(differences: Sequence[Difference]) -> None:
+def drop_differences(differences: Collection[Difference]) -> None:
     """Takes differences that nobody wants one by one."""
 
 
 def make_run_comparison(
     a: Results,
     b: Results,
-    take: Callable[[Sequence[Difference]], None] = drop_differences,
+    take: Callable[[Collection[Difference]], None] = drop_differences,
 ) -> RunComparison:
     """Compares two runs; each trial is read once, and of two that are alike one is kept.
 
@@ -211,7 +213,7 @@ def make_run_comparison(
 
 def _list_trial_differences(
     a: Results, b: Results, then: Trial | None, now: Trial | None, trial_id: str
-) -> list[Difference]:
+) -> Collection[Difference]:
     """Where two trials differ, but for what they ran with; of figures files, where figures do."""
     if then and now and (a.hashes or b.hashes):
         digests = (side.hashes.get(trial_id) for side in (a, b))
@@ -219,9 +221,7 @@ def _list_trial_differences(
             told or compute_trial_digest(t) for told, t in zip(digests, (then, now), strict=True)
         )
         return compare_trial_figures(then, now, (next(known), next(known)))
-    with_what = f"trials.{trial_id}.provenance."
-    every = compare_trials(then, now, trial_id)
-    return [d for d in every if not d.path.startswith(with_what)]
+    return compare_trials(then, now, trial_id, has_setup=False)
 
 
 def _make_bare_pair(then: Trial, now: Trial) -> tuple[Trial, Trial]:
@@ -262,6 +262,7 @@ def _list_figure_changes(
     then: Ensemble, now: Ensemble, selected: Set[str]
 ) -> Iterator[FigureChange]:
     """The figures that are not the same in a trial that ended well both times."""
+    ended = tuple(t for t in then.trials if t.ok), tuple(t for t in now.trials if t.ok)
     pairs = [(a, b) for a, b in zip(then.trials, now.trials, strict=True) if a.ok and b.ok]
     both = [t for pair in pairs for t in pair]
     of = workloadwords.make_workload_words_for_trials(both)
@@ -271,20 +272,23 @@ def _list_figure_changes(
         names = list_underived_figure_names(both, of)
     ids = [a.id for a, _ in pairs]
     for figure in (find_workload_figure(name, of) for name in names):
-        change = _compare_figure(figure, then, now, ids)
+        change = _compare_figure(figure, then, now, ended, ids)
         if change:
             yield change
 
 
 def _compare_figure(
-    figure: Figure, then: Ensemble, now: Ensemble, ids: Sequence[str]
+    figure: Figure,
+    then: Ensemble,
+    now: Ensemble,
+    ended: tuple[Sequence[Trial], Sequence[Trial]],
+    ids: Sequence[str],
 ) -> FigureChange | None:
     """A figure of two ensembles; None: it is the same in each of these trials.
 
-    It is read once from a trial, for some take long.
+    It is read once from a trial, for some take long. ended: the trials of each that ended well.
     """
-    before = {t.id: figure(t) for t in then.trials if t.ok}
-    after = {t.id: figure(t) for t in now.trials if t.ok}
+    before, after = ({t.id: figure.compute(t) for t in side} for side in ended)
     moved = tuple(i for i in ids if before[i] != after[i])
     if not moved:
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import mul
 
 ROOT_BITS = 64
 """Bits of a root before it is rounded to the 53 of a float: with one that tells whether anything
@@ -36,13 +37,13 @@ def _compute_root_of_squares(values: Sequence[float], over: int) -> float:
         raise ValueError(f"no standard deviation of {n} values")
     whole, scale = _scale_to_integers(values)
     total = sum(whole)
-    squares = sum(x * x for x in whole)
+    squares = sum(map(mul, whole, whole))
     return compute_fraction_root(n * squares - total * total, n * over * scale * scale)
 
 
 def _scale_to_integers(values: Sequence[float]) -> tuple[Sequence[int], int]:
     """The values times a whole number that makes all of them whole, and that number."""
-    if all(isinstance(value, int) for value in values):
+    if all(issubclass(kind, int) for kind in {*map(type, values)}):
         return values, 1  # type: ignore[return-value]  # each is an int
     try:
         ratios = [value.as_integer_ratio() for value in values]

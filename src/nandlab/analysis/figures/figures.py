@@ -238,12 +238,17 @@ def _find_latency_figure(key: str, words: Words) -> Figure | None:
         title = f"{words.operation(kind).title or kind} {shown_percentile}"
 
     def read(trial: Trial) -> float | None:
+        latency = trial.latency_ns.get(kind)
+        return None if latency is None else float(getattr(latency, percentile))
+
+    def read_greatest(trial: Trial) -> float | None:
         kinds = expand_operation_kind(kind, words, trial)
         latencies = [trial.latency_ns.get(k) for k in kinds]
         known = [float(getattr(f, percentile)) for f in latencies if f is not None]
         return max(known) if known and len(known) == len(kinds) else None
 
-    return make_figure(f"latency.{key}", title, "time", read)
+    has_several = kind in (WRITES_GROUP, DURABLE_GROUP)
+    return make_figure(f"latency.{key}", title, "time", read_greatest if has_several else read)
 
 
 def _find_life_figure(key: str, words: Words) -> Figure | None:

@@ -64,8 +64,9 @@ def compute_write_amplification(trial: Trial) -> float | None:
     return programs * trial.chip.writesize / written if programs is not None and written else None
 
 
-def compute_load_bytes_per_s(trial: Trial, direction: str) -> float | None:
-    """Bytes ``read`` or ``written`` / the phases that move data, their syncs included."""
+@memoize_by_trial
+def compute_moving_ns(trial: Trial) -> int | None:
+    """The phases that count and move data, their syncs included; None: one was not measured."""
     of = workloadwords.make_workload_words_for_trials([trial])
     parts = [
         compute_phase_ns(trial, n)
@@ -73,8 +74,12 @@ def compute_load_bytes_per_s(trial: Trial, direction: str) -> float | None:
         if of.phase(n).moves_data
     ]
     known = [p for p in parts if p is not None]
-    whole = sum(known) if len(known) == len(parts) else None
-    return compute_rate_per_s(trial.bytes.get(direction), whole)
+    return sum(known) if len(known) == len(parts) else None
+
+
+def compute_load_bytes_per_s(trial: Trial, direction: str) -> float | None:
+    """Bytes ``read`` or ``written`` / the phases that move data, their syncs included."""
+    return compute_rate_per_s(trial.bytes.get(direction), compute_moving_ns(trial))
 
 
 @memoize_by_trial

@@ -102,8 +102,8 @@ def format_first_write_advice(trial: Trial) -> str:
 def is_read_only_load(setting: Setting) -> bool:
     """Whether it is known that no trial wrote in the phases that count."""
     programs = setting.figure("chip.programs")
-    of = [(programs(t), t.bytes.get("written")) for t in setting.trials if t.ok]
-    return bool(of) and all(pages == 0 and not written for pages, written in of)
+    ended = [t for t in setting.trials if t.ok]
+    return bool(ended) and all(programs(t) == 0 and not t.bytes.get("written") for t in ended)
 
 
 def format_promise_lines(trials: Sequence[Trial], naming: Naming) -> list[str]:

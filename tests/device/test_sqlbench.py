@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import lock
+from support.trialsatonce import RecordedTrial, check_ended, run_trials_at_once
 
 from nandlab.analysis.figures import groups
 from nandlab.analysis.figures.durability import is_operation_durable
@@ -194,25 +194,35 @@ def ran(board: QemuBoard, fs: str, workload: dict[str, Any], mib: float = 16) ->
     return asyncio.run(execution.run_trial(spec, board, "t"))
 
 
-@pytest.mark.parametrize(
-    ("fs", "words"),
-    [
-        ("jffs2", {"journal": "wal", "locking": "exclusive"}),
-        ("jffs2", {"journal": "truncate"}),
-        ("ubifs", {"journal": "wal"}),
-        ("ubifs", {"journal": "delete", "synchronous": "extra"}),
-        ("yaffs2", {"journal": "persist"}),
-        ("yaffs2", {"journal": "wal", "synchronous": "normal"}),
-        ("ubifs", {"journal": "memory"}),
-        ("jffs2", {"journal": "off", "synchronous": "off"}),
-    ],
-)
+JOURNALS: list[tuple[str, dict[str, Any]]] = [
+    ("jffs2", {"journal": "wal", "locking": "exclusive"}),
+    ("jffs2", {"journal": "truncate"}),
+    ("ubifs", {"journal": "wal"}),
+    ("ubifs", {"journal": "delete", "synchronous": "extra"}),
+    ("yaffs2", {"journal": "persist"}),
+    ("yaffs2", {"journal": "wal", "synchronous": "normal"}),
+    ("ubifs", {"journal": "memory"}),
+    ("jffs2", {"journal": "off", "synchronous": "off"}),
+]
+MAPS = [("jffs2", True), ("ubifs", False)]
+"""File systems, and whether SQLite gets no map of its file there."""
+
+
+@pytest.fixture(scope="module")
+def trials(board: QemuBoard) -> dict[str, RecordedTrial]:
+    """Those that want no fresh board, in one job."""
+    words = {f"journal {i}": (fs, {"transactions": 40} | w) for i, (fs, w) in enumerate(JOURNALS)}
+    select = {"name": "sqlselect", "selects": "10,100", "mmap_bytes": 1 << 24}
+    words |= {f"map {fs}": (fs, select) for fs, _ in MAPS}
+    words["speedtest1"] = ("jffs2", {"name": "speedtest1", "size": 1})
+    return run_trials_at_once(board, {name: planned(board, *w)[1] for name, w in words.items()})
+
+
+@pytest.mark.parametrize(("fs", "words"), JOURNALS)
 def test_every_journal_commits_and_the_chip_counts_it(
-    board: QemuBoard, fs: str, words: dict[str, Any]
+    trials: dict[str, RecordedTrial], fs: str, words: dict[str, Any]
 ) -> None:
-    trial = ran(board, fs, {"transactions": 40, **words})
-    assert trial.error is None
-    assert lock.doubts(trial.warnings) == []
+    trial = check_ended(trials[f"journal {JOURNALS.index((fs, words))}"])
     made = {"select": 0, "insert": 0, "update": 40, "delete": 0, "commit": 40, "transaction": 40}
     assert trial.operations == made
     assert trial.bytes == {"read": 0, "written": 40 * 364}
@@ -248,10 +258,11 @@ def test_a_full_disk_fails_the_trial_with_sqlite_s_code(board: QemuBoard) -> Non
     assert "in transaction" in (trial.error or "")
 
 
-@pytest.mark.parametrize(("fs", "refused"), [("jffs2", True), ("ubifs", False)])
-def test_a_map_that_is_refused_is_a_doubt(board: QemuBoard, fs: str, *, refused: bool) -> None:
-    words = {"name": "sqlselect", "selects": "10,100", "mmap_bytes": 1 << 24}
-    trial = ran(board, fs, words)
+@pytest.mark.parametrize(("fs", "refused"), MAPS)
+def test_a_map_that_is_refused_is_a_doubt(
+    trials: dict[str, RecordedTrial], fs: str, *, refused: bool
+) -> None:
+    trial = trials[f"map {fs}"].trial
     assert trial.ok
     assert trial.texts["mmap_size"] == ("0" if refused else str(1 << 24))
     assert ["mmap-refused" in d.text for d in trial.warnings] == [True] * refused
@@ -260,8 +271,8 @@ def test_a_map_that_is_refused_is_a_doubt(board: QemuBoard, fs: str, *, refused:
     assert phase.at == {"records": 100, "pattern": "sequential", "part": "select"}
 
 
-def test_sqlite_s_own_benchmark_runs_unchanged(board: QemuBoard) -> None:
-    trial = ran(board, "jffs2", {"name": "speedtest1", "size": 1})
+def test_sqlite_s_own_benchmark_runs_unchanged(trials: dict[str, RecordedTrial]) -> None:
+    trial = trials["speedtest1"].trial
     assert trial.error is None
     phase = trial.phase("run")
     assert phase and phase.chip and phase.chip.programs > 0

@@ -9,6 +9,7 @@ from tracersteps import MODULES, run, start
 
 from nandlab.board.jobs.job import Step
 from nandlab.board.virtual.qemu import QemuBoard
+from nandlab.traced.setup import STOP_COMMAND, make_hooks_at_once_command
 
 pytestmark = pytest.mark.board
 
@@ -26,7 +27,7 @@ sh ./load.sh &
 load=$!
 mkfifo pipe
 for i in $(seq {times}); do
-    sh ./tracers.sh || exit 1
+    sh ./tracers$((i % 2)).sh || exit 1
     echo add vfs_read > /proc/tracers/funcmon || exit 2
     cat pipe > /dev/null &
     reader=$!
@@ -46,10 +47,13 @@ echo survived
 
 def check(board: QemuBoard, times: int) -> None:
     made = spec(board, "jffs2")
-    # Every other time they are stopped first; else they are taken away as they run.
-    how = "if [ $((i % 2)) = 0 ]; then echo stop > /proc/tracers/control; fi"
+    # Every other time they are stopped first, and hooks come and go at once, as in a trace; else
+    # each hook comes and goes by itself, and they are taken away as they run.
+    how = f"if [ $((i % 2)) = 0 ]; then {make_hooks_at_once_command(STOP_COMMAND)}; fi"
     script = TIMES.format(times=times, how=how, modules=MODULES)
-    files = {"times.sh": script.encode(), "load.sh": LOAD.encode(), **start(made, records=4096)}
+    ways = (start(made, records=4096, hooks_at_once=at_once) for at_once in (True, False))
+    begin = {f"tracers{i}.sh": way["tracers.sh"] for i, way in enumerate(ways)}
+    files = {"times.sh": script.encode(), "load.sh": LOAD.encode(), **begin}
     loaded = Step("times", "sh ./times.sh", deadline_s=3600, programs=("filecalls",))
     record = run(board, made, loaded, files=files)
     assert record["times"].stdout.splitlines()[-1] == "survived"

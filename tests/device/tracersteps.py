@@ -11,7 +11,12 @@ from nandlab.board.jobs.job import Job, JobRecord, Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.traced.setup import FOLDER, make_tracer_commands
+from nandlab.traced.setup import (
+    FOLDER,
+    START_COMMAND,
+    make_hooks_at_once_command,
+    make_tracer_commands,
+)
 from nandlab.trial import outcome
 from nandlab.trial import steps as trial
 
@@ -50,10 +55,23 @@ def run(
     return record
 
 
-def start(made: TrialSpec, functions: Iterable[str] = (), records: int = 65536) -> dict[str, bytes]:
-    """The script tracers.sh, a job's file: it loads the tracers and starts them."""
-    lines = make_tracer_commands(made.filesystem, MOUNTPOINT, functions=functions, records=records)
-    return {"tracers.sh": "\n".join([*lines, ""]).encode()}
+def start(
+    made: TrialSpec,
+    functions: Iterable[str] = (),
+    records: int = 65536,
+    *,
+    hooks_at_once: bool = True,
+) -> dict[str, bytes]:
+    """The script tracers.sh, a job's file: it loads the tracers and starts them.
+
+    hooks_at_once: as `nandlab trace` starts them; else as README.md of the modules says.
+    """
+    *lines, begin = make_tracer_commands(
+        made.filesystem, MOUNTPOINT, functions=functions, records=records
+    )
+    assert begin == START_COMMAND
+    begin = make_hooks_at_once_command(begin) if hooks_at_once else begin
+    return {"tracers.sh": "\n".join([*lines, begin, ""]).encode()}
 
 
 def rows(text: str) -> list[Row]:

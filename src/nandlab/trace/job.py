@@ -28,9 +28,12 @@ from nandlab.traced import cost, records
 from nandlab.traced.records import Names, Recording
 from nandlab.traced.setup import (
     FOLDER,
+    START_COMMAND,
+    STOP_COMMAND,
     TracedPartition,
     compute_records_file_bytes_max,
     compute_records_max,
+    make_hooks_at_once_command,
     make_tracer_start_lines,
 )
 from nandlab.trial.mediumsteps import make_idle_wait_step, make_mount_step, make_unmount_step
@@ -261,6 +264,8 @@ def _make_start_script(request: TraceRequest) -> str:
     lines = make_tracer_start_lines(
         fs, where, request.tracers, functions, request.records, request.traced_partition
     )
+    start = lines.index(START_COMMAND)
+    lines[start] = make_hooks_at_once_command(START_COMMAND)
     return "\n".join([*lines, "true\n"])
 
 
@@ -268,7 +273,7 @@ def _make_end_steps(hold: Cargo) -> Iterator[Step]:
     yield Step("pause", f"echo pause > {FOLDER}/control", always=True)
     yield Step("chip-after", f"cat {COUNTERS_FILE}", always=True)
     yield Step("status", f"cat {FOLDER}/status", always=True)
-    yield Step("stop", f"echo stop > {FOLDER}/control", always=True)
+    yield Step("stop", make_hooks_at_once_command(STOP_COMMAND), always=True)
     yield Step("names", f"cat {FOLDER}/names", always=True)
     brought = f"set -o pipefail; cat {FOLDER}/records | {hold.put()}"
     yield Step(RECORDS_STEP, brought, DEADLINE_S, always=True)

@@ -6,14 +6,20 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from nandlab.board.jobs.cargo import HEAD, HEAD_BYTES, MAGIC
+from nandlab.board.jobs.job import Job, JobRecord, Step
 from nandlab.board.virtual.qemu import QemuBoard
+from nandlab.catalog.chip import MIB
 from nandlab.cli.singletrial import plan_single_trial
+from nandlab.flash.chip.simnand import IMAGE_FILE
 from nandlab.trace import job, writer
 from nandlab.trace.folder import TraceFolder
-from nandlab.trace.job import TraceRequest
+from nandlab.trace.job import RECORDS_STEP, TraceRequest
+from nandlab.traced.setup import compute_records_file_bytes_max
 
 DROP = "echo 3 > /proc/sys/vm/drop_caches"
 COLD = f"sync; settle --quiet-ms 1500 --limit-s 120 > /dev/null; sync; {DROP}; {DROP}"
@@ -59,18 +65,72 @@ def traced(
     path: Path,
     before: Sequence[str],
     command: str = IN_ORDER,
+    *,
+    twice: bool = False,
     **more: Any,
 ) -> TraceFolder:
-    """What a command reads of files that were made before; more: of :func:`request`."""
+    """What a command reads of files that were made before; more: of :func:`request`.
+
+    twice: the chip comes of a second run of the job, as `nandlab trace --image` has it; else of the
+    traced one, just before the tracers begin.
+    """
     wanted = request(board, before, command, **more)
-    record = asyncio.run(board.run(job.make_trace_job(wanted)))
-    chip = job.extract_pretrace_chip_image(
-        asyncio.run(board.run(job.make_pretrace_image_job(wanted))), record
-    )
+    whole = job.make_trace_job(wanted)
+    if twice:
+        record = asyncio.run(board.run(whole))
+        imaged = asyncio.run(board.run(job.make_pretrace_image_job(wanted)))
+        chip = job.extract_pretrace_chip_image(imaged, record)
+    else:
+        record = asyncio.run(board.run(bring_chip_too(whole, wanted)))
+        chip = take_content(record)
     writer.write_trace_folder(
         path, wanted, record, job.decode_trace_outcome(wanted, record), board, chip
     )
     return TraceFolder(path)
+
+
+def written(board: QemuBoard, path: Path, before: Sequence[str], **more: Any) -> Path:
+    """The file of a chip that files were made on, of which nothing is traced."""
+    wanted = request(board, before, "true", **more)
+    imaged = job.make_pretrace_image_job(wanted)
+    steps = (
+        *imaged.steps[: find_begin(imaged)],
+        *(s for s in imaged.steps if s.name == RECORDS_STEP),
+    )
+    record = asyncio.run(board.run(replace(imaged, steps=steps)))
+    failed = record.failed()
+    assert failed is None, failed.failure()
+    assert record.cargo is not None
+    path.write_bytes(record.cargo)
+    return path
+
+
+def find_begin(traced_job: Job) -> int:
+    """Where a traced job begins to trace, among its steps."""
+    return [step.name for step in traced_job.steps].index("tracers")
+
+
+def bring_chip_too(whole: Job, wanted: TraceRequest) -> Job:
+    """A traced job that brings the chip besides, in memory behind its records."""
+    hold = whole.cargo
+    assert hold is not None
+    most = compute_records_file_bytes_max(wanted.records)
+    at = -(-(hold.back_address + HEAD_BYTES + most) // MIB) * MIB
+    room = wanted.spec.image_bytes
+    assert at + HEAD_BYTES + room <= hold.end
+    put = f"set -o pipefail; cat {IMAGE_FILE} | ferry put {at:#x} {room}"
+    steps = list(whole.steps)
+    steps.insert(find_begin(whole), Step("chip", put))
+    memory = replace(hold, returned_memory=(at, HEAD_BYTES + room))
+    return replace(whole, steps=tuple(steps), cargo=memory)
+
+
+def take_content(record: JobRecord) -> bytes:
+    """What ``ferry put`` left in the memory that a record brought."""
+    assert record.returned_memory is not None
+    magic, size = HEAD.unpack_from(record.returned_memory)
+    assert magic == MAGIC
+    return record.returned_memory[HEAD_BYTES : HEAD_BYTES + size]
 
 
 def pieces(*sizes: int) -> list[str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from readtraces import traced
+from readtraces import written
 
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.flash.layouts import unpacking
@@ -24,12 +24,6 @@ from nandlab.flash.reading.reads import PAGE_BYTES
 pytestmark = pytest.mark.board
 
 PROGRAM = "dd if=/bin/busybox of=a bs=4k"
-
-
-def written(board: QemuBoard, path: Path, filesystem: dict[str, str], mib: int) -> Path:
-    """A chip on which a program was written in order."""
-    made = traced(board, path, [PROGRAM], filesystem=filesystem, partition_mib=mib)
-    return made.image
 
 
 def content(layout: Layout, pieces: list[FilePiece]) -> bytes:
@@ -51,9 +45,10 @@ def test_jffs2s_nodes(
 ) -> None:
     """The host's zlib finds matches that the kernel's does not: some nodes are a byte shorter, and
     where a block cuts one, that byte decides what more is taken."""
-    image = written(board, tmp_path / "t", {"name": "jffs2", "compression": compression}, 8)
-    layout, _ = read_flash_file_layout(image, FlashFileOptions(), tolerant=True)
-    found = scan_partition_nodes(open_flash_file_partition(image)[0])
+    filesystem = {"name": "jffs2", "compression": compression}
+    image = written(board, tmp_path / "chip", [PROGRAM], filesystem=filesystem, partition_mib=8)
+    layout, _ = read_flash_file_layout(image, FlashFileOptions(partition_mib=8), tolerant=True)
+    found = scan_partition_nodes(open_flash_file_partition(image, 8)[0])
     (owner,) = layout.sizes
     lie = layout.pieces_by_owner[owner]
     begin, size = lie[0].at - Jffs2Reader.header, layout.erasesize
@@ -91,8 +86,8 @@ def test_jffs2s_nodes(
 )
 def test_ubifs_nodes(board: QemuBoard, tmp_path: Path, compression: str) -> None:
     filesystem = {"name": "ubifs", "compression": compression, "reserve": "1"}
-    image = written(board, tmp_path / "t", filesystem, 16)
-    layout, _ = read_flash_file_layout(image, FlashFileOptions(), tolerant=True)
+    image = written(board, tmp_path / "chip", [PROGRAM], filesystem=filesystem, partition_mib=16)
+    layout, _ = read_flash_file_layout(image, FlashFileOptions(partition_mib=16), tolerant=True)
     (owner,) = layout.sizes
     by = "" if compression == "none" else compression
     assert layout.read_data is not None

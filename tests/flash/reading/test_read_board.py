@@ -26,6 +26,9 @@ from nandlab.trace.folder import TraceFolder
 pytestmark = pytest.mark.board
 
 SIZES = (300, 512, 1500)
+LATER = f"sleep 0.538; {IN_ORDER}"
+"""At another moment other calls have a thread of the kernel in their midst, which is not traced:
+of so few calls the total was 0.16 to 0.33 % off, at five moments within a second."""
 
 
 def foretold(trace: TraceFolder, files: int) -> list[ScoredCall]:
@@ -49,8 +52,9 @@ def errors(
     return found["undisturbed"], found["in_time"]
 
 
+@pytest.mark.xdist_group("read-in-order")
 def test_the_trace_is_the_same_with_and_without_its_image(board: QemuBoard) -> None:
-    asked = request(board, pieces(*SIZES), IN_ORDER)  # as below, whose outcomes these are
+    asked = request(board, pieces(*SIZES), LATER)  # as below, whose outcomes these are
     first, image, again = (
         asyncio.run(board.run(each))
         for each in (
@@ -66,14 +70,16 @@ def test_the_trace_is_the_same_with_and_without_its_image(board: QemuBoard) -> N
     assert first.cargo == again.cargo
 
 
-@pytest.mark.parametrize("command", [IN_ORDER, AT_RANDOM])
+@pytest.mark.parametrize(
+    "command", [pytest.param(LATER, marks=pytest.mark.xdist_group("read-in-order")), AT_RANDOM]
+)
 def test_files_in_one_piece_and_in_many(board: QemuBoard, tmp_path: Path, command: str) -> None:
-    trace = traced(board, tmp_path / "t", pieces(*SIZES), command)
+    trace = traced(board, tmp_path / "t", pieces(*SIZES), command, twice=True)
     wrong, every = errors(trace, foretold(trace, len(SIZES) + 2))
     assert abs(wrong["total"]) < 0.001
     assert wrong["median"] < 0.001
     assert wrong["max"] < 0.01
-    assert abs(every["total"]) < (0.002 if command == IN_ORDER else 0.02)
+    assert abs(every["total"]) < (0.002 if command == LATER else 0.02)
     assert every["median"] < 0.001
     of = reads.make_chip_trace_from_folder(trace)
     by = times.find_instruction_counts("jffs2", of.kernel)

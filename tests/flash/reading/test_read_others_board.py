@@ -90,7 +90,7 @@ def test_ubifs_short_pages_and_opens_take_what_is_foretold(
         for size in sizes
     ]
     command = f"sleep 0.3; for n in {' '.join(map(str, sizes))}; do cat s$n > /dev/null; done"
-    trace = traced(board, tmp_path / "t", made, command, **ubifs(compression))
+    trace = traced(board, tmp_path / "t", made, command, twice=True, **ubifs(compression))
     pages, opens = foretold(trace)
     assert len(pages) == len(opens) == len(sizes)
     found = score.summarise_call_scores(reads.make_chip_trace_from_folder(trace), [*pages, *opens])
@@ -107,7 +107,8 @@ def test_ubifs_short_pages_and_opens_take_what_is_foretold(
 def test_yaffs2_reads_the_chunks_of_a_page(
     board: QemuBoard, tmp_path: Path, of: dict[str, Any], command: str, pages_of_flash: int
 ) -> None:
-    pages, opens = foretold(traced(board, tmp_path / "t", pieces(*SIZES), command, **of))
+    trace = traced(board, tmp_path / "t", pieces(*SIZES), command, twice=True, **of)
+    pages, opens = foretold(trace)
     assert not opens
     assert len(pages) == PAGES * FILES
     assert {len(c.traced_pages) for c in pages} == {pages_of_flash}

@@ -143,6 +143,21 @@ def test_a_verdict_that_another_board_turns_hangs_on_it() -> None:
     assert overhead[2] == "not measured"
 
 
+def test_a_number_between_two_boards_hangs_on_the_board() -> None:
+    """Both are different, and a board between them would be near it."""
+    run = open_results(claimtables.PAGES / "thesis-2007-ram.figures.json.xz")
+    found = make_paper_comparison(run.head(), list(run.trials()))
+    assert found is not None
+    (low,) = (r for r in found.rows if r.claim.id == "ram-files-jffs2")
+    assert [n.number_side for n in low.numbers] == ["below"]
+    high = replace(low, numbers=tuple(replace(n, number_side="above") for n in low.numbers))
+    (apart,) = make_corner_sheet("t", [CornerRun("a", [low]), CornerRun("b", [high])]).rows
+    assert apart[-1].startswith("hangs on it")
+    (alike,) = make_corner_sheet("t", [CornerRun("a", [low]), CornerRun("b", [low])]).rows
+    assert alike[-1] == ""
+    assert apart[1:3] == (alike[1], alike[1])
+
+
 def test_corners_are_judged_by_the_readings_that_all_have() -> None:
     run = open_results(claimtables.PAGES / "ffsmark-2015.figures.json.xz")
     found = make_paper_comparison(run.head(), list(run.trials()))

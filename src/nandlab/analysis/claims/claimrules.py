@@ -91,11 +91,16 @@ def join_reading_verdicts(
         return first
     every = {first, *others} - {*WITHOUT_NUMBERS}
     if every == {"different"}:
-        of_parts = ({s.get(name, "") for s in sides} - {""} for name in (sides[0] if sides else ()))
-        return "not decided" if any(len(found) > 1 for found in of_parts) else first
+        return "not decided" if are_on_both_sides(sides) else first
     if len(every) == 1:
         return first
     return "same direction" if every == {"reproduced", "same direction"} else "not decided"
+
+
+def are_on_both_sides(sides: Sequence[Mapping[str, NumberSide]]) -> bool:
+    """Whether a part lies above the paper's number in one mapping and below it in another."""
+    parts = dict.fromkeys(part for mapping in sides for part in mapping)
+    return any({"above", "below"} <= {mapping.get(part, "") for mapping in sides} for part in parts)
 
 
 def find_claim_side(part: ClaimPart, ours: Spread) -> ClaimSide:

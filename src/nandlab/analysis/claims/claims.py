@@ -89,10 +89,17 @@ class ClaimResult:
     @property
     def verdict(self) -> ClaimVerdict:
         """By all readings that were run."""
-        every = (self.numbers, *(o.numbers for o in self.other_readings))
-        only_numbers = not any(p.sided for p in self.claim.parts)
-        sides = [{n.label: n.number_side for n in numbers} for numbers in every if only_numbers]
-        return join_reading_verdicts(self.first, [o.verdict for o in self.other_readings], sides)
+        others = [o.verdict for o in self.other_readings]
+        return join_reading_verdicts(self.first, others, self.number_sides)
+
+    @property
+    def number_sides(self) -> list[dict[str, NumberSide]]:
+        """Where the parts lie beside the paper's numbers, by each reading; empty: the claim is of
+        more than numbers."""
+        if any(p.sided for p in self.claim.parts):
+            return []
+        by_reading = (self.numbers, *(o.numbers for o in self.other_readings))
+        return [{n.label: n.number_side for n in numbers} for numbers in by_reading]
 
 
 def list_paper_claim_results(

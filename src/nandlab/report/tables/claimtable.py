@@ -14,6 +14,7 @@ from nandlab.analysis.claims.claimrules import (
     VERDICT_RULES,
     WITHOUT_NUMBERS,
     ClaimVerdict,
+    are_on_both_sides,
 )
 from nandlab.analysis.claims.claims import ClaimNumber, ClaimResult
 from nandlab.base import units
@@ -102,13 +103,27 @@ def make_corner_sheet(title: str, runs: Sequence[CornerRun]) -> Sheet:
         rows = [run_rows.get(name) for run_rows in rows_by_run]
         shared = _split_readings(rows).shared
         alike = [r and _keep_readings(r, shared) for r in rows]
-        verdicts = {r.verdict for r in alike if r is not None} - set(WITHOUT_NUMBERS)
-        board = "hangs on it" if len(verdicts) > 1 else ""
-        if not _select_judged(rows):
-            board = units.MISSING
-        cells.append((claim.text, *(_format_corner(r) for r in alike), board))
+        effect = _find_board_effect(_select_judged(alike))
+        cells.append((claim.text, *(_format_corner(r) for r in alike), effect))
     head = ("the paper says", *(run.name for run in runs), "the board")
     return Sheet(title, head, cells, head)
+
+
+def _find_board_effect(rows: Sequence[ClaimResult]) -> str:
+    """Whether a claim hangs on the board, by its results on the boards that have its numbers.
+
+    It does where verdicts differ, and where all are different, one board above a number of the
+    paper and another below it: some board between them would have it.
+    """
+    if not rows:
+        return units.MISSING
+    verdicts = {r.verdict for r in rows}
+    if len(verdicts) > 1:
+        return "hangs on it"
+    sides = [mapping for r in rows for mapping in r.number_sides]
+    if verdicts == {"different"} and are_on_both_sides(sides):
+        return "hangs on it: the paper's number lies between"
+    return ""
 
 
 def format_unjudged_readings(runs: Sequence[CornerRun]) -> str:

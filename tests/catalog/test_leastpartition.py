@@ -29,7 +29,9 @@ def least(
     system = load_noun("filesystems", fs, FilesystemModel)
     chosen = system.resolve_values(options, "here")
     figures = chip(part).figures(chip(part).geometry.blocks)
-    found = system.count_least_blocks(chosen, figures, held=held, without_reserve=without_reserve)
+    found = system.count_least_blocks(
+        chosen, figures, content_blocks=held, without_reserve=without_reserve
+    )
     assert found is not None
     return found
 

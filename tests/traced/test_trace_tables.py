@@ -30,7 +30,7 @@ def test_parquet_and_csv_have_every_event_in_order(tmp_path: Path) -> None:
         names,
         parquet,
         csv,
-        more={"cause": cause, "parent": np.arange(n)},
+        extra_columns={"cause": cause, "parent": np.arange(n)},
         words={"cause": ["", "wear"]},
     )
     rows = tables.query_parquet_rows(parquet, "SELECT seq FROM events")

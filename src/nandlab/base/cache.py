@@ -116,13 +116,13 @@ def _own_folder(folder: Path) -> Path:
     """The entry's folder: what another user made is not trusted, this user's own is beside it."""
     if _is_ours(folder):
         return folder
-    beside = folder.with_name(f"{folder.name}-{os.getuid()}")
-    if not _is_ours(beside):
+    own_folder = folder.with_name(f"{folder.name}-{os.getuid()}")
+    if not _is_ours(own_folder):
         raise UsageError(
-            f"{beside}: another user made it, or its list or lock: have it removed, or name "
+            f"{own_folder}: another user made it, or its list or lock: have it removed, or name "
             "another cache in NANDLAB_CACHE"
         )
-    return beside
+    return own_folder
 
 
 def _is_ours(folder: Path) -> bool:
@@ -275,26 +275,26 @@ def list_cache_items() -> Iterator[CacheItem]:
             yield CacheItem(path.parent.name, path, size, used)
 
 
-def remove_item_if_damaged(one: CacheItem) -> str | None:
+def remove_item_if_damaged(item: CacheItem) -> str | None:
     """Reads a thing of the cache, and removes it if it is damaged: what is wrong, in a clause.
 
     None: nothing, or somebody makes it just now, or it is another user's, which is never used.
     """
-    if not one.path.is_dir():
-        if digest_file(one.path) == one.path.name:
+    if not item.path.is_dir():
+        if digest_file(item.path) == item.path.name:
             return None
-        one.path.unlink()
+        item.path.unlink()
         return "its content is not what its name says"
-    if not _is_ours(one.path):
+    if not _is_ours(item.path):
         return None
-    with _try_lock(_lock_path(one.path), fcntl.LOCK_SH) as ours:
-        why = _find_whole_fault(one.path) if ours else None
+    with _try_lock(_lock_path(item.path), fcntl.LOCK_SH) as ours:
+        why = _find_whole_fault(item.path) if ours else None
     if why is None:
         return None
-    with _try_lock(_lock_path(one.path), fcntl.LOCK_EX) as ours:
+    with _try_lock(_lock_path(item.path), fcntl.LOCK_EX) as ours:
         if not ours:
             return f"{why}; it is in use and not removed: verify again"
-        _remove_entry(one.path)
+        _remove_entry(item.path)
     return why
 
 
@@ -309,13 +309,13 @@ def _find_whole_fault(folder: Path) -> str | None:
     return "it lacks the list of its files, or that of its inputs" if was_entry else None
 
 
-def remove_item(one: CacheItem) -> None:
+def remove_item(item: CacheItem) -> None:
     """Removes a thing of the cache, while nobody makes it."""
-    if not one.path.is_dir():
-        one.path.unlink()
+    if not item.path.is_dir():
+        item.path.unlink()
         return
-    with hold_path_lock(_lock_path(one.path)):
-        _remove_entry(one.path)
+    with hold_path_lock(_lock_path(item.path)):
+        _remove_entry(item.path)
 
 
 def trim_cache_kind(kind: str, most_bytes: int) -> None:
@@ -323,23 +323,23 @@ def trim_cache_kind(kind: str, most_bytes: int) -> None:
 
     With it goes what killed processes have left of entries that they made.
     """
-    there = find_cache_folder() / kind
-    for left in there.glob(f"{PART}*"):
-        name = left.name.removeprefix(PART).rpartition("-")[0]
-        with _try_lock(_lock_path(there / name), fcntl.LOCK_EX) as ours:
+    kind_folder = find_cache_folder() / kind
+    for abandoned in kind_folder.glob(f"{PART}*"):
+        name = abandoned.name.removeprefix(PART).rpartition("-")[0]
+        with _try_lock(_lock_path(kind_folder / name), fcntl.LOCK_EX) as ours:
             if ours:
-                shutil.rmtree(left, ignore_errors=True)
-    found = sorted(
-        (one for one in list_cache_items() if one.kind == kind), key=lambda one: one.used_s
+                shutil.rmtree(abandoned, ignore_errors=True)
+    items = sorted(
+        (item for item in list_cache_items() if item.kind == kind), key=lambda item: item.used_s
     )
-    over = sum(one.bytes for one in found) - most_bytes
-    for one in found:
+    over = sum(item.bytes for item in items) - most_bytes
+    for item in items:
         if over <= 0:
             break
-        with _try_lock(_lock_path(one.path), fcntl.LOCK_EX) as ours:
-            if ours and one.path.is_dir():
-                _remove_entry(one.path)
-                over -= one.bytes
+        with _try_lock(_lock_path(item.path), fcntl.LOCK_EX) as ours:
+            if ours and item.path.is_dir():
+                _remove_entry(item.path)
+                over -= item.bytes
 
 
 def _remove_entry(folder: Path) -> None:

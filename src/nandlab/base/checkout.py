@@ -19,11 +19,11 @@ def find_commit(root: Path = ROOT) -> str | None:
     Only ``root`` itself is asked, never a folder above it: nandlab may lie inside another project.
     """
     git = ["git", f"--git-dir={root / '.git'}", f"--work-tree={root}", "--no-optional-locks"]
-    asked = [*git, "describe", "--always", f"--dirty={DIRTY}", "--abbrev=12"]
+    command = [*git, "describe", "--always", f"--dirty={DIRTY}", "--abbrev=12"]
     try:
-        done = subprocess.run(
-            asked, cwd=root, capture_output=True, text=True, check=False, timeout=DEADLINE_S
+        result = subprocess.run(
+            command, cwd=root, capture_output=True, text=True, check=False, timeout=DEADLINE_S
         )
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return None
-    return done.stdout.strip() or None if done.returncode == 0 else None
+    return result.stdout.strip() or None if result.returncode == 0 else None

@@ -48,15 +48,19 @@ def find_folder_fault(
     paths: those that are looked at, and with them every link; a process then reads a file once.
     None: everything is read, and nothing more may be there.
     """
-    wanted = None if paths is None else {_quote_path(path) for path in paths}
+    quoted_paths = None if paths is None else {_quote_path(path) for path in paths}
     try:
-        items = [_parse_line(line) for line in _find_lines(lines, wanted)]
+        items = [_parse_line(line) for line in _find_lines(lines, quoted_paths)]
         for item in items:
-            if not _is_same(_find_place(folder, item.path), item, once=wanted is not None):
+            if not _is_same(_find_place(folder, item.path), item, once=quoted_paths is not None):
                 return f"{item.path} is not as it was made"
     except (ValueError, TypeError):
         return "the list of its files is damaged"
-    present = (_quote_path(path) for path, _ in _walk_folder(folder)) if wanted is None else wanted
+    present = (
+        (_quote_path(path) for path, _ in _walk_folder(folder))
+        if quoted_paths is None
+        else quoted_paths
+    )
     added = {*present} - {item.path for item in items}
     return next(
         (f"{p} was added" for p in sorted(added) if os.path.lexists(_find_place(folder, p))), None
@@ -89,15 +93,15 @@ def _is_link(item: ListedItem) -> bool:
     return item.mode.startswith(LINK)
 
 
-def _find_lines(lines: bytes, wanted: Collection[str] | None) -> Iterator[bytes]:
+def _find_lines(lines: bytes, quoted_paths: Collection[str] | None) -> Iterator[bytes]:
     """The lines of a list; wanted: those of links and of these paths, where it has them.
 
     They are searched for: to take a list of 20,000 lines apart takes longer than to read a kernel.
     """
-    if wanted is None:
+    if quoted_paths is None:
         yield from lines.splitlines()
         return
-    for path in sorted(wanted):
+    for path in sorted(quoted_paths):
         end = lines.find(f" {path}\n".encode())
         if end >= 0:
             yield lines[lines.rfind(b"\n", 0, end) + 1 : lines.index(b"\n", end)]

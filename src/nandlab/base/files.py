@@ -69,13 +69,13 @@ def _clean_once(folder: Path) -> None:
 
 def _remove_if_left(part: str) -> None:
     try:
-        left = os.open(part, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(part, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return  # gone meanwhile, or another user's
     with suppress(OSError):
-        fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         Path(part).unlink()
-    os.close(left)
+    os.close(descriptor)
 
 
 def write_whole_file(path: Path, content: bytes) -> None:

@@ -99,13 +99,13 @@ def read_bytes(path: Path, bytes_max: int) -> bytes:
 
 def read_lines(path: Path, bytes_max: int) -> Iterator[bytes]:
     """The lines of a regular file of at most ``bytes_max``, with their ends, one by one."""
-    left = bytes_max
+    bytes_left = bytes_max
     with open_regular_file(path) as file:
         try:
-            while line := file.readline(min(left, LINE_BYTES_MAX) + 1):
-                left -= len(line)
-                if left < 0 or len(line) > LINE_BYTES_MAX:
-                    raise _make_size_error(path, bytes_max if left < 0 else LINE_BYTES_MAX)
+            while line := file.readline(min(bytes_left, LINE_BYTES_MAX) + 1):
+                bytes_left -= len(line)
+                if bytes_left < 0 or len(line) > LINE_BYTES_MAX:
+                    raise _make_size_error(path, bytes_max if bytes_left < 0 else LINE_BYTES_MAX)
                 yield line
         except OSError as e:
             raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
@@ -203,13 +203,13 @@ def read_json_lines(path: Path, bytes_max: int = JSON_BYTES_MAX) -> list[Any]:
 
     Such a file grows line by line, so the last may have been cut short.
     """
-    found = []
+    values = []
     for number, line in enumerate(read_bytes(path, bytes_max).split(b"\n")[:-1], 1):
         try:
-            found.append(parse_json(line))
+            values.append(parse_json(line))
         except ValueError as e:
             raise UsageError(f"{path}:{number}: not JSON that nandlab reads: {e}") from None
-    return found
+    return values
 
 
 def parse_json(content: bytes) -> Any:

@@ -322,7 +322,7 @@ class FilesystemModel(Noun):
         chosen: Mapping[str, str],
         figures: Mapping[str, int],
         *,
-        held: int = 0,
+        content_blocks: int = 0,
         without_reserve: bool = False,
     ) -> int | None:
         """Blocks of the smallest partition of a chip that will do; None: not known.
@@ -339,7 +339,7 @@ class FilesystemModel(Noun):
             )
         sizes = figures["erasesize"], figures["writesize"]
         beside = sum(count_layout_blocks(layout, *sizes) for layout in self.list_layouts(chosen))
-        return self.least.count_blocks(figures["erasesize"], spare, held) + beside
+        return self.least.count_blocks(figures["erasesize"], spare, content_blocks) + beside
 
     def _check_size(
         self, chosen: Mapping[str, str], figures: Mapping[str, int], without_reserve: bool

@@ -89,16 +89,16 @@ def prepare_dump(partition: Partition, shape: Shape, request: ImportRequest) -> 
     notes += layout.notes if layout else ()
     chip = find_part(shape, partition, request.part, _find_header_offset(partition, name))
     image = _make_chip(chip, partition, blocks, add_codes=name == "yaffs2")
-    given = {"inband_tags": "on"} if layout and _has_inband_tags(layout, chip) else {}
-    on = Medium(
+    chosen_options = {"inband_tags": "on"} if layout and _has_inband_tags(layout, chip) else {}
+    medium = Medium(
         board=load_noun("boards", request.board, BoardModel),
         chip=chip,
         partition_blocks=partition.blocks,
         filesystem=system,
-        options=system.resolve_values(given, "import", from_image=True),
+        options=system.resolve_values(chosen_options, "import", from_image=True),
     )
-    making.refuse_unfit_medium(on, without_reserve=True)
-    return ReadyDump(on, image, layout, tuple(notes))
+    making.refuse_unfit_medium(medium, without_reserve=True)
+    return ReadyDump(medium, image, layout, tuple(notes))
 
 
 def list_page_and_block(part: str) -> tuple[str, str]:
@@ -109,29 +109,29 @@ def list_page_and_block(part: str) -> tuple[str, str]:
 
 def import_dump(ready: ReadyDump, board: Board) -> ImportedImage:
     """The image of a dump that the board mounts; NandlabError with the kernel's words if not."""
-    on, image, notes = ready.medium, ready.image, list(ready.notes)
+    medium, image, notes = ready.medium, ready.image, list(ready.notes)
     layout = ready.layout
-    tree = _list_by_kernel(on, image, board)
+    tree = _list_by_kernel(medium, image, board)
     unsettled = layout is None or layout.notes
-    if unsettled and decoders.find_decoder(on.filesystem.name):
-        image = making.save_mounted_chip(on, image, board)
+    if unsettled and decoders.find_decoder(medium.filesystem.name):
+        image = making.save_mounted_chip(medium, image, board)
         notes.append("the image is the chip after a mount and an unmount by the board's kernel")
         layout, reason = _decode_dump(
-            Partition(image, on.partition_blocks), on.filesystem.name, None
+            Partition(image, medium.partition_blocks), medium.filesystem.name, None
         )
         notes += [f"the decoder does not read that either: {reason}"] if reason else []
     if layout is not None:
         notes += compare_listings(layout, tree)
     description = ImageDescription(
-        filesystem=on.filesystem.name,
-        options=on.options,
-        part=on.chip.name,
-        partition_blocks=on.partition_blocks,
-        board=on.board.name,
+        filesystem=medium.filesystem.name,
+        options=medium.options,
+        part=medium.chip.name,
+        partition_blocks=medium.partition_blocks,
+        board=medium.board.name,
         tools=None,
         tree=TreeCounts(**tree.counts()),
     )
-    return ImportedImage(on, image, description, tuple(notes))
+    return ImportedImage(medium, image, description, tuple(notes))
 
 
 def _list_by_kernel(on: Medium, image: ChipImage, board: Board) -> FileTree:
@@ -332,7 +332,7 @@ def _make_chip(
 ) -> ChipImage:
     """The partition's cells on a chip, from its block 0 on, with the state of each page."""
     g = chip.geometry
-    held = []
+    chip_blocks = []
     for index, cells in sorted(blocks.items()):
         pages = np.frombuffer(cells, dtype=np.uint8)
         pages = pages.reshape(-1, partition.writesize + partition.oobsize).copy()
@@ -343,9 +343,9 @@ def _make_chip(
             yaffs2.add_tags_codes(pages[:, g.writesize :])
         states = _list_page_states(pages, g.writesize)
         flags = partition.flags(index)
-        held.append(ChipBlock(index, 0, 0, flags, [], states, pages.tobytes()))
+        chip_blocks.append(ChipBlock(index, 0, 0, flags, [], states, pages.tobytes()))
     geometry = ChipGeometry(g.writesize, g.oobsize, g.erasesize, g.blocks)
-    return ChipImage(geometry, 0, 0, 0, held)
+    return ChipImage(geometry, 0, 0, 0, chip_blocks)
 
 
 def _list_page_states(pages: np.ndarray, writesize: int) -> list[int]:

@@ -64,83 +64,89 @@ def make_image_medium(description: ImageDescription, board: BoardModel) -> Mediu
     )
 
 
-def make_image_cargo(on: Medium, content: bytes, back_bytes: int) -> Cargo:
+def make_image_cargo(medium: Medium, content: bytes, back_bytes: int) -> Cargo:
     """Cargo in the board's memory after the chip's cells."""
-    return make_cargo(on.virtual, on.cells_bytes, content, back_bytes=back_bytes)
+    return make_cargo(medium.virtual, medium.cells_bytes, content, back_bytes=back_bytes)
 
 
-def make_medium_load_steps(on: Medium, image: str | None = None) -> list[Step]:
+def make_medium_load_steps(medium: Medium, image: str | None = None) -> list[Step]:
     """Loads the chip, erased or from what the board's command ``image`` prints, and the modules."""
-    return [make_medium_load_step(on, image), make_module_load_step(on)]
+    return [make_medium_load_step(medium, image), make_module_load_step(medium)]
 
 
-def refuse_unfit_medium(on: Medium, *, without_reserve: bool = False) -> None:
+def refuse_unfit_medium(medium: Medium, *, without_reserve: bool = False) -> None:
     """UsageError if the file system cannot live on this partition of this chip.
 
     without_reserve: it is not made here, so UBI may have less of its reserve.
     """
-    unfit = on.filesystem.list_hindrances(on.options, on.figures(), without_reserve=without_reserve)
+    unfit = medium.filesystem.list_hindrances(
+        medium.options, medium.figures(), without_reserve=without_reserve
+    )
     if unfit:
-        raise UsageError(*(f"{on.description} cannot be: {why}" for why in unfit))
+        raise UsageError(*(f"{medium.description} cannot be: {why}" for why in unfit))
 
 
 def make_filesystem_image(
-    on: Medium, folder: Path, content: FileTree, board: Board
+    medium: Medium, folder: Path, content: FileTree, board: Board
 ) -> tuple[ChipImage, ImageDescription]:
     """Makes an image of a folder; ``content`` is its tree without what the file system loses."""
     version = None
     summed = tree.add_file_checksums(content, folder)
-    if on.filesystem.image.make:
-        blob, version = make_image_with_tools(on, folder, tree.hash_checksummed_tree(summed), board)
-        image = _flash_on_board(on, blob, board)
-    elif (shape := find_yaffs2_shape(on)) is not None:
+    if medium.filesystem.image.make:
+        blob, version = make_image_with_tools(
+            medium, folder, tree.hash_checksummed_tree(summed), board
+        )
+        image = _flash_on_board(medium, blob, board)
+    elif (shape := find_yaffs2_shape(medium)) is not None:
         blob = make_yaffs2_image(content, folder, shape, padded=False)
-        if len(blob) > on.cells_bytes:
-            raise make_too_large_error(on)
-        image = _flash_on_board(on, blob, board)
+        if len(blob) > medium.cells_bytes:
+            raise make_too_large_error(medium)
+        image = _flash_on_board(medium, blob, board)
     else:
-        image = _unpack_on_board(on, *treearchive.pack_tree_archives(content, folder), board)
+        image = _unpack_on_board(medium, *treearchive.pack_tree_archives(content, folder), board)
     description = ImageDescription(
-        filesystem=on.filesystem.name,
-        options=on.options,
-        part=on.chip.name,
-        partition_blocks=on.partition_blocks,
-        board=on.board.name,
+        filesystem=medium.filesystem.name,
+        options=medium.options,
+        part=medium.chip.name,
+        partition_blocks=medium.partition_blocks,
+        board=medium.board.name,
         tools=version,
         tree=TreeCounts(**content.counts()),
     )
-    found = read_image_tree(on, image, board, sums=True)
-    wrong = tree.format_tree_differences(summed, found, on.filesystem)
+    made_tree = read_image_tree(medium, image, board, sums=True)
+    wrong = tree.format_tree_differences(summed, made_tree, medium.filesystem)
     if wrong:
         raise NandlabError("the image does not give back what it was given:", *wrong)
     return image, description
 
 
-def find_yaffs2_shape(on: Medium) -> PageShape | None:
+def find_yaffs2_shape(medium: Medium) -> PageShape | None:
     """The pages that nandlab's maker of YAFFS2 images makes; None: the board writes the files.
 
     On small pages and with tags in the data no tool of that time made images either.
     """
-    g = on.chip.geometry
-    if on.filesystem.image.maker != "yaffs2" or on.options.get("inband_tags") == "on":
+    g = medium.chip.geometry
+    if medium.filesystem.image.maker != "yaffs2" or medium.options.get("inband_tags") == "on":
         return None
     if g.writesize < SMALL_PAGE_END or g.oobsize < TAGS_AT + CODED_TAGS_BYTES:
         return None
-    return PageShape(g.writesize, g.oobsize, on.chip.pages_per_block())
+    return PageShape(g.writesize, g.oobsize, medium.chip.pages_per_block())
 
 
 def make_image_with_tools(
-    on: Medium, folder: Path, identity: str, board: Board
+    medium: Medium, folder: Path, identity: str, board: Board
 ) -> tuple[bytes, str]:
     """What the host's tools make from a folder, ready to be flashed; and their version.
 
     identity: a digest of the folder's tree. UsageError if it is too large for the partition.
     """
-    recipe = on.filesystem.image
-    words = on.words() | on.filesystem.tool_words(on.options) | _probe_board(on, board)
+    recipe = medium.filesystem.image
+    words = (
+        medium.words() | medium.filesystem.tool_words(medium.options) | _probe_board(medium, board)
+    )
     with hold_scratch_folder() as work:
         see = {"/tree": folder.resolve(), "/made": work}
-        tools = HostTools(on.virtual, see, identity)
+        tools = HostTools(medium.virtual, see, identity)
         out = work / "out"
         words |= {"tree": "/tree", "work": "/made", "out": "/made/out"}
         for name, template in recipe.files.items():
@@ -152,87 +158,99 @@ def make_image_with_tools(
             matches = [re.search(pattern, str(e)) for pattern in recipe.too_large]
             if match := next(filter(None, matches), None):
                 blocks = match.groupdict().get("blocks")
-                raise make_too_large_error(on, int(blocks) if blocks else None) from None
+                raise make_too_large_error(medium, int(blocks) if blocks else None) from None
             raise
         blob = out.read_bytes()
-    if len(blob) > on.partition_bytes:
-        raise make_too_large_error(on, count_blob_blocks(on, len(blob)))
+    if len(blob) > medium.partition_bytes:
+        raise make_too_large_error(medium, count_blob_blocks(medium, len(blob)))
     return blob, tools.version(recipe.package)
 
 
-def count_blob_blocks(on: Medium, size: int) -> int:
+def count_blob_blocks(medium: Medium, size: int) -> int:
     """Blocks of a file that the tools made; with UBI, without its own."""
-    blocks = -(-size // on.chip.geometry.erasesize)
-    return blocks - (TABLE_BLOCKS if on.filesystem.least and on.filesystem.least.below else 0)
+    blocks = -(-size // medium.chip.geometry.erasesize)
+    return blocks - (
+        TABLE_BLOCKS if medium.filesystem.least and medium.filesystem.least.below else 0
+    )
 
 
-def make_too_large_error(on: Medium, held: int | None = None) -> UsageError:
+def make_too_large_error(medium: Medium, content_blocks: int | None = None) -> UsageError:
     """That a tree does not fit, with the partition that would do if the tree's blocks are known."""
     larger = "take a larger --partition-mib or chip"
     least = None
-    if held is not None:
-        least = on.filesystem.count_least_blocks(on.options, on.figures(), held=held)
+    if content_blocks is not None:
+        least = medium.filesystem.count_least_blocks(
+            medium.options, medium.figures(), content_blocks=content_blocks
+        )
     if least is not None:
-        mib = format_block_mib(least, on.chip.geometry.erasesize)
+        mib = format_block_mib(least, medium.chip.geometry.erasesize)
         larger = f"it takes --partition-mib {mib} or more"
-    return UsageError(f"the tree does not fit: {on.description} is too small for it; {larger}")
+    return UsageError(f"the tree does not fit: {medium.description} is too small for it; {larger}")
 
 
-def count_least_partition(on: Medium, image: ChipImage) -> int | None:
+def count_least_partition(medium: Medium, image: ChipImage) -> int | None:
     """Blocks of the smallest partition that has the room of an image; None: not known.
 
     It is known of what tools make. What the board's kernel writes hangs on the partition.
     """
-    if not on.filesystem.image.make:
+    if not medium.filesystem.image.make:
         return None
-    held = count_content_blocks(image)
-    return on.filesystem.count_least_blocks(on.options, on.figures(), held=held)
+    content_blocks = count_content_blocks(image)
+    return medium.filesystem.count_least_blocks(
+        medium.options, medium.figures(), content_blocks=content_blocks
+    )
 
 
-def _probe_board(on: Medium, board: Board) -> dict[str, str]:
+def _probe_board(medium: Medium, board: Board) -> dict[str, str]:
     """Figures that the tools need and that only the board can tell."""
-    recipe = on.filesystem.image
+    recipe = medium.filesystem.image
     if not recipe.probe:
         return {}
-    asked = [Step(f"probe-{key}", on.commands(command)) for key, command in recipe.probe.items()]
-    prepare = [Step("prepare", on.commands(recipe.prepare), DEADLINE_S)] if recipe.prepare else []
-    record = _run_job(on, Job((*make_medium_load_steps(on), *prepare, *asked)), board)
+    probes = [
+        Step(f"probe-{key}", medium.commands(command)) for key, command in recipe.probe.items()
+    ]
+    prepare = (
+        [Step("prepare", medium.commands(recipe.prepare), DEADLINE_S)] if recipe.prepare else []
+    )
+    record = _run_job(medium, Job((*make_medium_load_steps(medium), *prepare, *probes)), board)
     return {key: record[f"probe-{key}"].stdout.strip() for key in recipe.probe}
 
 
-def _flash_on_board(on: Medium, blob: bytes, board: Board) -> ChipImage:
+def _flash_on_board(medium: Medium, blob: bytes, board: Board) -> ChipImage:
     """The chip after the board has flashed what the tools made."""
-    hold = make_image_cargo(on, blob, on.image_bytes)
-    return _save_chip(on, hold, [make_image_flash_step(on, blob, hold.get())], board)
+    hold = make_image_cargo(medium, blob, medium.image_bytes)
+    return _save_chip(medium, hold, [make_image_flash_step(medium, blob, hold.get())], board)
 
 
-def make_image_flash_step(on: Medium, blob: bytes, source: str) -> Step:
+def make_image_flash_step(medium: Medium, blob: bytes, source: str) -> Step:
     """Flashes what the tools made; source: the board's command that prints it."""
-    flash = on.filesystem.image.flash.replace("{out_bytes}", str(len(blob)))
-    return _make_piped_step("write", source, on.commands(flash))
+    flash = medium.filesystem.image.flash.replace("{out_bytes}", str(len(blob)))
+    return _make_piped_step("write", source, medium.commands(flash))
 
 
-def _unpack_on_board(on: Medium, archives: bytes, first_bytes: int, board: Board) -> ChipImage:
+def _unpack_on_board(medium: Medium, archives: bytes, first_bytes: int, board: Board) -> ChipImage:
     """The chip after the board has made the file system and unpacked what tree.packed made."""
-    fs = on.filesystem
-    hold = make_image_cargo(on, archives, on.image_bytes)
+    fs = medium.filesystem
+    hold = make_image_cargo(medium, archives, medium.image_bytes)
     unpack = f"tar -x -C {MOUNTPOINT}{' -o' if 'modes' in fs.differs else ''}"
     first = f"dd bs={tarfile.RECORDSIZE} count={first_bytes // tarfile.RECORDSIZE} iflag=fullblock"
     steps = [
-        *make_format_steps(on, DEADLINE_S),
-        replace(make_mount_step(on), deadline_s=DEADLINE_S),
+        *make_format_steps(medium, DEADLINE_S),
+        replace(make_mount_step(medium), deadline_s=DEADLINE_S),
         _make_piped_step(
             "write", hold.get(), f"{{ {first} 2> /dev/null | {unpack} && {unpack}; }}"
         ),
-        replace(make_unmount_step(on), deadline_s=DEADLINE_S),
+        replace(make_unmount_step(medium), deadline_s=DEADLINE_S),
     ]
-    return _save_chip(on, hold, steps, board)
+    return _save_chip(medium, hold, steps, board)
 
 
-def _save_chip(on: Medium, hold: Cargo, steps: list[Step], board: Board) -> ChipImage:
+def _save_chip(medium: Medium, hold: Cargo, steps: list[Step], board: Board) -> ChipImage:
     """The chip after these steps."""
     save = _make_piped_step("save", f"cat {IMAGE_FILE}", hold.put())
-    record = _run_job(on, Job((*make_medium_load_steps(on), *steps, save), cargo=hold), board)
+    record = _run_job(
+        medium, Job((*make_medium_load_steps(medium), *steps, save), cargo=hold), board
+    )
     return chipimage.decode_chip_image(_require_cargo(record))
 
 
@@ -240,14 +258,14 @@ def _make_piped_step(name: str, source: str, sink: str) -> Step:
     return Step(name, f"set -o pipefail; {source} | {sink}", DEADLINE_S)
 
 
-def _run_job(on: Medium, job: Job, board: Board) -> JobRecord:
+def _run_job(medium: Medium, job: Job, board: Board) -> JobRecord:
     record = asyncio.run(board.run(job))
     failed = record.failed()
     if failed is None:
         return record
     if failed.step in ("format", "write", "unmount") and FULL_PATTERN.search(failed.stderr):
-        raise make_too_large_error(on)
-    raise NandlabError(f"{on.description}: {failed.failure()}")
+        raise make_too_large_error(medium)
+    raise NandlabError(f"{medium.description}: {failed.failure()}")
 
 
 def _require_cargo(record: JobRecord) -> bytes:
@@ -256,59 +274,61 @@ def _require_cargo(record: JobRecord) -> bytes:
     return record.cargo
 
 
-def _read_from_image(on: Medium, image: ChipImage, command: str, board: Board) -> bytes:
+def _read_from_image(medium: Medium, image: ChipImage, command: str, board: Board) -> bytes:
     """What a command prints on the mounted image."""
-    hold = make_image_cargo(on, chipimage.encode_chip_image(image), MIB)
+    hold = make_image_cargo(medium, chipimage.encode_chip_image(image), MIB)
     steps = (
-        *make_medium_load_steps(on, hold.get()),
-        _make_explained_mount_step(on),
+        *make_medium_load_steps(medium, hold.get()),
+        _make_explained_mount_step(medium),
         _make_piped_step("read", command, hold.put()),
     )
-    return _require_cargo(_run_job(on, Job(steps, cargo=hold), board))
+    return _require_cargo(_run_job(medium, Job(steps, cargo=hold), board))
 
 
-def save_mounted_chip(on: Medium, image: ChipImage, board: Board) -> ChipImage:
+def save_mounted_chip(medium: Medium, image: ChipImage, board: Board) -> ChipImage:
     """The chip after a mount and an unmount: what a mount replays or mends is on flash then."""
-    hold = make_image_cargo(on, chipimage.encode_chip_image(image), on.image_bytes)
+    hold = make_image_cargo(medium, chipimage.encode_chip_image(image), medium.image_bytes)
     steps = (
-        *make_medium_load_steps(on, hold.get()),
-        replace(make_mount_step(on), deadline_s=DEADLINE_S),
-        replace(make_unmount_step(on), deadline_s=DEADLINE_S),
+        *make_medium_load_steps(medium, hold.get()),
+        replace(make_mount_step(medium), deadline_s=DEADLINE_S),
+        replace(make_unmount_step(medium), deadline_s=DEADLINE_S),
         _make_piped_step("save", f"cat {IMAGE_FILE}", hold.put()),
     )
-    return chipimage.decode_chip_image(_require_cargo(_run_job(on, Job(steps, cargo=hold), board)))
+    return chipimage.decode_chip_image(
+        _require_cargo(_run_job(medium, Job(steps, cargo=hold), board))
+    )
 
 
-def _make_explained_mount_step(on: Medium) -> Step:
+def _make_explained_mount_step(medium: Medium) -> Step:
     """A mount that ends with the kernel's first errors if it fails."""
-    mount = make_mount_step(on)
+    mount = make_mount_step(medium)
     words = (
         f"{{ {mount.command}; }} || {{ dmesg | grep -i error | head -n {LOG_LINES} >&2; false; }}"
     )
     return replace(mount, command=words, deadline_s=DEADLINE_S)
 
 
-def read_image_tree(on: Medium, image: ChipImage, board: Board, sums: bool = False) -> FileTree:
+def read_image_tree(medium: Medium, image: ChipImage, board: Board, sums: bool = False) -> FileTree:
     """The tree of an image; sums: with the checksum of every file."""
     command = f"treelist {'--sums ' if sums else ''}{MOUNTPOINT}"
-    found = tree.parse_treelist(_read_from_image(on, image, command, board))
-    return found.exclude_entries(on.filesystem.own_entries)
+    found = tree.parse_treelist(_read_from_image(medium, image, command, board))
+    return found.exclude_entries(medium.filesystem.own_entries)
 
 
 def extract_image_files(
-    on: Medium, image: ChipImage, board: Board, to: Path, set_id: bool = False
+    medium: Medium, image: ChipImage, board: Board, to: Path, set_id: bool = False
 ) -> FileTree:
     """Reads all files of an image into a folder that is empty or does not exist yet.
 
     set_id: whether files keep their set-user-ID and set-group-ID bits.
     """
-    archive = _read_from_image(on, image, f"tar -c -C {MOUNTPOINT} .", board)
+    archive = _read_from_image(medium, image, f"tar -c -C {MOUNTPOINT} .", board)
     with hold_scratch_folder(str(to.parent)) as private:
         work = private / "tree"
-        treearchive.unpack_archive(archive, work, skip=on.filesystem.own_entries, set_id=set_id)
-        found = tree.scan_folder_tree(work)
+        treearchive.unpack_archive(archive, work, skip=medium.filesystem.own_entries, set_id=set_id)
+        extracted = tree.scan_folder_tree(work)
         work.rename(to)
-    return found
+    return extracted
 
 
 def refuse_extraction_folder(to: Path) -> None:

@@ -100,16 +100,16 @@ class StartImageMaker:
         """The image of a trial's tree, made if the cache does not have it."""
         assert isinstance(spec.image, TreeStart)
         inputs = self._inputs(spec, spec.image)
-        known = self._ready.get(digest_json_value(inputs))
-        if known is None:
+        image_start = self._ready.get(digest_json_value(inputs))
+        if image_start is None:
             folder = make_entry("images", inputs, lambda work: self._make(spec, work / IMAGE_FILE))
             head = chipfile.read_image_head(folder / IMAGE_FILE)
             wrong = check_image_start(head, spec.chip, spec.partition_blocks, 0, spec.virtual)
             if wrong:
                 raise UsageError(*wrong)
             start = ImageStart(name=spec.image.name, path=head.path, sha256=head.digest())
-            known = self._ready[digest_json_value(inputs)] = self._add_footprint(start)
-        return known
+            image_start = self._ready[digest_json_value(inputs)] = self._add_footprint(start)
+        return image_start
 
     def _inputs(self, spec: TrialSpec, start: TreeStart) -> dict[str, object]:
         """All that an image depends on."""
@@ -128,15 +128,15 @@ class StartImageMaker:
         assert isinstance(start, TreeStart)
         self._refuse_other_tools(spec)
         fields = {name: getattr(spec, name) for name in Medium.model_fields}
-        on = Medium(**{**fields, "latency": "typical", "faults": Faults(), "seed": 1})
+        medium = Medium(**{**fields, "latency": "typical", "faults": Faults(), "seed": 1})
         folder = trees.prepare_tree_folder(start.tree, start.packages, as_told=not start.moved)
-        whole = tree.set_owner_to_root(tree.scan_folder_tree(folder))
-        content, warnings = tree.drop_unstorable_content(whole, on.filesystem)
-        tree.refuse_unstorable_names(content, on.filesystem)
+        folder_tree = tree.set_owner_to_root(tree.scan_folder_tree(folder))
+        content, warnings = tree.drop_unstorable_content(folder_tree, medium.filesystem)
+        tree.refuse_unstorable_names(content, medium.filesystem)
         for warning in warnings:
             print_note(f"warning: {_format_spec(spec)}: {warning}")
-        image, made = making.make_filesystem_image(on, folder, content, self._board)
-        chipfile.write_image_files(path, image, made)
+        image, description = making.make_filesystem_image(medium, folder, content, self._board)
+        chipfile.write_image_files(path, image, description)
 
     def _refuse_other_tools(self, spec: TrialSpec) -> None:
         """UsageError if a run that is done again had other tools than the catalog locks."""

@@ -102,16 +102,16 @@ def plan_survey(
         for row in list_filesystem_rows(system):
             chosen = {COMPRESSION: row.compression} if row.compression else {}
             try:
-                on = Medium(
+                medium = Medium(
                     board=model,
                     chip=chip,
                     partition_blocks=blocks,
                     filesystem=system,
                     options=system.resolve_values(chosen, ERROR_PLACE, from_image=True),
                 )
-                making.refuse_unfit_medium(on)
-                refuse_unsupported_kernel([on], board.kernel_config, ERROR_PLACE)
-                todo.append(SurveyTask(row, on))
+                making.refuse_unfit_medium(medium)
+                refuse_unsupported_kernel([medium], board.kernel_config, ERROR_PLACE)
+                todo.append(SurveyTask(row, medium))
             except UsageError as e:
                 cannot.append(replace(row, hindrances=_format_error(e)))
     return todo, cannot
@@ -130,8 +130,8 @@ def make_survey_rows(
     with _hold_processes() as running:
         while left or running:
             while left and len(running) < at_once:
-                number, each = left.pop(0)
-                _start_process(running, number, each, source, board)
+                number, task = left.pop(0)
+                _start_process(running, number, task, source, board)
             for ready in wait(list(running)):
                 assert isinstance(ready, Connection)
                 number, process = running.pop(ready)
@@ -173,11 +173,11 @@ def _hold_processes() -> Iterator[RunningProcesses]:
 
 
 def _start_process(
-    running: RunningProcesses, number: int, each: SurveyTask, source: SurveySource, board: Board
+    running: RunningProcesses, number: int, task: SurveyTask, source: SurveySource, board: Board
 ) -> None:
     ours, theirs = multiprocessing.Pipe(duplex=False)
     context = multiprocessing.get_context("fork")
-    process = context.Process(target=_make_in_process, args=(each, source, board, theirs))
+    process = context.Process(target=_make_in_process, args=(task, source, board, theirs))
     process.start()
     theirs.close()
     running[ours] = (number, process)
@@ -203,25 +203,25 @@ def _exit_on_signal(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _make_in_process(
-    each: SurveyTask, source: SurveySource, board: Board, tell: Connection
+    task: SurveyTask, source: SurveySource, board: Board, tell: Connection
 ) -> None:
     """Makes an image in a process of its own, and tells its row."""
     signal.signal(signal.SIGTERM, _exit_on_signal)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked for it ends it
-    began, on = time.monotonic(), each.medium
+    began, medium = time.monotonic(), task.medium
     try:
-        content, lost = tree.drop_unstorable_content(source.tree, on.filesystem)
-        tree.refuse_unstorable_names(content, on.filesystem)
-        image, _ = making.make_filesystem_image(on, source.folder, content, board)
-        least, size = making.count_least_partition(on, image), on.chip.geometry.erasesize
+        content, lost = tree.drop_unstorable_content(source.tree, medium.filesystem)
+        tree.refuse_unstorable_names(content, medium.filesystem)
+        image, _ = making.make_filesystem_image(medium, source.folder, content, board)
+        least, size = making.count_least_partition(medium, image), medium.chip.geometry.erasesize
         row = replace(
-            each.row,
-            account=measure_image_size(image, on.chip),
+            task.row,
+            account=measure_image_size(image, medium.chip),
             lost_properties=tuple(lost),
             least_mib=None if least is None else format_block_mib(least, size),
         )
     except NandlabError as e:
-        row = replace(each.row, hindrances=_format_error(e))
+        row = replace(task.row, hindrances=_format_error(e))
     tell.send(replace(row, seconds=round(time.monotonic() - began, 1)))
 
 

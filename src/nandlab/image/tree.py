@@ -208,11 +208,11 @@ def drop_unstorable_content(tree: FileTree, fs: FilesystemModel) -> tuple[FileTr
     warnings = []
     entries = list(tree)
 
-    def lost(difference: Difference, how_many: int, what: str) -> bool:
-        found = difference in fs.differs and how_many > 0
-        if found:
-            warnings.append(f"{what.format(how_many)}. {fs.differs[difference]}")
-        return found
+    def lost(difference: Difference, how_many: int, text: str) -> bool:
+        is_lost = difference in fs.differs and how_many > 0
+        if is_lost:
+            warnings.append(f"{text.format(how_many)}. {fs.differs[difference]}")
+        return is_lost
 
     links = sum(e.is_link for e in entries)
     if lost("symbolic_links", links, "left out: symbolic links ({})"):
@@ -221,8 +221,8 @@ def drop_unstorable_content(tree: FileTree, fs: FilesystemModel) -> tuple[FileTr
         entries = [replace(e, inode=i) for i, e in enumerate(entries)]
     lost("modes", len(entries), "not kept: owners and permissions of {} paths")
     for loss, why in fs.image.loses.items():
-        what = _describe_loss(loss, tree)
-        warnings += [f"{what}. {why}"] if what else []
+        text = _describe_loss(loss, tree)
+        warnings += [f"{text}. {why}"] if text else []
     odd = sum(e.mtime_s % FAT_TIME_STEP_S for e in entries)
     lost("precise_times", odd, "rounded: odd seconds of times ({})")
     return FileTree(tuple(entries)), warnings

@@ -15,8 +15,8 @@ NO_FUNCTION = ("the file system has none", "the kernel has none that can be prob
 
 def format_summary_sentences(s: Mapping[str, Any]) -> Iterator[str]:
     """The answer of a summary: each sentence stands by itself."""
-    whole = s["trace_ns"]
-    if not whole:
+    trace_ns = s["trace_ns"]
+    if not trace_ns:
         yield "No event was traced."
         return
     flash = s["flash"]
@@ -26,10 +26,10 @@ def format_summary_sentences(s: Mapping[str, Any]) -> Iterator[str]:
     )
     chip = (
         f"the chip worked for {units.format_time(flash['ns'])} of it "
-        f"({_format_share(flash['ns'], whole)}): {did}"
+        f"({_format_share(flash['ns'], trace_ns)}): {did}"
     )
     traced = any(row["event"].startswith("FLASH") for row in s["requests"])
-    yield f"It took {units.format_time(whole)}; " + (
+    yield f"It took {units.format_time(trace_ns)}; " + (
         f"{chip}." if traced else "no flash was traced."
     )
     yield from _format_for_whom(s)
@@ -43,18 +43,18 @@ def format_summary_sentences(s: Mapping[str, Any]) -> Iterator[str]:
 
 def _format_for_whom(s: Mapping[str, Any]) -> Iterator[str]:
     """Which cause, and which file, had most of the chip's time."""
-    whole = s["flash"]["ns"]
+    chip_ns = s["flash"]["ns"]
     causes = max(s["flash_by_cause"], key=lambda row: row["ns"], default=None)
-    if not whole or causes is None:
+    if not chip_ns or causes is None:
         return
     sentence = (
-        f"Of the chip's time {_format_share(causes['ns'], whole)} was for "
+        f"Of the chip's time {_format_share(causes['ns'], chip_ns)} was for "
         f"{format_cause_name(causes['cause'])}"
     )
     files = [row for row in s["flash_by_file"] if row["path"] != NO_FILE and row["ns"]]
     file = max(files, key=lambda row: row["ns"], default=None)
     yield (
-        f"{sentence}, {_format_share(file['ns'], whole)} for {file['path']}."
+        f"{sentence}, {_format_share(file['ns'], chip_ns)} for {file['path']}."
         if file
         else f"{sentence}."
     )

@@ -19,13 +19,13 @@ PAGE_EVENTS = {"FS_WRITE_END": "written to", "FS_WRITE_PAGE": "written back"}
 def make_trace_brief(trace: TraceFolder) -> Brief:
     """A folder's brief; what was not traced is null in it."""
     s, meta = trace.summary, trace.meta
-    on = meta["board"]["board"]
+    board = meta["board"]["board"]
     vfs, chip = ("vfs" in meta["tracers"], "flash" in meta["tracers"])
     write = s["amplification"]["write"]
     return Brief(
         nandlab=meta["nandlab"],
         command=meta["command"],
-        board=on["name"] if isinstance(on, dict) else on,
+        board=board["name"] if isinstance(board, dict) else board,
         kernel=meta["board"]["kernel"],
         chip=meta["chip"],
         partition_blocks=meta["partition_blocks"],

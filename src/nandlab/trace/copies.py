@@ -84,12 +84,12 @@ def read_files_to_copy(
     room = board.usable_mib * MIB - records * RECORD_BYTES
     size = sum(len(copy.content) for copy in copies if not copy.on_flash)
     if size > room:
-        beside, cure = (
+        beside_text, cure = (
             (" beside the trace's records", "lower --records, or ") if records else ("", "")
         )
         wrong.append(
             f"{option}: the files take {size:,} bytes of the RAM of board {board.name}, which has "
-            f"{max(room, 0):,}{beside}: {cure}put data below {MOUNTPOINT}, on flash"
+            f"{max(room, 0):,}{beside_text}: {cure}put data below {MOUNTPOINT}, on flash"
         )
     if wrong:
         raise UsageError(*wrong)

@@ -57,22 +57,22 @@ def _count_read_ahead(records: NDArray[Any], tree: Tree) -> tuple[int, int]:
     """
     kind = np.full(256, -1)
     kind[[EventType.RA_SUBMIT, EventType.PC_HIT, EventType.PC_MISS]] = AHEAD, HIT, MISS
-    at = np.flatnonzero((kind[records["type"]] >= 0) & (records["size"] > 0))
-    pages = records["size"][at].astype(np.int64)
-    if not len(at):
+    indices = np.flatnonzero((kind[records["type"]] >= 0) & (records["size"] > 0))
+    pages = records["size"][indices].astype(np.int64)
+    if not len(indices):
         return 0, 0
-    event = np.repeat(at, pages)
+    event = np.repeat(indices, pages)
     within = np.arange(len(event)) - np.repeat(np.cumsum(pages) - pages, pages)
     page = records["offset"][event].astype(np.int64) + within
     inode, device = records["object"][event], records["device"][event]
     order = np.lexsort((event, page, inode, device))
-    event, what = event[order], kind[records["type"][event[order]]]
+    event, event_kind = event[order], kind[records["type"][event[order]]]
     place = np.stack([a[order].astype(np.int64) for a in (device, inode, page)])
     same = (place[:, 1:] == place[:, :-1]).all(axis=0)
     call = tree.call[event]
-    asked = np.zeros(len(event), bool)
-    asked[1:] = same & (what[:-1] == MISS) & (call[1:] == call[:-1]) & (call[1:] >= 0)
-    ahead = (what == AHEAD) & ~asked
+    demanded = np.zeros(len(event), bool)
+    demanded[1:] = same & (event_kind[:-1] == MISS) & (call[1:] == call[:-1]) & (call[1:] >= 0)
+    ahead = (event_kind == AHEAD) & ~demanded
     hit_next = np.zeros(len(event), bool)
-    hit_next[:-1] = same & (what[1:] == HIT)
+    hit_next[:-1] = same & (event_kind[1:] == HIT)
     return int(np.count_nonzero(ahead)), int(np.count_nonzero(ahead & hit_next))

@@ -85,12 +85,12 @@ def _render_parts_table(phase: dict[str, Any]) -> Table:
 def _render_for_whom_table(phase: dict[str, Any]) -> Table:
     table = _render_table("For whom, ms", "", "own code", "MTD", "chip", "together", "share")
     for name, cells in phase["for_ns"].items():
-        whole = sum(cells.values())
-        share = format_part_as_percent(whole, phase["elapsed_ns"])
+        total_ns = sum(cells.values())
+        share = format_part_as_percent(total_ns, phase["elapsed_ns"])
         table.add_row(
             WORDS[name],
             *(format_ns_as_ms(ns) for ns in cells.values()),
-            format_ns_as_ms(whole),
+            format_ns_as_ms(total_ns),
             share,
         )
     return table

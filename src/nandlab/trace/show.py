@@ -148,16 +148,16 @@ def render_flash_time_by_file(s: dict[str, Any]) -> Table:
 
 def list_flash_time_file_rows(s: dict[str, Any]) -> list[dict[str, Any]]:
     """The files with most flash time, then one row for all that are gone and one for the rest."""
-    there = [row for row in s["flash_by_file"] if not row["gone"]]
+    existing = [row for row in s["flash_by_file"] if not row["gone"]]
     gone = [row for row in s["flash_by_file"] if row["gone"]]
-    rows = there[:FILES_SHOWN]
-    for name, more in (("gone at the end", gone), ("more", there[FILES_SHOWN:])):
-        if more:
+    rows = existing[:FILES_SHOWN]
+    for name, summed_rows in (("gone at the end", gone), ("more", existing[FILES_SHOWN:])):
+        if summed_rows:
             causes: Counter[str] = Counter()
-            for row in more:
+            for row in summed_rows:
                 causes.update(row["causes_ns"])
-            word = "file" if len(more) == 1 else "files"
-            path = f"{len(more):,} {word} {name}"
+            word = "file" if len(summed_rows) == 1 else "files"
+            path = f"{len(summed_rows):,} {word} {name}"
             rows.append({"path": path, "ns": causes.total(), "causes_ns": dict(causes)})
     return sorted(rows, key=lambda row: -int(row["ns"]))
 

@@ -75,25 +75,25 @@ def _summarize_calls(recording: Recording, names: Names, tree: Tree) -> list[dic
     r = recording.records
     kind = np.where(tree.call == NONE, 0, r["type"][tree.call])
     rows = []
-    for found in np.unique(kind[tree.call != NONE]):
-        among = kind == found
+    for call_kind in np.unique(kind[tree.call != NONE]):
+        mask = kind == call_kind
         rows.append(
-            _summarize_call(EventType(int(found)).name, "system call", recording, tree, among)
+            _summarize_call(EventType(int(call_kind)).name, "system call", recording, tree, mask)
         )
     outside = (tree.call == NONE) & (r["type"] != EventType.MARK)
     for task in np.unique(r["task"][outside]):
-        among = outside & (r["task"] == task)
-        rows.append(_summarize_call(names.task(int(task)), "task", recording, tree, among))
+        mask = outside & (r["task"] == task)
+        rows.append(_summarize_call(names.task(int(task)), "task", recording, tree, mask))
     return sorted((row for row in rows if row["ns"]), key=_order_longest_first)
 
 
 def _summarize_call(
-    name: str, kind: str, recording: Recording, tree: Tree, among: NDArray[np.bool_]
+    name: str, kind: str, recording: Recording, tree: Tree, mask: NDArray[np.bool_]
 ) -> dict[str, Any]:
     r = recording.records
     outer_of = tree.root if kind == "task" else tree.call
-    outer = among & (outer_of == np.arange(len(r)))
-    layers = np.bincount(tree.layer[among], tree.self_ns[among].astype(float), len(LAYERS))
+    outer = mask & (outer_of == np.arange(len(r)))
+    layers = np.bincount(tree.layer[mask], tree.self_ns[mask].astype(float), len(LAYERS))
     return {
         "name": name,
         "kind": kind,
@@ -101,7 +101,7 @@ def _summarize_call(
         "ns": int(r["latency_ns"][outer].sum()),
         "ns_max": int(r["latency_ns"][outer].max(initial=0)),
         "layers_ns": {k: int(v) for k, v in zip(LAYERS, layers, strict=True)},
-        "flash": summarize_flash_operations(r[among]),
+        "flash": summarize_flash_operations(r[mask]),
     }
 
 
@@ -157,29 +157,29 @@ def _sum_returned_bytes(records: NDArray[Any]) -> int:
 
 def compute_bytes_by_layer(recording: Recording, tree: Tree) -> dict[str, dict[str, Any]]:
     """Bytes at each layer, from programs down to the chip; factor: the chip's / the programs'."""
-    of = recording.select_types
+    select = recording.select_types
     chip_reads, chip_programs = (
-        _select_data_operations(of(EventType.FLASH_READ)),
-        _select_data_operations(of(EventType.FLASH_PROGRAM)),
+        _select_data_operations(select(EventType.FLASH_READ)),
+        _select_data_operations(select(EventType.FLASH_PROGRAM)),
     )
     mtd = np.isin(recording.records["type"], [EventType.MTD_READ, EventType.MTD_WRITE]).any()
     read: dict[str, Any] = {
-        "program_bytes": _sum_returned_bytes(of(*READ_EVENTS)),
+        "program_bytes": _sum_returned_bytes(select(*READ_EVENTS)),
         "file_system_bytes": _sum_requested_bytes(recording.records, tree),
-        "mtd_bytes": int(of(EventType.MTD_READ)["size"].sum(dtype=np.int64)) if mtd else None,
+        "mtd_bytes": int(select(EventType.MTD_READ)["size"].sum(dtype=np.int64)) if mtd else None,
         "chip_bytes": int(chip_reads["size"].sum(dtype=np.int64)),
         "chip_pages": len(chip_reads),
     }
     write: dict[str, Any] = {
-        "program_bytes": _sum_returned_bytes(of(EventType.VFS_WRITE)),
-        "file_system_bytes": int(of(EventType.FS_WRITE_END)["size"].sum(dtype=np.int64)),
-        "mtd_bytes": int(of(EventType.MTD_WRITE)["size"].sum(dtype=np.int64)) if mtd else None,
+        "program_bytes": _sum_returned_bytes(select(EventType.VFS_WRITE)),
+        "file_system_bytes": int(select(EventType.FS_WRITE_END)["size"].sum(dtype=np.int64)),
+        "mtd_bytes": int(select(EventType.MTD_WRITE)["size"].sum(dtype=np.int64)) if mtd else None,
         "chip_bytes": int(chip_programs["size"].sum(dtype=np.int64)),
         "chip_pages": len(chip_programs),
     }
-    for each in (read, write):
-        asked, moved = each["program_bytes"], each["chip_bytes"]
-        each["factor"] = round(moved / asked, 4) if asked else None
+    for direction in (read, write):
+        program_bytes, chip_bytes = direction["program_bytes"], direction["chip_bytes"]
+        direction["factor"] = round(chip_bytes / program_bytes, 4) if program_bytes else None
     return {"read": read, "write": write}
 
 
@@ -253,14 +253,14 @@ def _summarize_by_file(
 ) -> list[dict[str, Any]]:
     """By the file that the operation was done for, with its time by cause."""
     rows = []
-    for key, at in _group_places(inode):
-        ns = np.bincount(cause[at], r["latency_ns"][at].astype(float), len(tree.causes))
+    for key, indices in _group_places(inode):
+        ns = np.bincount(cause[indices], r["latency_ns"][indices].astype(float), len(tree.causes))
         rows.append(
             {
                 "path": paths.get(key, f"inode {key}, gone at the end") if key else NO_FILE,
                 "inode": key or None,
                 "gone": bool(key) and key not in paths,
-                **summarize_flash_operations(r[at]),
+                **summarize_flash_operations(r[indices]),
                 "causes_ns": {c: int(n) for c, n in zip(tree.causes, ns, strict=True) if n},
             }
         )

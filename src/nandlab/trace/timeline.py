@@ -110,11 +110,11 @@ class _Writer:
             self.builder.write_packet(self.end)
 
     def _event(
-        self, tracks: list[int], start: int, shown: int, label: str, notes: Sequence[int]
+        self, tracks: list[int], start: int, event_type: int, label: str, notes: Sequence[int]
     ) -> None:
         packet = self.noted if notes else self.bare
         event = packet.track_event
-        packet.timestamp, event.type, event.name = start, shown, label
+        packet.timestamp, event.type, event.name = start, event_type, label
         for note, value in zip(event.debug_annotations, notes, strict=True):
             note.int_value = value
         for track in tracks:
@@ -124,17 +124,17 @@ class _Writer:
 
     def _tracks(self, pid: int, task: int, group: int) -> list[int]:
         """The task's own track, and that of the layer; a new one is declared to Perfetto."""
-        own = TASKS_UUID + pid
-        if own not in self.known:
-            self._thread(own, pid, task)
+        task_track = TASKS_UUID + pid
+        if task_track not in self.known:
+            self._thread(task_track, pid, task)
         if group == NO_GROUP:
-            return [own]
+            return [task_track]
         if group == FLASH:
-            return [own, LAYERS_UUID + (FLASH << 32)]
+            return [task_track, LAYERS_UUID + (FLASH << 32)]
         track = LAYERS_UUID + (group << 32) + 1 + pid
         if track not in self.known:
             self._track(track, self.names.task(task), LAYERS_UUID + (group << 32))
-        return [own, track]
+        return [task_track, track]
 
     def _thread(self, uuid: int, pid: int, task: int) -> None:
         packet = self._packet(0)

@@ -79,7 +79,9 @@ def _fill_folder(
     tree = trees.make_event_tree(outcome.recording, outcome.names, symbols)
     more, words = _make_columns(outcome.recording, tree, outcome.paths)
     to = (work / "events.parquet", work / "events.csv")
-    tables.write_event_tables(outcome.recording, outcome.names, *to, more=more, words=words)
+    tables.write_event_tables(
+        outcome.recording, outcome.names, *to, extra_columns=more, words=words
+    )
     timeline.write_perfetto_timeline(
         outcome.recording, outcome.names, tree, outcome.paths, work / "trace.pftrace"
     )

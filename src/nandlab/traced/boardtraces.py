@@ -213,16 +213,16 @@ def read_board_traces_of_loads(folder: Path) -> list[BoardTraces]:
     are none, or if one lacks a kind."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder: give one with {', '.join(FOLDERS)} in it")
-    found = (
+    load_folders = (
         [folder]
         if _is_load_folder(folder)
         else sorted(f for f in folder.iterdir() if _is_load_folder(f))
     )
-    if not found:
+    if not load_folders:
         raise UsageError(f"{folder}: no board's traces: those are in {', '.join(FOLDERS)}")
     return [
         BoardTraces(
             f.name, _read_runs(f, SYSCALLS), _read_runs(f, FFS_TRACER), _read_runs(f, FLASHMON)
         )
-        for f in found
+        for f in load_folders
     ]

@@ -69,76 +69,84 @@ class _Edges:
     is_end: Bools
 
 
-def find_processor_stretches(of: Intervals) -> Stretches:
+def find_processor_stretches(intervals: Intervals) -> Stretches:
     """Gives each stretch between two instants of a trace to who holds the processor."""
-    edges = _list_edges(of)
+    edges = _list_edges(intervals)
     new = np.flatnonzero(np.diff(edges.at_ns)) + 1
     # of several edges at one instant the last tells what goes on, the first what went before
     before, after = new - 1, new
     start, ends = edges.at_ns[before], edges.at_ns[after]
-    left, came = edges.event[before], edges.event[after]
-    goes_on = _find_open_after(of, left, edges.is_end[before], start)
-    went_on = _find_open_before(of, came, edges.is_end[after], ends)
-    first, last = _find_edge_span(of, edges)
-    if of.switches:
-        earlier, later = first[came] < after, last[left] > before
-        runs = _is_awake(of, left, goes_on, later)
-        woken = edges.is_end[after] & of.asleep[came]
-        takes_over = ~runs & ~woken & _is_awake(of, came, went_on, earlier)
+    event_before, event_after = edges.event[before], edges.event[after]
+    goes_on = _find_open_after(intervals, event_before, edges.is_end[before], start)
+    went_on = _find_open_before(intervals, event_after, edges.is_end[after], ends)
+    first, last = _find_edge_span(intervals, edges)
+    if intervals.switches:
+        earlier, later = first[event_after] < after, last[event_before] > before
+        runs = _is_awake(intervals, event_before, goes_on, later)
+        woken = edges.is_end[after] & intervals.asleep[event_after]
+        takes_over = ~runs & ~woken & _is_awake(intervals, event_after, went_on, earlier)
     else:
         runs = goes_on != NONE
         takes_over = ~runs & (went_on != NONE)
-    state = np.where(runs | takes_over, RUNS, IDLE if of.switches else UNKNOWN)
+    state = np.where(runs | takes_over, RUNS, IDLE if intervals.switches else UNKNOWN)
     event = np.where(runs, goes_on, np.where(takes_over, went_on, NONE))
-    kernel = np.where(runs, of.kernel[left], takes_over & of.kernel[came])
-    if of.switches:
-        operation = _find_operation(of, edges, before, start)
+    kernel = np.where(
+        runs, intervals.kernel[event_before], takes_over & intervals.kernel[event_after]
+    )
+    if intervals.switches:
+        operation = _find_operation(intervals, edges, before, start)
         waits = (state == IDLE) & (operation != NONE)
         state[waits], event[waits] = WAITS_FOR_CHIP, operation[waits]
-        kernel[waits] = of.kernel[operation[waits]]
+        kernel[waits] = intervals.kernel[operation[waits]]
     return Stretches(start, ends - start, state, event, kernel.astype(bool))
 
 
-def _list_edges(of: Intervals) -> _Edges:
+def _list_edges(intervals: Intervals) -> _Edges:
     """At one instant ends come first, the innermost first, then beginnings, the outermost first."""
-    lasting = np.flatnonzero(of.latency_ns)[::-1]
-    at = np.concatenate([of.end_ns[lasting], of.start_ns])
-    event = np.concatenate([lasting, np.arange(len(of.pid))])
+    lasting = np.flatnonzero(intervals.latency_ns)[::-1]
+    at = np.concatenate([intervals.end_ns[lasting], intervals.start_ns])
+    event = np.concatenate([lasting, np.arange(len(intervals.pid))])
     order = np.argsort(at, kind="stable")
     return _Edges(at[order], event[order], order < len(lasting))
 
 
-def climb_parents_while_wrong(at: Ints, parent: Ints, wrong: Callable[[Ints, Ints], Bools]) -> Ints:
+def climb_parents_while_wrong(
+    events: Ints, parent: Ints, wrong: Callable[[Ints, Ints], Bools]
+) -> Ints:
     """For each event the innermost that is not wrong, among itself and those around it; or -1.
 
-    ``wrong`` gets events, and the places in ``at`` that they are for.
+    ``wrong`` gets events, and the places in ``events`` that they are for.
     """
-    found = at.copy()
-    todo = np.flatnonzero(found != NONE)
+    innermost = events.copy()
+    todo = np.flatnonzero(innermost != NONE)
     while len(todo):
-        todo = todo[wrong(found[todo], todo)]
-        found[todo] = parent[found[todo]]
-        todo = todo[found[todo] != NONE]
-    return found
+        todo = todo[wrong(innermost[todo], todo)]
+        innermost[todo] = parent[innermost[todo]]
+        todo = todo[innermost[todo] != NONE]
+    return innermost
 
 
-def _find_open_after(of: Intervals, event: Ints, is_end: Bools, now: Ints) -> Ints:
+def _find_open_after(intervals: Intervals, event: Ints, is_end: Bools, now: Ints) -> Ints:
     """The innermost interval of its task that is open just after an edge."""
-    end = of.end_ns
+    end = intervals.end_ns
     return climb_parents_while_wrong(
-        np.where(is_end, of.parent[event], event), of.parent, lambda e, i: end[e] <= now[i]
+        np.where(is_end, intervals.parent[event], event),
+        intervals.parent,
+        lambda e, i: end[e] <= now[i],
     )
 
 
-def _find_open_before(of: Intervals, event: Ints, is_end: Bools, now: Ints) -> Ints:
+def _find_open_before(intervals: Intervals, event: Ints, is_end: Bools, now: Ints) -> Ints:
     """The innermost interval of its task that is open just before an edge."""
-    inner = np.where(is_end, event, of.parent[event])
-    return climb_parents_while_wrong(inner, of.parent, lambda e, i: of.start_ns[e] >= now[i])
+    inner = np.where(is_end, event, intervals.parent[event])
+    return climb_parents_while_wrong(
+        inner, intervals.parent, lambda e, i: intervals.start_ns[e] >= now[i]
+    )
 
 
-def _find_edge_span(of: Intervals, edges: _Edges) -> tuple[Ints, Ints]:
+def _find_edge_span(intervals: Intervals, edges: _Edges) -> tuple[Ints, Ints]:
     """For each event the places of its task's first and last edge."""
-    _, task = np.unique(of.pid, return_inverse=True)
+    _, task = np.unique(intervals.pid, return_inverse=True)
     of_edge = task[edges.event]
     place = np.arange(len(of_edge))
     last = np.zeros(int(task.max(initial=0)) + 1, np.int64)
@@ -148,21 +156,21 @@ def _find_edge_span(of: Intervals, edges: _Edges) -> tuple[Ints, Ints]:
     return first[task], last[task]
 
 
-def _is_awake(of: Intervals, event: Ints, inner: Ints, seen: Bools) -> Bools:
+def _is_awake(intervals: Intervals, event: Ints, inner: Ints, has_further_edges: Bools) -> Bools:
     """Whether a task has the processor beside an edge of its.
 
     It has not in a call of the scheduler. In no interval, before its first or after its last edge,
     a program has it, for it is born or dies; a thread of the kernel has not, for it sleeps in a
     call that has no record.
     """
-    asleep = (inner != NONE) & of.asleep[inner]
-    awake: Bools = ~asleep & ((inner != NONE) | ~of.kernel[event] | seen)
+    asleep = (inner != NONE) & intervals.asleep[inner]
+    awake: Bools = ~asleep & ((inner != NONE) | ~intervals.kernel[event] | has_further_edges)
     return awake
 
 
-def _find_operation(of: Intervals, edges: _Edges, before: Ints, now: Ints) -> Ints:
+def _find_operation(intervals: Intervals, edges: _Edges, before: Ints, now: Ints) -> Ints:
     """The operation that the chip is at after an edge: the last that began, if it goes on."""
-    begins = of.chip[edges.event] & ~edges.is_end
+    begins = intervals.chip[edges.event] & ~edges.is_end
     latest = np.maximum.accumulate(np.where(begins, np.arange(len(begins)), NONE))[before]
     event = np.where(latest == NONE, NONE, edges.event[latest])
-    return np.where((event != NONE) & (of.end_ns[event] > now), event, NONE)
+    return np.where((event != NONE) & (intervals.end_ns[event] > now), event, NONE)

@@ -174,25 +174,27 @@ def _decode_array(data: Array, where: str) -> Recording:
         raise NandlabError(f"{where}: {len(data)} bytes are no trace: it begins with a header")
     beyond = len(data) % RECORD_BYTES
     if beyond:
-        at = len(data) // RECORD_BYTES
-        raise NandlabError(f"{where}: truncated: of record {at} only {beyond} bytes are there")
-    every = data.view(RECORD)
-    types = np.ascontiguousarray(every["type"])
+        index = len(data) // RECORD_BYTES
+        raise NandlabError(f"{where}: truncated: of record {index} only {beyond} bytes are there")
+    all_records = data.view(RECORD)
+    types = np.ascontiguousarray(all_records["type"])
     heads = np.flatnonzero(types == HEADER_TYPE)
     if not len(heads) or heads[0] != 0:
         raise NandlabError(f"{where}: not a trace: it does not begin with a header")
     for place in heads:
-        at = int(place)
-        _check_header(data.view(HEADER)[at], f"{where}: header at record {at}")
+        index = int(place)
+        _check_header(data.view(HEADER)[index], f"{where}: header at record {index}")
     known = IS_KNOWN_TYPE.copy()
     known[HEADER_TYPE] = True
     strange = np.flatnonzero(~known[types])
     if len(strange):
-        at = int(strange[0])
-        raise NandlabError(f"{where}: corrupt: record {at} has type {types[at]}, which is none")
+        index = int(strange[0])
+        raise NandlabError(
+            f"{where}: corrupt: record {index} has type {types[index]}, which is none"
+        )
     last = data.view(HEADER)[heads[-1]]
     figures = {k: int(last[k]) for k in ("lost", "missed", "written")}
-    records = np.delete(every, heads) if len(heads) > 1 else every[1:]
+    records = np.delete(all_records, heads) if len(heads) > 1 else all_records[1:]
     return sort_trace_records(records, where=where, **figures)
 
 
@@ -285,14 +287,14 @@ _FUNCTION = re.compile(rf"function {_INDEX} (\S+)")
 
 def parse_trace_names(text: str) -> Names:
     """The file ``names``, decoded; NandlabError names a line that it does not know."""
-    found = Names()
+    names = Names()
     for line in text.split("\n"):
         if m := _TASK.fullmatch(line):
-            found.tasks[int(m[1])] = Task(int(m[2]), m[3] == "kernel", m[4])
+            names.tasks[int(m[1])] = Task(int(m[2]), m[3] == "kernel", m[4])
         elif m := _DEVICE.fullmatch(line):
-            found.devices[int(m[1])] = Device(m[7], *(int(m[i]) for i in range(2, 7)))
+            names.devices[int(m[1])] = Device(m[7], *(int(m[i]) for i in range(2, 7)))
         elif m := _FUNCTION.fullmatch(line):
-            found.functions[int(m[1])] = m[2]
+            names.functions[int(m[1])] = m[2]
         elif line:
             raise NandlabError(f"names of a trace: no line like {line[:80]!r} is known")
-    return found
+    return names

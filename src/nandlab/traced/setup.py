@@ -75,18 +75,21 @@ def make_tracer_commands(
 
     only: the partition that is traced, of several; None: the mount, and all flash.
     """
-    wanted = list(tracers)
-    unknown = sorted(set(wanted) - set(MODULES))
-    if unknown or not wanted:
-        what = ", ".join(unknown) or "none"
-        raise UsageError(f"tracers: {what}; there are: {', '.join(MODULES)}")
-    lines = [f"modprobe tracers records={records}", *(f"modprobe {MODULES[t]}" for t in wanted)]
-    if "vfs" in wanted:
+    tracer_names = list(tracers)
+    unknown = sorted(set(tracer_names) - set(MODULES))
+    if unknown or not tracer_names:
+        unknown_names = ", ".join(unknown) or "none"
+        raise UsageError(f"tracers: {unknown_names}; there are: {', '.join(MODULES)}")
+    lines = [
+        f"modprobe tracers records={records}",
+        *(f"modprobe {MODULES[t]}" for t in tracer_names),
+    ]
+    if "vfs" in tracer_names:
         elsewhere = only is not None and not only.has_filesystem
         lines += _make_vfsmon_commands(fs, mountpoint, only.mtd if only and elsewhere else None)
-    if "flash" in wanted and only is not None:
+    if "flash" in tracer_names and only is not None:
         lines.append(f"echo mtd {only.mtd} > {FOLDER}/flashmon")
-    if "func" in wanted:
+    if "func" in tracer_names:
         lines += _make_funcmon_commands(fs, functions)
     return [*lines, START_COMMAND]
 
@@ -111,17 +114,17 @@ def make_tracer_start_lines(
     only: TracedPartition | None = None,
 ) -> list[str]:
     """tracer_commands with the calls of MTD; then they say what they could not do, and fail."""
-    wanted, asked = list(tracers), list(functions)
-    lines = make_tracer_commands(fs, mountpoint, wanted, asked, records, only)
+    tracer_names, function_names = list(tracers), list(functions)
+    lines = make_tracer_commands(fs, mountpoint, tracer_names, function_names, records, only)
     # the calls of MTD are a layer of their own
-    calls = [f"echo calls on > {FOLDER}/flashmon"] if "flash" in wanted else []
+    calls = [f"echo calls on > {FOLDER}/flashmon"] if "flash" in tracer_names else []
     lines = [*lines[:-1], *calls, lines[-1]]
-    for name in asked:
+    for name in function_names:
         there = f"grep -q '^function [0-9]* '{shlex.quote(name)}'$' {FOLDER}/names"
         told = f"the kernel has no function {name} that can be traced; it may be inlined"
         lines.append(f"{there} || {{ echo {shlex.quote(told)} >&2; exit 2; }}")
     for monitor in ("vfsmon", "flashmon", "funcmon"):
-        if monitor.removesuffix("mon") in wanted:
+        if monitor.removesuffix("mon") in tracer_names:
             refused = f"{{ grep '^refused' {FOLDER}/status >&2; exit 1; }}"
             lines.append(f"grep -q '^{monitor} running' {FOLDER}/status || {refused}")
     return lines

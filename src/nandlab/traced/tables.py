@@ -37,16 +37,16 @@ def write_event_tables(
     recording: Recording,
     names: Names,
     *paths: Path,
-    more: Mapping[str, NDArray[Any]] | None = None,
+    extra_columns: Mapping[str, NDArray[Any]] | None = None,
     words: Mapping[str, list[str]] | None = None,
 ) -> None:
     """Writes the events in their order to each path, by its ending.
 
-    ``more`` are columns beside a record's own. One that is also in ``words`` has indices into that
-    list. The event and the task are words; a mark's text and a function's name are in ``text``, and
-    ``path`` is empty where it is not given.
+    ``extra_columns`` are columns beside a record's own. One that is also in ``words`` has indices
+    into that list. The event and the task are words; a mark's text and a function's name are in
+    ``text``, and ``path`` is empty where it is not given.
     """
-    records, more, words = recording.records, more or {}, words or {}
+    records, extra_columns, words = recording.records, extra_columns or {}, words or {}
     events = {t.value: t.name for t in EventType}
     texts = {
         "event": ("type", [events.get(n, "") for n in range(1 + max(events))]),
@@ -54,12 +54,12 @@ def write_event_tables(
         **{name: (name, listed) for name, listed in words.items()},
     }
     # duckdb reads the arrays where they are
-    columns = {name: records[name] for name in (*NUMBERS, "type", "task")} | dict(more)
+    columns = {name: records[name] for name in (*NUMBERS, "type", "task")} | dict(extra_columns)
     listed, number = _list_texts(records, names)
     if listed:
         texts["text"] = ("text_number", ["", *listed])
         columns["text_number"] = number
-    plain = [*NUMBERS, *(name for name in more if name not in words)]
+    plain = [*NUMBERS, *(name for name in extra_columns if name not in words)]
     chosen = [f'"{name}"' for name in plain]
     # several threads would first gather all rows, to keep their order: half as much work again
     con = duckdb.connect(config={"threads": 1})
@@ -88,14 +88,14 @@ def _list_texts(records: NDArray[Any], names: Names) -> tuple[list[str], NDArray
         np.flatnonzero(types == EventType.MARK),
         np.flatnonzero(types == EventType.FUNC),
     )
-    known = names.functions
+    function_names = names.functions
     number = np.zeros(len(records), np.int32)
     number[marks] = 1 + np.arange(len(marks))
     listed = [text.decode(errors="replace") for text in records["text"][marks].tolist()]
-    if known:
-        of_function = np.minimum(records["object"][functions], np.uint64(1 + max(known)))
+    if function_names:
+        of_function = np.minimum(records["object"][functions], np.uint64(1 + max(function_names)))
         number[functions] = 1 + len(listed) + of_function.astype(np.int32)
-        listed += [known.get(n, "?") for n in range(2 + max(known))]
+        listed += [function_names.get(n, "?") for n in range(2 + max(function_names))]
     return listed, number
 
 

@@ -110,26 +110,26 @@ def read_part_events(
     lost: bool = False,
 ) -> PartEvents:
     """The events of a trace's table, as ``tables`` writes it. NotOne if they make no parts."""
-    found = tables.query_parquet_arrays(table, _make_query(symbols))
-    if len(found["seq"]) == 0:
+    columns = tables.query_parquet_arrays(table, _make_query(symbols))
+    if len(columns["seq"]) == 0:
         raise NoPartsPossible("the trace has no events, so no time to split")
-    if found["cpu"].min() != found["cpu"].max():
+    if columns["cpu"].min() != columns["cpu"].max():
         raise NoPartsPossible("of several processors; time in parts is that of a single one")
     marks = tables.query_parquet_rows(
         table, "SELECT start_ns, text FROM events WHERE event = 'MARK' ORDER BY seq"
     )
     texts = [(int(t), str(n)) for t, n in marks]
-    return make_part_events_from_columns(found, kernel_threads, texts, lost)
+    return make_part_events_from_columns(columns, kernel_threads, texts, lost)
 
 
 def _make_query(symbols: Mapping[str, Sequence[str]]) -> str:
     """Words become numbers in the database: a million texts would be a million objects."""
-    known = {name for listed in symbols.values() for name in listed}
+    symbol_names = sorted({name for listed in symbols.values() for name in listed})
     types = " ".join(f"WHEN '{name}' THEN {n}" for name, n in TYPE_NUMBERS.items())
     functions = (
         f"CASE WHEN event <> 'FUNC' THEN 0 WHEN text IN ({_quote_names(SWITCHES)}) THEN {_SWITCH} "
         f"WHEN text IN ({_quote_names(symbols.get('garbage_collection', ()))}) THEN {_COLLECTOR} "
-        f"WHEN text IN ({_quote_names(sorted(known))}) THEN {_KNOWN_FUNCTION} ELSE {_UNKNOWN} END"
+        f"WHEN text IN ({_quote_names(symbol_names)}) THEN {_KNOWN_FUNCTION} ELSE {_UNKNOWN} END"
     )
     causes = " ".join(f"WHEN '{name}' THEN {REQUESTERS.index(name)}" for name in REQUESTERS[2:4])
     return (
@@ -148,19 +148,19 @@ def _quote_names(names: Sequence[str]) -> str:
 
 
 def make_part_events_from_columns(
-    found: Mapping[str, NDArray[Any]],
+    columns: Mapping[str, NDArray[Any]],
     kernel_threads: Sequence[int],
     marks: Sequence[tuple[int, str]],
     lost: bool = False,
     yield_ns: int = YIELD_NS,
 ) -> PartEvents:
     """Events from the columns that ``_sql`` names, in any order."""
-    order = np.argsort(found["seq"], kind="stable")
-    column = {k: np.asarray(v)[order].astype(np.int64) for k, v in found.items()}
+    order = np.argsort(columns["seq"], kind="stable")
+    column = {k: np.asarray(v)[order].astype(np.int64) for k, v in columns.items()}
     seq, kind, function = column["seq"], column["type"], column["function"]
-    at = np.minimum(np.searchsorted(seq, column["parent"]), len(seq) - 1)
-    parent = np.where((column["parent"] != 0) & (seq[at] == column["parent"]), at, NONE)
-    every = np.arange(len(seq))
+    place = np.minimum(np.searchsorted(seq, column["parent"]), len(seq) - 1)
+    parent = np.where((column["parent"] != 0) & (seq[place] == column["parent"]), place, NONE)
+    all_events = np.arange(len(seq))
     collector = function == _COLLECTOR
     intervals = Intervals(
         column["start_ns"],
@@ -173,15 +173,15 @@ def make_part_events_from_columns(
         np.isin(kind, [t.value for t in OPERATIONS]) & (column["latency_ns"] > 0),
     )
     inherits = (function == _UNKNOWN) | (function == _SWITCH)
-    own = np.where(inherits, INHERITED, _LAYER_OF[kind])
-    giver = climb_parents_while_wrong(every, parent, lambda e, _: own[e] == INHERITED)
+    own_layer = np.where(inherits, INHERITED, _LAYER_OF[kind])
+    giver = climb_parents_while_wrong(all_events, parent, lambda e, _: own_layer[e] == INHERITED)
     return PartEvents(
         intervals,
         kind,
-        np.where(giver == NONE, OWN_LAYER, own[giver]),
-        climb_parents_while_wrong(every, parent, lambda e, _: ~collector[e]) != NONE,
+        np.where(giver == NONE, OWN_LAYER, own_layer[giver]),
+        climb_parents_while_wrong(all_events, parent, lambda e, _: ~collector[e]) != NONE,
         column["cause"],
-        climb_parents_while_wrong(every, parent, lambda e, _: function[e] == _SWITCH),
+        climb_parents_while_wrong(all_events, parent, lambda e, _: function[e] == _SWITCH),
         (column["flags"] & EventFlag.OOB) != 0,
         sorted(marks),
         lost,
@@ -222,16 +222,18 @@ def compute_time_parts_of_windows(
     return [_make_phase(*window, events, found, cells) for window in windows]
 
 
-def _cut_stretches(found: Stretches, at_ns: NDArray[np.int64]) -> Stretches:
+def _cut_stretches(stretches: Stretches, at_ns: NDArray[np.int64]) -> Stretches:
     """The stretches, which follow each other without a gap, cut in two at these times."""
-    if not len(found.ns):
-        return found
-    end = found.start_ns[-1] + found.ns[-1]
-    inside = at_ns[(at_ns > found.start_ns[0]) & (at_ns < end)]
-    start = np.union1d(found.start_ns, inside)
-    of = np.searchsorted(found.start_ns, start, "right") - 1
+    if not len(stretches.ns):
+        return stretches
+    end = stretches.start_ns[-1] + stretches.ns[-1]
+    inside = at_ns[(at_ns > stretches.start_ns[0]) & (at_ns < end)]
+    start = np.union1d(stretches.start_ns, inside)
+    index = np.searchsorted(stretches.start_ns, start, "right") - 1
     ns = np.diff(np.append(start, end))
-    return Stretches(start, ns, found.state[of], found.event[of], found.kernel[of])
+    return Stretches(
+        start, ns, stretches.state[index], stretches.event[index], stretches.kernel[index]
+    )
 
 
 def _list_phases(events: PartEvents, began: int, ended: int) -> list[tuple[str, int, int]]:
@@ -249,17 +251,17 @@ def _find_cells(events: PartEvents, found: Stretches) -> NDArray[np.int64]:
     return row * len(COLUMNS) + column
 
 
-def _find_rows(events: PartEvents, found: Stretches) -> NDArray[np.int64]:
+def _find_rows(events: PartEvents, stretches: Stretches) -> NDArray[np.int64]:
     """For whom each stretch was."""
-    nested = (found.event != NONE) & (events.within[found.event] != NONE)
-    collects = nested & events.collects[found.event]
+    nested = (stretches.event != NONE) & (events.within[stretches.event] != NONE)
+    collects = nested & events.collects[stretches.event]
     row = np.select(
-        [collects & found.kernel, collects, found.kernel, nested],
+        [collects & stretches.kernel, collects, stretches.kernel, nested],
         [IN_THREADS, IN_CALLS, OTHER_THREADS, FILE_SYSTEM],
         APPLICATION,
     )
-    row[found.state == IDLE] = NOBODY
-    row[found.state == UNKNOWN] = NOT_TOLD
+    row[stretches.state == IDLE] = NOBODY
+    row[stretches.state == UNKNOWN] = NOT_TOLD
     return row
 
 
@@ -272,27 +274,27 @@ def _make_phase(
     began: int,
     ended: int,
     events: PartEvents,
-    found: Stretches,
+    stretches: Stretches,
     cells: NDArray[np.int64],
 ) -> dict[str, Any]:
     """One phase: its time for whom and where, its parts, its operations."""
-    first, last = np.searchsorted(found.start_ns, [began, ended])
-    ns = _sum_by_key(cells[first:last], found.ns[first:last], len(ROWS) * len(COLUMNS))
+    first, last = np.searchsorted(stretches.start_ns, [began, ended])
+    ns = _sum_by_key(cells[first:last], stretches.ns[first:last], len(ROWS) * len(COLUMNS))
     table = ns.reshape(len(ROWS), len(COLUMNS))
     switches = events.intervals.switches
-    told = [r for r in range(len(ROWS)) if (r != NOT_TOLD if switches else r != NOBODY)]
+    rows = [r for r in range(len(ROWS)) if (r != NOT_TOLD if switches else r != NOBODY)]
     if not switches:
-        told.remove(APPLICATION)
+        rows.remove(APPLICATION)
     return {
         "name": name,
         "start_ns": began,
         "elapsed_ns": ended - began,
         "parts_ns": {
-            **{ROWS[r]: int(table[r, OWN_LAYER]) for r in told},
+            **{ROWS[r]: int(table[r, OWN_LAYER]) for r in rows},
             "mtd": int(table[:, MTD].sum()),
             "chip": int(table[:, CHIP].sum()),
         },
-        "for_ns": {ROWS[r]: dict(zip(COLUMNS, map(int, table[r]), strict=True)) for r in told},
+        "for_ns": {ROWS[r]: dict(zip(COLUMNS, map(int, table[r]), strict=True)) for r in rows},
         "operations": _count_operations(events, began, ended, name == WHOLE_TRACE),
     }
 
@@ -305,21 +307,28 @@ def _sum_by_key(key: NDArray[np.int64], ns: NDArray[np.int64], length: int) -> N
 
 
 def _count_operations(
-    events: PartEvents, began: int, ended: int, whole: bool
+    events: PartEvents, began: int, ended: int, is_whole_trace: bool
 ) -> dict[str, dict[str, int]]:
     """Pages read and programmed, blocks erased, by who asked; those that began in a phase.
 
     ``spare_reads`` and ``spare_programs`` are those among them of spare bytes alone.
     """
-    of = events.intervals
-    within = whole | ((of.start_ns >= began) & (of.start_ns < ended))
-    at = np.flatnonzero(within & np.isin(events.type, [t.value for t in OPERATIONS]))
-    by = np.where(events.collects[at], np.where(of.kernel[at], 1, 0), events.cause[at])
+    intervals = events.intervals
+    within = is_whole_trace | ((intervals.start_ns >= began) & (intervals.start_ns < ended))
+    operations = np.flatnonzero(within & np.isin(events.type, [t.value for t in OPERATIONS]))
+    by = np.where(
+        events.collects[operations],
+        np.where(intervals.kernel[operations], 1, 0),
+        events.cause[operations],
+    )
 
     def counts(n: int) -> dict[str, int]:
-        of_kind = {name: (by == n) & (events.type[at] == k) for k, name in OPERATIONS.items()}
+        of_kind = {
+            name: (by == n) & (events.type[operations] == k) for k, name in OPERATIONS.items()
+        }
         spare = {
-            f"spare_{name}": of_kind[name] & events.spare[at] for name in ("reads", "programs")
+            f"spare_{name}": of_kind[name] & events.spare[operations]
+            for name in ("reads", "programs")
         }
         return {name: int(np.count_nonzero(true)) for name, true in (of_kind | spare).items()}
 

@@ -69,7 +69,7 @@ def make_event_tree(
     inside = np.bincount(
         parent[parent != NONE], latency[parent != NONE].astype(float), minlength=len(parent)
     )
-    causes, own = _find_own_causes(records, names, symbols)
+    causes, own_causes = _find_own_causes(records, names, symbols)
     is_vfs = (records["type"] >= EventType.VFS_OPEN) & (records["type"] < EventType.PC_HIT)
     return Tree(
         parent,
@@ -77,7 +77,7 @@ def make_event_tree(
         _find_outermost(parent, is_vfs),
         layer,
         latency - inside.astype(np.int64),
-        _find_causes(records, parent, own, causes),
+        _find_causes(records, parent, own_causes, causes),
         causes,
         _find_inodes(records, parent),
         symbols,
@@ -107,30 +107,30 @@ def _find_parents(pid: NDArray[Any], closed: Ints) -> Ints:
     return parent
 
 
-def _find_outermost(parent: Ints, wanted: NDArray[np.bool_]) -> Ints:
+def _find_outermost(parent: Ints, is_wanted: NDArray[np.bool_]) -> Ints:
     """For each event the outermost wanted one among itself and those around it, or -1."""
-    found = np.where(wanted, np.arange(len(parent)), NONE)
-    at = parent.copy()
-    todo = np.flatnonzero(at != NONE)
+    outermost = np.where(is_wanted, np.arange(len(parent)), NONE)
+    ancestor = parent.copy()
+    todo = np.flatnonzero(ancestor != NONE)
     while len(todo):
-        here = at[todo]
-        found[todo] = np.where(wanted[here], here, found[todo])
-        at[todo] = parent[here]
-        todo = todo[at[todo] != NONE]
-    return found
+        todo_ancestors = ancestor[todo]
+        outermost[todo] = np.where(is_wanted[todo_ancestors], todo_ancestors, outermost[todo])
+        ancestor[todo] = parent[todo_ancestors]
+        todo = todo[ancestor[todo] != NONE]
+    return outermost
 
 
-def _find_innermost(parent: Ints, own: Ints, none: int) -> Ints:
+def _find_innermost(parent: Ints, values: Ints, none: int) -> Ints:
     """For each event the value of the innermost event with one, among itself and those around."""
-    found = own.copy()
-    at = parent.copy()
-    todo = np.flatnonzero((found == none) & (at != NONE))
+    innermost = values.copy()
+    ancestor = parent.copy()
+    todo = np.flatnonzero((innermost == none) & (ancestor != NONE))
     while len(todo):
-        here = at[todo]
-        found[todo] = own[here]
-        at[todo] = parent[here]
-        todo = todo[(found[todo] == none) & (at[todo] != NONE)]
-    return found
+        todo_ancestors = ancestor[todo]
+        innermost[todo] = values[todo_ancestors]
+        ancestor[todo] = parent[todo_ancestors]
+        todo = todo[(innermost[todo] == none) & (ancestor[todo] != NONE)]
+    return innermost
 
 
 _LAYER_OF = np.full(256, OTHER_LAYER)
@@ -168,7 +168,7 @@ def _find_own_causes(
     for kind, name in BEFORE_OPEN.items():
         by_type[kind] = len(listed)
         listed.append(name)
-    own = by_type[records["type"]]
+    own_causes = by_type[records["type"]]
     function = records["type"] == EventType.FUNC
     for number, name in names.functions.items():
         cause = next((c for c in CAUSES if name in symbols.get(c, ())), None)
@@ -176,15 +176,15 @@ def _find_own_causes(
             continue
         if cause not in listed:
             listed.append(cause)
-        own[function & (records["object"] == number)] = listed.index(cause)
-    return listed, own
+        own_causes[function & (records["object"] == number)] = listed.index(cause)
+    return listed, own_causes
 
 
-def _find_causes(records: NDArray[Any], parent: Ints, own: Ints, causes: list[str]) -> Ints:
+def _find_causes(records: NDArray[Any], parent: Ints, own_causes: Ints, causes: list[str]) -> Ints:
     """The innermost cause around each flash operation; the weak one only if there is no other."""
     weak = causes.index(WEAK_CAUSE) if WEAK_CAUSE in causes else NONE
-    strong = _find_innermost(parent, np.where(own == weak, 0, own), 0)
-    found = np.where(strong == 0, _find_innermost(parent, own, 0), strong)
+    strong = _find_innermost(parent, np.where(own_causes == weak, 0, own_causes), 0)
+    found = np.where(strong == 0, _find_innermost(parent, own_causes, 0), strong)
     flash = (records["type"] >= EventType.FLASH_READ) & (records["type"] < EventType.FUNC)
     return np.where(flash, np.where(found == 0, causes.index(OUTSIDE_CALLS), found), 0)
 

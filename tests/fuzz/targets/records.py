@@ -69,7 +69,7 @@ def take(folder: Path) -> None:
     more = {"parent": found.parent, "cause": found.cause}
     words = {"cause": found.causes}
     tables.write_event_tables(
-        recording, names, folder / "e.parquet", folder / "e.csv", more=more, words=words
+        recording, names, folder / "e.parquet", folder / "e.csv", extra_columns=more, words=words
     )
 
 

@@ -75,4 +75,6 @@ def write_event_table(
     seq = recording.records["seq"]
     parent = np.where(made.parent == tree.NONE, 0, seq[made.parent])
     more = {"parent": parent, "cause": made.cause}
-    tables.write_event_tables(recording, names, to, more=more, words={"cause": made.causes})
+    tables.write_event_tables(
+        recording, names, to, extra_columns=more, words={"cause": made.causes}
+    )

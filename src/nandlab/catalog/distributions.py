@@ -177,7 +177,7 @@ def parse_distribution(text: str) -> Distribution:
     form = FORM.fullmatch(text)
     try:
         if not form:
-            return Distribution("number", _parse_number(text, whole=True))
+            return Distribution("number", _parse_number(text, is_whole=True))
         kind = _parse_kind(form[1])
         if kind == "table":
             return Distribution("table", bins=_parse_bins(form[2]))
@@ -199,7 +199,7 @@ def _parse_pair(kind: DistributionKind, text: str) -> Distribution:
     numbers = text.split(",")
     if len(numbers) != 2:
         raise UsageError("it takes two numbers with a comma between")
-    a, b = (_parse_number(n, whole=kind in WHOLE_KINDS) for n in numbers)
+    a, b = (_parse_number(n, is_whole=kind in WHOLE_KINDS) for n in numbers)
     if kind == "lognormal" and a <= 0:
         raise UsageError("the median must be above 0")
     if kind == "lognormal" and b > SIGMA_MAX:
@@ -227,7 +227,10 @@ def _parse_bins(text: str) -> tuple[tuple[int, int], ...]:
         size, colon, count = each.partition(":")
         if not colon:
             raise UsageError(f"expected SIZE:COUNT at {each!r}")
-        value, number = int(_parse_number(size, whole=True)), int(_parse_number(count, whole=True))
+        value, number = (
+            int(_parse_number(size, is_whole=True)),
+            int(_parse_number(count, is_whole=True)),
+        )
         if not 1 <= number <= COUNT_MAX:
             raise UsageError(f"a count must be 1 to {COUNT_MAX}, is {number}")
         if value in weights:
@@ -238,14 +241,14 @@ def _parse_bins(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(weights.items())
 
 
-def _parse_number(text: str, *, whole: bool) -> float:
+def _parse_number(text: str, *, is_whole: bool) -> float:
     """A number that is not negative: digits, and a fraction unless it must be whole."""
     word = text.strip(" \t")
     if word.startswith("-"):
         raise UsageError(f"{word} is negative")
     if not NUMBER.fullmatch(word):
         raise UsageError(f"{word!r} is not a number" if word else "a number is missing")
-    if whole and "." in word:
+    if is_whole and "." in word:
         raise UsageError(f"{word} is not a whole number")
     if len(word) > CHARACTERS_MAX or float(word) > VALUE_MAX:
         raise UsageError(f"{word} is over {VALUE_MAX}, or has over {CHARACTERS_MAX} characters")

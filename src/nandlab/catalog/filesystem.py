@@ -223,32 +223,36 @@ class FilesystemModel(Noun):
 
     @model_validator(mode="after")
     def _commands_use_words_that_are_there(self) -> FilesystemModel:
-        known = {*BUILT_IN_WORDS, *self.options}
-        clash = known & set(BUILT_IN_WORDS) & set(self.options)
+        known_words = {*BUILT_IN_WORDS, *self.options}
+        clash = known_words & set(BUILT_IN_WORDS) & set(self.options)
         if clash:
             raise ValueError(f"an option cannot be named {sorted(clash)}")
         files = [option.number.file for option in self.options.values() if option.number]
-        told = (*self.unmount, *files, self.counters or "", *self.settle.threads)
-        for command in (*self.format, self.mount, *told):
-            used = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
-            if used - known:
-                raise ValueError(f"{command!r} uses {sorted(used - known)}: no such option")
-        self._image_uses_words_that_are_there(known)
+        other_commands = (*self.unmount, *files, self.counters or "", *self.settle.threads)
+        for command in (*self.format, self.mount, *other_commands):
+            used_words = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
+            if used_words - known_words:
+                raise ValueError(
+                    f"{command!r} uses {sorted(used_words - known_words)}: no such option"
+                )
+        self._image_uses_words_that_are_there(known_words)
         return self
 
-    def _image_uses_words_that_are_there(self, known: set[str]) -> None:
+    def _image_uses_words_that_are_there(self, known_words: set[str]) -> None:
         tools = self.image
         if lost := tools.also.keys() - self.options.keys():
             raise ValueError(f"image.also: there is no option {min(lost)!r}")
-        known = {*known, *IMAGE_WORDS, *get_args(ChipFigure), *tools.probe}
+        known_words = {*known_words, *IMAGE_WORDS, *get_args(ChipFigure), *tools.probe}
         also = [line for lines in tools.also.values() for line in lines]
         for command in (tools.prepare, tools.flash, *tools.make, *also, *tools.files.values()):
-            used = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
-            if used - known:
-                raise ValueError(f"image: {command!r} uses {sorted(used - known)}: no such word")
+            used_words = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
+            if used_words - known_words:
+                raise ValueError(
+                    f"image: {command!r} uses {sorted(used_words - known_words)}: no such word"
+                )
 
     def resolve_values(
-        self, given: Mapping[str, str], where: str, from_image: bool = False
+        self, choices: Mapping[str, str], where: str, from_image: bool = False
     ) -> dict[str, str]:
         """Every option with its value; UsageError for what this file system does not offer.
 
@@ -257,15 +261,15 @@ class FilesystemModel(Noun):
         wrong = [
             f"{where}: {self.name} has no option {key!r}; it has: {', '.join(self.options) or '-'}"
             f"{suggest_nearest_name(key, self.options)}"
-            for key in given
+            for key in choices
             if key not in self.options
         ]
-        for key, value in given.items():
+        for key, value in choices.items():
             if key in self.options:
                 wrong += [f"{where}: {self.name}: {w}" for w in self._wrong(key, value, from_image)]
         if wrong:
             raise UsageError(*wrong)
-        return {key: given.get(key, option.default) for key, option in self.options.items()}
+        return {key: choices.get(key, option.default) for key, option in self.options.items()}
 
     def _wrong(self, key: str, value: str, from_image: bool) -> Iterable[str]:
         option = self.options[key]

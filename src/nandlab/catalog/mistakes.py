@@ -35,16 +35,16 @@ def list_validation_mistakes(
 
     model, data: what was validated, and as what. An unknown key is told with the nearest known.
     """
-    found: dict[DataPlace, list[str]] = {}
+    texts_by_place: dict[DataPlace, list[str]] = {}
     for e in error.errors(include_url=False):
         place = _find_place_in_data(e["loc"], model, data)
         text = _explain_error(e)
         if e["type"] == "extra_forbidden":
             text += suggest_nearest_name(str(e["loc"][-1]), _list_keys_at(model, e["loc"][:-1]))
-        found.setdefault(place, []).append(text)
+        texts_by_place.setdefault(place, []).append(text)
     return [
         f"{_format_place(place) or 'the file'}: {_join_alternatives(texts)}"
-        for place, texts in found.items()
+        for place, texts in texts_by_place.items()
     ]
 
 
@@ -56,14 +56,14 @@ def _format_place(place: DataPlace) -> str:
 
 def _find_place_in_data(loc: DataPlace, model: type[BaseModel], data: Any) -> DataPlace:
     """A place without pydantic's names for the members of a union, which no file has."""
-    at, kinds, place = data, [model], []
+    value, kinds, place = data, [model], []
     for part in loc:
         called = _find_union_members(kinds, part)
         known = not called and part in _list_keys(kinds)
-        there = not called and _has_part(at, part)
+        there = not called and _has_part(value, part)
         if known or there:
             place.append(part)
-            at = at[part] if there else None
+            value = value[part] if there else None
         kinds = called or [inner for kind in kinds for inner in _list_inner_types(kind, part)]
     return tuple(place)
 

@@ -348,18 +348,18 @@ class RedrawnFigure(StrictModel):
         return self
 
 
-def _resolve_selectors(value: Any, known: dict[str, Any]) -> Any:
+def _resolve_selectors(value: Any, selectors: dict[str, Any]) -> Any:
     """A copy in which each ``of``, ``over`` and ``counted`` that is a name is that selector."""
     if isinstance(value, list):
-        return [_resolve_selectors(v, known) for v in value]
+        return [_resolve_selectors(v, selectors) for v in value]
     if not isinstance(value, dict):
         return value
-    copy = {key: _resolve_selectors(v, known) for key, v in value.items()}
+    copy = {key: _resolve_selectors(v, selectors) for key, v in value.items()}
     for key in {"of", "over", "counted"} & copy.keys():
         if isinstance(copy[key], list):
-            copy[key] = [_find_selector(key, name, known) for name in copy[key]]
+            copy[key] = [_find_selector(key, name, selectors) for name in copy[key]]
         else:
-            copy[key] = _find_selector(key, copy[key], known)
+            copy[key] = _find_selector(key, copy[key], selectors)
     return copy
 
 

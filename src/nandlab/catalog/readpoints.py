@@ -212,15 +212,15 @@ def _parse_requests(word: str, *, heads: bool) -> tuple[list[int], list[int]]:
 def _parse_words(words: list[str]) -> WordLists:
     """The words behind the pattern, by what they are of, with the defaults of the others."""
     lists: WordLists = {}
-    known = {"fadv": ADVICE, "madv": ADVICE, "drop": DROPS, "pause": None}
+    values_by_key = {"fadv": ADVICE, "madv": ADVICE, "drop": DROPS, "pause": None}
     for word in words:
-        key, given, values = word.partition("=")
-        if not given:
+        key, equals, values = word.partition("=")
+        if not equals:
             key, values = "access", word
-        allowed = ACCESS if key == "access" else known.get(key, ())
+        allowed = ACCESS if key == "access" else values_by_key.get(key, ())
         if allowed == () or (key == "access" and not set(values.split(",")) <= set(ACCESS)):
-            there = ", ".join([*ACCESS, *(f"{k}=" for k in known)])
-            raise UsageError(f"unknown word {word!r}; there are: {there}")
+            choices = ", ".join([*ACCESS, *(f"{k}=" for k in values_by_key)])
+            raise UsageError(f"unknown word {word!r}; there are: {choices}")
         if key in lists:
             raise UsageError(f"{word!r}: {key} is given twice; give a list, such as drop=1,3")
         lists[key] = values.split(",")

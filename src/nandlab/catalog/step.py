@@ -276,13 +276,13 @@ class TreeStep(FileStep):
     def settled(self, words: Mapping[str, str]) -> Self:
         """Its distributions too are filled in: tables are those of the study's own catalog."""
         texts = {name: getattr(self, name).format(**words) for name in DISTRIBUTION_FIELDS}
-        known = {
+        fields = {
             k: distributions.expand_distribution(v)
             if distributions.check_distribution(v) is None
             else v
             for k, v in texts.items()
         }
-        return super().settled(words).model_copy(update=known)
+        return super().settled(words).model_copy(update=fields)
 
 
 class WalkStep(FileStep):

@@ -78,13 +78,13 @@ def list_condition_parameter_values(
         yield dict(zip(choices, values, strict=True))
 
 
-def _list_values(parameter: Parameter, named: list[Scalar]) -> list[Scalar]:
+def _list_values(parameter: Parameter, step_values: list[Scalar]) -> list[Scalar]:
     """The values that a parameter may have as far as steps tell them apart."""
     if parameter.one_of is not None:
         return list(parameter.one_of)
     if isinstance(parameter.default, bool):
         return [False, True]
-    return list(dict.fromkeys([parameter.default, *named]))
+    return list(dict.fromkeys([parameter.default, *step_values]))
 
 
 def check_step_list(steps: Sequence[WorkloadStep]) -> str | None:

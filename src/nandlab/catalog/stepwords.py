@@ -76,22 +76,22 @@ def make_tree_step_figures(steps: Iterable[WorkloadStep]) -> dict[str, dict[str,
     }
 
 
-def add_step_words(told: Mapping[str, Any], steps: Sequence[WorkloadStep]) -> dict[str, Any]:
+def add_step_words(file_data: Mapping[str, Any], steps: Sequence[WorkloadStep]) -> dict[str, Any]:
     """A workload's file with the words that its steps bring and it has not."""
     listed = {"phases": list_step_phases(steps), "operations": list_step_operations(steps)}
-    result = dict(told)
+    result = dict(file_data)
     for key, entries in listed.items():
-        given = [] if told.get(key) is None else told[key]
-        if not isinstance(given, list):
+        file_entries = [] if file_data.get(key) is None else file_data[key]
+        if not isinstance(file_entries, list):
             continue  # it is refused later, as each item that is no table
-        tables = (item for item in given if isinstance(item, dict))
-        known = {name for table in tables if isinstance(name := table.get("name"), str)}
+        tables = (item for item in file_entries if isinstance(item, dict))
+        file_names = {name for table in tables if isinstance(name := table.get("name"), str)}
         if entries or key == "phases":
-            result[key] = [*given, *(p for p in entries if p["name"] not in known)]
-    if own := make_tree_step_figures(steps):
-        result["figures"] = _merge_words(own, told.get("figures"))
+            result[key] = [*file_entries, *(p for p in entries if p["name"] not in file_names)]
+    if figures := make_tree_step_figures(steps):
+        result["figures"] = _merge_words(figures, file_data.get("figures"))
     if any(step.uses_files and not isinstance(step, RunStep) for step in steps):
-        result["at"] = _merge_words({"cache": CACHE}, told.get("at"))
+        result["at"] = _merge_words({"cache": CACHE}, file_data.get("at"))
     return result
 
 

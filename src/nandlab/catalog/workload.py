@@ -70,12 +70,14 @@ class WorkloadModel(Noun, WorkloadWords):
 
     @model_validator(mode="after")
     def _asks_by_its_parameters(self) -> WorkloadModel:
-        asked = {name for need in self.needs for name in need.when}
-        told = filter(None, (self.stores, self.written, self.before))
-        asked |= {name for of in told for name in of.parameters()}
-        asked |= {name for o in self.operations for unless in o.durable_unless for name in unless}
-        asked |= {p.at_most for p in self.parameters.values() if p.at_most}
-        if lost := sorted(asked - set(self.parameters)):
+        parameter_names = {name for need in self.needs for name in need.when}
+        templates = filter(None, (self.stores, self.written, self.before))
+        parameter_names |= {name for template in templates for name in template.parameters()}
+        parameter_names |= {
+            name for o in self.operations for unless in o.durable_unless for name in unless
+        }
+        parameter_names |= {p.at_most for p in self.parameters.values() if p.at_most}
+        if lost := sorted(parameter_names - set(self.parameters)):
             raise ValueError(
                 "needs, stores, written, before, at_most, durable_unless: there is no parameter "
                 f"{lost[0]!r}"
@@ -223,21 +225,21 @@ class WorkloadModel(Noun, WorkloadWords):
         pool = readpoints.make_file_pool(parameters)
         return pool.files * pool.least
 
-    def resolve_values(self, given: dict[str, Scalar], where: str) -> dict[str, Scalar]:
+    def resolve_values(self, choices: dict[str, Scalar], where: str) -> dict[str, Scalar]:
         """Every parameter with its value; UsageError lists what is wrong."""
         wrong = [
             f"{where}: {self.name} has no parameter {key!r}; it has: {', '.join(self.parameters)}"
             f"{suggest_nearest_name(key, self.parameters)}"
-            for key in given
+            for key in choices
             if key not in self.parameters
         ]
-        for key, value in given.items():
-            what = self.parameters[key].check(value) if key in self.parameters else None
-            if what:
-                wrong.append(f"{where}: {self.name}: {key} {what}")
+        for key, value in choices.items():
+            mistake = self.parameters[key].check(value) if key in self.parameters else None
+            if mistake:
+                wrong.append(f"{where}: {self.name}: {key} {mistake}")
         if wrong:
             raise UsageError(*wrong)
-        values = {key: given.get(key, p.default) for key, p in self.parameters.items()}
+        values = {key: choices.get(key, p.default) for key, p in self.parameters.items()}
         wrong += [f"{where}: {self.name}: {text}" for text in self._out_of_order(values)]
         for key in self._points():
             misfits = readpoints.check_points_fit_files(str(values[key]), values)

@@ -94,12 +94,14 @@ class Campaign:
         count = len(self.loads.loads)
         last = count - 1 if self.points.last_load is None else self.points.last_load
         first = self.points.first_load
-        recovery, every = self.points.recovery, self.points.every
+        recovery, step = self.points.recovery, self.points.every
         weight = self.points.seeds * (RECOVERY_WEIGHT if recovery else 1)
-        if first == last and (every == 1 or recovery) and self.points.last is None:
-            at, stride = self.points.first, STRIDE * weight
+        if first == last and (step == 1 or recovery) and self.points.last is None:
+            first_point, stride = self.points.first, STRIDE * weight
             return [
-                replace(self.points, last_load=last, first=at + i * every, every=every * stride)
+                replace(
+                    self.points, last_load=last, first=first_point + i * step, every=step * stride
+                )
                 for i in range(stride)
             ]
         most = max(1, LOADS_A_PIECE // weight)
@@ -129,38 +131,44 @@ def _find_lost_point(lost: BoardLost, loads: LoadSet) -> tuple[int, PointName, F
 
 async def run_piece(campaign: Campaign, points: CutPoints, board: QemuBoard) -> list[LoadReport]:
     """What cutcheck prints of a piece; points at which the kernel dies are skipped."""
-    on, loads = campaign.medium, campaign.loads
+    medium, loads = campaign.medium, campaign.loads
     try:
         modules = build_campaign_modules(board, points.variants)
-        record = await board.run(make_cut_job(on, loads, points, modules))
+        record = await board.run(make_cut_job(medium, loads, points, modules))
     except BoardLost as lost:
         load, point, finding = _find_lost_point(lost, loads)
         return await _run_around_crash(campaign, points, board, load, point.operation, finding)
     failed = record.failed()
     if failed is not None:
         kind = UsageError if failed.step.startswith(FAULT_MODULE_STEP) else NandlabError
-        raise kind(f"powercut: {on.description}: {failed.failure()}")
-    return campaignfolder.parse_load_reports(record[CUT_STEP].stdout, on.description)
+        raise kind(f"powercut: {medium.description}: {failed.failure()}")
+    return campaignfolder.parse_load_reports(record[CUT_STEP].stdout, medium.description)
 
 
 async def _run_around_crash(
     campaign: Campaign,
     points: CutPoints,
     board: QemuBoard,
-    at: int,
+    crashed_load: int,
     k: int,
     finding: Finding,
 ) -> list[LoadReport]:
     """The piece without the operation at which the kernel died."""
     last = points.last_load
-    rest = len(campaign.loads.loads) - 1 if last is None else last
-    parts = [replace(points, last_load=at - 1)] if at > points.first_load else []
-    one = replace(points, first_load=at, last_load=at)
-    parts += [replace(one, last=k - points.every)] if k - points.every >= points.first else []
+    last_load = len(campaign.loads.loads) - 1 if last is None else last
+    parts = []
+    if crashed_load > points.first_load:
+        parts.append(replace(points, last_load=crashed_load - 1))
+    load_points = replace(points, first_load=crashed_load, last_load=crashed_load)
+    if k - points.every >= points.first:
+        parts.append(replace(load_points, last=k - points.every))
     if points.last is None or k + points.every <= points.last:
-        parts.append(replace(one, first=k + points.every))
-    parts += [replace(points, first_load=at + 1, last_load=rest)] if at < rest else []
-    reports = [LoadReport(load=campaign.loads.loads[at].title, points=1, findings=[finding])]
+        parts.append(replace(load_points, first=k + points.every))
+    if crashed_load < last_load:
+        parts.append(replace(points, first_load=crashed_load + 1, last_load=last_load))
+    reports = [
+        LoadReport(load=campaign.loads.loads[crashed_load].title, points=1, findings=[finding])
+    ]
     for part in parts:
         reports += await run_piece(campaign, part, board)
     return reports
@@ -173,22 +181,22 @@ def _measure_children_cpu_s() -> float:
 
 def make_campaign_head(campaign: Campaign, board: QemuBoard) -> CampaignHead:
     """What a campaign's folder has of it; UsageError for what no folder may have."""
-    on = campaign.medium
+    medium = campaign.medium
     try:
         return CampaignHead(
             format=FORMAT,
             identity=campaign.identity(board),
-            filesystem=on.filesystem.name,
-            core=describe_filesystem_core(on.filesystem.name, board.identity),
+            filesystem=medium.filesystem.name,
+            core=describe_filesystem_core(medium.filesystem.name, board.identity),
             sources=list_source_words(board.identity),
             patched=has_patched_source(board.identity),
-            changed=on.filesystem.select_changed_options(on.options),
-            options=dict(on.options),
-            chip=on.chip.name,
-            forbids=on.chip.forbids(),
-            nop=on.chip.geometry.nop,
-            partition_mib=on.partition_mib,
-            board=on.board.name,
+            changed=medium.filesystem.select_changed_options(medium.options),
+            options=dict(medium.options),
+            chip=medium.chip.name,
+            forbids=medium.chip.forbids(),
+            nop=medium.chip.geometry.nop,
+            partition_mib=medium.partition_mib,
+            board=medium.board.name,
             kernel=board.identity["kernel"],
             load=campaign.loads.name,
             program=campaign.loads.program,

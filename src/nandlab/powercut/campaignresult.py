@@ -140,7 +140,7 @@ class CampaignResult:
         """The classes that nothing excuses."""
         return [each for name, each in self.classes.items() if not name.endswith(READ_ERROR_SUFFIX)]
 
-    def format_repeat_command(self, one: FindingClass) -> str:
+    def format_repeat_command(self, finding_class: FindingClass) -> str:
         """The command that repeats a class's first point alone on a fresh board."""
         head = self.head
         verb = "faults" if self.is_fault_campaign else "powercut"
@@ -154,12 +154,13 @@ class CampaignResult:
             words += ["--set", "=".join(option)]
         if head.points.bad:
             words += ["--bad-blocks", ",".join(map(str, head.points.bad))]
-        words += ["--title", one.load, "--point", f"{one.point.without_recovery}"]
-        if one.point.recovery:
+        words += ["--title", finding_class.load]
+        words += ["--point", f"{finding_class.point.without_recovery}"]
+        if finding_class.point.recovery:
             words += ["--recovery"]
-        if head.points.mounts != UNSTABLE_MOUNTS and _is_unstable(one.point.variant):
+        if head.points.mounts != UNSTABLE_MOUNTS and _is_unstable(finding_class.point.variant):
             words += ["--mounts", str(head.points.mounts)]
-        if one.name.startswith(VERDICT_VARIES):
+        if finding_class.name.startswith(VERDICT_VARIES):
             words += ["--repeat", str(head.points.repeat)]
         return shlex.join(words)
 
@@ -343,12 +344,15 @@ def _format_states(result: CampaignResult) -> Iterator[str]:
             f"states: counted for {len(result.point_counts)} of "
             f"{len(result.recorded_operations)} loads"
         )
-    points, every = (
+    points, distinct_states = (
         _sum_counts(result, "points"),
         pointcounts.count_distinct_states(result.point_counts),
     )
-    apart = sum(len(each.states) for each in result.point_counts.values())
-    yield f"distinct states: {every} of {points} points, {apart} with the load told apart"
+    states_by_load = sum(len(counts.states) for counts in result.point_counts.values())
+    yield (
+        f"distinct states: {distinct_states} of {points} points, "
+        f"{states_by_load} with the load told apart"
+    )
     same = sum(c.recording in result.recordings.get(n, ()) for n, c in result.point_counts.items())
     yield (
         f"recordings: the same where they were counted for {same} of "
@@ -412,12 +416,14 @@ def format_campaign_result(result: CampaignResult) -> Iterator[str]:
             sum(result.recorded_operations.values()),
         )
         yield f"operations cut: {cut}/{recorded}, in {len(result.recorded_operations)} loads"
-        more = f"{result.recovery_points} in the recoveries after them"
-        yield f"points: {result.points}, {more}, {result.second_points} in those after these"
+        yield (
+            f"points: {result.points}, {result.recovery_points} in the recoveries after them, "
+            f"{result.second_points} in those after these"
+        )
     yield f"held: {result.points_held}"
-    for what, classes in sorted(result.struck.items()):
-        yield f"{what}: {', '.join(f'{n} {name}' for name, n in classes.most_common())}"
-    same = sum(len(each) == 1 for each in result.recordings.values())
+    for kind, classes in sorted(result.struck.items()):
+        yield f"{kind}: {', '.join(f'{n} {name}' for name, n in classes.most_common())}"
+    same = sum(len(digests) == 1 for digests in result.recordings.values())
     yield f"recordings: the same in all pieces for {same} of {len(result.recordings)} loads"
     yield from _format_states(result)
     yield "the chip, spare area included: after all points of a load as before them"
@@ -427,6 +433,7 @@ def format_campaign_result(result: CampaignResult) -> Iterator[str]:
         yield f"loads that it does not take: {len(result.refused)} ({why})"
     if result.has_no_operations:
         yield NOTHING_TRIED
-    for one in sorted(result.classes.values(), key=lambda each: -each.count):
-        yield f"{one.name}: {one.count}; first: {one.load}: {one.point}: {one.message}"
-        yield f"  {result.format_repeat_command(one)}"
+    for finding_class in sorted(result.classes.values(), key=lambda c: -c.count):
+        first = f"{finding_class.load}: {finding_class.point}: {finding_class.message}"
+        yield f"{finding_class.name}: {finding_class.count}; first: {first}"
+        yield f"  {result.format_repeat_command(finding_class)}"

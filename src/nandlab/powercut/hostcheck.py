@@ -90,21 +90,21 @@ class PointVerdicts:
 
 async def try_point(campaign: Campaign, point: CutPoints, board: QemuBoard) -> PointVerdicts:
     """Tries one point on a fresh board, and reads the chip that it leaves."""
-    on = campaign.medium
+    medium = campaign.medium
     hold = make_cargo(
-        on.virtual, on.cells_bytes + JOURNAL_MIB * MIB + MIB, back_bytes=on.image_bytes
+        medium.virtual, medium.cells_bytes + JOURNAL_MIB * MIB + MIB, back_bytes=medium.image_bytes
     )
-    one = make_cut_job(on, campaign.loads, replace(point, leave=True), build_chip_module(board))
-    more = (
+    job = make_cut_job(medium, campaign.loads, replace(point, leave=True), build_chip_module(board))
+    save_steps = (
         Step(MARKS, f"cat {DEBUG_FOLDER}/journal_marks"),
         Step(KERNEL, kernellog.PRINT_ERRORS),
         Step("save", make_image_pipe_command(hold.put())),
     )
-    record = await board.run(replace(one, steps=(*one.steps, *more), cargo=hold))
+    record = await board.run(replace(job, steps=(*job.steps, *save_steps), cargo=hold))
     failed = record.failed()
     if failed is not None or record.cargo is None:
         raise NandlabError(
-            f"powercut: {on.description}: {failed.failure() if failed else 'no image'}"
+            f"powercut: {medium.description}: {failed.failure() if failed else 'no image'}"
         )
     chip = chipimage.decode_chip_image(record.cargo)
     kernel = tuple(kernellog.parse_kernel_errors(record[KERNEL].stdout))
@@ -114,25 +114,26 @@ async def try_point(campaign: Campaign, point: CutPoints, board: QemuBoard) -> P
 def _judge_point(
     campaign: Campaign, point: CutPoints, board: QemuBoard, record: JobRecord, chip: ChipImage
 ) -> PointVerdicts:
-    on, load = campaign.medium, campaign.loads.loads[point.first_load]
+    medium, load = campaign.medium, campaign.loads.loads[point.first_load]
     oracle_of = sql.SqlOracle if campaign.loads.program == sql.PROGRAM else Oracle
     oracle = oracle_of(campaign.loads, load, record[MARKS].stdout)
-    (report,) = parse_load_reports(record[CUT_STEP].stdout, on.description)
+    (report,) = parse_load_reports(record[CUT_STEP].stdout, medium.description)
     if report.refused is not None:
-        raise NandlabError(f"powercut: {on.description}: {load.title}: {report.refused}")
+        raise NandlabError(f"powercut: {medium.description}: {load.title}: {report.refused}")
     findings, recording = report.findings, report.recording
     if any(read_tear_ways()[name].is_unstable for name in point.variants):
         return PointVerdicts(
             findings, [], recording, "an image has unstable cells as they were meant"
         )
-    power, check = on.filesystem.power, ""
+    power, check = medium.filesystem.power, ""
     try:
         if power and power.host_check:
-            own = fsck.HOST_CHECKS[power.host_check]
+            host_check = fsck.HOST_CHECKS[power.host_check]
             # which is told of no page that cannot be read
-            check = own(_make_partition(on, chip, "all"), board.machine.kit.kernel.root)
+            check = host_check(_make_partition(medium, chip, "all"), board.machine.kit.kernel.root)
         tree = read_partition_files(
-            _make_partition(on, chip, power.checksums if power else "none"), on.filesystem.name
+            _make_partition(medium, chip, power.checksums if power else "none"),
+            medium.filesystem.name,
         )
     except NandlabError as e:
         return PointVerdicts(findings, [], recording, str(e), check)
@@ -174,16 +175,16 @@ def _apply_block_ecc(
         if page in wrong and checksums == "all":
             cells[(page - first) * size + bit // 8] ^= 1 << bit % 8
     for page, state in enumerate(block.states):
-        at, garbled = page * size, bool(state & GARBLED_PAGE)
-        spare = at + geometry.writesize
+        start, garbled = page * size, bool(state & GARBLED_PAGE)
+        spare = start + geometry.writesize
         if garbled and checksums == "tags":
-            taken = yaffs2.correct_spare_tags(bytes(cells[spare : at + size]))
-            if taken is None:
-                cells[at : at + size] = b"\xff" * size
+            corrected = yaffs2.correct_spare_tags(bytes(cells[spare : start + size]))
+            if corrected is None:
+                cells[start : start + size] = b"\xff" * size
                 continue
-            cells[spare : at + size] = taken
+            cells[spare : start + size] = corrected
         if checksums != "all" and (garbled or first + page in wrong):
-            cells[at:spare] = (byte ^ 0xFF for byte in cells[at:spare])
+            cells[start:spare] = (byte ^ 0xFF for byte in cells[start:spare])
     return replace(
         block,
         cells=bytes(cells),

@@ -101,7 +101,7 @@ class CutPoints:
             options += ["--variant", variant]
         options += ["--second", f"{self.second}"]
         flags = {"--recovery": self.recovery, "--leave": self.leave}
-        return [*options, *(flag for flag, on in flags.items() if on), *self.plant]
+        return [*options, *(flag for flag, is_set in flags.items() if is_set), *self.plant]
 
 
 def parse_bad_block_words(words: Sequence[str], blocks: int) -> tuple[int, ...]:
@@ -123,13 +123,13 @@ def parse_bad_block_words(words: Sequence[str], blocks: int) -> tuple[int, ...]:
     return tuple(sorted(numbers))
 
 
-def make_cutcheck_options(on: Medium) -> list[str]:
+def make_cutcheck_options(medium: Medium) -> list[str]:
     """The file system as cutcheck's options, from the commands of its catalog file."""
-    commands = AND.split(on.commands(*on.filesystem.mount_commands(on.options)))
-    at = next(i for i, each in enumerate(commands) if each.startswith("mount "))
-    _, _, kind, _, options, source, _ = commands[at].split()
+    commands = AND.split(medium.commands(*medium.filesystem.mount_commands(medium.options)))
+    mount_index = next(i for i, command in enumerate(commands) if command.startswith("mount "))
+    _, _, kind, _, options, source, _ = commands[mount_index].split()
     module, ubi = "", False
-    for command in commands[:at]:
+    for command in commands[:mount_index]:
         if UBIATTACH.fullmatch(command):
             ubi = True
         elif command.startswith("modprobe ") and not module:
@@ -140,18 +140,18 @@ def make_cutcheck_options(on: Medium) -> list[str]:
             raise UsageError(f"powercut: {command}: only the default reserve of UBI can be cut")
         else:
             raise UsageError(f"powercut: {command}: not done before a mount that is cut")
-    if commands[at + 1 :]:
-        raise UsageError(f"powercut: {commands[at + 1]}: not set in a mount that is cut")
+    if commands[mount_index + 1 :]:
+        raise UsageError(f"powercut: {commands[mount_index + 1]}: not set in a mount that is cut")
     # mount(8) makes flags of these two: only the rest is for the file system
-    given = options.split(",")
-    words = ",".join(word for word in given if word not in ("rw", SYNCHRONOUS))
+    mount_options = options.split(",")
+    words = ",".join(word for word in mount_options if word not in ("rw", SYNCHRONOUS))
     argv = ["--type", kind, "--source", source, "--options", words]
-    argv += ["--synchronous"] if SYNCHRONOUS in given else []
+    argv += ["--synchronous"] if SYNCHRONOUS in mount_options else []
     argv += ["--ubi", "0"] if ubi else []
     argv += ["--module", module] if module else []
-    power = on.filesystem.power
-    for each in power.checks if power else ():
-        argv += ["--own-check", each]
+    power = medium.filesystem.power
+    for check in power.checks if power else ():
+        argv += ["--own-check", check]
     for words in power.check_says if power else ():
         argv += ["--check-says", words]
     return argv
@@ -190,51 +190,55 @@ def _make_fault_module_steps(modules: dict[str, bytes]) -> list[Step]:
     ]
 
 
-def find_journal_address(on: Medium) -> int:
+def find_journal_address(medium: Medium) -> int:
     """Physical address of the journal: behind the chip's cells."""
-    return on.virtual.store_start + -(-on.cells_bytes // MIB) * MIB
+    return medium.virtual.store_start + -(-medium.cells_bytes // MIB) * MIB
 
 
-def make_chip_load_step(on: Medium, module: dict[str, bytes], bad: Sequence[int] = ()) -> Step:
+def make_chip_load_step(medium: Medium, module: dict[str, bytes], bad: Sequence[int] = ()) -> Step:
     """Loads the chip, erased but for the maker's marks of bad blocks, with its journal behind its
     cells."""
     name, content = CHIP_FILE, module[CHIP_FILE]
-    start, journal = on.virtual.store_start, find_journal_address(on)
-    room = (on.virtual.store_end - journal) // MIB
+    start, journal = medium.virtual.store_start, find_journal_address(medium)
+    room = (medium.virtual.store_end - journal) // MIB
     if room < JOURNAL_MIB:
         raise UsageError(
-            f"board {on.board.name} has {room} MiB beside this partition, and a journal takes "
+            f"board {medium.board.name} has {room} MiB beside this partition, and a journal takes "
             f"{JOURNAL_MIB}: take a smaller --partition-mib"
         )
-    parameters = make_chip_module_parameters(on.chip, on.partition_blocks, start)
-    parameters |= {str(key): value for key, value in on.filesystem.chip_parameters.items()}
+    parameters = make_chip_module_parameters(medium.chip, medium.partition_blocks, start)
+    parameters |= {str(key): value for key, value in medium.filesystem.chip_parameters.items()}
     parameters |= {"journal_phys": journal, "journal_mib": JOURNAL_MIB}
     if bad:
         parameters["bad"] = ",".join(map(str, bad))
     words = " ".join(f"{key}={value}" for key, value in parameters.items())
-    needs = " && ".join(f"modprobe {each}" for each in parse_module_dependencies(content))
+    needs = " && ".join(
+        f"modprobe {dependency}" for dependency in parse_module_dependencies(content)
+    )
     return Step("load", f"{needs} && insmod ./{name} {words}")
 
 
-def _make_statfs_options(on: Medium, loads: LoadSet) -> list[str]:
+def _make_statfs_options(medium: Medium, loads: LoadSet) -> list[str]:
     """What of the room may be used without files, where a load asks for the room."""
-    blocks = STATFS_RESERVE_BLOCKS.get(on.filesystem.name)
+    blocks = STATFS_RESERVE_BLOCKS.get(medium.filesystem.name)
     if blocks is None or not any("statfs" in load.calls for load in loads.loads):
         return []
-    return ["--statfs-reserve", f"{blocks * on.chip.geometry.erasesize}"]
+    return ["--statfs-reserve", f"{blocks * medium.chip.geometry.erasesize}"]
 
 
-def make_cut_job(on: Medium, loads: LoadSet, points: CutPoints, module: dict[str, bytes]) -> Job:
+def make_cut_job(
+    medium: Medium, loads: LoadSet, points: CutPoints, module: dict[str, bytes]
+) -> Job:
     """Makes the file system, lets it come to rest, and cuts."""
-    words = [loads.program, *make_cutcheck_options(on), *_make_statfs_options(on, loads)]
+    words = [loads.program, *make_cutcheck_options(medium), *_make_statfs_options(medium, loads)]
     words += [*points.words(), "./loads"]
     steps = [
-        make_chip_load_step(on, module, points.bad),
-        make_module_load_step(on),
+        make_chip_load_step(medium, module, points.bad),
+        make_module_load_step(medium),
         *_make_fault_module_steps(module),
-        *make_format_steps(on),
+        *make_format_steps(medium),
     ]
-    steps += [make_mount_step(on), make_idle_wait_step(on), make_unmount_step(on)]
+    steps += [make_mount_step(medium), make_idle_wait_step(medium), make_unmount_step(medium)]
     steps.append(Step(CUT_STEP, shlex.join(words), DEADLINE_S))
     return Job(tuple(steps), {**module, "loads": loads.text().encode()})
 

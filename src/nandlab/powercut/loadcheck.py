@@ -214,38 +214,38 @@ class CallChecker:
     def link(self, name: str, to: str) -> None:
         self._add_node(to, self._file(name, "it cannot have two names: link a file"))
 
-    def write(self, name: str, at: int, count: int) -> None:
+    def write(self, name: str, offset: int, count: int) -> None:
         node = self._open_file(name, "write to a file")
         if not count:
             raise self._no("it writes nothing: give the bytes that it writes")
-        self._refuse_large(at + count)
-        node.size = max(node.size, at + count)
+        self._refuse_large(offset + count)
+        node.size = max(node.size, offset + count)
 
-    def swrite(self, name: str, at: int, count: int) -> None:
+    def swrite(self, name: str, offset: int, count: int) -> None:
         self._file(name, "write to a file")  # it is opened by its name
-        self.write(name, at, count)
+        self.write(name, offset, count)
 
-    def mwrite(self, name: str, at: int, count: int) -> None:
+    def mwrite(self, name: str, offset: int, count: int) -> None:
         node = self._file(name, "write to a file")
         # what is past the last page is the file system's to refuse; within it nobody does
-        if node.size < at + count <= -(-node.size // PAGE) * PAGE:
+        if node.size < offset + count <= -(-node.size // PAGE) * PAGE:
             raise self._no(
                 f"{name} has {node.size:,} bytes, and a mapping makes no file longer: make it "
-                f"longer before, with truncate {name} {at + count}"
+                f"longer before, with truncate {name} {offset + count}"
             )
-        self.write(name, at, count)
+        self.write(name, offset, count)
 
     def truncate(self, name: str, size: int) -> None:
         node = self._file(name, "truncate a file")
         self._refuse_large(size)
         node.size = size
 
-    def fallocate(self, name: str, at: int, count: int) -> None:
+    def fallocate(self, name: str, offset: int, count: int) -> None:
         node = self._open_file(name, "only a file has room")
         if not count:
             raise self._no("it asks for no room: give the bytes")
-        self._refuse_large(at + count)
-        node.size = max(node.size, at + count)
+        self._refuse_large(offset + count)
+        node.size = max(node.size, offset + count)
 
     def fsync(self, name: str) -> None:
         self._open_file(name, "take fsyncdir")

@@ -106,7 +106,7 @@ def parse_loads(name: str, text: str) -> LoadSet:
     """Loads from their text; UsageError names the line."""
     base: list[str] = []
     loads: dict[str, list[str]] = {}
-    before = there = CallChecker()
+    base_checker = checker = CallChecker()
     for number, line in enumerate(text.splitlines(), 1):
         words, where = line.split(), f"{name}:{number}"
         if not words or words[0].startswith("#"):
@@ -117,11 +117,11 @@ def parse_loads(name: str, text: str) -> LoadSet:
             raise UsageError(f"{where}: a character of it cannot be printed: take it out")
         if words[0] == "load":
             title = parse_load_title(where, " ".join(words[1:]), loads)
-            loads[title], there = [], before.load()
+            loads[title], checker = [], base_checker.load()
             continue
         _refuse_bad_call(where, words)
         names = count_paths(words[0])
-        there.take(where, words[0], words[1 : 1 + names], [int(w) for w in words[1 + names :]])
+        checker.take(where, words[0], words[1 : 1 + names], [int(w) for w in words[1 + names :]])
         (loads[title] if loads else base).append(call)
     return LoadSet(name, tuple(base), make_loads_from_calls(name, loads))
 
@@ -277,13 +277,13 @@ def make_hole_loads() -> LoadSet:
     tiny = ("create A/new", "write A/new 0 16", "sync")
     loads: list[Load] = []
     for first in (("truncate A/new 8",), ("truncate A/new 0",), ()):
-        for at in (20, 4095, 5000):
+        for offset in (20, 4095, 5000):
             for keeper in ("sync", "fsync A/new", "readonly"):
-                calls = (*first, f"write A/new {at} 4")
+                calls = (*first, f"write A/new {offset} 4")
                 loads.append(Load(_format_title(calls, keeper), (*tiny, *calls, keeper)))
-    for at in (2600, 4000, 5000, 9000):
+    for offset in (2600, 4000, 5000, 9000):
         for keeper in ("sync", "fsync A/foo"):
-            calls = ("truncate A/foo 2500", f"write A/foo {at} 100")
+            calls = ("truncate A/foo 2500", f"write A/foo {offset} 100")
             loads.append(Load(_format_title(calls, keeper), (*calls, keeper)))
     return LoadSet("holes", BASE, tuple(loads))
 
@@ -311,16 +311,16 @@ def make_small_file_loads(seed: int = SEED) -> LoadSet:
     calls.append("sync")
     for i in range(TRANSACTIONS):
         name = draw.choice(sorted(sizes))
-        what = draw.choice(("append", "delete", "make", "replace"))
-        if what == "append":
-            more = draw.randint(100, 3000)
-            calls.append(f"write {name} {sizes[name]} {more}")
-            sizes[name] += more
-        elif what == "delete":
+        change = draw.choice(("append", "delete", "make", "replace"))
+        if change == "append":
+            append_bytes = draw.randint(100, 3000)
+            calls.append(f"write {name} {sizes[name]} {append_bytes}")
+            sizes[name] += append_bytes
+        elif change == "delete":
             del sizes[name]
             calls.append(f"unlink {name}")
             continue
-        elif what == "make":
+        elif change == "make":
             name = f"d{i % 4}/n{i}"
             make(name)
         else:

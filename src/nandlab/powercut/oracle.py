@@ -122,9 +122,9 @@ def _apply_rename(state: TreeState, call: int, kind: str, words: list[str]) -> T
 
 
 def _apply_call(
-    state: TreeState, call: int, kind: str, words: list[str], held: Mapping[str, int]
+    state: TreeState, call: int, kind: str, words: list[str], open_files: Mapping[str, int]
 ) -> TreeState:
-    """The state after a call; held: files that are open, by the name under which they were."""
+    """The state after a call; open_files: the file numbers by the name that each was opened by."""
     if kind in RENAMING_CALLS or kind == "exchange":
         return _apply_rename(state, call, kind, words)
     names, files = dict(state.names), dict(state.files)
@@ -134,13 +134,13 @@ def _apply_call(
     elif kind == "tmpfile":
         files[call] = b""
     elif kind == "linktmp":
-        names[words[0]] = held[words[0]]
+        names[words[0]] = open_files[words[0]]
     elif kind == "link":
         names[words[1]] = names[words[0]]
     elif kind in ("unlink", "rmdir"):
         del names[words[0]]
     if kind in CONTENT_CALLS:
-        number = names[words[0]] if words[0] in names else held[words[0]]
+        number = names[words[0]] if words[0] in names else open_files[words[0]]
         numbers = [int(word) for word in words[1:]]
         files[number] = _change_content(files[number] or b"", kind, numbers, call)
     return TreeState(names, files)
@@ -264,30 +264,36 @@ class Oracle:
         versions = [(i, self.states[i].files.get(number)) for i in range(since, last + 1)]
         if since <= number <= last and self.calls[number][0] == "tmplink":
             versions.append((number, b""))  # made, not written yet: the call does both
-        whole = [(i, v) for i, v in versions if v is not None]
-        if content is FOLDER or not whole:
-            return content is FOLDER and not whole
+        contents = [(i, v) for i, v in versions if v is not None]
+        if content is FOLDER or not contents:
+            return content is FOLDER and not contents
         # an O_SYNC write keeps its own bytes, and no others of before
         wrote = [
             (i, int(self.calls[i][2]), int(self.calls[i][3]))
             for i in self._synced(number, cut, last, "swrite")
             if i > since and self.calls[i][0] == "swrite"
         ]
-        least = [min(at + n, *(len(v) for k, v in whole if k >= i)) for i, at, n in wrote]
-        sizes = [len(v) for _, v in whole]
+        least = [
+            min(offset + n, *(len(v) for k, v in contents if k >= i)) for i, offset, n in wrote
+        ]
+        sizes = [len(v) for _, v in contents]
         if not max([min(sizes), *least]) <= len(content) <= max(sizes):
             return False
 
-        def right(at: int, byte: int) -> bool:
-            first = max([since, *(i for i, a, n in wrote if a <= at < a + n)])
-            return any(byte == (v[at] if at < len(v) else 0) for i, v in whole if i >= first)
+        def right(offset: int, byte: int) -> bool:
+            first = max([since, *(i for i, a, n in wrote if a <= offset < a + n)])
+            return any(
+                byte == (v[offset] if offset < len(v) else 0) for i, v in contents if i >= first
+            )
 
         first = max([since, *(i for i, _, _ in wrote)])
-        return any(content == v for i, v in whole if i >= first) or all(
-            right(at, byte) for at, byte in enumerate(content)
+        return any(content == v for i, v in contents if i >= first) or all(
+            right(offset, byte) for offset, byte in enumerate(content)
         )
 
-    def _nameless(self, held: Mapping[str, set[int]], cut: int, last: int) -> Iterator[str]:
+    def _nameless(
+        self, calls_by_name: Mapping[str, set[int]], cut: int, last: int
+    ) -> Iterator[str]:
         """Files that were kept under a name, have had one ever since, and have none."""
         for number in self.states[last].files:
             kept = self._synced(number, cut, last, "fsync", "fdatasync", "swrite")
@@ -295,5 +301,5 @@ class Oracle:
             span = self.states[max(since, 0) : last + 1]
             if since < 0 or not all(number in s.names.values() for s in span):
                 continue
-            if not any(number in numbers for numbers in held.values()):
+            if not any(number in calls for calls in calls_by_name.values()):
                 yield f"what was made by call {number} has no name"

@@ -137,19 +137,20 @@ class _CallConverter:
         if opened.writes and not opened.file.writers and opened.file.name:
             self.say("close", opened.file.name)
 
-    def wrote(self, file: _File, at: int, size: int, *, synced: bool = False) -> None:
-        if at + size > FILE_BYTES_MAX:
+    def wrote(self, file: _File, offset: int, size: int, *, synced: bool = False) -> None:
+        if offset + size > FILE_BYTES_MAX:
             raise self.refuse(f"{file.name} has more than {FILE_BYTES_MAX} bytes")
-        file.size = max(file.size, at + size)
+        file.size = max(file.size, offset + size)
         if file.name and size:
-            self.say("swrite" if synced else "write", file.name, at, size)
+            self.say("swrite" if synced else "write", file.name, offset, size)
 
-    def write(self, number: str, sizes: str, at: str | None = None) -> None:
+    def write(self, number: str, sizes: str, offset: str | None = None) -> None:
         opened = self.opened[number]
         size = sum(map(int, sizes.split(",")))
-        where = opened.file.size if opened.appends else opened.position if at is None else int(at)
+        where = opened.position if offset is None else int(offset)
+        where = opened.file.size if opened.appends else where
         self.wrote(opened.file, where, size, synced=opened.synced)
-        if at is None:
+        if offset is None:
             opened.position = where + size
 
     def truncate(self, path: str, size: str) -> None:

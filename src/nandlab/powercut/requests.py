@@ -35,7 +35,7 @@ class Request:
 
 
 def make_study_campaign_request(
-    study: Study, named: Sequence[str], partition_mib: float | None = None
+    study: Study, load_names: Sequence[str], partition_mib: float | None = None
 ) -> Request:
     """The media of a study that can be written to, and the loads that are named; without a name
     those of its workloads whose calls can be cut.
@@ -54,16 +54,18 @@ def make_study_campaign_request(
             m.model_copy(update={"partition_blocks": m.chip.partition_blocks(partition_mib)})
             for m in media
         ]
-    every = {digest_json_value([m.board.name, m.chip.name, m.recipe()]): m for m in media}
-    own = [spec.workload.name for spec in specs if workloads.has_workload_few_calls(spec.workload)]
-    names = list(dict.fromkeys(named or own))
-    if not every or not names:
+    media_by_digest = {digest_json_value([m.board.name, m.chip.name, m.recipe()]): m for m in media}
+    workload_names = [
+        spec.workload.name for spec in specs if workloads.has_workload_few_calls(spec.workload)
+    ]
+    names = list(dict.fromkeys(load_names or workload_names))
+    if not media_by_digest or not names:
         known = ", ".join([*list_load_sets(), sql.SET_NAME, *workloads.SMALL_PARAMETERS])
         raise UsageError(
             f"{study.name}: it has no file system that is written to, or no workload whose calls "
             f"can be cut: give --load ({known})"
         )
-    return Request(list(every.values()), names)
+    return Request(list(media_by_digest.values()), names)
 
 
 def find_or_record_loads(name: str, on: Medium, board: QemuBoard) -> LoadSet:
@@ -98,13 +100,13 @@ def find_load_set_named(name: str) -> LoadSet:
     return loads.parse_loads(name, loads.read_load_file_text(name))
 
 
-def select_cut_points_of_load(points: CutPoints, of: LoadSet, title: str | None) -> CutPoints:
+def select_cut_points_of_load(points: CutPoints, loads: LoadSet, title: str | None) -> CutPoints:
     """The points of one load; None: of all. UsageError if there is no such load."""
     if title is None:
         return points
-    titles = [each.title for each in of.loads]
+    titles = [load.title for load in loads.loads]
     if title not in titles:
-        raise UsageError(f"--title {title}: {of.name} has no such load")
+        raise UsageError(f"--title {title}: {loads.name} has no such load")
     return replace(points, first_load=titles.index(title), last_load=titles.index(title))
 
 

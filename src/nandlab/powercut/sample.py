@@ -27,14 +27,14 @@ def draw_point_sample(
     result: CampaignResult, count: int, seed: int
 ) -> list[tuple[str, int, str, str]]:
     """Points of a campaign: load, operation, variant and letter."""
-    every = [
+    points = [
         (title, k, variant, letter)
         for title, variants in sorted(result.outcomes.items())
         for variant, letters in sorted(variants.items())
         for k, letter in enumerate(letters)
         if letter != " "
     ]
-    return random.Random(seed).sample(every, min(count, len(every)))
+    return random.Random(seed).sample(points, min(count, len(points)))
 
 
 async def retry_point_sample(
@@ -53,13 +53,13 @@ async def retry_point_sample(
     points = replace(campaign.points, recovery=False)
     sample = SampleFile(out / f"sample-{seed}.jsonl")
     for title, k, variant, letter in draw_point_sample(result, count, seed):
-        one = select_single_cut_point(points, titles.index(title), k, variant, points.seed)
-        point = f"{PointName(k, variant, one.seed)}"
+        single_point = select_single_cut_point(points, titles.index(title), k, variant, points.seed)
+        point = f"{PointName(k, variant, single_point.seed)}"
         if (title, point) not in sample.every:
-            verdicts = await hostcheck.try_point(campaign, one, board)
+            verdicts = await hostcheck.try_point(campaign, single_point, board)
             host = "; ".join(verdicts.host_mistakes) or "holds"
             same = verdicts.recording in result.recordings[title]
-            verdict = await _judge_alone(campaign, one, board, verdicts, CLASSES[letter])
+            verdict = await _judge_alone(campaign, single_point, board, verdicts, CLASSES[letter])
             sample.add(
                 SampledPoint(
                     load=title,
@@ -76,7 +76,11 @@ async def retry_point_sample(
 
 
 async def _judge_alone(
-    campaign: Campaign, one: CutPoints, board: QemuBoard, verdicts: PointVerdicts, before: str
+    campaign: Campaign,
+    single_point: CutPoints,
+    board: QemuBoard,
+    verdicts: PointVerdicts,
+    before: str,
 ) -> str:
     """What the board says of a point alone; before: what it said in the campaign.
 
@@ -85,7 +89,7 @@ async def _judge_alone(
     """
     if not verdicts.board_holds or before == POINT_HELD:
         return verdicts.verdict
-    (load,) = await run_piece(campaign, one, board)
+    (load,) = await run_piece(campaign, single_point, board)
     return load.findings[0].name if load.findings else POINT_HELD
 
 

@@ -131,21 +131,27 @@ def digest_torn_operation_change(operation: Operation, variant: str, seed: int) 
 def _digest_torn_program(operation: Operation, variant: str, seed: int) -> int:
     (before,), (after,) = operation.before.pages, operation.after.pages
     size, row = len(after.cells), after.number
-    had = np.frombuffer(before.cells or _erased_bytes(size), np.uint8)
+    cells_before = np.frombuffer(before.cells or _erased_bytes(size), np.uint8)
     target = np.frombuffer(after.cells, np.uint8)
-    done = np.full(size, 0xFF, np.uint8)
+    programmed = np.full(size, 0xFF, np.uint8)
     if variant == "prefix":
-        done[_draw_below(seed, HOW, row, size) :] = 0
+        programmed[_draw_below(seed, HOW, row, size) :] = 0
     elif variant == "subset":
         chance = 1 + _draw_below(seed, HOW, row, 255)
         at = np.arange(size, dtype=np.uint64) | np.uint64(row << 32)
-        done = _draw_bits(seed, at, chance)
-    cells = had & (target | ~done)
-    left = bool((cells & ~target).any())
-    if left and not (had & ~cells).any():
+        programmed = _draw_bits(seed, at, chance)
+    cells = cells_before & (target | ~programmed)
+    incomplete = bool((cells & ~target).any())
+    if incomplete and not (cells_before & ~cells).any():
         return _digest_page(before)
-    found = _digest_cells(row, cells.tobytes(), garbled=bool(after.state & GARBLED_PAGE) or left)
-    return found ^ _digest_missing_bits(had, target, row, seed) if variant == "few" else found
+    digest = _digest_cells(
+        row, cells.tobytes(), garbled=bool(after.state & GARBLED_PAGE) or incomplete
+    )
+    return (
+        digest ^ _digest_missing_bits(cells_before, target, row, seed)
+        if variant == "few"
+        else digest
+    )
 
 
 def _digest_missing_bits(before: Bytes, target: Bytes, row: int, seed: int) -> int:

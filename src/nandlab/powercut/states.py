@@ -56,27 +56,27 @@ class LoadRecording:
 
 
 def make_load_recording_job(
-    campaign: Campaign, load: int, board: QemuBoard, at: Sequence[PointPlace] = ()
+    campaign: Campaign, load: int, board: QemuBoard, places: Sequence[PointPlace] = ()
 ) -> Job:
     """Records a load on a fresh board, and saves the chip as it was before, and at each of these
     points."""
-    on = campaign.medium
+    medium = campaign.medium
     none = replace(
         campaign.points, first_load=load, last_load=load, first=NO_POINT, variants=("before",)
     )
-    one = make_cut_job(on, campaign.loads, none, build_chip_module(board))
-    room = on.cells_bytes + JOURNAL_MIB * MIB + MIB
-    hold = make_cargo(on.virtual, room, back_bytes=on.image_bytes * (1 + len(at)))
-    hold = replace(hold, returned_memory=(find_journal_address(on), JOURNAL_MIB * MIB))
-    goto = [f"goto {k} {variant} {seed}" for k, variant, seed in ((0, "before", 1), *at)]
+    job = make_cut_job(medium, campaign.loads, none, build_chip_module(board))
+    room = medium.cells_bytes + JOURNAL_MIB * MIB + MIB
+    hold = make_cargo(medium.virtual, room, back_bytes=medium.image_bytes * (1 + len(places)))
+    hold = replace(hold, returned_memory=(find_journal_address(medium), JOURNAL_MIB * MIB))
+    goto = [f"goto {k} {variant} {seed}" for k, variant, seed in ((0, "before", 1), *places)]
     saved = " && ".join(
-        f"echo {each} > {DEBUG_FOLDER}/journal && cat {IMAGE_FILE}" for each in goto
+        f"echo {line} > {DEBUG_FOLDER}/journal && cat {IMAGE_FILE}" for line in goto
     )
-    more = (
+    save_steps = (
         Step(RECORDING_STEP, f"cat {DEBUG_FOLDER}/journal"),
         Step("save", f"set -o pipefail; {{ {saved}; }} | {hold.put()}", DEADLINE_S),
     )
-    return replace(one, steps=(*one.steps, *more), cargo=hold)
+    return replace(job, steps=(*job.steps, *save_steps), cargo=hold)
 
 
 def decode_recorded_operations(record: JobRecord, geometry: Geometry) -> tuple[Operation, ...]:
@@ -88,29 +88,32 @@ def decode_recorded_operations(record: JobRecord, geometry: Geometry) -> tuple[O
 
 
 async def record_load(
-    campaign: Campaign, load: int, board: QemuBoard, at: Sequence[PointPlace] = ()
+    campaign: Campaign, load: int, board: QemuBoard, places: Sequence[PointPlace] = ()
 ) -> LoadRecording | None:
     """Records a load; None: the file system does not take it.
 
     at: points to which the board brings the chip, and saves it.
     """
-    on = campaign.medium
-    record = await board.run(make_load_recording_job(campaign, load, board, at))
+    medium = campaign.medium
+    record = await board.run(make_load_recording_job(campaign, load, board, places))
     failed = record.failed()
     if failed is not None and failed.step != "save":
-        raise NandlabError(f"powercut: {on.description}: {failed.failure()}")
-    (report,) = parse_load_reports(record[CUT_STEP].stdout, on.description)
+        raise NandlabError(f"powercut: {medium.description}: {failed.failure()}")
+    (report,) = parse_load_reports(record[CUT_STEP].stdout, medium.description)
     if report.refused is not None:
         return None
     if failed is not None or record.cargo is None:
         raise NandlabError(
-            f"powercut: {on.description}: {failed.failure() if failed else 'no image'}"
+            f"powercut: {medium.description}: {failed.failure() if failed else 'no image'}"
         )
     base, *images = map(
         statedigest.digest_decoded_chip_image, image.decode_chip_images(record.cargo)
     )
     return LoadRecording(
-        decode_recorded_operations(record, on.chip.geometry), base, report.recording, tuple(images)
+        decode_recorded_operations(record, medium.chip.geometry),
+        base,
+        report.recording,
+        tuple(images),
     )
 
 
@@ -135,29 +138,32 @@ def list_point_states(
             chip ^= statedigest.digest_operation_change(recording.operations[k])
 
 
-def _list_variants(asked: CutPoints) -> Iterator[tuple[str, int]]:
-    for variant in asked.variants:
-        for seed in range(asked.seed, asked.seed + (1 if variant == "before" else asked.seeds)):
+def _list_variants(points: CutPoints) -> Iterator[tuple[str, int]]:
+    for variant in points.variants:
+        for seed in range(points.seed, points.seed + (1 if variant == "before" else points.seeds)):
             yield variant, seed
 
 
-def count_load_points(title: str, of: LoadRecording, campaign: Campaign) -> PointCounts:
+def count_load_points(title: str, recording: LoadRecording, campaign: Campaign) -> PointCounts:
     """A load's points, and those of them that are no state of the part."""
     broken = [
-        list_broken_program_limits(each, campaign.medium.chip.geometry) for each in of.operations
+        list_broken_program_limits(operation, campaign.medium.chip.geometry)
+        for operation in recording.operations
     ]
-    every = list(list_point_states(of, campaign.points))
+    point_states = list(list_point_states(recording, campaign.points))
     return PointCounts(
         load=title,
-        recording=of.recording,
-        points=len(every),
-        states=sorted({f"{state:016x}" for _, state in every}),
-        programs=sum(not each.erases for each in of.operations),
+        recording=recording.recording,
+        points=len(point_states),
+        states=sorted({f"{state:016x}" for _, state in point_states}),
+        programs=sum(not operation.erases for operation in recording.operations),
         forbidden={
-            name: sum(name in each for each in broken) for name in sorted(set().union(*broken))
+            name: sum(name in limits for limits in broken) for name in sorted(set().union(*broken))
         },
         broken=sum(map(bool, broken)),
-        unphysical=sum(variant != "before" and bool(broken[k]) for (k, variant, _), _ in every),
+        unphysical=sum(
+            variant != "before" and bool(broken[k]) for (k, variant, _), _ in point_states
+        ),
     )
 
 
@@ -177,24 +183,26 @@ async def count_campaign_points(
 
     refused: titles of loads that the file system does not take.
     """
-    asked, titles = campaign.points, [load.title for load in campaign.loads.loads]
-    last = len(titles) - 1 if asked.last_load is None else asked.last_load
+    points, titles = campaign.points, [load.title for load in campaign.loads.loads]
+    last = len(titles) - 1 if points.last_load is None else points.last_load
     counts, free = pointcounts.read_point_counts(out), asyncio.Semaphore(jobs)
-    done = {*counts, *(title for title in titles if title in refused)}
-    left = [i for i in range(asked.first_load, last + 1) if titles[i] not in done]
+    counted_titles = {*counts, *(title for title in titles if title in refused)}
+    missing_loads = [
+        i for i in range(points.first_load, last + 1) if titles[i] not in counted_titles
+    ]
 
     async def one(index: int) -> PointCounts | None:
         async with free:
             return await _record_and_count(campaign, index, board)
 
-    tasks = [asyncio.ensure_future(one(index)) for index in left]
+    tasks = [asyncio.ensure_future(one(index)) for index in missing_loads]
     try:
         for n, task in enumerate(asyncio.as_completed(tasks), 1):
             of = await task
             if of is not None:
                 counts[of.load] = of
                 pointcounts.write_point_counts(out, {t: counts[t] for t in titles if t in counts})
-            yield len(left) - n
+            yield len(missing_loads) - n
     finally:
         for each in tasks:
             each.cancel()

@@ -139,40 +139,40 @@ def make_wide1_loads() -> LoadSet:
 
 def make_wide2_loads() -> LoadSet:
     """Each pair of calls of which one is new: the first is kept or not, the second in each way."""
-    found: list[Load] = []
-    every = (*loads.CALLS, *CALLS)
-    for first in every:
+    made_loads: list[Load] = []
+    calls = (*loads.CALLS, *CALLS)
+    for first in calls:
         middle = _find_next(_start(), first)
-        for second in every if middle else ():
-            there = _find_next(middle, second) if middle else None
-            if there is None or (first in loads.CALLS and second in loads.CALLS):
+        for second in calls if middle else ():
+            checker = _find_next(middle, second) if middle else None
+            if checker is None or (first in loads.CALLS and second in loads.CALLS):
                 continue
             for kept, keeps in (("none", ()), ("sync", ("sync",))):
-                for keeper, last in list(_list_keepers(second, there))[1:]:
+                for keeper, last in list(_list_keepers(second, checker))[1:]:
                     title = f"{first}, {kept}, {second}, {keeper}"
-                    found.append(Load(title, _with_attribute((first, *keeps, second, *last))))
-    return _make_set("wide2", found)
+                    made_loads.append(Load(title, _with_attribute((first, *keeps, second, *last))))
+    return _make_set("wide2", made_loads)
 
 
 def make_wide3_loads(seed: int = loads.SEED, count: int = TRIPLES) -> LoadSet:
     """A sample of three calls in a row, each kept in a way that is drawn, or not at all."""
     draw = random.Random(seed)
-    every = (*loads.CALLS, *CALLS)
-    found: dict[str, Load] = {}
-    while len(found) < count:
+    all_calls = (*loads.CALLS, *CALLS)
+    loads_by_title: dict[str, Load] = {}
+    while len(loads_by_title) < count:
         checker, calls, words = _start(), list[str](), list[str]()
         for _ in range(3):
             after: CallChecker | None = None
             while after is None:
-                call = draw.choice(every)
+                call = draw.choice(all_calls)
                 after = _find_next(checker, call)
             checker = after
             keeper, kept = draw.choice(list(_list_keepers(call, checker)))
             calls += [call, *kept]
             words.append(f"{call} ({keeper})")
         title = ", ".join(words)
-        found.setdefault(title, Load(title, _with_attribute(tuple(calls))))
-    return _make_set("wide3", list(found.values()))
+        loads_by_title.setdefault(title, Load(title, _with_attribute(tuple(calls))))
+    return _make_set("wide3", list(loads_by_title.values()))
 
 
 def make_rename_loads() -> LoadSet:
@@ -254,13 +254,13 @@ def make_race_loads() -> LoadSet:
         ("link and unlink", makes, unlinks),
         ("tmpfile", dirty, makes),
     )
-    found: list[Load] = []
+    made_loads: list[Load] = []
     for title, made, calls in races:
         for number in range(SCHEDULES):
             begins = f"beginsync {number * STEP_US}"
-            whole = (*made, begins, *calls, "endsync", "sync")
-            found.append(Load(f"{title} after {number * STEP_US} us", whole))
-    return LoadSet("races", loads.BASE, tuple(found))
+            race_calls = (*made, begins, *calls, "endsync", "sync")
+            made_loads.append(Load(f"{title} after {number * STEP_US} us", race_calls))
+    return LoadSet("races", loads.BASE, tuple(made_loads))
 
 
 def make_gc_pass_loads() -> LoadSet:
@@ -288,16 +288,16 @@ def make_gc_pass_loads() -> LoadSet:
         "attribute": (f"setxattr {first} 1 100", "sync"),
         "dropcaches": ("dropcaches", f"write {first} 0 300", "sync"),
     }
-    found: list[Load] = []
+    made_loads: list[Load] = []
     for title, title_calls in calls.items():
         waits = range(0, COLLECTOR_SCHEDULES * COLLECTOR_STEP_US, COLLECTOR_STEP_US)
         if title == "dropcaches":
             waits = range(0, SCHEDULES * STEP_US, STEP_US)
         for wait in waits:
             passes = [f"wakegc {wait}"] * COLLECTOR_PASSES
-            whole = (*checks, *passes, *title_calls, *passes, "sync")
-            found.append(Load(f"{title} after {wait} us", whole))
-    return LoadSet("gc-passes", (*loads.BASE, *filled, *outdated), tuple(found))
+            pass_calls = (*checks, *passes, *title_calls, *passes, "sync")
+            made_loads.append(Load(f"{title} after {wait} us", pass_calls))
+    return LoadSet("gc-passes", (*loads.BASE, *filled, *outdated), tuple(made_loads))
 
 
 def make_levelling_loads() -> LoadSet:
@@ -312,12 +312,12 @@ def make_levelling_loads() -> LoadSet:
         *(f"create {CHURNED}", *[f"write {CHURNED} 0 {CHURNED_BYTES}", "sync"] * ROUNDS_BEFORE),
     )
     reads = [f"write {STAYING} {at} 4" for at in range(100, STAYING_BYTES, READ_STEP)]
-    found: list[Load] = []
+    made_loads: list[Load] = []
     for wait in range(FIRST_US, FIRST_US + SCHEDULES * STEP_US, STEP_US):
         churn = f"write {CHURNED} 0 {CHURNED_BYTES}"
-        one = (churn, "dropcaches", f"beginsync {wait}", *reads, "endsync")
-        found.append(Load(f"level after {wait} us", (*one * ROUNDS, "sync")))
-    return LoadSet("levelling", base, tuple(found))
+        round_calls = (churn, "dropcaches", f"beginsync {wait}", *reads, "endsync")
+        made_loads.append(Load(f"level after {wait} us", (*round_calls * ROUNDS, "sync")))
+    return LoadSet("levelling", base, tuple(made_loads))
 
 
 def make_nearly_full_loads() -> LoadSet:
@@ -338,15 +338,16 @@ def make_nearly_full_loads() -> LoadSet:
         *outdated,
     )
     back, first, second = FILLED[:3]
-    beside = (
+    sync_calls = (
         *(f"swrite {first} 0 32768", "create A/n", "write A/n 0 300", "fsync A/n"),
         *("unlink A/n", f"swrite {second} 0 32768", f"swrite {first} 32768 32768"),
     )
-    found: list[Load] = []
+    made_loads: list[Load] = []
     for wait in range(0, SCHEDULES * STEP_US, STEP_US):
-        one = (f"write {back} 0 {FILLED_BYTES}", f"beginsync {wait}", *beside, "endsync")
-        found.append(Load(f"reserve after {wait} us", (*one * FULL_ROUNDS, "sync")))
-    return LoadSet("nearly-full", base, tuple(found))
+        begin = (f"write {back} 0 {FILLED_BYTES}", f"beginsync {wait}")
+        round_calls = (*begin, *sync_calls, "endsync")
+        made_loads.append(Load(f"reserve after {wait} us", (*round_calls * FULL_ROUNDS, "sync")))
+    return LoadSet("nearly-full", base, tuple(made_loads))
 
 
 WIDE_SETS: dict[str, Callable[[], LoadSet]] = {

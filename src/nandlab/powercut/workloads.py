@@ -51,7 +51,7 @@ def has_workload_few_calls(workload: WorkloadModel) -> bool:
     return workload.name in SMALL_PARAMETERS or workload.config_file == CONFIG_FILE
 
 
-def record_workload(name: str, on: Medium, board: QemuBoard) -> LoadSet:
+def record_workload(name: str, medium: Medium, board: QemuBoard) -> LoadSet:
     """The load of a workload: its name, then parameters as NAME=VALUE, which stand before SMALL's.
 
     UsageError if it is none, or makes calls that cannot be cut.
@@ -63,10 +63,10 @@ def record_workload(name: str, on: Medium, board: QemuBoard) -> LoadSet:
     if is_run_noun("workloads", called):
         # whoever sent the run wrote it, and its commands would run on this machine
         workload = _load_project_workload(called, name)
-    asked = {**SMALL_PARAMETERS.get(called, {}), **_parse_parameters(workload, words, name)}
-    parameters = workload.resolve_values(asked, f"--load {name}")
+    choices = {**SMALL_PARAMETERS.get(called, {}), **_parse_parameters(workload, words, name)}
+    parameters = workload.resolve_values(choices, f"--load {name}")
     spec = TrialSpec(
-        **dict(on),
+        **dict(medium),
         workload=workload.resolve_steps(parameters),
         parameters=parameters,
         state=StateChoice(name="fresh", valid=0, invalid=0),
@@ -142,7 +142,7 @@ def _trace_commands(
             (work / "run" / file).write_text(here(content.decode()))
         (work / "script").write_text(here(script))
         trace = work / "trace"
-        done = subprocess.run(
+        result = subprocess.run(
             [*STRACE, "-o", str(trace), "sh", str(work / "script")],
             cwd=work / "run",
             env={**os.environ, "PATH": f"{work / 'bin'}:{os.environ.get('PATH', '')}"},
@@ -151,7 +151,7 @@ def _trace_commands(
             text=True,
             timeout=HOST_S_MAX,
         )
-        if done.returncode:
-            said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
-            raise UsageError(f"--load {name}: it failed on this machine: {' '.join(said)}")
+        if result.returncode:
+            message = (result.stderr.strip() or result.stdout.strip()).splitlines()[-1:]
+            raise UsageError(f"--load {name}: it failed on this machine: {' '.join(message)}")
         return TraceWorkload(trace, str(mount), "load").recorded.text

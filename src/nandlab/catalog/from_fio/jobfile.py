@@ -138,13 +138,13 @@ def _expand_command_line(path: Path, written: list[tuple[int, str]]) -> Iterator
     except ValueError as e:
         raise UsageError(f"{path}:{first}: no command line of a shell: {e}") from None
     yield first, f"[{GLOBAL}]"
-    at = 1 if words[0] == "fio" else 0
-    while at < len(words):
-        word, following = words[at], words[at + 1 : at + 2]
+    index = 1 if words[0] == "fio" else 0
+    while index < len(words):
+        word, following = words[index], words[index + 1 : index + 2]
         key, equals, value = word.removeprefix("--").partition("=")
         if not word.startswith("--"):
             raise UsageError(f"{path}:{first}: {word}: expected --OPTION=VALUE")
-        at += 1
+        index += 1
         if (
             not equals
             and key not in VALUELESS_OPTIONS
@@ -152,7 +152,7 @@ def _expand_command_line(path: Path, written: list[tuple[int, str]]) -> Iterator
             and not following[0].startswith("--")
         ):
             value = following[0]
-            at += 1
+            index += 1
         if key == "name":
             yield first, f"[{value}]"
         else:
@@ -382,17 +382,17 @@ def _complete_options(job: JobSection) -> None:
 
 def _check_job(job: JobSection) -> Iterator[str]:
     """Why a job cannot be done as a whole, each in a sentence."""
-    options, each = job.options, job.read_number("size") // job.files
+    options, file_bytes = job.options, job.read_number("size") // job.files
     if not job.read_number("size"):
         yield "size is missing"
         return
-    if "filesize" in options and job.read_number("filesize") != each:
+    if "filesize" in options and job.read_number("filesize") != file_bytes:
         yield "size is not filesize times nrfiles: leave one of the two out"
     reads, writes = list_request_sizes(options)
-    used = reads * job.reads + writes * job.writes
-    if max(used) > each:
-        yield f"bs {max(used):,} is more than a file's {each:,} bytes"
-    yield from _check_places(job, each)
+    sizes = reads * job.reads + writes * job.writes
+    if max(sizes) > file_bytes:
+        yield f"bs {max(sizes):,} is more than a file's {file_bytes:,} bytes"
+    yield from _check_places(job, file_bytes)
     if "filename" in options and job.files > 1:
         yield "filename is of one file: leave nrfiles out"
     queued = options.get("ioengine") in QUEUING_ENGINES and int(options.get("iodepth", "1")) > 1

@@ -81,16 +81,16 @@ def _make_count_parser(name: str) -> ValueParser:
 
 def _make_time_parser(unit_us: int, usual_us: int) -> ValueParser:
     """In whole units; without a suffix it is in fio's usual one."""
-    what = "seconds" if unit_us == MICROSECONDS["s"] else "microseconds"
+    unit_name = "seconds" if unit_us == MICROSECONDS["s"] else "microseconds"
 
     def read(value: str) -> str:
-        found = TIME.fullmatch(value)
-        if found is None:
+        match = TIME.fullmatch(value)
+        if match is None:
             raise ValueError("expected a whole number with us, ms, s, m, h or d")
-        number, suffix = int(found[1]), found[2]
+        number, suffix = int(match[1]), match[2]
         us = number * (MICROSECONDS[suffix.lower()] if suffix else usual_us)
         if us % unit_us:
-            raise ValueError(f"must be whole {what}")
+            raise ValueError(f"must be whole {unit_name}")
         return str(require_in_range(us // unit_us, 0, 10**9 if unit_us == 1 else 86400))
 
     return read

@@ -133,12 +133,12 @@ def _format_headline(file: JobFile) -> str:
     kinds = [(job, kind) for job in file.jobs for kind in job.kinds()]
     durable = [pair for pair in kinds if pair[1] in DURABLE]
     job, kind = next(iter([*durable, *(p for p in kinds if p[1] == "write"), *kinds]))
-    what = _prefix_title(file, job, TITLES[kind])
+    title = _prefix_title(file, job, TITLES[kind])
     return (
         f'headline = {{ figure = "latency.{_prefix_name(file, job, kind)}.p99", '
-        f"noun = {_quote_toml(f'p99 of {what}')}, best = "
-        f"{_quote_toml(f'is soonest at p99 of {what}')}, "
-        f"told = {_quote_toml(f'99 % of {what} take {{v}} or less')} }}"
+        f"noun = {_quote_toml(f'p99 of {title}')}, best = "
+        f"{_quote_toml(f'is soonest at p99 of {title}')}, "
+        f"told = {_quote_toml(f'99 % of {title} take {{v}} or less')} }}"
     )
 
 

@@ -49,69 +49,73 @@ def _replay_move(f: TraceFollower, call: Call, verb: str, *, vector: bool, place
         _parse_lengths(call, moved) if vector else str(parse_argument_number(call.arg(2)) or 0)
     )
     total = sum(map(int, lengths.split(",")))
-    at = parse_argument_number(call.arg(3)) if placed else None
-    if placed and at == -1:  # preadv2 and pwritev2: at the file's position
-        verb, at = verb.removeprefix("p"), None
+    offset = parse_argument_number(call.arg(3)) if placed else None
+    if placed and offset == -1:  # preadv2 and pwritev2: at the file's position
+        verb, offset = verb.removeprefix("p"), None
     if max(total, moved) > MOVED_MAX:
         f.leave_out(call, "moved more than 64 MiB at once")
         return
-    words = (opened.number, lengths) if at is None else (opened.number, lengths, at)
+    words = (opened.number, lengths) if offset is None else (opened.number, lengths, offset)
     if "read" in verb:
-        _note_read(opened, at, total, moved)
+        _note_read(opened, offset, total, moved)
         f.emit(call, verb, *words, returned="" if moved == total else moved)
         return
     if moved < total:  # what reached the file, in one part
         verb = verb.replace("writev", "write")
         words = (opened.number, str(moved), *words[2:])
         f.left["writes cut short, replayed with the bytes that were written"] += 1
-    _note_write(opened, at, moved)
+    _note_write(opened, offset, moved)
     f.emit(call, verb, *words)
     if opened.path is not None:
         (f.wrote if opened.calls is None else f.wrote_open)[opened.path[:-1]] += 1
 
 
-def _note_read(opened: OpenFile, at: int | None, asked: int, got: int) -> None:
+def _note_read(
+    opened: OpenFile, offset: int | None, requested_bytes: int, returned_bytes: int
+) -> None:
     if opened.node is not None and opened.node.kind != "dir":
-        opened.node.size.read(opened.position if at is None else at, asked, got)
-    if at is None:
-        opened.position += got
+        opened.node.size.read(
+            opened.position if offset is None else offset, requested_bytes, returned_bytes
+        )
+    if offset is None:
+        opened.position += returned_bytes
 
 
-def _note_write(opened: OpenFile, at: int | None, moved: int) -> None:
+def _note_write(opened: OpenFile, offset: int | None, moved: int) -> None:
     size = opened.node.size if opened.node else None
     if size is not None and opened.appends:
         begin = size.append(moved)
-        if at is None and begin is not None:
+        if offset is None and begin is not None:
             opened.position = begin + moved
         return
     if size is not None:
-        size.write(opened.position if at is None else at, moved)
-    if at is None:
+        size.write(opened.position if offset is None else offset, moved)
+    if offset is None:
         opened.position += moved
 
 
 def _replay_llseek(f: TraceFollower, call: Call) -> None:
     """lseek of 32-bit machines, which tells the position in an argument."""
-    at = parse_argument_number(call.arg(2).strip("[]"))
-    _replay_lseek(f, replace(call, args=[*call.args[:2], call.arg(3)], result=at))
+    offset = parse_argument_number(call.arg(2).strip("[]"))
+    _replay_lseek(f, replace(call, args=[*call.args[:2], call.arg(3)], result=offset))
 
 
 def _replay_lseek(f: TraceFollower, call: Call) -> None:
     opened = f.replayed(call)
     if opened is None or call.result is None:
         return
-    at, whence = parse_argument_number(call.arg(1)) or 0, call.arg(2)
+    offset, whence = parse_argument_number(call.arg(1)) or 0, call.arg(2)
     if whence not in WHENCES:
         f.leave_out(call, f"lseek from {whence}")
         return
     folder = opened.node is not None and opened.node.kind == "dir"
-    if folder and (at or whence != "SEEK_SET"):
+    if folder and (offset or whence != "SEEK_SET"):
         f.leave_out(call, "lseek within a folder")
         return
     opened.position = call.result
     if whence == "SEEK_END" and opened.node is not None:
-        opened.node.size.note_size(call.result - at)
-    f.emit(call, "lseek", opened.number, at, whence, returned=call.result)
+        opened.node.size.note_size(call.result - offset)
+    f.emit(call, "lseek", opened.number, offset, whence, returned=call.result)
 
 
 def _replay_sync(f: TraceFollower, call: Call, verb: str) -> None:
@@ -130,9 +134,9 @@ def _replay_sync_range(f: TraceFollower, call: Call) -> None:
         return
     turned = call.name != "sync_file_range"  # 32-bit machines have the flags first
     flags, *rest = (call.arg(i) for i in ((1, 2, 3) if turned else (3, 1, 2)))
-    at, size = (parse_argument_number(word) or 0 for word in rest)
+    offset, size = (parse_argument_number(word) or 0 for word in rest)
     told = sum(FLUSHES.get(word, 0) for word in flags.split("|"))
-    f.emit(call, "sync_range", opened.number, at, size, told)
+    f.emit(call, "sync_range", opened.number, offset, size, told)
 
 
 def _replay_ftruncate(f: TraceFollower, call: Call) -> None:
@@ -148,13 +152,13 @@ def _replay_fallocate(f: TraceFollower, call: Call) -> None:
     opened = f.replayed(call)
     if opened is None:
         return
-    mode, at, size = (parse_argument_number(call.arg(i)) for i in (1, 2, 3))
+    mode, offset, size = (parse_argument_number(call.arg(i)) for i in (1, 2, 3))
     if mode is None:
         f.leave_out(call, f"fallocate with {call.arg(1)}")
         return
-    f.emit(call, "fallocate", opened.number, mode, at or 0, size or 0)
+    f.emit(call, "fallocate", opened.number, mode, offset or 0, size or 0)
     if not mode and opened.node is not None:
-        opened.node.size.write(at or 0, size or 0)
+        opened.node.size.write(offset or 0, size or 0)
 
 
 def replay_fstat(f: TraceFollower, call: Call, stat_text: str) -> None:
@@ -189,8 +193,8 @@ def _replay_fadvise(f: TraceFollower, call: Call) -> None:
     word, *rest = (call.arg(i) for i in ((1, 2, 3) if turned else (3, 1, 2)))
     advice = word.removeprefix("POSIX_FADV_")
     if opened is not None and advice in ADVICES:
-        at, size = (parse_argument_number(word) or 0 for word in rest)
-        f.emit(call, "fadvise", opened.number, at, size, f"POSIX_FADV_{advice}")
+        offset, size = (parse_argument_number(word) or 0 for word in rest)
+        f.emit(call, "fadvise", opened.number, offset, size, f"POSIX_FADV_{advice}")
 
 
 def _replay_mmap(f: TraceFollower, call: Call) -> None:
@@ -215,11 +219,15 @@ def _replay_copy(f: TraceFollower, call: Call, source: int, to: int, *, placed: 
         if opened is None or not opened.number:
             continue
         shown = call.arg(index + 1) if placed or verb == "read" else "NULL"
-        at = parse_argument_number(shown.strip("[]")) if "NULL" not in shown else None
-        (_note_read(opened, at, moved, moved) if verb == "read" else _note_write(opened, at, moved))
+        offset = parse_argument_number(shown.strip("[]")) if "NULL" not in shown else None
+        (
+            _note_read(opened, offset, moved, moved)
+            if verb == "read"
+            else _note_write(opened, offset, moved)
+        )
         f.left[f"{call.name}, replayed as read and write"] += 1
-        words = (opened.number, moved) if at is None else (opened.number, moved, at)
-        f.emit(call, verb if at is None else f"p{verb}", *words)
+        words = (opened.number, moved) if offset is None else (opened.number, moved, offset)
+        f.emit(call, verb if offset is None else f"p{verb}", *words)
 
 
 def _replay_sendfile(f: TraceFollower, call: Call) -> None:

@@ -82,13 +82,13 @@ def resolve_path(path: bytes, begin: RootPath = UNKNOWN_ROOT) -> RootPath | None
 
 def make_absolute_path(parts: PathParts) -> RootPath:
     """The same from the root, above which .. does not lead."""
-    found: list[bytes] = []
+    names: list[bytes] = []
     for part in parts:
         if part == b"..":
-            del found[-1:]
+            del names[-1:]
         elif part not in (b"", b"."):
-            found.append(part)
-    return tuple(found)
+            names.append(part)
+    return tuple(names)
 
 
 def parse_folder_annotation(argument: str) -> bytes | None:

@@ -222,68 +222,68 @@ class _TraceReader:
         shown = text if len(text) <= LETTERS_SHOWN else f"{text[:LETTERS_SHOWN]}..."
         self._refuse(f"no line of strace: {shown!a}; {STRACE_HINT}", line)
 
-    def _event(self, pid: int, now: int, rest: str) -> None:
-        if rest.startswith("--- ") and rest.endswith(" ---"):
+    def _event(self, pid: int, now: int, text: str) -> None:
+        if text.startswith("--- ") and text.endswith(" ---"):
             self.trace.signals += 1
-        elif superseded := SUPERSEDED.fullmatch(rest):
+        elif superseded := SUPERSEDED.fullmatch(text):
             by = int(superseded[1])
             self._pending.pop(pid, None)
             if by in self._pending:
                 self._pending[pid] = self._pending.pop(by)
                 self._pending[pid][0].pid = pid
             self.trace.events.supersede(pid, by)
-        elif rest.startswith("+++ ") and rest.endswith(" +++"):
+        elif text.startswith("+++ ") and text.endswith(" +++"):
             self._pending.pop(pid, None)
             self._names.end(pid)
             self.trace.events.exit(pid, now)
         else:
-            self._refuse(f"no call, signal or exit: {rest[:LETTERS_SHOWN]!a}")
+            self._refuse(f"no call, signal or exit: {text[:LETTERS_SHOWN]!a}")
 
-    def _call(self, call: Call, rest: str) -> None:
+    def _call(self, call: Call, text: str) -> None:
         if call.pid in self._pending:
             other = self._pending[call.pid][0]
             self._refuse(f"{call.name} begins before {other.name} of line {other.line} has ended")
-        if DETACHED.search(rest):
+        if DETACHED.search(text):
             self._detached = True
             return
         self.trace.calls += 1
-        if UNFINISHED.search(rest):
+        if UNFINISHED.search(text):
             call.split = True
-            self._pending[call.pid] = (call, UNFINISHED.sub("", rest))
+            self._pending[call.pid] = (call, UNFINISHED.sub("", text))
             if call.name not in self._skipped:
                 self.trace.events.begin(call)
             return
         if call.name in self._skipped:
-            self._skip(call, rest)
+            self._skip(call, text)
             return
         if self._on_terminal and call.name == "write":
-            written = TERMINAL_WRITE.fullmatch(rest)
+            written = TERMINAL_WRITE.fullmatch(text)
             if written is not None and written[3] is None:
                 self._broken = (call, written[1])
                 return
-            rest = f"{written[1]}{written[3]}" if written else rest
-        self._end(call, rest)
+            text = f"{written[1]}{written[3]}" if written else text
+        self._end(call, text)
         self.trace.events.call(call)
 
-    def _skip(self, call: Call, rest: str) -> None:
-        if ") " not in rest:
+    def _skip(self, call: Call, text: str) -> None:
+        if ") " not in text:
             self._refuse(f"{call.name} has no end: the line is cut short", call.line)
         self.trace.skipped[call.name] += 1
 
-    def _resume(self, pid: int, now: int, name: str, rest: str) -> None:
+    def _resume(self, pid: int, now: int, name: str, text: str) -> None:
         call, begun = self._pending.pop(pid, (None, ""))
         if call is None or call.name != name:
             self._refuse(f"{name} is resumed, and process {pid} has not begun it")
-        if UNFINISHED.search(rest):
-            self._pending[pid] = (call, f"{begun}{UNFINISHED.sub('', rest)}")
+        if UNFINISHED.search(text):
+            self._pending[pid] = (call, f"{begun}{UNFINISHED.sub('', text)}")
             return
-        if DETACHED.search(rest):
+        if DETACHED.search(text):
             self._detached = True
             return
         if name in self._skipped:
-            self._skip(call, rest)
+            self._skip(call, text)
             return
-        self._end(call, f"{begun}{rest}")
+        self._end(call, f"{begun}{text}")
         call.end = call.end or now
         self.trace.events.end(call)
 

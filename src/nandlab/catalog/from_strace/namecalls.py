@@ -111,9 +111,17 @@ def _replay_failed_open(
 
 
 def _replay_lookup(
-    f: TraceFollower, call: Call, verb: str, folder: int | None, index: int, told: int | None = None
+    f: TraceFollower,
+    call: Call,
+    verb: str,
+    folder: int | None,
+    index: int,
+    answer_index: int | None = None,
 ) -> None:
-    """A call that looks a name up: stat, access, readlink. ``told``: where it tells of it."""
+    """A call that looks a name up: stat, access, readlink.
+
+    answer_index: the argument that the kernel writes its answer to.
+    """
     path = f.path(call, folder, index)
     if path is None or f.failed(call, *(["EINVAL"] if verb == "readlink" else [])):
         return
@@ -122,21 +130,21 @@ def _replay_lookup(
     elif call.error == "ENOTDIR":
         f.names.existing(path[:-1], "file")
     elif call.error != "ENAMETOOLONG":
-        _note_lookup(f, call, verb, path, "" if told is None else call.arg(told))
+        _note_lookup(f, call, verb, path, "" if answer_index is None else call.arg(answer_index))
     f.emit(call, verb, f.word(path), returned=f"-{call.error}" if call.error else "")
 
 
-def _note_lookup(f: TraceFollower, call: Call, verb: str, path: PathParts, told: str) -> None:
+def _note_lookup(f: TraceFollower, call: Call, verb: str, path: PathParts, answer: str) -> None:
     """A name that is there; what a stat or a readlink tells of it."""
-    kind = "link" if verb == "readlink" and not call.error else parse_stat_file_kind(told)
+    kind = "link" if verb == "readlink" and not call.error else parse_stat_file_kind(answer)
     node = f.names.existing(path, kind, follow=verb not in ("lstat", "readlink"))
     if node is None:
         f.leave_out(call, "look-ups of files that another program made")
         return
-    if node.kind in ("", "file") and (size := SIZE_PATTERN.search(told)):
+    if node.kind in ("", "file") and (size := SIZE_PATTERN.search(answer)):
         node.size.note_size(int(size[1]))
     if kind == "link" and verb == "readlink":
-        target = parse_string_argument(told)
+        target = parse_string_argument(answer)
         node.target = node.target or (
             None if target is None else _translate_target(f, path, target)
         )
@@ -150,14 +158,14 @@ def _translate_target(f: TraceFollower, path: PathParts, target: bytes) -> bytes
     return b"/".join([*([b".."] * (len(path) - 1)), *parts]) or b"."
 
 
-def _replay_stat_at(f: TraceFollower, call: Call, flags: int, told: int) -> None:
+def _replay_stat_at(f: TraceFollower, call: Call, flags: int, answer_index: int) -> None:
     """newfstatat and statx: of a descriptor, a link, or what a link leads to."""
-    given = call.arg(flags)
+    flag_words = call.arg(flags)
     if call.arg(1) in ('""', "NULL"):
-        replay_fstat(f, call, call.arg(told))
+        replay_fstat(f, call, call.arg(answer_index))
         return
-    verb = "lstat" if "AT_SYMLINK_NOFOLLOW" in given else "stat"
-    _replay_lookup(f, call, verb, 0, 1, told)
+    verb = "lstat" if "AT_SYMLINK_NOFOLLOW" in flag_words else "stat"
+    _replay_lookup(f, call, verb, 0, 1, answer_index)
 
 
 def _replay_mkdir(f: TraceFollower, call: Call, folder: int | None, index: int) -> None:
@@ -347,18 +355,18 @@ def _replay_statfs(f: TraceFollower, call: Call) -> None:
 
 
 NAME_HANDLERS: CallHandlers = {
-    "stat": partial(_replay_lookup, verb="stat", folder=None, index=0, told=1),
-    "stat64": partial(_replay_lookup, verb="stat", folder=None, index=0, told=1),
-    "lstat": partial(_replay_lookup, verb="lstat", folder=None, index=0, told=1),
-    "lstat64": partial(_replay_lookup, verb="lstat", folder=None, index=0, told=1),
-    "newfstatat": partial(_replay_stat_at, flags=3, told=2),
-    "fstatat64": partial(_replay_stat_at, flags=3, told=2),
-    "statx": partial(_replay_stat_at, flags=2, told=4),
+    "stat": partial(_replay_lookup, verb="stat", folder=None, index=0, answer_index=1),
+    "stat64": partial(_replay_lookup, verb="stat", folder=None, index=0, answer_index=1),
+    "lstat": partial(_replay_lookup, verb="lstat", folder=None, index=0, answer_index=1),
+    "lstat64": partial(_replay_lookup, verb="lstat", folder=None, index=0, answer_index=1),
+    "newfstatat": partial(_replay_stat_at, flags=3, answer_index=2),
+    "fstatat64": partial(_replay_stat_at, flags=3, answer_index=2),
+    "statx": partial(_replay_stat_at, flags=2, answer_index=4),
     "access": partial(_replay_lookup, verb="access", folder=None, index=0),
     "faccessat": partial(_replay_lookup, verb="access", folder=0, index=1),
     "faccessat2": partial(_replay_lookup, verb="access", folder=0, index=1),
-    "readlink": partial(_replay_lookup, verb="readlink", folder=None, index=0, told=1),
-    "readlinkat": partial(_replay_lookup, verb="readlink", folder=0, index=1, told=2),
+    "readlink": partial(_replay_lookup, verb="readlink", folder=None, index=0, answer_index=1),
+    "readlinkat": partial(_replay_lookup, verb="readlink", folder=0, index=1, answer_index=2),
     "mkdir": partial(_replay_mkdir, folder=None, index=0),
     "mkdirat": partial(_replay_mkdir, folder=0, index=1),
     "unlink": partial(_replay_unlink, folder=None, index=0),

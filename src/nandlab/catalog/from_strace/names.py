@@ -30,13 +30,13 @@ class FileSize:
     added: int = 0
     """Bytes appended while ``now`` is not known."""
 
-    def read(self, at: int, asked: int, got: int) -> None:
+    def read(self, offset: int, requested_bytes: int, returned_bytes: int) -> None:
         """A read: what it got was there, and where it got less there was an end."""
-        if self.size is not None or not got or at + got <= self.top:
+        if self.size is not None or not returned_bytes or offset + returned_bytes <= self.top:
             return
-        self.need = max(self.need, at + got)
-        if got < asked and not self.added:
-            self.before = self.size = at + got
+        self.need = max(self.need, offset + returned_bytes)
+        if returned_bytes < requested_bytes and not self.added:
+            self.before = self.size = offset + returned_bytes
 
     def write(self, at: int, size: int) -> None:
         if self.size is None:
@@ -125,14 +125,16 @@ class NameTree:
         return node
 
     def _through(
-        self, link: NameNode, above: PathParts, rest: PathParts, follow: bool, links: int
+        self, link: NameNode, above: PathParts, remaining: PathParts, follow: bool, links: int
     ) -> NameNode | None:
         target = link.target or b""
         if not links or target.startswith(b"/"):
             return None
         joined = normalise_path((*above, *target.split(b"/")))
         return (
-            None if joined is None else self.find((*joined, *rest), follow=follow, links=links - 1)
+            None
+            if joined is None
+            else self.find((*joined, *remaining), follow=follow, links=links - 1)
         )
 
     def existing(self, path: PathParts, kind: str = "", *, follow: bool = True) -> NameNode | None:
@@ -201,15 +203,15 @@ class NameTree:
     def rename(self, old: PathParts, new: PathParts, *, exchange: bool = False) -> bool:
         """False: what is renamed is not known to be there."""
         node = self.existing(old, follow=False)
-        other = self.existing(new, follow=False) if exchange else None
-        if node is None or (exchange and other is None):
+        exchanged = self.existing(new, follow=False) if exchange else None
+        if node is None or (exchange and exchanged is None):
             return False
         if self.find(new, follow=False) is node:
             return True
         self.remove(new)
         self.remove(old)
-        if other is not None:
-            self.make(old, other.kind, other)
+        if exchanged is not None:
+            self.make(old, exchanged.kind, exchanged)
         return self.make(new, node.kind, node) is not None
 
     def link(self, old: PathParts, new: PathParts) -> bool:
@@ -224,12 +226,12 @@ class NameTree:
 
 def normalise_path(parts: PathParts) -> PathParts | None:
     """A path without . and ..; None: it leads out of where it begins."""
-    found: list[bytes] = []
+    names: list[bytes] = []
     for part in parts:
         if part == b"..":
-            if not found:
+            if not names:
                 return None
-            found.pop()
+            names.pop()
         elif part not in (b"", b"."):
-            found.append(part)
-    return tuple(found)
+            names.append(part)
+    return tuple(names)

@@ -51,21 +51,21 @@ def _follow_dup(f: TraceFollower, call: Call) -> MadeDescriptor:
 
 def _follow_fcntl(f: TraceFollower, call: Call) -> MadeDescriptor:
     """Duplicates, the flag of close-on-exec, O_APPEND; locks are told."""
-    what, fd = call.arg(1), _parse_fd(call, 0)
+    command, fd = call.arg(1), _parse_fd(call, 0)
     if call.error:
         return None
-    if what in ("F_DUPFD", "F_DUPFD_CLOEXEC"):
+    if command in ("F_DUPFD", "F_DUPFD_CLOEXEC"):
         opened = f.opened(call, 0)
-        return None if opened is None else (opened, what.endswith("CLOEXEC"))
-    if what == "F_SETFD" and fd is not None:
+        return None if opened is None else (opened, command.endswith("CLOEXEC"))
+    if command == "F_SETFD" and fd is not None:
         f.processes.set_closes(call.pid, fd, closes="FD_CLOEXEC" in call.arg(2))
         return None
     opened = f.opened(call, 0)
     if opened is None or not opened.number:
         return None
-    if "LK" in what:
+    if "LK" in command:
         f.leave_out(call, "locks")
-    elif what == "F_SETFL" and ("O_APPEND" in call.arg(2)) != opened.appends:
+    elif command == "F_SETFL" and ("O_APPEND" in call.arg(2)) != opened.appends:
         f.leave_out(call, "fcntl that changes O_APPEND")
     return None
 

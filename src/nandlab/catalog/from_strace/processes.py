@@ -80,15 +80,17 @@ class ProcessTable:
 
     def begin(self, pid: int, parent: int, flags: str) -> None:
         """A process or thread that another one begins."""
-        of = self.get(parent)
+        parent_process = self.get(parent)
         if "CLONE_FILES" in flags:
-            of.table.users += 1
-            table = of.table
+            parent_process.table.users += 1
+            table = parent_process.table
         else:
-            table = DescriptorTable(dict(of.table.files))
+            table = DescriptorTable(dict(parent_process.table.files))
             for opened, _ in table.files.values():
                 opened.refs += 1
-        place = of.place if "CLONE_FS" in flags else CurrentFolder(of.place.cwd)
+        place = (
+            parent_process.place if "CLONE_FS" in flags else CurrentFolder(parent_process.place.cwd)
+        )
         self._all[pid] = TraceProcess(table, place)
 
     def end(self, pid: int) -> None:

@@ -78,7 +78,7 @@ def make_recorded_load(followed: TraceFollower) -> RecordedLoad:
             "",
         ]
     )
-    left = dict(sorted(followed.left.items(), key=lambda item: (-item[1], item[0])))
+    left_out_counts = dict(sorted(followed.left.items(), key=lambda item: (-item[1], item[0])))
     return RecordedLoad(
         text=text,
         kinds=kinds,
@@ -89,7 +89,7 @@ def make_recorded_load(followed: TraceFollower) -> RecordedLoad:
         prepared_bytes=sum(size for _, size in befores),
         think_ns=sum(thinks) * NS_PER_US,
         span_ns=(operations[-1].end - operations[0].start) if operations else 0,
-        left_out=left,
+        left_out=left_out_counts,
     )
 
 

@@ -38,12 +38,12 @@ def choose_trace_folder(trace: Trace, follower: TraceFollower) -> RootPath:
 
     ``seen``: the trace, followed below the root.
     """
-    for used, but in (
+    for folder_uses, ignored in (
         (follower.wrote, PSEUDO),
         (follower.wrote_open, PSEUDO),
         (follower.used, PROGRAMS),
     ):
-        folders = Counter({f: n for f, n in used.items() if f and f[0] not in but})
+        folders = Counter({f: n for f, n in folder_uses.items() if f and f[0] not in ignored})
         if folders:
             return _choose_one(trace, folders)
     raise UsageError(

@@ -31,14 +31,14 @@ class ProcessNames:
         """The process of a line, by the number that it names."""
         if pid is None:
             only = len(self._running) == 1
-            named = next(iter(self._running)) if only else UNNAMED
+            number = next(iter(self._running)) if only else UNNAMED
         elif pid == self._unnamed or self._is_first(pid):
             self._unnamed = pid
-            named = UNNAMED
+            number = UNNAMED
         else:
-            named = pid
-        self._running.add(named)
-        return named
+            number = pid
+        self._running.add(number)
+        return number
 
     def _is_first(self, pid: int) -> bool:
         """Whether a number that is new is that of the process that had none."""

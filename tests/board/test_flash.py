@@ -25,7 +25,7 @@ class Board:
     sysfs: str
     address: str = "a board"
 
-    async def call(self, command: str, given: bytes = b"", limit_s: float = 1) -> Reply:
+    async def call(self, command: str, input_bytes: bytes = b"", limit_s: float = 1) -> Reply:
         text = self.kernel if command.startswith("uname") else self.sysfs
         return Reply(0, text.encode())
 

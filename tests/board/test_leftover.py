@@ -54,7 +54,7 @@ class Scripted:
     address: str = "a board"
     commands: list[str] = field(default_factory=list)
 
-    async def call(self, command: str, given: bytes = b"", limit_s: float = 1) -> Reply:
+    async def call(self, command: str, input_bytes: bytes = b"", limit_s: float = 1) -> Reply:
         if command == PRINT_TABLES:
             return Reply(0, self.tables.pop(0).text().encode())
         self.commands.append(command)

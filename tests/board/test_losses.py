@@ -58,7 +58,7 @@ class Silent:
     address: str = "a board"
     is_off: bool = True
 
-    async def call(self, command: str, given: bytes = b"", limit_s: float = 1) -> Reply:
+    async def call(self, command: str, input_bytes: bytes = b"", limit_s: float = 1) -> Reply:
         if self.is_off:
             raise BoardLost("no answer", [])
         return Reply(0, b"0\n")

@@ -73,7 +73,7 @@ def test_a_build_has_the_parts_files() -> None:
 def test_a_part_for_32_bits_has_no_tables_of_devices(tmp_path: Path) -> None:
     """By a stand-in for the kernel's header, which the compiler finds first."""
     assert not [name for name in list_build_files(UBI, PartFiles({}, ""), {}) if "module.h" in name]
-    assert list_header_words(AMD64, own=False) == []
+    assert list_header_words(AMD64, has_tree_headers=False) == []
     for path, content in list_build_files(UBI, PartFiles({}, ""), {}, ARMHF).items():
         write_changed_file(tmp_path / path, content)
     write_changed_file(
@@ -83,7 +83,7 @@ def test_a_part_for_32_bits_has_no_tables_of_devices(tmp_path: Path) -> None:
     write_changed_file(
         tmp_path / "x.c", b"#include <linux/module.h>\nx MODULE_DEVICE_TABLE(of, ids);\n"
     )
-    (word,) = list_header_words(ARMHF, own=False)
+    (word,) = list_header_words(ARMHF, has_tree_headers=False)
     name, _, flags = word.partition("=")
     own = [flag.replace("/build", str(tmp_path)) for flag in flags.split("-isystem")[0].split()]
     argv = ["gcc", "-E", "-P", *own, f"-I{tmp_path}/kernel", str(tmp_path / "x.c")]

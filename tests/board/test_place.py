@@ -81,7 +81,7 @@ def test_a_lost_board_has_labgrids_power_where_no_command_is_given(
     class Off:
         address = "a board"
 
-        async def call(self, command: str, given: bytes = b"", limit_s: float = 1) -> Reply:
+        async def call(self, command: str, input_bytes: bytes = b"", limit_s: float = 1) -> Reply:
             raise BoardLost("no answer", [])
 
         def forget(self) -> None:

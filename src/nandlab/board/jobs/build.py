@@ -132,15 +132,15 @@ def build_program(
 
 def _prepare_material(material: Material, folder: Path, work: Path) -> dict[str, Path]:
     """What a build with material sees besides, or instead: by where it sees it."""
-    found = {}
+    visible_paths = {}
     if material.library:
         material.library.check()
-        found[LIBRARY] = material.library.path
+        visible_paths[LIBRARY] = material.library.path
     if material.foreign is None:
-        return found
+        return visible_paths
     shutil.copytree(folder, work / SOURCES_TOGETHER / folder.name)
     shutil.copytree(material.foreign, work / SOURCES_TOGETHER / folder.name, dirs_exist_ok=True)
-    return {**found, "/from": work / SOURCES_TOGETHER}
+    return {**visible_paths, "/from": work / SOURCES_TOGETHER}
 
 
 def _material_flags(material: Material, arch: Arch) -> list[str]:
@@ -166,8 +166,8 @@ def build_kernel_modules(
         kernel.root.check()
         build = work / "build"
         shutil.copytree(source, build)
-        for subfolder, there in foreign.items():
-            shutil.copytree(there, build / subfolder)
+        for subfolder, source_folder in foreign.items():
+            shutil.copytree(source_folder, build / subfolder)
         see = {"/build": build, "/out": work, **kernel.build}
         argv = ["make", "-s", "-C", kernel.headers, "M=/build", *flags, "modules"]
         tools.checked(argv, see=see)
@@ -190,5 +190,5 @@ def build_kernel_modules(
         "flags": flags,
     }
     if foreign:
-        inputs["foreign"] = {k: digest_tree(there) for k, there in foreign.items()}
+        inputs["foreign"] = {k: digest_tree(source_folder) for k, source_folder in foreign.items()}
     return sorted(make_entry("modules", inputs, make).glob("*.ko"))

@@ -79,16 +79,16 @@ def make_cargo(board: BoardModel, chip_bytes: int, *contents: bytes, back_bytes:
     back_bytes: the most that the job may bring back.
     """
     start = board.store_start
-    made = Cargo(start + _round_up_to_mib(chip_bytes), contents, board.store_end)
+    cargo = Cargo(start + _round_up_to_mib(chip_bytes), contents, board.store_end)
     # ferry moves whole MiB
-    short = _round_up_to_mib(back_bytes) + MIB - made.room
+    short = _round_up_to_mib(back_bytes) + MIB - cargo.room
     if short > 0:
         raise UsageError(
             f"board {board.name} keeps {board.chip_store_mib} MiB for the chip and what is carried "
             f"to and from it; this needs {-(-short // MIB)} MiB more: take a smaller partition, or "
             "a board with a larger chip_store_mib"
         )
-    return made
+    return cargo
 
 
 class Store:

@@ -120,13 +120,13 @@ class Job:
 
     def texts(self) -> dict[str, bytes]:
         """What is in the job's folder beside its files: when it starts, and its steps."""
-        found = {"start": b"%d\n" % self.start_offset_ns}
+        texts = {"start": b"%d\n" % self.start_offset_ns}
         if self.steps:
             lines = [step.line() for step in self.steps]
             if any(line.count("\n") != 1 for line in lines):
                 raise ValueError("a step's command must be one line")
-            found["steps"] = "".join(lines).encode()
-        return found
+            texts["steps"] = "".join(lines).encode()
+        return texts
 
 
 def escape_output(text: str) -> str:
@@ -263,25 +263,25 @@ class ChannelReader:
             if line.strip():
                 self._take(*_decode_line(line))
 
-    def _take(self, event: str, told: Any) -> None:
+    def _take(self, event: str, value: Any) -> None:
         if event == "failed":  # init says why the record before is incomplete
-            self.trouble = told
+            self.trouble = value
         elif self.trouble:
             return
         elif event == "ready":
-            self.kernel, self.ready_with = told
+            self.kernel, self.ready_with = value
         elif event == "job":
-            self.available = told
+            self.available = value
         elif event == "begin":
-            self.running = told
-            self._on_step(told)
+            self.running = value
+            self._on_step(value)
         elif event == "end":
             self.running = None
-            self.steps.append(told)
+            self.steps.append(value)
         elif event == "done":
             self.done = True
         else:
-            self.trouble = told
+            self.trouble = value
 
 
 def _decode_line(line: bytes) -> tuple[str, Any]:

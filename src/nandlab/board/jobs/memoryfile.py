@@ -41,13 +41,13 @@ class MemoryFile:
         end = 0
         while True:
             try:
-                at = os.lseek(self.fd, end, os.SEEK_DATA)
+                start = os.lseek(self.fd, end, os.SEEK_DATA)
             except OSError as e:
                 if e.errno != errno.ENXIO:
                     raise
                 return
-            end = os.lseek(self.fd, at, os.SEEK_HOLE)
-            yield at, end - at
+            end = os.lseek(self.fd, start, os.SEEK_HOLE)
+            yield start, end - start
 
     def copy_to(self, path: Path) -> None:
         """Writes it to a new file of the same size, which has holes where it has only zeros."""
@@ -75,12 +75,12 @@ class MemoryFile:
         os.close(self.fd)
 
 
-def _write_blocks(fd: int, piece: bytes, at: int) -> None:
-    """Writes the blocks of a piece that are not all zeros at their places from ``at`` on."""
+def _write_blocks(fd: int, piece: bytes, offset: int) -> None:
+    """Writes the blocks of a piece that are not all zeros at their places from ``offset`` on."""
     for block in range(0, len(piece), BLOCK_BYTES):
         content = piece[block : block + BLOCK_BYTES]
         if content != HOLE:
-            _write_all(fd, content, at + block)
+            _write_all(fd, content, offset + block)
 
 
 def _write_all(fd: int, content: bytes, at: int) -> None:

@@ -70,14 +70,14 @@ def add_module_dependencies(
     names: Iterable[str], needs: Callable[[str], Iterable[str] | None]
 ) -> list[str]:
     """The names with all that these need, sorted; needs: None if there is no such module."""
-    todo, found = [*names], set[str]()
+    todo, all_names = [*names], set[str]()
     while todo:
         name = todo.pop()
-        more = None if name in found else needs(name)
-        if more is not None:
-            found.add(name)
-            todo += more
-    return sorted(found)
+        dependencies = None if name in all_names else needs(name)
+        if dependencies is not None:
+            all_names.add(name)
+            todo += dependencies
+    return sorted(all_names)
 
 
 @dataclass(frozen=True)

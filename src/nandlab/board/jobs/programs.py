@@ -70,25 +70,25 @@ def find_programs_in_script(script: str, home: Path | None = None) -> tuple[str,
     return tuple(sorted(find_program_source_folders(home).keys() & set(NAME.findall(script))))
 
 
-def _find_listed_programs(job: Job, known: Mapping[str, object]) -> set[str]:
+def _find_listed_programs(job: Job, available: Mapping[str, object]) -> set[str]:
     """The programs that a job's steps run; UsageError where a list lacks one, or has none such."""
-    found = {BEGIN_MEMBER} if job.setup else set[str]()
+    listed = {BEGIN_MEMBER} if job.setup else set[str]()
     for step in job.steps:
         if step.programs is None:
-            found |= known.keys() & set(NAME.findall(step.command))
+            listed |= available.keys() & set(NAME.findall(step.command))
             continue
         where = f"step {step.name}"
         for name in step.programs:
-            if name not in known:
+            if name not in available:
                 raise UsageError(
-                    f"{where}: there is no program {name!r}: {', '.join(sorted(known))}"
-                    f"{suggest_nearest_name(name, known)}"
+                    f"{where}: there is no program {name!r}: {', '.join(sorted(available))}"
+                    f"{suggest_nearest_name(name, available)}"
                 )
         first = next(iter(step.command.split()), "")
-        if first in known and first not in step.programs:
+        if first in available and first not in step.programs:
             raise UsageError(f"{where} runs {first}: name it in the workload's `programs`")
-        found |= {*step.programs}
-    return found
+        listed |= {*step.programs}
+    return listed
 
 
 def find_job_program_folders(job: Job) -> dict[str, Path]:
@@ -96,22 +96,30 @@ def find_job_program_folders(job: Job) -> dict[str, Path]:
 
     UsageError where a name is of two programs, or can be of none.
     """
-    known = find_program_source_folders(job.home)
-    odd = [name for name in known if not NAME.fullmatch(name)]
+    folders_by_name = find_program_source_folders(job.home)
+    odd = [name for name in folders_by_name if not NAME.fullmatch(name)]
     if odd:
-        raise UsageError(f"{known[odd[0]][0]}: a program's name has letters, digits and _.- only")
+        raise UsageError(
+            f"{folders_by_name[odd[0]][0]}: a program's name has letters, digits and _.- only"
+        )
     if not job.steps:
-        beside = {name for name, each in known.items() if (each[0] / FILE).exists()}
-        apart = {*beside, *HOST_FILE_PROGRAMS, *OWN_BOARD_PROGRAMS}
-        known = {name: each for name, each in known.items() if name not in apart}
+        needing = {
+            name for name, folders in folders_by_name.items() if (folders[0] / FILE).exists()
+        }
+        excluded = {*needing, *HOST_FILE_PROGRAMS, *OWN_BOARD_PROGRAMS}
+        folders_by_name = {
+            name: folders for name, folders in folders_by_name.items() if name not in excluded
+        }
     else:
-        listed = _find_listed_programs(job, known)
-        known = {name: each for name, each in known.items() if name in listed}
-    for name, each in known.items():
-        if len(each) > 1:
-            both = " and ".join(map(str, each))
-            raise UsageError(f"two programs are called {name}: {both}; rename yours")
-    return {name: folder for name, (folder,) in known.items()}
+        listed = _find_listed_programs(job, folders_by_name)
+        folders_by_name = {
+            name: folders for name, folders in folders_by_name.items() if name in listed
+        }
+    for name, folders in folders_by_name.items():
+        if len(folders) > 1:
+            places = " and ".join(map(str, folders))
+            raise UsageError(f"two programs are called {name}: {places}; rename yours")
+    return {name: folder for name, (folder,) in folders_by_name.items()}
 
 
 def build_job_programs(job: Job, build: Callable[[Path], Path]) -> dict[str, Path]:

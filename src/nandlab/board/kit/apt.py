@@ -61,16 +61,16 @@ def _run_apt(*argv: str, cwd: Path | None = None) -> str:
     if shutil.which(argv[0]) is None:
         raise PackagesUnavailable(f"there is no {argv[0]} on this machine")
     env = {**os.environ, "LC_ALL": "C", "LANGUAGE": ""}  # what it says is read
-    done = subprocess.run(argv, cwd=cwd, env=env, capture_output=True, text=True, check=False)
-    if "No space left on device" in done.stderr:
+    result = subprocess.run(argv, cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    if "No space left on device" in result.stderr:
         raise OSError(
             errno.ENOSPC, f"No space left on device, while {argv[0]} wrote", str(cwd or "")
         )
-    if done.returncode:
+    if result.returncode:
         raise PackagesUnavailable(
-            _format_complaint(done.stderr) or f"{argv[0]} failed: {done.stderr.strip()}"
+            _format_complaint(result.stderr) or f"{argv[0]} failed: {result.stderr.strip()}"
         )
-    return done.stdout
+    return result.stdout
 
 
 def _refuse_control_characters(words: Iterable[str]) -> None:

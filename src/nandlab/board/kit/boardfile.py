@@ -112,15 +112,15 @@ class BoardFileReader:
         if content is None or not member or member.size > HEAD_BYTES_MAX:
             raise UsageError(f"{self._path}: not a board file: it does not begin with {HEAD}")
         try:
-            told = parse_json(content.read())
+            head_data = parse_json(content.read())
         except ValueError as e:
             raise UsageError(f"{self._path}: {HEAD} in it is damaged: {e}") from None
-        if not isinstance(told, dict) or told.get("format") != FORMAT:
+        if not isinstance(head_data, dict) or head_data.get("format") != FORMAT:
             raise UsageError(f"{self._path}: a board file of another format than {FORMAT}")
-        board = told.get("board")
+        board = head_data.get("board")
         if not isinstance(board, dict):
             raise UsageError(f"{self._path}: {HEAD} in it has no board")
-        return BoardHead(board, validate_package_lock(told.get("lock"), f"{self._path}: lock"))
+        return BoardHead(board, validate_package_lock(head_data.get("lock"), f"{self._path}: lock"))
 
     def packages(self) -> Iterator[tuple[str, IO[bytes]]]:
         """Each package's SHA-256, as the file names it, and its content; not verified yet."""

@@ -83,14 +83,14 @@ def _find_mount_flags(path: str) -> int:
     return same | (_MS_RELATIME if flags & os.ST_RELATIME else 0)
 
 
-def _fill_folder(source: str, stage: str, wanted: set[str], left_out: str = "") -> None:
+def _fill_folder(source: str, stage: str, visible_paths: set[str], left_out: str = "") -> None:
     """Binds what ``source`` has, for reading only; a folder in which something is wanted is filled.
 
-    wanted: paths in ``source``. left_out: an entry of ``source`` that is not bound.
+    visible_paths: paths in ``source``. left_out: an entry of ``source`` that is not bound.
     """
     for name in sorted(os.listdir(source)):
         entry, place = f"{source}/{name}", f"{stage}/{name}"
-        parts = [path.partition("/") for path in wanted]
+        parts = [path.partition("/") for path in visible_paths]
         inside = {below for first, _, below in parts if first == name}
         if os.path.islink(entry):
             os.symlink(os.readlink(entry), place)
@@ -108,22 +108,22 @@ def _bind_read_only(source: str, target: str) -> None:
     _mount("none", target, flags=_READ_ONLY | _find_mount_flags(target))
 
 
-def _enter_root(root: str, stage: str, see: dict[str, str], kept: set[str]) -> None:
-    """see: what is seen, by where. kept: the places of those that are for reading only."""
+def _enter_root(root: str, stage: str, see: dict[str, str], read_only: set[str]) -> None:
+    """see: what is seen, by where. read_only: the places of those that are for reading only."""
     try:
-        here = os.getcwd()
+        working_folder = os.getcwd()
     except FileNotFoundError:  # it has been removed
-        here = "/"
+        working_folder = "/"
     _unshare()
     _mount("tmpfs", stage, "tmpfs")
     # first what is to be seen: a folder that contains the stage would bring all that is bound there
     for target, source in see.items():
-        bind = _bind_read_only if target in kept else _bind
+        bind = _bind_read_only if target in read_only else _bind
         bind(source, stage + target)
     os.makedirs(f"{stage}/tmp", exist_ok=True)
     _fill_folder(root, stage, {target.lstrip("/") for target in see}, left_out="tmp")
     os.chroot(stage)
-    os.chdir(here if os.path.isdir(here) else "/")
+    os.chdir(working_folder if os.path.isdir(working_folder) else "/")
 
 
 def main(words: list[str]) -> None:

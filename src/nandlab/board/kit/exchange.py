@@ -35,15 +35,15 @@ def export_board_file(model: BoardModel, file: Path) -> None:
     if not file.absolute().parent.is_dir():
         raise UsageError(f"{file}: no such folder: {file.parent}")
     lock: dict[str, locks.Files] = {}
-    for each in list_board_package_sets(model):
-        files = read_board_package_lock(model).get(each.name)
+    for package_set in list_board_package_sets(model):
+        files = read_board_package_lock(model).get(package_set.name)
         if files is None:
             raise UsageError(f"board {model.name} has no lock: `nandlab board update {model.name}`")
-        fetch_locked_package_set(each, files)
-        lock[each.name] = files
-    for each, files in needs.list_locked_package_sets(model):
-        fetch_locked_package_set(each, files)
-        lock[each.name] = files
+        fetch_locked_package_set(package_set, files)
+        lock[package_set.name] = files
+    for package_set, files in needs.list_locked_package_sets(model):
+        fetch_locked_package_set(package_set, files)
+        lock[package_set.name] = files
     write_board_file_from_cache(model, lock, file)
 
 
@@ -72,21 +72,25 @@ def import_board_file(file: Path) -> list[str]:
             "export it without"
         )
     if lacking := [
-        each.name for each in list_board_package_sets(model) if each.name not in head.lock
+        package_set.name
+        for package_set in list_board_package_sets(model)
+        if package_set.name not in head.lock
     ]:
         raise UsageError(f"{file}: its lock has no {lacking[0]!r}, which its board needs")
-    known = model.name in list_noun_names("boards")
-    if known:
+    is_known = model.name in list_noun_names("boards")
+    if is_known:
         _refuse_another(model, load_noun("boards", model.name, BoardModel), file)
     else:
         _refuse_to_change(head.lock, file)
     packages.import_board_packages(file)
-    told = [f"{len(head.contents())} packages of board {model.name} are in the cache"]
-    if not known:
-        told.append(f"{_add_board(model, head.lock)}: added")
-    elif other := _other_sets(model, head.lock):
-        told.append(f"boards.lock here names other packages: {other}; `reproduce` takes these")
-    return told
+    messages = [f"{len(head.contents())} packages of board {model.name} are in the cache"]
+    if not is_known:
+        messages.append(f"{_add_board(model, head.lock)}: added")
+    elif differing := _other_sets(model, head.lock):
+        messages.append(
+            f"boards.lock here names other packages: {differing}; `reproduce` takes these"
+        )
+    return messages
 
 
 def _refuse_another(model: BoardModel, ours: BoardModel, file: Path) -> None:
@@ -138,12 +142,12 @@ def _add_board(model: BoardModel, lock: Lock) -> Path:
 
 def _keep_own_packages(model: BoardModel, lock: Lock) -> None:
     """Copies the packages of a board's own kernel from the cache to beside its file."""
-    kept = make_own_kernel_folder(Path(PROJECT_FOLDER) / "boards", model.kernel)
-    kept.mkdir(exist_ok=True)
+    own_folder = make_own_kernel_folder(Path(PROJECT_FOLDER) / "boards", model.kernel)
+    own_folder.mkdir(exist_ok=True)
     files = lock[make_kernel_package_set(model).name]
     packages.copy_cached_packages(
         {file: sha256 for file, sha256 in files.items() if file.startswith(OWN_KERNEL_PACKAGES)},
-        kept,
+        own_folder,
     )
 
 

@@ -96,12 +96,12 @@ def build_kernel_packages(request: KernelRequest, tools: Root) -> KernelPackages
     is_built = has_entry(CACHE_KIND, inputs)
     if not is_built:
         refuse_full_disk()
-    made = make_entry(CACHE_KIND, inputs, lambda work: _build(request, tools, work))
+    entry = make_entry(CACHE_KIND, inputs, lambda work: _build(request, tools, work))
     if not is_built:
         trim_cache_kind(CACHE_KIND, KEPT_BYTES_MAX)
-    release = (made / "release").read_text()
+    release = (entry / "release").read_text()
     image, headers = (
-        made / _name_package(kind, release, request.arch) for kind in ("image", "headers")
+        entry / _name_package(kind, release, request.arch) for kind in ("image", "headers")
     )
     return KernelPackages(release, request.arch, image, headers)
 
@@ -192,17 +192,17 @@ class _Build:
         """Runs the tree's make; SourceError, or what this machine lacks, if it fails."""
         architecture = [] if self.arch.cross else [f"ARCH={self.arch.source}"]
         argv = ["make", "-s", "-C", "/source", "O=/out", *architecture, *self.arch.kbuild, *FIXED]
-        done = self.tools.run([*argv, *words], see=self.see)
-        if done.returncode == 0:
+        result = self.tools.run([*argv, *words], see=self.see)
+        if result.returncode == 0:
             return
-        raise_disk_full(done, argv[0])
-        lines = (done.stdout + done.stderr).splitlines()
-        what = f"Linux {self.request.tree.version} of {self.request.tree.top}"
+        raise_disk_full(result, argv[0])
+        lines = (result.stdout + result.stderr).splitlines()
+        tree_name = f"Linux {self.request.tree.version} of {self.request.tree.top}"
         if is_fault_of_machine(lines):
             remedy = "this machine has too little memory to build it: end other programs"
-            raise ToolError(f"{what}: {remedy}", *list_complaints(lines))
+            raise ToolError(f"{tree_name}: {remedy}", *list_complaints(lines))
         raise SourceError(
-            f"{what} does not build:",
+            f"{tree_name} does not build:",
             *(line.replace("/source/", "") for line in list_complaints(lines)),
             "correct the tree or the configuration",
         )

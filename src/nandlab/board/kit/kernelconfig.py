@@ -73,15 +73,16 @@ def format_kernel_config(settings: Mapping[str, str]) -> str:
 
 
 def check_built_config(
-    asked: Mapping[str, str], settings: Mapping[str, str], arch: str, where: str
+    requested_settings: Mapping[str, str], settings: Mapping[str, str], arch: str, where: str
 ) -> None:
     """UsageError if the kernel's rules left a value out, or a board cannot run the kernel.
 
-    asked: the user's lines. settings: what the kernel made of all. where: what an error calls it.
+    requested_settings: the user's lines. settings: what the kernel made of all. where: what an
+    error calls it.
     """
     lost = {
         symbol: value
-        for symbol, value in sorted(asked.items())
+        for symbol, value in sorted(requested_settings.items())
         if settings.get(symbol, OFF) != value
     }
     if lost:

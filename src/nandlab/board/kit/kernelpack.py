@@ -33,23 +33,28 @@ def list_header_files(source: Path, out: Path, arch: Arch) -> dict[str, Path]:
 
     source: the tree. out: what was built of it, which goes before the tree's.
     """
-    own = f"arch/{arch.source}"
-    found = {
+    arch_folder = f"arch/{arch.source}"
+    header_files = {
         name: source / name
         for name in ("Makefile", "Kbuild", "Kconfig")
         if (source / name).is_file()
     }
-    for folder in ("include", "scripts", f"{own}/include"):
-        found |= _list_files(source, folder)
-    for path in (source / own).rglob("*"):
+    for folder in ("include", "scripts", f"{arch_folder}/include"):
+        header_files |= _list_files(source, folder)
+    for path in (source / arch_folder).rglob("*"):
         if path.is_file() and path.name.startswith(HEADER_NAMES):
-            found[str(path.relative_to(source))] = path
-    for folder in ("include", f"{own}/include"):
-        found |= _list_files(out, folder)
+            header_files[str(path.relative_to(source))] = path
+    for folder in ("include", f"{arch_folder}/include"):
+        header_files |= _list_files(out, folder)
     built = _list_files(out, "scripts") | _list_files(out, "tools/objtool")
-    found |= {name: path for name, path in built.items() if _is_program(path)}
-    more = (".config", "Module.symvers", "scripts/module.lds", f"{own}/kernel/asm-offsets.s")
-    return found | {name: out / name for name in more if (out / name).is_file()}
+    header_files |= {name: path for name, path in built.items() if _is_program(path)}
+    output_names = (
+        ".config",
+        "Module.symvers",
+        "scripts/module.lds",
+        f"{arch_folder}/kernel/asm-offsets.s",
+    )
+    return header_files | {name: out / name for name in output_names if (out / name).is_file()}
 
 
 def _list_files(top: Path, folder: str) -> dict[str, Path]:

@@ -80,11 +80,11 @@ def _unpack_folders(package: Path, called: str, top: Path, folders: list[str]) -
             if not member.name.removeprefix("./").startswith(ARCHIVE) or not member.isreg():
                 continue
             with tarfile.open(fileobj=outer.extractfile(member), mode="r|xz") as inner:
-                for each in inner:
-                    path = PurePosixPath(*PurePosixPath(each.name).parts[1:])
-                    if each.isreg() and str(path.parent) in folders and ".." not in path.parts:
+                for file in inner:
+                    path = PurePosixPath(*PurePosixPath(file.name).parts[1:])
+                    if file.isreg() and str(path.parent) in folders and ".." not in path.parts:
                         target = top / path
                         target.parent.mkdir(parents=True, exist_ok=True)
-                        target.write_bytes(b"".join(read_member_blocks(inner, each)))
+                        target.write_bytes(b"".join(read_member_blocks(inner, file)))
             return
     raise UsageError(f"{called}: it has no archive {ARCHIVE}…")

@@ -101,15 +101,15 @@ def _read_files(top: Path, version: str, arch: Arch) -> KernelTree:
     marks: dict[str, tuple[int, int, int]] = {}
     size = 0
     for path, entry in _list_entries(top, "", arch):
-        told = entry.stat(follow_symlinks=False)
-        size += told.st_size
+        status = entry.stat(follow_symlinks=False)
+        size += status.st_size
         if entry.is_symlink():
             links[path] = str((top / path).readlink())
-        elif stat.S_ISREG(told.st_mode):
+        elif stat.S_ISREG(status.st_mode):
             files.append(path)
         else:
             raise UsageError(f"{entry.path}: neither a file nor a folder nor a link")
-        marks[path] = _mark(told)
+        marks[path] = _mark(status)
         if len(marks) > TREE_FILES_MAX or size > TREE_BYTES_MAX:
             raise UsageError(f"{top}: it has more than a kernel's tree has")
     with ThreadPoolExecutor(os.cpu_count()) as pool:

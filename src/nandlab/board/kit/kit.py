@@ -131,21 +131,23 @@ def fetch_board_kit(
     the kernel.
     """
     sets = list_board_package_sets(model, yaffs2=yaffs2)
-    taken, moved = fetch_package_sets(model, sets, locked=locked, lock=lock)
-    kernel_source = make_kernel_source_set(model, taken[make_kernel_package_set(model).name])
+    files_by_set, moved = fetch_package_sets(model, sets, locked=locked, lock=lock)
+    kernel_source = make_kernel_source_set(model, files_by_set[make_kernel_package_set(model).name])
     if source:
-        more, moved_more = fetch_package_sets(model, [kernel_source], locked=locked, lock=lock)
-        taken, moved = {**taken, **more}, [*moved, *moved_more]
-    tools = prepare_package_root(taken[make_tool_package_set(model).name])
+        source_files, moved_more = fetch_package_sets(
+            model, [kernel_source], locked=locked, lock=lock
+        )
+        files_by_set, moved = {**files_by_set, **source_files}, [*moved, *moved_more]
+    tools = prepare_package_root(files_by_set[make_tool_package_set(model).name])
     require_root_entry(tools)
-    files = taken[make_kernel_package_set(model).name]
+    files = files_by_set[make_kernel_package_set(model).name]
     return Kit(
-        taken,
+        files_by_set,
         tuple(moved),
         tools,
         find_model_kernel(model, files, prepare_package_root(files)),
-        taken.get(YAFFS2_SOURCE.name, {}),
-        taken.get(kernel_source.name, {}),
+        files_by_set.get(YAFFS2_SOURCE.name, {}),
+        files_by_set.get(kernel_source.name, {}),
     )
 
 
@@ -178,16 +180,18 @@ def fetch_kernel_builders(model: BoardModel, tools: Files) -> Root:
     tools: the packages of the board's tools. No lock is written; without one, the mirror's newest
     are taken for what the tools lack.
     """
-    each = make_kernel_build_set(model)
-    files = read_board_package_lock(model).get(each.name)
+    build_set = make_kernel_build_set(model)
+    files = read_board_package_lock(model).get(build_set.name)
     try:
-        files = files or packages.resolve_newest_packages(each)
+        files = files or packages.resolve_newest_packages(build_set)
     except PackagesUnavailable as e:
         raise UsageError(f"what builds a kernel: {e}; {PACKAGE_REMEDY}") from None
-    fetch_locked_package_set(each, files)
-    there = {file.partition("_")[0] for file in tools}
-    more = {file: s for file, s in files.items() if file.partition("_")[0] not in there}
-    return prepare_package_root({**more, **tools})
+    fetch_locked_package_set(build_set, files)
+    tool_names = {file.partition("_")[0] for file in tools}
+    builder_files = {
+        file: s for file, s in files.items() if file.partition("_")[0] not in tool_names
+    }
+    return prepare_package_root({**builder_files, **tools})
 
 
 def find_image_tool_packages(model: BoardModel, package: str) -> Files:
@@ -216,25 +220,27 @@ def fetch_package_sets(
 
     locked, lock: see kit. path: the lock that has them beside the shipped; None: the board's.
     """
-    found: dict[str, Files] = {}
+    files_by_set: dict[str, Files] = {}
     moved: list[str] = []
     path = (path or make_board_lock_path(model)) if lock is None else None
-    known = (lock or {}) if path is None else read_package_lock_with_shipped(path)
-    for each in sets:
-        files = known.get(each.name)
+    locked_files = (lock or {}) if path is None else read_package_lock_with_shipped(path)
+    for package_set in sets:
+        files = locked_files.get(package_set.name)
         if files is not None and path is not None:
-            _copy_shipped_lock(path, each, files)
+            _copy_shipped_lock(path, package_set, files)
         elif files is None and (locked or path is None):
             raise UsageError(
-                f"board {model.name}: no lock has {each.name!r}: `nandlab board update "
+                f"board {model.name}: no lock has {package_set.name!r}: `nandlab board update "
                 f"{model.name}` makes one"
             )
-        files = files or _lock_newest(model.name, path or make_board_lock_path(model), each)
-        found[each.name], changed = fetch_package_set_or_newest(each, files, locked or path is None)
+        files = files or _lock_newest(model.name, path or make_board_lock_path(model), package_set)
+        files_by_set[package_set.name], changed = fetch_package_set_or_newest(
+            package_set, files, locked or path is None
+        )
         moved += changed
     if moved:
         print_note(f"not the locked board: {'; '.join(moved)}")
-    return found, moved
+    return files_by_set, moved
 
 
 def fetch_locked_package_set(each: SuiteSet, files: Files) -> None:
@@ -246,21 +252,21 @@ def fetch_locked_package_set(each: SuiteSet, files: Files) -> None:
 
 
 def fetch_package_set_or_newest(
-    each: SuiteSet, files: Files, strictly: bool
+    package_set: SuiteSet, files: Files, strictly: bool
 ) -> tuple[Files, list[str]]:
     """Sees that the cache has a set, else the newest packages for it; these, and what changed.
 
     strictly: UsageError if the set is not to be had.
     """
-    if has_package_set(each, files):
+    if has_package_set(package_set, files):
         return files, []
     if strictly:
-        fetch_locked_package_set(each, files)
+        fetch_locked_package_set(package_set, files)
         return files, []
     try:
-        packages.fetch_packages(each, files)
+        packages.fetch_packages(package_set, files)
     except PackagesUnavailable:
-        return _fetch_newest_instead(each, files)
+        return _fetch_newest_instead(package_set, files)
     return files, []
 
 
@@ -282,59 +288,58 @@ def seems_to_have_package_set(each: SuiteSet, files: Files) -> bool:
     )
 
 
-def _fetch_newest_instead(each: SuiteSet, files: Files) -> tuple[Files, list[str]]:
+def _fetch_newest_instead(package_set: SuiteSet, files: Files) -> tuple[Files, list[str]]:
     """The newest packages, kept in the cache so that results stay comparable among themselves."""
-    kept = (
-        find_cache_folder() / "moved" / f"{digest_json_value([each.name, dict(files)])[:20]}.lock"
-    )
+    digest = digest_json_value([package_set.name, dict(files)])
+    lock_path = find_cache_folder() / "moved" / f"{digest[:20]}.lock"
     try:
-        newest = locks.read_package_lock(kept).get(each.name) or packages.resolve_newest_packages(
-            each
-        )
-        packages.fetch_packages(each, newest)
+        newest = locks.read_package_lock(lock_path).get(package_set.name)
+        newest = newest or packages.resolve_newest_packages(package_set)
+        packages.fetch_packages(package_set, newest)
     except PackagesUnavailable as e:
         raise UsageError(
             f"neither the locked packages are to be had nor others: {e}; {PACKAGE_REMEDY}"
         ) from None
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    locks.write_package_lock(kept, {each.name: newest})
-    return newest, [f"{each.name}: {line}" for line in locks.format_package_changes(files, newest)]
+    lock_path.parent.mkdir(parents=True, exist_ok=True)
+    locks.write_package_lock(lock_path, {package_set.name: newest})
+    changes = locks.format_package_changes(files, newest)
+    return newest, [f"{package_set.name}: {line}" for line in changes]
 
 
-def _copy_shipped_lock(path: Path, each: SuiteSet, files: Files) -> None:
+def _copy_shipped_lock(path: Path, package_set: SuiteSet, files: Files) -> None:
     """Sees that a board of one's own has a lock of its own: the shipped one may move on."""
-    own = locks.read_package_lock(path)
-    if path.parent != SHIPPED_BOARDS and each.name not in own:
-        locks.write_package_lock(path, {**own, each.name: files})
-        print_note(f"{path}: locked {each.name} as the shipped boards have it")
+    own_lock = locks.read_package_lock(path)
+    if path.parent != SHIPPED_BOARDS and package_set.name not in own_lock:
+        locks.write_package_lock(path, {**own_lock, package_set.name: files})
+        print_note(f"{path}: locked {package_set.name} as the shipped boards have it")
 
 
-def _lock_newest(board: str, path: Path, each: SuiteSet) -> Files:
+def _lock_newest(board: str, path: Path, package_set: SuiteSet) -> Files:
     """Locks the newest packages for a board, or a program, that has no lock yet."""
     try:
-        files = packages.resolve_newest_packages(each)
+        files = packages.resolve_newest_packages(package_set)
     except PackagesUnavailable as e:
         raise UsageError(
-            f"board {board} has no lock of {each.name!r}, and none can be made: {e}; "
+            f"board {board} has no lock of {package_set.name!r}, and none can be made: {e}; "
             f"{PACKAGE_REMEDY}"
         ) from None
     path.parent.mkdir(parents=True, exist_ok=True)
-    locks.write_package_lock(path, {**locks.read_package_lock(path), each.name: files})
-    print_note(f"{path}: locked {each.name} at today's newest packages")
+    locks.write_package_lock(path, {**locks.read_package_lock(path), package_set.name: files})
+    print_note(f"{path}: locked {package_set.name} at today's newest packages")
     return files
 
 
 def update_package_locks(
     models: Mapping[str, BoardModel],
-    beside: Callable[[BoardModel], Sequence[tuple[SuiteSet, Path]]] = lambda model: (),
+    list_further_sets: Callable[[BoardModel], Sequence[tuple[SuiteSet, Path]]] = lambda model: (),
 ) -> dict[Path, list[str]]:
     """Locks the newest packages for these boards; per lock, what changed.
 
     UsageError: no mirror, or a shipped board of an installed nandlab.
 
-    beside: further sets for a board, each with the lock that has it.
+    list_further_sets: further sets for a board, each with the lock that has it.
     """
-    told: dict[Path, list[str]] = {}
+    changes: dict[Path, list[str]] = {}
     newest: dict[str, Files] = {}
     todo: dict[Path, dict[str, Files]] = {}
     for model in models.values():
@@ -343,24 +348,26 @@ def update_package_locks(
                 f"board {model.name}: its lock came with the installed nandlab; lock a board of "
                 "your own, in ./catalog/boards (docs/own/board.md), or work in a checkout"
             )
-        for each, path in [
+        for package_set, path in [
             *((e, make_board_lock_path(model)) for e in list_board_package_sets(model)),
-            *beside(model),
+            *list_further_sets(model),
         ]:
-            if each.fixed:
+            if package_set.fixed:
                 continue
             try:
-                newest[each.name] = newest.get(each.name) or packages.resolve_newest_packages(each)
+                newest[package_set.name] = newest.get(
+                    package_set.name
+                ) or packages.resolve_newest_packages(package_set)
             except PackagesUnavailable as e:
-                raise UsageError(f"{each.name}: {e}") from None
-            old = read_package_lock_with_shipped(path).get(each.name, {})
-            lines = locks.format_package_changes(old, newest[each.name])
-            told.setdefault(path, []).extend(f"{each.name}: {line}" for line in lines)
-            todo.setdefault(path, {})[each.name] = newest[each.name]
+                raise UsageError(f"{package_set.name}: {e}") from None
+            old = read_package_lock_with_shipped(path).get(package_set.name, {})
+            lines = locks.format_package_changes(old, newest[package_set.name])
+            changes.setdefault(path, []).extend(f"{package_set.name}: {line}" for line in lines)
+            todo.setdefault(path, {})[package_set.name] = newest[package_set.name]
     for path, sets in todo.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         locks.write_package_lock(path, {**locks.read_package_lock(path), **sets})
-    return {path: list(dict.fromkeys(lines)) for path, lines in told.items()}
+    return {path: list(dict.fromkeys(lines)) for path, lines in changes.items()}
 
 
 def find_unpacked_tools(model: BoardModel) -> Root | None:

@@ -36,18 +36,18 @@ def read_package_lock(path: Path) -> Lock:
     return validate_package_lock(read_toml(path), str(path)) if path.exists() else {}
 
 
-def validate_package_lock(told: Any, where: str) -> Lock:
+def validate_package_lock(data: Any, where: str) -> Lock:
     """What was read, if it has the form of a lock; else UsageError."""
-    if not isinstance(told, dict):
+    if not isinstance(data, dict):
         raise UsageError(f"{where}: not a lock of packages")
-    for name, files in told.items():
+    for name, files in data.items():
         if not does_text_fit_type(PackageSet, name) or not isinstance(files, dict) or not files:
             raise UsageError(f"{where}: {make_printable(str(name))}: not a set of packages")
         for file, sha256 in files.items():
             if not does_text_fit_type(PackageFile, file) or not does_text_fit_type(Sha256, sha256):
                 shown = make_printable(str(file))
                 raise UsageError(f"{where}: {name}: {shown}: no package file with its SHA-256")
-    return told
+    return data
 
 
 def write_package_lock(path: Path, lock: Lock, head: str = HEAD) -> None:

@@ -128,19 +128,22 @@ def list_needed_package_sets(model: BoardModel) -> list[tuple[SuiteSet, Path]]:
     builds kernels, and what programs of ours and of the current folder's project need."""
     folders = [f.parent for top in (DEVICE, Path()) for f in top.glob(f"programs/*/{FILE}")]
     suite = _find_suite(model)
-    found = {
-        each.name: (each, _find_lock_path(model, folder))
+    program_sets = {
+        package_set.name: (package_set, _find_lock_path(model, folder))
         for folder in folders
         if (needs := read_program_needs(folder)) is not None
-        for each in needs.list_package_sets(suite)
+        for package_set in needs.list_package_sets(suite)
     }
-    beside = [
+    board_sets = [
         make_image_tool_set(model),
         make_kernel_build_set(model),
         *_list_kernel_source_sets(model),
     ]
     path = make_board_lock_path(model)
-    return [*((each, path) for each in beside), *(found[name] for name in sorted(found))]
+    return [
+        *((package_set, path) for package_set in board_sets),
+        *(program_sets[name] for name in sorted(program_sets)),
+    ]
 
 
 def _list_kernel_source_sets(model: BoardModel) -> list[SuiteSet]:
@@ -154,12 +157,12 @@ def _list_kernel_source_sets(model: BoardModel) -> list[SuiteSet]:
 def list_locked_package_sets(model: BoardModel) -> list[tuple[SuiteSet, Files]]:
     """Those that are locked, with their files, but for sources of kernels and what builds them: a
     board file of them would be three times as large, and few boards are built from them."""
-    found = (
-        (each, read_package_lock_with_shipped(path).get(each.name))
-        for each, path in list_needed_package_sets(model)
-        if not isinstance(each, KernelSourceSet | KernelBuildSet)
+    sets = (
+        (package_set, read_package_lock_with_shipped(path).get(package_set.name))
+        for package_set, path in list_needed_package_sets(model)
+        if not isinstance(package_set, KernelSourceSet | KernelBuildSet)
     )
-    return [(each, files) for each, files in found if files is not None]
+    return [(package_set, files) for package_set, files in sets if files is not None]
 
 
 def unpack_build_material(folder: Path, model: BoardModel, lock: Lock) -> Material | None:
@@ -190,7 +193,7 @@ def _find_lock_path(model: BoardModel, folder: Path) -> Path:
     return folder.absolute().parents[1] / PROJECT_FOLDER / "boards" / locks.FILE
 
 
-def _unpack_sources(source: Files, wanted: tuple[str, ...], name: str) -> Path:
+def _unpack_sources(source: Files, paths: tuple[str, ...], name: str) -> Path:
     """A folder with files of a source package's original archive."""
     archive = next((file for file in source if ".orig.tar." in file), None)
     if archive is None:
@@ -198,7 +201,7 @@ def _unpack_sources(source: Files, wanted: tuple[str, ...], name: str) -> Path:
 
     def make(work: Path) -> None:
         (work / "files").mkdir()
-        lacking = set(wanted)
+        lacking = set(paths)
         with tarfile.open(make_cached_package_path(source[archive])) as tar:
             for member in tar:
                 path = str(PurePosixPath(*PurePosixPath(member.name).parts[1:]))
@@ -209,5 +212,5 @@ def _unpack_sources(source: Files, wanted: tuple[str, ...], name: str) -> Path:
         if lacking:
             raise UsageError(f"{archive} has no {min(lacking)}")
 
-    inputs = {"archive": source[archive], "files": list(wanted), "form": 1}
+    inputs = {"archive": source[archive], "files": list(paths), "form": 1}
     return make_entry("foreign", inputs, make) / "files"

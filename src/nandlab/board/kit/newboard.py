@@ -91,12 +91,14 @@ def make_release_board(name: str, like: BoardModel, release: str, kernel: str) -
     )
     lock = {**locks.read_package_lock(BOARDS / locks.FILE)}
     try:
-        for each in list_board_package_sets(model):
-            if lock.get(each.name):
-                print_note(f"{each.name}: as {BOARDS / locks.FILE} has it, for another board")
+        for package_set in list_board_package_sets(model):
+            if lock.get(package_set.name):
+                print_note(
+                    f"{package_set.name}: as {BOARDS / locks.FILE} has it, for another board"
+                )
             else:
-                lock[each.name] = packages.resolve_newest_packages(each)
-            fetch_locked_package_set(each, lock[each.name])
+                lock[package_set.name] = packages.resolve_newest_packages(package_set)
+            fetch_locked_package_set(package_set, lock[package_set.name])
     except PackagesUnavailable as e:
         raise UsageError(f"release {release}: {e}; {PACKAGE_REMEDY}") from None
     return NewBoard(model, _select_board_sets(model, lock))
@@ -130,13 +132,13 @@ def _make_own_kernel_board(name: str, like: BoardModel, parts: KernelPackages) -
     kernel = {path.name: _cache_package(path) for path in (parts.image, parts.headers)}
     summary = f"The board {like.name} with a kernel of one's own: {parts.release}"
     model = _change_model(like, name, summary, kernel=name, own_kernel=True)
-    known = read_board_package_lock(like)
-    debian = known.get(make_kernel_package_set(like).name, {})
+    like_lock = read_board_package_lock(like)
+    debian = like_lock.get(make_kernel_package_set(like).name, {})
     guest = {file: sha256 for file, sha256 in debian.items() if not _is_kernel_package(file)}
     if not guest:
         raise UsageError(f"board {like.name} has no lock: `nandlab board update {like.name}`")
-    own = make_kernel_package_set(model)
-    lock = {**known, own.name: dict(sorted({**guest, **kernel}.items()))}
+    kernel_set = make_kernel_package_set(model)
+    lock = {**like_lock, kernel_set.name: dict(sorted({**guest, **kernel}.items()))}
     return NewBoard(model, _select_board_sets(model, lock), kernel)
 
 
@@ -174,19 +176,20 @@ def write_new_board(new: NewBoard, boards: Path = BOARDS) -> Path:
 
     Nothing is left if it fails.
     """
-    kept = make_own_kernel_folder(boards, new.model.kernel)
+    kernel_folder = make_own_kernel_folder(boards, new.model.kernel)
     path = boards / f"{new.model.name}.toml"
     boards.mkdir(parents=True, exist_ok=True)
     if new.kernel:
         try:
-            kept.mkdir()
+            kernel_folder.mkdir()
         except FileExistsError:
             raise UsageError(
-                f"{kept}: another command made it meanwhile: remove it, or choose another name"
+                f"{kernel_folder}: another command made it meanwhile: remove it, or choose another "
+                "name"
             ) from None
     try:
         if new.kernel:
-            packages.copy_cached_packages(new.kernel, kept)
+            packages.copy_cached_packages(new.kernel, kernel_folder)
         lock = {**locks.read_package_lock(boards / locks.FILE), **new.lock}
         write_files_together(
             [
@@ -196,6 +199,6 @@ def write_new_board(new: NewBoard, boards: Path = BOARDS) -> Path:
         )
     except BaseException:
         if new.kernel:
-            shutil.rmtree(kept, ignore_errors=True)
+            shutil.rmtree(kernel_folder, ignore_errors=True)
         raise
     return path

@@ -62,13 +62,13 @@ def add_package_to_cache(content: IO[bytes], sha256: str, whence: str) -> None:
     """Adds a file to the cache; UsageError if its content is another than its SHA-256 says."""
     _archive_folder().mkdir(parents=True, exist_ok=True)
     with open_whole_file(make_cached_package_path(sha256)) as out:
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         while block := content.read(1 << 20):
-            found.update(block)
+            digest.update(block)
             out.write(block)
-        if found.hexdigest() != sha256:
+        if digest.hexdigest() != sha256:
             raise UsageError(
-                f"{whence}: its SHA-256 is {found.hexdigest()[:12]}…, and {sha256[:12]}… is "
+                f"{whence}: its SHA-256 is {digest.hexdigest()[:12]}…, and {sha256[:12]}… is "
                 "locked: the file or the lock was changed or damaged; get them again"
             )
 
@@ -83,28 +83,28 @@ def copy_cached_packages(files: Files, folder: Path) -> None:
             shutil.copyfileobj(source, out)
 
 
-def fetch_packages(wanted: SuiteSet, files: Files) -> None:
+def fetch_packages(package_set: SuiteSet, files: Files) -> None:
     """Brings into the cache what it lacks of a set; NotToBeHad names what is nowhere."""
-    for where in (*list_user_package_sources(), *wanted.places):
+    for where in (*list_user_package_sources(), *package_set.places):
         _take_from_source(where, files)
     with hold_path_lock(_apt_lock_path()):
         if lacking := list_missing_packages(files):
-            for left in _archive_folder().glob(f"{FETCH_PREFIX}*"):  # by a run that was killed
-                shutil.rmtree(left, ignore_errors=True)
-            print_note(f"fetching {wanted.name}")
+            for abandoned in _archive_folder().glob(f"{FETCH_PREFIX}*"):  # by a run that was killed
+                shutil.rmtree(abandoned, ignore_errors=True)
+            print_note(f"fetching {package_set.name}")
             with tempfile.TemporaryDirectory(dir=_archive_folder(), prefix=FETCH_PREFIX) as scratch:
-                _download(wanted, files, lacking, Path(scratch))
+                _download(package_set, files, lacking, Path(scratch))
                 for name in lacking:
                     with (Path(scratch) / name).open("rb") as f:
                         add_package_to_cache(f, files[name], name)
 
 
-def resolve_newest_packages(wanted: SuiteSet) -> Files:
+def resolve_newest_packages(package_set: SuiteSet) -> Files:
     """The files of the mirror's newest packages for a set; nothing of them is fetched."""
     with hold_path_lock(_apt_lock_path()):
-        apt = Apt(wanted.suite, wanted.kind)
+        apt = Apt(package_set.suite, package_set.kind)
         apt.update()
-        return wanted.resolve(apt)
+        return package_set.resolve(apt)
 
 
 def _apt_lock_path() -> Path:
@@ -113,16 +113,16 @@ def _apt_lock_path() -> Path:
     return find_cache_folder() / "apt.lock"
 
 
-def _download(wanted: SuiteSet, files: Files, lacking: list[str], folder: Path) -> None:
-    apt = Apt(wanted.suite, wanted.kind)
+def _download(package_set: SuiteSet, files: Files, lacking: list[str], folder: Path) -> None:
+    apt = Apt(package_set.suite, package_set.kind)
     apt.update()
     try:
-        wanted.download(apt, files, lacking, folder)
+        package_set.download(apt, files, lacking, folder)
     except PackagesUnavailable as e:
-        raise PackagesUnavailable(f"{wanted.name}: {e}") from None
+        raise PackagesUnavailable(f"{package_set.name}: {e}") from None
     for name in lacking:
         if not (folder / name).exists():
-            raise PackagesUnavailable(f"{wanted.name}: the mirror did not give {name}")
+            raise PackagesUnavailable(f"{package_set.name}: the mirror did not give {name}")
 
 
 def list_user_package_sources() -> list[Path]:
@@ -153,22 +153,26 @@ def import_board_packages(path: Path, only: set[str] | None = None) -> boardfile
     UsageError if it is damaged or lacks one that its lock names; the cache then has none of it.
     """
     with boardfile.open_board_file(path) as reader:
-        named = reader.head.contents()
-        todo = {s for s in (named if only is None else named & only) if not is_package_cached(s)}
-        seen: set[str] = set()
+        listed_digests = reader.head.contents()
+        todo = {
+            s
+            for s in (listed_digests if only is None else listed_digests & only)
+            if not is_package_cached(s)
+        }
+        read_digests: set[str] = set()
         added = []
         try:
             for sha256, content in reader.packages():
                 whence = f"{path}: {FOLDER}{sha256}"
-                if sha256 not in named or sha256 in seen:
+                if sha256 not in listed_digests or sha256 in read_digests:
                     raise UsageError(f"{whence}: its lock does not name this, or it is there twice")
                 if sha256 in todo:
                     add_package_to_cache(content, sha256, whence)
                     added.append(sha256)
                 elif only is None and digest_stream(content) != sha256:
                     raise UsageError(f"{whence}: damaged: its SHA-256 is another")
-                seen.add(sha256)
-            if absent := (named if only is None else todo) - seen:
+                read_digests.add(sha256)
+            if absent := (listed_digests if only is None else todo) - read_digests:
                 raise UsageError(f"{path}: it ends too early: {len(absent)} packages are not in it")
         except BaseException:
             for sha256 in added:

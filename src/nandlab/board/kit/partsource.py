@@ -87,24 +87,24 @@ def make_source_requests(
 ) -> dict[str, SourceRequest]:
     """What a catalog file asks for. home: the folder that its paths are from; None: the current."""
     home = home or Path()
-    found = {}
+    requests = {}
     for name, source in sources.items():
         part = load_part(name, f"{where}: source")
         part.refuse_bad_options(source.options, f"{where}: source.{name}")
         tree = None if source.tree == PACKAGE else home / source.tree
         patches = tuple(home / path for path in source.patch)
-        found[name] = SourceRequest(part, tree, source.options, patches)
-    return found
+        requests[name] = SourceRequest(part, tree, source.options, patches)
+    return requests
 
 
 def parse_source_words(words: Iterable[str], option: str) -> dict[str, SourceRequest]:
     """Requests of words such as ``ubi=package,fastmap=true`` and ``ubifs=~/linux``."""
-    found: dict[str, SourceRequest] = {}
+    requests: dict[str, SourceRequest] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name or not value:
             raise UsageError(f"{option} {word}: expected PART=package or PART=FOLDER")
-        if name in found:
+        if name in requests:
             raise UsageError(f"{option} {name}: given twice")
         part = load_part(name, option)
         options: dict[str, PartValue] = {}
@@ -115,8 +115,8 @@ def parse_source_words(words: Iterable[str], option: str) -> dict[str, SourceReq
         if not value:
             raise UsageError(f"{option} {word}: name package or a folder before the options")
         tree = None if value == PACKAGE else Path(value).expanduser().absolute()
-        found[name] = SourceRequest(part, tree, options)
-    return found
+        requests[name] = SourceRequest(part, tree, options)
+    return requests
 
 
 def _parse_value(text: str, what: str) -> PartValue:
@@ -135,7 +135,7 @@ def add_patches(
     A part that no request names is built from what the board's file names, else from the locked
     package. UsageError if a patch changes what is of no part.
     """
-    found = dict(requests)
+    patched = dict(requests)
     parts = {name: load_part(name, option) for name in list_noun_names(KIND)}
     for patch in patches:
         for change in read_patch(patch):
@@ -146,12 +146,12 @@ def add_patches(
                     f"{option} {patch}: {change.path} is of no part that can be built alone: "
                     f"{', '.join(folders)}"
                 )
-            asked = [name for name in owners if name in found]
-            for name in asked or owners[:1]:
-                request = found.get(name, SourceRequest(parts[name], named=False))
+            requested_names = [name for name in owners if name in patched]
+            for name in requested_names or owners[:1]:
+                request = patched.get(name, SourceRequest(parts[name], named=False))
                 if patch not in request.patches:
-                    found[name] = replace(request, patches=(*request.patches, patch))
-    return found
+                    patched[name] = replace(request, patches=(*request.patches, patch))
+    return patched
 
 
 def refuse_absent_trees(requests: Requests, option: str) -> None:
@@ -182,16 +182,16 @@ def read_part_files(request: SourceRequest, package: Path | None, origin: str) -
         raise UsageError(f"{request.part.name}: no source of the board's kernel is locked")
     top = find_part_folders(request.part, tree)
     content: dict[str, bytes] = {}
-    left = PART_BYTES_MAX
+    bytes_left = PART_BYTES_MAX
     for build in request.part.builds:
-        files = read_folder_files(top[build.folder], build.files, tree, left, PART_FILES_MAX)
-        left -= sum(map(len, files.values()))
+        files = read_folder_files(top[build.folder], build.files, tree, bytes_left, PART_FILES_MAX)
+        bytes_left -= sum(map(len, files.values()))
         content |= {f"{build.folder}/{name}": data for name, data in files.items()}
     for header in request.part.headers:
         path = tree / header
         if path.exists():
-            (data,) = read_folder_files(path.parent, [path.name], tree, left, 1).values()
-            content[header], left = data, left - len(data)
+            (data,) = read_folder_files(path.parent, [path.name], tree, bytes_left, 1).values()
+            content[header], bytes_left = data, bytes_left - len(data)
     for patch in request.patches:
         changes = [c for c in read_patch(patch) if is_part_file(request.part, c.path)]
         content = apply_patch(content, changes, str(patch))

@@ -70,28 +70,32 @@ def read_patch(path: Path) -> list[FilePatch]:
 
 def _parse_files(text: bytes, where: str) -> Iterator[FilePatch]:
     lines = text.splitlines(keepends=True)
-    at, current, in_head = 0, None, False
-    while at < len(lines):
-        line = lines[at]
+    index, current, in_head = 0, None, False
+    while index < len(lines):
+        line = lines[index]
         in_head = line.startswith(FILE_HEAD) or (in_head and not line.startswith(HEAD_END))
         if (in_head and line.startswith(UNSUPPORTED)) or BINARY_FILE.match(line):
             raise UsageError(
-                f"{where}:{at + 1}: a renamed, copied or binary file: make the patch with "
+                f"{where}:{index + 1}: a renamed, copied or binary file: make the patch with "
                 "git diff --no-renames, of text alone"
             )
-        if line.startswith(b"--- ") and at + 1 < len(lines) and lines[at + 1].startswith(b"+++ "):
+        if (
+            line.startswith(b"--- ")
+            and index + 1 < len(lines)
+            and lines[index + 1].startswith(b"+++ ")
+        ):
             if current:
                 yield current
-            old, new = (_parse_path(lines[n], f"{where}:{n + 1}") for n in (at, at + 1))
+            old, new = (_parse_path(lines[n], f"{where}:{n + 1}") for n in (index, index + 1))
             if old is None and new is None:
-                raise UsageError(f"{where}:{at + 1}: it names no file")
+                raise UsageError(f"{where}:{index + 1}: it names no file")
             current = FilePatch(old, new)
-            at += 2
+            index += 2
         elif current and (head := HUNK_HEAD.match(line)):
-            hunk, at = _parse_hunk(lines, at, head, where)
+            hunk, index = _parse_hunk(lines, index, head, where)
             current.hunks.append(hunk)
         else:
-            at += 1
+            index += 1
     if current:
         yield current
 
@@ -110,31 +114,33 @@ def _parse_path(line: bytes, where: str) -> str | None:
     return str(PurePosixPath(*path.parts[1:]))
 
 
-def _parse_hunk(lines: list[bytes], at: int, head: re.Match[bytes], where: str) -> tuple[Hunk, int]:
+def _parse_hunk(
+    lines: list[bytes], index: int, head: re.Match[bytes], where: str
+) -> tuple[Hunk, int]:
     """The hunk whose head is a line, and the line after it."""
-    number = at + 1
-    wanted = [int(head[n] or b"1") if head[n] is not None else 1 for n in (2, 4)]
+    number = index + 1
+    line_counts = [int(head[n] or b"1") if head[n] is not None else 1 for n in (2, 4)]
     sides: tuple[list[bytes], list[bytes]] = [], []
-    at += 1
+    index += 1
     last: tuple[int, ...] = ()
-    while at < len(lines) and (len(sides[0]) < wanted[0] or len(sides[1]) < wanted[1]):
-        mark, content = lines[at][:1], lines[at][1:]
-        if lines[at].strip(b"\r\n") == b"":
-            mark, content = b" ", lines[at]  # mail drops the blank of an empty line
+    while index < len(lines) and (len(sides[0]) < line_counts[0] or len(sides[1]) < line_counts[1]):
+        mark, content = lines[index][:1], lines[index][1:]
+        if lines[index].strip(b"\r\n") == b"":
+            mark, content = b" ", lines[index]  # mail drops the blank of an empty line
         last = {b" ": (0, 1), b"-": (0,), b"+": (1,)}.get(mark, ())
-        if lines[at].startswith(NO_LINE_END):
-            _drop_line_end(sides, lines[at - 1][:1])
+        if lines[index].startswith(NO_LINE_END):
+            _drop_line_end(sides, lines[index - 1][:1])
         elif not last:
-            raise UsageError(f"{where}:{at + 1}: the hunk of line {number} ends too early")
+            raise UsageError(f"{where}:{index + 1}: the hunk of line {number} ends too early")
         for side in last:
             sides[side].append(content)
-        at += 1
-    if (len(sides[0]), len(sides[1])) != tuple(wanted):
+        index += 1
+    if (len(sides[0]), len(sides[1])) != tuple(line_counts):
         raise UsageError(f"{where}:{number}: the hunk has other lines than its head says")
-    if at < len(lines) and lines[at].startswith(NO_LINE_END):
-        _drop_line_end(sides, lines[at - 1][:1])
-        at += 1
-    return Hunk(number, int(head[1]), tuple(sides[0]), tuple(sides[1])), at
+    if index < len(lines) and lines[index].startswith(NO_LINE_END):
+        _drop_line_end(sides, lines[index - 1][:1])
+        index += 1
+    return Hunk(number, int(head[1]), tuple(sides[0]), tuple(sides[1])), index
 
 
 def _drop_line_end(sides: tuple[list[bytes], list[bytes]], mark: bytes) -> None:
@@ -148,35 +154,35 @@ def apply_patch(
     files: Mapping[str, bytes], changes: list[FilePatch], where: str
 ) -> dict[str, bytes]:
     """The files, by their paths in the tree, with the changes; SourceError if they do not apply."""
-    found = dict(files)
+    patched_files = dict(files)
     for change in changes:
-        if change.old is not None and change.old not in found:
+        if change.old is not None and change.old not in patched_files:
             raise SourceError(f"{where}: it changes {change.old}, which the source does not have")
-        if change.old is None and change.path in found:
+        if change.old is None and change.path in patched_files:
             raise SourceError(f"{where}: it adds {change.path}, which the source has already")
-        content = found.pop(change.old) if change.old else b""
+        content = patched_files.pop(change.old) if change.old else b""
         patched = _apply_hunks(content, change, where)
         if change.new is not None:
-            found[change.new] = patched
+            patched_files[change.new] = patched
         elif patched:
             raise SourceError(f"{where}: it removes {change.old}, but not all of its lines")
-    return found
+    return patched_files
 
 
 def _apply_hunks(content: bytes, change: FilePatch, where: str) -> bytes:
     lines = content.splitlines(keepends=True)
     shift, least = 0, 0
     for hunk in change.hunks:
-        at = _find_hunk(lines, hunk, hunk.place + shift, least)
-        if at is None:
+        index = _find_hunk(lines, hunk, hunk.place + shift, least)
+        if index is None:
             raise SourceError(
                 f"{where}:{hunk.number}: the hunk for line {hunk.start} of {change.path} does not "
                 "apply: the source has other lines there; make the patch from the source that it "
                 "is for"
             )
-        lines[at : at + len(hunk.before)] = hunk.after
-        shift = at - hunk.place + len(hunk.after) - len(hunk.before)
-        least = at + len(hunk.after)
+        lines[index : index + len(hunk.before)] = hunk.after
+        shift = index - hunk.place + len(hunk.after) - len(hunk.before)
+        least = index + len(hunk.after)
     return b"".join(lines)
 
 
@@ -188,11 +194,14 @@ def _find_hunk(lines: list[bytes], hunk: Hunk, near: int, least: int) -> int | N
     last = len(lines) - size
     near = min(max(near, least), last)
     for distance in range(max(near - least, last - near) + 1):
-        for at in dict.fromkeys((near - distance, near + distance)):
-            if least <= at <= last and _is_hunk_at(lines, hunk, at):
-                return at
+        for index in dict.fromkeys((near - distance, near + distance)):
+            if least <= index <= last and _is_hunk_at(lines, hunk, index):
+                return index
     return None
 
 
-def _is_hunk_at(lines: list[bytes], hunk: Hunk, at: int) -> bool:
-    return lines[at] == hunk.before[0] and tuple(lines[at : at + len(hunk.before)]) == hunk.before
+def _is_hunk_at(lines: list[bytes], hunk: Hunk, index: int) -> bool:
+    return (
+        lines[index] == hunk.before[0]
+        and tuple(lines[index : index + len(hunk.before)]) == hunk.before
+    )

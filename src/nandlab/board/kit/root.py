@@ -95,12 +95,12 @@ class Root:
 
     def checked(self, argv: Sequence[str], see: Mapping[str, Path] | None = None) -> str:
         """What the command prints; ToolError with what it complains of if it fails."""
-        done = self.run(argv, see)
-        raise_disk_full(done, argv[0])
-        if done.returncode:
-            lines = f"{done.stdout}{done.stderr}".expandtabs().rstrip().split("\n")
+        result = self.run(argv, see)
+        raise_disk_full(result, argv[0])
+        if result.returncode:
+            lines = f"{result.stdout}{result.stderr}".expandtabs().rstrip().split("\n")
             raise ToolError(f"{' '.join(argv)} failed:", *filter(None, lines))
-        return done.stdout
+        return result.stdout
 
 
 def raise_disk_full(done: subprocess.CompletedProcess[str], program: str) -> None:

@@ -137,14 +137,14 @@ def count_tree_contents(top: Path) -> TreeContents:
 def update_tree_lock(name: str) -> list[str]:
     """Locks the newest packages for a tree; what changed. UsageError if there is no mirror."""
     model = load_noun(KIND, name, TreeModel)
-    each, path = make_tree_package_set(model), make_tree_lock_path(name)
+    package_set, path = make_tree_package_set(model), make_tree_lock_path(name)
     try:
-        newest = packages.resolve_newest_packages(each)
+        newest = packages.resolve_newest_packages(package_set)
     except PackagesUnavailable as e:
-        raise UsageError(f"{each.name}: {e}") from None
+        raise UsageError(f"{package_set.name}: {e}") from None
     old = locks.read_package_lock(path)
-    locks.write_package_lock(path, {**old, each.name: newest}, HEAD)
-    return locks.format_package_changes(old.get(each.name, {}), newest)
+    locks.write_package_lock(path, {**old, package_set.name: newest}, HEAD)
+    return locks.format_package_changes(old.get(package_set.name, {}), newest)
 
 
 def unpack_tree_packages(model: TreeModel, files: Files, to: Path) -> None:

@@ -25,44 +25,46 @@ def format_this_process() -> str:
     return f"{getpass.getuser()}@{socket.gethostname()}, process {os.getpid()}, since {now}"
 
 
-async def acquire_board_lock(on: Transport, who: str, lock: str = LOCK_FOLDER) -> None:
+async def acquire_board_lock(transport: Transport, who: str, lock: str = LOCK_FOLDER) -> None:
     """Takes the board; UsageError names who has it, and how to take it from them."""
-    at = shlex.quote(lock)
-    mine = f"mkdir {at} 2>/dev/null && echo {shlex.quote(who)} >{at}/owner"
-    reply = await on.call(f"{mine} || {{ cat {at}/owner; exit {TAKEN_STATUS}; }}")
+    folder = shlex.quote(lock)
+    mine = f"mkdir {folder} 2>/dev/null && echo {shlex.quote(who)} >{folder}/owner"
+    reply = await transport.call(f"{mine} || {{ cat {folder}/owner; exit {TAKEN_STATUS}; }}")
     if reply.rc:
         raise UsageError(
-            f"{on.address}: the board is taken by {reply.text or 'somebody'}: wait; or if nobody "
-            "runs there any more, nandlab board unlock FILE"
+            f"{transport.address}: the board is taken by {reply.text or 'somebody'}: wait; or if "
+            "nobody runs there any more, nandlab board unlock FILE"
         )
 
 
-async def reacquire_board_lock(on: Transport, who: str, lock: str = LOCK_FOLDER) -> None:
+async def reacquire_board_lock(transport: Transport, who: str, lock: str = LOCK_FOLDER) -> None:
     """Takes the board again if a boot has lost the lock; UsageError if it is another's now."""
-    at = shlex.quote(lock)
-    if (await on.call(f'[ "$(cat {at}/owner 2>/dev/null)" = {shlex.quote(who)} ]')).rc:
-        await acquire_board_lock(on, who, lock)
+    folder = shlex.quote(lock)
+    if (await transport.call(f'[ "$(cat {folder}/owner 2>/dev/null)" = {shlex.quote(who)} ]')).rc:
+        await acquire_board_lock(transport, who, lock)
 
 
-async def release_board_lock(on: Transport, who: str, lock: str = LOCK_FOLDER) -> None:
+async def release_board_lock(transport: Transport, who: str, lock: str = LOCK_FOLDER) -> None:
     """Gives the board back, if it still is this owner's."""
-    at = shlex.quote(lock)
-    await on.call(f'[ "$(cat {at}/owner)" = {shlex.quote(who)} ] && rm -r {at}')
+    folder = shlex.quote(lock)
+    await transport.call(f'[ "$(cat {folder}/owner)" = {shlex.quote(who)} ] && rm -r {folder}')
 
 
-async def break_board_lock(on: Transport, lock: str = LOCK_FOLDER) -> str | None:
+async def break_board_lock(transport: Transport, lock: str = LOCK_FOLDER) -> str | None:
     """Takes the board from whoever has it; who that was, None: nobody."""
-    at = shlex.quote(lock)
-    reply = await on.call(f"[ -d {at} ] && {{ cat {at}/owner; rm -r {at}; }}")
+    folder = shlex.quote(lock)
+    reply = await transport.call(f"[ -d {folder} ] && {{ cat {folder}/owner; rm -r {folder}; }}")
     return None if reply.rc else reply.text or "somebody"
 
 
-async def read_kernel_tables(on: Transport) -> Tables:
+async def read_kernel_tables(transport: Transport) -> Tables:
     """The board's tables; Doubt if they did not come whole."""
-    reply = await on.call(PRINT_TABLES)
+    reply = await transport.call(PRINT_TABLES)
     return parse_kernel_tables(reply.out.decode(errors="surrogateescape"))
 
 
-async def read_erasable_partition(on: Transport, wanted: PartitionSpec, erase: str | None) -> Mtd:
+async def read_erasable_partition(
+    transport: Transport, spec: PartitionSpec, erase: str | None
+) -> Mtd:
     """Asks the board for its tables: the partition that may be erased; Doubt if none may."""
-    return find_erasable_partition(wanted, erase, await read_kernel_tables(on))
+    return find_erasable_partition(spec, erase, await read_kernel_tables(transport))

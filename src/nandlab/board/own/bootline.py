@@ -28,13 +28,13 @@ def refuse_boot_partition(mtd: Mtd, tables: Tables) -> None:
     """Doubt if the kernel's command line names a partition, or the root may be on it."""
     words = [w.replace('"', "") for w in re.findall(r'(?:[^\s"]|"[^"]*")+', tables.cmdline)]
     words = [word for word in words if not LAYOUT.match(word)]
-    whole = re.compile(rf"(?<![\w-]){re.escape(mtd.name)}(?![\w-])")
+    name_pattern = re.compile(rf"(?<![\w-]){re.escape(mtd.name)}(?![\w-])")
     for word in words:
-        taken = TAKES_PARTITION.fullmatch(word.partition(",")[0])
+        match = TAKES_PARTITION.fullmatch(word.partition(",")[0])
         numbers = NUMBERED.findall(word)
-        if taken:
-            numbers += [str(_find_parameter_partition(taken[1], word, tables))]
-        if str(mtd.number) in numbers or whole.search(word):
+        if match:
+            numbers += [str(_find_parameter_partition(match[1], word, tables))]
+        if str(mtd.number) in numbers or name_pattern.search(word):
             raise Doubt(f"the kernel's command line names {mtd.name!r}: {word}")
     roots = [word.partition("=")[2] for word in words if word.startswith("root=")]
     for root in roots:

@@ -70,91 +70,101 @@ async def measure_board(
     return BoardMeasurement(name, machine, kernel, ram_mib, told, day)
 
 
-def make_measured_chip_model(part: ChipModel, of: BoardMeasurement) -> ChipModel:
+def make_measured_chip_model(part: ChipModel, measurement: BoardMeasurement) -> ChipModel:
     """The part with the latencies that were measured."""
-    g, told = part.geometry, of.figures
+    g, figures = part.geometry, measurement.figures
     page = g.writesize + g.oobsize
-    moved_ns = (told["read_ns"] - told["spare_read_ns"]) / g.writesize
+    moved_ns = (figures["read_ns"] - figures["spare_read_ns"]) / g.writesize
     # a driver that reads the whole page for its spare area does not tell what moving it takes
-    known = moved_ns >= 1
-    whole = told["read_ns"] // page
-    cycle = round(moved_ns) if known else min(part.timing.t_rc_ns, whole)
-    how = f"{of.source}: a page's read less its spare area's, by byte: bus, driver and ECC."
-    if not known:
+    is_known = moved_ns >= 1
+    ns_per_byte = figures["read_ns"] // page
+    cycle = round(moved_ns) if is_known else min(part.timing.t_rc_ns, ns_per_byte)
+    source = measurement.source
+    how = f"{source}: a page's read less its spare area's, by byte: bus, driver and ECC."
+    if not is_known:
         how = (
             f"Of {part.name}, at most a page's read by byte: a spare area took as long as it, "
             "so what moving takes is not told apart."
         )
-    reads = f"{of.source}: a page's read ({told['read_ns']} ns) less what moving it takes."
-    writes = f"{of.source}: a page's program ({told['program_ns']} ns) less what moving it takes."
+    reads = f"{source}: a page's read ({figures['read_ns']} ns) less what moving it takes."
+    writes = f"{source}: a page's program ({figures['program_ns']} ns) less what moving it takes."
     timing = {
-        "t_r_ns": max(0, told["read_ns"] - page * cycle),
-        "t_prog_ns": max(0, told["program_ns"] - page * cycle),
-        "t_bers_ns": told["erase_ns"],
+        "t_r_ns": max(0, figures["read_ns"] - page * cycle),
+        "t_prog_ns": max(0, figures["program_ns"] - page * cycle),
+        "t_bers_ns": figures["erase_ns"],
         "t_rc_ns": cycle,
         "t_wc_ns": cycle,
     }
-    left = "Left out: the longest that was measured is told, not the most that it can take: "
+    left_out_text = (
+        "Left out: the longest that was measured is told, not the most that it can take: "
+    )
     sources = {
         "t_r_ns": reads,
         "t_prog_ns": writes,
-        "t_bers_ns": f"{of.source}: the erase of a written block, median.",
+        "t_bers_ns": f"{source}: the erase of a written block, median.",
         "t_rc_ns": how,
         "t_wc_ns": "Assumed: equal to t_rc_ns.",
-        "t_r_max_ns": f"{left}{told['read_max_ns']} ns with the bus.",
-        "t_prog_max_ns": f"{left}{told['program_max_ns']} ns with the bus.",
-        "t_bers_max_ns": f"{left}{told['erase_max_ns']} ns.",
+        "t_r_max_ns": f"{left_out_text}{figures['read_max_ns']} ns with the bus.",
+        "t_prog_max_ns": f"{left_out_text}{figures['program_max_ns']} ns with the bus.",
+        "t_bers_max_ns": f"{left_out_text}{figures['erase_max_ns']} ns.",
     }
     return _change_model(
         part,
-        name=_chip_name(part, of.board),
-        summary=f"{part.name} as it was measured on the board {of.board}, {of.day}.",
+        name=_chip_name(part, measurement.board),
+        summary=(
+            f"{part.name} as it was measured on the board {measurement.board}, {measurement.day}."
+        ),
         timing=timing,
         sources={**part.sources, **{f"timing.{k}": v for k, v in sources.items()}},
     )
 
 
-def compute_instruction_ns(of: BoardMeasurement) -> float:
+def compute_instruction_ns(measurement: BoardMeasurement) -> float:
     """What an instruction takes, by the loop."""
-    return of.figures["loop_ps"] / 1000 / LOOP_INSTRUCTIONS
+    return measurement.figures["loop_ps"] / 1000 / LOOP_INSTRUCTIONS
 
 
-def make_measured_board_model(part: ChipModel, of: BoardMeasurement) -> BoardModel:
+def make_measured_board_model(part: ChipModel, measurement: BoardMeasurement) -> BoardModel:
     """A virtual board that is like the one that was measured."""
-    like = load_noun("boards", _find_like_board(of.machine), BoardModel)
-    ns = compute_instruction_ns(of)
+    like = load_noun("boards", _find_like_board(measurement.machine), BoardModel)
+    ns = compute_instruction_ns(measurement)
     shift = min(SHIFT_MAX, max(0, round(math.log2(ns)))) if ns > 0 else 0
-    told, t = of.figures, part.timing
-    figures = {
-        "read_ns": told["read_ns"],
-        "program_ns": told["program_ns"],
-        "t_r_ns": min(t.t_r_ns, told["read_ns"]),
-        "t_prog_ns": min(t.t_prog_ns, told["program_ns"]),
+    figures, t = measurement.figures, part.timing
+    controller_figures = {
+        "read_ns": figures["read_ns"],
+        "program_ns": figures["program_ns"],
+        "t_r_ns": min(t.t_r_ns, figures["read_ns"]),
+        "t_prog_ns": min(t.t_prog_ns, figures["program_ns"]),
         "page_bytes": part.geometry.writesize + part.geometry.oobsize,
     }
     sources = {
-        "read_ns": f"{of.source}: median of pages.",
-        "program_ns": f"{of.source}: median of pages.",
+        "read_ns": f"{measurement.source}: median of pages.",
+        "program_ns": f"{measurement.source}: median of pages.",
         "t_r_ns": f"Of {part.name}; at most what was measured in all.",
         "t_prog_ns": f"Of {part.name}; at most what was measured in all.",
         "page_bytes": f"Of {part.name}.",
     }
-    controller = Controller(measured=of.board, sources=sources, **figures)
+    controller = Controller(measured=measurement.board, sources=sources, **controller_figures)
     return _change_model(
         like,
-        name=_board_name(of.board),
-        summary=f"{like.name} with the pace and the RAM of {of.board}: {_format_pace(of, ns)}",
-        ram_mib=min(RAM_MAX_MIB, max(RAM_MIN_MIB, of.ram_mib)),
+        name=_board_name(measurement.board),
+        summary=(
+            f"{like.name} with the pace and the RAM of {measurement.board}: "
+            f"{_format_pace(measurement, ns)}"
+        ),
+        ram_mib=min(RAM_MAX_MIB, max(RAM_MIN_MIB, measurement.ram_mib)),
         icount_shift=shift,
         controller=controller.model_dump(),
         power=None,
     )
 
 
-def _format_pace(of: BoardMeasurement, ns: float) -> str:
-    sums, copies = (of.figures[f"{what}_bytes_per_s"] / 1e6 for what in ("checksum", "copy"))
+def _format_pace(measurement: BoardMeasurement, ns: float) -> str:
+    sums, copies = (
+        measurement.figures[f"{what}_bytes_per_s"] / 1e6 for what in ("checksum", "copy")
+    )
     rates = f"checksums of {sums:.3g} MB/s, copies of {copies:.3g} MB/s"
-    return f"measured on {of.day}: {ns:.2g} ns an instruction of a loop, {rates}"
+    return f"measured on {measurement.day}: {ns:.2g} ns an instruction of a loop, {rates}"
 
 
 def _find_like_board(machine: str) -> str:
@@ -171,26 +181,28 @@ def _change_model(model: M, **change: object) -> M:
 
 def choose_new_catalog_paths(part: ChipModel, name: str, catalog: Path) -> list[Path]:
     """Where the chip's and the board's file go; UsageError if one is there already."""
-    found = [
+    paths = [
         catalog / "chips" / f"{_chip_name(part, name)}.toml",
         catalog / "boards" / f"{_board_name(name)}.toml",
     ]
-    if there := next((path for path in found if path.exists()), None):
-        raise UsageError(f"{there} is there already: remove it, or name another catalog by -o")
-    return found
+    if existing := next((path for path in paths if path.exists()), None):
+        raise UsageError(f"{existing} is there already: remove it, or name another catalog by -o")
+    return paths
 
 
-def write_catalog_files(part: ChipModel, of: BoardMeasurement, catalog: Path) -> list[Path]:
+def write_catalog_files(
+    part: ChipModel, measurement: BoardMeasurement, catalog: Path
+) -> list[Path]:
     """Writes both files into a catalog; where they are."""
-    found = choose_new_catalog_paths(part, of.board, catalog)
+    paths = choose_new_catalog_paths(part, measurement.board, catalog)
     for path, noun in zip(
-        found,
-        (make_measured_chip_model(part, of), make_measured_board_model(part, of)),
+        paths,
+        (make_measured_chip_model(part, measurement), make_measured_board_model(part, measurement)),
         strict=True,
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(format_noun_toml(noun))
-    return found
+    return paths
 
 
 def _chip_name(part: ChipModel, name: str) -> str:

@@ -86,13 +86,13 @@ class CrossCompiler:
 
     def _run(self, argv: list[str]) -> str:
         try:
-            done = subprocess.run(argv, capture_output=True, text=True, check=False)
+            result = subprocess.run(argv, capture_output=True, text=True, check=False)
         except FileNotFoundError:
             raise UsageError(
                 f"no {argv[0]} in PATH: install a compiler for the board and name it under "
                 "[programs] cross"
             ) from None
-        if done.returncode:
-            lines = f"{done.stdout}{done.stderr}".expandtabs().rstrip().split("\n")
+        if result.returncode:
+            lines = f"{result.stdout}{result.stderr}".expandtabs().rstrip().split("\n")
             raise NandlabError(f"{' '.join(argv)} failed:", *filter(None, lines))
-        return done.stdout
+        return result.stdout

@@ -28,9 +28,9 @@ BLANK_S = 3600
 """The most that reading a whole partition takes."""
 
 
-async def read_health_counters(on: Transport, number: int) -> dict[str, int]:
+async def read_health_counters(transport: Transport, number: int) -> dict[str, int]:
     """What a partition's driver counts, by HEALTH's names; what it does not tell is missing."""
-    return await _read_sysfs_numbers(on, number, HEALTH)
+    return await _read_sysfs_numbers(transport, number, HEALTH)
 
 
 def format_health_losses(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
@@ -43,10 +43,12 @@ def format_health_losses(before: Mapping[str, int], after: Mapping[str, int]) ->
     return [f"{more} {said}" for more, said in pairs if more > 0]
 
 
-async def _read_sysfs_numbers(on: Transport, number: int, names: Iterable[str]) -> dict[str, int]:
+async def _read_sysfs_numbers(
+    transport: Transport, number: int, names: Iterable[str]
+) -> dict[str, int]:
     """The numbers that a partition's sysfs has, by name; what it has not is missing."""
     asked = f"for f in {' '.join(names)}; do echo $f $(cat $f); done 2>/dev/null"
-    reply = await on.call(f"cd /sys/class/mtd/mtd{number} && {asked}")
+    reply = await transport.call(f"cd /sys/class/mtd/mtd{number} && {asked}")
     rows = [line.split() for line in reply.text.split("\n")]
     return {r[0]: int(r[1]) for r in rows if len(r) == len("kv") and r[1].isdigit()}
 
@@ -81,27 +83,29 @@ def make_partition_erase_command(number: int, blocks: int) -> str:
     return f"{device} 0 1 && {device} {size} {blocks - 1}"
 
 
-async def read_flash_properties(on: Transport, number: int) -> PartitionFlash:
+async def read_flash_properties(transport: Transport, number: int) -> PartitionFlash:
     """What the board tells of a partition."""
     ubi_there, nftl_there = "-d /sys/class/ubi/ubi0", "-e /sys/class/block/nftla"
     for_nftl = f"grep -v '^mtd{number}:' /proc/mtd | grep -q '\"{NFTL_NAME}'"
-    reply = await on.call(
+    reply = await transport.call(
         f"uname -m; uname -sr; [ {ubi_there} ] && echo yes || echo no; "
         f"{{ [ {nftl_there} ] || {for_nftl}; }} && echo yes || echo no"
     )
     machine, kernel, ubi, nftl = [*reply.text.split("\n"), "", "", "", ""][:4]
-    shape = await _read_sysfs_numbers(on, number, SHAPE)
+    shape = await _read_sysfs_numbers(transport, number, SHAPE)
     if not {"writesize", "oobsize"} <= shape.keys():
-        raise NandlabError(f"{on.address}: the board does not tell the flash's shape: {shape}")
+        raise NandlabError(
+            f"{transport.address}: the board does not tell the flash's shape: {shape}"
+        )
     return PartitionFlash(machine, kernel, shape, ubi != "no", nftl != "no")
 
 
-def refuse_other_chip_shape(chip: ChipModel, told: PartitionFlash, mtd: Mtd) -> None:
+def refuse_other_chip_shape(chip: ChipModel, flash: PartitionFlash, mtd: Mtd) -> None:
     """UsageError if the chip that the board's file names has another shape than the board's."""
     g = chip.geometry
     pairs = {
-        "writesize": (g.writesize, told.shape["writesize"]),
-        "oobsize": (g.oobsize, told.shape["oobsize"]),
+        "writesize": (g.writesize, flash.shape["writesize"]),
+        "oobsize": (g.oobsize, flash.shape["oobsize"]),
         "erasesize": (g.erasesize, mtd.erasesize),
     }
     wrong = [
@@ -113,31 +117,30 @@ def refuse_other_chip_shape(chip: ChipModel, told: PartitionFlash, mtd: Mtd) -> 
         raise UsageError(f"{chip.name} is not the board's chip: {'; '.join(wrong)}")
 
 
-async def list_missing_modules(on: Transport, modules: Iterable[str]) -> list[str]:
+async def list_missing_modules(transport: Transport, modules: Iterable[str]) -> list[str]:
     """Which of these modules the board neither has loaded or built in, nor can load."""
     tests = (
         f"{{ {MODULE_THERE.format(m)} || modprobe -n {m} >/dev/null 2>&1; }} || echo {m}"
         for m in map(shlex.quote, modules)
     )
-    return (await on.call("; ".join(tests) or ":")).text.split()
+    return (await transport.call("; ".join(tests) or ":")).text.split()
 
 
-async def refuse_missing_tools(on: Transport, tools: Iterable[str]) -> None:
+async def refuse_missing_tools(transport: Transport, tools: Iterable[str]) -> None:
     """UsageError if the board lacks tools of mtd-utils; busybox's of the same names are others."""
     tests = (
         f"{{ command -v {t} >/dev/null && ! {t} --help 2>&1 | grep -q BusyBox; }} || echo {t}"
         for t in tools
     )
-    if gone := (await on.call("; ".join(tests))).text.split():
+    if gone := (await transport.call("; ".join(tests))).text.split():
         raise UsageError(
-            f"{on.address}: the board has no {', '.join(gone)} of mtd-utils: install mtd-utils "
-            f"there "
-            "(busybox's applets of the same names lack what is needed)"
+            f"{transport.address}: the board has no {', '.join(gone)} of mtd-utils: install "
+            "mtd-utils there (busybox's applets of the same names lack what is needed)"
         )
 
 
-async def is_partition_erased(on: Transport, number: int) -> bool:
+async def is_partition_erased(transport: Transport, number: int) -> bool:
     """Whether all data bytes of a partition's good blocks are erased; OOB is not looked at."""
     read = f"nanddump -q --bb=skipbad /dev/mtd{number} 2>/dev/null || echo unreadable"
-    found = await on.call(f"{{ {read}; }} | LC_ALL=C tr -d '\\377' | wc -c", limit_s=BLANK_S)
+    found = await transport.call(f"{{ {read}; }} | LC_ALL=C tr -d '\\377' | wc -c", limit_s=BLANK_S)
     return found.rc == 0 and found.text == "0"

@@ -80,17 +80,17 @@ class PartitionCells:
 
     async def read(self, blocks: range) -> bytes:
         """The cells of some blocks."""
-        at, size = blocks.start * self.mtd.erasesize, len(blocks) * self.mtd.erasesize
-        dump = f"nanddump -q --noecc --oob --bb=dumpbad -s {at} -l {size}"
+        start, size = blocks.start * self.mtd.erasesize, len(blocks) * self.mtd.erasesize
+        dump = f"nanddump -q --noecc --oob --bb=dumpbad -s {start} -l {size}"
         device = f"/dev/mtd{self.mtd.number}"
-        told = await self.transport.call(f"{dump} {device} 2>/dev/null", limit_s=PIECE_S)
-        if told.rc or len(told.out) != len(blocks) * self.block:
+        reply = await self.transport.call(f"{dump} {device} 2>/dev/null", limit_s=PIECE_S)
+        if reply.rc or len(reply.out) != len(blocks) * self.block:
             raise NandlabError(
                 f"{self.transport.address}: blocks {blocks.start} to {blocks.stop - 1} cannot "
                 f"be read bit "
                 "by bit: not every driver reads without correction"
             )
-        return told.out
+        return reply.out
 
     async def write(self, blocks: range, cells: bytes, bad: set[int]) -> None:
         """Writes some blocks' cells, which are erased, but for those of bad blocks."""
@@ -101,15 +101,15 @@ class PartitionCells:
         ]
         if not runs:
             return
-        done = await self.transport.call(
+        reply = await self.transport.call(
             f"w() {{ {put} /dev/mtd{self.mtd.number} {self.piece} || exit; }}; "
             f"umask 077; set -C; cat >{self.piece} && ( {'; '.join(runs)} ); set -- $?; "
             f"rm {self.piece}; exit $1",
             cells,
             limit_s=PIECE_S,
         )
-        if done.rc:
-            raise NandlabError(f"{self.transport.address}: nandwrite: {done.text}")
+        if reply.rc:
+            raise NandlabError(f"{self.transport.address}: nandwrite: {reply.text}")
 
     def written(self, blocks: range, cells: bytes, bad: set[int]) -> list[int]:
         """Which pages of some blocks' cells are not erased, in blocks that are not bad."""

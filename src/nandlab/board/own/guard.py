@@ -46,60 +46,64 @@ class PartitionSpec:
     """Bytes of an erase block."""
 
 
-def find_erasable_partition(wanted: PartitionSpec, erase: str | None, tables: Tables) -> Mtd:
+def find_erasable_partition(spec: PartitionSpec, erase: str | None, tables: Tables) -> Mtd:
     """The partition that may be erased, by the board's tables; Doubt with the reason if none may.
 
     erase: its name, as the command line has it: it is named twice.
     """
-    if erase != wanted.name:
+    if erase != spec.name:
         given = f"the command line says {erase!r}" if erase else "give --erase too"
-        raise Doubt(f"{wanted.name!r} would be erased, and must be named twice: {given}")
-    mtd = find_specified_partition(wanted, tables.mtds)
+        raise Doubt(f"{spec.name!r} would be erased, and must be named twice: {given}")
+    mtd = find_specified_partition(spec, tables.mtds)
     _refuse_by_sysfs(mtd, tables.sysfs.get(mtd.number))
     _refuse_other_nodes(mtd, tables.sysfs[mtd.number])
     _refuse_untraced(tables)
     refuse_used_partition(mtd, tables)
-    for other in find_overlapping_partitions(mtd, tables.mtds, tables.sysfs):
+    for neighbour in find_overlapping_partitions(mtd, tables.mtds, tables.sysfs):
         try:
-            refuse_used_partition(other, tables)
+            refuse_used_partition(neighbour, tables)
         except Doubt as e:
             raise Doubt(f"{mtd.name!r} has blocks in common with another partition: {e}") from None
-    for other in tables.mtds:
-        if other.name.startswith(JOINED_NAMES[0]) or other.name.endswith(JOINED_NAMES[1]):
-            raise Doubt(f"{other.name!r} is joined of others, and {mtd.name!r} may be among them")
+    for neighbour in tables.mtds:
+        if neighbour.name.startswith(JOINED_NAMES[0]) or neighbour.name.endswith(JOINED_NAMES[1]):
+            raise Doubt(
+                f"{neighbour.name!r} is joined of others, and {mtd.name!r} may be among them"
+            )
     return mtd
 
 
-def find_specified_partition(wanted: PartitionSpec, mtds: list[Mtd]) -> Mtd:
+def find_specified_partition(spec: PartitionSpec, mtds: list[Mtd]) -> Mtd:
     """The one partition that is as the board's file says; else Doubt."""
-    named = [each for each in mtds if each.name == wanted.name]
-    near = [each for each in mtds if each.name.strip(" \"'") == wanted.name.strip(" \"'")]
-    if not named:
-        names = ", ".join(repr(each.name) for each in mtds) or "none"
-        raise Doubt(f"the board has no partition {wanted.name!r}; it has {names}")
+    matches = [mtd for mtd in mtds if mtd.name == spec.name]
+    near = [mtd for mtd in mtds if mtd.name.strip(" \"'") == spec.name.strip(" \"'")]
+    if not matches:
+        names = ", ".join(repr(mtd.name) for mtd in mtds) or "none"
+        raise Doubt(f"the board has no partition {spec.name!r}; it has {names}")
     if len(near) > 1:
-        raise Doubt(f"the board has {len(near)} partitions named {wanted.name!r}, or nearly so")
-    (found,) = named
-    for what in ("size", "erasesize"):
-        has, told = getattr(found, what), getattr(wanted, what)
-        if has != told:
-            raise Doubt(f"{wanted.name!r} has a {what} of {has} bytes, and the file says {told}")
-    return found
+        raise Doubt(f"the board has {len(near)} partitions named {spec.name!r}, or nearly so")
+    (match,) = matches
+    for attribute in ("size", "erasesize"):
+        has, specified = getattr(match, attribute), getattr(spec, attribute)
+        if has != specified:
+            raise Doubt(
+                f"{spec.name!r} has a {attribute} of {has} bytes, and the file says {specified}"
+            )
+    return match
 
 
-def _refuse_by_sysfs(mtd: Mtd, told: Mapping[str, str] | None) -> None:
+def _refuse_by_sysfs(mtd: Mtd, sysfs: Mapping[str, str] | None) -> None:
     """Doubt unless sysfs says the same of the partition, and that it is NAND and writable."""
-    if told is None:
+    if sysfs is None:
         raise Doubt(f"sysfs has no mtd{mtd.number}: is it mounted at /sys?")
-    for what in ("name", "size", "erasesize"):
-        if told[what] != str(getattr(mtd, what)):
-            raise Doubt(f"sysfs and /proc/mtd differ on the {what} of mtd{mtd.number}")
-    if told["type"] not in NAND_TYPES:
-        raise Doubt(f"{mtd.name!r} is no NAND flash: its type is {told['type']}")
-    flags = told["flags"]
+    for attribute in ("name", "size", "erasesize"):
+        if sysfs[attribute] != str(getattr(mtd, attribute)):
+            raise Doubt(f"sysfs and /proc/mtd differ on the {attribute} of mtd{mtd.number}")
+    if sysfs["type"] not in NAND_TYPES:
+        raise Doubt(f"{mtd.name!r} is no NAND flash: its type is {sysfs['type']}")
+    flags = sysfs["flags"]
     if not re.fullmatch(r"0x[0-9a-f]+", flags) or not int(flags, 16) & WRITEABLE:
         raise Doubt(f"{mtd.name!r} is not writable: its flags are {flags or 'not told'}")
-    if not told["path"]:
+    if not sysfs["path"]:
         raise Doubt(f"sysfs does not tell where mtd{mtd.number} is")
 
 

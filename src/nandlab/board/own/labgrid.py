@@ -35,13 +35,13 @@ async def hold_labgrid_place(place: str | None) -> AsyncIterator[None]:
         return
     if shutil.which(CLIENT) is None:
         raise UsageError(f"reach.labgrid: no {CLIENT} in PATH: pip install 'nandlab[labgrid]'")
-    if (told := await _run_client(place, "acquire")) is not None:
-        raise UsageError(f"reach.labgrid: the place {place} is not to be had: {told}")
+    if (complaint := await _run_client(place, "acquire")) is not None:
+        raise UsageError(f"reach.labgrid: the place {place} is not to be had: {complaint}")
     try:
         yield
     finally:
-        if (told := await _run_client(place, "release")) is not None:
-            print_note(f"the place {place} could not be released: {told}")
+        if (complaint := await _run_client(place, "release")) is not None:
+            print_note(f"the place {place} could not be released: {complaint}")
 
 
 async def _run_client(place: str, verb: str) -> str | None:

@@ -46,16 +46,16 @@ def find_job_leftover(tables: Tables, mtd: Mtd) -> Leftover:
     return Leftover(tables.boot, mounts, ubi)
 
 
-def make_cleanup_command(left: Leftover, mtd: Mtd) -> str:
+def make_cleanup_command(leftover: Leftover, mtd: Mtd) -> str:
     """The board's command that takes away what is left and still the same."""
-    if not left.boot:
+    if not leftover.boot:
         return ":"
-    commands = [f'[ "$(cat {BOOT_ID})" = {left.boot} ] || exit 0']
+    commands = [f'[ "$(cat {BOOT_ID})" = {leftover.boot} ] || exit 0']
     top = 'while read -r i p d r t x; do [ "$t" = %s ] && m="$i $d"; done </proc/self/mountinfo'
-    for number, device in reversed(left.mounts):
+    for number, device in reversed(leftover.mounts):
         last = f"m=; {top % MOUNTPOINT}"
         commands.append(f'{last}; [ "$m" = "{number} {device}" ] && umount {MOUNTPOINT}')
-    for number in left.ubi:
+    for number in leftover.ubi:
         attached = f"$(cat /sys/class/ubi/ubi{number}/mtd_num 2>/dev/null)"
         commands.append(f'[ "{attached}" = {mtd.number} ] && ubidetach -d {number}')
     return "; ".join(commands)

@@ -163,24 +163,24 @@ def make_partition_spec(model: RemoteModel) -> PartitionSpec:
 async def hold_board(path: Path, erase: str | None) -> AsyncIterator[HeldBoard]:
     """The board of a file, held, with the partition that may be erased; Doubt if none may."""
     model = read_noun_file(path, RemoteModel)
-    on, who = open_board_transport(model), format_this_process()
+    transport, who = open_board_transport(model), format_this_process()
     async with labgrid.hold_labgrid_place(model.reach.labgrid):
         try:
-            await acquire_board_lock(on, who)
+            await acquire_board_lock(transport, who)
             try:
                 yield HeldBoard(
-                    on,
+                    transport,
                     model,
                     who,
                     erase,
-                    await read_erasable_partition(on, make_partition_spec(model), erase),
+                    await read_erasable_partition(transport, make_partition_spec(model), erase),
                 )
             finally:
                 with contextlib.suppress(BoardLost):
-                    await release_board_lock(on, who)
+                    await release_board_lock(transport, who)
         finally:
             with contextlib.suppress(BoardLost):
-                await on.close()
+                await transport.close()
 
 
 async def find_erasable_board_partition(path: Path, erase: str | None) -> Mtd:
@@ -195,12 +195,12 @@ async def find_erasable_board_partition(path: Path, erase: str | None) -> Mtd:
 async def break_own_board_lock(path: Path) -> str | None:
     """Takes the board from whoever has it; who that was, None: nobody."""
     model = read_noun_file(path, RemoteModel)
-    on = open_board_transport(model)
+    transport = open_board_transport(model)
     async with labgrid.hold_labgrid_place(model.reach.labgrid):
         try:
-            return await break_board_lock(on)
+            return await break_board_lock(transport)
         finally:
-            await on.close()
+            await transport.close()
 
 
 @asynccontextmanager
@@ -213,39 +213,41 @@ async def prepare_held_board(
     it is erased, so that the next use finds nothing that is not ours, and what of its health has
     become worse is told.
     """
-    on, number = board.transport, board.mtd.number
-    await _refuse_mountpoint(on)
-    await refuse_missing_tools(on, ("flash_erase", "nanddump"))
-    told = await read_flash_properties(on, number)
+    transport, number = board.transport, board.mtd.number
+    await _refuse_mountpoint(transport)
+    await refuse_missing_tools(transport, ("flash_erase", "nanddump"))
+    flash = await read_flash_properties(transport, number)
     compiler = CrossCompiler(board.model.programs.cross)
-    compiler.refuse_another(told.machine)
+    compiler.refuse_another(flash.machine)
     kdir = board.model.programs.kdir
-    modules = flashcounts.build_counting_modules(compiler, Path(kdir), told.machine) if kdir else ()
-    if not discard and not await is_partition_erased(on, number):
+    modules = (
+        flashcounts.build_counting_modules(compiler, Path(kdir), flash.machine) if kdir else ()
+    )
+    if not discard and not await is_partition_erased(transport, number):
         raise UsageError(
             f"{board.mtd.name!r} is not erased: keep what it has by nandlab board save, then give "
             "--discard, which has it lost there; nandlab board restore brings it back"
         )
     remote = RemoteBoard(
-        on,
+        transport,
         compiler.agent(),
         compiler.program,
         before=board.before,
         after=board.after,
         recover=board.recover,
         modules=modules,
-        identity_facts={"name": board.model.name, "kind": board.model.kind, **told.identity()},
+        identity_facts={"name": board.model.name, "kind": board.model.kind, **flash.identity()},
     )
-    before = await read_health_counters(on, number)
-    await on.call(REMOVE_STALE_FOLDERS)
+    before = await read_health_counters(transport, number)
+    await transport.call(REMOVE_STALE_FOLDERS)
     try:
-        yield remote, told
+        yield remote, flash
     finally:
         try:
             await _erase_at_end(board)
-            for line in format_health_losses(before, await read_health_counters(on, number)):
+            for line in format_health_losses(before, await read_health_counters(transport, number)):
                 print_note(f"{board.mtd.name!r}: {line}")
-            await on.call(f"rm -rf {shlex.quote(remote.folder)}")
+            await transport.call(f"rm -rf {shlex.quote(remote.folder)}")
         except BoardLost as lost:
             print_note(f"the board could not be left erased: {lost.reason}")
 
@@ -259,8 +261,12 @@ async def _erase_at_end(board: HeldBoard) -> None:
         print_note(f"the partition is left as it is, not erased: {e}")
 
 
-async def _refuse_mountpoint(on: Transport) -> None:
+async def _refuse_mountpoint(transport: Transport) -> None:
     """UsageError unless jobs can mount where they do."""
-    free = await on.call(f"[ -d {MOUNTPOINT} ] && ! grep -q ' {MOUNTPOINT}[ /]' /proc/mounts")
+    free = await transport.call(
+        f"[ -d {MOUNTPOINT} ] && ! grep -q ' {MOUNTPOINT}[ /]' /proc/mounts"
+    )
     if free.rc:
-        raise UsageError(f"{on.address}: {MOUNTPOINT} is no folder there, or something is mounted")
+        raise UsageError(
+            f"{transport.address}: {MOUNTPOINT} is no folder there, or something is mounted"
+        )

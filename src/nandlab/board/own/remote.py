@@ -130,14 +130,14 @@ class RemoteBoard:
         steps = tuple(step for step in reader.steps if step.step != AWAIT)
         return JobRecord(steps, available=reader.available)
 
-    async def _ran(self, job: Job, told: Callable[[str], None]) -> ChannelReader:
+    async def _ran(self, job: Job, report_step: Callable[[str], None]) -> ChannelReader:
         """Brings a job and has it run: what its records tell; BoardLost if it was not done."""
         if self._is_lost:
             await self.recover()
             self._is_lost = False
         await self.before()
         await self._bring(job)
-        reader = ChannelReader(lambda step: told(step) if step != AWAIT else None)
+        reader = ChannelReader(lambda step: report_step(step) if step != AWAIT else None)
         try:
             await self.transport.stream(self._command(), reader.feed)
         except BoardLost as lost:
@@ -161,21 +161,21 @@ class RemoteBoard:
 
     async def _bring(self, job: Job) -> None:
         """Brings the agent, the job's programs and its files, whatever is not there already."""
-        at = shlex.quote(self.folder)
+        folder = shlex.quote(self.folder)
         await self._make_folder()
         parts = await self.transport.call(
-            f"rm -rf {at}/job; mkdir -p {at}/job {at}/bin {at}/modules"
+            f"rm -rf {folder}/job; mkdir -p {folder}/job {folder}/bin {folder}/modules"
         )
         if parts.rc:
             raise NandlabError(f"{self.transport.address}: {parts.text}")
-        kept = {"agent": self.agent}
-        kept |= {f"bin/{name}": path for name, path in self.programs(job).items()}
-        kept |= {f"modules/{path.name}": path for path in self.modules}
-        if unknown := kept.keys() - self._digests_on_board.keys():
+        paths_by_name = {"agent": self.agent}
+        paths_by_name |= {f"bin/{name}": path for name, path in self.programs(job).items()}
+        paths_by_name |= {f"modules/{path.name}": path for path in self.modules}
+        if unknown := paths_by_name.keys() - self._digests_on_board.keys():
             self._digests_on_board |= await read_file_digests_on_board(
                 self.transport, self.folder, sorted(unknown)
             )
-        for name, path in kept.items():
+        for name, path in paths_by_name.items():
             await self._put_once(name, path.read_bytes())
         for name, content in {**job.files, **job.texts()}.items():
             await write_file_on_board(self.transport, f"{self.folder}/job/{name}", content, "755")

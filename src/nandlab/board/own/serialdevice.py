@@ -32,12 +32,12 @@ class SerialDevice:
             self.close()
             raise OSError(*e.args) from None
 
-    async def send(self, said: bytes, limit_s: float) -> None:
+    async def send(self, data: bytes, limit_s: float) -> None:
         """Sends bytes, however long the line takes; TimeoutError if none leaves for so long."""
         loop = asyncio.get_running_loop()
-        while said:
+        while data:
             try:
-                said = said[os.write(self._fd, said) :]
+                data = data[os.write(self._fd, data) :]
             except BlockingIOError:
                 ready = loop.create_future()
                 loop.add_writer(self._fd, _settle_future, ready)

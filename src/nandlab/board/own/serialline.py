@@ -102,27 +102,27 @@ class SerialLine:
         """See Transport.address."""
         return str(self.device)
 
-    async def call(self, command: str, given: bytes = b"", limit_s: float = QUIET_S) -> Reply:
+    async def call(self, command: str, input_bytes: bytes = b"", limit_s: float = QUIET_S) -> Reply:
         """See Transport.call."""
         if self._device is None:
             await self._open()
         if "\n" in command:
             raise ValueError("a command for a serial line must be one line")
-        if len(given) > INPUT_BYTES_MAX:
-            command, given = await self._brought(command, given, limit_s), b""
-        rc, lines, line = await self._run(f"{command}\n".encode() + given, limit_s)
+        if len(input_bytes) > INPUT_BYTES_MAX:
+            command, input_bytes = await self._brought(command, input_bytes, limit_s), b""
+        rc, lines, line = await self._run(f"{command}\n".encode() + input_bytes, limit_s)
         printed = [line] if lines == 1 else await self._printed(lines)
         return Reply(rc, base64.b64decode(b"".join(printed)))
 
-    async def _brought(self, command: str, given: bytes, limit_s: float) -> str:
+    async def _brought(self, command: str, input_bytes: bytes, limit_s: float) -> str:
         """Brings a long input to a file there: the command that runs ``command`` with it."""
         unpack = "cat"
-        packed = gzip.compress(given, mtime=0) if self._unpacks else given
-        if len(packed) < len(given):
-            given, unpack = packed, "gunzip -c"
-        for at in range(0, len(given), INPUT_BYTES_MAX):
-            to = ">>" if at else ">"
-            piece = given[at : at + INPUT_BYTES_MAX]
+        packed = gzip.compress(input_bytes, mtime=0) if self._unpacks else input_bytes
+        if len(packed) < len(input_bytes):
+            input_bytes, unpack = packed, "gunzip -c"
+        for offset in range(0, len(input_bytes), INPUT_BYTES_MAX):
+            to = ">>" if offset else ">"
+            piece = input_bytes[offset : offset + INPUT_BYTES_MAX]
             rc, _, _ = await self._run(f"cat {to}given\n".encode() + piece, limit_s)
             if rc:
                 return "echo no room for it; exit 1"
@@ -135,21 +135,21 @@ class SerialLine:
         begun = await self.call(f"{tidy}; {run}")
         if begun.rc:
             raise BoardLost(f"{self.address}: {begun.text}", [])
-        at, told, pause, heard = 1, 0.0, POLL_S, time.monotonic()
+        position, last_tell_s, pause, heard = 1, 0.0, POLL_S, time.monotonic()
         while (now := time.monotonic()) - heard < QUIET_S:
-            tell = "echo 1<>fifo; " if now - told > TELL_S else ""
-            told = now if tell else told
+            tell = "echo 1<>fifo; " if now - last_tell_s > TELL_S else ""
+            last_tell_s = now if tell else last_tell_s
             piece = PIECE_MIN if self._lossy else min(max(self.baud // 10, PIECE_MIN), PIECE_MAX)
-            look = f"[ -f ended ] && echo e || echo r; tail -c +{at} said | head -c {piece}"
-            state, _, said = (await self.call(tell + look)).out.partition(b"\n")
-            at += len(said)
-            heard = time.monotonic() if said else heard
-            news = said.replace(ALIVE, b"")
+            look = f"[ -f ended ] && echo e || echo r; tail -c +{position} said | head -c {piece}"
+            state, _, output = (await self.call(tell + look)).out.partition(b"\n")
+            position += len(output)
+            heard = time.monotonic() if output else heard
+            news = output.replace(ALIVE, b"")
             take(news)
-            if state == b"e" and not said:
+            if state == b"e" and not output:
                 return
             pause = POLL_S if news else min(1.5 * pause, POLL_MAX_S)
-            if len(said) < piece and state != b"e":
+            if len(output) < piece and state != b"e":
                 await asyncio.sleep(pause)
         raise self._lost()
 
@@ -179,7 +179,7 @@ class SerialLine:
         self._number += 1
         data = base64.b64encode(message).decode()
         parts = [data[i : i + self._part] for i in range(0, len(data), self._part)]
-        whole = compute_line_checksum("\n".join(parts))
+        checksum = compute_line_checksum("\n".join(parts))
         missing: list[int] = []
         sent = new = lost = 0
         while True:
@@ -187,12 +187,12 @@ class SerialLine:
             await self._send(
                 b"".join(format_message_part(self._number, 10000 + i, parts[i]) for i in now)
             )
-            told = await self._ended(limit_s, len(parts), whole)
-            if told[0] == "r":
+            answer = await self._ended(limit_s, len(parts), checksum)
+            if answer[0] == "r":
                 self._part = min(PART_MAX, self._part * (1 if lost else 2))
-                return int(told[3]), int(told[4]), told[5].encode()
+                return int(answer[3]), int(answer[4]), answer[5].encode()
             new = max([new, *(i + 1 for i in now)])
-            missing = [i for i in map(int, filter(None, told[3].split(","))) if i < new]
+            missing = [i for i in map(int, filter(None, answer[3].split(","))) if i < new]
             sent, lost = sent + len(now), lost + len(missing)
             self._at_once = (
                 self._compute_smaller_burst() if missing else self._compute_larger_burst()
@@ -224,16 +224,16 @@ class SerialLine:
         """How often a question is sent."""
         return TIMES if self._lossy else 1
 
-    def _some(self, wanted: list[int], parts: list[str]) -> list[int]:
+    def _some(self, candidates: list[int], parts: list[str]) -> list[int]:
         """Those parts that are sent next."""
-        found: list[int] = []
+        numbers: list[int] = []
         room = self._at_once
-        for i in wanted:
+        for i in candidates:
             room -= len(parts[i]) + 24
-            if found and room < 0:
+            if numbers and room < 0:
                 break
-            found.append(i)
-        return found
+            numbers.append(i)
+        return numbers
 
     async def _printed(self, lines: int) -> list[bytes]:
         """The lines that the last message printed, in base64."""
@@ -272,23 +272,23 @@ class SerialLine:
                 return sum(i not in have for i in lacking), heard
         return 0, heard
 
-    async def _ended(self, limit_s: float, parts: int, whole: str) -> list[str]:
+    async def _ended(self, limit_s: float, parts: int, checksum: str) -> list[str]:
         """The answer to "r"; BoardLost if the board says nothing for so long."""
         self._tag += 1  # an answer to what was asked before is none to this
         width = NARROW if self._lossy else WIDE
-        ask = format_request_line("r", self._number, str(parts), f"{width} {whole} {self._tag}")
+        ask = format_request_line("r", self._number, str(parts), f"{width} {checksum} {self._tag}")
         begun = heard = time.monotonic()
         patience = self._patience
         while (now := time.monotonic()) - heard < limit_s:
             await self._send(ask * self._times)
             again = time.monotonic() + patience
-            while (left := again - time.monotonic()) > 0:
-                told = await self._answer(left)
-                if told[1:3] == [str(self._number), str(self._tag)]:
+            while (seconds_left := again - time.monotonic()) > 0:
+                answer = await self._answer(seconds_left)
+                if answer[1:3] == [str(self._number), str(self._tag)]:
                     self._usual_s = time.monotonic() - begun
-                    return told
+                    return answer
                 # an answer to an older question: the board is behind, and not lost
-                heard = time.monotonic() if told else heard
+                heard = time.monotonic() if answer else heard
             patience = max(patience, min(1.5 * patience, max(ANSWER_MAX_S, (now - begun) / 8)))
         raise self._lost()
 

@@ -55,8 +55,8 @@ class Transport(Protocol):
     def address(self) -> str:
         """The board's address in words."""
 
-    async def call(self, command: str, given: bytes = b"", limit_s: float = QUIET_S) -> Reply:
-        """Runs a shell command with ``given`` as its standard input, to its end."""
+    async def call(self, command: str, input_bytes: bytes = b"", limit_s: float = QUIET_S) -> Reply:
+        """Runs a shell command with ``input_bytes`` as its standard input, to its end."""
 
     async def stream(self, command: str, take: Callable[[bytes], None]) -> None:
         """Runs a command that says ALIVE now and then, and gives what it prints to ``take``."""
@@ -68,21 +68,25 @@ class Transport(Protocol):
         """Leaves the board."""
 
 
-async def write_file_on_board(on: Transport, path: str, content: bytes, mode: str = "644") -> None:
+async def write_file_on_board(
+    transport: Transport, path: str, content: bytes, mode: str = "644"
+) -> None:
     """Writes a file on the board and reads its digest back; NandlabError if it is another.
 
     The board compares it too, before the file has its name.
     """
-    at, new = shlex.quote(path), shlex.quote(f"{path}.new")
+    target, new = shlex.quote(path), shlex.quote(f"{path}.new")
     right = list_possible_digests(content)
-    done = await on.call(
+    reply = await transport.call(
         f"cat > {new} && told=$({DIGEST.format(new)}) && echo $told && "
-        f"case $told in {'*|'.join(right)}*) chmod {mode} {new} && mv {new} {at};; esac",
+        f"case $told in {'*|'.join(right)}*) chmod {mode} {new} && mv {new} {target};; esac",
         content,
     )
-    if done.rc or done.text.partition(" ")[0] not in right:
-        why = done.text[:200] or "nothing"
-        raise NandlabError(f"{on.address}: {path} did not arrive whole: the board says {why}")
+    if reply.rc or reply.text.partition(" ")[0] not in right:
+        why = reply.text[:200] or "nothing"
+        raise NandlabError(
+            f"{transport.address}: {path} did not arrive whole: the board says {why}"
+        )
 
 
 def list_possible_digests(content: bytes) -> tuple[str, ...]:
@@ -92,12 +96,12 @@ def list_possible_digests(content: bytes) -> tuple[str, ...]:
 
 
 async def read_file_digests_on_board(
-    on: Transport, folder: str, names: Sequence[str]
+    transport: Transport, folder: str, names: Sequence[str]
 ) -> dict[str, str]:
     """The digests of those of a folder's files that are there, by name."""
     files = " ".join(map(shlex.quote, names))
-    told = f"[ -f $f ] && echo $f $({DIGEST.format('$f')})"
-    reply = await on.call(f"cd {shlex.quote(folder)} && for f in {files}; do {told}; done")
+    tell = f"[ -f $f ] && echo $f $({DIGEST.format('$f')})"
+    reply = await transport.call(f"cd {shlex.quote(folder)} && for f in {files}; do {tell}; done")
     rows = [line.split() for line in reply.text.split("\n")]
     return {row[0]: row[1] for row in rows if len(row) > 1}
 
@@ -110,7 +114,7 @@ class ShellTransport:
     address: str
     running: set[asyncio.subprocess.Process] = field(default_factory=set)
 
-    async def call(self, command: str, given: bytes = b"", limit_s: float = QUIET_S) -> Reply:
+    async def call(self, command: str, input_bytes: bytes = b"", limit_s: float = QUIET_S) -> Reply:
         """See Transport.call."""
         mark = secrets.token_hex(8)
         # the newline before the mark ends a line that the command left open
@@ -118,15 +122,17 @@ class ShellTransport:
         process = await self._start(script)
         try:
             async with asyncio.timeout(limit_s) as limit:
-                out, err = await _exchange(process, given, lambda: _restart_limit(limit, limit_s))
+                out, err = await _exchange(
+                    process, input_bytes, lambda: _restart_limit(limit, limit_s)
+                )
         except TimeoutError:
             raise self._lost(f"no answer within {limit_s:g} s") from None
         finally:
             await self._end(process)
-        told = re.search(rb"\n%s=(\d+)\n\Z" % mark.encode(), out)
-        if told is None:
+        status = re.search(rb"\n%s=(\d+)\n\Z" % mark.encode(), out)
+        if status is None:
             raise self._lost(_last_line(err) or "the connection ended in the middle of a command")
-        return Reply(int(told[1]), out[: told.start()])
+        return Reply(int(status[1]), out[: status.start()])
 
     async def stream(self, command: str, take: Callable[[bytes], None]) -> None:
         """See Transport.stream."""
@@ -187,25 +193,25 @@ class ShellTransport:
 
 
 async def _exchange(
-    process: asyncio.subprocess.Process, given: bytes, moved: Callable[[], None]
+    process: asyncio.subprocess.Process, input_bytes: bytes, moved: Callable[[], None]
 ) -> tuple[bytes, bytes]:
     """Gives a program its input: both its outputs. ``moved`` is called whenever bytes move."""
     assert process.stdin and process.stdout and process.stderr
 
     async def give(to: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError):
-            for at in range(0, len(given), CHUNK):
-                to.write(given[at : at + CHUNK])
+            for offset in range(0, len(input_bytes), CHUNK):
+                to.write(input_bytes[offset : offset + CHUNK])
                 await to.drain()
                 moved()
         to.close()
 
-    async def take(of: asyncio.StreamReader) -> bytes:
-        said = b""
-        while more := await of.read(CHUNK):
-            said += more
+    async def take(reader: asyncio.StreamReader) -> bytes:
+        output = b""
+        while more := await reader.read(CHUNK):
+            output += more
             moved()
-        return said
+        return output
 
     out, err, _ = await asyncio.gather(
         take(process.stdout), take(process.stderr), give(process.stdin)

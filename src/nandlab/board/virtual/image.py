@@ -46,10 +46,10 @@ NEEDED_LIBRARY = re.compile(r"\(NEEDED\).*\[(.+)\]")
 """What readelf tells of a library that a program needs."""
 
 
-def make_initramfs(kit: Kit, own: Mapping[str, Path], modules: ModuleSet) -> Archive:
+def make_initramfs(kit: Kit, own_programs: Mapping[str, Path], modules: ModuleSet) -> Archive:
     """The initramfs: the same inputs give the same bytes.
 
-    own: our programs, by their path on the board.
+    own_programs: by their path on the board.
     """
     cpio = Archive()
     for folder in ("proc", "sys", "dev", "tmp", "mnt", "etc", "root"):
@@ -58,7 +58,7 @@ def make_initramfs(kit: Kit, own: Mapping[str, Path], modules: ModuleSet) -> Arc
     cpio.file("etc/profile", b"PS1='nandlab:\\w# '\n")
     _add_busybox(cpio, kit.kernel)
     _add_tools(cpio, kit)
-    for where, program in sorted(own.items()):
+    for where, program in sorted(own_programs.items()):
         cpio.file(where, program.read_bytes(), 0o755)
     _add_modules(cpio, kit, modules)
     return cpio
@@ -96,13 +96,13 @@ def _add_tools(cpio: Archive, kit: Kit) -> None:
         cpio.file(tool, (root.path / tool).read_bytes(), 0o755)
     binary = [p for p in tools if (root.path / p).read_bytes().startswith(ELF)]
     shell = ("/bin/busybox", "sh")
-    found = (
+    libraries = (
         _list_foreign_libraries(kit, binary)
         if arch.cross
         else list_loaded_libraries(root, arch.loader, binary, shell)
     )
     loader = Path(arch.loader).name
-    for library in found:
+    for library in libraries:
         home = Path(arch.loader).parent if library.name == loader else f"lib/{arch.triplet}"
         content = (root.path / library.relative_to("/")).read_bytes()
         cpio.file(f"{home}/{library.name}".lstrip("/"), content, 0o755)
@@ -124,23 +124,23 @@ def list_loaded_libraries(
 def _list_foreign_libraries(kit: Kit, programs: list[str]) -> list[Path]:
     """The same of programs that cannot run here, by what they and their libraries name."""
     root, arch = kit.kernel.root, kit.kernel.arch
-    todo, found = [Path("/", program) for program in programs], set[Path]()
+    todo, libraries = [Path("/", program) for program in programs], set[Path]()
     while todo:
         see = {"/board": root.path}
         argv = [f"{arch.cross}readelf", "-d", *(f"/board{path}" for path in todo)]
         names = set(NEEDED_LIBRARY.findall(kit.tools.checked(argv, see=see)))
-        named = {Path("/lib", arch.triplet, name) for name in names}
-        todo = sorted(named - found)
-        found |= named
-    return sorted(found)
+        needed = {Path("/lib", arch.triplet, name) for name in names}
+        todo = sorted(needed - libraries)
+        libraries |= needed
+    return sorted(libraries)
 
 
-def unpack_kernel_modules(kernel: Kernel, own: list[Path], folder: Path) -> ModuleSet:
-    """The board's modules and those that they need, unpacked into a folder. own: our modules."""
+def unpack_kernel_modules(kernel: Kernel, own_modules: list[Path], folder: Path) -> ModuleSet:
+    """The board's modules, ours too, and those that they need, unpacked into a folder."""
     paths = {
         normalize_module_name(p.name.partition(".")[0]): p for p in kernel.modules.rglob("*.ko*")
     }
-    paths |= {p.stem: p for p in own}
+    paths |= {p.stem: p for p in own_modules}
     needs: dict[str, tuple[str, ...]] = {}
 
     def take(name: str) -> tuple[str, ...] | None:
@@ -151,8 +151,8 @@ def unpack_kernel_modules(kernel: Kernel, own: list[Path], folder: Path) -> Modu
         needs[name] = (*parse_module_dependencies(content), *LOADED_BY_NAME.get(name, ()))
         return needs[name]
 
-    there = add_module_dependencies([*(p.stem for p in own), *MODULES], take)
-    only = {name: tuple(n for n in needs[name] if n in needs) for name in there}
+    all_names = add_module_dependencies([*(p.stem for p in own_modules), *MODULES], take)
+    only = {name: tuple(n for n in needs[name] if n in needs) for name in all_names}
     return ModuleSet(folder, f"lib/modules/{kernel.release}", only)
 
 

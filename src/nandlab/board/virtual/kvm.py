@@ -61,7 +61,7 @@ def can_boot_kernel(accel: str, tools: Root, kernel: Path) -> bool:
         *("-kernel", "/vmlinuz", "-append", "console=ttyS0 panic=-1"),
     ]
     tools.check()
-    done = subprocess.run(
+    result = subprocess.run(
         tools.command(argv, {"/vmlinuz": kernel}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -70,4 +70,4 @@ def can_boot_kernel(accel: str, tools: Root, kernel: Path) -> bool:
         check=False,
         timeout=DEADLINE_S,
     )
-    return END_OF_BOOT in done.stdout
+    return END_OF_BOOT in result.stdout

@@ -141,12 +141,12 @@ class Machine:
             *(word for node in nodes for word in ("-numa", f"node,{node}")),
         ]
 
-    def command(self, see: Mapping[Path, Path], ram: str, *more: str) -> list[str]:
+    def command(self, see: Mapping[Path, Path], ram: str, *extra_words: str) -> list[str]:
         """The command line that runs QEMU; see: folders, by HERE, STATE, SAVES; ram: see qemu()."""
         self.kit.tools.check(self.loads)
         boots = {VMLINUZ: self.kit.kernel.vmlinuz, INITRAMFS: self.initrd}
         seen = {str(at): path for at, path in {**see, **boots}.items()}
-        return self.kit.tools.command([*self.qemu(ram), *more], seen)
+        return self.kit.tools.command([*self.qemu(ram), *extra_words], seen)
 
     def qemu(self, ram: str = UNFILED_RAM) -> list[str]:
         """QEMU's own command line, which has no path of this machine.
@@ -247,25 +247,25 @@ def assemble_machine(
     arch = model.arch_traits
     home = build_initramfs_programs(kit.tools, arch)
     built = (build.build_kernel_modules(kit.tools, folder, kit.kernel) for folder in OWN_MODULES)
-    own = [ko for each in built for ko in each]
-    own += _build_yaffs2(kit, yaffs2, requested="yaffs2" in requests)
-    own += [ko for part in sources.values() for ko in part.modules.paths]
+    own_modules = [ko for paths in built for ko in paths]
+    own_modules += _build_yaffs2(kit, yaffs2, requested="yaffs2" in requests)
+    own_modules += [ko for part in sources.values() for ko in part.modules.paths]
     if SPI_PART in sources:
-        own += build.build_kernel_modules(kit.tools, SPI_CHIP, kit.kernel, SIMNAND)
+        own_modules += build.build_kernel_modules(kit.tools, SPI_CHIP, kit.kernel, SIMNAND)
     if model.partitions:
-        own += build.build_kernel_modules(kit.tools, PARTED_CHIP, kit.kernel, SIMNAND)
-    parts = {p.name: digest_file(p) for p in (*home.values(), *own)}
+        own_modules += build.build_kernel_modules(kit.tools, PARTED_CHIP, kit.kernel, SIMNAND)
+    parts = {p.name: digest_file(p) for p in (*home.values(), *own_modules)}
 
     def make(work: Path) -> None:
         kit.kernel.root.check()
         (work / "modules").mkdir()
-        there = unpack_kernel_modules(kit.kernel, own, work / "modules")
+        module_set = unpack_kernel_modules(kit.kernel, own_modules, work / "modules")
         if sources:
             built = {name: part.modules.symvers.read_text() for name, part in sources.items()}
             symvers = read_kernel_symvers(kit.kernel)
-            refuse_unlike_versions(there.folder, there.needs, symvers, built)
-        initramfs = make_initramfs(kit, home, there)
-        (work / "needs").write_text(json.dumps([there.home, there.needs]))
+            refuse_unlike_versions(module_set.folder, module_set.needs, symvers, built)
+        initramfs = make_initramfs(kit, home, module_set)
+        (work / "needs").write_text(json.dumps([module_set.home, module_set.needs]))
         (work / "commands").write_text("\n".join(list_command_names(initramfs.paths())))
         (work / "initrd").write_bytes(compress_initramfs(initramfs.bytes(), kit.tools))
 
@@ -274,10 +274,14 @@ def assemble_machine(
     ]
     source = {path.name: digest_file(path) for path in files}
     roots = [kit.tools.key, kit.kernel.root.key]
-    made = make_entry("initramfs", {"roots": roots, "parts": parts, "source": source}, make)
-    has = frozenset((made / "commands").read_text().split())
-    to, needs = json.loads((made / "needs").read_text())
-    there = ModuleSet(made / "modules", to, {name: tuple(more) for name, more in needs.items()})
+    entry = make_entry("initramfs", {"roots": roots, "parts": parts, "source": source}, make)
+    has = frozenset((entry / "commands").read_text().split())
+    to, needs = json.loads((entry / "needs").read_text())
+    module_set = ModuleSet(
+        entry / "modules", to, {name: tuple(names) for name, names in needs.items()}
+    )
     loaded = tuple(list_emulator_files(kit.tools, arch.emulator))
-    initrd = made / "initrd"
-    return Machine(model, accel, kit, initrd, has, parts, yaffs2, there, loaded, sources=sources)
+    initrd = entry / "initrd"
+    return Machine(
+        model, accel, kit, initrd, has, parts, yaffs2, module_set, loaded, sources=sources
+    )

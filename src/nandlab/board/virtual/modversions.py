@@ -24,12 +24,12 @@ def read_module_versions(module: bytes) -> dict[str, int]:
     """The symbols that a module takes, with their checksums; empty: it was built without."""
     wide = module[4:5] == b"\2"
     table = _find_section(module, wide)
-    found = {}
-    for at in range(0, len(table) - ENTRY_BYTES + 1, ENTRY_BYTES):
-        entry = table[at : at + ENTRY_BYTES]
+    versions = {}
+    for offset in range(0, len(table) - ENTRY_BYTES + 1, ENTRY_BYTES):
+        entry = table[offset : offset + ENTRY_BYTES]
         checksum, name = (entry[:8], entry[8:]) if wide else (entry[:4], entry[4:])
-        found[name.partition(b"\0")[0].decode()] = int.from_bytes(checksum, "little")
-    return found
+        versions[name.partition(b"\0")[0].decode()] = int.from_bytes(checksum, "little")
+    return versions
 
 
 def _find_section(module: bytes, wide: bool) -> bytes:

@@ -112,12 +112,15 @@ def list_build_files(
     }
 
 
-def list_header_words(arch: Arch, *, own: bool) -> list[str]:
+def list_header_words(arch: Arch, *, has_tree_headers: bool) -> list[str]:
     """The word of make that puts headers before the kernel's: no other flag of kbuild comes first.
 
-    own: whether the tree's own are among them.
+    has_tree_headers: whether the tree's own are among them.
     """
-    folders = [*[f"/build/{STAND_INS}"] * bool(arch.cross), *(OWN_HEADERS if own else ())]
+    folders = [
+        *[f"/build/{STAND_INS}"] * bool(arch.cross),
+        *(OWN_HEADERS if has_tree_headers else ()),
+    ]
     before = " ".join(f"-I{folder}" for folder in folders)
     compilers = "-isystem $(shell $(CC) -print-file-name=include)"
     return [f"NOSTDINC_FLAGS=-nostdinc {before} {compilers}"] if folders else []
@@ -156,7 +159,11 @@ def build_part_modules(
     settings = part.settings(options)
     files = list_build_files(part, source, settings, kernel.arch)
     own = has_other_headers(part, source, kernel)
-    flags = (*kernel.arch.kbuild, *MODULE_FLAGS, *list_header_words(kernel.arch, own=own))
+    flags = (
+        *kernel.arch.kbuild,
+        *MODULE_FLAGS,
+        *list_header_words(kernel.arch, has_tree_headers=own),
+    )
 
     def make(work: Path) -> None:
         print_note(f"building {part.name} from {source.origin}")
@@ -202,12 +209,12 @@ def _copy_kept_objects(inputs: Mapping[str, Any], build: Path) -> None:
 
     Files keep their times, by which make knows what is older than its source.
     """
-    for kept in _list_like_inputs(inputs):
-        with hold_entry(CACHE_KIND, kept) as folder:
+    for like_inputs in _list_like_inputs(inputs):
+        with hold_entry(CACHE_KIND, like_inputs) as folder:
             if folder is None:
                 continue
             shutil.copytree(folder / OBJECTS, build, symlinks=True)
-            for path in kept["files"].keys() - inputs["files"].keys():
+            for path in like_inputs["files"].keys() - inputs["files"].keys():
                 (build / path).unlink(missing_ok=True)
             return
 
@@ -217,14 +224,18 @@ def _list_like_inputs(inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     An entry may be removed, or be damaged, while it is looked at: then it is no such build.
     """
-    wanted = {key: json.loads(json.dumps(inputs[key])) for key in LIKE}
-    found: list[tuple[float, dict[str, Any]]] = []
+    like_values = {key: json.loads(json.dumps(inputs[key])) for key in LIKE}
+    builds: list[tuple[float, dict[str, Any]]] = []
     for path in (find_cache_folder() / CACHE_KIND).glob(f"*/{INPUTS}"):
         with suppress(OSError, ValueError):
-            kept = json.loads(path.read_text())
-            if isinstance(kept, dict) and all(kept.get(key) == wanted[key] for key in LIKE):
-                found.append((path.parent.stat().st_mtime, kept))
-    return [kept for _, kept in sorted(found, key=lambda each: each[0], reverse=True)]
+            build_inputs = json.loads(path.read_text())
+            if isinstance(build_inputs, dict) and all(
+                build_inputs.get(key) == like_values[key] for key in LIKE
+            ):
+                builds.append((path.parent.stat().st_mtime, build_inputs))
+    return [
+        build_inputs for _, build_inputs in sorted(builds, key=lambda build: build[0], reverse=True)
+    ]
 
 
 def write_changed_file(path: Path, content: bytes) -> None:

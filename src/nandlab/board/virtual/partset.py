@@ -51,14 +51,16 @@ def add_board_sources(model: BoardModel, requests: Requests) -> dict[str, Source
     A patch alone is added to those of the board's file, whose tree and options stay.
     """
     home = model.home.absolute() if model.home else model.home
-    named = make_source_requests(model.source, home, f"board {model.name}")
-    own = {
+    board_requests = make_source_requests(model.source, home, f"board {model.name}")
+    user_requests = {
         name: request
-        if request.named or name not in named
-        else replace(named[name], patches=(*named[name].patches, *request.patches))
+        if request.named or name not in board_requests
+        else replace(
+            board_requests[name], patches=(*board_requests[name].patches, *request.patches)
+        )
         for name, request in requests.items()
     }
-    return {**named, **own}
+    return {**board_requests, **user_requests}
 
 
 def needs_kernel_source(requests: Requests) -> bool:
@@ -88,7 +90,7 @@ def build_parts(model: BoardModel, kit: Kit, requests: Requests) -> dict[str, Bu
         request = requests[name]
         refuse_builtin_part(model, request.part, (kit.kernel.modules / BUILTIN).read_text())
         source = read_part_files(request, package, origin)
-        before = [built[other] for other in request.part.after if other in built]
+        before = [built[earlier] for earlier in request.part.after if earlier in built]
         tree = request.tree or package
         version = read_tree_version(tree) if tree else None
         modules = build_part_modules(
@@ -97,7 +99,7 @@ def build_parts(model: BoardModel, kit: Kit, requests: Requests) -> dict[str, Bu
             request.part,
             add_called_headers(source, before),
             request.options,
-            before=[other.modules for other in before],
+            before=[earlier.modules for earlier in before],
             version=version,
         )
         built[name] = BuiltPart(request, source, modules)
@@ -143,12 +145,12 @@ def set_part_symbols(
     config: Mapping[str, str], parts: Iterable[Mapping[str, Setting]]
 ) -> dict[str, str]:
     """A kernel's configuration with what parts are built with, each part's values by symbol."""
-    found = dict(config)
+    symbols = dict(config)
     for settings in parts:
         for symbol, value in settings.items():
-            found.pop(symbol, None)
-            found |= {symbol: value} if value != "n" else {}
-    return found
+            symbols.pop(symbol, None)
+            symbols |= {symbol: value} if value != "n" else {}
+    return symbols
 
 
 def read_kernel_symvers(kernel: Kernel) -> str:

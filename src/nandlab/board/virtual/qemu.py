@@ -276,13 +276,13 @@ def _make_record(vm: Vm, job: Job) -> JobRecord:
         if step.step == BEGIN_MEMBER and not step.ok:
             raise vm.make_loss_error(step.failure())
     brought = vm.store.read_put_content(job.cargo.back_address) if job.cargo else None
-    left = (
+    returned_memory = (
         vm.store.read_memory(*job.cargo.returned_memory)
         if job.cargo and job.cargo.returned_memory
         else None
     )
     steps = tuple(step for step in vm.reader.steps if step.step != BEGIN_MEMBER)
-    return JobRecord(steps, tuple(vm.memory.samples), brought, vm.reader.available, left)
+    return JobRecord(steps, tuple(vm.memory.samples), brought, vm.reader.available, returned_memory)
 
 
 async def _boot_board(

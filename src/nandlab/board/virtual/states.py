@@ -33,12 +33,12 @@ STORE = "store"
 
 def read_states_limit_bytes() -> int:
     """The most that states may take; UsageError if the environment says no number."""
-    told = os.environ.get(LIMIT, "")
-    if told and not (told.isascii() and told.isdigit()):
+    limit_text = os.environ.get(LIMIT, "")
+    if limit_text and not (limit_text.isascii() and limit_text.isdigit()):
         raise UsageError(
-            f"{LIMIT} is {told!r}: give the MiB that saved states may take, 0 for none"
+            f"{LIMIT} is {limit_text!r}: give the MiB that saved states may take, 0 for none"
         )
-    return int(told or LIMIT_MIB) * MIB
+    return int(limit_text or LIMIT_MIB) * MIB
 
 
 @dataclass(frozen=True)

@@ -101,13 +101,15 @@ def format_study(members: int) -> str:
     return re.sub(r"^seeds = .*$", f"seeds = {[*range(1, members + 1)]}", text, flags=re.MULTILINE)
 
 
-def scale_numbers(value: Any, by: float, whole: Callable[[float], int]) -> Any:
+def scale_numbers(value: Any, by: float, round_number: Callable[[float], int]) -> Any:
     """Every whole number within a value scaled; any other value as it is."""
     if isinstance(value, dict):
-        return {key: scale_numbers(inner, by, whole) for key, inner in value.items()}
+        return {key: scale_numbers(inner, by, round_number) for key, inner in value.items()}
     if isinstance(value, list):
-        return [scale_numbers(inner, by, whole) for inner in value]
-    return whole(value * by) if isinstance(value, int) and not isinstance(value, bool) else value
+        return [scale_numbers(inner, by, round_number) for inner in value]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return round_number(value * by)
+    return value
 
 
 def make_trial(source: Trial, change: Mapping[str, Any], draw: Draw) -> Trial:
@@ -147,13 +149,13 @@ def measure_cost(*command: str) -> Cost:
     with tempfile.TemporaryFile() as errors:
         words = [sys.executable, "-m", "nandlab", *command]
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=errors)
-        _, status, used = os.wait4(process.pid, 0)
+        _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         differs = command[0] == "compare" and process.returncode == 1
         if process.returncode and not differs:
             errors.seek(0)
             sys.exit(f"{' '.join(command)}: {errors.read().decode(errors='replace')}")
-    return Cost(round(used.ru_utime + used.ru_stime, 2), round(used.ru_maxrss / 1024, 1))
+    return Cost(round(usage.ru_utime + usage.ru_stime, 2), round(usage.ru_maxrss / 1024, 1))
 
 
 def measure_verbs(folder: Path, other_times: Path, other_figures: Path) -> dict[str, Cost]:

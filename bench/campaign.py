@@ -131,14 +131,14 @@ def halves(specs: list[TrialSpec]) -> float:
     """Wall seconds of two processes that run half of the trials each and know of nobody."""
     context = multiprocessing.get_context("spawn")
     warm = context.Barrier(3)
-    both = [context.Process(target=half, args=(specs[i::2], warm)) for i in range(2)]
-    for process in both:
+    processes = [context.Process(target=half, args=(specs[i::2], warm)) for i in range(2)]
+    for process in processes:
         process.start()
     warm.wait(WARM_S)
     began = time.monotonic()
-    for process in both:
+    for process in processes:
         process.join()
-    assert not any(process.exitcode for process in both)
+    assert not any(process.exitcode for process in processes)
     return time.monotonic() - began
 
 
@@ -158,7 +158,7 @@ class Turns:
         self._took: dict[str, list[float]] = {}
 
     @contextmanager
-    def counted(self, what: str) -> Iterator[list[float]]:
+    def counted(self, label: str) -> Iterator[list[float]]:
         """Adds the seconds that are put into the list; prints them, and what other programs took.
 
         These are counted from before the workers begin until they have ended.
@@ -167,8 +167,8 @@ class Turns:
         others = _busy_s() - _processor_s()
         yield seconds
         others = max(0.0, _busy_s() - _processor_s() - others)
-        self._took.setdefault(what, []).append(seconds[0])
-        print(f"{what}: {seconds[0]:.1f} s; other programs took {others:.1f} s", flush=True)
+        self._took.setdefault(label, []).append(seconds[0])
+        print(f"{label}: {seconds[0]:.1f} s; other programs took {others:.1f} s", flush=True)
 
     def median(self, what: str) -> float:
         """The median of what these took; printed with the least and the most."""
@@ -185,25 +185,25 @@ def speed(members: int, turns: int) -> dict[str, float]:
         read, specs = planned(home, members)
         board = open_board(specs[0].virtual)
         head = runner.make_run_head(read, specs, board)
-        took, used, ran = Turns(), 0.0, 0.0
+        took, cpu_s, ran = Turns(), 0.0, 0.0
         for turn in range(turns):
             with took.counted(HALVES) as seconds:
                 seconds.append(halves(specs))
-            for processes, what in WORKERS.items():
+            for processes, label in WORKERS.items():
                 folder = RunFolder.create(home / f"{turn}-{processes}", head)
-                with took.counted(what) as seconds:
+                with took.counted(label) as seconds:
                     wall, cpu = asyncio.run(over(processes, folder, specs, board))
                     seconds.append(wall)
-                used += cpu
+                cpu_s += cpu
                 busy = sum(trial.host.seconds for trial in folder.trials() if trial.host)
                 ran += busy / processes
                 share = f"{busy / processes / wall:.1%}"
                 print(f"  workers ran trials {share} of it, coordinator {cpu:.2f} s", flush=True)
-        alone, two = (took.median(what) for what in WORKERS.values())
+        alone, two = (took.median(label) for label in WORKERS.values())
         return {
             "two_workers": round(alone / two, 3),
             "two_that_know_of_nobody": round(alone / took.median(HALVES), 3),
-            "coordinator_share": round(used / (2 * turns) / alone, 4),
+            "coordinator_share": round(cpu_s / (2 * turns) / alone, 4),
             **bytes_by_trial(specs, board, folder),
         }
 
@@ -332,17 +332,21 @@ async def _fleet(
             memory_limit=0,
             dashboard_address=None,
             asynchronous=True,
-        ) as there,
-        Client(there, asynchronous=True) as client,
+        ) as local_cluster,
+        Client(local_cluster, asynchronous=True) as client,
     ):
-        asked = batch.make_board_request(board, specs[0].virtual, {})
-        engine = cluster.Cluster(client, board, asked, FLEET, sleeping(result, nap_s))
-        watch, used, began = Watch(there, len(specs)), time.process_time(), time.monotonic()
-        beside = [asyncio.create_task(watch.count()), asyncio.create_task(watch.come_and_go())]
+        request = batch.make_board_request(board, specs[0].virtual, {})
+        engine = cluster.Cluster(client, board, request, FLEET, sleeping(result, nap_s))
+        watch, cpu_s, began = (
+            Watch(local_cluster, len(specs)),
+            time.process_time(),
+            time.monotonic(),
+        )
+        watch_tasks = [asyncio.create_task(watch.count()), asyncio.create_task(watch.come_and_go())]
         await runner.run_trials(folder, specs, board, engine, watch)
         watch.ends()
-        wall, used = time.monotonic() - began, time.process_time() - used
-        for task in beside:
+        wall, cpu_s = time.monotonic() - began, time.process_time() - cpu_s
+        for task in watch_tasks:
             task.cancel()
     assert not folder.missing()
     return {
@@ -352,7 +356,7 @@ async def _fleet(
         "fleet_workers": round(watch.worker_s / wall, 1),
         "fleet_changes": watch.changes,
         "fleet_grown_mib": round(watch.grown_mib, 1),
-        "fleet_cpu_ms_a_trial": round(1000 * used / len(specs), 1),
+        "fleet_cpu_ms_a_trial": round(1000 * cpu_s / len(specs), 1),
     }
 
 

@@ -123,10 +123,10 @@ def is_kernels(board: QemuBoard) -> bool:
     return not asyncio.run(board.run(Job((step,))))["taint"].stdout.strip()
 
 
-def tried(one: Campaign, board: QemuBoard) -> dict[str, Any]:
+def tried(trial_campaign: Campaign, board: QemuBoard) -> dict[str, Any]:
     """What a campaign finds on a board, and what the host says of each point that did not hold."""
-    reports = asyncio.run(campaign.run_piece(one, one.points, board))
-    titles = [each.title for each in one.loads.loads]
+    reports = asyncio.run(campaign.run_piece(trial_campaign, trial_campaign.points, board))
+    titles = [load.title for load in trial_campaign.loads.loads]
     classes: Counter[str] = Counter()
     uncut, same, points = 0, Counter[bool | None](), 0
     for report in reports:
@@ -138,9 +138,13 @@ def tried(one: Campaign, board: QemuBoard) -> dict[str, Any]:
             for k in (k for k, letter in enumerate(letters) if letter not in HELD):
                 uncut += variant == "before" and k == report.operations
                 point = select_single_cut_point(
-                    one.points, titles.index(report.load), k, variant, one.points.seed
+                    trial_campaign.points,
+                    titles.index(report.load),
+                    k,
+                    variant,
+                    trial_campaign.points.seed,
                 )
-                verdicts = asyncio.run(hostcheck.try_point(one, point, board))
+                verdicts = asyncio.run(hostcheck.try_point(trial_campaign, point, board))
                 same[bool(verdicts.findings) and verdicts.verdicts_agree] += 1
     host = {"agrees": same[True], "disagrees": same[False], "cannot say": same[None]}
     return {"points": points, "did not hold": dict(classes), "of these uncut": uncut, "host": host}
@@ -156,7 +160,7 @@ def main() -> None:
         load_noun("filesystems", "jffs2", FilesystemModel),
         load_noun("chips", CHIP, ChipModel),
     )
-    on = Medium(
+    medium = Medium(
         board=board.machine.model,
         chip=chip,
         partition_blocks=chip.partition_blocks(PARTITION_MIB),
@@ -164,7 +168,7 @@ def main() -> None:
         options=system.resolve_values({}, "the bench"),
     )
     points = CutPoints(variants=tuple(options.variants.split(",")))
-    one = Campaign(on, requests.find_load_set_named(options.load), points)
+    trial_campaign = Campaign(medium, requests.find_load_set_named(options.load), points)
     version, mended = source(board.machine.model)
     kernel = next(name for name in board.machine.kit.kernel.files if "linux-image-" in name)
     print(f"source {version}, kernel {kernel.removesuffix('.deb')}")
@@ -172,16 +176,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="nandlab-jffs2-") as work:
         old = Path(work) / "source"
         old.mkdir()
-        for each in mended.iterdir():
-            text = each.read_text()
-            (old / each.name).write_text(before(text) if each.name == "file.c" else text)
+        for file in mended.iterdir():
+            text = file.read_text()
+            (old / file.name).write_text(before(text) if file.name == "file.c" else text)
         modules = {"built": built(board, mended), "before": built(board, old)}
         boards = {name: having(board, ko, Path(work) / name) for name, ko in modules.items()}
         for name, with_it in {"kernel": board, **boards}.items():
             if is_kernels(with_it) != (name == "kernel"):
                 sys.exit(f"the board loads another jffs2 than {name}")
             print(f"  {name}:", flush=True)
-            outcome[f"on {name}"] = tried(one, with_it)
+            outcome[f"on {name}"] = tried(trial_campaign, with_it)
     print(json.dumps(outcome))
 
 

@@ -42,10 +42,10 @@ def format_table(series: list[ConfigurationSeries]) -> str:
     """The figures of each file system on each kernel."""
     names = [figure.name for figure in series[0].figures]
     lines = [f"| | Linux | {' | '.join(names)} |", f"|---|---|{'---:|' * len(names)}"]
-    for one in series:
-        for row in one.rows:
+    for configuration in series:
+        for row in configuration.rows:
             cells = []
-            for figure in one.figures:
+            for figure in configuration.figures:
                 cell = row.cells.get(figure.name)
                 text = (
                     ""
@@ -53,7 +53,7 @@ def format_table(series: list[ConfigurationSeries]) -> str:
                     else figure.quantity.exact(cell.spread.median)
                 )
                 cells.append(f"**{text}**" if cell is not None and cell.moved else text)
-            lines.append(f"| {one.label} | {row.commit.sha} | {' | '.join(cells)} |")
+            lines.append(f"| {configuration.label} | {row.commit.sha} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -65,14 +65,14 @@ def run_command(tried: BugOutcome, board: str, *, is_mended: bool) -> bool:
         argv = [sys.executable, "-m", "nandlab", *words]
         if "--point" not in words:  # which leaves no folder
             argv += ["--jobs", "1", "--out", f"{folder}/out"]
-        done = subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True)
-    lines = [line.strip() for line in done.stdout.splitlines() if "nandlab " not in line]
+        process = subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True)
+    lines = [line.strip() for line in process.stdout.splitlines() if "nandlab " not in line]
     showing = [line for line in lines if any(name in line for name in bug["classes"])]
-    found = done.returncode == FINDING and bool(showing)
-    right = done.returncode == HELD if is_mended else found
+    found = process.returncode == FINDING and bool(showing)
+    right = process.returncode == HELD if is_mended else found
     word = "the kernel has the fix" if is_mended else "the kernel has the bug"
-    last = [*lines, *done.stderr.splitlines()][-1:]
-    result = showing[0] if showing else f"exit status {done.returncode}: {''.join(last)}"
+    last = [*lines, *process.stderr.splitlines()][-1:]
+    result = showing[0] if showing else f"exit status {process.returncode}: {''.join(last)}"
     print(f"    {board}, {word}: {result[:RESULT_MAX]}", flush=True)
     tried.results.append((board, "holds" if is_mended and right else result[:RESULT_MAX]))
     return right
@@ -142,18 +142,20 @@ def main() -> None:
     unknown = set(options.ids) - {bug["id"] for bug in bugs}
     if unknown:
         parser.error(f"no such bug: {', '.join(sorted(unknown))}; {TABLE.name} has them")
-    every: list[BugOutcome] = []
+    outcomes: list[BugOutcome] = []
     for bug in bugs:
         if not options.ids or bug["id"] in options.ids:
             print(f"{bug['id']}: {bug['title']}", flush=True)
-            every.append(try_bug(bug))
-            print(f"  {every[-1].outcome}", flush=True)
+            outcomes.append(try_bug(bug))
+            print(f"  {outcomes[-1].outcome}", flush=True)
     tried = {
-        outcome: [each.bug["id"] for each in every if each.outcome == outcome]
+        outcome: [
+            bug_outcome.bug["id"] for bug_outcome in outcomes if bug_outcome.outcome == outcome
+        ]
         for outcome in (SHOWN, NOT_SHOWN, NOT_TRIED)
     }
     if options.page:
-        write_page(options.page, every)
+        write_page(options.page, outcomes)
     count = sum(map(len, tried.values()))
     print(f"{len(tried[SHOWN])} of {count} known bugs are shown")
     print(json.dumps({**tried, "count": count}))

@@ -55,22 +55,24 @@ def board(folder: Path, machine: Machine, module: str, content: bytes) -> QemuBo
     """A board with this build of the module among all others."""
     tools, kernel = machine.kit.tools, machine.kit.kernel
     others = [name for name in OWN_MODULES if name != module]
-    own = [ko for name in others for ko in build.build_kernel_modules(tools, name, kernel)]
+    own_modules = [ko for name in others for ko in build.build_kernel_modules(tools, name, kernel)]
     if module != "yaffs2":
-        own += build.build_kernel_modules(tools, "yaffs2", kernel, {"core": machine.yaffs2.folder})
+        own_modules += build.build_kernel_modules(
+            tools, "yaffs2", kernel, {"core": machine.yaffs2.folder}
+        )
     folder.mkdir()
     ko = folder / f"{module}.ko"
     ko.write_bytes(content)
     (folder / "modules").mkdir()
-    modules = unpack_kernel_modules(kernel, [*own, ko], folder / "modules")
+    modules = unpack_kernel_modules(kernel, [*own_modules, ko], folder / "modules")
     image = make_initramfs(
         machine.kit, build_initramfs_programs(tools, machine.model.arch_traits), modules
     )
     (folder / "initrd").write_bytes(image.bytes())
     (folder / "state").mkdir()
-    made = replace(machine, initrd=folder / "initrd", modules=modules)
-    asyncio.run(boot_and_save_state(made, folder / "state"))
-    return QemuBoard(made, folder / "state")
+    changed_machine = replace(machine, initrd=folder / "initrd", modules=modules)
+    asyncio.run(boot_and_save_state(changed_machine, folder / "state"))
+    return QemuBoard(changed_machine, folder / "state")
 
 
 def headline(trial: Trial) -> float | None:

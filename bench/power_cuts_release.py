@@ -92,17 +92,17 @@ def is_whole(at: Path) -> bool:
     return (at / "powercut.json").exists() and read_campaign_result(at).is_complete
 
 
-def cut(at: Path, load: str, board: str, system: str, seed: int) -> None:
+def cut(out: Path, load: str, board: str, system: str, seed: int) -> None:
     """Cuts a load on a file system, or goes on with it; what is there must be of this board."""
     where = SYSTEMS[system]
     mib = where.collect_mib if load == FULL else where.mib
     words = ["--fs", system, "--load", load, "--board", board, "--chip", where.chip]
     words += ["--partition-mib", f"{mib}", "--seed", f"{seed}"]
-    words += ["--out", f"{at}"]
+    words += ["--out", f"{out}"]
     nandlab = Path(sys.executable).parent / "nandlab"
-    done = subprocess.run([nandlab, "powercut", *words], check=False)
-    if done.returncode not in (0, 1):
-        sys.exit(done.returncode)
+    process = subprocess.run([nandlab, "powercut", *words], check=False)
+    if process.returncode not in (0, 1):
+        sys.exit(process.returncode)
 
 
 class Row:
@@ -142,19 +142,19 @@ def _told(found: Counter[str]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in found.most_common()) or "none"
 
 
-def tables(every: list[CampaignResult]) -> Iterator[str]:
+def tables(results: list[CampaignResult]) -> Iterator[str]:
     """What did not hold, by board and by way to tear; points at which a kernel died are apart."""
     by_board: dict[tuple[str, str], Row] = defaultdict(Row)
     by_variant: dict[tuple[str, str], Row] = defaultdict(Row)
-    for one in every:
-        system = one.head.filesystem
-        row = by_board[system, one.head.board]
-        row.cut += sum(one.cut_operations.values())
-        row.operations += sum(one.recorded_operations.values())
-        for load, variants in one.outcomes.items():
+    for result in results:
+        system = result.head.filesystem
+        row = by_board[system, result.head.board]
+        row.cut += sum(result.cut_operations.values())
+        row.operations += sum(result.recorded_operations.values())
+        for load, variants in result.outcomes.items():
             for variant, letters in variants.items():
-                for each in (row, by_variant[system, variant]):
-                    each.add(variant, letters, one.kinds[load])
+                for table_row in (row, by_variant[system, variant]):
+                    table_row.add(variant, letters, result.kinds[load])
     for (system, board), row in sorted(by_board.items()):
         yield f"| {system} | `{board}` | {row.by_board()} |"
     for (system, variant), row in sorted(by_variant.items()):
@@ -168,18 +168,18 @@ def main() -> None:
     options = parser.parse_args()
     if not options.summary:
         options.out.mkdir(parents=True, exist_ok=True)
-        named = [(folder(options.out, *each), each) for each in campaigns()]
-        for at, campaign in sorted(named, key=lambda each: is_whole(each[0])):
-            cut(at, *campaign)
-    every = [
+        folders = [(folder(options.out, *each), each) for each in campaigns()]
+        for out, campaign in sorted(folders, key=lambda each: is_whole(each[0])):
+            cut(out, *campaign)
+    results = [
         read_campaign_result(path.parent) for path in sorted(options.out.glob("*/powercut.json"))
     ]
-    print("\n".join(tables(every)))
-    died = sum(c.count for e in every for name, c in e.classes.items() if name in DEAD)
-    summary = {"points": sum(e.points for e in every), "died": died}
-    summary |= {"operations": sum(sum(e.recorded_operations.values()) for e in every)}
-    summary |= {"cut": sum(sum(e.cut_operations.values()) for e in every)}
-    summary |= {"whole": sum(e.is_complete for e in every), "campaigns": len(list(campaigns()))}
+    print("\n".join(tables(results)))
+    died = sum(c.count for e in results for name, c in e.classes.items() if name in DEAD)
+    summary = {"points": sum(e.points for e in results), "died": died}
+    summary |= {"operations": sum(sum(e.recorded_operations.values()) for e in results)}
+    summary |= {"cut": sum(sum(e.cut_operations.values()) for e in results)}
+    summary |= {"whole": sum(e.is_complete for e in results), "campaigns": len(list(campaigns()))}
     print(json.dumps(summary))
     if not options.summary and summary["whole"] < summary["campaigns"]:
         sys.exit("campaigns are incomplete: run it again")

@@ -48,23 +48,23 @@ def read_cpu_s() -> float:
 
 
 def measure_job(
-    one: Campaign, points: CutPoints, board: QemuBoard
+    trial_campaign: Campaign, points: CutPoints, board: QemuBoard
 ) -> tuple[float, float, int, int]:
     """CPU seconds, seconds, points and operations of a job."""
     began, start = read_cpu_s(), time.perf_counter()
-    reports = asyncio.run(campaign.run_piece(one, points, board))
+    reports = asyncio.run(campaign.run_piece(trial_campaign, points, board))
     seconds = time.perf_counter() - start
     tried_points = sum(report.points for report in reports)
     operations = max((report.operations or 0 for report in reports), default=0)
     return read_cpu_s() - began, seconds, tried_points, operations
 
 
-def count_distinct_states(one: Campaign, board: QemuBoard, tried: int) -> int:
+def count_distinct_states(trial_campaign: Campaign, board: QemuBoard, tried: int) -> int:
     """States of the chip among the points of a job, of which so many were tried."""
     states_by_load = [
-        list(states.list_point_states(recording, one.points))
-        for index in range(len(one.loads.loads))
-        if (recording := asyncio.run(states.record_load(one, index, board)))
+        list(states.list_point_states(recording, trial_campaign.points))
+        for index in range(len(trial_campaign.loads.loads))
+        if (recording := asyncio.run(states.record_load(trial_campaign, index, board)))
     ]
     if sum(map(len, states_by_load)) != tried:
         raise SystemExit(f"{tried} points were tried, and {sum(map(len, states_by_load))} counted")
@@ -94,8 +94,8 @@ def main() -> None:
             options=system.resolve_values({}, "the bench"),
         )
         points = CutPoints(every=options.every)
-        one = Campaign(medium, load_set, points)
-        operations = measure_job(one, replace(points, first=states.NO_POINT), board)[-1]
+        trial_campaign = Campaign(medium, load_set, points)
+        operations = measure_job(trial_campaign, replace(points, first=states.NO_POINT), board)[-1]
         step = max(1, operations // (options.fresh + 1))
         lone = [
             select_single_cut_point(replace(points, last_load=0), 0, k * step, "subset", 1)
@@ -103,22 +103,25 @@ def main() -> None:
         ]
         # half before and half after: a busy machine's processors differ from minute to minute
         half = len(lone) // 2
-        fresh_cpu_s = [measure_job(one, point, board)[0] for point in lone[:half]]
-        cpu_used_s, _, tried_points, _ = measure_job(one, points, board)
-        fresh_cpu_s += [measure_job(one, point, board)[0] for point in lone[half:]]
+        fresh_cpu_s = [measure_job(trial_campaign, point, board)[0] for point in lone[:half]]
+        cpu_used_s, _, tried_points, _ = measure_job(trial_campaign, points, board)
+        fresh_cpu_s += [measure_job(trial_campaign, point, board)[0] for point in lone[half:]]
         rate, slow = (
             tried_points * HOUR_S / cpu_used_s,
             HOUR_S * len(fresh_cpu_s) / sum(fresh_cpu_s),
         )
-        rates[name], distinct_states = round(rate), count_distinct_states(one, board, tried_points)
+        rates[name], distinct_states = (
+            round(rate),
+            count_distinct_states(trial_campaign, board, tried_points),
+        )
         of_states[name] = round(rate * distinct_states / tried_points)
         ratios.append(rate / slow)
         print(
             f"{name:12} {tried_points:7} {distinct_states:7} {cpu_used_s:7.1f} {rate:14.0f} "
             f"{slow:7.0f} {rate / slow:6.1f}"
         )
-    told = {"points_per_hour": rates, "distinct_states_per_hour": of_states}
-    print(json.dumps({**told, "ratio_to_fresh_board": round(min(ratios), 1)}))
+    rates_by_kind = {"points_per_hour": rates, "distinct_states_per_hour": of_states}
+    print(json.dumps({**rates_by_kind, "ratio_to_fresh_board": round(min(ratios), 1)}))
 
 
 if __name__ == "__main__":

@@ -116,12 +116,12 @@ def parse_wait_us(report: LoadReport) -> int:
 
 async def try_schedules(board: QemuBoard, name: str, loads: LoadSet) -> list[LoadReport]:
     reports: list[LoadReport] = []
-    whole = Campaign(make_medium(board, RACES[name]), loads, RACES[name].points)
+    race_campaign = Campaign(make_medium(board, RACES[name]), loads, RACES[name].points)
     last = len(loads.loads) - 1
     for first in range(0, last + 1, LOADS_A_BOARD):
         end = min(first + LOADS_A_BOARD - 1, last)
-        points = replace(whole.points, first_load=first, last_load=end)
-        reports += await campaign.run_piece(whole, points, board)
+        points = replace(race_campaign.points, first_load=first, last_load=end)
+        reports += await campaign.run_piece(race_campaign, points, board)
         print(f"\r  {len(reports)} of {len(loads.loads)}", end="", flush=True)
     print()
     return reports

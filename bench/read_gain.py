@@ -78,16 +78,16 @@ FILES = {
 }
 
 
-def measured(of: TraceFolder) -> dict[str, float]:
+def measured(folder: TraceFolder) -> dict[str, float]:
     """N of the calls that read the file, what they took, and what of it the chip did."""
-    chip_trace = make_chip_trace_from_folder(of)
+    chip_trace = make_chip_trace_from_folder(folder)
     calls = [
         c
         for c in walk.score_traced_calls(chip_trace)
         if c.path == "/a" and isinstance(c.call, ReadCall)
     ]
     differ = sum(not c.same for c in calls if c.is_known)
-    assert not differ, f"{of.path}: {differ} calls are not as foretold"
+    assert not differ, f"{folder.path}: {differ} calls are not as foretold"
     n = sum(len(c.traced_pages) for c in calls)
     return {
         "calls": len(calls),
@@ -117,14 +117,16 @@ def summed(of: TraceFolder, end: int) -> int:
     return scan_partition_nodes(partition).summed(begin, end) if told == "jffs2" else 0
 
 
-def nodes(of: TraceFolder) -> dict[str, int]:
+def nodes(folder: TraceFolder) -> dict[str, int]:
     """The file's nodes, and how many of them are not as they are foretold."""
-    layout, _ = read_flash_file_layout(of.image, FlashFileOptions(), tolerant=True)
+    layout, _ = read_flash_file_layout(folder.image, FlashFileOptions(), tolerant=True)
     owner = find_inode_number(layout, "a")
     lie = layout.pieces_by_owner[owner]
     begin = lie[0].at - find_filesystem_reader(layout.filesystem).header
-    told = rewrite.list_rewritten_nodes(layout, owner, begin % layout.erasesize, summed(of, begin))
-    pairs = [(a, b) for a, b in zip_longest(told, lie)]
+    predicted_nodes = rewrite.list_rewritten_nodes(
+        layout, owner, begin % layout.erasesize, summed(folder, begin)
+    )
+    pairs = [(a, b) for a, b in zip_longest(predicted_nodes, lie)]
     return {
         "nodes": len(lie),
         "differ": sum(not a or not b or a[1:3] + a[4:] != b[1:3] + b[4:] for a, b in pairs),
@@ -133,17 +135,26 @@ def nodes(of: TraceFolder) -> dict[str, int]:
     }
 
 
-def run(of: File, filesystem: str, compression: str, board: str, folder: Path) -> dict[str, Any]:
-    where = Where(filesystem, compression, board, of.mib)
-    before = trace(where, [of.made], READ, folder / "before")
-    after = trace(where, [of.made, COLD, ANEW], READ, folder / "after")
-    was, done = measured(before), measured(after)
+def run(file: File, filesystem: str, compression: str, board: str, folder: Path) -> dict[str, Any]:
+    where = Where(filesystem, compression, board, file.mib)
+    before = trace(where, [file.made], READ, folder / "before")
+    after = trace(where, [file.made, COLD, ANEW], READ, folder / "after")
+    measured_before, measured_after = measured(before), measured(after)
     prediction = foretold(before.image, board)
     key = "chip_ns" if prediction["ns"] is None else "ns"
-    gains = {"foretold": was[key] - prediction[key], "done": was[key] - done[key]}
+    gains = {
+        "foretold": measured_before[key] - prediction[key],
+        "done": measured_before[key] - measured_after[key],
+    }
     return {
-        **{"file": of.name, "fs": filesystem, "compression": compression, "board": board},
-        **{"was": was, "foretold": prediction, "done": done, "gain": gains, "of": key},
+        **{"file": file.name, "fs": filesystem, "compression": compression, "board": board},
+        **{
+            "was": measured_before,
+            "foretold": prediction,
+            "done": measured_after,
+            "gain": gains,
+            "of": key,
+        },
         "off": gains["foretold"] / gains["done"] - 1,
         "written": nodes(after),
     }

@@ -153,14 +153,18 @@ def main() -> None:
     parser.add_argument("--kib", type=int, default=1024, help="of a file at first, at most")
     parser.add_argument("--out", type=Path, required=True, help="CSV, a line a seed")
     options = parser.parse_args()
-    wanted = HistoryLoad(options.fs, options.board, options.chip, options.files, options.kib)
-    done = [f for f in kept(options.out) if (f.filesystem, f.board) == (options.fs, options.board)]
-    for seed in sorted({*range(1, options.seeds + 1)} - {f.seed for f in done}):
+    load = HistoryLoad(options.fs, options.board, options.chip, options.files, options.kib)
+    scores = [
+        f for f in kept(options.out) if (f.filesystem, f.board) == (options.fs, options.board)
+    ]
+    for seed in sorted({*range(1, options.seeds + 1)} - {f.seed for f in scores}):
         with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
-            done.append(run(wanted, seed, Path(scratch) / "trace"))
-        keep(done[-1], options.out)
-    sums = {k: sum(getattr(f, k) for f in done) for k in HistoryScore._fields[4:]}
-    print(json.dumps({"filesystem": options.fs, "board": options.board, "seeds": len(done)} | sums))
+            scores.append(run(load, seed, Path(scratch) / "trace"))
+        keep(scores[-1], options.out)
+    sums = {k: sum(getattr(f, k) for f in scores) for k in HistoryScore._fields[4:]}
+    print(
+        json.dumps({"filesystem": options.fs, "board": options.board, "seeds": len(scores)} | sums)
+    )
     sys.exit(1 if sums["differ"] else 0)
 
 

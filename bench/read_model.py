@@ -64,15 +64,17 @@ TICK = 2500.0
 
 
 def fit_calls(
-    trace_times: list[score.CallTimes], known: Mapping[str, float] = NOTHING
+    trace_times: list[score.CallTimes], known_counts: Mapping[str, float] = NOTHING
 ) -> dict[str, float]:
     """Instructions by key of calls, but those that are known."""
     amounts = [times.count_operation_work(t.scored.call) for t in trace_times]
-    keys, x = make_columns([{k: n for k, n in one.items() if k not in known} for one in amounts])
-    less = [sum(n * known.get(key, 0) for key, n in one.items()) for one in amounts]
+    keys, x = make_columns(
+        [{k: n for k, n in work.items() if k not in known_counts} for work in amounts]
+    )
+    less = [sum(n * known_counts.get(key, 0) for key, n in work.items()) for work in amounts]
     y = np.array([t.processor for t in trace_times]) - less
-    whole = np.array([t.ns for t in trace_times]) / trace_times[0].instruction_ns
-    return dict(zip(keys, fit_amounts(x, y, whole).round(3).tolist(), strict=True))
+    call_instructions = np.array([t.ns for t in trace_times]) / trace_times[0].instruction_ns
+    return dict(zip(keys, fit_amounts(x, y, call_instructions).round(3).tolist(), strict=True))
 
 
 def fit_first_opens(trace_times: list[score.CallTimes]) -> dict[str, float]:
@@ -218,14 +220,14 @@ def fit_packer(
 ) -> times.Instructions:
     """The same instructions with those of a compressor, whose calls alone are fitted."""
     other_packers = {name: tokens for name, tokens in by.unpack.items() if name != packer}
-    known = times.flatten_instruction_counts(by.model_copy(update={"unpack": other_packers}))
+    known_counts = times.flatten_instruction_counts(by.model_copy(update={"unpack": other_packers}))
     packed = [
         t
         for t in traced_times
         if any(p.packing == packer for p in getattr(t.scored.call, "pieces", ()))
     ]
-    own = group_tokens(fit_calls(packed, known))["unpack"]
-    return by.model_copy(update={"unpack": other_packers | own})
+    packer_tokens = group_tokens(fit_calls(packed, known_counts))["unpack"]
+    return by.model_copy(update={"unpack": other_packers | packer_tokens})
 
 
 def fit_other_filesystem(

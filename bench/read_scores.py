@@ -63,33 +63,35 @@ def run(options: argparse.Namespace, name: str, to: Path) -> dict[str, Any]:
         for seed, (size, count) in enumerate(FILES.get(name, {}).items(), 1)
     ]
     mib = 16 if options.mib == 1 else 8 * options.mib
-    of = options.fs, options.compression, options.board, mib, options.chip, options.state
+    place = options.fs, options.compression, options.board, mib, options.chip, options.state
     read = AT_RANDOM if options.at_random else IN_ORDER
     if name == SHORT:
         commands, read = [SHORT_FILES % of_what], READ_SHORT
     read = PAUSE + read if options.pause else read
-    told = make_chip_trace_from_folder(trace(Where(*of), commands, read, to))
-    found = score.summarise_call_scores(told, walk.score_traced_calls(told))
-    return {"file": name} | found.model_dump(mode="json", exclude_unset=True)
+    chip_trace = make_chip_trace_from_folder(trace(Where(*place), commands, read, to))
+    model_score = score.summarise_call_scores(chip_trace, walk.score_traced_calls(chip_trace))
+    return {"file": name} | model_score.model_dump(mode="json", exclude_unset=True)
 
 
 def worst(scores: list[dict[str, Any]]) -> dict[str, Any]:
     """Of all files: sums of calls, and the largest error of each kind."""
-    opens = [one for each in scores for one in each["opens"]]
+    opens = [row_score for file_scores in scores for row_score in file_scores["opens"]]
     summary: dict[str, Any] = {
-        key: sum(each[key] for each in scores)
+        key: sum(file_scores[key] for file_scores in scores)
         for key in ("calls", "unknown", "differ", "disturbed")
     }
     summary["opens"] = len(opens)
-    summary["opens_differ"] = sum(not one["same"] for one in opens)
-    still = [one for one in opens if not (one["disturbed"] or one["ticked"])]
+    summary["opens_differ"] = sum(not row_score["same"] for row_score in opens)
+    still = [
+        row_score for row_score in opens if not (row_score["disturbed"] or row_score["ticked"])
+    ]
     summary["opens_undisturbed"] = len(still)
     for key, some in (("opens_off", opens), ("opens_undisturbed_off", still)):
-        summary[key] = max((abs(one["error"] or 0) for one in some), default=None)
+        summary[key] = max((abs(row_score["error"] or 0) for row_score in some), default=None)
     for row in ROWS:
-        rows = [each[row] for each in scores if each.get(row)]
+        rows = [file_scores[row] for file_scores in scores if file_scores.get(row)]
         summary[row] = {
-            key: max(abs(one[key]) for one in rows)
+            key: max(abs(row_score[key]) for row_score in rows)
             for key in ("total", "median", "p99", "max")
             if rows
         }

@@ -109,19 +109,23 @@ def project(
     chips.mkdir(parents=True)
     text = (ROOT / "catalog/chips/apf27.toml").read_text()
     for target, timing in TARGETS.items():
-        told = text.replace('name = "apf27"', f'name = "apf27-{target}"', 1)
+        chip_text = text.replace('name = "apf27"', f'name = "apf27-{target}"', 1)
         for key, ns in timing.items():
-            told, n = re.subn(rf"^{key} = \d+$", f"{key} = {ns}", told, flags=re.MULTILINE)
+            chip_text, n = re.subn(
+                rf"^{key} = \d+$", f"{key} = {ns}", chip_text, flags=re.MULTILINE
+            )
             assert n == 1, key
-        (chips / f"apf27-{target}.toml").write_text(told)
+        (chips / f"apf27-{target}.toml").write_text(chip_text)
     parts = ["apf27", *(f"apf27-{t}" for t in TARGETS)]
-    named = ", ".join(f'{{ part = "{part}", partition_mib = 32 }}' for part in parts)
+    chip_tables = ", ".join(f'{{ part = "{part}", partition_mib = 32 }}' for part in parts)
     study = folder / "reprice.toml"
-    more = "".join(f", {parameter}" for parameter in parameters)
+    extra_parameters = "".join(f", {parameter}" for parameter in parameters)
     mounted = ", ".join(FILESYSTEMS[name] for name in filesystems)
     offsets = [i * PERIOD_MS // moments for i in range(moments)] if moments > 1 else [0, 97, 193]
     how = {"ensemble": "crossed" if moments > 1 else "paired", "offsets": offsets}
-    study.write_text(STUDY.format(chips=named, filesystems=mounted, more=more, **how))
+    study.write_text(
+        STUDY.format(chips=chip_tables, filesystems=mounted, more=extra_parameters, **how)
+    )
     return study
 
 
@@ -186,25 +190,25 @@ def row(errors: Sequence[Error]) -> list[str]:
     ]
 
 
-def measure_seed_spread(found: Sequence[Error]) -> dict[str, float]:
+def measure_seed_spread(errors: Sequence[Error]) -> dict[str, float]:
     """By state, greatest over least of one seed's totals on apf27, less 1."""
-    of: dict[tuple[str, str, int], list[int]] = {}
-    for e in found:
+    totals_by_seed: dict[tuple[str, str, int], list[int]] = {}
+    for e in errors:
         if not e.phase:
-            of.setdefault((e.filesystem, e.state, e.seed), []).append(e.here_ns)
+            totals_by_seed.setdefault((e.filesystem, e.state, e.seed), []).append(e.here_ns)
     worst: dict[str, float] = {}
-    for (_, state, _), ns in of.items():
+    for (_, state, _), ns in totals_by_seed.items():
         worst[state] = max(worst.get(state, 0), round(max(ns) / min(ns) - 1, 5))
     return worst
 
 
-def show(every: Sequence[Error]) -> None:
+def show(errors: Sequence[Error]) -> None:
     """The table, then the worst errors as JSON."""
-    by_seeds = by_seed(every)
+    by_seeds = by_seed(errors)
     for cells in (HEAD, ["---"] * len(HEAD)):
         print(f"| {' | '.join(cells)} |")
-    for of in dict.fromkeys(e[:3] for e in by_seeds):
-        print(f"| {' | '.join(row([e for e in by_seeds if e[:3] == of]))} |")
+    for key in dict.fromkeys(e[:3] for e in by_seeds):
+        print(f"| {' | '.join(row([e for e in by_seeds if e[:3] == key]))} |")
     totals = [e for e in by_seeds if not e.phase]
     worst = {
         f"worst_{state}": round(max(abs(e.error) for e in totals if e.state == state), 5)
@@ -212,7 +216,7 @@ def show(every: Sequence[Error]) -> None:
     }
     print(
         json.dumps(
-            worst | {f"apart_{state}": by for state, by in measure_seed_spread(every).items()}
+            worst | {f"apart_{state}": by for state, by in measure_seed_spread(errors).items()}
         )
     )
 

@@ -34,10 +34,10 @@ AS_STRUCT = struct.Struct("<QQQBBBBHHIIQQiI")
 def made_up(events: int) -> bytes:
     """A file of records like those of a busy file system, in the order of the events' ends."""
     rng = np.random.default_rng(1)
-    made = np.zeros(events, RECORD)
-    made["seq"] = np.arange(1, events + 1)
-    made["start_ns"] = 10**9 + np.cumsum(rng.integers(200, 30_000, events))
-    made["latency_ns"] = rng.integers(1_000, 300_000, events)
+    events_array = np.zeros(events, RECORD)
+    events_array["seq"] = np.arange(1, events + 1)
+    events_array["start_ns"] = 10**9 + np.cumsum(rng.integers(200, 30_000, events))
+    events_array["latency_ns"] = rng.integers(1_000, 300_000, events)
     kinds = [
         EventType.VFS_READ,
         EventType.PC_HIT,
@@ -45,17 +45,17 @@ def made_up(events: int) -> bytes:
         EventType.FLASH_PROGRAM,
         EventType.FUNC,
     ]
-    made["type"] = rng.choice(kinds, events)
-    made["task"] = rng.integers(0, 8, events)
-    made["object"] = rng.integers(0, 65536, events)
-    made["offset"] = made["object"] * 2048
-    made["size"] = 2048
+    events_array["type"] = rng.choice(kinds, events)
+    events_array["task"] = rng.integers(0, 8, events)
+    events_array["object"] = rng.integers(0, 65536, events)
+    events_array["offset"] = events_array["object"] * 2048
+    events_array["size"] = 2048
     swapped = np.arange(events)
     swapped[: events // 2 * 2] = swapped[: events // 2 * 2].reshape(-1, 2)[:, ::-1].ravel()
     head = np.zeros(1, HEADER)
     head["magic"], head["version"] = records.MAGIC, records.VERSION
     head["record_bytes"], head["type"] = RECORD_BYTES, records.HEADER_TYPE
-    return head.tobytes() + made[swapped].tobytes()
+    return head.tobytes() + events_array[swapped].tobytes()
 
 
 def plain_loop(data: bytes) -> float:

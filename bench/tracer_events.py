@@ -89,18 +89,18 @@ def steps(works: tuple[Work, ...]) -> list[Step]:
     commands = []
     for w, work in enumerate(works):
         for n in work.counts:
-            at = f"{w}-{n}"
+            name = f"{w}-{n}"
             command = work.command.format(n=n)
             commands += [
-                Step(f"{at}-before", f"echo stop > {FOLDER}/control; {work.before}"),
-                Step(f"{at}-off", command),
-                Step(f"{at}-again", f"{work.before}; echo reset > {FOLDER}/control"),
-                Step(f"{at}-start", f"echo start > {FOLDER}/{work.monitor}"),
-                Step(f"{at}-on", command),
-                Step(f"{at}-pause", f"echo pause > {FOLDER}/{work.monitor}"),
-                Step(f"{at}-status", f"cat {FOLDER}/status"),
+                Step(f"{name}-before", f"echo stop > {FOLDER}/control; {work.before}"),
+                Step(f"{name}-off", command),
+                Step(f"{name}-again", f"{work.before}; echo reset > {FOLDER}/control"),
+                Step(f"{name}-start", f"echo start > {FOLDER}/{work.monitor}"),
+                Step(f"{name}-on", command),
+                Step(f"{name}-pause", f"echo pause > {FOLDER}/{work.monitor}"),
+                Step(f"{name}-status", f"cat {FOLDER}/status"),
                 Step(
-                    f"{at}-count",
+                    f"{name}-count",
                     f"cat {FOLDER}/control | cut -d';' -f{EVENT_COLUMN} | sort | uniq -c",
                 ),
             ]
@@ -117,14 +117,14 @@ class EventTally:
 
     def take(self, record: JobRecord, works: tuple[Work, ...]) -> None:
         for w, work in enumerate(works):
-            more, counted = [], []
+            extra_ns, counted = [], []
             for n in work.counts:
-                at = f"{w}-{n}"
-                more.append(record[f"{at}-on"].ns - record[f"{at}-off"].ns)
-                lines = (line.split() for line in record[f"{at}-count"].stdout.splitlines())
+                name = f"{w}-{n}"
+                extra_ns.append(record[f"{name}-on"].ns - record[f"{name}-off"].ns)
+                lines = (line.split() for line in record[f"{name}-count"].stdout.splitlines())
                 counted.append(Counter({words[1]: int(words[0]) for words in lines}))
-                self.probes |= cost.parse_probe_kinds(record[f"{at}-status"].stdout)
-            self.ns.append(more[1] - more[0])
+                self.probes |= cost.parse_probe_kinds(record[f"{name}-status"].stdout)
+            self.ns.append(extra_ns[1] - extra_ns[0])
             counted[1].subtract(counted[0])
             self.events.append(counted[1])
 
@@ -165,43 +165,43 @@ def measure(board: QemuBoard) -> EventTally:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--board", default="apf27", help="of catalog/boards")
-    given = parser.parse_args()
-    model = load_noun("boards", given.board, BoardModel)
+    options = parser.parse_args()
+    model = load_noun("boards", options.board, BoardModel)
     board = open_board(model)
-    known = cost.read_tracing_costs()
+    tracing_costs = cost.read_tracing_costs()
     series = cost.parse_kernel_series(str(board.identity["kernel"]))
     tally = measure(board)
-    kinds = list(known.kinds)
+    kinds = list(tracing_costs.kinds)
     matrix = np.zeros((len(tally.ns), len(kinds)))
     probes = {kind: HOOKED.get(kind, "hook") for kind in kinds}
     for row, events in enumerate(tally.events):
         for event, count in events.items():
-            kind = known.find_kind(event)
+            kind = tracing_costs.find_kind(event)
             if kind is not None and count:
                 matrix[row, kinds.index(kind)] += count
                 probes[kind] = tally.probes.get(event, probes[kind])
     instructions = np.array(tally.ns) / (1 << model.icount_shift)
     costs, *_ = np.linalg.lstsq(matrix, instructions, rcond=None)
     explained = matrix @ costs
-    for work, real, said, events in zip(
+    for work, real, predicted, events in zip(
         (*VFS, *FLASH), instructions, explained, tally.events, strict=True
     ):
         most = ", ".join(f"{n} {e}" for e, n in sorted(events.items()) if n > 0)
-        print(f"{work.name:26} {real:10.0f} instr., by costs {said:10.0f}  {most}")
+        print(f"{work.name:26} {real:10.0f} instr., by costs {predicted:10.0f}  {most}")
     print(f'\n[kernels."{series}"]')
-    for kind, each in zip(kinds, costs, strict=True):
-        print(f'{kind} = {{ instructions = {each:.0f}, probe = "{probes[kind]}" }}')
+    for kind, kind_cost in zip(kinds, costs, strict=True):
+        print(f'{kind} = {{ instructions = {kind_cost:.0f}, probe = "{probes[kind]}" }}')
     residual = max(abs(explained - instructions) / np.maximum(instructions, 1))
-    kept = known.kernels.get(series, {})
+    catalog_costs = tracing_costs.kernels.get(series, {})
     off = [
-        abs(each / kept[kind].instructions - 1)
-        for kind, each in zip(kinds, costs, strict=True)
-        if kind in kept
+        abs(kind_cost / catalog_costs[kind].instructions - 1)
+        for kind, kind_cost in zip(kinds, costs, strict=True)
+        if kind in catalog_costs
     ]
-    told = {"residual_pct": round(100 * residual, 1)}
+    summary = {"residual_pct": round(100 * residual, 1)}
     if off:
-        told["from_catalog_pct"] = round(100 * max(off), 1)
-    print(json.dumps(told))
+        summary["from_catalog_pct"] = round(100 * max(off), 1)
+    print(json.dumps(summary))
 
 
 if __name__ == "__main__":

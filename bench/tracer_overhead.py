@@ -146,13 +146,13 @@ def report(fs: str, sums: dict[str, Sums], ns_per_instruction: int) -> dict[str,
     base = sum(sums["none"].ns)
     medians = {}
     for case, s in sums.items():
-        more = sum(s.ns) - base
+        extra_ns = sum(s.ns) - base
         percents = [100 * (t / b - 1) for t, b in zip(s.ns, sums["none"].ns, strict=True)]
         medians[case] = median(percents)
-        each = f"{more / s.events / ns_per_instruction:8.0f}" if s.events else f"{'-':>8}"
+        cost_text = f"{extra_ns / s.events / ns_per_instruction:8.0f}" if s.events else f"{'-':>8}"
         print(
-            f"{fs:8} {case:9} {sum(s.ns) / 1e9:9.3f} {medians[case]:8.3f} {100 * more / base:8.3f} "
-            f"{s.events:9} {each} "
+            f"{fs:8} {case:9} {sum(s.ns) / 1e9:9.3f} {medians[case]:8.3f} "
+            f"{100 * extra_ns / base:8.3f} {s.events:9} {cost_text} "
             f"{min(percents):8.3f} to {max(percents):.3f}"
         )
     return medians

@@ -76,7 +76,9 @@ class Cost(NamedTuple):
         }
 
 
-def run(checkout: Path, study: str, members: int, out: Path, bytecode: Path, *more: str) -> float:
+def run(
+    checkout: Path, study: str, members: int, out: Path, bytecode: Path, *extra_words: str
+) -> float:
     """Runs the study by a checkout's own code; processor seconds that it took.
 
     bytecode: the folder of compiled modules, of all checkouts.
@@ -86,7 +88,7 @@ def run(checkout: Path, study: str, members: int, out: Path, bytecode: Path, *mo
     env |= {"PYTHONPATH": str(checkout / "src"), "PYTHONPYCACHEPREFIX": str(bytecode)}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
-        [sys.executable, "-m", "nandlab", *words, "--progress", "plain", *more],
+        [sys.executable, "-m", "nandlab", *words, "--progress", "plain", *extra_words],
         cwd=checkout,
         env=env,
         stdout=sys.stderr,
@@ -181,12 +183,12 @@ def table(now: Cost, before: Cost | None) -> None:
     print(f"{'':34} {'before':>12} {'now':>12} {'ratio':>8}")
     old = before.steps if before else Counter[str]()
     for name in dict.fromkeys([*now.steps, *old]):
-        values = (each[name] / MILLION if name in each else None for each in (now.steps, old))
+        values = (amount[name] / MILLION if name in amount else None for amount in (now.steps, old))
         line(f"{name}, million instructions", *values)
-    for step, of in now.by_page.items():
-        for name, each in sorted(of.items()):
+    for step, amounts in now.by_page.items():
+        for name, amount in sorted(amounts.items()):
             other = before.by_page[step].get(name) if before else None
-            line(f"{step}, instructions a page, {name}", each, other)
+            line(f"{step}, instructions a page, {name}", amount, other)
     line("a trial, million instructions", *(a_trial(cost) for cost in (now, before)))
     line("a trial, s of processor", *(cost and cost.cpu_s / cost.trials for cost in (now, before)))
     speed = (cost and cost.board_s / cost.cpu_s for cost in (now, before))

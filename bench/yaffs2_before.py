@@ -69,19 +69,22 @@ def until(told: str) -> int | None:
 
 def tried(tree: Path, work: Path) -> dict[str, Any]:
     """Points until the first finding by fault, of the port in a tree."""
-    found: dict[str, Any] = {}
+    first_findings: dict[str, Any] = {}
     for fault, (words, about) in TRIED.items():
         out = work / "-".join(words)
         if not out.exists():
             argv = [sys.executable, "-m", "nandlab", *words, "--fs", "yaffs2", "--out", str(out)]
             env = {**os.environ, "PYTHONPATH": str(tree / "src")}
-            done = subprocess.run(argv, cwd=tree, env=env, check=False)
-            if done.returncode not in (0, 1):
-                sys.exit(f"{' '.join(words)}: exit status {done.returncode}")
-        told = "".join(outcomes(out, about))
-        found[fault] = until(told)
-        print(f"  {fault}: {len(told)} points, first finding at {found[fault]}", flush=True)
-    return found
+            process = subprocess.run(argv, cwd=tree, env=env, check=False)
+            if process.returncode not in (0, 1):
+                sys.exit(f"{' '.join(words)}: exit status {process.returncode}")
+        letters = "".join(outcomes(out, about))
+        first_findings[fault] = until(letters)
+        print(
+            f"  {fault}: {len(letters)} points, first finding at {first_findings[fault]}",
+            flush=True,
+        )
+    return first_findings
 
 
 def main() -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import ast
 import importlib
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
-SOURCES = Path(__file__).resolve().parents[1] / "src" / "nandlab"
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ROOT / "src" / "nandlab"
 BANNED = {
     *{"asked", "found", "given", "had", "held", "judged", "kept", "known", "made", "read", "said"},
     *{"taken", "told", "wanted"},
@@ -26,6 +28,14 @@ ALLOWED = {
     "Step.beside",
 }
 """Attributes that have the name of a key in a stored format, or are part of a stored hash."""
+LOCALS = (BANNED - {"read"}) | {
+    *{"among", "apart", "between", "done", "here", "left", "meant", "named", "seen", "shown"},
+    *{"such", "used", "whose"},
+}
+"""For parameters and locals that live longer than LINES_MAX; a ``read`` is an operation."""
+LINES_MAX = 5
+UNNAMED_ROOMS = ["analysis", "cli", "history", "plan", "report", "results", "trial"]
+"""Rooms that have such locals still. None is ever added."""
 
 
 def module_names(source: str) -> Iterator[str]:
@@ -64,6 +74,62 @@ def banned(path: Path) -> list[str]:
     """The names of a file that say nothing, its own among them."""
     names = [path.stem, *module_names(path.read_text())]
     return [name for name in names if name.lower().strip("_") in BANNED]
+
+
+def long_lived_locals(source: str) -> list[str]:
+    """The parameters and locals that say nothing at their functions' ends, as ``function.name``."""
+    functions = (
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    return [f"{f.name}.{name}" for f in functions for name in vague_names(f)]
+
+
+def vague_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    """Names of LOCALS from whose first to whose last line there are more than LINES_MAX."""
+    lines: dict[str, list[int]] = defaultdict(list)
+    bound = set()
+    for parameter in ast.walk(function.args):
+        if isinstance(parameter, ast.arg):
+            lines[parameter.arg].append(function.lineno)
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg):
+            lines[node.arg].append(node.lineno)
+            bound.add(node.arg)
+        elif isinstance(node, ast.Name):
+            lines[node.id].append(node.lineno)
+            if isinstance(node.ctx, ast.Store):
+                bound.add(node.id)
+    vague = (name for name in bound if name.strip("_") in LOCALS)
+    return sorted(n for n in vague if max(lines[n]) - min(lines[n]) >= LINES_MAX)
+
+
+def test_no_local_that_says_nothing_lives_long() -> None:
+    rooms = [room for room in SOURCES.iterdir() if room.name not in UNNAMED_ROOMS]
+    paths = [path for folder in (*rooms, ROOT / "bench") for path in folder.rglob("*.py")]
+    found = {str(p.relative_to(ROOT)): long_lived_locals(p.read_text()) for p in paths}
+    assert len(found) > 100
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("def f():\n    told = 1\n\n\n\n    return told", []),
+        ("def f():\n    told = 1\n\n\n\n\n    return told", ["f.told"]),
+        ("async def f(at):\n\n\n\n\n    return at", ["f.at"]),
+        ("def f(\n    *,\n    of: int,\n):\n\n    return of", ["f.of"]),
+        (
+            "class A:\n    def f(self):\n        for each in ():\n\n\n\n\n\n            each()",
+            ["f.each"],
+        ),
+        ("def f():\n    report(told)\n\n\n\n\n    return told", []),
+        ("def f():\n    report(told=1)\n\n\n\n\n    report(told=2)", []),
+    ],
+)
+def test_a_local_that_says_nothing_is_seen(source: str, names: list[str]) -> None:
+    assert long_lived_locals(source) == names
 
 
 def test_no_module_and_nothing_in_it_has_a_banned_name() -> None:

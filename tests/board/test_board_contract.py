@@ -156,4 +156,4 @@ def test_a_record_that_init_cut_short_does_not_hide_why() -> None:
     reader = ChannelReader()
     reader.feed(b'{"event":"end","step":"it"\n{"event":"failed","what":"a \\u00e9","why":"b"}\n')
     assert reader.trouble == "init on the board: a \\xe9: b"
-    assert (reader.steps, reader.done) == ([], False)
+    assert (reader.steps, reader.is_done) == ([], False)

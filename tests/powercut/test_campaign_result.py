@@ -229,7 +229,7 @@ def test_checkers_that_disagree_are_a_finding_of_its_own(tmp_path: Path) -> None
         fits("powercut-sample", line)
     more = samplefile.SampleFile(kept.path)
     more.add(make_sampled_point("x", "2:before:1", "held", "held", "holds", True))
-    assert len(samplefile.SampleFile(kept.path).every) == 5
+    assert len(samplefile.SampleFile(kept.path).points) == 5
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:

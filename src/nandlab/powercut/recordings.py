@@ -60,10 +60,10 @@ class _CallConverter:
         self.where = where
         self.files: dict[str, _File] = {}
         self.opened: dict[str, _OpenFile] = {}
-        self.made: list[str] = []
+        self.lines: list[str] = []
 
     def say(self, *words: object) -> None:
-        self.made.append(" ".join(map(str, words)).strip())
+        self.lines.append(" ".join(map(str, words)).strip())
 
     def refuse(self, why: str) -> UsageError:
         return UsageError(f"{self.where}: {why}, which power cuts do not know")
@@ -246,8 +246,8 @@ def parse_recorded_load(name: str, text: str) -> LoadSet:
         calls.where = where
         if verb == "calls":
             # a base is unmounted before the load: what is open is opened again
-            base = [call for call in calls.made if not call.startswith("open ")]
-            calls.made = [call for call in calls.made if call.startswith("open ")]
+            base = [call for call in calls.lines if not call.startswith("open ")]
+            calls.lines = [call for call in calls.lines if call.startswith("open ")]
         elif returned.startswith("-E") or verb in NO_CHANGE:
             continue
         elif verb == "lseek":
@@ -261,4 +261,4 @@ def parse_recorded_load(name: str, text: str) -> LoadSet:
             )
         elif verb not in ("pread", "preadv"):
             raise calls.refuse(f"a call {verb}")
-    return LoadSet(name, tuple(base), (Load(name.rpartition("/")[2], tuple(calls.made)),))
+    return LoadSet(name, tuple(base), (Load(name.rpartition("/")[2], tuple(calls.lines)),))

@@ -55,7 +55,7 @@ async def retry_point_sample(
     for title, k, variant, letter in draw_point_sample(result, count, seed):
         single_point = select_single_cut_point(points, titles.index(title), k, variant, points.seed)
         point = f"{PointName(k, variant, single_point.seed)}"
-        if (title, point) not in sample.every:
+        if (title, point) not in sample.points:
             verdicts = await hostcheck.try_point(campaign, single_point, board)
             host = "; ".join(verdicts.host_mistakes) or "holds"
             same = verdicts.recording in result.recordings[title]
@@ -72,7 +72,7 @@ async def retry_point_sample(
                     check=verdicts.check,
                 )
             )
-        yield sample.every[title, point]
+        yield sample.points[title, point]
 
 
 async def _judge_alone(

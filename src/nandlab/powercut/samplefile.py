@@ -65,15 +65,15 @@ class SampleFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.every: dict[tuple[str, str], SampledPoint] = {}
+        self.points: dict[tuple[str, str], SampledPoint] = {}
         for number, line in enumerate(read_json_lines(path) if path.exists() else (), 1):
             one = _parse_sampled_point(line, f"{path}:{number}")
-            self.every[one.load, one.point] = one
+            self.points[one.load, one.point] = one
 
     def add(self, one: SampledPoint) -> None:
         """Keeps one more, after all that is whole."""
-        self.every[one.load, one.point] = one
-        lines = (each.model_dump_json() + "\n" for each in self.every.values())
+        self.points[one.load, one.point] = one
+        lines = (each.model_dump_json() + "\n" for each in self.points.values())
         write_whole_file(self.path, "".join(lines).encode())
 
 
@@ -91,7 +91,7 @@ def list_sample_disagreements(folder: Path) -> Iterator[tuple[SampledPoint, str,
     """What does not agree of all samples of a campaign: a point, the class, and what it is."""
     points = {}
     for path in sorted(folder.glob(SAMPLE_FILES)):
-        points.update(SampleFile(path).every)
+        points.update(SampleFile(path).points)
     for one in points.values():
         for name, what in one.findings():
             yield one, name, what

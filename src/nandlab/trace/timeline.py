@@ -66,7 +66,7 @@ class _Writer:
         self.builder = builder
         self.names = names
         self.paths = paths
-        self.known: set[int] = set()
+        self.declared: set[int] = set()
         self.written = 0
         # filled anew for each event: to make a message costs more than to write it
         self.bare, self.noted, self.end = (self._packet(1) for _ in range(3))
@@ -125,14 +125,14 @@ class _Writer:
     def _tracks(self, pid: int, task: int, group: int) -> list[int]:
         """The task's own track, and that of the layer; a new one is declared to Perfetto."""
         task_track = TASKS_UUID + pid
-        if task_track not in self.known:
+        if task_track not in self.declared:
             self._thread(task_track, pid, task)
         if group == NO_GROUP:
             return [task_track]
         if group == FLASH:
             return [task_track, LAYERS_UUID + (FLASH << 32)]
         track = LAYERS_UUID + (group << 32) + 1 + pid
-        if track not in self.known:
+        if track not in self.declared:
             self._track(track, self.names.task(task), LAYERS_UUID + (group << 32))
         return [task_track, track]
 
@@ -142,7 +142,7 @@ class _Writer:
         thread = packet.track_descriptor.thread
         thread.pid = thread.tid = pid
         thread.thread_name = self.names.task(task)
-        self.known.add(uuid)
+        self.declared.add(uuid)
         self.builder.write_packet(packet)
 
     def _track(self, uuid: int, name: str, parent: int = 0) -> None:
@@ -150,7 +150,7 @@ class _Writer:
         packet.track_descriptor.uuid, packet.track_descriptor.name = uuid, name
         if parent:
             packet.track_descriptor.parent_uuid = parent
-        self.known.add(uuid)
+        self.declared.add(uuid)
         self.builder.write_packet(packet)
 
     def _packet(self, time_ns: int) -> Any:

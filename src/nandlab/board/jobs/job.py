@@ -251,14 +251,14 @@ class ChannelReader:
         self.steps: list[StepRecord] = []
         self.running: str | None = None
         """The step that has begun and not ended; None: none."""
-        self.done = False
+        self.is_done = False
         self.trouble: str | None = None
         """Why the job cannot be completed; records after that do not count. None: no trouble."""
         self._on_step = on_step or (lambda step: None)
-        self._rest = b""
+        self._incomplete_line = b""
 
     def feed(self, data: bytes) -> None:
-        *lines, self._rest = (self._rest + data).split(b"\n")
+        *lines, self._incomplete_line = (self._incomplete_line + data).split(b"\n")
         for line in lines:
             if line.strip():
                 self._take(*_decode_line(line))
@@ -279,7 +279,7 @@ class ChannelReader:
             self.running = None
             self.steps.append(value)
         elif event == "done":
-            self.done = True
+            self.is_done = True
         else:
             self.trouble = value
 

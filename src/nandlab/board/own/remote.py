@@ -142,7 +142,7 @@ class RemoteBoard:
             await self.transport.stream(self._command(), reader.feed)
         except BoardLost as lost:
             raise _make_lost_error(reader, lost.reason) from None
-        if reader.trouble or not reader.done:
+        if reader.trouble or not reader.is_done:
             raise _make_lost_error(reader, "the agent ended before its job was done")
         await self.after()
         return reader

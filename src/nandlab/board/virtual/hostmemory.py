@@ -29,16 +29,16 @@ class MemoryCurve:
 
     def __init__(self) -> None:
         self.samples: list[int] = []
-        self._every = 1
-        self._seen = 0
+        self._interval = 1
+        self._value_count = 0
 
     def add(self, value: int | None) -> None:
         """Adds the next value; None is ignored, and so is a value between two samples."""
         if value is None:
             return
-        if self._seen % self._every == 0:
+        if self._value_count % self._interval == 0:
             self.samples.append(value)
-        self._seen += 1
+        self._value_count += 1
         if len(self.samples) > SAMPLES_MAX:
             self.samples = self.samples[::2]
-            self._every *= 2
+            self._interval *= 2

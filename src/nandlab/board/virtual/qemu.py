@@ -200,7 +200,7 @@ class QemuBoard:
     async def _to_state(self, vm: Vm, job: Job) -> None:
         """Waits until the setup of a running job is over; _SetupFailed if it does not end well."""
         await vm.rung(self._limit_s)
-        if vm.reader.done:
+        if vm.reader.is_done:
             raise _SetupFailed(_make_record(vm, job))
         if vm.reader.trouble or vm.reader.running != BEGIN_MEMBER:
             raise vm.make_loss_error("the board stopped before its job was done")
@@ -270,7 +270,7 @@ class _SetupFailed(Exception):
 
 def _make_record(vm: Vm, job: Job) -> JobRecord:
     """The record of a job that is done; BoardLost if it is not."""
-    if not vm.reader.done:
+    if not vm.reader.is_done:
         raise vm.make_loss_error("the board stopped before its job was done")
     for step in vm.reader.steps:
         if step.step == BEGIN_MEMBER and not step.ok:

@@ -167,7 +167,7 @@ class _JobFileReader:
         self.file = JobFile(path, overrides=overrides)
         self.wrong: list[str] = []
         self.shared: dict[str, str] = {}
-        self.given: set[str] = set()
+        self.size_options: set[str] = set()
         """Of sizes those that the section itself gives."""
         self.into: dict[str, str] | None = None
         """Options of the section that is being read; None: none has begun."""
@@ -197,7 +197,7 @@ class _JobFileReader:
             self._option(number, key, value if equals else None)
 
     def _begin(self, number: int, section: str) -> None:
-        self.given = set()
+        self.size_options = set()
         if section == GLOBAL:
             self.into = self.shared
             return
@@ -243,7 +243,7 @@ class _JobFileReader:
                 value = self._take_step(value)
             value_text = OPTIONS[name](value)
             if name == "bs":
-                if RANGED in self.given:
+                if RANGED in self.size_options:
                     self._note(f"line {number}: {key}={value}: bsrange holds, as in fio")
                     return
                 self._fix_size()
@@ -261,7 +261,7 @@ class _JobFileReader:
         """One size holds over what [global] mixes."""
         assert self.into is not None
         self.into.pop("bs_max", None)
-        if SPLIT not in self.given:
+        if SPLIT not in self.size_options:
             self.into.pop(SPLIT, None)
 
     def _take_step(self, value: str) -> str:
@@ -288,7 +288,7 @@ class _JobFileReader:
                     self.into.pop("bs_max", None)
                     if "bs_max" not in sizes:
                         self._fix_size()
-                self.given.add(key)
+                self.size_options.add(key)
                 self.into.update(sizes)
         except ValueError as e:
             self.refuse(number, f"{key}={value}: {e}")

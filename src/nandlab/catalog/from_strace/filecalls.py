@@ -63,7 +63,7 @@ def _replay_move(f: TraceFollower, call: Call, verb: str, *, vector: bool, place
     if moved < total:  # what reached the file, in one part
         verb = verb.replace("writev", "write")
         words = (opened.number, str(moved), *words[2:])
-        f.left["writes cut short, replayed with the bytes that were written"] += 1
+        f.left_out["writes cut short, replayed with the bytes that were written"] += 1
     _note_write(opened, offset, moved)
     f.emit(call, verb, *words)
     if opened.path is not None:
@@ -225,7 +225,7 @@ def _replay_copy(f: TraceFollower, call: Call, source: int, to: int, *, placed: 
             if verb == "read"
             else _note_write(opened, offset, moved)
         )
-        f.left[f"{call.name}, replayed as read and write"] += 1
+        f.left_out[f"{call.name}, replayed as read and write"] += 1
         words = (opened.number, moved) if offset is None else (opened.number, moved, offset)
         f.emit(call, verb if offset is None else f"p{verb}", *words)
 

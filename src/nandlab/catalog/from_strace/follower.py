@@ -111,13 +111,13 @@ class TraceFollower:
         """In the order of their starts; none where they take more than TEXT_BYTES_MAX."""
         self.replayed_calls = 0
         self._bytes = 0
-        self.left: Counter[str] = Counter()
+        self.left_out: Counter[str] = Counter()
         """Calls on replayed files that are left out, by why."""
         self.elsewhere = 0
         """Calls on other files."""
         self.wrote: Counter[RootPath] = Counter()
         self.wrote_open: Counter[RootPath] = Counter()
-        self.used: Counter[RootPath] = Counter()
+        self.folder_uses: Counter[RootPath] = Counter()
         """Folders where a call changed a file, wrote to one open before the trace, used one."""
         self.called: set[str] = set()
         """The names of all calls."""
@@ -125,7 +125,7 @@ class TraceFollower:
         """Files that were open before the trace."""
         self._handlers = handlers
         self._makers = maker
-        self._made: dict[int, tuple[OpenFile, bool]] = {}
+        self._new_descriptors: dict[int, tuple[OpenFile, bool]] = {}
         self._free: list[int] = []
         self._top = 0
         self._outside = 0
@@ -170,7 +170,7 @@ class TraceFollower:
         if make := self._makers.get(call.name):
             made = make(self, call)
             if isinstance(made, tuple):
-                self._made[call.line] = made
+                self._new_descriptors[call.line] = made
             if not call.split:
                 self._leave(call)
         elif handler := self._handlers.get(call.name):
@@ -179,7 +179,7 @@ class TraceFollower:
             self._unknown(call)
 
     def _leave(self, call: Call) -> None:
-        made = self._made.pop(call.line, None)
+        made = self._new_descriptors.pop(call.line, None)
         if made is not None and call.result is not None:
             self.processes.put(call.pid, call.result, made[0], closes=made[1])
 
@@ -212,7 +212,7 @@ class TraceFollower:
 
     def leave_out(self, call: Call, why: str) -> None:
         del call
-        self.left[why] += 1
+        self.left_out[why] += 1
 
     def failed(self, call: Call, *errors: str) -> bool:
         """Whether a call failed in a way that is not replayed; it is left out then."""
@@ -304,7 +304,7 @@ class TraceFollower:
         if parts is None:
             self.elsewhere += 1
         elif where is not None:
-            self.used[where[:-1]] += 1
+            self.folder_uses[where[:-1]] += 1
         return parts
 
     def outside(self) -> PathParts:

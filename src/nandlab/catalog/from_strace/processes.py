@@ -65,13 +65,10 @@ class ProcessTable:
         self._closed = closed
         self._all: dict[int, TraceProcess] = {}
         self._first: TraceProcess | None = None
-        self.found = 0
-        """Processes whose begin the trace does not have."""
 
     def get(self, pid: int) -> TraceProcess:
         """A process. Those that no call has begun are taken for threads of one."""
         if pid not in self._all:
-            self.found += 1
             if self._first is None:
                 self._first = TraceProcess(DescriptorTable(users=0), CurrentFolder())
             self._first.table.users += 1

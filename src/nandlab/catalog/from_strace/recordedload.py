@@ -78,7 +78,7 @@ def make_recorded_load(followed: TraceFollower) -> RecordedLoad:
             "",
         ]
     )
-    left_out_counts = dict(sorted(followed.left.items(), key=lambda item: (-item[1], item[0])))
+    left_out_counts = dict(sorted(followed.left_out.items(), key=lambda item: (-item[1], item[0])))
     return RecordedLoad(
         text=text,
         kinds=kinds,

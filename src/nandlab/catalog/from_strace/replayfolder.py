@@ -41,7 +41,7 @@ def choose_trace_folder(trace: Trace, follower: TraceFollower) -> RootPath:
     for folder_uses, ignored in (
         (follower.wrote, PSEUDO),
         (follower.wrote_open, PSEUDO),
-        (follower.used, PROGRAMS),
+        (follower.folder_uses, PROGRAMS),
     ):
         folders = Counter({f: n for f, n in folder_uses.items() if f and f[0] not in ignored})
         if folders:

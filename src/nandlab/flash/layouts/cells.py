@@ -62,12 +62,12 @@ class Partition:
             at = f" from block {first}" if first else ""
             raise UsageError(f"a partition of {self.blocks} blocks{at} on a chip of {g.blocks}")
         end = first + self.blocks
-        self._held = {b.index - first: b for b in image.blocks if first <= b.index < end}
+        self._blocks = {b.index - first: b for b in image.blocks if first <= b.index < end}
         self.bad = {i for i in range(self.blocks) if self._is_bad(i)}
         self._readable(ecc, step)
 
     def _is_bad(self, index: int) -> bool:
-        block = self._held.get(index)
+        block = self._blocks.get(index)
         if block is None:
             return False
         if block.flags & FACTORY_BAD:
@@ -79,7 +79,10 @@ class Partition:
 
     def _readable(self, ecc: int, step: int) -> None:
         wrong = [
-            p for i, b in self._held.items() if i not in self.bad for p in self._lost(b, ecc, step)
+            p
+            for i, b in self._blocks.items()
+            if i not in self.bad
+            for p in self._lost(b, ecc, step)
         ]
         if wrong:
             shown = ", ".join(f"{p // self.pages}/{p % self.pages}" for p in wrong[:NAMED_MAX])
@@ -97,20 +100,20 @@ class Partition:
 
     def erased(self, index: int) -> bool:
         """True if the chip keeps no cells of the block."""
-        block = self._held.get(index)
+        block = self._blocks.get(index)
         return block is None or not block.cells
 
     def _pages(self, index: int) -> NDArray[np.uint8]:
-        cells = np.frombuffer(self._held[index].cells, dtype=np.uint8)
+        cells = np.frombuffer(self._blocks[index].cells, dtype=np.uint8)
         return cells.reshape(self.pages, self.writesize + self.oobsize)
 
     def cells(self, index: int) -> bytes:
         """All cells of a block, data and spare areas in turn; empty: erased."""
-        return self._held[index].cells
+        return self._blocks[index].cells
 
     def flags(self, index: int) -> int:
         """The chip's own record of a block; a block whose mark is set is bad from the factory."""
-        return self._held[index].flags | (FACTORY_BAD if index in self.bad else 0)
+        return self._blocks[index].flags | (FACTORY_BAD if index in self.bad else 0)
 
     def data(self, index: int) -> bytes:
         """All data bytes of a block that is not erased."""
@@ -125,7 +128,7 @@ class Partition:
 
     def begin(self, index: int, count: int) -> bytes:
         """The first data bytes of a block that is not erased; count: at most a page's."""
-        return bytes(self._held[index].cells[:count])
+        return bytes(self._blocks[index].cells[:count])
 
     def spare(self, index: int) -> NDArray[np.uint8]:
         """Spare areas of a block that is not erased: a row a page."""

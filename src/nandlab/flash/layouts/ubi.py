@@ -141,7 +141,7 @@ class _Attachment:
     def __init__(self, partition: Partition, walk: LayoutCollector) -> None:
         self.partition, self.walk = partition, walk
         self.vid_at = self.data_at = 0
-        self.held: dict[tuple[int, int], tuple[VolumeHeader, int]] = {}
+        self.mapping: dict[tuple[int, int], tuple[VolumeHeader, int]] = {}
         self.headed: set[int] = set()
         """Blocks with a counter of erasures."""
         self.free: list[int] = []
@@ -252,9 +252,9 @@ class _Attachment:
     def _take(self, block: int, header: VolumeHeader, data: bytes) -> None:
         """Of two copies of a logical block the newer one holds, if it is whole."""
         place = header.volume, header.logical
-        before = self.held.get(place)
+        before = self.mapping.get(place)
         if before is None:
-            self.held[place] = header, block
+            self.mapping[place] = header, block
             return
         newer, older = (header, block), before
         if before[0].sequence > header.sequence:
@@ -269,7 +269,7 @@ class _Attachment:
             newer, older = older, newer
         else:
             self.lost[older[1]] = "UBI's older copies"
-        self.held[place] = newer
+        self.mapping[place] = newer
 
     def _is_whole(self, header: VolumeHeader, data: bytes) -> bool:
         content = data[self.data_at : self.data_at + header.data_bytes]
@@ -287,11 +287,11 @@ class _Attachment:
 
     def _account(self) -> Attached:
         partition, erasesize = self.partition, self.partition.erasesize
-        table = [block for (v, _), (_, block) in self.held.items() if v == LAYOUT_VOLUME]
+        table = [block for (v, _), (_, block) in self.mapping.items() if v == LAYOUT_VOLUME]
         attached = Attached(self.data_at, erasesize - self.data_at, self.vid_at)
         attached.table_blocks = tuple(table)
         attached.volumes, grows = self._volumes(table)
-        for (number, logical), (header, block) in self.held.items():
+        for (number, logical), (header, block) in self.mapping.items():
             if number == LAYOUT_VOLUME:
                 self.walk.add(block * erasesize, self.data_at, ByteKind.METADATA, "UBI headers")
                 offset = block * erasesize + self.data_at

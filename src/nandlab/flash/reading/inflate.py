@@ -82,39 +82,39 @@ class _TokenWalk:
 
     def __init__(self, packed: bytes, room: int, begin: int) -> None:
         self.packed, self.room = packed, room
-        self.taken = begin
+        self.bytes_taken = begin
         """Bytes of the input that the kernel has taken, some of whose bits it holds."""
-        self.used = begin * 8
+        self.bits_used = begin * 8
         """Bits of the input that were used."""
-        self.made = 0
+        self.bytes_made = 0
         self.counts: Counter[str] = Counter()
 
     def next(self) -> int:
         """The bits to come, 56 or more."""
-        first, bit = divmod(self.used, 8)
+        first, bit = divmod(self.bits_used, 8)
         return int.from_bytes(self.packed[first : first + 8], "little") >> bit
 
     def hold(self, bits: int, by: str = "pull") -> None:
         """Takes bytes until so many bits are held."""
-        lacking = bits - (self.taken * 8 - self.used)
+        lacking = bits - (self.bytes_taken * 8 - self.bits_used)
         if lacking > 0:
             count = -(-lacking // 8)
-            self.taken += count
+            self.bytes_taken += count
             self.counts[by] += count
-            if self.taken > len(self.packed):
+            if self.bytes_taken > len(self.packed):
                 raise IndexError
 
     def bits(self, count: int, by: str = "pull") -> int:
         self.hold(count, by)
         value = self.next() & (1 << count) - 1
-        self.used += count
+        self.bits_used += count
         return value
 
     def symbol(self, code: _HuffmanCode, by: str = "pull") -> tuple[int, int]:
         """The next symbol, and its bits."""
         symbol, length = code.decode_symbol(self.next())
         self.hold(length, by)
-        self.used += length
+        self.bits_used += length
         return symbol, length
 
     def all(self) -> None:
@@ -136,15 +136,15 @@ class _TokenWalk:
         return bool(last)
 
     def _stored(self) -> None:
-        self.used = (self.used + 7) // 8 * 8
+        self.bits_used = (self.bits_used + 7) // 8 * 8
         count = self.bits(16)
         self.bits(16)
-        self.taken = self.used // 8 + count
-        if self.taken > len(self.packed):
+        self.bytes_taken = self.bits_used // 8 + count
+        if self.bytes_taken > len(self.packed):
             raise IndexError
-        self.used = self.taken * 8
+        self.bits_used = self.bytes_taken * 8
         self.counts["stored_byte"] += count
-        self.made += count
+        self.bytes_made += count
 
     def _tables(self) -> tuple[_HuffmanCode, _HuffmanCode]:
         literals, distances, lengths = self.bits(5) + 257, self.bits(5) + 1, self.bits(4) + 4
@@ -171,8 +171,8 @@ class _TokenWalk:
         """What a block has of symbols."""
         ended = False
         while not ended:
-            far = self.room - self.made >= FAST_OUT
-            fast = far and len(self.packed) - self.taken >= FAST_IN
+            far = self.room - self.bytes_made >= FAST_OUT
+            fast = far and len(self.packed) - self.bytes_taken >= FAST_IN
             ended = (self._fast if fast else self._slow)(literals, distances)
 
     def _slow(self, literals: _HuffmanCode, distances: _HuffmanCode) -> bool:
@@ -182,7 +182,7 @@ class _TokenWalk:
         counts["slow_long"] += length > literals.root
         if symbol < END:
             counts["slow_literal"] += 1
-            self.made += 1
+            self.bytes_made += 1
             return False
         if symbol == END:
             return True
@@ -193,7 +193,7 @@ class _TokenWalk:
         self.bits(max(0, distance // 2 - 1), by)
         counts["slow_match"] += 1
         counts["slow_match_byte"] += count
-        self.made += count
+        self.bytes_made += count
         return False
 
     def _fast(self, literals: _HuffmanCode, distances: _HuffmanCode) -> bool:
@@ -205,14 +205,16 @@ class _TokenWalk:
             symbol = self._looked_up(literals)
             if symbol < END:
                 counts["literal"] += 1
-                self.made += 1
+                self.bytes_made += 1
             elif symbol == END:
                 ended = True
             else:
                 self._match(*LENGTHS[symbol - END - 1], distances)
-            if self.taken > more_in or self.made > more_out:
+            if self.bytes_taken > more_in or self.bytes_made > more_out:
                 break
-        self.taken -= (self.taken * 8 - self.used) // 8  # what is not needed goes back
+        self.bytes_taken -= (
+            self.bytes_taken * 8 - self.bits_used
+        ) // 8  # what is not needed goes back
         return ended
 
     def _match(self, least: int, more: int, distances: _HuffmanCode) -> None:
@@ -222,15 +224,15 @@ class _TokenWalk:
         self.bits(max(0, self._looked_up(distances) // 2 - 1), "")
         self.counts["match"] += 1
         self.counts["match_byte"] += count
-        self.made += count
+        self.bytes_made += count
 
     def _looked_up(self, code: _HuffmanCode) -> int:
         """A symbol, fast; what is beyond the input's end is not looked at."""
-        if self.taken * 8 - self.used < WANTED_BITS:
-            self.taken += 2
+        if self.bytes_taken * 8 - self.bits_used < WANTED_BITS:
+            self.bytes_taken += 2
             self.counts["refill"] += 1
         symbol, length = code.decode_symbol(self.next())
-        self.used += length
+        self.bits_used += length
         self.counts["long"] += length > code.root
         return symbol
 
@@ -245,4 +247,4 @@ def count_zlib_tokens(packed: bytes, room: int) -> tuple[Counter[str], int]:
     walk = _TokenWalk(packed, room, count_zlib_header_bytes(packed))
     walk.all()
     del walk.counts[""]
-    return walk.counts, walk.made
+    return walk.counts, walk.bytes_made

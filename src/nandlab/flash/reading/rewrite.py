@@ -50,7 +50,7 @@ class _FileWriter:
     ) -> None:
         self.layout, self.old, self.leave_out = layout, FilePieces(layout, owner), leave_out
         self.reader = find_filesystem_reader(layout.filesystem)
-        self.known = exact and set(layout.packings) <= self.reader.packers
+        self.is_packing = exact and set(layout.packings) <= self.reader.packers
         """Whether pages are packed, and all compressors are known."""
         self.rooms: dict[int, int] = {}
         """First byte of a node's data -> bytes that it had room for, if they are fewer than are
@@ -117,7 +117,7 @@ class _FileWriter:
     def content(self, page: int) -> bytes | None:
         """The bytes of a page, with zeroes in its holes; None: they are not known, or what the
         kernel would make of them is not."""
-        if not self.known or self.layout.read_data is None:
+        if not self.is_packing or self.layout.read_data is None:
             return None
         begin = page * PAGE_BYTES
         length = min(PAGE_BYTES, self.old.size - begin)

@@ -77,7 +77,7 @@ class UbifsReader(FilesystemReader):
         self.runs: dict[int, _ReadRun] = {}
         assert layout.index is not None
         self.index: Index = layout.index
-        self.held: set[int] = set()
+        self.cached: set[int] = set()
         """First bytes of the nodes in memory: of the index, and of names."""
 
     def page(self, file: FilePieces, page: int) -> Iterator[MtdRead]:
@@ -99,8 +99,8 @@ class UbifsReader(FilesystemReader):
         entry = next((e for e in named if folder in {None, e.folder}), None)
         if entry is not None:
             branch = yield from self._find(entry.key)
-            if branch is not None and branch.at not in self.held:
-                self.held.add(branch.at)
+            if branch is not None and branch.at not in self.cached:
+                self.cached.add(branch.at)
                 yield MtdRead(branch.at, branch.bytes)
         inode = yield from self._find(make_leaf_node_key(owner, INODE_KEY))
         if inode is not None:
@@ -116,16 +116,16 @@ class UbifsReader(FilesystemReader):
     def note_read(self, read: MtdRead) -> None:
         """A node of the index that is read again was not in memory any more; nor was one below."""
         if read.at in self.index.nodes:
-            if read.at in self.held:
-                self.held -= self._below(read.at)
-            self.held.add(read.at)
+            if read.at in self.cached:
+                self.cached -= self._below(read.at)
+            self.cached.add(read.at)
         elif read.at in self.index.entries:
-            self.held.add(read.at)
+            self.cached.add(read.at)
         elif read.at in self._inodes:
             self.runs.pop(self._inodes[read.at], None)
 
     def drop(self) -> None:
-        self.held.clear()
+        self.cached.clear()
         self.runs.clear()
 
     @classmethod
@@ -177,15 +177,15 @@ class UbifsReader(FilesystemReader):
 
     def copy(self) -> Self:
         other = super().copy()
-        other.held = set(self.held)
+        other.cached = set(self.cached)
         other.runs = {owner: replace(run) for owner, run in self.runs.items()}
         return other
 
     def _load(self, offset: int) -> Generator[MtdRead, None, IndexNode]:
         """A node of the index, read unless it is in memory."""
         node = self.index.nodes[offset]
-        if offset not in self.held:
-            self.held.add(offset)
+        if offset not in self.cached:
+            self.cached.add(offset)
             yield MtdRead(offset, node.bytes, branches=len(node.branches))
         return node
 

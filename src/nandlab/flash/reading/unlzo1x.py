@@ -27,7 +27,7 @@ class _TokenWalk:
 
     def __init__(self, packed: bytes, room: int) -> None:
         self.packed, self.room = packed, room
-        self.at = self.made = 0
+        self.at = self.bytes_made = 0
         self.counts: Counter[str] = Counter()
 
     def byte(self) -> int:
@@ -44,13 +44,13 @@ class _TokenWalk:
 
     def run(self, count: int) -> None:
         """Bytes as they are."""
-        if self.at + count + COPY > len(self.packed) or self.made + count + COPY > self.room:
+        if self.at + count + COPY > len(self.packed) or self.bytes_made + count + COPY > self.room:
             self.counts["slow_run_byte"] += count
         else:
             self.counts["run"] += 1
             self.counts["run_step"] += -(-count // STEP)
         self.at += count
-        self.made += count
+        self.bytes_made += count
 
     def match(self, count: int, back: int) -> None:
         """Bytes that were there before. Two are copied by a way of their own, without a loop."""
@@ -59,18 +59,18 @@ class _TokenWalk:
         elif back < NEAR:
             self.counts["slow_match"] += 1
             self.counts["slow_match_byte"] += count
-        elif self.made + count + COPY > self.room:
+        elif self.bytes_made + count + COPY > self.room:
             self.counts["end_match"] += 1
             self.counts["end_match_byte"] += count
         else:
             self.counts["match"] += 1
             self.counts["match_step"] += -(-count // STEP)
-        self.made += count
+        self.bytes_made += count
 
     def short(self, count: int) -> None:
         """Up to three bytes as they are, after a match: four are copied, but near an end."""
         self.at += count
-        self.made += count
+        self.bytes_made += count
 
     def word(self) -> int:
         low = self.byte()
@@ -127,4 +127,4 @@ def count_lzo_tokens(packed: bytes, room: int) -> tuple[Counter[str], int]:
     bytes end within a token."""
     walk = _TokenWalk(packed, room)
     walk.all()
-    return walk.counts, walk.made
+    return walk.counts, walk.bytes_made

@@ -41,7 +41,7 @@ def known_work(board: QemuBoard) -> Cases:
             load(board, chip),
             Step("reset", "echo 1 > /sys/kernel/debug/simnand/reset"),
             Step("erase", f"flash_erase -q /dev/mtd0 {3 * g.erasesize} {ERASED}"),
-            Step("program", f"{dd} if=/dev/urandom of=/dev/mtd0 count={PROGRAMMED} conv=notrunc"),
+            Step("program", f"{dd} if=/bin/busybox of=/dev/mtd0 count={PROGRAMMED} conv=notrunc"),
             Step("read", f"{dd} if=/dev/mtd0 of=/dev/null count={READ}"),
             Step("counters", STATISTICS),
             Step("blocks", "cat /sys/kernel/debug/simnand/blocks"),

@@ -157,7 +157,7 @@ def test_each_page_and_block_of_raw_flash_is_seen(board: QemuBoard) -> None:
         modprobe(words),
         Step("tracers", f"{LOAD.format('')} && {tell('flashmon', 'start')}"),
         Step("erase", f"flash_erase -q /dev/mtd0 {3 * size} 5"),
-        Step("program", f"{dd} if=/dev/urandom of=/dev/mtd0 bs=512 count=13 conv=notrunc"),
+        Step("program", f"{dd} if=/bin/busybox of=/dev/mtd0 bs=512 count=13 conv=notrunc"),
         Step("read", f"{dd} if=/dev/mtd0 of=/dev/null bs=512 count=11"),
         Step("hits", f"{dd} if=/dev/mtd0 of=/dev/null bs=64 count=8 skip=160"),
         Step("spare", "nanddump -q -n -o -l 1536 /dev/mtd0 > /dev/null"),

@@ -75,7 +75,7 @@ def known(request: pytest.FixtureRequest, board: QemuBoard) -> tuple[str, JobRec
     made = spec(board, name)
     steps = [
         Step("start", "sh ./tracers.sh"),
-        Step("make", f"head -c {BIG_PAGES * PAGE} /dev/urandom > /mnt/big"),
+        Step("make", f"head -c {BIG_PAGES * PAGE} /bin/busybox > /mnt/big"),
         Step("task", tell("control", "task filecalls")),
         *part("calls", f"filecalls /mnt/f {CALLS}"),
         Step("none", READAHEAD_KIB.format(0)),

@@ -21,9 +21,9 @@ pytestmark = pytest.mark.board
 
 BOOT, KERNEL, ROOTFS, DATA = range(4)
 BEFORE = (
-    "dd if=/dev/urandom of=f bs=4k count=16 2>/dev/null; mkdir /data; "
+    "dd if=/bin/busybox of=f bs=4k count=16 2>/dev/null; mkdir /data; "
     "mount -t jffs2 -o compr=none mtd3 /data; "
-    "dd if=/dev/urandom of=/data/g bs=4k count=16 2>/dev/null; "
+    "dd if=/bin/busybox of=/data/g bs=4k count=16 2>/dev/null; "
     "sync; echo 3 > /proc/sys/vm/drop_caches"
 )
 COMMAND = (

@@ -32,10 +32,10 @@ from nandlab.trial.steps import make_steps_until_mounted
 pytestmark = pytest.mark.board
 
 BEFORE = (
-    "dd if=/dev/urandom of=f bs=4k count=16 2>/dev/null; sync; "
+    "dd if=/bin/busybox of=f bs=4k count=16 2>/dev/null; sync; "
     "echo 128 > /sys/class/bdi/mtd-0/read_ahead_kb; echo 3 > /proc/sys/vm/drop_caches"
 )
-COMMAND = "dd if=f of=/dev/null bs=4k count=7; dd if=/dev/urandom of=g bs=4k count=5; sync"
+COMMAND = "dd if=f of=/dev/null bs=4k count=7; dd if=/bin/busybox of=g bs=4k count=5; sync"
 
 
 def spec_on(board: QemuBoard, fs: str) -> TrialSpec:
@@ -102,7 +102,7 @@ def test_a_sequential_read_reads_ahead(board: QemuBoard, tmp_path: Path) -> None
 
 
 def test_a_mount_is_traced_and_has_its_causes(board: QemuBoard, tmp_path: Path) -> None:
-    command = "dd if=/dev/urandom of=g bs=4k count=5 2>/dev/null"
+    command = "dd if=/bin/busybox of=g bs=4k count=5 2>/dev/null"
     trace = traced(board, "ubifs", tmp_path / "t", command=command, with_mount=True)
     accounted(trace)
     causes = {row["cause"] for row in trace.summary["flash_by_cause"]}
@@ -117,7 +117,7 @@ def test_what_a_command_leaves_to_the_background_is_traced(
         board,
         "ubifs",
         tmp_path / "t",
-        before="dd if=/dev/urandom of=f bs=64k count=80 2>/dev/null; sync",
+        before="dd if=/dev/zero of=f bs=64k count=80 2>/dev/null; sync",
         command="rm f; sync",
     )
     accounted(trace)
@@ -181,7 +181,7 @@ def available(meminfo: str) -> int:
 
 def test_files_have_the_names_that_they_were_given(board: QemuBoard, tmp_path: Path) -> None:
     odd = "\"$(printf '\\377 a\\nb')\""
-    command = f'for n in é {odd}; do dd if=/dev/urandom of="$n" bs=4k count=3; done; sync; echo é'
+    command = f'for n in é {odd}; do dd if=/bin/busybox of="$n" bs=4k count=3; done; sync; echo é'
     trace = traced(board, "jffs2", tmp_path / "t", command=command)
     accounted(trace)
     paths = {row["path"] for row in trace.summary["flash_by_file"]}
@@ -190,7 +190,7 @@ def test_files_have_the_names_that_they_were_given(board: QemuBoard, tmp_path: P
 
 
 SLEPT = (
-    "dd if=/dev/urandom of=f bs=4k count=32; sync; echo mark slept > /proc/tracers/control; "
+    "dd if=/bin/busybox of=f bs=4k count=32; sync; echo mark slept > /proc/tracers/control; "
     "usleep 200000; echo mark woke > /proc/tracers/control"
 )
 

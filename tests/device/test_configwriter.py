@@ -53,22 +53,54 @@ def test_saves_and_their_calls_are_counted_exactly(folder: Path) -> None:
     assert sizes == dict.fromkeys((f"config.00000{i}" for i in range(3)), 100)
 
 
-def test_the_kernel_sees_those_calls_in_that_order(folder: Path) -> None:
-    """Each save: written, synced, closed, renamed, and then its folder synced."""
+def list_calls(folder: Path, *words: str) -> list[str]:
+    """The calls on files and their folder that the kernel saw, in order: name, file, bytes."""
     library, log = folder.parent / "savecalls.so", folder.parent / "calls"
     source = Path(__file__).with_name("savecalls.c")
     flags = ["-shared", "-fPIC", "-O1", "-Wall", "-Werror"]
     subprocess.run(["gcc", *flags, "-o", str(library), str(source), "-ldl"], check=True)
-    words = ("--files", "2", "--rounds", "3", "--bytes", "100")
     program = dynamic("configwriter")
     told(folder, *words, program=program, LD_PRELOAD=str(library), CALLS=str(log))
-    seen = [line for line in log.read_text().splitlines() if ".new" in line or "settings" in line]
+    return [
+        line for line in log.read_text().splitlines() if "config." in line or "settings" in line
+    ]
+
+
+def test_the_kernel_sees_those_calls_in_that_order(folder: Path) -> None:
+    """Each save: written, synced, closed, renamed, and then its folder synced."""
+    seen = list_calls(folder, "--files", "2", "--rounds", "3", "--bytes", "100")
     save = "write {0} 100\nfsync {0} 0\nclose {0} 0\nrename {0} 0\nfsync settings 0"
     files = ["config.000000.new", "config.000001.new"]
     wanted = [line for _ in range(3) for f in files for line in save.format(f).split("\n")]
     begun = seen.index(wanted[0])
     assert seen[begun : begun + len(wanted)] == wanted
     assert not [line for line in seen[begun + len(wanted) :] if not line.startswith("close")]
+
+
+def test_the_making_is_a_phase_of_its_own_if_asked(folder: Path) -> None:
+    """Its operations are its own, and the latencies are those of the saves alone."""
+    found = told(folder, "--files", "3", "--rounds", "4", "--bytes", "100", "--time-making")
+    making, saving = found["phases"]
+    made = dict.fromkeys(("write", "fsync", "fsync_folder"), 3)
+    saved = dict.fromkeys(("write", "fsync", "rename", "fsync_folder", "save"), 12)
+    assert (making["name"], making["operations"]) == ("making", made)
+    assert making["bytes"] == {"read": 0, "written": 300}
+    assert (making["ns"] > 0, "sync_ns" in making) == (True, False)
+    assert (saving["name"], saving["operations"]) == ("saving", saved)
+    assert saving["bytes"] == {"read": 0, "written": 1200}
+    assert found["operations"] == {k: n + made.get(k, 0) for k, n in saved.items()}
+    assert found["bytes"] == {"read": 0, "written": 1500}
+    assert {k: v["count"] for k, v in found["latency_ns"].items()} == saved
+
+
+def test_a_making_that_is_timed_ends_with_the_folder_synced(folder: Path) -> None:
+    """Each file is on flash by its own two syncs, before the chip is looked at."""
+    seen = list_calls(folder, "--files", "2", "--rounds", "1", "--bytes", "9", "--time-making")
+    one = "write {0} 9\nfsync {0} 0\nclose {0} 0\nfsync settings 0"
+    files = ["config.000000", "config.000001"]
+    wanted = [line for f in files for line in one.format(f).split("\n")]
+    begun = seen.index(wanted[0])
+    assert seen[begun : begun + len(wanted)] == wanted
 
 
 def test_think_time_is_in_no_time(folder: Path) -> None:
@@ -98,6 +130,11 @@ def test_the_chip_is_what_changed_since_the_files_were_made(folder: Path, tmp_pa
     found = told(folder, "--flash", str(chip))
     assert found["phases"][0]["chip"] == {"reads": 0, "programs": 0, "erases": 0}
     assert found["per_block"] == {key: [0, 0] for key in ("reads", "programs", "erases")}
+    for file in folder.iterdir():
+        file.unlink()
+    making, saving = told(folder, "--flash", str(chip), "--time-making")["phases"]
+    assert making["chip"] == saving["chip"] == {"reads": 0, "programs": 0, "erases": 0}
+    assert ("chip_sync" in making, "chip_sync" in saving) == (False, True)
 
 
 @pytest.mark.parametrize(

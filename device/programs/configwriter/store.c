@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A device's settings; see store.h. */
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -92,6 +91,20 @@ static int make(struct store *store, uint64_t file)
 	return error;
 }
 
+int store_make(struct store *store)
+{
+	const struct request *request = store->request;
+
+	for (uint64_t file = 0; file < request->files; file++) {
+		if (make(store, file))
+			return -1;
+		if (request->time_making &&
+		    checked_fsync(store->folder, request->folder))
+			return -1;
+	}
+	return request->time_making ? 0 : checked_syncfs(request->folder);
+}
+
 int store_open(struct store *store, const struct request *request)
 {
 	store->request = request;
@@ -102,12 +115,7 @@ int store_open(struct store *store, const struct request *request)
 			     request->files * request->rounds);
 	store->folder =
 		checked_open(request->folder, O_RDONLY | O_DIRECTORY, 0);
-	if (store->folder < 0)
-		return -1;
-	for (uint64_t file = 0; file < request->files; file++)
-		if (make(store, file))
-			return -1;
-	return checked_syncfs(request->folder);
+	return store->folder < 0 ? -1 : 0;
 }
 
 static void pause_a_while(struct store *store)

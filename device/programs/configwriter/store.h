@@ -10,6 +10,7 @@
 #ifndef CONFIGWRITER_STORE_H
 #define CONFIGWRITER_STORE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "latency.h"
@@ -29,6 +30,7 @@ struct request {
 	uint64_t interval_ms;	/* think time after a save, ms; 0: none */
 	uint64_t seed;		/* of the data */
 	double compressibility; /* share that a compressor can take out */
+	bool time_making;	/* the first of each is a phase of its own */
 };
 
 struct store {
@@ -39,8 +41,14 @@ struct store {
 	uint64_t pause_ns; /* spent in pauses */
 };
 
-/* Make every file for the first time, synced; it is in no figure. */
+/* Take what is needed, and open the folder. */
 int store_open(struct store *store, const struct request *request);
+/*
+ * Make every file for the first time. It is in no figure, and the file system
+ * is synced at the end; where it is timed, the folder is synced after each file
+ * instead, as after a save.
+ */
+int store_make(struct store *store);
 /* Save each file in turn, in every round. */
 int store_run(struct store *store);
 /* Close what is open and free what is held; the files stay. */

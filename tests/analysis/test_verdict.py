@@ -174,7 +174,8 @@ def test_the_fastest_in_its_worst_state_comes_first() -> None:
 def test_what_cannot_be_told_apart_is_not_ranked() -> None:
     close = [trial("jffs2", 10, 1), trial("jffs2", 12, 2), trial("ubifs", 11, 1)]
     found = judged([*close, trial("ubifs", 13, 2)])
-    assert "do not tell UBIFS from it" in found.sentence
+    assert found.row("JFFS2").as_good == ("UBIFS",)
+    assert "As good (not told apart): UBIFS." in found.sentence
 
 
 def test_slow_is_no_reason_to_avoid_and_failing_is() -> None:

@@ -16,6 +16,12 @@ from nandlab.analysis.verdicts.promises import Promise
 from nandlab.analysis.verdicts.verdictchanges import PossibleChange
 from nandlab.base.strings import FreeText
 
+TIE_FACTOR = 1.05
+"""A headline that is worse by a smaller factor is as good as the first one's, where the headline
+decides, as is one whose range touches its range. The bound is ours: no measurement gives it. Nobody
+chooses a file system for so little, and a change of the board or of its kernel may turn it."""
+TIE_TEXT = f"{round((TIE_FACTOR - 1) * 100)} %"
+
 VerdictCall = Literal["take", "fits", "next", "open", "avoid"]
 """fits: it meets every limit; next: no limit was given, and it ran in every state."""
 CALL_ORDER: tuple[VerdictCall, ...] = ("take", "fits", "next", "open", "avoid")
@@ -30,7 +36,7 @@ LIMITED_MEANINGS: dict[VerdictCall, str] = {
 RANKED_MEANINGS: dict[VerdictCall, str] = {
     "take": "best by {headline} in its worst state (no limit was given)",
     "fits": "meets every limit too",
-    "next": "comes behind it",
+    "next": f"comes behind it; less than {TIE_TEXT} behind is as good",
     "open": "not to be taken while its {headline} or its promise after a cut is not known",
     "avoid": "failed, or broke a promise",
 }
@@ -59,6 +65,9 @@ class VerdictRow:
     """What to do before its first durable write, and the page that has it; empty: nothing."""
     state_leaders: tuple[tuple[FreeText, FreeText], ...] = ()
     """Of the one to take: states in which another is better, and who is best there."""
+    as_good: tuple[FreeText, ...] = ()
+    """Of the one to take: those that the headline, where it decides, gives no reason to leave for
+    it (:data:`TIE_FACTOR`)."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +112,12 @@ class Verdict:
         return next((row.name for row in self.rows if row.call == "take"), "")
 
     @property
+    def recommended_or_as_good(self) -> frozenset[str]:
+        """Who is to be taken, and who is as good; empty: nobody yet."""
+        taken = [(row.name, *row.as_good) for row in self.rows if row.call == "take"]
+        return frozenset(name for names in taken for name in names)
+
+    @property
     def sentence_without_lead(self) -> str:
         """The sentence without its lead."""
         return self.sentence.removeprefix(self.lead).lstrip()
@@ -121,9 +136,14 @@ def format_verdict_title(verdict: Verdict, before: Verdict | None = None) -> str
 
 
 def format_taken(row: VerdictRow, aside: str) -> str:
-    """To take it: with an aside, or none, and who is better in a single state."""
+    """To take it: with an aside, or none, who is as good, and who is better in a single state."""
     leaders = [f"{state} alone: {name}" for state, name in row.state_leaders]
-    return f"take {format_with_asides(row.name, aside, *leaders)}"
+    return f"take {format_with_asides(row.name, aside, _format_ties(row), *leaders)}"
+
+
+def _format_ties(row: VerdictRow) -> str:
+    """Who is as good as the one to take; empty: nobody."""
+    return f"as good: {', '.join(row.as_good)}" if row.as_good else ""
 
 
 def format_promise_aside(row: VerdictRow) -> str:
@@ -247,7 +267,7 @@ def _format_brief_answer(verdict: Verdict) -> str:
     if not verdict.rows:
         return verdict.answer
     names = [
-        f"take {format_with_asides(r.name, format_promise_aside(r))}"
+        f"take {format_with_asides(r.name, format_promise_aside(r), _format_ties(r))}"
         for r in verdict.rows
         if r.call == "take"
     ]
@@ -262,4 +282,6 @@ def _format_take_counts(verdicts: Sequence[Verdict]) -> str:
     taken = [next((r.name for r in v.rows if r.call == "take"), "nothing yet") for v in verdicts]
     each = {name: taken.count(name) for name in dict.fromkeys(taken)}
     counts = ", ".join(f"{name} in {n}" for name, n in sorted(each.items(), key=lambda i: -i[1]))
-    return f"Of {len(verdicts)} settings, take {counts}."
+    tied = sum(any(r.as_good for r in v.rows) for v in verdicts)
+    more = f" In {tied} of them others are as good." if tied else ""
+    return f"Of {len(verdicts)} settings, take {counts}.{more}"

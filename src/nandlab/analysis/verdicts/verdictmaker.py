@@ -13,6 +13,7 @@ through all; one of a product on all its loads. It is
 
 Who meets all comes first. Of these comes first who leaves most room at the limit that is nearest:
 to be faster than needed is worth nothing. Only where no limit has a measure the headline decides.
+Then those that come close behind the first are as good as it (``verdict.TIE_FACTOR``).
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def _add_partition_changes(
     settings: Sequence[Setting], verdicts: list[Verdict], naming: Naming
 ) -> list[Verdict]:
     """Each with what is taken on the other partitions of its part."""
-    taken = [v.recommended for v in verdicts]
+    taken = [(v.recommended, v.recommended_or_as_good) for v in verdicts]
     each = verdictchanges.list_changes_on_other_partitions(settings, taken, naming)
     return [
         replace(v, changes=(*v.changes, *more)) if v.recommended else v
@@ -142,7 +143,9 @@ def _judge_scope(
         others = [one for one in found[1:] if one.row.call in FIT]
         leaders = verdictwords.list_state_leaders(scope, found[0], others)
         best = tuple((leader.state, leader.better[0][1]) for leader in leaders)
-        found[0] = replace(found[0], row=replace(found[0].row, call="take", state_leaders=best))
+        ties = tuple(one.row.name for one in verdictwords.list_ties(scope, found[0], others))
+        taken = replace(found[0].row, call="take", state_leaders=best, as_good=ties)
+        found[0] = replace(found[0], row=taken)
     rows = tuple(one.row for one in found)
     fitting = [
         FittingRow(one.row.name, one.row.cells, one.state) for one in found if one.row.call in FIT

@@ -15,6 +15,8 @@ from nandlab.analysis.verdicts.gaps import VerdictGap
 from nandlab.analysis.verdicts.verdict import (
     CALL_ORDER,
     FIT,
+    TIE_FACTOR,
+    TIE_TEXT,
     VerdictCall,
     VerdictRow,
     format_promise_aside,
@@ -93,10 +95,8 @@ def _ahead(
     scope: VerdictScope, shown: Sequence[Criterion], first: Candidate, one: Candidate
 ) -> str:
     """Why an open row is not taken that is better by the headline; empty: it is not better."""
-    if not (first.headline and one.headline and _are_distinct(first, one)):
-        return ""
-    less = one.headline.median < first.headline.median
-    if less == (scope.settings[0].headline.better == "more"):
+    better = scope.settings[0].headline.better
+    if not (first.headline and one.headline and _leads(one.headline, first.headline, better)):
         return ""
     if one.row.power.keeps == "nothing" and not scope.limits.may_lose:
         why = "promises nothing after a power cut"
@@ -262,15 +262,41 @@ def _format_other_fits(scope: VerdictScope, first: Candidate, rest: Sequence[Can
     if first.room is not None:
         every = "both" if len(rest) == 1 else "all"
         return f"{_format_names(rest)} {'meets' if len(rest) == 1 else 'meet'} them {every}."
-    alike = [j for j in rest if not _are_distinct(first, j)]
-    if alike:
-        return f"The trials do not tell {_format_names(alike)} from it."
-    factors = [
+    ties = list_ties(scope, first, rest)
+    alike = [j for j in ties if not _are_distinct(first, j)]
+    near = _list_factors(scope, first, [j for j in ties if j not in alike])
+    behind = _list_factors(scope, first, [j for j in rest if j not in ties])
+    texts = [
+        f"As good (not told apart): {_format_names(alike)}." if alike else "",
+        f"As good (within {TIE_TEXT}): {', '.join(near)}." if near else "",
+        f"{', '.join(behind)}." if behind else "",
+    ]
+    return " ".join(filter(None, texts))
+
+
+def _list_factors(scope: VerdictScope, first: Candidate, rest: Sequence[Candidate]) -> list[str]:
+    """By how much each is worse than the first, of those of which that is known."""
+    return [
         f"{format_with_asides(j.row.name, format_promise_aside(j.row))} {by}"
         for j in rest
         if (by := _times(scope, first, j))
     ]
-    return f"{', '.join(factors)}." if factors else ""
+
+
+def list_ties(scope: VerdictScope, first: Candidate, rest: Sequence[Candidate]) -> list[Candidate]:
+    """Those than which the first is no better by the headline; none where limits decide."""
+    if first.room is not None or first.headline is None:
+        return []
+    better = scope.settings[0].headline.better
+    return [j for j in rest if j.headline and not _leads(first.headline, j.headline, better)]
+
+
+def _leads(one: Spread, other: Spread, better: str) -> bool:
+    """Whether a headline is better than another by so much that it is a reason to choose: their
+    ranges do not touch, and the factor between their medians is no tie's."""
+    less, more = sorted((one.median, other.median))
+    ahead = one.median == (more if better == "more" else less)
+    return ahead and one.is_distinct_from(other) and more >= less * TIE_FACTOR
 
 
 @dataclass(frozen=True)
@@ -303,8 +329,7 @@ def list_state_leaders(
             for j in rest
             if (other := setting.find(j.row.name, ensemble.state))
             and (spread := other.spread(setting.headline))
-            and spread.is_distinct_from(own)
-            and (spread.median - own.median) * sign > 0
+            and _leads(spread, own, setting.headline.better)
         ]
         if better:
             better.sort(key=lambda b: -b[0] * sign)
@@ -344,8 +369,11 @@ def _format_power_aside(row: VerdictRow) -> str:
 
 def format_verdict_answer(rows: Sequence[VerdictRow]) -> str:
     """The verdict in a line."""
-    by_call = {call: [r.name for r in rows if r.call == call] for call in CALL_ORDER}
     taken = [r for r in rows if r.call == "take"]
+    tied = [name for r in taken for name in r.as_good]
+    by_call = {
+        call: [r.name for r in rows if r.call == call and r.name not in tied] for call in CALL_ORDER
+    }
     lead = [format_taken(r, _format_power_aside(r)) for r in taken] or [
         "nothing to take yet" if by_call["open"] else "none is fit"
     ]

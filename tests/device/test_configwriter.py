@@ -14,8 +14,10 @@ import pytest
 from support import lock
 from support.native import dynamic, native
 
+from nandlab.analysis.figures import groups
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.plan import study
+from nandlab.results.record import Trial
 from nandlab.trial import execution
 
 
@@ -162,15 +164,13 @@ def test_settings_that_are_there_are_not_written_over(folder: Path) -> None:
     assert "File exists" in done.stderr
 
 
-@pytest.mark.board
-@pytest.mark.parametrize("fs", ["jffs2", "ubifs", "yaffs2"])
-def test_a_save_is_on_the_chip_when_it_returns(board: QemuBoard, fs: str) -> None:
+def run_trial(board: QemuBoard, fs: str, workload: dict[str, Any]) -> Trial:
     words = {
         "name": "t",
         "question": "q",
         "board": board.machine.model.name,
         "matrix": {
-            "workloads": [{"name": "config", "files": 3, "rounds": 7}],
+            "workloads": [workload],
             "filesystems": [{"name": fs}],
             "chips": [{"part": "S34ML01G1", "partition_mib": 16}],
             "states": [{"name": "fresh"}],
@@ -180,6 +180,13 @@ def test_a_save_is_on_the_chip_when_it_returns(board: QemuBoard, fs: str) -> Non
     (spec,) = study.plan_trials(study.Study.model_validate(words))
     trial = asyncio.run(execution.run_trial(spec, board, "t"))
     assert trial.error is None
+    return trial
+
+
+@pytest.mark.board
+@pytest.mark.parametrize("fs", ["jffs2", "ubifs", "yaffs2"])
+def test_a_save_is_on_the_chip_when_it_returns(board: QemuBoard, fs: str) -> None:
+    trial = run_trial(board, fs, {"name": "config", "files": 3, "rounds": 7})
     assert lock.doubts(trial.warnings) == []
     assert trial.operations == dict.fromkeys(
         ("write", "fsync", "rename", "fsync_folder", "save"), 21
@@ -191,3 +198,46 @@ def test_a_save_is_on_the_chip_when_it_returns(board: QemuBoard, fs: str) -> Non
     assert phase.chip.programs - phase.chip_sync.programs >= 42
     assert trial.per_block is not None
     assert sum(trial.per_block.programs) == phase.chip.programs
+
+
+PROGRAMS = {"jffs2": (0, 1), "ubifs": (3, 2), "yaffs2": (0, 4)}
+"""Pages that the making of files programs, once and for each file. JFFS2 has all nodes of a small
+file in one page; UBIFS fills up a page of each of two journal heads, whose new blocks it notes in
+its log; YAFFS2 writes a file's header, its data, the header again, and the folder's."""
+
+
+@pytest.mark.board
+@pytest.mark.parametrize("fs", ["jffs2", "ubifs", "yaffs2"])
+def test_a_making_and_the_saves_are_all_that_the_chip_counted(board: QemuBoard, fs: str) -> None:
+    """At rest nothing is put off, so that the pages of the making are known."""
+    files, rounds = 6, 11
+    trial = run_trial(
+        board, fs, {"name": "first-boot", "before": "rest", "files": files, "rounds": rounds}
+    )
+    making, saving = trial.phase("making"), trial.phase("saving")
+    (step,) = [s for s in trial.steps if s.name == "saves"]
+    assert making and making.chip and saving and saving.chip and step.chip
+    once, each = PROGRAMS[fs]
+    assert making.chip.programs == once + each * files
+    assert making.chip.erases == 0
+    assert making.operations == dict.fromkeys(("write", "fsync", "fsync_folder"), files)
+    assert trial.bytes == {"read": 0, "written": files * (1 + rounds) * 400}
+    assert trial.per_block is not None
+    for kind in ("reads", "programs", "erases"):
+        both = getattr(making.chip, kind) + getattr(saving.chip, kind)
+        assert both == getattr(step.chip, kind) == sum(getattr(trial.per_block, kind))
+    (setting,) = groups.group_trials_into_settings([trial])
+    assert setting.headline(trial) == making.ns
+
+
+@pytest.mark.board
+def test_a_making_has_what_the_file_system_put_off(board: QemuBoard) -> None:
+    """JFFS2 erases each block that holds nothing yet before its first fsync returns."""
+    trial = run_trial(board, "jffs2", {"name": "first-boot", "before": "nothing", "rounds": 2})
+    making, saving = trial.phase("making"), trial.phase("saving")
+    assert making and making.chip and making.ns and saving and saving.ns
+    blocks = 16 * 1024 // 128
+    assert blocks - 2 <= making.chip.erases <= blocks
+    assert (
+        making.ns > making.chip.erases * 2_000_000 > 10 * saving.ns
+    )  # 2 ms each: the chip's tBERS

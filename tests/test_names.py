@@ -32,7 +32,10 @@ LOCALS = (BANNED - {"read"}) | {
     *{"among", "apart", "between", "done", "here", "left", "meant", "named", "seen", "shown"},
     *{"such", "used", "whose"},
 }
-"""For parameters and locals that live longer than LINES_MAX; a ``read`` is an operation."""
+"""For what a method gives its object, and parameters and locals that live longer than LINES_MAX.
+
+A ``read`` is an operation.
+"""
 LINES_MAX = 5
 UNNAMED_ROOMS = ["analysis", "cli", "history", "plan", "report", "results", "trial"]
 """Rooms that have such locals still. None is ever added."""
@@ -105,12 +108,36 @@ def vague_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
     return sorted(n for n in vague if max(lines[n]) - min(lines[n]) >= LINES_MAX)
 
 
+def vague_attributes(source: str) -> list[str]:
+    """The attributes of LOCALS that methods give their objects, which live as long as these."""
+    return sorted(
+        {
+            node.attr
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+            if isinstance(node.value, ast.Name) and node.value.id == "self"
+            if node.attr.strip("_") in LOCALS - {"at"}
+        }
+    )
+
+
 def test_no_local_that_says_nothing_lives_long() -> None:
     rooms = [room for room in SOURCES.iterdir() if room.name not in UNNAMED_ROOMS]
     paths = [path for folder in (*rooms, ROOT / "bench") for path in folder.rglob("*.py")]
     found = {str(p.relative_to(ROOT)): long_lived_locals(p.read_text()) for p in paths}
     assert len(found) > 100
     assert {path: names for path, names in found.items() if names} == {}
+
+
+def test_no_object_is_given_an_attribute_that_says_nothing() -> None:
+    rooms = [room for room in SOURCES.iterdir() if room.name not in UNNAMED_ROOMS]
+    found = {p: vague_attributes(p.read_text()) for room in rooms for p in room.rglob("*.py")}
+    assert {str(path.relative_to(ROOT)): names for path, names in found.items() if names} == {}
+
+
+def test_an_attribute_that_says_nothing_is_seen() -> None:
+    source = "class A:\n    def f(self):\n        self._held: int = self.told\n        self.at = 1"
+    assert vague_attributes(source) == ["_held"]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ workloads = [
     {{ name = "ffsmark", files = 60, transactions = {longer} }},
     {{ name = "lifetime", until = "steady", files = 60, transactions = 100 }},
 ]
-filesystems = [{{ name = "{filesystem}" }}]
+filesystems = [{{ {filesystem} }}]
 chips = [{{ part = "S34ML01G1", partition_mib = {mib} }}]
 states = [{{ name = "fresh" }}]
 seeds = [3]
@@ -38,7 +38,9 @@ seeds = [3]
 
 
 @pytest.mark.parametrize(
-    ("filesystem", "mib", "long_load"), [("jffs2", 2, 2000), ("yaffs2", 3, 1500)]
+    ("filesystem", "mib", "long_load"),
+    [('name = "jffs2", compression = "none"', 2, 2000), ('name = "yaffs2"', 3, 1500)],
+    ids=["jffs2", "yaffs2"],
 )
 def test_the_length_of_a_load_does_not_decide_the_years(
     board: QemuBoard, tmp_path: Path, filesystem: str, mib: int, long_load: int

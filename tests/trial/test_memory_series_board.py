@@ -19,8 +19,8 @@ pytestmark = pytest.mark.board
 
 INTERVAL_NS = 10_000_000
 ASKED = MemorySeries(interval_ms=10)
-HUNGRY = """awk 'BEGIN {{ while (1) held[n++] = "some forty bytes of a text of a line" n }}'"""
-"""Takes memory, a little at a time, until it is killed."""
+HUNGRY = """awk 'BEGIN {{ text = sprintf("%1000s", "x"); while (1) held[n++] = text n }}'"""
+"""Takes memory, a thousand bytes at a time, until it is killed."""
 SERIES = {"measure": ["memory-series"], "memory_series": ASKED}
 
 

@@ -69,6 +69,15 @@ def on(board: QemuBoard, name: str) -> Medium:
     )
 
 
+def end_chip_with_partition(medium: Medium) -> Medium:
+    """The same on a chip of no more blocks than it needs, whose image is saved in less: the board
+    looks at each block."""
+    chip = medium.chip
+    blocks = 1 << (medium.partition_blocks - 1).bit_length()
+    short = chip.geometry.model_copy(update={"blocks": blocks})
+    return medium.model_copy(update={"chip": chip.model_copy(update={"geometry": short})})
+
+
 AWAY = Step("away", "rmmod powercut")
 """Takes the chip out, so that the next case puts in a fresh one."""
 

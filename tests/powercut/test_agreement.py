@@ -13,7 +13,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from cutsteps import on
+from cutsteps import end_chip_with_partition, on
 from recordings import judge_points, judge_saved_points, record_points
 
 from nandlab.board.virtual.qemu import QemuBoard
@@ -57,7 +57,7 @@ TORN_AT = (3, 5, 7, 9, 11, 13)
 
 def _make_campaign(board: QemuBoard, name: str, calls: tuple[str, ...]) -> Campaign:
     loads = LoadSet("agreement", wideloads.BASE, (Load("all", calls),))
-    return Campaign(on(board, name), loads, CutPoints())
+    return Campaign(end_chip_with_partition(on(board, name)), loads, CutPoints())
 
 
 def test_every_call_is_among_them() -> None:
@@ -74,8 +74,7 @@ def _list_disagreements(board: QemuBoard, name: str, unread_max: int | None) -> 
     Where the host cannot read the chip as it lies there, it reads what the board's check left of
     it, on a fresh board: of so many such points, or of all (None).
     """
-    loads = LoadSet("agreement", wideloads.BASE, (Load("all", CALLS[name]),))
-    one = Campaign(on(board, name), loads, CutPoints())
+    one = _make_campaign(board, name, CALLS[name])
     told = record_points(one, board)
     torn = [(k, v, 1) for k, v in zip(TORN_AT, TORN * 3, strict=True)]
     few = replace(one, points=CutPoints(last=max(TORN_AT)))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from cutsteps import FEW, on
+from cutsteps import FEW, end_chip_with_partition, on
 from support.fitting import fits
 
 from nandlab.base.errors import NandlabError
@@ -238,7 +238,9 @@ def test_the_chips_that_the_board_saves_are_the_states_of_the_host(
 ) -> None:
     """Points drawn at random, and torn erases, which only some loads have. A recording that saves
     chips is another job: UBIFS may erase an operation sooner in it, and an erase has no prefix."""
-    medium = on(board, name).model_copy(update={"partition_blocks": blocks})
+    medium = end_chip_with_partition(
+        on(board, name).model_copy(update={"partition_blocks": blocks})
+    )
     small = Campaign(medium, loads.make_small_file_loads(), CutPoints(seeds=3))
     once = asyncio.run(states.record_load(small, 0, board))
     assert once is not None
@@ -273,7 +275,8 @@ def test_the_chips_that_the_board_saves_are_the_states_of_the_host(
 
 @pytest.mark.board
 def test_a_campaigns_states_are_counted_and_kept(board: QemuBoard, tmp_path: Path) -> None:
-    few = Campaign(on(board, "yaffs2"), FEW, CutPoints(variants=("before", "subset")))
+    medium = end_chip_with_partition(on(board, "yaffs2"))
+    few = Campaign(medium, FEW, CutPoints(variants=("before", "subset")))
 
     async def counting(refused: tuple[str, ...]) -> list[int]:
         return [left async for left in states.count_campaign_points(few, board, tmp_path, refused)]
@@ -290,7 +293,7 @@ def test_a_campaigns_states_are_counted_and_kept(board: QemuBoard, tmp_path: Pat
 @pytest.mark.board
 def test_two_jobs_count_as_one_does_and_keep_it_alike(board: QemuBoard, tmp_path: Path) -> None:
     points = CutPoints(variants=("before", "subset"), last_load=1)
-    few = Campaign(on(board, "yaffs2"), FEW, points)
+    few = Campaign(end_chip_with_partition(on(board, "yaffs2")), FEW, points)
 
     async def counting(jobs: int) -> list[int]:
         out = tmp_path / f"{jobs}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from cutsteps import after, on
+from cutsteps import after, end_chip_with_partition, on
 
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.flash.layouts import jffs2scan
@@ -58,7 +58,8 @@ class Torn:
     def __init__(self, board: QemuBoard) -> None:
         self.board = board
         points = CutPoints(last=0, variants=("few",), seeds=SEEDS)
-        self.campaign = Campaign(on(board, "jffs2"), LOADS, points)
+        medium = end_chip_with_partition(on(board, "jffs2"))
+        self.campaign = Campaign(medium, LOADS, points)
         told = asyncio.run(campaign.run_piece(self.campaign, points, board))
         self.found = {
             (load.load, finding.name): finding for load in told for finding in load.findings

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from cutsteps import after, on
+from cutsteps import after, end_chip_with_partition, on
 
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.powercut import campaign, loads
@@ -46,6 +46,7 @@ class Cut:
 
     def __init__(self, board: QemuBoard) -> None:
         medium = on(board, "jffs2").model_copy(update={"partition_blocks": BLOCKS})
+        medium = end_chip_with_partition(medium)
         self.board = board
         self.campaign = Campaign(medium, RENAME, UNSTABLE)
         (told,) = asyncio.run(campaign.run_piece(self.campaign, UNSTABLE, board))

@@ -8,7 +8,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from cutsteps import FEW, on
+from cutsteps import FEW, end_chip_with_partition, on
 from recordings import judge_points, record_points
 
 from nandlab.base.errors import NandlabError
@@ -168,7 +168,7 @@ def test_marks_of_another_load_are_told() -> None:
 def test_both_checkers_say_the_same(
     board: QemuBoard, point: tuple[int, int, str], plant: tuple[str, ...]
 ) -> None:
-    one = Campaign(on(board, "jffs2"), FEW, CutPoints())
+    one = Campaign(end_chip_with_partition(on(board, "jffs2")), FEW, CutPoints())
     at = replace(select_single_cut_point(CutPoints(), *point, 1), plant=plant)
     told = asyncio.run(hostcheck.try_point(one, at, board))
     assert not told.unread
@@ -181,7 +181,7 @@ def test_both_checkers_say_the_same(
 def test_both_checkers_see_an_old_byte_behind_the_end_of_a_file_made_longer(
     board: QemuBoard, name: str
 ) -> None:
-    one = Campaign(on(board, name), FEW, CutPoints())
+    one = Campaign(end_chip_with_partition(on(board, name)), FEW, CutPoints())
     at = replace(
         select_single_cut_point(CutPoints(), 0, 5, "before", 1), plant=("--plant-stale-end",)
     )
@@ -213,7 +213,8 @@ no count."""
 def test_both_checkers_see_all_names_of_a_file(board: QemuBoard, name: str) -> None:
     """At every point, of one job; and at the last on a board of its own, whose chip the host reads
     as the check left it."""
-    one = Campaign(on(board, name), loads.parse_loads("links", BASE + LINKS), CutPoints())
+    load_set = loads.parse_loads("links", BASE + LINKS)
+    one = Campaign(end_chip_with_partition(on(board, name)), load_set, CutPoints())
     told = record_points(one, board)
     every = {k: verdicts for (k, _, _), verdicts in judge_points(one, told).items()}
     last = len(told.operations)

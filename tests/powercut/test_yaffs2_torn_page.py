@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from cutsteps import after, on
+from cutsteps import after, end_chip_with_partition, on
 
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.flash.chip.image import ChipImage
@@ -75,7 +75,7 @@ class Torn:
 
     def __init__(self, board: QemuBoard, load: LoadSet, points: CutPoints, background: str) -> None:
         self.board = board
-        medium = on(board, "yaffs2")
+        medium = end_chip_with_partition(on(board, "yaffs2"))
         options = medium.filesystem.resolve_values({"background": background}, "the test")
         medium = medium.model_copy(update={"options": options})
         self.campaign = Campaign(medium, load, points)

@@ -29,6 +29,9 @@ PLACES: dict[str, dict[str, Any]] = {
     "nftl-fat32": {"part": "nandsim-small", "partition_mib": 8},
 }
 
+PLAIN = {"jffs2": {"compression": "none"}}
+"""The files' bytes are drawn: JFFS2 would only try to compress them."""
+
 
 def planned(board: QemuBoard, fs: str, name: str, **words: Any) -> TrialSpec:
     told = {
@@ -37,7 +40,7 @@ def planned(board: QemuBoard, fs: str, name: str, **words: Any) -> TrialSpec:
         "board": board.machine.model.name,
         "matrix": {
             "workloads": [{"name": name, **words}],
-            "filesystems": [{"name": fs}],
+            "filesystems": [{"name": fs, **PLAIN.get(fs, {})}],
             "chips": [PLACES[fs]],
             "states": [{"name": "fresh"}],
             "seeds": [3],

@@ -26,14 +26,20 @@ struct state {
 	u64 pages, data, spare, blocks, flips; /* sums; pages: their states */
 };
 
+/* By turns into four sums, for a multiplication waits for the one before it. */
 static void add(u64 *sum, const void *from, size_t bytes)
 {
+	u64 part[4] = {*sum, 1, 2, 3}, word = 0;
 	const u8 *at = from;
-	u64 word = 0;
+	size_t i;
 
-	for (; bytes; bytes -= sizeof(word), at += sizeof(word)) {
+	for (i = 0; i < bytes / sizeof(word); i++, at += sizeof(word)) {
 		memcpy(&word, at, sizeof(word));
-		*sum = (*sum ^ word) * 0x9e3779b97f4a7c15;
+		part[i % 4] = (part[i % 4] ^ word) * 0x9e3779b97f4a7c15;
+		part[i % 4] ^= part[i % 4] >> 32;
+	}
+	for (i = 0; i < 4; i++) {
+		*sum = (*sum ^ part[i]) * 0x9e3779b97f4a7c15;
 		*sum ^= *sum >> 32;
 	}
 }

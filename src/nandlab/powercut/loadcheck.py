@@ -7,9 +7,8 @@ a campaign, or its outcome would be taken for the file system's fault.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nandlab.base.errors import UsageError
 
@@ -55,9 +54,22 @@ class CallChecker:
     is_sync_beside: bool = False
     """Whether a sync has begun beside the load."""
 
+    def copy(self) -> CallChecker:
+        """What is there, so that a call of the one is none of the other; two names of a file are
+        two of its copy."""
+        nodes = (*self.names.values(), *self.open_files, *self.open_names.values())
+        copies = {node: replace(node, xattrs={*node.xattrs}) for node in nodes}
+        return CallChecker(
+            self.place,
+            {name: copies[node] for name, node in self.names.items()},
+            [copies[node] for node in self.open_files],
+            {name: copies[node] for name, node in self.open_names.items()},
+            self.is_sync_beside,
+        )
+
     def load(self) -> CallChecker:
         """What a load begins with, if these calls are the base: nothing is open any more."""
-        begun = copy.deepcopy(self)
+        begun = self.copy()
         begun.open_files.clear()
         begun.open_names.clear()
         begun.is_sync_beside = False

@@ -17,7 +17,6 @@ nandsim-small --partition-mib 5 --set compression=none``.
 
 from __future__ import annotations
 
-import copy
 import random
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -80,7 +79,7 @@ def _start() -> CallChecker:
 
 def _check(calls: tuple[str, ...], before: CallChecker | None = None) -> CallChecker:
     """What is there after calls; UsageError where one cannot be."""
-    checker = copy.deepcopy(before) if before else CallChecker()
+    checker = before.copy() if before else CallChecker()
     for call in calls:
         kind, *words = call.split()
         names = loads.count_paths(kind)

@@ -60,25 +60,25 @@ VERDICT_RULES: dict[ClaimVerdict, str] = {
 
 def judge_claim_parts(parts: Sequence[tuple[ClaimPart, Spread | None]]) -> ClaimVerdict:
     """The verdict of one reading."""
-    compared = [(p, s) for p, s in parts if not p.incomparable]
-    if parts and not compared:
+    comparable_parts = [(p, s) for p, s in parts if not p.incomparable]
+    if parts and not comparable_parts:
         return "not comparable"
-    known = [(p, s) for p, s in compared if s is not None]
-    if len(known) < len(compared):
+    measured_parts = [(p, s) for p, s in comparable_parts if s is not None]
+    if len(measured_parts) < len(comparable_parts):
         return "not measured"
-    sides = [find_claim_side(p, s) for p, s in known if p.sided]
+    sides = [find_claim_side(p, s) for p, s in measured_parts if p.sided]
     if "wrong" in sides:
         return "different"
     if "both" in sides:
         return "not decided"
-    if all(_is_near_paper(p, s) for p, s in known):
+    if all(_is_near_paper(p, s) for p, s in measured_parts):
         return "reproduced"
     return "same direction" if sides else "different"
 
 
 def join_reading_verdicts(
     first: ClaimVerdict,
-    others: Sequence[ClaimVerdict],
+    other_verdicts: Sequence[ClaimVerdict],
     sides: Sequence[Mapping[str, NumberSide]] = (),
 ) -> ClaimVerdict:
     """The verdict of all readings: the weaker one where all go one way, else not decided.
@@ -89,12 +89,12 @@ def join_reading_verdicts(
     """
     if first in WITHOUT_NUMBERS:
         return first
-    every = {first, *others} - {*WITHOUT_NUMBERS}
-    if every == {"different"}:
+    verdicts = {first, *other_verdicts} - {*WITHOUT_NUMBERS}
+    if verdicts == {"different"}:
         return "not decided" if are_on_both_sides(sides) else first
-    if len(every) == 1:
+    if len(verdicts) == 1:
         return first
-    return "same direction" if every == {"reproduced", "same direction"} else "not decided"
+    return "same direction" if verdicts == {"reproduced", "same direction"} else "not decided"
 
 
 def are_on_both_sides(sides: Sequence[Mapping[str, NumberSide]]) -> bool:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from nandlab.analysis.claims.claimparts import (
     choose_claim_part_formatter,
+    compute_claim_part_numbers,
+    format_claim_part_fit_lines,
     is_trial_in_selector,
     select_ended_trials_in_selector,
 )
-from nandlab.analysis.claims.claimparts import compute_claim_part_numbers as numbers_of
-from nandlab.analysis.claims.claimparts import format_claim_part_fit_lines as behind
 from nandlab.analysis.claims.claimrules import (
     ClaimVerdict,
     NumberSide,
@@ -113,17 +113,19 @@ def list_paper_claim_results(
 
 
 def _make_claim_result(
-    paper: PaperModel, claim: Claim, every: Sequence[Trial], of: Words
+    paper: PaperModel, claim: Claim, run_trials: Sequence[Trial], words: Words
 ) -> ClaimResult:
-    trials = [t for t in every if t.workload == paper.find_workload(claim)]
-    numbers, verdict = _compute_numbers(paper, claim.parts, trials, of)
-    others = (_judge_by_other_basis(paper, b, claim, every, of) for b in _list_bases(paper, claim))
-    groups = _group_counted_trials(paper, claim, trials, of)
+    trials = [t for t in run_trials if t.workload == paper.find_workload(claim)]
+    numbers, verdict = _compute_numbers(paper, claim.parts, trials, words)
+    alternative_readings = (
+        _judge_by_other_basis(paper, b, claim, run_trials, words) for b in _list_bases(paper, claim)
+    )
+    groups = _group_counted_trials(paper, claim, trials, words)
     return ClaimResult(
         claim,
         numbers,
         verdict,
-        tuple(others),
+        tuple(alternative_readings),
         (
             *(
                 _format_chip_counts(s, members, where, claim.phase)
@@ -137,9 +139,9 @@ def _make_claim_result(
 
 
 def _group_counted_trials(
-    paper: PaperModel, claim: Claim, trials: Sequence[Trial], of: Words
+    paper: PaperModel, claim: Claim, trials: Sequence[Trial], words: Words
 ) -> list[tuple[Selector, list[Trial], str]]:
-    """Whose counts are told: each side, of a line its last place, and which that is, in words."""
+    """The trials whose counts a claim gives: each side; of a line its last place, in words."""
     sides = {
         s.model_dump_json(): (s, p.along)
         for p in claim.parts
@@ -149,26 +151,27 @@ def _group_counted_trials(
     groups = []
     for s, along in [*sides.values(), *((s, None) for s in claim.counted)]:
         members, where = select_ended_trials_in_selector(paper, s, trials), ""
-        if along and (end := fits.find_trials_at_greatest_x(along.by, members, of)):
-            where, members = (
-                f", {fits.format_x_axis_title(along.by, of)} {units.format_three_figures(end[0])}",
-                end[1],
-            )
+        if along and (end := fits.find_trials_at_greatest_x(along.by, members, words)):
+            x, members = end
+            title = fits.format_x_axis_title(along.by, words)
+            where = f", {title} {units.format_three_figures(x)}"
         groups.append((s, members, where))
     return groups
 
 
 def _compute_numbers(
-    paper: PaperModel, parts: Sequence[ClaimPart], trials: Sequence[Trial], of: Words
+    paper: PaperModel, parts: Sequence[ClaimPart], trials: Sequence[Trial], words: Words
 ) -> tuple[tuple[ClaimNumber, ...], ClaimVerdict]:
-    pairs = [pair for part in parts for pair in numbers_of(paper, part, trials, of)]
+    pairs = [
+        pair for part in parts for pair in compute_claim_part_numbers(paper, part, trials, words)
+    ]
     claim_numbers = (
         ClaimNumber(
             p.label,
             s,
-            _format_paper_number(p, choose_claim_part_formatter(p, of)),
-            choose_claim_part_formatter(p, of),
-            _explain_number(paper, p, trials, of),
+            _format_paper_number(p, choose_claim_part_formatter(p, words)),
+            choose_claim_part_formatter(p, words),
+            _explain_number(paper, p, trials, words),
             find_number_side(p, s),
         )
         for p, s in pairs
@@ -178,7 +181,7 @@ def _compute_numbers(
 
 def _explain_number(paper: PaperModel, part: ClaimPart, trials: Sequence[Trial], of: Words) -> str:
     why_not = part.incomparable and f"not comparable: {part.incomparable}"
-    return "; ".join(filter(None, (behind(paper, part, trials, of), why_not)))
+    return "; ".join(filter(None, (format_claim_part_fit_lines(paper, part, trials, of), why_not)))
 
 
 def _list_bases(paper: PaperModel, claim: Claim) -> list[ClaimBasis]:
@@ -186,20 +189,20 @@ def _list_bases(paper: PaperModel, claim: Claim) -> list[ClaimBasis]:
 
 
 def _judge_by_other_basis(
-    paper: PaperModel, basis: ClaimBasis, claim: Claim, every: Sequence[Trial], of: Words
+    paper: PaperModel, basis: ClaimBasis, claim: Claim, run_trials: Sequence[Trial], words: Words
 ) -> AlternativeReading:
     if basis.untried:
         return AlternativeReading(basis, (), "not measured")
-    other = paper.model_copy(
+    basis_paper = paper.model_copy(
         update={
             "parameters": paper.parameters | basis.parameters,
             "part": basis.part or paper.part,
         }
     )
     workload = basis.workload or paper.find_workload(claim)
-    trials = [t for t in every if t.workload == workload]
+    trials = [t for t in run_trials if t.workload == workload]
     parts = [_apply_basis_to_part(basis, part) for part in claim.parts]
-    return AlternativeReading(basis, *_compute_numbers(other, parts, trials, of))
+    return AlternativeReading(basis, *_compute_numbers(basis_paper, parts, trials, words))
 
 
 def _apply_basis_to_part(basis: ClaimBasis, part: ClaimPart) -> ClaimPart:
@@ -222,34 +225,36 @@ def _apply_basis_to_part(basis: ClaimBasis, part: ClaimPart) -> ClaimPart:
     )
 
 
-def _apply_basis_to_selector(basis: ClaimBasis, of: Selector) -> Selector:
-    return of.model_copy(
+def _apply_basis_to_selector(basis: ClaimBasis, selector: Selector) -> Selector:
+    return selector.model_copy(
         update={
-            "state": basis.states.get(of.state, of.state),
-            "parameters": {**of.parameters, **basis.parameters},
-            "options": {**of.options, **basis.options.get(of.filesystem, {})},
+            "state": basis.states.get(selector.state, selector.state),
+            "parameters": {**selector.parameters, **basis.parameters},
+            "options": {**selector.options, **basis.options.get(selector.filesystem, {})},
         }
     )
 
 
-def _format_paper_number(part: ClaimPart, own: units.Form) -> str:
-    """The paper's number; own: how the part's are written."""
+def _format_paper_number(part: ClaimPart, format_part_number: units.Form) -> str:
+    """The paper's number; format_part_number writes one of the part."""
     if part.along and part.paper is None:
         return f"no number, {part.along.says}"
     if part.paper is None:
         way = SAVING_DIRECTIONS[part.direction] if part.saving else part.direction
         return f"no number, {'far ' if part.far else ''}{way}"
     bound = {"about": "", "over": "over ", "under": "under "}[part.bound]
-    written = units.format_three_figures if part.quotient and not part.saving else own
-    return f"{bound}{written(part.paper)}"
+    format_number = (
+        units.format_three_figures if part.quotient and not part.saving else format_part_number
+    )
+    return f"{bound}{format_number(part.paper)}"
 
 
-def format_selector_configuration(of: Selector, trial: Trial) -> str:
+def format_selector_configuration(selector: Selector, trial: Trial) -> str:
     """``UBIFS compression=none, fresh``; trial: any that the selector means."""
-    if of.label:
-        return of.label
-    options = " ".join(f"{k}={v}" for k, v in of.options.items())
-    return f"{trial.filesystem_title} {options}".strip() + f", {of.state}"
+    if selector.label:
+        return selector.label
+    options = " ".join(f"{k}={v}" for k, v in selector.options.items())
+    return f"{trial.filesystem_title} {options}".strip() + f", {selector.state}"
 
 
 CHIP_COST_FIGURES = (
@@ -261,39 +266,38 @@ CHIP_COST_FIGURES = (
 """What all phases cost the chip."""
 
 
-def _format_chip_counts(of: Selector, trials: Sequence[Trial], where: str, phase: str) -> str:
+def _format_chip_counts(selector: Selector, trials: Sequence[Trial], where: str, phase: str) -> str:
     """Where a phase's time went by the chip's counts, and what all phases cost it.
 
-    phase: empty is the headline's; where: what more tells the trials, in words.
+    phase: empty is the headline's; where: the place of a line that the trials are at, in words.
     """
     words = workloadwords.make_workload_words_for_trials(trials)
     phase = phase or words.headline.figure.removeprefix("phase.")
     parts = [a for t in trials if (a := split_phase_time(t, phase)) is not None]
     costs = []
-    for figure, what in (
-        (find_workload_figure(name, words), what) for name, what in CHIP_COST_FIGURES
-    ):
-        found = compute_spread(figure(t) for t in trials)
-        if found is not None and found.max:
-            costs.append(f"{figure.form(found.median)} {what}")
+    for name, noun in CHIP_COST_FIGURES:
+        figure = find_workload_figure(name, words)
+        spread = compute_spread(figure(t) for t in trials)
+        if spread is not None and spread.max:
+            costs.append(f"{figure.form(spread.median)} {noun}")
     split = _format_time_split(words.phase(phase).title, parts)
-    told = f"{split}all phases {', '.join(costs) or 'not counted'}"
-    what = format_selector_configuration(of, trials[0])
-    return f"{what}{where}{_format_chip_contents(trials)}: {told}."
+    sentence = f"{split}all phases {', '.join(costs) or 'not counted'}"
+    configuration = format_selector_configuration(selector, trials[0])
+    return f"{configuration}{where}{_format_chip_contents(trials)}: {sentence}."
 
 
-def _list_failed_trials(paper: PaperModel, of: Selector, trials: Sequence[Trial]) -> list[str]:
+def _list_failed_trials(
+    paper: PaperModel, selector: Selector, trials: Sequence[Trial]
+) -> list[str]:
     """Trials that are in no number, and why."""
-    named = [t for t in trials if is_trial_in_selector(paper, of, t)]
-    bad = [t for t in named if not t.ok]
-    if not bad:
+    selector_trials = [t for t in trials if is_trial_in_selector(paper, selector, t)]
+    failed_trials = [t for t in selector_trials if not t.ok]
+    if not failed_trials:
         return []
-    why = sweep.shorten_error(bad[0].error)
-    return [
-        f"{format_selector_configuration(of, bad[0])}: {len(bad)} of {len(named)} trials did "
-        f"not end "
-        f"well: {why}."
-    ]
+    configuration = format_selector_configuration(selector, failed_trials[0])
+    why = sweep.shorten_error(failed_trials[0].error)
+    count = f"{len(failed_trials)} of {len(selector_trials)}"
+    return [f"{configuration}: {count} trials did not end well: {why}."]
 
 
 def _format_chip_contents(trials: Sequence[Trial]) -> str:

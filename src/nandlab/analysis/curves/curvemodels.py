@@ -20,33 +20,37 @@ CACHE_PAGES_FIGURE = "point.reads"
 """The y that a kernel's read-ahead has a model of."""
 
 
-def _model_read_pages(rule: str, y: str, at: CurvePlace) -> float | None:
+def _model_read_pages(rule: str, y: str, place: CurvePlace) -> float | None:
     """Pages of the cache that a kernel would read for a point; in a gain, the part of them saved.
 
     How many flash pages one of them costs is the file system's affair, so it is taken as one.
     """
-    window = find_place_read_ahead_kib(at)
-    if y != CACHE_PAGES_FIGURE or at.phase is None or window is None:
+    window = find_place_read_ahead_kib(place)
+    if y != CACHE_PAGES_FIGURE or place.phase is None or window is None:
         return None
-    return _count_modelled_pages(rule, tuple(sorted(at.phase.at.items())), at.trial.seed, window)
+    return _count_modelled_pages(
+        rule, tuple(sorted(place.phase.at.items())), place.trial.seed, window
+    )
 
 
-def find_place_read_ahead_kib(at: CurvePlace) -> int | None:
+def find_place_read_ahead_kib(place: CurvePlace) -> int | None:
     """The read-ahead of a place's trial, as it was measured or else chosen; None: not known."""
-    told = at.trial.measured.get("read_ahead", {}).get("kib", at.trial.options.get("read_ahead"))
+    kib = place.trial.measured.get("read_ahead", {}).get(
+        "kib", place.trial.options.get("read_ahead")
+    )
     try:
-        return None if told is None else int(told)
+        return None if kib is None else int(kib)
     except ValueError:
         return None
 
 
 @cache
 def _count_modelled_pages(
-    rule: str, at: tuple[tuple[str, int | float | str], ...], seed: int, window: int
+    rule: str, attributes: tuple[tuple[str, int | float | str], ...], seed: int, window: int
 ) -> int | None:
     """None where the model does not know such points."""
     try:
-        return len(readpoints.model_point_reads(dict(at), seed, window, rule).pages)
+        return len(readpoints.model_point_reads(dict(attributes), seed, window, rule).pages)
     except (UsageError, KeyError, ValueError):
         return None
 

@@ -102,13 +102,13 @@ class PlotLine:
         """Each member's least-squares line, the steepest last; none where x is words."""
         if not all(isinstance(p.x, float) for p in self.points):
             return []
-        of: dict[tuple[int, float], list[tuple[float, float]]] = {}
+        points_by_member: dict[tuple[int, float], list[tuple[float, float]]] = {}
         for p in self.points:
             for m in p.members:
-                at = float(p.x) if m.x is None else m.x
-                of.setdefault(m.place.member, []).append((at, m.y))
-        found = [f for points in of.values() if (f := fits.fit_line(points))]
-        return sorted(found, key=lambda f: f.slope)
+                x = float(p.x) if m.x is None else m.x
+                points_by_member.setdefault(m.place.member, []).append((x, m.y))
+        fitted_lines = [f for points in points_by_member.values() if (f := fits.fit_line(points))]
+        return sorted(fitted_lines, key=lambda f: f.slope)
 
 
 @dataclass(frozen=True)
@@ -179,17 +179,21 @@ def _name_modelled_lines(
     return renamed
 
 
-def compute_figure_at_place(name: str, at: CurvePlace) -> float | None:
+def compute_figure_at_place(name: str, place: CurvePlace) -> float | None:
     """A figure of a place by name; None: it has none."""
-    family, _, rest = name.partition(".")
+    family, _, short_name = name.partition(".")
     if family == "point":
-        figure = curveplaces.PHASE_FIGURES.get(rest)
-        return None if figure is None or at.phase is None else figure.compute(at.trial, at.phase)
-    of = workloadwords.make_workload_words_for_trials([at.trial])
+        figure = curveplaces.PHASE_FIGURES.get(short_name)
+        return (
+            None
+            if figure is None or place.phase is None
+            else figure.compute(place.trial, place.phase)
+        )
+    words = workloadwords.make_workload_words_for_trials([place.trial])
     return (
         None
-        if figures.explain_unavailable_figure(name, of)
-        else figures.find_workload_figure(name, of)(at.trial)
+        if figures.explain_unavailable_figure(name, words)
+        else figures.find_workload_figure(name, words)(place.trial)
     )
 
 
@@ -221,26 +225,28 @@ def _list_gain_values(
     gain: Gain, places: Sequence[CurvePlace], read: PlaceReader
 ) -> Iterable[MemberValue]:
     """1 - of / over for each pair that differs in nothing else, of one seed and phase offset."""
-    saved = {
+    partners = {
         _make_partner_key(gain, p): p for p in places if _has_attribute_value(p, gain.by, gain.of)
     }
     for over in places:
-        of = (
-            saved.get(_make_partner_key(gain, over))
+        partner = (
+            partners.get(_make_partner_key(gain, over))
             if _has_attribute_value(over, gain.by, gain.over)
             else None
         )
-        if of is None:
+        if partner is None:
             continue
-        least, whole = read(of), read(over)
-        if least is not None and whole:
-            trials = (of.trial.id, over.trial.id)
-            yield MemberValue(over, 1 - least / whole, None, (least, whole), trials)
+        partner_value, over_value = read(partner), read(over)
+        if partner_value is not None and over_value:
+            trials = (partner.trial.id, over.trial.id)
+            yield MemberValue(
+                over, 1 - partner_value / over_value, None, (partner_value, over_value), trials
+            )
 
 
-def _has_attribute_value(at: CurvePlace, name: str, wanted: AttributeValue) -> bool:
-    told = at.identity
-    return name in told and curveplaces.are_attribute_values_alike(told[name], wanted)
+def _has_attribute_value(place: CurvePlace, name: str, wanted: AttributeValue) -> bool:
+    identity = place.identity
+    return name in identity and curveplaces.are_attribute_values_alike(identity[name], wanted)
 
 
 def _make_partner_key(gain: Gain, at: CurvePlace) -> Hashable:
@@ -268,15 +274,15 @@ def _find_varying_attributes(
     """The attributes in which the members of some point differ."""
     points: dict[Hashable, list[dict[str, AttributeValue]]] = {}
     for m in members:
-        told = m.place.identity
+        identity = m.place.identity
         points.setdefault(
-            (_make_line_key(keys, m), curveplaces.parse_number_or_word(told[curve.x])), []
-        ).append(told)
+            (_make_line_key(keys, m), curveplaces.parse_number_or_word(identity[curve.x])), []
+        ).append(identity)
     return {
         k
-        for alike in points.values()
-        for k in dict.fromkeys(k for told in alike for k in told)
-        if len({str(told.get(k)) for told in alike}) > 1
+        for identities in points.values()
+        for k in dict.fromkeys(k for identity in identities for k in identity)
+        if len({str(identity.get(k)) for identity in identities}) > 1
     }
 
 
@@ -286,8 +292,8 @@ def _count_lines(keys: Sequence[str], members: Sequence[MemberValue]) -> int:
 
 
 def _make_line_key(keys: Sequence[str], member: MemberValue) -> tuple[str, ...]:
-    told = member.place.identity
-    return tuple(str(told.get(k, "")) for k in keys)
+    identity = member.place.identity
+    return tuple(str(identity.get(k, "")) for k in keys)
 
 
 def _make_lines(
@@ -297,17 +303,21 @@ def _make_lines(
     for m in members:
         by_key.setdefault(_make_line_key(keys, m), []).append(m)
     several = len(by_key) > 1
-    shown = [
+    title_keys = [
         k for i, k in enumerate(keys) if not several or len({key[i] for key in by_key}) > 1
     ] or ["filesystem"]
     return [
         PlotLine(
             key,
-            ", ".join(filter(None, (format_attribute_at_place(k, found[0].place) for k in shown))),
-            found[0].place.trial.filesystem,
-            _make_points(curve, found),
+            ", ".join(
+                filter(
+                    None, (format_attribute_at_place(k, line_members[0].place) for k in title_keys)
+                )
+            ),
+            line_members[0].place.trial.filesystem,
+            _make_points(curve, line_members),
         )
-        for key, found in by_key.items()
+        for key, line_members in by_key.items()
     ]
 
 
@@ -320,18 +330,18 @@ def _make_points(curve: Curve, members: Sequence[MemberValue]) -> tuple[PlotPoin
         for m in members
     )
     points = []
-    for alike in by_x.values():
-        x = compute_spread(m.x for m in alike)
-        place_text = alike[0].place.identity.get(curve.x, "")
-        at: AttributeValue = (
-            float(x.median)
-            if x
+    for point_members in by_x.values():
+        x_spread = compute_spread(m.x for m in point_members)
+        place_text = point_members[0].place.identity.get(curve.x, "")
+        point_x: AttributeValue = (
+            float(x_spread.median)
+            if x_spread
             else curveplaces.parse_number_or_word(place_text)
             if numbers
             else str(place_text)
         )
-        label = str(alike[0].place.identity.get(curve.label, ""))
-        points.append(PlotPoint(at, label, tuple(alike)))
+        label = str(point_members[0].place.identity.get(curve.label, ""))
+        points.append(PlotPoint(point_x, label, tuple(point_members)))
     return tuple(sorted(points, key=lambda p: float(p.x)) if numbers else points)
 
 
@@ -342,41 +352,44 @@ def _make_point_key(curve: Curve, m: MemberValue) -> Hashable:
     return m.place.trial.configuration(), m.place.phase and m.place.phase.name
 
 
-def format_attribute_at_place(name: str, at: CurvePlace) -> str:
+def format_attribute_at_place(name: str, place: CurvePlace) -> str:
     """An attribute's value as a line's name has it: ``JFFS2``, ``random``, ``size 4.00 KiB``."""
-    value = at.identity.get(name)
+    value = place.identity.get(name)
     if value is None:
         return ""
     if name == "filesystem":
-        return at.trial.filesystem_title
-    family, _, rest = name.partition(".")
+        return place.trial.filesystem_title
+    family, _, short_name = name.partition(".")
     if family == "at":
-        said = workloadwords.find_declared_workload_words(at.trial).at.get(rest)
+        attribute_words = workloadwords.find_declared_workload_words(place.trial).at.get(short_name)
         if isinstance(value, str):
             return value
-        return f"{rest} {QUANTITIES[said.unit].form(value) if said else value}"
+        amount = QUANTITIES[attribute_words.unit].form(value) if attribute_words else value
+        return f"{short_name} {amount}"
     text = str(value)
     text = text if len(text) <= VALUE_LETTERS_MAX else f"{text[: VALUE_LETTERS_MAX - 1]}…"
-    return f"{rest}={text}" if family in ("option", "parameter") else text
+    return f"{short_name}={text}" if family in ("option", "parameter") else text
 
 
 def _make_axis(name: str, trials: Sequence[Trial]) -> PlotAxis:
-    family, _, rest = name.partition(".")
+    family, _, short_name = name.partition(".")
     if family == "point":
-        figure = curveplaces.PHASE_FIGURES[rest]
+        figure = curveplaces.PHASE_FIGURES[short_name]
         return PlotAxis(figure.title, figure.quantity)
     if family == "at":
         for t in trials:
-            if said := workloadwords.find_declared_workload_words(t).at.get(rest):
-                return PlotAxis(said.title, QUANTITIES[said.unit])
+            if attribute_words := workloadwords.find_declared_workload_words(t).at.get(short_name):
+                return PlotAxis(attribute_words.title, QUANTITIES[attribute_words.unit])
     if family in ("option", "parameter", "at"):
-        return PlotAxis(rest.replace("_", " "), QUANTITIES["count"])
-    known = (workloadwords.make_workload_words_for_trials([t]) for t in trials)
-    of = next((w for w in known if figures.explain_unavailable_figure(name, w) is None), None)
-    if of is None:
+        return PlotAxis(short_name.replace("_", " "), QUANTITIES["count"])
+    words_by_trial = (workloadwords.make_workload_words_for_trials([t]) for t in trials)
+    words = next(
+        (w for w in words_by_trial if figures.explain_unavailable_figure(name, w) is None), None
+    )
+    if words is None:
         return PlotAxis(ATTRIBUTE_TITLES.get(name, name.replace("_", " ")), QUANTITIES["count"])
-    found = figures.find_workload_figure(name, of)
-    return PlotAxis(found.title, found.quantity)
+    axis_figure = figures.find_workload_figure(name, words)
+    return PlotAxis(axis_figure.title, axis_figure.quantity)
 
 
 def _require_spread(found: Spread | None) -> Spread:

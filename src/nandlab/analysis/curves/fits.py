@@ -79,13 +79,13 @@ def fit_line(points: Iterable[tuple[float, float]]) -> LineFit | None:
     return LineFit(slope, y - slope * x, slope**2 * across / up if up else 0.0, change)
 
 
-def find_crossover_x(of: ValueByPlace, over: ValueByPlace) -> float | None:
-    """The x from which on ``of`` is below ``over`` at every place that both have.
+def find_crossover_x(line: ValueByPlace, base_line: ValueByPlace) -> float | None:
+    """The x from which on a line is below the base line at every place that both have.
 
     Between places both are straight. 0: it is below at all places; infinite: not at the last one.
     None where both have less than two places together.
     """
-    gaps = [(x, of[x] - over[x]) for x in sorted(of.keys() & over.keys())]
+    gaps = [(x, line[x] - base_line[x]) for x in sorted(line.keys() & base_line.keys())]
     if len(gaps) < 2:
         return None
     if gaps[-1][1] >= 0:
@@ -149,12 +149,12 @@ def _make_place_reader(by: str, of: Words) -> Callable[[Trial], float | None]:
 
 
 def compute_member_trend_number(
-    along: FigureTrend, of: ValueByPlace, over: ValueByPlace | None
+    along: FigureTrend, line: ValueByPlace, base_line: ValueByPlace | None
 ) -> float | None:
     """A member's number of a part along something."""
     if along.says == "falls below":
-        return find_crossover_x(of, over or {})
-    fit = fit_line(of.items())
+        return find_crossover_x(line, base_line or {})
+    fit = fit_line(line.items())
     if fit is None:
         return None
     return fit.r2 if along.says == "linear" else fit.change

@@ -73,7 +73,7 @@ def model_reads_of_requests(
 
 
 def model_point_reads(
-    at: PointAttributes,
+    attributes: PointAttributes,
     seed: int,
     read_ahead_kib: int,
     rule: ReadAheadRule | str = "2013",
@@ -82,27 +82,29 @@ def model_point_reads(
 ) -> ModelledReads:
     """What one point of readbench makes the kernel read.
 
-    ``at`` is its phase's attributes, ``seed`` the trial's. Of a head of several files, all must
+    ``attributes`` are its phase's, ``seed`` the trial's. Of a head of several files, all must
     have the same size. UsageError if a point cannot be modelled.
     """
-    files = int(at.get("files", 1))
-    total = int(at["file_bytes"])
+    files = int(attributes.get("files", 1))
+    total = int(attributes["file_bytes"])
     if total % files:
         raise UsageError(f"{files} files of {total} bytes: files of drawn sizes are not modelled")
-    one = model_reads_of_requests(
-        list_point_read_requests(at, total // files, seed),
+    file_reads = model_reads_of_requests(
+        list_point_read_requests(attributes, total // files, seed),
         total // files,
         read_ahead_kib,
         rule,
-        access="mmap" if at["access"] == "mmap" else "read",
-        advice=str(at["advice"]),
+        access="mmap" if attributes["access"] == "mmap" else "read",
+        advice=str(attributes["advice"]),
         hardware_pages=hardware_pages,
     )
-    return ModelledReads(one.file_bytes, one.pages * files, one.advised * files)
+    return ModelledReads(
+        file_reads.file_bytes, file_reads.pages * files, file_reads.advised * files
+    )
 
 
 def compute_read_ahead_gain(
-    at: PointAttributes,
+    attributes: PointAttributes,
     seed: int,
     on_kib: int,
     rule: ReadAheadRule | str = "2013",
@@ -113,7 +115,9 @@ def compute_read_ahead_gain(
 
     Below 0 it costs pages. On YAFFS2 that is the part of the flash reads, but for the file's tail.
     """
-    off, on = (len(model_point_reads(at, seed, kib, rule).pages) for kib in (off_kib, on_kib))
+    off, on = (
+        len(model_point_reads(attributes, seed, kib, rule).pages) for kib in (off_kib, on_kib)
+    )
     return 1 - off / on if on else 0.0
 
 
@@ -131,10 +135,16 @@ def generate_splitmix64(seed: int) -> Iterator[int]:
         yield mixed ^ mixed >> 31
 
 
-def list_point_read_requests(at: PointAttributes, file_bytes: int, seed: int) -> list[ReadRequest]:
+def list_point_read_requests(
+    attributes: PointAttributes, file_bytes: int, seed: int
+) -> list[ReadRequest]:
     """A point's requests on one file, in order; UsageError on a pattern that readbench has not."""
-    size, pattern = int(at["size"]), str(at["pattern"])
-    count = _count_head_requests(at, file_bytes) if pattern == "head" else int(at["count"])
+    size, pattern = int(attributes["size"]), str(attributes["pattern"])
+    count = (
+        _count_head_requests(attributes, file_bytes)
+        if pattern == "head"
+        else int(attributes["count"])
+    )
     units = file_bytes // size
     draw = generate_splitmix64(~seed)
     if pattern in ("sequential", "head"):
@@ -142,7 +152,7 @@ def list_point_read_requests(at: PointAttributes, file_bytes: int, seed: int) ->
     elif pattern == "backward":
         offsets = [(units - 1 - i) * size for i in range(count)]
     elif pattern == "stride":
-        offsets = [i * int(at["stride"]) * size for i in range(count)]
+        offsets = [i * int(attributes["stride"]) * size for i in range(count)]
     elif pattern == "random":
         offsets = [unit * size for unit in _shuffle_units(units, count, draw)]
     elif pattern == "random_replace":

@@ -81,13 +81,14 @@ class PhaseTimeSplit:
 
 def split_phase_time(trial: Trial, phase: str) -> PhaseTimeSplit | None:
     """None where the phase, its counts or the chip's latencies are not in the trial."""
-    total, found = totals.compute_phase_ns(trial, phase), trial.phase(phase)
-    counts, each = found.chip if found else None, compute_chip_operation_costs(trial)
-    if total is None or counts is None or each is None:
+    phase_record, total = trial.phase(phase), totals.compute_phase_ns(trial, phase)
+    counts = phase_record.chip if phase_record else None
+    operation_costs = compute_chip_operation_costs(trial)
+    if total is None or counts is None or operation_costs is None:
         return None
     return PhaseTimeSplit(
         total,
-        counts.reads * each.read,
-        counts.programs * each.program,
-        counts.erases * each.erase,
+        counts.reads * operation_costs.read,
+        counts.programs * operation_costs.program,
+        counts.erases * operation_costs.erase,
     )

@@ -62,13 +62,13 @@ QUOTED_LETTERS = 100
 
 def format_doubt_advice(code: str, trials: Iterable[Trial]) -> str:
     """What to do about a doubt that some of these trials carry; one of the kernel's is quoted."""
-    what = WARNINGS.get(code, "See the trial files.")
+    advice = WARNINGS.get(code, "See the trial files.")
     lines = _list_kernel_lines(code, trials)
     if not lines:
-        return what
+        return advice
     line = " ".join(KERNEL_LOG_STAMP.sub("", lines[0], count=1).split())
-    shown = line if len(line) <= QUOTED_LETTERS else f"{line[: QUOTED_LETTERS - 1]}…"
-    return f"The kernel: “{shown}”. {what}"
+    quote = line if len(line) <= QUOTED_LETTERS else f"{line[: QUOTED_LETTERS - 1]}…"
+    return f"The kernel: “{quote}”. {advice}"
 
 
 def _list_kernel_lines(code: str, trials: Iterable[Trial]) -> list[str]:
@@ -97,21 +97,21 @@ FigureUse = tuple[Ensemble, Figure]
 """An ensemble and the figure that a sentence takes of it."""
 
 
-def format_doubts_behind_figures(used: Iterable[FigureUse]) -> str:
+def format_doubts_behind_figures(uses: Iterable[FigureUse]) -> str:
     """The doubts behind figures, each with who carries it: ``kernel_log (UBIFS 2 of 5 trials)``.
 
     Trials that do not have the figure are no part of the sentence. Empty: no trial has a doubt.
     """
     by_subject: dict[str, list[list[str]]] = {}
-    for e, figure in used:
+    for e, figure in uses:
         pairs = zip(e.ok, list_ensemble_doubts_by_trial(e, find_figure_kind(figure)), strict=True)
-        found = [codes_here for trial, codes_here in pairs if figure(trial) is not None]
-        by_subject.setdefault(e.subject, []).extend(found)
+        trial_codes = [codes for trial, codes in pairs if figure(trial) is not None]
+        by_subject.setdefault(e.subject, []).extend(trial_codes)
     who: dict[str, list[str]] = {}
-    for subject, each in by_subject.items():
-        for code in {code for carried_here in each for code in carried_here}:
-            n = sum(code in carried_here for carried_here in each)
-            who.setdefault(code, []).append(f"{subject} {n} of {len(each)}")
+    for subject, codes_by_trial in by_subject.items():
+        for code in {code for codes in codes_by_trial for code in codes}:
+            n = sum(code in codes for codes in codes_by_trial)
+            who.setdefault(code, []).append(f"{subject} {n} of {len(codes_by_trial)}")
     return "; ".join(f"{code} ({', '.join(names)} trials)" for code, names in sorted(who.items()))
 
 

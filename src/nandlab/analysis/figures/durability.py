@@ -12,12 +12,12 @@ WRITES_GROUP, DURABLE_GROUP = "writes", "durable"
 """Stand for all kinds of operation that write, and for those that are durable."""
 
 
-def expand_operation_kind(kind: str, of: Words, trial: Trial) -> list[str]:
+def expand_operation_kind(kind: str, words: Words, trial: Trial) -> list[str]:
     """The kinds of operation that a kind stands for in a trial: itself, or those of a group."""
     if kind == WRITES_GROUP:
-        return [o.name for o in of.operations if o.writes]
+        return [o.name for o in words.operations if o.writes]
     if kind == DURABLE_GROUP:
-        return [o.name for o in of.operations if is_operation_durable(o, trial)]
+        return [o.name for o in words.operations if is_operation_durable(o, trial)]
     return [kind]
 
 

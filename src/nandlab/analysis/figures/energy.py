@@ -66,16 +66,18 @@ class EnergyUse:
         return sum(known) if len(known) == len(found) else None
 
 
-def sum_energy_uses(each: Sequence[EnergyUse]) -> EnergyUse | None:
+def sum_energy_uses(uses: Sequence[EnergyUse]) -> EnergyUse | None:
     """Several stretches as one; None of none."""
-    if not each:
+    if not uses:
         return None
     joules: dict[str, float | None] = {}
     for consumer in CONSUMER_TITLES:
-        found = [s.joules[consumer] for s in each]
-        known = [j for j in found if j is not None]
-        joules[consumer] = sum(known) if len(known) == len(found) else None
-    return EnergyUse(joules, tuple(dict.fromkeys(text for s in each for text in s.missing_inputs)))
+        amounts = [use.joules[consumer] for use in uses]
+        known_amounts = [j for j in amounts if j is not None]
+        joules[consumer] = sum(known_amounts) if len(known_amounts) == len(amounts) else None
+    return EnergyUse(
+        joules, tuple(dict.fromkeys(text for use in uses for text in use.missing_inputs))
+    )
 
 
 @dataclass

@@ -44,96 +44,104 @@ class EnergyFigure:
     short: str = ""
 
 
-def find_energy_figure(rest: str, of: Words) -> EnergyFigure | None:
+def find_energy_figure(short_name: str, words: Words) -> EnergyFigure | None:
     """The figure energy.REST; None: there is none. UsageError: not of this workload."""
-    most, name = rest.endswith(".max"), rest.removesuffix(".max")
+    most, name = short_name.endswith(".max"), short_name.removesuffix(".max")
     aside = ", maximum currents" if most else ""
     if name in CONSUMERS_OF_SUM:
         short = "energy" if name == "total" and not most else ""
         return EnergyFigure(
-            ENERGY_TITLES[name] + aside, partial(_compute_load_joules, what=name, most=most), short
+            ENERGY_TITLES[name] + aside,
+            partial(_compute_load_joules, consumer=name, most=most),
+            short,
         )
     kind, _, tail = name.partition(".")
-    who, _, what = tail.partition(".")
-    _refuse_undeclared(kind, who, of)
-    if kind == "profile" and not (most or what):
+    item, _, consumer = tail.partition(".")
+    _refuse_undeclared(kind, item, words)
+    if kind == "profile" and not (most or consumer):
         return EnergyFigure(
-            "energy by the measured profile", partial(compute_phase_joules_from_profile, phase=who)
+            "energy by the measured profile", partial(compute_phase_joules_from_profile, phase=item)
         )
-    what = what or "total"
+    consumer = consumer or "total"
     return (
-        _make_partial_figure(kind, who, what, most, of, ENERGY_TITLES[what] + aside)
-        if what in CONSUMERS_OF_SUM
+        _make_partial_figure(kind, item, consumer, most, words, ENERGY_TITLES[consumer] + aside)
+        if consumer in CONSUMERS_OF_SUM
         else None
     )
 
 
 def _make_partial_figure(
-    kind: str, who: str, what: str, most: bool, of: Words, part: str
+    kind: str, item: str, consumer: str, most: bool, words: Words, consumer_title: str
 ) -> EnergyFigure | None:
     """A figure of a phase, of an operation, or of what was moved."""
     if kind == "phase":
         return EnergyFigure(
-            f"{of.phase(who).title}: {part}", partial(_compute_phase_joules, who, what, most)
+            f"{words.phase(item).title}: {consumer_title}",
+            partial(_compute_phase_joules, item, consumer, most),
         )
     if kind == "per":
-        title = f"{part} for each {of.operation(who).title or who}"
+        title = f"{consumer_title} for each {words.operation(item).title or item}"
         return EnergyFigure(
             title,
-            partial(_compute_joules_per_operation, who, what, most),
-            f"J/{who}" if what == "total" else "",
+            partial(_compute_joules_per_operation, item, consumer, most),
+            f"J/{item}" if consumer == "total" else "",
         )
-    if kind == "per_mib" and who in ("read", "written"):
+    if kind == "per_mib" and item in ("read", "written"):
         return EnergyFigure(
-            f"{part} for each MiB {who}", partial(_compute_joules_per_mib, who, what, most)
+            f"{consumer_title} for each MiB {item}",
+            partial(_compute_joules_per_mib, item, consumer, most),
         )
     return None
 
 
-def _refuse_undeclared(kind: str, who: str, of: Words) -> None:
+def _refuse_undeclared(kind: str, item: str, words: Words) -> None:
     """UsageError where the workload has no such phase or operation."""
-    phases, operations = [p.name for p in of.phases], [o.name for o in of.operations]
-    there = {"phase": phases, "profile": ["", *phases], "per": operations}.get(kind)
-    if there is not None and who not in there:
+    phases, operations = [p.name for p in words.phases], [o.name for o in words.operations]
+    item_names = {"phase": phases, "profile": ["", *phases], "per": operations}.get(kind)
+    if item_names is not None and item not in item_names:
         noun = "operation" if kind == "per" else "phase"
-        known = ", ".join(filter(None, there)) or "none"
-        raise UsageError(f"energy.{kind}.{who}: no {noun} is called {who}; there are: {known}")
+        known = ", ".join(filter(None, item_names)) or "none"
+        raise UsageError(f"energy.{kind}.{item}: no {noun} is called {item}; there are: {known}")
 
 
-def _sum_consumers(found: EnergyUse | None, what: str) -> float | None:
-    return None if found is None else found.sum_joules(what)
+def _sum_consumers(use: EnergyUse | None, consumer: str) -> float | None:
+    return None if use is None else use.sum_joules(consumer)
 
 
-def _compute_load_joules(trial: Trial, what: str, most: bool) -> float | None:
-    return _sum_consumers(energy.compute_load_energy(trial, most=most), what)
+def _compute_load_joules(trial: Trial, consumer: str, most: bool) -> float | None:
+    return _sum_consumers(energy.compute_load_energy(trial, most=most), consumer)
 
 
-def _compute_phase_joules(name: str, what: str, most: bool, trial: Trial) -> float | None:
-    return _sum_consumers(energy.compute_phases_energy(trial, [name], most=most), what)
+def _compute_phase_joules(name: str, consumer: str, most: bool, trial: Trial) -> float | None:
+    return _sum_consumers(energy.compute_phases_energy(trial, [name], most=most), consumer)
 
 
-def _compute_joules_per_operation(kind: str, what: str, most: bool, trial: Trial) -> float | None:
+def _compute_joules_per_operation(
+    kind: str, consumer: str, most: bool, trial: Trial
+) -> float | None:
     """J for each operation of a kind, by all that was done where it was made.
 
     By the whole load only where no phase tells its idle time: that of other phases is not its own.
     """
-    where = [p for p in trial.phases if p.operations.get(kind)]
-    if where and any(_has_idle_time(p) for p in trial.phases):
-        found = energy.compute_phases_energy(trial, [p.name for p in where], most=most)
-        number = sum(p.operations[kind] for p in where)
+    phases = [p for p in trial.phases if p.operations.get(kind)]
+    if phases and any(_has_idle_time(p) for p in trial.phases):
+        use = energy.compute_phases_energy(trial, [p.name for p in phases], most=most)
+        count = sum(p.operations[kind] for p in phases)
     else:
-        found, number = energy.compute_load_energy(trial, most=most), trial.operations.get(kind, 0)
-    joules = _sum_consumers(found, what)
-    return None if joules is None or not number else joules / number
+        use, count = energy.compute_load_energy(trial, most=most), trial.operations.get(kind, 0)
+    joules = _sum_consumers(use, consumer)
+    return None if joules is None or not count else joules / count
 
 
 def _has_idle_time(phase: Phase) -> bool:
     return phase.usage is not None and phase.usage.idle_ns is not None
 
 
-def _compute_joules_per_mib(way: str, what: str, most: bool, trial: Trial) -> float | None:
-    moved, joules = trial.bytes.get(way), _compute_load_joules(trial, what, most)
-    return None if joules is None or not moved else joules / (moved / MIB)
+def _compute_joules_per_mib(
+    direction: str, consumer: str, most: bool, trial: Trial
+) -> float | None:
+    byte_count, joules = trial.bytes.get(direction), _compute_load_joules(trial, consumer, most)
+    return None if joules is None or not byte_count else joules / (byte_count / MIB)
 
 
 def compute_phase_joules_from_profile(trial: Trial, phase: str = "") -> float | None:
@@ -159,14 +167,18 @@ def explain_missing_profile_joules(trial: Trial, phase: str = "") -> str:
     if _is_read_ahead_on(trial) is None:
         return "the trial does not say whether read-ahead was on: set the option read_ahead"
     names = [phase] if phase else [p.name for p in _list_timed_phases(trial)]
-    lacking = [n for n in names if _compute_phase_joules_by_profile(trial, profile, n) is None]
-    if not names or lacking:
-        named = (
-            f"{lacking[0]} and {len(lacking) - 1} more" if len(lacking) > 1 else "".join(lacking)
+    unlisted_phases = [
+        n for n in names if _compute_phase_joules_by_profile(trial, profile, n) is None
+    ]
+    if not names or unlisted_phases:
+        phase_text = (
+            f"{unlisted_phases[0]} and {len(unlisted_phases) - 1} more"
+            if len(unlisted_phases) > 1
+            else "".join(unlisted_phases)
         )
         return (
             f"the profile {profile.name} has no row for {trial.filesystem_title}'s "
-            f"{named or 'phases'}; energy.profile.PHASE has those that it knows"
+            f"{phase_text or 'phases'}; energy.profile.PHASE has those that it knows"
         )
     return ""
 

@@ -43,13 +43,13 @@ def list_underived_figure_names(trials: Sequence[Trial], of: Words) -> list[str]
     return [name for name in names if _is_measured(name, of, ended)]
 
 
-def _list_figure_names(ended: Sequence[Trial], of: Words) -> Iterable[str]:
+def _list_figure_names(ended: Sequence[Trial], words: Words) -> Iterable[str]:
     """Every name that these trials may have a value for, once."""
     return dict.fromkeys(
         [
-            *_list_chip_figure_names(of),
-            *_list_time_figure_names(of),
-            *_list_other_figure_names(ended, of),
+            *_list_chip_figure_names(words),
+            *_list_time_figure_names(words),
+            *_list_other_figure_names(ended, words),
         ]
     )
 
@@ -93,51 +93,53 @@ def is_derived_figure_name(name: str) -> bool:
     return name.startswith(DERIVED_PREFIXES) or name.endswith("per_s")
 
 
-def _find_nearest_names(asked: str, known: Sequence[str]) -> list[str]:
+def _find_nearest_names(requested_name: str, known_names: Sequence[str]) -> list[str]:
     """The names most like this one, taken whole or without their family."""
     like: dict[str, float] = {}
-    for name in known:
+    for name in known_names:
         forms = {name, name.partition(".")[2]} - {""}
-        like[name] = max(difflib.SequenceMatcher(None, asked, form).ratio() for form in forms)
-    near = sorted((n for n in known if like[n] >= LIKENESS_MIN), key=lambda n: -like[n])
+        like[name] = max(
+            difflib.SequenceMatcher(None, requested_name, form).ratio() for form in forms
+        )
+    near = sorted((n for n in known_names if like[n] >= LIKENESS_MIN), key=lambda n: -like[n])
     return near
 
 
-def _list_chip_figure_names(of: Words) -> Iterator[str]:
+def _list_chip_figure_names(words: Words) -> Iterator[str]:
     """What the chip did: in all, by phase, and per block."""
-    yield from (f"chip.{what}" for what in (*CHIP_OPERATION_TITLES, "amplification"))
-    yield from (f"phase.{p.name}.{what}" for p in of.phases for what in CHIP_OPERATION_TITLES)
-    yield from (f"blocks.{what}" for what in CHIP_OPERATION_TITLES)
-    yield from (f"wear.{what}" for what in (*WEAR_SPREAD_FIGURES, *EVENNESS_FIGURES))
-    yield from (f"wear.all.{what}" for what in EVENNESS_FIGURES)
-    yield from (f"wear.own.{what}" for what in UBI_WEAR_FIGURES)
+    yield from (f"chip.{key}" for key in (*CHIP_OPERATION_TITLES, "amplification"))
+    yield from (f"phase.{p.name}.{key}" for p in words.phases for key in CHIP_OPERATION_TITLES)
+    yield from (f"blocks.{key}" for key in CHIP_OPERATION_TITLES)
+    yield from (f"wear.{key}" for key in (*WEAR_SPREAD_FIGURES, *EVENNESS_FIGURES))
+    yield from (f"wear.all.{key}" for key in EVENNESS_FIGURES)
+    yield from (f"wear.own.{key}" for key in UBI_WEAR_FIGURES)
 
 
-def _list_time_figure_names(of: Words) -> Iterator[str]:
+def _list_time_figure_names(words: Words) -> Iterator[str]:
     """Times, rates and latencies of the load."""
     yield "time"
-    for phase in of.phases:
-        yield from (f"phase.{phase.name}{what}" for what in ("", ".sync", ".per_s"))
-        yield from (f"phase.{phase.name}.{what}" for what in BYTE_RATE_DIRECTIONS)
-    for kind in (*(o.name for o in of.operations), WRITES_GROUP, DURABLE_GROUP):
+    for phase in words.phases:
+        yield from (f"phase.{phase.name}{suffix}" for suffix in ("", ".sync", ".per_s"))
+        yield from (f"phase.{phase.name}.{suffix}" for suffix in BYTE_RATE_DIRECTIONS)
+    for kind in (*(o.name for o in words.operations), WRITES_GROUP, DURABLE_GROUP):
         yield from (f"latency.{kind}.{percentile}" for percentile in PERCENTILES)
     yield from (
         f"bytes.{way}{per_s}" for way in BYTE_RATE_DIRECTIONS.values() for per_s in ("", ".per_s")
     )
 
 
-def _list_other_figure_names(trials: Sequence[Trial], of: Words) -> Iterator[str]:
+def _list_other_figure_names(trials: Sequence[Trial], words: Words) -> Iterator[str]:
     """The workload's own, the steps', the instruments', and those of image, state and life."""
-    yield from (f"own.{name}" for name in of.figures)
+    yield from (f"own.{name}" for name in words.figures)
     for step in dict.fromkeys(step.name for t in trials for step in t.steps):
-        yield from (
-            f"step.{step}{what}" for what in ("", *(f".{o}" for o in CHIP_OPERATION_TITLES))
-        )
-    measured = ((i, key) for t in trials for i, told in t.measured.items() for key in told)
-    yield from (f"{instrument}.{key}" for instrument, key in dict.fromkeys(measured))
-    yield from (f"image.{what}" for what in IMAGE_FIGURES)
-    yield from (f"state.{what}" for what in ("before", "valid", "invalid", "programmed"))
-    yield from (f"life.{what}" for what in life.LIFE_FIGURES)
+        yield from (f"step.{step}{key}" for key in ("", *(f".{o}" for o in CHIP_OPERATION_TITLES)))
+    measured = (
+        (i, figure) for t in trials for i, values in t.measured.items() for figure in values
+    )
+    yield from (f"{instrument}.{figure}" for instrument, figure in dict.fromkeys(measured))
+    yield from (f"image.{key}" for key in IMAGE_FIGURES)
+    yield from (f"state.{key}" for key in ("before", "valid", "invalid", "programmed"))
+    yield from (f"life.{key}" for key in life.LIFE_FIGURES)
     yield from (
         "ready.quiet",
         "ready.reads",
@@ -146,7 +148,7 @@ def _list_other_figure_names(trials: Sequence[Trial], of: Words) -> Iterator[str
         "power.lost",
         "power.points",
     )
-    yield from (f"energy.{what}" for what in energy.CONSUMERS_OF_SUM)
-    yield from (f"energy.phase.{phase.name}" for phase in of.phases)
-    yield from ("energy.profile", *(f"energy.profile.{phase.name}" for phase in of.phases))
-    yield from (f"energy.per.{operation.name}" for operation in of.operations)
+    yield from (f"energy.{key}" for key in energy.CONSUMERS_OF_SUM)
+    yield from (f"energy.phase.{phase.name}" for phase in words.phases)
+    yield from ("energy.profile", *(f"energy.profile.{phase.name}" for phase in words.phases))
+    yield from (f"energy.per.{operation.name}" for operation in words.operations)

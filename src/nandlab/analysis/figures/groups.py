@@ -146,11 +146,11 @@ def group_trials_into_settings(trials: Iterable[Trial]) -> list[Setting]:
     by_setting: dict[tuple[str, ...], list[Trial]] = {}
     for trial in members.join_memory_trials(trials):
         by_setting.setdefault(_make_setting_key(trial), []).append(trial)
-    titles = _make_setting_titles([own[0] for own in by_setting.values()])
+    titles = _make_setting_titles([setting_trials[0] for setting_trials in by_setting.values()])
     slugs: dict[str, int] = {}
     settings = []
-    for title, own in zip(titles, by_setting.values(), strict=True):
-        first = own[0]
+    for title, setting_trials in zip(titles, by_setting.values(), strict=True):
+        first = setting_trials[0]
         slug = "".join(c if c.isalnum() else "-" for c in first.workload.lower())
         slugs[slug] = slugs.get(slug, 0) + 1
         slug = slug if slugs[slug] == 1 else f"{slug}-{slugs[slug]}"
@@ -160,8 +160,8 @@ def group_trials_into_settings(trials: Iterable[Trial]) -> list[Setting]:
                 title,
                 first.workload,
                 first.chip,
-                workloadwords.make_workload_words_for_trials(own),
-                _make_ensembles(own),
+                workloadwords.make_workload_words_for_trials(setting_trials),
+                _make_ensembles(setting_trials),
             )
         )
     return settings
@@ -230,21 +230,26 @@ def _list_varying_items(
 
 
 def _make_ensembles(trials: list[Trial]) -> tuple[Ensemble, ...]:
-    alike = _collect_option_sets(trials)
-    held: dict[tuple[str, StateKey], list[Trial]] = {}
+    option_sets = _collect_option_sets(trials)
+    trials_by_key: dict[tuple[str, StateKey], list[Trial]] = {}
     for trial in trials:
-        subject = _make_subject_name(trial, alike[trial.filesystem])
-        held.setdefault((subject, _make_state_key(trial.state)), []).append(trial)
-    subjects = list(dict.fromkeys(subject for subject, _ in held))
-    names = _name_states([key for _, key in held])
+        subject = _make_subject_name(trial, option_sets[trial.filesystem])
+        trials_by_key.setdefault((subject, _make_state_key(trial.state)), []).append(trial)
+    subjects = list(dict.fromkeys(subject for subject, _ in trials_by_key))
+    names = _name_states([key for _, key in trials_by_key])
 
-    def place(member: tuple[str, StateKey]) -> tuple[int, float, str]:
+    def find_place(member: tuple[str, StateKey]) -> tuple[int, float, str]:
         subject, state = member
         return subjects.index(subject), state.valid + state.invalid, names[state]
 
     return tuple(
-        Ensemble(subject, names[state], _holds_nothing(state), tuple(held[subject, state]))
-        for subject, state in sorted(held, key=place)
+        Ensemble(
+            subject,
+            names[state],
+            _holds_nothing(state),
+            tuple(trials_by_key[subject, state]),
+        )
+        for subject, state in sorted(trials_by_key, key=find_place)
     )
 
 

@@ -32,12 +32,13 @@ class LifeTotals:
 def list_life_round_totals(trial: Trial) -> Sequence[LifeTotals]:
     """Totals after each round, last the one that failed; empty: the trial has no life."""
     lines = [trial.line(name) for name in TOTAL_SERIES]
-    known = [line for line in lines if line is not None]
-    if len(known) < len(lines):
+    measured_lines = [line for line in lines if line is not None]
+    if len(measured_lines) < len(lines):
         return []
-    values = zip(*(line.values for line in known), strict=True)
+    values = zip(*(line.values for line in measured_lines), strict=True)
     return [
-        LifeTotals(t, *(int(v) for v in at)) for t, at in zip(known[0].t_ns, values, strict=True)
+        LifeTotals(t, *(int(v) for v in round_values))
+        for t, round_values in zip(measured_lines[0].t_ns, values, strict=True)
     ]
 
 

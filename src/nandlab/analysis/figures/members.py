@@ -103,16 +103,16 @@ def _make_member_key(trial: Trial) -> tuple[object, ...]:
 
 def split_off_memory_trials(trials: Iterable[Trial]) -> tuple[list[Trial], list[Trial]]:
     """The trials, and those apart: with memory measured, beside one of that member without."""
-    every = list(trials)
+    all_trials = list(trials)
     plain = (
-        {_make_member_key(t) for t in every if not _measures_memory(t)}
-        if any(map(_measures_memory, every))
+        {_make_member_key(t) for t in all_trials if not _measures_memory(t)}
+        if any(map(_measures_memory, all_trials))
         else set()
     )
-    apart = [_measures_memory(t) and _make_member_key(t) in plain for t in every]
+    aside_flags = [_measures_memory(t) and _make_member_key(t) in plain for t in all_trials]
     return (
-        [t for t, aside in zip(every, apart, strict=True) if not aside],
-        [t for t, aside in zip(every, apart, strict=True) if aside],
+        [t for t, is_aside in zip(all_trials, aside_flags, strict=True) if not is_aside],
+        [t for t, is_aside in zip(all_trials, aside_flags, strict=True) if is_aside],
     )
 
 

@@ -25,14 +25,14 @@ def memoize_by_trial(read: Callable[[Trial], T]) -> Callable[[Trial], T]:
     """A function of a trial that is called once for each trial; its value is never changed."""
 
     @wraps(read)
-    def value(trial: Trial) -> T:
-        known = _VALUES_BY_TRIAL.get(id(trial))
-        if known is None:
-            known = _VALUES_BY_TRIAL[id(trial)] = {}
+    def read_once(trial: Trial) -> T:
+        values_by_reader = _VALUES_BY_TRIAL.get(id(trial))
+        if values_by_reader is None:
+            values_by_reader = _VALUES_BY_TRIAL[id(trial)] = {}
             weakref.finalize(trial, _VALUES_BY_TRIAL.pop, id(trial)).atexit = False
-        if read not in known:
-            known[read] = read(trial)
-        found: T = known[read]
-        return found
+        if read not in values_by_reader:
+            values_by_reader[read] = read(trial)
+        trial_value: T = values_by_reader[read]
+        return trial_value
 
-    return value
+    return read_once

@@ -130,14 +130,14 @@ def _format_factors_behind(
     ends = [others[0]] if len(select_entries_for_sentence(others)) == 1 else [others[0], others[-1]]
     leads = [lead, "the last, " if lead else ""]
     parts = []
-    for before, (name, other) in zip(leads, ends, strict=False):
+    for before, (name, spread) in zip(leads, ends, strict=False):
         if first.median > 0:
             at_most = "at most " if first.is_median_lower_bound else ""
-            factor = at_most + units.format_ratio(other.median / first.median)
-            more = ranking.factor_text.format(r=factor, v=ranking.value(other))
+            factor = at_most + units.format_ratio(spread.median / first.median)
+            clause = ranking.factor_text.format(r=factor, v=ranking.value(spread))
         else:
-            more = f"has {ranking.value(other)}"
-        parts.append(f"{before}{name}{',' if before else ''} {more}")
+            clause = f"has {ranking.value(spread)}"
+        parts.append(f"{before}{name}{',' if before else ''} {clause}")
     return "; ".join(parts) + "."
 
 

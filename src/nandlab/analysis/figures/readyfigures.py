@@ -37,7 +37,7 @@ class MomentFigure(NamedTuple):
     better: str = "less"
 
 
-def find_ready_figure(rest: str) -> MomentFigure | None:
+def find_ready_figure(short_name: str) -> MomentFigure | None:
     """Of ``ready.REST``; None: there is none."""
     return {
         "quiet": MomentFigure("until quiet", "time", compute_mount_to_quiet_ns),
@@ -48,15 +48,15 @@ def find_ready_figure(rest: str) -> MomentFigure | None:
         "cpu": MomentFigure(
             "processor until quiet, at most", "time", compute_processor_ns_until_quiet
         ),
-    }.get(rest)
+    }.get(short_name)
 
 
-def find_power_cut_figure(rest: str) -> MomentFigure | None:
+def find_power_cut_figure(short_name: str) -> MomentFigure | None:
     """Of ``power.REST``; None: there is none."""
     return {
         "lost": MomentFigure("power cuts that lost synced data", "count", count_lost_cut_points),
         "points": MomentFigure("power cuts tried", "count", count_tried_cut_points, ""),
-    }.get(rest)
+    }.get(short_name)
 
 
 def count_tried_cut_points(trial: Trial) -> int | None:
@@ -113,9 +113,9 @@ def _find_rest_after_mount(trial: Trial) -> StepResult | None:
 
 def _compute_rest_ns(trial: Trial) -> int | None:
     """Of that wait, without the quiet time at its end."""
-    rest = _find_rest_after_mount(trial)
+    wait = _find_rest_after_mount(trial)
     try:
-        wanted = Settle.model_validate(trial.find_source("filesystem").get("settle"))
+        settle = Settle.model_validate(trial.find_source("filesystem").get("settle"))
     except ValidationError:
         return None
-    return None if rest is None else max(0, rest.ns - wanted.quiet_ms * 1_000_000)
+    return None if wait is None else max(0, wait.ns - settle.quiet_ms * 1_000_000)

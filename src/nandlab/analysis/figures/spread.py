@@ -93,17 +93,17 @@ def compute_spread(values: Iterable[float | None]) -> Spread | None:
 
 def compute_spread_with_lower_bounds(values: Iterable[tuple[float | None, bool]]) -> Spread | None:
     """Spread of values of which some (True) are lower bounds: they would have grown on."""
-    seen = [(v, on) for v, on in values if v is not None]
-    spread = compute_spread(v for v, _ in seen)
-    if spread is None or not any(on for _, on in seen):
+    pairs = [(v, is_bound) for v, is_bound in values if v is not None]
+    spread = compute_spread(v for v, _ in pairs)
+    if spread is None or not any(is_bound for _, is_bound in pairs):
         return spread
-    whole = statistics.median(math.inf if on else v for v, on in seen)
+    bounded_median = statistics.median(math.inf if is_bound else v for v, is_bound in pairs)
     return replace(
         spread,
         mean=None,
         stddev=None,
         has_lower_bounds=True,
-        is_median_lower_bound=bool(whole != spread.median),
+        is_median_lower_bound=bool(bounded_median != spread.median),
     )
 
 

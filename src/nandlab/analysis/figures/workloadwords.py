@@ -78,25 +78,25 @@ def make_workload_words_for_trials(trials: Iterable[Trial]) -> Words:
 
     Phases are in the order in which they came.
     """
-    seen = list(trials)
-    told = find_declared_workload_words(seen[0]) if seen else WorkloadWords()
-    phases, operations = list(told.phases), list(told.operations)
-    for trial in seen:
-        known = {p.name for p in phases}
-        phases += [_make_phase_words(p.name) for p in trial.phases if p.name not in known]
+    trial_list = list(trials)
+    declared_words = find_declared_workload_words(trial_list[0]) if trial_list else WorkloadWords()
+    phases, operations = list(declared_words.phases), list(declared_words.operations)
+    for trial in trial_list:
+        phase_names = {p.name for p in phases}
+        phases += [_make_phase_words(p.name) for p in trial.phases if p.name not in phase_names]
         kinds = {o.name for o in operations}
-        there = dict.fromkeys([*trial.operations, *trial.latency_ns])
-        operations += [_make_operation_words(kind) for kind in there if kind not in kinds]
-    longest = max((t.phases for t in seen), key=len, default=[])
+        trial_kinds = dict.fromkeys([*trial.operations, *trial.latency_ns])
+        operations += [_make_operation_words(kind) for kind in trial_kinds if kind not in kinds]
+    longest = max((t.phases for t in trial_list), key=len, default=[])
     place = {p.name: i for i, p in enumerate(longest)}
     phases.sort(key=lambda p: place.get(p.name, len(place)))
     return Words(
         tuple(phases),
         tuple(operations),
-        dict(told.figures),
-        told.headline or _make_default_headline(phases, told.view),
-        told.view,
-        dict(told.at),
+        dict(declared_words.figures),
+        declared_words.headline or _make_default_headline(phases, declared_words.view),
+        declared_words.view,
+        dict(declared_words.at),
     )
 
 
@@ -106,12 +106,16 @@ _WORDS_BY_HASH: dict[str, WorkloadWords] = {}
 
 def find_declared_workload_words(trial: Trial) -> WorkloadWords:
     """What the workload's catalog file said when the trial ran; nothing where that is not known."""
-    told = trial.find_source("workload")
+    workload_source = trial.find_source("workload")
     # a workload that is only supposed has no hash: see trial/publishedrun.py
-    key = trial.provenance.get("workload") or digest_json_value(told)
+    key = trial.provenance.get("workload") or digest_json_value(workload_source)
     if key not in _WORDS_BY_HASH:
         try:
-            words = {name: told[name] for name in WorkloadWords.model_fields if name in told}
+            words = {
+                name: workload_source[name]
+                for name in WorkloadWords.model_fields
+                if name in workload_source
+            }
             _WORDS_BY_HASH[key] = WorkloadWords.model_validate(words)
         except ValidationError:
             _WORDS_BY_HASH[key] = WorkloadWords()

@@ -66,12 +66,14 @@ _EVENNESS_RANKING = RankingWords(
 def list_state_answers(setting: Setting) -> list[StateAnswer]:
     """For each flash state: the order of its subjects, and how far it is from the fresh state."""
     aged = list_aged_states(setting)
-    found = []
+    state_answers = []
     for state in setting.states:
-        here = [e for e in setting.ensembles if e.state == state]
-        grown = list_ageing_findings(setting, state) if state in aged else []
-        found.append(StateAnswer(state, (*_list_state_findings(setting, here), *grown)))
-    return found
+        ensembles = [e for e in setting.ensembles if e.state == state]
+        ageing = list_ageing_findings(setting, state) if state in aged else []
+        state_answers.append(
+            StateAnswer(state, (*_list_state_findings(setting, ensembles), *ageing))
+        )
+    return state_answers
 
 
 def _list_state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Finding]:
@@ -85,7 +87,7 @@ def _list_state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Fi
         (_ERASES_RANKING, setting.figure("chip.erases"), "No erases were counted."),
         (_EVENNESS_RANKING, setting.figure("wear.spread"), "No wear per block was recorded."),
     )
-    told = [
+    findings = [
         doubts.add_doubts_to_finding(
             make_ranking_finding(ensembles, words, figure, nothing),
             ((e, figure) for e in ensembles),
@@ -95,29 +97,29 @@ def _list_state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Fi
     tails = [
         (e, tail) for e in ensembles if (tail := find_worst_tail_latency(setting, e)) is not None
     ]
-    used = [(e, setting.figure(f"latency.{tail.operation}.p99")) for e, tail in tails]
-    slowest = doubts.add_doubts_to_finding(_make_tail_finding(setting, ensembles), used)
-    told += [slowest, *stalls.list_stall_findings(setting, ensembles)]
-    return [*told, *modelbias.list_ensembles_model_bias_findings(setting, ensembles)]
+    uses = [(e, setting.figure(f"latency.{tail.operation}.p99")) for e, tail in tails]
+    slowest = doubts.add_doubts_to_finding(_make_tail_finding(setting, ensembles), uses)
+    findings += [slowest, *stalls.list_stall_findings(setting, ensembles)]
+    return [*findings, *modelbias.list_ensembles_model_bias_findings(setting, ensembles)]
 
 
 def make_ranking_finding(
     ensembles: Sequence[Ensemble], words: RankingWords, figure: Figure, nothing: str
 ) -> Finding:
     """An order; of figures of wear only among those whose load was long enough."""
-    known = [
+    ensemble_entries = [
         (e, RankedEntry(e.subject, s)) for e in ensembles if (s := e.spread(figure)) is not None
     ]
-    if not known:
+    if not ensemble_entries:
         return ranking.make_undecided_finding(words.topic, nothing)
-    late = [e for e, _ in known if not is_wear_steady_for_figure(figure, [e])]
-    entries = [entry for e, entry in known if e not in late]
-    if not late:
+    short_loads = [e for e, _ in ensemble_entries if not is_wear_steady_for_figure(figure, [e])]
+    entries = [entry for e, entry in ensemble_entries if e not in short_loads]
+    if not short_loads:
         return ranking.make_ranking_finding_from_entries(entries, words)
-    told = format_load_too_short_sentence(late)
+    sentence = format_load_too_short_sentence(short_loads)
     if len(entries) > 1:
-        told = f"{ranking.make_ranking_finding_from_entries(entries, words).text} {told}"
-    return ranking.make_undecided_finding(words.topic, told)
+        sentence = f"{ranking.make_ranking_finding_from_entries(entries, words).text} {sentence}"
+    return ranking.make_undecided_finding(words.topic, sentence)
 
 
 def is_wear_steady_for_figure(figure: Figure, ensembles: Sequence[Ensemble]) -> bool:
@@ -153,30 +155,30 @@ def find_worst_tail_latency(setting: Setting, ensemble: Ensemble) -> TailLatency
 
 def _make_tail_finding(setting: Setting, ensembles: list[Ensemble]) -> Finding:
     """The subject whose worst kind of operation has the greatest p99."""
-    known = [
+    tails = [
         (e.subject, tail)
         for e in ensembles
         if (tail := find_worst_tail_latency(setting, e)) is not None
     ]
-    if not known:
+    if not tails:
         return ranking.make_undecided_finding("Tail latency", "No latencies were recorded.")
-    known.sort(key=lambda k: -k[1].p99.median)
-    (subject, most), rest = known[0], known[1:]
+    tails.sort(key=lambda k: -k[1].p99.median)
+    (subject, most), next_tails = tails[0], tails[1:]
     value = f"{most.operation}, p99 {units.format_time(most.p99.median)}"
-    if not rest:
+    if not next_tails:
         return ranking.make_undecided_finding(
             "Tail latency", f"Only {subject} was measured; its slowest: {value}."
         )
-    if all(tail.p99.n == 1 for _, tail in known):
+    if all(tail.p99.n == 1 for _, tail in tails):
         return ranking.make_undecided_finding(
             "Tail latency", f"One trial each: too few to state an order ({subject} {value})."
         )
-    alike = [name for name, tail in rest if not most.p99.is_distinct_from(tail.p99)]
+    alike = [name for name, tail in next_tails if not most.p99.is_distinct_from(tail.p99)]
     if alike:
         names = ranking.format_name_list([subject, *alike])
         text = f"Which has the worst cannot be told of {names}; by its median {subject} ({value})."
         return ranking.make_undecided_finding("Tail latency", text)
-    name, tail = rest[0]
+    name, tail = next_tails[0]
     then = f"{tail.operation}, {units.format_time(tail.p99.median)}"
     text = f"{subject} has the worst: {value}; then {name}: {then}."
     return Finding("Tail latency", text, firm=True)
@@ -224,33 +226,33 @@ def list_ageing_findings(setting: Setting, state: str) -> list[Finding]:
             setting.figure("chip.erases"),
         ),
     )
-    found = []
+    findings = []
     for topic, lead, figure in topics:
-        late = _list_short_load_ensembles(setting, state, figure)
+        short_loads = _list_short_load_ensembles(setting, state, figure)
         ratios = [(s, compute_ageing_ratio(setting, s, state, figure)) for s in setting.subjects]
-        known = [RankedEntry(s, r) for s, r in ratios if r is not None]
+        entries = [RankedEntry(s, r) for s, r in ratios if r is not None]
         from_zero = [
             f
             for s in setting.subjects
             if (f := _format_growth_from_zero(setting, s, state, figure))
         ]
-        used = [(e, figure) for e in setting.ensembles if e.reference or e.state == state]
-        if known and not from_zero:
-            more = figure.better == "more"
-            told = _make_ageing_finding(topic, lead, known, falls=more)
-            found.append(doubts.add_doubts_to_finding(told, used))
-        elif known or from_zero:
-            grown = [f"{name} {_format_ratio_to_fresh(r)} times" for name, r in known]
-            each = "; ".join([*from_zero, *grown])
-            text = f"Which suffers most cannot be told, for some begin at 0: {each}."
-            found.append(
-                doubts.add_doubts_to_finding(ranking.make_undecided_finding(topic, text), used)
+        uses = [(e, figure) for e in setting.ensembles if e.reference or e.state == state]
+        if entries and not from_zero:
+            is_more_better = figure.better == "more"
+            finding = _make_ageing_finding(topic, lead, entries, falls=is_more_better)
+            findings.append(doubts.add_doubts_to_finding(finding, uses))
+        elif entries or from_zero:
+            growths = [f"{name} {_format_ratio_to_fresh(r)} times" for name, r in entries]
+            clauses = "; ".join([*from_zero, *growths])
+            text = f"Which suffers most cannot be told, for some begin at 0: {clauses}."
+            findings.append(
+                doubts.add_doubts_to_finding(ranking.make_undecided_finding(topic, text), uses)
             )
-        elif late:
-            found.append(
-                ranking.make_undecided_finding(topic, format_load_too_short_sentence(late))
+        elif short_loads:
+            findings.append(
+                ranking.make_undecided_finding(topic, format_load_too_short_sentence(short_loads))
             )
-    return found
+    return findings
 
 
 def _list_short_load_ensembles(setting: Setting, state: str, figure: Figure) -> list[Ensemble]:
@@ -280,27 +282,29 @@ def _name_ageing_topic(setting: Setting) -> str:
 
 
 def _make_ageing_finding(
-    topic: str, lead: str, known: list[RankedEntry], *, falls: bool
+    topic: str, lead: str, entries: list[RankedEntry], *, falls: bool
 ) -> Finding:
     """Who suffers most: whose figure grows most, or falls most where more is better."""
-    known = sorted(known, key=lambda e: e.spread.median if falls else -e.spread.median)
-    (name, most), rest = known[0], known[1:]
+    entries = sorted(entries, key=lambda e: e.spread.median if falls else -e.spread.median)
+    (name, most), next_entries = entries[0], entries[1:]
     first = lead.format(r=_format_ratio_to_fresh(most))
-    if not rest:
+    if not next_entries:
         return ranking.make_undecided_finding(topic, f"{name}: {first}.")
-    others = "; ".join(
-        f"{n} {_format_ratio_to_fresh(r)}" for n, r in ranking.select_entries_for_sentence(rest)
+    next_text = "; ".join(
+        f"{n} {_format_ratio_to_fresh(r)}"
+        for n, r in ranking.select_entries_for_sentence(next_entries)
     )
-    if all(r.median >= 1 if falls else r.median <= 1 for _, r in known):
+    if all(r.median >= 1 if falls else r.median <= 1 for _, r in entries):
         moves = "falls" if falls else "grows"
         return ranking.make_undecided_finding(
-            topic, f"None {moves} by its median: {name} {_format_ratio_to_fresh(most)}; {others}."
+            topic,
+            f"None {moves} by its median: {name} {_format_ratio_to_fresh(most)}; {next_text}.",
         )
-    if any(not most.is_distinct_from(r) for _, r in rest):
+    if any(not most.is_distinct_from(r) for _, r in next_entries):
         return ranking.make_undecided_finding(
-            topic, f"Which suffers most cannot be told: {name}, {first}; {others}."
+            topic, f"Which suffers most cannot be told: {name}, {first}; {next_text}."
         )
-    return Finding(topic, f"{name} suffers most: {first}; {others}.", firm=True)
+    return Finding(topic, f"{name} suffers most: {first}; {next_text}.", firm=True)
 
 
 def _format_ratio_to_fresh(ratio: Spread) -> str:

@@ -112,46 +112,46 @@ def make_battery_record(setting: Setting, battery: Battery) -> BatteryRecord:
     )
 
 
-def list_battery_lives(setting: Setting, asked: Battery) -> list[BatteryLife]:
+def list_battery_lives(setting: Setting, battery: Battery) -> list[BatteryLife]:
     """How long a battery lasts, for each configuration of a setting."""
-    return [_compute_battery_life(setting, e, asked) for e in setting.ensembles]
+    return [_compute_battery_life(setting, e, battery) for e in setting.ensembles]
 
 
-def _compute_battery_life(setting: Setting, e: Ensemble, asked: Battery) -> BatteryLife:
-    days = [compute_day_energy(t, asked.daily) for t in e.ok]
+def _compute_battery_life(setting: Setting, e: Ensemble, battery: Battery) -> BatteryLife:
+    days = [compute_day_energy(t, battery.daily) for t in e.ok]
     unknown = [d for d in days if isinstance(d, str)]
     if unknown or not days:
         why = unknown[0] if unknown else "no trial ended well"
         return BatteryLife(
             e.subject, e.state, None, f"{e.label}: days on a battery not known: {why}."
         )
-    known = [d for d in days if isinstance(d, DayEnergy)]
-    found = compute_spread(asked.watt_hours * J_PER_WH / d.joules for d in known)
-    middle = sorted(known, key=lambda d: d.joules)[len(known) // 2]
-    assert found is not None
+    energies = [d for d in days if isinstance(d, DayEnergy)]
+    days_spread = compute_spread(battery.watt_hours * J_PER_WH / d.joules for d in energies)
+    middle = sorted(energies, key=lambda d: d.joules)[len(energies) // 2]
+    assert days_spread is not None
     text = (
-        f"{e.label}: a battery of {asked.watt_hours:g} Wh lasts {found.text(_format_days)} if "
-        f"{setting.workload} writes {units.format_size(asked.daily)} a day and the board idles "
-        f"for the "
-        f"rest: {units.format_energy(middle.load)} a day for the load, "
+        f"{e.label}: a battery of {battery.watt_hours:g} Wh lasts "
+        f"{days_spread.text(_format_days)} if {setting.workload} writes "
+        f"{units.format_size(battery.daily)} a day and the board idles for the rest: "
+        f"{units.format_energy(middle.load)} a day for the load, "
         f"{units.format_energy(middle.idle)} idle."
     )
-    return BatteryLife(e.subject, e.state, found.marks, text)
+    return BatteryLife(e.subject, e.state, days_spread.marks, text)
 
 
 def _format_days(value: float) -> str:
     return f"{units.format_three_figures(value)} days"
 
 
-def format_battery_sentences(setting: Setting, asked: Battery) -> list[str]:
+def format_battery_sentences(setting: Setting, battery: Battery) -> list[str]:
     """A sentence for each configuration; those that lack the same are told once."""
-    told = list_battery_lives(setting, asked)
+    lives = list_battery_lives(setting, battery)
     why: dict[str, list[str]] = {}
-    for one in told:
-        if one.days is None:
-            why.setdefault(one.text.partition(": ")[2], []).append(f"{one.subject}, {one.state}")
+    for life in lives:
+        if life.days is None:
+            why.setdefault(life.text.partition(": ")[2], []).append(f"{life.subject}, {life.state}")
     gaps = [f"{'; '.join(names)}: {text}" for text, names in why.items()]
-    return [one.text for one in told if one.days is not None] + gaps
+    return [life.text for life in lives if life.days is not None] + gaps
 
 
 def make_battery_from_watt_hours(watt_hours: float | None, daily: int | None) -> Battery | None:

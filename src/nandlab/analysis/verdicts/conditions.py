@@ -82,30 +82,30 @@ def _holds(trial: Trial) -> str:
     return f"{100 * state.valid:g} % of the {of} valid, {100 * state.invalid:g} % invalid"
 
 
-def format_cell_rule(scope: VerdictScope, shown: Sequence[Criterion]) -> str:
+def format_cell_rule(scope: VerdictScope, criteria: Sequence[Criterion]) -> str:
     """What a cell is of the flash states and of the runs; empty: there is but one run."""
     states = dict.fromkeys(state for s in scope.settings for state in s.states)
     spreads = [e.spread(s.headline) for s in scope.settings for e in s.ensembles]
     runs = sorted({spread.n for spread in spreads if spread})
     names = [*states]
     worst = "worst" if names[2:] else "worse"
-    found = [f"cells: the {worst} of {format_name_list(names)}"] if names[1:] else []
+    clauses = [f"cells: the {worst} of {format_name_list(names)}"] if names[1:] else []
     if runs and runs[-1] > 1:
         n = f"{' to '.join(map(str, dict.fromkeys((runs[0], runs[-1]))))} runs"
-        limited = any(c.limit for c in shown)
-        found.append(
+        limited = any(c.limit for c in criteria)
+        clauses.append(
             f"under a limit the worst of {n}, else their median" if limited else f"median of {n}"
         )
-    return ", ".join(found)
+    return ", ".join(clauses)
 
 
-def list_absent_filesystems(setting: Setting, others: Sequence[Setting]) -> list[str]:
+def list_absent_filesystems(setting: Setting, run_settings: Sequence[Setting]) -> list[str]:
     """File systems of a run's other settings that have no trial in this one, and why, where the
     chip is the reason."""
     present = {t.filesystem for t in setting.trials}
     absent = {
         t.filesystem: t
-        for s in reversed(others)
+        for s in reversed(run_settings)
         for t in reversed(s.trials)
         if t.filesystem not in present
     }
@@ -115,13 +115,13 @@ def list_absent_filesystems(setting: Setting, others: Sequence[Setting]) -> list
     ]
 
 
-def _explain_unfit(trial: Trial, there: Trial) -> str:
+def _explain_unfit(trial: Trial, chip_trial: Trial) -> str:
     """Why a trial's file system cannot be on the chip of another trial; empty: it can, or that is
     not known."""
     try:
         system = FilesystemModel.model_validate(trial.find_source("filesystem"))
-        chip = ChipModel.model_validate(there.find_source("chip"))
-        unfit = system.list_hindrances(trial.options, chip.figures(there.chip.blocks))
+        chip = ChipModel.model_validate(chip_trial.find_source("chip"))
+        unfit = system.list_hindrances(trial.options, chip.figures(chip_trial.chip.blocks))
     except (ValidationError, KeyError):
         return ""  # of another nandlab, whose words are not ours
     return f": {unfit[0].partition(': ')[2] or unfit[0]}" if unfit else ""

@@ -118,18 +118,18 @@ class VerdictScope:
 
 def list_criterion_columns(scope: VerdictScope) -> list[CriterionColumn]:
     """The criteria of a verdict, in order; the usual ones only where anything of them is known."""
-    limited = [c for limit in scope.limits.figures for c in _list_limit_columns(scope, limit)]
-    named = {c.criterion.name for c in limited}
-    found = [
-        c
-        for s in scope.settings
-        for c in _list_headline_columns(scope, s)
-        if c.criterion.name not in named
-    ]
-    tails = [] if any(n.startswith("latency.") for n in named) else [*_list_tail_columns(scope)]
-    usual = [c for c in _list_usual_columns(scope) if c.criterion.name not in named]
-    cuts = [] if LOST_FIGURE in named else [*_list_power_cut_columns(scope)]
-    return [*found, *limited, *tails, *cuts, *_list_wear_columns(scope), *usual]
+    limit_columns = [c for limit in scope.limits.figures for c in _list_limit_columns(scope, limit)]
+    limit_names = {c.criterion.name for c in limit_columns}
+    headlines = [c for s in scope.settings for c in _list_headline_columns(scope, s)]
+    columns = [c for c in headlines if c.criterion.name not in limit_names]
+    columns += limit_columns
+    if not any(name.startswith("latency.") for name in limit_names):
+        columns += _list_tail_columns(scope)
+    if LOST_FIGURE not in limit_names:
+        columns += _list_power_cut_columns(scope)
+    columns += _list_wear_columns(scope)
+    columns += [c for c in _list_usual_columns(scope) if c.criterion.name not in limit_names]
+    return columns
 
 
 def _list_limit_columns(scope: VerdictScope, limit: Limit) -> Iterator[CriterionColumn]:
@@ -151,17 +151,17 @@ def _judge_limit_cell(
     scope: VerdictScope, setting: Setting, limit: Limit, figure: Figure, name: str
 ) -> VerdictCell:
     """A limit's cell."""
-    found = []
+    judgements = []
     for s, e in scope.list_ensembles(name, [setting]):
         (judgement,) = judge_ensemble_against_limits(s, e, Limits((limit,)))
-        found.append((e, judgement))
-    if not found:
+        judgements.append((e, judgement))
+    if not judgements:
         return VerdictCell(units.MISSING, "open", why="no trial ended well")
-    bad = [(e, j) for e, j in found if j.outcome in ("broken", "in doubt")]
-    unknown = [(e, j) for e, j in found if j.outcome == "unknown"]
+    broken = [(e, j) for e, j in judgements if j.outcome in ("broken", "in doubt")]
+    unknown = [(e, j) for e, j in judgements if j.outcome == "unknown"]
     cell = _find_nearest_to_limit(scope, setting, limit, figure, name)
-    if bad:
-        return replace(cell, state="broken", why=format_judgements(bad))
+    if broken:
+        return replace(cell, state="broken", why=format_judgements(broken))
     if unknown:
         do = (
             gaps.suggest_figure_instrument_edit(figure.name, scope.naming)
@@ -169,9 +169,9 @@ def _judge_limit_cell(
         )
         return replace(cell, state="open", why=format_judgements(unknown), do=do)
     kind = doubts.find_figure_kind(figure)
-    lacking = [d for e, _ in found for d in gaps.list_verdict_gaps_of_doubts(e, kind)]
+    lacking = [d for e, _ in judgements for d in gaps.list_verdict_gaps_of_doubts(e, kind)]
     if kind == "times":
-        lacking += [d for e, _ in found for d in gaps.list_assumed_chip_gaps(e, kind)]
+        lacking += [d for e, _ in judgements for d in gaps.list_assumed_chip_gaps(e, kind)]
     if lacking:
         return replace(cell, state="open", why=lacking[0].why, do=lacking[0].do)
     return cell
@@ -236,14 +236,14 @@ def _list_tail_columns(scope: VerdictScope) -> Iterator[CriterionColumn]:
 
 
 def _make_tail_cell(scope: VerdictScope, setting: Setting, name: str) -> VerdictCell:
-    found = [
+    tails = [
         (tail.p99.median, tail.operation, e)
         for _, e in scope.list_ensembles(name, [setting])
         if (tail := answers.find_worst_tail_latency(setting, e)) is not None
     ]
-    if not found:
+    if not tails:
         return VerdictCell(units.MISSING)
-    value, operation, e = max(found, key=lambda f: f[0])
+    value, operation, e = max(tails, key=lambda f: f[0])
     return VerdictCell(
         units.format_time(value),
         value=value,
@@ -297,61 +297,64 @@ def _make_lifetime_cell(scope: VerdictScope, name: str) -> VerdictCell:
     """Each load wears the chip by its own bytes of a day, and what they wear adds up."""
     limits = scope.limits
     years, daily = limits.years or 0.0, limits.daily or 0
-    found = [
+    judgements = [
         (s, e, j)
         for s, e in scope.list_ensembles(name)
         for j in judge_ensemble_against_limits(
             s, e, Limits(years=years, daily=round(daily * scope.share(s)))
         )
     ]
-    if not found:
+    if not judgements:
         return VerdictCell(units.MISSING, "open", why="no trial ended well")
-    least, most = _together(scope, name, daily)
+    least, most = _combine_lifetimes(scope, name, daily)
     text = units.MISSING if least is None else units.format_three_figures(least)
-    why = format_judgements([(e, j) for _, e, j in found])
-    used = years / least if least else None
+    why = format_judgements([(e, j) for _, e, j in judgements])
+    cell = VerdictCell(text, "open", least, why=why, used=years / least if least else None)
     if most is not None and most < years:
-        return VerdictCell(text, "broken", least, why=why, used=used)
-    doubted = [d for _, e, _ in found for d in gaps.list_verdict_gaps_of_doubts(e, "counts")]
-    doubted += [d for _, e, _ in found for d in gaps.list_assumed_chip_gaps(e, "counts")]
+        return replace(cell, state="broken")
+    doubts_of_counts = [
+        gap for _, e, _ in judgements for gap in gaps.list_verdict_gaps_of_doubts(e, "counts")
+    ]
+    doubts_of_counts += [
+        gap for _, e, _ in judgements for gap in gaps.list_assumed_chip_gaps(e, "counts")
+    ]
     if least is not None and least >= years:
-        if doubted:
-            return VerdictCell(text, "open", least, why=doubted[0].why, do=doubted[0].do, used=used)
-        return VerdictCell(text, "met", least, used=used)
-    unknown = [(s, e) for s, e, j in found if j.outcome == "unknown"]
-    open_ = unknown or [(s, e) for s, e, j in found if j.outcome == "in doubt"] or [found[0][:2]]
-    unsure = [t for _, e in open_ for t in e.ok]
-    do = gaps.suggest_lifetime_edit(unsure, open_[0][0].words, scope.naming)
-    return VerdictCell(text, "open", least, why=why, do=do, used=used)
+        if doubts_of_counts:
+            return replace(cell, why=doubts_of_counts[0].why, do=doubts_of_counts[0].do)
+        return replace(cell, state="met", why="")
+    unknown = [(s, e) for s, e, j in judgements if j.outcome == "unknown"]
+    in_doubt = [(s, e) for s, e, j in judgements if j.outcome == "in doubt"]
+    open_pairs = unknown or in_doubt or [judgements[0][:2]]
+    trials = [t for _, e in open_pairs for t in e.ok]
+    return replace(
+        cell, do=gaps.suggest_lifetime_edit(trials, open_pairs[0][0].words, scope.naming)
+    )
 
 
-def _together(scope: VerdictScope, name: str, daily: int) -> tuple[float | None, float | None]:
+def _combine_lifetimes(
+    scope: VerdictScope, name: str, daily: int
+) -> tuple[float | None, float | None]:
     """The years that all loads together leave for certain, and those that they leave at most.
 
     None: for certain where a load does not know, at most where none knows.
     """
     certain, possible = [], []
     for setting in scope.settings:
-        at = daily * scope.share(setting)
-        lasts = (
-            [
-                compute_certain_lifetime_years(e, at)
-                for _, e in scope.list_ensembles(name, [setting])
-            ]
-            if at
-            else []
-        )
-        known = [both for both in lasts if both is not None]
-        certain.append(min(known)[0] if known and len(known) == len(lasts) else None)
-        possible += [max(most for _, most in known)] if certain[-1] is not None else []
-    every = [c for c in certain if c is not None]
-    least = _side_by_side(every) if len(every) == len(certain) else None
-    return least, _side_by_side(possible)
+        daily_bytes = daily * scope.share(setting)
+        ensembles = scope.list_ensembles(name, [setting]) if daily_bytes else []
+        by_ensemble = [compute_certain_lifetime_years(e, daily_bytes) for _, e in ensembles]
+        lifetimes = [lifetime for lifetime in by_ensemble if lifetime is not None]
+        is_certain = lifetimes and len(lifetimes) == len(by_ensemble)
+        certain.append(min(lifetimes)[0] if is_certain else None)
+        possible += [max(most for _, most in lifetimes)] if certain[-1] is not None else []
+    certain_years = [c for c in certain if c is not None]
+    least = _add_wear_of_loads(certain_years) if len(certain_years) == len(certain) else None
+    return least, _add_wear_of_loads(possible)
 
 
-def _side_by_side(years: Sequence[float]) -> float | None:
+def _add_wear_of_loads(years: Sequence[float]) -> float | None:
     """How long a chip lasts under loads of which each alone would leave it so many years."""
-    return 1 / sum(1 / each for each in years) if years and all(years) else None
+    return 1 / sum(1 / load_years for load_years in years) if years and all(years) else None
 
 
 USUAL_CRITERIA = (
@@ -392,19 +395,19 @@ def list_unmeasured_criteria(scope: VerdictScope) -> list[tuple[str, str]]:
 
 
 def _make_worst_median_cell(
-    scope: VerdictScope, settings: Sequence[Setting], figure: str, name: str
+    scope: VerdictScope, settings: Sequence[Setting], figure_name: str, name: str
 ) -> VerdictCell:
     """The worst median over states and loads."""
-    found = []
+    medians = []
     for s, e in scope.list_ensembles(name, settings):
-        spread = e.spread(s.figure(figure))
+        spread = e.spread(s.figure(figure_name))
         if spread is not None:
-            found.append((spread.median, scope.format_state(s, e)))
-    if not found:
+            medians.append((spread.median, scope.format_state(s, e)))
+    if not medians:
         return VerdictCell(units.MISSING)
-    of = settings[0].figure(figure)
-    value, where = (min if of.better == "more" else max)(found)
-    return VerdictCell(of.form(value), value=value, where=where)
+    figure = settings[0].figure(figure_name)
+    value, where = (min if figure.better == "more" else max)(medians)
+    return VerdictCell(figure.form(value), value=value, where=where)
 
 
 def _list_power_cut_columns(

@@ -109,8 +109,8 @@ def forecast_writable_bytes_from_rounds(
 ) -> WriteForecast | WearSteadiness | None:
     """Of a life by its first rounds: bytes until more blocks are dead than can be spared."""
     stands, course = find_block_endurance(trial), life.list_totals_of_whole_rounds(trial)[:rounds]
-    told, each = _find_filesystem_wear(trial), _reconstruct_block_wear(trial, rounds)
-    if stands is None or not course or told is None or each is None:
+    wear, block_wear = _find_filesystem_wear(trial), _reconstruct_block_wear(trial, rounds)
+    if stands is None or not course or wear is None or block_wear is None:
         return None
     steadiness = wearsteadiness.assess_wear_steadiness_from_totals(course, trial)
     pace = wearsteadiness.compute_erase_pace_from_totals(course)
@@ -118,19 +118,19 @@ def forecast_writable_bytes_from_rounds(
         return steadiness
     now, blocks = course[-1], trial.chip.blocks
     fewest, most = compute_wilson_interval_of_deaths(
-        min(blocks, _count_spare_blocks(trial, told) + 1), blocks
+        min(blocks, _count_spare_blocks(trial, wear) + 1), blocks
     )
     off = Z_95 * stands.error / math.sqrt(blocks)
-    busy = each.exclude_static_blocks(_count_static_blocks(trial))
-    moved = told.moves_static_after is not None and stands.least >= told.moves_static_after
-    least = busy.count_erases_until_dead(fewest, told.next_block, stands) * (1 - off)
-    even = (each if moved else busy).count_erases_until_dead(most, "even", stands) * (1 + off)
+    busy = block_wear.exclude_static_blocks(_count_static_blocks(trial))
+    moved = wear.moves_static_after is not None and stands.least >= wear.moves_static_after
+    least = busy.count_erases_until_dead(fewest, wear.next_block, stands) * (1 - off)
+    even = (block_wear if moved else busy).count_erases_until_dead(most, "even", stands) * (1 + off)
 
-    def written(erases: float, rate: float) -> float:
+    def forecast_bytes(erases: float, rate: float) -> float:
         return now.bytes_written + max(0.0, erases - now.erases) / rate
 
     fast, slow = max(pace.before, pace.after), min(pace.before, pace.after)
-    return WriteForecast(written(least, fast), written(even, slow))
+    return WriteForecast(forecast_bytes(least, fast), forecast_bytes(even, slow))
 
 
 def score_life_forecast(trial: Trial) -> ForecastScore | WearSteadiness | None:
@@ -188,17 +188,19 @@ def _count_spare_blocks(trial: Trial, wear: Wear) -> int:
 def _reconstruct_block_wear(trial: Trial, rounds: int) -> BlockWear | None:
     """Erases of each block after so many rounds; None: the trial does not tell them."""
     lines = [trial.line(name) for name in WEAR_DECILE_SERIES]
-    known = [line.values for line in lines if line is not None]
+    deciles = [line.values for line in lines if line is not None]
     last = life.find_life_end_totals(trial)
-    if len(known) < len(lines) or not rounds or trial.per_block is None or last is None:
+    if len(deciles) < len(lines) or not rounds or trial.per_block is None or last is None:
         return None
     blocks, erases = trial.chip.blocks, life.list_life_round_totals(trial)[rounds - 1].erases
     before = max(0.0, (sum(trial.per_block.erases) - last.erases) / blocks)
-    each = [
-        max(0.0, e - before) for e in _interpolate_deciles([v[rounds - 1] for v in known], blocks)
+    block_erases = [
+        max(0.0, e - before) for e in _interpolate_deciles([v[rounds - 1] for v in deciles], blocks)
     ]
-    total = sum(each)
-    return BlockWear([e * erases / total for e in each], before) if total and erases else None
+    total = sum(block_erases)
+    return (
+        BlockWear([e * erases / total for e in block_erases], before) if total and erases else None
+    )
 
 
 def _interpolate_deciles(deciles: list[float], blocks: int) -> list[float]:

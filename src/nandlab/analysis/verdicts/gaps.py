@@ -87,12 +87,12 @@ def suggest_longer_load_edit(trials: Sequence[Trial], of: Words, naming: Naming)
     return (short.advice if short else ""), f"write at least {_format_mib(short)}" if short else ""
 
 
-def suggest_lifetime_edit(trials: Sequence[Trial], of: Words, naming: Naming) -> str:
+def suggest_lifetime_edit(trials: Sequence[Trial], words: Words, naming: Naming) -> str:
     """The edit after which it is known how long the chip lasts."""
     unknown = [t.chip.part for t in trials if forecast.find_block_endurance(t) is None]
     if unknown:
         return f"in catalog/chips/{unknown[0]}.toml, [endurance]: pe_cycles"
-    longer = suggest_longer_load_edit(trials, of, naming)[1]
+    longer = suggest_longer_load_edit(trials, words, naming)[1]
     return longer or suggest_instruments_edit(["wear"], naming)
 
 
@@ -100,7 +100,7 @@ def _format_mib(short: wearsteadiness.WearSteadiness) -> str:
     return "more" if short.at_least is None else f"{math.ceil(short.at_least / 2**20):,} MiB"
 
 
-def _scale_load_parameter(trial: Trial, of: Words) -> tuple[str, float] | None:
+def _scale_load_parameter(trial: Trial, words: Words) -> tuple[str, float] | None:
     """The parameter that counts the load's work, at the value that suffices.
 
     The work of other phases, such as making the files, does not grow with it.
@@ -110,11 +110,11 @@ def _scale_load_parameter(trial: Trial, of: Words) -> tuple[str, float] | None:
     if steadiness is None or not written:
         return None
     target = steadiness.at_least if not steadiness.reached else LONGER_LOAD_FACTOR * written
-    names = [f.parameter for f in of.figures.values() if f.parameter]
+    names = [f.parameter for f in words.figures.values() if f.parameter]
     value = trial.parameters.get(names[0]) if names else None
     if target is None or isinstance(value, bool) or not isinstance(value, int) or value < 1:
         return None
-    counted = next(f for f in of.figures.values() if f.parameter)
+    counted = next(f for f in words.figures.values() if f.parameter)
     phase = trial.phase(counted.over.removeprefix("phase."))
     of_work = (phase.bytes.get("written") if phase else None) or written
     needed = value * (target - (written - of_work)) / of_work

@@ -74,15 +74,17 @@ _LIFETIME_TOPICS = (
 
 def list_lifetime_findings(setting: Setting, ensembles: Sequence[Ensemble]) -> tuple[Finding, ...]:
     """Lifetime, deaths, amplification, wear and end of the subjects in one state."""
-    first, *others = (_rank_by_figure(setting, ensembles, *topic) for topic in _LIFETIME_TOPICS)
-    told = _select_told_ensembles(setting, ensembles)
-    foretold = [_make_forecast_finding(told)] if any(map(_format_forecast, told)) else []
+    first, *other_findings = (
+        _rank_by_figure(setting, ensembles, *topic) for topic in _LIFETIME_TOPICS
+    )
+    leaders = _select_leading_ensembles(setting, ensembles)
+    forecasts = [_make_forecast_finding(leaders)] if any(map(_format_forecast, leaders)) else []
     return (
         first,
-        _make_deaths_finding(setting, told),
-        *others,
-        _make_ends_finding(told),
-        *foretold,
+        _make_deaths_finding(setting, leaders),
+        *other_findings,
+        _make_ends_finding(leaders),
+        *forecasts,
     )
 
 
@@ -96,9 +98,9 @@ def _rank_by_figure(
     return ranking.make_ranking_finding_from_entries(entries, words)
 
 
-def _make_deaths_finding(setting: Setting, told: Sequence[Ensemble]) -> Finding:
+def _make_deaths_finding(setting: Setting, leaders: Sequence[Ensemble]) -> Finding:
     """For each subject the first block's death, and how many died."""
-    said = [f"{e.subject}: {_format_block_deaths(setting, e)}." for e in told]
+    said = [f"{e.subject}: {_format_block_deaths(setting, e)}." for e in leaders]
     if not said:
         return ranking.make_undecided_finding("Block deaths", "No life was recorded.")
     return Finding("Block deaths", " ".join(said), firm=True)
@@ -120,9 +122,9 @@ def _format_block_deaths(setting: Setting, e: Ensemble) -> str:
     )
 
 
-def _make_ends_finding(told: Sequence[Ensemble]) -> Finding:
+def _make_ends_finding(leaders: Sequence[Ensemble]) -> Finding:
     """How each subject gave up, and how many of its trials still lived."""
-    said = [f"{e.subject}: {'; '.join(format_life_endings(e))}." for e in told]
+    said = [f"{e.subject}: {'; '.join(format_life_endings(e))}." for e in leaders]
     if not said:
         return ranking.make_undecided_finding("How it ends", "No life was recorded.")
     return Finding("How it ends", " ".join(said), firm=True)
@@ -178,7 +180,7 @@ def _format_error(error: float) -> str:
     return f"{units.format_percent(abs(error))} {'less' if error < 0 else 'more'}"
 
 
-def _select_told_ensembles(setting: Setting, ensembles: Sequence[Ensemble]) -> list[Ensemble]:
+def _select_leading_ensembles(setting: Setting, ensembles: Sequence[Ensemble]) -> list[Ensemble]:
     """Ensembles with a life, the longest first, as many as fit a sentence."""
     words, name, _ = _LIFETIME_TOPICS[0]
     figure = setting.figure(name)

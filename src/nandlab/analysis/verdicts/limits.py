@@ -53,13 +53,15 @@ class Limits:
 
     def merge_base(self, base: Limits) -> Limits:
         """These limits with those of ``base`` that they say nothing about."""
-        own = {limit.figure for limit in self.figures} | ({LOST_FIGURE} if self.may_lose else set())
-        kept = tuple(limit for limit in base.figures if limit.figure not in own)
+        figure_names = {limit.figure for limit in self.figures} | (
+            {LOST_FIGURE} if self.may_lose else set()
+        )
+        base_figures = tuple(limit for limit in base.figures if limit.figure not in figure_names)
         return Limits(
-            (*kept, *self.figures),
+            (*base_figures, *self.figures),
             base.years if self.years is None else self.years,
             base.daily if self.daily is None else self.daily,
-            self.may_lose or (base.may_lose and LOST_FIGURE not in own),
+            self.may_lose or (base.may_lose and LOST_FIGURE not in figure_names),
         )
 
 
@@ -180,18 +182,18 @@ def _explain_unknown_figure(ensemble: Ensemble, figure: Figure) -> str:
         return "not tried"
     if figure.name.startswith(PROFILE_FIGURE) and ensemble.ok:
         phase = figure.name.removeprefix(PROFILE_FIGURE).removeprefix(".")
-        why = dict.fromkeys(
+        reasons = dict.fromkeys(
             energyfigures.explain_missing_profile_joules(t, phase) for t in ensemble.ok
         )
-        if told := "; ".join(filter(None, why)):
-            return f"not known: {told}"
+        if reason := "; ".join(filter(None, reasons)):
+            return f"not known: {reason}"
     elif figure.name.startswith("energy.") and ensemble.ok:
         most = figure.name.endswith(".max")
-        lacking = dict.fromkeys(
+        missing_inputs = dict.fromkeys(
             energy.format_missing_energy_inputs(t, most=most) for t in ensemble.ok
         )
-        if told := "; ".join(filter(None, lacking)):
-            return f"not known: it takes {told}"
+        if reason := "; ".join(filter(None, missing_inputs)):
+            return f"not known: it takes {reason}"
     return "not measured"
 
 

@@ -116,12 +116,12 @@ def parse_limit(text: str) -> Limit:
     return Limit(match[1], match[2], match[3])
 
 
-def make_limits_from_table(told: Mapping[str, Any], at: str = "") -> list[Limit]:
+def make_limits_from_table(table: Mapping[str, Any], prefix: str = "") -> list[Limit]:
     """The limits of a study's table: ``commit.p99 = "< 50ms"``; UsageError lists what is wrong."""
     limits: list[Limit] = []
     wrong: list[str] = []
-    for key, value in told.items():
-        name = f"{at}{key}"
+    for key, value in table.items():
+        name = f"{prefix}{key}"
         try:
             if isinstance(value, Mapping):
                 limits += make_limits_from_table(value, f"{name}.")
@@ -139,17 +139,17 @@ def check_limits(limits: Iterable[Limit], workloads: Sequence[tuple[str, Words]]
     its value an amount of what its figure is."""
     wrong: list[str] = []
     for limit in limits:
-        known = [
+        figures = [
             figure
             for _, words in workloads
             if (figure := limit.find_known_figure(words)) is not None
         ]
         try:
-            for figure in known:
+            for figure in figures:
                 limit.parse_bound(figure)
         except UsageError as e:
             wrong += e.lines
-        if not known and workloads:
+        if not figures and workloads:
             wrong += [f"limit {limit.text!r}: {_explain_missing_figure(limit, workloads)}"]
     return wrong
 

@@ -59,21 +59,22 @@ def compute_controller_page_costs(trial: Trial) -> ControllerPageCosts | None:
 
     0 where the chip's own cycles are as slow as the controller: it was fitted to it.
     """
-    of, chip, own = (
-        find_measured_controller(trial),
-        trial.find_source("chip"),
-        chiptime.compute_chip_operation_costs(trial),
-    )
-    if of is None or own is None:
+    controller, chip = find_measured_controller(trial), trial.find_source("chip")
+    chip_costs = chiptime.compute_chip_operation_costs(trial)
+    if controller is None or chip_costs is None:
         return None
     g, t = chip["geometry"], chip["timing"]
-    moved = g["writesize"] + g["oobsize"]
-    cycles = moved * 8 // g["bus_bits"]
-    share = moved / of.page_bytes
+    page_bytes = g["writesize"] + g["oobsize"]
+    cycles = page_bytes * 8 // g["bus_bits"]
+    share = page_bytes / controller.page_bytes
     bus = 7 * t["t_wc_ns"] + cycles * t["t_rc_ns"]
-    read = share * (of.read_ns - of.t_r_ns) - bus
-    program = share * (of.program_ns - of.t_prog_ns) - (8 + cycles) * t["t_wc_ns"] - t["t_rc_ns"]
-    return ControllerPageCosts(max(0.0, read), max(0.0, program), own.t_r + bus)
+    read = share * (controller.read_ns - controller.t_r_ns) - bus
+    program = (
+        share * (controller.program_ns - controller.t_prog_ns)
+        - (8 + cycles) * t["t_wc_ns"]
+        - t["t_rc_ns"]
+    )
+    return ControllerPageCosts(max(0.0, read), max(0.0, program), chip_costs.t_r + bus)
 
 
 def _list_load_counts(trial: Trial) -> list[tuple[OperationCounts | None, int | None]]:
@@ -260,8 +261,8 @@ def _format_controller_effect(
     first = next(
         (e.first for e in ensembles if compute_controller_page_costs(e.first)), ensembles[0].first
     )
-    of, page = find_measured_controller(first), compute_controller_page_costs(first)
-    if of is None or page is None:
+    controller, page = find_measured_controller(first), compute_controller_page_costs(first)
+    if controller is None or page is None:
         return "What a measured controller would add is not told by this run."
     noun, _ = _find_ranked_phases(setting)
     if not effects:
@@ -271,11 +272,11 @@ def _format_controller_effect(
     clauses = [
         f"{x.name} {units.format_time(x.with_controller.median - x.simulated.median)} longer "
         f"({units.format_ratio(x.factor)} times as long)"
-        for x in _select_told_effects(effects)
+        for x in _select_leading_effects(effects)
     ]
     reads = f"a page read {units.format_time(page.simulated_read + page.read)} at its driver"
     text = (
-        f"With a controller like that of {of.measured} ({reads}, "
+        f"With a controller like that of {controller.measured} ({reads}, "
         f"{units.format_time(page.simulated_read)} "
         f"here) the "
         f"{noun} would be: {', '.join(clauses)}."
@@ -311,16 +312,16 @@ def _format_order_change(effects: Sequence[ControllerEffect]) -> str:
 
 def _format_hit_savings(ensembles: Sequence[Ensemble]) -> str:
     """What reads from the register save, the most first."""
-    known = [
+    savings = [
         (e.subject, ns, share)
         for e in ensembles
         if (ns := _compute_median(e, compute_register_hits_ns)) is not None
         and (share := _compute_median(e, compute_register_hits_share)) is not None
     ]
-    if not known:
+    if not savings:
         return "How many reads the chip's page register answered was not kept by this run."
-    known.sort(key=lambda k: -k[2])
-    ends = known if len(known) <= 3 else [known[0], known[-1]]
+    savings.sort(key=lambda k: -k[2])
+    ends = savings if len(savings) <= 3 else [savings[0], savings[-1]]
     clauses = [
         f"{name} {units.format_time(ns)} ({units.format_percent(share)})"
         for name, ns, share in ends
@@ -337,7 +338,7 @@ def _compute_median(e: Ensemble, read: Callable[[Trial], float | None]) -> float
     return None if found is None else found.median
 
 
-def _select_told_effects(effects: Sequence[ControllerEffect]) -> list[ControllerEffect]:
+def _select_leading_effects(effects: Sequence[ControllerEffect]) -> list[ControllerEffect]:
     """As many as fit a sentence; of more, the first, the most flattered and the least."""
     shown = ranking.select_entries_for_sentence([RankedEntry(x.name, x.simulated) for x in effects])
     if len(shown) == len(effects):

@@ -94,9 +94,9 @@ def find_ensemble_sweep_line(e: Ensemble) -> SweepLine:
     return state.invalid, state.mix if state.invalid else 0.0
 
 
-def format_sweep_line(of: SweepLine) -> str:
+def format_sweep_line(line: SweepLine) -> str:
     """``25 % dead, mixed``."""
-    invalid, mix = of
+    invalid, mix = line
     if not invalid:
         return "none dead"
     lies = {0.0: "apart", 1.0: "mixed"}.get(mix, f"mix {mix:g}")
@@ -136,7 +136,7 @@ def _is_past_cliff(ratio: float, more: bool) -> bool:
 
 
 def _find_cliff(
-    setting: Setting, subject: str, of: SweepLine, members: Sequence[Ensemble]
+    setting: Setting, subject: str, line: SweepLine, members: Sequence[Ensemble]
 ) -> SweepCliff:
     reference = find_fresh_ensemble(setting, subject)
     base = reference.spread(setting.headline) if reference else None
@@ -144,20 +144,20 @@ def _find_cliff(
         (find_requested_valid_share(e), divide_spreads(e.spread(setting.headline), base))
         for e in members
     ]
-    more = setting.headline.better == "more"
-    passing = ((v, r.median) for v, r in ratios if r and _is_past_cliff(r.median, more))
-    at, ratio = next(passing, (None, None))
+    is_more_better = setting.headline.better == "more"
+    passing = ((v, r.median) for v, r in ratios if r and _is_past_cliff(r.median, is_more_better))
+    cliff_share, ratio = next(passing, (None, None))
     failing = [e for e in members if e.failed]
-    some = next((e for e in failing if e.ok), None)
-    every = next((e for e in failing if not e.ok), None)
+    partial_failure = next((e for e in failing if e.ok), None)
+    full_failure = next((e for e in failing if not e.ok), None)
     return SweepCliff(
         subject,
-        of,
+        line,
         find_requested_valid_share(members[-1]),
-        at,
+        cliff_share,
         ratio,
-        FailingState.from_ensemble(some) if some else None,
-        FailingState.from_ensemble(every) if every else None,
+        FailingState.from_ensemble(partial_failure) if partial_failure else None,
+        FailingState.from_ensemble(full_failure) if full_failure else None,
     )
 
 

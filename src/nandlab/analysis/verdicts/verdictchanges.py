@@ -60,16 +60,16 @@ class FittingRow:
 
 
 def list_verdict_changes(
-    scope: VerdictScope, shown: Sequence[Criterion], fitting: Sequence[FittingRow]
+    scope: VerdictScope, criteria: Sequence[Criterion], fitting: Sequence[FittingRow]
 ) -> list[PossibleChange]:
     """Of a verdict that has something to take; fitting: the rows that fit, in order."""
     if not fitting:
         return []
     first = scope.settings[0].trials[0]
-    found = [*_find_tighter_limit(shown, fitting)]
+    changes = [*_find_tighter_limit(criteria, fitting)]
     if not first.own_board:
-        found += [*_list_slower_flash_changes(scope, shown, fitting)]
-    return [*found, *_list_less_ram_change(first)]
+        changes += [*_list_slower_flash_changes(scope, criteria, fitting)]
+    return [*changes, *_list_less_ram_change(first)]
 
 
 def _suggest_flash_edit(what: str, scope: VerdictScope) -> str:
@@ -81,29 +81,33 @@ def _suggest_flash_edit(what: str, scope: VerdictScope) -> str:
 
 
 def _find_tighter_limit(
-    shown: Sequence[Criterion], fitting: Sequence[FittingRow]
+    criteria: Sequence[Criterion], fitting: Sequence[FittingRow]
 ) -> Iterator[PossibleChange]:
     """Who would be taken if the nearest limit were as tight as the first one's own value."""
-    first, *others = fitting
-    limited = [(c.used, i) for i, c in enumerate(first.cells) if c.used and c.state == "met"]
-    if not limited:
+    first, *other_rows = fitting
+    limit_shares = [(c.used, i) for i, c in enumerate(first.cells) if c.used and c.state == "met"]
+    if not limit_shares:
         return
-    used, i = max(limited)
-    inside = [o.name for o in others if (u := o.cells[i].used) is not None and u < used]
-    sign = shown[i].limit[0]  # beyond its own value, whatever the limit's own sign
-    what = f"{shown[i].title} {sign} {first.cells[i].text} asked"
+    limit_share, i = max(limit_shares)
+    names_inside = [
+        o.name for o in other_rows if (u := o.cells[i].used) is not None and u < limit_share
+    ]
+    sign = criteria[i].limit[0]  # beyond its own value, whatever the limit's own sign
+    change = f"{criteria[i].title} {sign} {first.cells[i].text} asked"
     yield PossibleChange(
-        what, f"take {inside[0]}" if inside else "none that was run is fit", turns=True
+        change,
+        f"take {names_inside[0]}" if names_inside else "none that was run is fit",
+        turns=True,
     )
 
 
 def _list_slower_flash_changes(
-    scope: VerdictScope, shown: Sequence[Criterion], fitting: Sequence[FittingRow]
+    scope: VerdictScope, criteria: Sequence[Criterion], fitting: Sequence[FittingRow]
 ) -> Iterator[PossibleChange]:
     """Worst-case latencies of the data sheet, and a controller as it was measured on a board."""
     trials = [e.first for s in scope.settings for e in s.ensembles if e.ok]
-    limited = any(c.name.startswith(LATENCY_PREFIX) and c.limit for c in shown)
-    for what, factor, there in (
+    limited = any(c.name.startswith(LATENCY_PREFIX) and c.limit for c in criteria)
+    for change, factor, predict in (
         (LONGEST_LATENCIES, _longest, _predict_at_longest_latencies),
         (MEASURED_CONTROLLER, _compute_controller_factor, _predict_with_controller),
     ):
@@ -113,62 +117,62 @@ def _list_slower_flash_changes(
         if max(factors) < modelbias.LITTLE_FACTOR:
             continue
         if limited:
-            edit = _suggest_flash_edit(what, scope)
-            yield _make_scaled_limits_change(what, max(factors), shown, fitting, edit)
+            edit = _suggest_flash_edit(change, scope)
+            yield _make_scaled_limits_change(change, max(factors), criteria, fitting, edit)
         elif scope.limits.is_empty:
-            yield _reorder_by_time(what, scope, fitting, there)
+            yield _reorder_by_time(change, scope, fitting, predict)
 
 
 def _make_scaled_limits_change(
-    what: str,
+    change: str,
     factor: float,
-    shown: Sequence[Criterion],
+    criteria: Sequence[Criterion],
     fitting: Sequence[FittingRow],
     edit: str,
 ) -> PossibleChange:
     """Whether the limits on latencies hold times a factor."""
     first = fitting[0]
-    near = [
+    near_limits = [
         criterion.title
-        for criterion, cell in zip(shown, first.cells, strict=True)
+        for criterion, cell in zip(criteria, first.cells, strict=True)
         if criterion.name.startswith(LATENCY_PREFIX)
         and cell.used is not None
         and cell.used * factor >= 1
     ]
-    if not near:
-        bound = f"no {GROWS[what]} takes more than {units.format_ratio(factor)} times as long"
-        return PossibleChange(what, f"{SAME_ANSWER}: {bound}, and so no latency", turns=False)
-    then = f"{', '.join(near)} may be broken: percentiles are not foretold"
-    return PossibleChange(what, then, None, edit)
+    if not near_limits:
+        bound = f"no {GROWS[change]} takes more than {units.format_ratio(factor)} times as long"
+        return PossibleChange(change, f"{SAME_ANSWER}: {bound}, and so no latency", turns=False)
+    then = f"{', '.join(near_limits)} may be broken: percentiles are not foretold"
+    return PossibleChange(change, then, None, edit)
 
 
 TimeElsewhere = Callable[[Setting, Ensemble], Spread | None]
 
 
 def _reorder_by_time(
-    what: str, scope: VerdictScope, fitting: Sequence[FittingRow], there: TimeElsewhere
+    change: str, scope: VerdictScope, fitting: Sequence[FittingRow], predict: TimeElsewhere
 ) -> PossibleChange:
     """Who would be first by the headline, where that is the time of a phase."""
     setting = scope.settings[0]
     if not setting.headline.name.startswith("phase."):
-        edit = _suggest_flash_edit(what, scope)
-        return PossibleChange(what, "percentiles are not foretold", None, edit)
+        edit = _suggest_flash_edit(change, scope)
+        return PossibleChange(change, "percentiles are not foretold", None, edit)
     times: list[tuple[float, str, Spread]] = []
     for row in fitting:
         e = setting.find(row.name, row.state)
-        found = there(setting, e) if e else None
-        if found is not None:
-            times.append((found.median, row.name, found))
+        spread = predict(setting, e) if e else None
+        if spread is not None:
+            times.append((spread.median, row.name, spread))
     if len(times) < len(fitting):
-        return PossibleChange(what, "not known: no counts", None)
+        return PossibleChange(change, "not known: no counts", None)
     times.sort(key=lambda t: t[0])
     name, first = times[0][1], fitting[0].name
     if name == first:
-        return PossibleChange(what, SAME_ANSWER, turns=False)
-    own = next(found for _, n, found in times if n == first)
-    if not times[0][2].is_distinct_from(own):
-        return PossibleChange(what, f"{name} could not be told from {first}", turns=True)
-    return PossibleChange(what, f"take {name}", turns=True)
+        return PossibleChange(change, SAME_ANSWER, turns=False)
+    first_spread = next(spread for _, n, spread in times if n == first)
+    if not times[0][2].is_distinct_from(first_spread):
+        return PossibleChange(change, f"{name} could not be told from {first}", turns=True)
+    return PossibleChange(change, f"take {name}", turns=True)
 
 
 def _longest(trial: Trial) -> float | None:
@@ -199,14 +203,13 @@ def _predict_at_longest_latencies(setting: Setting, e: Ensemble) -> Spread | Non
 
 def _compute_controller_factor(trial: Trial) -> float | None:
     """How much longer a page read or program takes with the measured controller, the greater."""
-    costs, own = (
-        modelbias.compute_controller_page_costs(trial),
-        chiptime.compute_chip_operation_costs(trial),
-    )
-    if costs is None or own is None:
+    page_costs = modelbias.compute_controller_page_costs(trial)
+    chip_costs = chiptime.compute_chip_operation_costs(trial)
+    if page_costs is None or chip_costs is None:
         return None
     return max(
-        (costs.simulated_read + costs.read) / costs.simulated_read, 1 + costs.program / own.program
+        (page_costs.simulated_read + page_costs.read) / page_costs.simulated_read,
+        1 + page_costs.program / chip_costs.program,
     )
 
 

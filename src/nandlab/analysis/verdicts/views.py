@@ -108,12 +108,12 @@ def _list_life_answers(setting: Setting) -> list[StateAnswer]:
     ]
 
 
-def _list_doubted_life_findings(setting: Setting, here: list[Ensemble]) -> tuple[Finding, ...]:
+def _list_doubted_life_findings(setting: Setting, ensembles: list[Ensemble]) -> tuple[Finding, ...]:
     """What lives in one state answer, each sentence with the doubts of the lives."""
-    used = [(e, setting.figure("life.written")) for e in here]
+    uses = [(e, setting.figure("life.written")) for e in ensembles]
     return tuple(
-        doubts.add_doubts_to_finding(f, used)
-        for f in lifetime.list_lifetime_findings(setting, here)
+        doubts.add_doubts_to_finding(f, uses)
+        for f in lifetime.list_lifetime_findings(setting, ensembles)
     )
 
 

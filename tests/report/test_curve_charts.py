@@ -168,7 +168,7 @@ def test_a_logarithm_that_must_show_0_is_symmetric_about_it() -> None:
 
 def test_the_terminal_has_each_curve_within_its_width(run: RunFolder) -> None:
     out = io.StringIO()
-    terminal.print_run_results(run, Console(file=out, width=80), every=True)
+    terminal.print_run_results(run, Console(file=out, width=80), full=True)
     text = out.getvalue()
     assert max(map(len, text.splitlines()[:-1])) <= 80
     rows = [" ".join(row.split()) for row in text.splitlines()]

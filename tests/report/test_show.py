@@ -20,7 +20,7 @@ from nandlab.results.record import Trial
 def printed(folder: Path, trials: list[Trial] | None, width: int) -> str:
     out = io.StringIO()
     run = samples.folder(folder, trials)
-    show.print_run_results(run, Console(file=out, width=width), every=True)
+    show.print_run_results(run, Console(file=out, width=width), full=True)
     return out.getvalue()
 
 

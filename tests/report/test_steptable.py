@@ -108,7 +108,7 @@ def test_an_operation_of_a_step_that_prepares_does_not_count() -> None:
 def test_the_terminal_and_the_page_have_the_table(tmp_path: Path) -> None:
     out = io.StringIO()
     folder = samples.folder(tmp_path / "run", TRIALS)
-    show.print_run_results(folder, Console(file=out, width=80), every=True)
+    show.print_run_results(folder, Console(file=out, width=80), full=True)
     text = out.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     flat = " ".join(text.split())

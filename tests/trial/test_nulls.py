@@ -41,7 +41,7 @@ def read_all(folder: RunFolder) -> None:
     for form in ("csv", "markdown"):
         assert exports.render_run_figures(folder, form)
     json.dumps([*terminal.list_trial_json_objects(folder)], allow_nan=False)
-    terminal.print_run_results(folder, Console(file=io.StringIO()), every=True)
+    terminal.print_run_results(folder, Console(file=io.StringIO()), full=True)
 
 
 @pytest.mark.parametrize("base", BASES)

@@ -100,7 +100,7 @@ def advise(
                 for x in (f"{s.title}:", *battery.format_battery_sentences(s, lasting), "")
             )
         )
-    print_lines(*verdicttext.render_verdicts(verdicts, every=every))
+    print_lines(*verdicttext.render_verdicts(verdicts, full=every))
 
 
 def _refuse_half_pair(limits: Limits, battery_wh: float | None) -> None:

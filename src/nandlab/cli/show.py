@@ -124,6 +124,6 @@ def _print_results(results: Results, form: str, *, every: bool) -> None:
         ):
             print_text(piece)
     elif form == "text":
-        terminal.print_run_results(results, Console(), every=every)
+        terminal.print_run_results(results, Console(), full=every)
     else:
         print_text(exports.render_run_figures(results, form))

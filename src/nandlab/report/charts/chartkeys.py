@@ -35,7 +35,7 @@ def make_legend_entry(line: int, text: str, left: float = 0, **looks: Any) -> di
 
 
 def make_legend_entries(
-    titles: Sequence[str], seen: Sequence[MarkLook], width: float
+    titles: Sequence[str], mark_looks: Sequence[MarkLook], width: float
 ) -> list[dict[str, Any]]:
     """A name a line; in the wide form two beside each other, where there are many and all short."""
     half = width / 2 - SAMPLE_PX
@@ -46,26 +46,26 @@ def make_legend_entries(
         rows = -(-len(titles) // 2)
         return [
             make_legend_entry(i % rows, title, half * (i // rows), **look.data)
-            for i, (title, look) in enumerate(zip(titles, seen, strict=True))
+            for i, (title, look) in enumerate(zip(titles, mark_looks, strict=True))
         ]
-    found: list[dict[str, Any]] = []
-    for title, look in zip(titles, seen, strict=True):
+    entries: list[dict[str, Any]] = []
+    for title, look in zip(titles, mark_looks, strict=True):
         for i, text in enumerate(textwrap.wrap(title, compute_legend_letters_per_line(width))):
-            found.append(make_legend_entry(len(found), text, **(look.data if i == 0 else {})))
-    return found
+            entries.append(make_legend_entry(len(entries), text, **(look.data if i == 0 else {})))
+    return entries
 
 
 def make_legend_entries_of_rows(
     rows: Sequence[ChartRow], dashes: Mapping[str, list[int]], width: float
 ) -> list[dict[str, Any]]:
     """A line a configuration, with how many trials it has; its dash is by the row's key."""
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for row in rows:
         text = f"{row.ensemble.label}, n={len(row.ensemble.ok)}"
         for i, part in enumerate(textwrap.wrap(text, compute_legend_letters_per_line(width))):
-            drawn: dict[str, Any] = {"colour": row.colour, "dash": dashes[row.key]}
-            found.append(make_legend_entry(len(found), part, **(drawn if i == 0 else {})))
-    return found
+            look: dict[str, Any] = {"colour": row.colour, "dash": dashes[row.key]}
+            entries.append(make_legend_entry(len(entries), part, **(look if i == 0 else {})))
+    return entries
 
 
 def make_legend_view(key: str, width: float, lines: int) -> VegaSpec:

@@ -63,14 +63,14 @@ def render_commit_series_chart(
 
 
 def _make_mark(
-    number: int, one: ConfigurationSeries, place: int, row: SeriesRow
+    number: int, series: ConfigurationSeries, place: int, row: SeriesRow
 ) -> dict[str, Any] | None:
-    figure = one.figures[0]
+    figure = series.figures[0]
     cell = row.cells.get(figure.name)
     if cell is None or cell.spread is None:
         return None
-    unit, _ = _choose_unit(one, figure)
-    colour = layout.choose_filesystem_colour(one.filesystem)
+    unit, _ = _choose_unit(series, figure)
+    colour = layout.choose_filesystem_colour(series.filesystem)
     low, middle, high = (value / unit for value in cell.spread.marks)
     value = figure.quantity.exact(cell.spread.median)
     return {
@@ -105,7 +105,7 @@ def _make_spec(
 
 
 def _make_panel(
-    one: ConfigurationSeries,
+    series: ConfigurationSeries,
     number: int,
     axis: _CommitAxis | None,
     data: ChartData,
@@ -113,12 +113,12 @@ def _make_panel(
 ) -> VegaSpec:
     """A configuration's panel; axis: of the commits, below the last panel alone."""
     width, commits = size
-    unit_name = _choose_unit(one, one.figures[0])[1]
-    title = f"{one.figures[0].name}{f', {unit_name}' if unit_name else ''}"
-    own = [mark for mark in data["marks"] if mark["panel"] == number]
+    unit_name = _choose_unit(series, series.figures[0])[1]
+    title = f"{series.figures[0].name}{f', {unit_name}' if unit_name else ''}"
+    panel_marks = [mark for mark in data["marks"] if mark["panel"] == number]
     letters = int(width / LETTER_PX)
-    domain = _compute_domain(own)
-    whole = _list_whole_values(domain) if one.figures[0].quantity.name == "count" else None
+    domain = _compute_domain(panel_marks)
+    tick_values = _list_whole_values(domain) if series.figures[0].quantity.name == "count" else None
     x: VegaSpec = {
         "field": "place",
         "type": "quantitative",
@@ -132,7 +132,7 @@ def _make_panel(
             "title": title,
             "tickCount": 4,
             "format": ",.6~r",
-            **({"values": whole} if whole else {}),
+            **({"values": tick_values} if tick_values else {}),
         },
     }
     line: VegaSpec = {
@@ -159,7 +159,7 @@ def _make_panel(
         },
     }
     return {
-        "title": {"text": textwrap.wrap(one.title, letters) or [""], "fontSize": 11.5},
+        "title": {"text": textwrap.wrap(series.title, letters) or [""], "fontSize": 11.5},
         "data": {"name": "marks"},
         "transform": [{"filter": f"datum.panel === {number}"}],
         "width": width,
@@ -171,13 +171,13 @@ def _make_panel(
 def _make_commit_axis(axis: _CommitAxis, width: float) -> VegaSpec:
     """The commits' names, slanted, as many as there is room for."""
     names = axis.names
-    every = max(1, -(-len(names) * NAMES_PX // max(1, int(width))))
-    shown = ", ".join(f"'{name}'" for name in names)
+    step = max(1, -(-len(names) * NAMES_PX // max(1, int(width))))
+    labels = ", ".join(f"'{name}'" for name in names)
     return {
         "title": axis.title,
-        "values": list(range(0, len(names), every)),
+        "values": list(range(0, len(names), step)),
         "labels": bool(names),
-        "labelExpr": f"[{shown}][datum.value]",
+        "labelExpr": f"[{labels}][datum.value]",
         "labelAngle": -45,
         "labelAlign": "right",
         "grid": False,

@@ -78,7 +78,7 @@ def render_study_curves(spec: Mapping[str, Any], trials: Sequence[Trial]) -> lis
 def _render_curve(plot: CurvePlot) -> ChartWithTable | None:
     if not any(line.points for line in plot.lines):
         return None
-    seen, titles = (
+    mark_looks, titles = (
         _choose_looks(plot.lines),
         [_format_line_title(plot, line) for line in plot.lines],
     )
@@ -86,17 +86,17 @@ def _render_curve(plot: CurvePlot) -> ChartWithTable | None:
     data: ChartData = {
         "points": [
             {"line": str(i), "odd": k % 2 == 1, **_make_point(plot, line, p, x, y), **look.data}
-            for i, (line, look) in enumerate(zip(plot.lines, seen, strict=True))
+            for i, (line, look) in enumerate(zip(plot.lines, mark_looks, strict=True))
             for k, p in enumerate(line.points)
         ],
-        "key_wide": chartkeys.make_legend_entries(titles, seen, WIDE),
-        "key_narrow": chartkeys.make_legend_entries(titles, seen, NARROW),
+        "key_wide": chartkeys.make_legend_entries(titles, mark_looks, WIDE),
+        "key_narrow": chartkeys.make_legend_entries(titles, mark_looks, NARROW),
     }
     if plot.curve.fit:
         data["fits"] = [
-            {"line": str(i), **at, **look.data}
-            for i, (line, look) in enumerate(zip(plot.lines, seen, strict=True))
-            for at in _list_fit_points(plot, line, x, y)
+            {"line": str(i), **point, **look.data}
+            for i, (line, look) in enumerate(zip(plot.lines, mark_looks, strict=True))
+            for point in _list_fit_points(plot, line, x, y)
         ]
     wide = _make_spec(plot, "key_wide", WIDE, data, (x, y))
     narrow = _make_spec(plot, "key_narrow", NARROW, data, (x, y))
@@ -137,36 +137,36 @@ def _list_fit_points(
 def _make_caption(plot: CurvePlot) -> str:
     """The study's own words, then what is drawn."""
     points = [p for line in plot.lines if not line.modelled for p in line.points]
-    told = [plot.curve.caption.strip()]
+    sentences = [plot.curve.caption.strip()]
     if plot.curve.gain:
         g = plot.curve.gain
-        told.append(
+        sentences.append(
             f"Saved is 1 - a / b, a with {_format_bare_name(g.by)} {g.of} and b with {g.over}, "
             f"member by member"
             + ("; below 0 it costs." if any(p.y.min < 0 for p in points) else ".")
         )
-    told.append(SINGLE_TRIAL_NOTE if all(p.y.n == 1 for p in points) else RANGE_NOTE)
-    told += [FIT_NOTE] if any(line.fits for line in plot.lines) and plot.curve.fit else []
-    told += [MODEL_NOTE] if any(line.modelled for line in plot.lines) else []
-    return " ".join(filter(None, told))
+    sentences.append(SINGLE_TRIAL_NOTE if all(p.y.n == 1 for p in points) else RANGE_NOTE)
+    sentences += [FIT_NOTE] if any(line.fits for line in plot.lines) and plot.curve.fit else []
+    sentences += [MODEL_NOTE] if any(line.modelled for line in plot.lines) else []
+    return " ".join(filter(None, sentences))
 
 
 def _format_bare_name(name: str) -> str:
     return name.rpartition(".")[2].replace("_", " ")
 
 
-def _choose_looks(of: Sequence[PlotLine]) -> list[MarkLook]:
+def _choose_looks(lines: Sequence[PlotLine]) -> list[MarkLook]:
     """A look for each line; a modelled line has the colour of the measured one of its name."""
-    measured = [line for line in of if not line.modelled]
-    seen = looks.choose_mark_looks([(line.filesystem, line.title) for line in measured])
-    by_key = {line.key: look for line, look in zip(measured, seen, strict=True)}
-    other = MarkLook("#7d7d7d", "circle", False, [1, 0])
-    found = [by_key.get(line.key, other) for line in of]
+    measured = [line for line in lines if not line.modelled]
+    measured_looks = looks.choose_mark_looks([(line.filesystem, line.title) for line in measured])
+    by_key = {line.key: look for line, look in zip(measured, measured_looks, strict=True)}
+    default_look = MarkLook("#7d7d7d", "circle", False, [1, 0])
+    mark_looks = [by_key.get(line.key, default_look) for line in lines]
     return [
         replace(look, shape="circle", filled=False, dash=looks.MODEL_DASH)
         if line.modelled
         else look
-        for line, look in zip(of, found, strict=True)
+        for line, look in zip(lines, mark_looks, strict=True)
     ]
 
 
@@ -180,7 +180,7 @@ def _make_point(
     plot: CurvePlot, line: PlotLine, p: PlotPoint, x: _AxisScale, y: _AxisScale
 ) -> dict[str, Any]:
     wide = p.x_spread
-    told = {
+    values = {
         "x": float(p.x) / x.unit if plot.numeric else str(p.x),
         "low": p.y.min / y.unit,
         "mid": p.y.median / y.unit,
@@ -189,11 +189,11 @@ def _make_point(
         "ranges": p.y.n > 1,
     }
     if wide:
-        told |= {"left": wide.min / x.unit, "right": wide.max / x.unit}
-    at = wide.text(x.form) if wide else format_x(plot, p.x)
+        values |= {"left": wide.min / x.unit, "right": wide.max / x.unit}
+    x_text = wide.text(x.form) if wide else format_x(plot, p.x)
     text = "modelled " + y.form(p.y.median) if line.modelled else p.y.text(y.form)
     label = f"{p.label}: " if p.label else ""
-    return {**told, "tip": f"{line.title}, {label}{plot.x.title} {at}: {text}"}
+    return {**values, "tip": f"{line.title}, {label}{plot.x.title} {x_text}: {text}"}
 
 
 def format_x(plot: CurvePlot, x: object) -> str:
@@ -222,11 +222,11 @@ def _make_panel(
     scales: tuple[_AxisScale, _AxisScale],
 ) -> VegaSpec:
     x, y = _make_x_encoding(plot, scales[0], width, data), _make_y_encoding(plot, scales[1], data)
-    drawn: list[VegaSpec] = []
+    layers: list[VegaSpec] = []
     if plot.curve.fit:
-        drawn.append({"data": {"name": "fits"}, **_make_line_layer(x, y)})
+        layers.append({"data": {"name": "fits"}, **_make_line_layer(x, y)})
     elif not plot.curve.scatter and plot.numeric:
-        drawn.append(_make_line_layer(x, y))
+        layers.append(_make_line_layer(x, y))
     ranges: VegaSpec = {"transform": [{"filter": "datum.ranges"}]}
     rule: VegaSpec = {"type": "rule", "strokeWidth": 1.4, "opacity": 0.75}
     up = {
@@ -235,7 +235,7 @@ def _make_panel(
         "y2": {"field": "high"},
         "color": layout.COLOUR_ENCODING,
     }
-    drawn.append({**ranges, "mark": rule, "encoding": _offset_over_words(plot, up)})
+    layers.append({**ranges, "mark": rule, "encoding": _offset_over_words(plot, up)})
     if plot.curve.scatter:
         across = {
             "x": {**x, "field": "left"},
@@ -243,8 +243,8 @@ def _make_panel(
             "y": {**y, "field": "mid"},
             "color": layout.COLOUR_ENCODING,
         }
-        drawn.append({**ranges, "mark": rule, "encoding": across})
-    at = {
+        layers.append({**ranges, "mark": rule, "encoding": across})
+    encoding = {
         "x": x,
         "y": {**y, "field": "mid"},
         "stroke": layout.COLOUR_ENCODING,
@@ -252,14 +252,17 @@ def _make_panel(
         "shape": chartkeys.SHAPE_ENCODING,
         "tooltip": layout.TIP_ENCODING,
     }
-    drawn.append(
-        {"mark": {**chartkeys.POINT_MARK, "size": 52}, "encoding": _offset_over_words(plot, at)}
+    layers.append(
+        {
+            "mark": {**chartkeys.POINT_MARK, "size": 52},
+            "encoding": _offset_over_words(plot, encoding),
+        }
     )
     if plot.curve.label:
-        drawn += _make_label_layers(
+        layers += _make_label_layers(
             plot, {"x": x, "y": {**y, "field": "mid"}, "text": {"field": "label"}}
         )
-    return {"data": {"name": "points"}, "width": width, "height": height, "layer": drawn}
+    return {"data": {"name": "points"}, "width": width, "height": height, "layer": layers}
 
 
 def _make_line_layer(x: VegaSpec, y: VegaSpec) -> VegaSpec:
@@ -278,15 +281,15 @@ def _make_line_layer(x: VegaSpec, y: VegaSpec) -> VegaSpec:
 
 def _make_label_layers(plot: CurvePlot, encoding: VegaSpec) -> list[VegaSpec]:
     """Beside each point, in turn right of it and above, left of it and below."""
-    right = {**layout.TEXT_MARK, "dx": 7, "dy": -7, "fontSize": 10.5}
-    left = {**right, "align": "right", "dx": -7, "dy": 8}
+    right_mark = {**layout.TEXT_MARK, "dx": 7, "dy": -7, "fontSize": 10.5}
+    left_mark = {**right_mark, "align": "right", "dx": -7, "dy": 8}
     return [
         {
             "transform": [{"filter": f"datum.odd === {odd}"}],
             "mark": mark,
             "encoding": _offset_over_words(plot, encoding),
         }
-        for odd, mark in (("false", right), ("true", left))
+        for odd, mark in (("false", right_mark), ("true", left_mark))
     ]
 
 
@@ -356,9 +359,9 @@ def render_curve_table(plot: CurvePlot) -> ReportTable:
     gain, form = plot.curve.gain, plot.y.quantity.form
     head = [plot.x.title] if plot.curve.scatter else []
     head.append(plot.y.title)
-    of = plot.measured_axis
+    axis = plot.measured_axis
     head += (
-        [f"{of.title}, {_format_bare_name(gain.by)} {v}" for v in (gain.of, gain.over)]
+        [f"{axis.title}, {_format_bare_name(gain.by)} {v}" for v in (gain.of, gain.over)]
         if gain
         else []
     )
@@ -368,15 +371,17 @@ def render_curve_table(plot: CurvePlot) -> ReportTable:
             cells = [_make_linked_value(p, [m.x or 0 for m in p.members], plot.x.quantity.form)]
             cells = cells if plot.curve.scatter else []
             cells.append(_make_linked_value(p, [m.y for m in p.members], form))
-            cells += [tables.make_spread_cell_value(s, of.quantity.form) for s in p.parts]
+            cells += [tables.make_spread_cell_value(s, axis.quantity.form) for s in p.parts]
             if line.modelled:
                 cells = [CellValue(CellPart(c.middle.text)) for c in cells]
             state = p.label if plot.curve.scatter else format_x(plot, p.x)
             count, trials = ("", []) if line.modelled else (str(len(p.members)), p.trials)
             rows.append(TableRow(line.title, state, count, cells, trials))
-        if told := format_plot_line_fit(plot, line):
+        if fit_text := format_plot_line_fit(plot, line):
             blank = [tables.MISSING_VALUE] * (len(head) - 1)
-            rows.append(TableRow(line.title, "line", "", [*blank, CellValue(CellPart(told))], []))
+            rows.append(
+                TableRow(line.title, "line", "", [*blank, CellValue(CellPart(fit_text))], [])
+            )
     lead = _format_bare_name(plot.curve.label) if plot.curve.scatter else plot.x.title
     return ReportTable(head, rows, ("line", lead))
 

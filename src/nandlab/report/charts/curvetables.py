@@ -62,13 +62,13 @@ def _make_empty_table(width: int) -> Table:
     return table
 
 
-def _make_table(plot: CurvePlot, shown: Sequence[PlotLine], width: int) -> Table:
+def _make_table(plot: CurvePlot, lines: Sequence[PlotLine], width: int) -> Table:
     table = _make_empty_table(FIRST_COLUMN_LETTERS)
-    column = min(26, (width - FIRST_COLUMN_LETTERS) // len(shown))
-    for line in shown:
+    column = min(26, (width - FIRST_COLUMN_LETTERS) // len(lines))
+    for line in lines:
         title = "\n".join(map(escape_rich_markup, textwrap.wrap(line.title, column - 1)))
         table.add_column(title, width=column, justify="right", overflow="fold")
-    by_x = [{p.x: p for p in line.points} for line in shown]
+    by_x = [{p.x: p for p in line.points} for line in lines]
     for x in plot.places:
         if any(x in points for points in by_x):
             cells = (_format_cell(plot, points.get(x)) for points in by_x)

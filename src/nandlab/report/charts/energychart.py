@@ -67,23 +67,33 @@ def render_energy_chart(setting: Setting) -> ChartWithTable | None:
         for o in setting.words.operations
         if o.durable
     ]
-    found = [(of, own) for of in panels if (own := _make_panel_data(setting, rows, of))]
-    if not found:
+    panel_datasets = [
+        (panel, panel_data)
+        for panel in panels
+        if (panel_data := _make_panel_data(setting, rows, panel))
+    ]
+    if not panel_datasets:
         return None
-    data: ChartData = {key: [row for _, d in found for row in d[key]] for key in DATASET_NAMES}
-    there = {part["consumer"] for part in data["parts"]}
-    shown = [c for c, title in CONSUMER_TITLES.items() if title in there]
+    data: ChartData = {
+        key: [row for _, d in panel_datasets for row in d[key]] for key in DATASET_NAMES
+    }
+    drawn_titles = {part["consumer"] for part in data["parts"]}
+    consumers = [c for c, title in CONSUMER_TITLES.items() if title in drawn_titles]
 
     def build(axis: RowAxis, width: float) -> VegaSpec:
-        per_line = 1 if width == layout.NARROW else min(2, len(found))
-        each = (
+        per_line = 1 if width == layout.NARROW else min(2, len(panel_datasets))
+        panel_width = (
             width - axis.room - layout.PANEL_GAP * (per_line - 1) - layout.RIGHT_EDGE
         ) / per_line
         views = [
             _make_panel(
-                of, own, axis.at_column(i % per_line), each, _make_colour_encoding(shown, width)
+                panel,
+                panel_data,
+                axis.at_column(i % per_line),
+                panel_width,
+                _make_colour_encoding(consumers, width),
             )
-            for i, (of, own) in enumerate(found)
+            for i, (panel, panel_data) in enumerate(panel_datasets)
         ]
         return layout.concatenate_panel_views(views, per_line)
 
@@ -93,7 +103,7 @@ def render_energy_chart(setting: Setting) -> ChartWithTable | None:
     return ChartWithTable(
         chart,
         tables.make_ensemble_table(
-            setting.ensembles, _list_columns(setting, [of for of, _ in found])
+            setting.ensembles, _list_columns(setting, [panel for panel, _ in panel_datasets])
         ),
     )
 
@@ -102,23 +112,25 @@ DATASET_NAMES = ("parts", "whole", "trials", "absent")
 
 
 def _make_panel_data(
-    setting: Setting, rows: Sequence[ChartRow], of: EnergyPanel
+    setting: Setting, rows: Sequence[ChartRow], panel: EnergyPanel
 ) -> ChartData | None:
     """A panel's data in its own unit; None where nothing is known."""
-    figures = {c: of.figure(setting, c) for c in CONSUMER_TITLES}
-    known = {r.key: [(t, _find_known_joules(t, figures)) for t in r.ensemble.ok] for r in rows}
-    sums = [sum(parts.values()) for row in known.values() for _, parts in row]
+    figures = {c: panel.figure(setting, c) for c in CONSUMER_TITLES}
+    joules_by_row = {
+        r.key: [(t, _find_known_joules(t, figures)) for t in r.ensemble.ok] for r in rows
+    }
+    sums = [sum(parts.values()) for row in joules_by_row.values() for _, parts in row]
     top = max(sums, default=0)
     if top <= 0:
         return None
     size, unit = units.choose_unit(top, units.ENERGY_UNITS)
     data: ChartData = {key: [] for key in DATASET_NAMES}
     for row in rows:
-        base = {"panel": of.key, "row": row.key, "unit": unit}
-        if not any(parts for _, parts in known[row.key]):
+        base = {"panel": panel.key, "row": row.key, "unit": unit}
+        if not any(parts for _, parts in joules_by_row[row.key]):
             data["absent"].append({**base, "text": "not known"})
             continue
-        _add_row_data(data, base, known[row.key], size)
+        _add_row_data(data, base, joules_by_row[row.key], size)
     return data
 
 
@@ -133,20 +145,20 @@ def _add_row_data(
     trials: Sequence[tuple[Trial, dict[str, float]]],
     size: float,
 ) -> None:
-    whole = compute_spread(sum(parts.values()) for _, parts in trials)
-    assert whole is not None
-    _, nearest = min(trials, key=lambda t: abs(sum(t[1].values()) - whole.median))
-    at = 0.0
+    spread = compute_spread(sum(parts.values()) for _, parts in trials)
+    assert spread is not None
+    _, nearest = min(trials, key=lambda t: abs(sum(t[1].values()) - spread.median))
+    start = 0.0
     for consumer, joules in nearest.items():
         if not joules:
             continue
         tip = f"{CONSUMER_TITLES[consumer]}: {units.format_energy(joules)}"
-        ends = {"from": at / size, "to": (at + joules) / size}
+        ends = {"from": start / size, "to": (start + joules) / size}
         data["parts"].append({**base, **ends, "consumer": CONSUMER_TITLES[consumer], "tip": tip})
-        at += joules
+        start += joules
     lost = len(nearest) < len(CONSUMER_TITLES)
-    text = units.format_energy(whole.median) + (" known" if lost else "")
-    ends = {"low": whole.min / size, "mid": whole.median / size, "high": whole.max / size}
+    text = units.format_energy(spread.median) + (" known" if lost else "")
+    ends = {"low": spread.min / size, "mid": spread.median / size, "high": spread.max / size}
     data["whole"].append({**base, **ends, "text": text})
     for trial, parts in trials:
         value = sum(parts.values())
@@ -154,20 +166,23 @@ def _add_row_data(
         data["trials"].append({**base, "value": value / size, "tip": tip})
 
 
-def _make_colour_encoding(shown: Sequence[str], width: float) -> VegaSpec:
+def _make_colour_encoding(consumers: Sequence[str], width: float) -> VegaSpec:
     """The consumers' colours, and a legend of those that are drawn."""
-    named, colours = [CONSUMER_TITLES[c] for c in shown], [CONSUMER_COLOURS[c] for c in shown]
+    titles, colours = (
+        [CONSUMER_TITLES[c] for c in consumers],
+        [CONSUMER_COLOURS[c] for c in consumers],
+    )
     legend = {"title": None, "orient": "top", "columns": LEGEND_COLUMNS[round(width)]}
     return {
         "field": "consumer",
         "type": "nominal",
-        "scale": {"domain": named, "range": colours},
+        "scale": {"domain": titles, "range": colours},
         "legend": {**legend, "columnPadding": 14},
     }
 
 
 def _make_panel(
-    of: EnergyPanel, data: ChartData, axis: RowAxis, width: float, colour: VegaSpec
+    panel: EnergyPanel, data: ChartData, axis: RowAxis, width: float, colour: VegaSpec
 ) -> VegaSpec:
     room = min(layout.VALUE_ROOM * 1.6, width / 2)
     top = max((d["high"] for d in data["whole"]), default=1) / (1 - room / width)
@@ -184,7 +199,7 @@ def _make_panel(
     def layer(name: str, mark: str | VegaSpec, **encoding: VegaSpec) -> VegaSpec:
         return {
             "data": {"name": name},
-            "transform": [{"filter": f"datum.panel === '{of.key}'"}],
+            "transform": [{"filter": f"datum.panel === '{panel.key}'"}],
             "mark": mark,
             "encoding": {"y": axis.y(), **encoding},
         }
@@ -202,7 +217,7 @@ def _make_panel(
         ),
         layer("absent", layout.NOTE_MARK, x={"value": 2}, text={"field": "text"}),
     ]
-    return {"title": of.title, "width": width, "height": axis.height(), "layer": layers}
+    return {"title": panel.title, "width": width, "height": axis.height(), "layer": layers}
 
 
 def _make_caption(setting: Setting) -> str:

@@ -83,13 +83,13 @@ def make_figure_panel(
 ) -> FigurePanel:
     """A figure in the unit that fits its largest value."""
     axis = figure.quantity.axis.replace("{title}", figure.title)
-    shown = FigurePanel(
+    panel = FigurePanel(
         figure.name, title or capitalize_first(figure.title), axis, figure, figure.form, part=part
     )
     values = [v for r in rows for t in r.ensemble.ok if (v := figure(t)) is not None]
     unit, name = units.choose_unit(max(values, default=0), figure.quantity.sizes)
     return replace(
-        shown,
+        panel,
         axis=axis.format(u=name),
         figure=_scale_figure(figure, unit),
         form=lambda v: figure.form(v * unit),
@@ -223,15 +223,15 @@ def render_flash_states_chart(setting: Setting) -> ChartWithTable | None:
         f"the obtained state. {RANGE_NOTE}"
     )
     about = ChartText("state", "Asked and obtained state", caption)
-    shown = render_panels_chart(
+    chart_with_table = render_panels_chart(
         setting, about, rows, panels, tables.make_flash_state_columns(setting)
     )
-    if shown is not None:
+    if chart_with_table is not None:
         by_key = {r.key: r.ensemble.first.state for r in rows}
-        for item in shown.chart.datasets["summary"]:
-            asked = getattr(by_key[item["row"]], item["panel"]) * 100
-            item["text"] = f"{item['mid']:.1f} %, asked {asked:g} %"
-    return shown
+        for item in chart_with_table.chart.datasets["summary"]:
+            requested_percent = getattr(by_key[item["row"]], item["panel"]) * 100
+            item["text"] = f"{item['mid']:.1f} %, asked {requested_percent:g} %"
+    return chart_with_table
 
 
 def render_ageing_chart(setting: Setting) -> ChartWithTable | None:

@@ -58,12 +58,16 @@ def render_latency_chart(setting: Setting) -> ChartWithTable | None:
 
     def build(axis: RowAxis, width: float) -> VegaSpec:
         per_line = 1 if width == layout.NARROW else min(2, len(operations))
-        each = (
+        panel_width = (
             width - axis.room - layout.PANEL_GAP * (per_line - 1) - layout.RIGHT_EDGE
         ) / per_line
         views = [
             _make_panel(
-                o.name, o.title or o.name, axis.at_column(i % per_line), each, data["summary"]
+                o.name,
+                o.title or o.name,
+                axis.at_column(i % per_line),
+                panel_width,
+                data["summary"],
             )
             for i, o in enumerate(operations)
         ]
@@ -89,12 +93,12 @@ def _make_data(setting: Setting, rows: Sequence[ChartRow], operations: Sequence[
             middles = []
             for percentile, name in PERCENTILE_NAMES.items():
                 figure = setting.figure(f"latency.{operation}.{percentile}")
-                found = row.ensemble.spread(figure)
-                if found is None:
+                spread = row.ensemble.spread(figure)
+                if spread is None:
                     continue
-                middles.append(found.median)
-                ends = {"low": found.min, "mid": found.median, "high": found.max}
-                tip = f"{row.ensemble.label}: {operation} {name} {found.text(units.format_time)}"
+                middles.append(spread.median)
+                ends = {"low": spread.min, "mid": spread.median, "high": spread.max}
+                tip = f"{row.ensemble.label}: {operation} {name} {spread.text(units.format_time)}"
                 data["summary"].append({**base, **ends, "percentile": name, "tip": tip})
             if middles:
                 data["whole"].append({**base, "low": min(middles), "high": max(middles)})

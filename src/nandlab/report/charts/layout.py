@@ -139,12 +139,12 @@ def choose_filesystem_colour(filesystem: str) -> str:
 @cache
 def map_filesystem_colours() -> dict[str, str]:
     """The colours that files of the catalog name, by file system."""
-    found = {}
+    colours = {}
     for name in list_noun_names("filesystems"):
         colour = load_noun("filesystems", name, FilesystemModel).colour
         if colour:
-            found[name] = colour
-    return found
+            colours[name] = colour
+    return colours
 
 
 def _choose_shades(states: Sequence[str]) -> dict[str, float]:
@@ -259,8 +259,8 @@ def make_panel_datasets(rows: Sequence[ChartRow], panels: Sequence[FigurePanel])
     for panel in panels:
         for row in rows:
             base = {"panel": panel.key, **row.looks()}
-            whole = (panel.ensemble_spread or partial(_compute_figure_spread, panel))(row.ensemble)
-            if whole is None:
+            spread = (panel.ensemble_spread or partial(_compute_figure_spread, panel))(row.ensemble)
+            if spread is None:
                 why = "not measured" if row.ensemble.ok else "no trial ended well"
                 data["absent"].append({**base, "text": why})
                 continue
@@ -269,11 +269,11 @@ def make_panel_datasets(rows: Sequence[ChartRow], panels: Sequence[FigurePanel])
                 {
                     **base,
                     "zero": 0,
-                    "low": whole.min,
-                    "mid": whole.median,
-                    "high": whole.max,
-                    "text": panel.form(whole.median),
-                    "rest": whole.median - part.median if part else whole.median,
+                    "low": spread.min,
+                    "mid": spread.median,
+                    "high": spread.max,
+                    "text": panel.form(spread.median),
+                    "rest": spread.median - part.median if part else spread.median,
                 }
             )
             data["trials"] += _list_trial_points(base, row.ensemble, panel)
@@ -323,7 +323,7 @@ def make_panel_view(panel: FigurePanel, axis: RowAxis, width: float, top: float)
             "encoding": {"y": y, **encoding},
         }
 
-    low, mid, high, value, zero, rest = (
+    low, mid, high, value, zero, part_start = (
         {**x, "field": f} for f in ("low", "mid", "high", "value", "zero", "rest")
     )
     bars = [
@@ -337,7 +337,7 @@ def make_panel_view(panel: FigurePanel, axis: RowAxis, width: float, top: float)
         layer(
             "summary",
             {"type": "bar", "opacity": 0.6},
-            x=rest,
+            x=part_start,
             x2={"field": "mid"},
             color=COLOUR_ENCODING,
         ),

@@ -38,30 +38,30 @@ class MarkLook:
         return {"colour": self.colour, "shape": self.shape, "fill": fill, "dash": self.dash}
 
 
-def choose_mark_looks(named: Sequence[tuple[str, str]]) -> list[MarkLook]:
+def choose_mark_looks(names: Sequence[tuple[str, str]]) -> list[MarkLook]:
     """A look for each (file system, name); where all are of one file system, a colour for each."""
-    alone = len({filesystem for filesystem, _ in named}) == 1
-    seen: dict[str, int] = {}
-    found = []
-    for i, (filesystem, _) in enumerate(named):
+    alone = len({filesystem for filesystem, _ in names}) == 1
+    uses_by_colour: dict[str, int] = {}
+    mark_looks = []
+    for i, (filesystem, _) in enumerate(names):
         colour = (
             COLOUR_PALETTE[i % len(COLOUR_PALETTE)]
             if alone
             else layout.choose_filesystem_colour(filesystem)
         )
-        n = seen.get(colour, 0)
-        seen[colour] = n + 1
+        n = uses_by_colour.get(colour, 0)
+        uses_by_colour[colour] = n + 1
         shape, filled = MARK_SHAPES[n % len(MARK_SHAPES)]
-        found.append(MarkLook(colour, shape, filled, [1, 0]))
-    return found
+        mark_looks.append(MarkLook(colour, shape, filled, [1, 0]))
+    return mark_looks
 
 
-def choose_line_dashes(named: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
+def choose_line_dashes(keys: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
     """A dash for each (key, colour); the first of a colour has a solid line."""
-    seen: dict[str, int] = {}
-    found = {}
-    for key, colour in named:
-        n = seen.get(colour, 0)
-        found[key] = LINE_DASHES[n % len(LINE_DASHES)]
-        seen[colour] = n + 1
-    return found
+    uses_by_colour: dict[str, int] = {}
+    dashes = {}
+    for key, colour in keys:
+        n = uses_by_colour.get(colour, 0)
+        dashes[key] = LINE_DASHES[n % len(LINE_DASHES)]
+        uses_by_colour[colour] = n + 1
+    return dashes

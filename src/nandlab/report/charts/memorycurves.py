@@ -90,12 +90,12 @@ def render_memory_chart(setting: Setting) -> ChartWithTable | None:
 
 
 def _list_curves(rows: Sequence[ChartRow]) -> list[_PanelCurve]:
-    found = (
+    curves = (
         _PanelCurve(panel, row, memoryseries.make_memory_curve_of_trials(row.ensemble.ok, read))
         for panel, (_, read) in MEMORY_PANELS.items()
         for row in rows
     )
-    return [c for c in found if c.moments]
+    return [c for c in curves if c.moments]
 
 
 def _choose_axis_units(curves: Sequence[_PanelCurve]) -> _AxisUnits:

@@ -61,19 +61,23 @@ def render_time_parts_chart(setting: Setting) -> ChartWithTable | None:
     panels += [
         _PartsPanel(p.name, p.title or p.name, f"phase.{p.name}") for p in setting.words.phases
     ]
-    found = [(of, own) for of in panels if (own := _make_panel_data(rows, of))]
-    if not found:
+    panel_datasets = [
+        (panel, panel_data) for panel in panels if (panel_data := _make_panel_data(rows, panel))
+    ]
+    if not panel_datasets:
         return None
-    data: ChartData = {key: [row for _, d in found for row in d[key]] for key in ("parts", "whole")}
+    data: ChartData = {
+        key: [row for _, d in panel_datasets for row in d[key]] for key in ("parts", "whole")
+    }
 
     def build(axis: RowAxis, width: float) -> VegaSpec:
-        per_line = 1 if width == layout.NARROW else min(2, len(found))
-        each = (
+        per_line = 1 if width == layout.NARROW else min(2, len(panel_datasets))
+        panel_width = (
             width - axis.room - layout.PANEL_GAP * (per_line - 1) - layout.RIGHT_EDGE
         ) / per_line
         views = [
-            _make_panel(of, own, axis.at_column(i % per_line), each, width)
-            for i, (of, own) in enumerate(found)
+            _make_panel(panel, panel_data, axis.at_column(i % per_line), panel_width, width)
+            for i, (panel, panel_data) in enumerate(panel_datasets)
         ]
         return layout.concatenate_panel_views(views, per_line)
 
@@ -91,50 +95,56 @@ def render_time_parts_chart(setting: Setting) -> ChartWithTable | None:
     )
 
 
-def _make_panel_data(rows: Sequence[ChartRow], of: _PartsPanel) -> ChartData | None:
+def _make_panel_data(rows: Sequence[ChartRow], panel: _PartsPanel) -> ChartData | None:
     """A panel's bars in its own unit; None where nothing is known."""
-    told = {
+    times_by_row = {
         row.key: [
-            (t, ns) for t in row.ensemble.ok if (ns := of.find_value(t, "elapsed_ns")) is not None
+            (t, ns)
+            for t in row.ensemble.ok
+            if (ns := panel.find_value(t, "elapsed_ns")) is not None
         ]
         for row in rows
     }
-    top = max((ns for row in told.values() for _, ns in row), default=0)
+    top = max((ns for row in times_by_row.values() for _, ns in row), default=0)
     if top <= 0:
         return None
     size, unit = units.choose_unit(top, units.TIME_UNITS)
     data: ChartData = {"parts": [], "whole": []}
     for row in rows:
-        if told[row.key]:
+        if times_by_row[row.key]:
             _add_row_data(
-                data, of, {"panel": of.name, "row": row.key, "unit": unit}, told[row.key], size
+                data,
+                panel,
+                {"panel": panel.name, "row": row.key, "unit": unit},
+                times_by_row[row.key],
+                size,
             )
     return data
 
 
 def _add_row_data(
     data: ChartData,
-    of: _PartsPanel,
+    panel: _PartsPanel,
     base: dict[str, Any],
     trials: Sequence[tuple[Trial, int | float]],
     size: float,
 ) -> None:
-    whole = compute_spread(ns for _, ns in trials)
-    assert whole is not None
-    nearest, elapsed = min(trials, key=lambda t: abs(t[1] - whole.median))
-    at = 0.0
+    spread = compute_spread(ns for _, ns in trials)
+    assert spread is not None
+    nearest, elapsed = min(trials, key=lambda t: abs(t[1] - spread.median))
+    start = 0.0
     for key, (title, _) in PART_LOOKS.items():
-        ns = of.find_value(nearest, f"{key}_ns") or 0
+        ns = panel.find_value(nearest, f"{key}_ns") or 0
         if ns:
             tip = f"{title}: {units.format_time(ns)}, {ns / elapsed:.1%}"
-            ends = {"from": at / size, "to": (at + ns) / size}
+            ends = {"from": start / size, "to": (start + ns) / size}
             data["parts"].append({**base, **ends, "part": title, "tip": tip})
-        at += ns
+        start += ns
     data["whole"].append({**base, "high": elapsed / size, "text": units.format_time(elapsed)})
 
 
 def _make_panel(
-    of: _PartsPanel, data: ChartData, axis: RowAxis, width: float, page: float
+    panel: _PartsPanel, data: ChartData, axis: RowAxis, width: float, page: float
 ) -> VegaSpec:
     room = min(layout.VALUE_ROOM * 1.6, width / 2)
     top = max(d["high"] for d in data["whole"]) / (1 - room / width)
@@ -159,7 +169,7 @@ def _make_panel(
     def layer(name: str, mark: str | VegaSpec, **encoding: VegaSpec) -> VegaSpec:
         return {
             "data": {"name": name},
-            "transform": [{"filter": f"datum.panel === '{of.name}'"}],
+            "transform": [{"filter": f"datum.panel === '{panel.name}'"}],
             "mark": mark,
             "encoding": {"y": axis.y(), **encoding},
         }
@@ -171,18 +181,21 @@ def _make_panel(
         layer("parts", {"type": "bar", "opacity": 0.95}, **bar, tooltip=layout.TIP_ENCODING),
         layer("whole", {**layout.TEXT_MARK, "dx": 8}, **text),
     ]
-    return {"title": of.title, "width": width, "height": axis.height(), "layer": layers}
+    return {"title": panel.title, "width": width, "height": axis.height(), "layer": layers}
 
 
 def _list_columns(setting: Setting) -> list[tables.TableColumn]:
     """Of the whole load: its time, each part, and what the collector asked of the chip."""
-    named = {
+    titles = {
         "elapsed_ns": "together",
         **{f"{key}_ns": title for key, (title, _) in PART_LOOKS.items()},
     }
-    for who in COLLECTOR_PARTS:
-        named[f"{who}.chip_ns"] = f"chip, for {PART_LOOKS[who][0]}"
-    for what in CHIP_OPERATION_KEYS:
-        named |= {f"{who}.{what}": f"{what} by {PART_LOOKS[who][0]}" for who in COLLECTOR_PARTS}
-    figures = {key: setting.figure(f"parts.whole.{key}") for key in named}
-    return [tables.make_figure_column(figures[key], title) for key, title in named.items()]
+    for part in COLLECTOR_PARTS:
+        titles[f"{part}.chip_ns"] = f"chip, for {PART_LOOKS[part][0]}"
+    for operation in CHIP_OPERATION_KEYS:
+        titles |= {
+            f"{part}.{operation}": f"{operation} by {PART_LOOKS[part][0]}"
+            for part in COLLECTOR_PARTS
+        }
+    figures = {key: setting.figure(f"parts.whole.{key}") for key in titles}
+    return [tables.make_figure_column(figures[key], title) for key, title in titles.items()]

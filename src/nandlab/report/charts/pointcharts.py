@@ -40,11 +40,11 @@ POINTS_CAPTION = (
 def render_point_times_chart(setting: Setting) -> ChartWithTable | None:
     """None where no point has a time."""
     names = pointanswers.list_point_phase_names(setting)
-    own = [e for e in setting.ensembles if e.ok]
-    seen = looks.choose_mark_looks([(e.first.filesystem, e.label) for e in own])
+    ensembles = [e for e in setting.ensembles if e.ok]
+    mark_looks = looks.choose_mark_looks([(e.first.filesystem, e.label) for e in ensembles])
     marks = [
         mark
-        for e, look in zip(own, seen, strict=True)
+        for e, look in zip(ensembles, mark_looks, strict=True)
         for name in names
         if (mark := _make_mark(setting, name, e, look)) is not None
     ]
@@ -52,24 +52,26 @@ def render_point_times_chart(setting: Setting) -> ChartWithTable | None:
         return None
     data: ChartData = {"marks": marks}
     for key, width in (("key_wide", WIDE), ("key_narrow", NARROW)):
-        data[key] = chartkeys.make_legend_entries([e.label for e in own], seen, width)
-    shown = [setting.words.phase(name).title for name in names]
-    specs = [_make_spec(k, w, shown, data) for k, w in (("key_wide", WIDE), ("key_narrow", NARROW))]
+        data[key] = chartkeys.make_legend_entries([e.label for e in ensembles], mark_looks, width)
+    titles = [setting.words.phase(name).title for name in names]
+    specs = [
+        _make_spec(k, w, titles, data) for k, w in (("key_wide", WIDE), ("key_narrow", NARROW))
+    ]
     chart = Chart(f"{setting.slug}-points", "Time of each point", POINTS_CAPTION, data, *specs)
     return ChartWithTable(chart, render_point_times_table(setting))
 
 
 def _make_mark(setting: Setting, name: str, e: Ensemble, look: MarkLook) -> dict[str, Any] | None:
-    found = e.spread(setting.figure(f"phase.{name}"))
-    if found is None or found.min <= 0:
+    spread = e.spread(setting.figure(f"phase.{name}"))
+    if spread is None or spread.min <= 0:
         return None
     title = setting.words.phase(name).title
     return {
         "point": title,
-        "low": found.min / 1e6,
-        "mid": found.median / 1e6,
-        "high": found.max / 1e6,
-        "tip": f"{title}, {e.label}: {found.text(units.format_time)}",
+        "low": spread.min / 1e6,
+        "mid": spread.median / 1e6,
+        "high": spread.max / 1e6,
+        "tip": f"{title}, {e.label}: {spread.text(units.format_time)}",
         **look.data,
     }
 

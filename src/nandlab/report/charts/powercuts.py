@@ -44,17 +44,19 @@ def render_run_campaign_charts(run: Path) -> list[Chart]:
     ]
 
 
-def render_campaign_chart(found: CampaignResult, name: str = "powercut") -> Chart:
+def render_campaign_chart(campaign: CampaignResult, name: str = "powercut") -> Chart:
     """Of one load, a row for each way to tear; of several, a row for each load, the worst of it."""
-    rows = _list_outcome_rows(found)
+    rows = _list_outcome_rows(campaign)
     cells = [
         {"row": row, "operation": k, "outcome": OUTCOME_LOOKS[letter][0]}
         for row, letters in rows.items()
         for k, letter in enumerate(letters)
         if letter != " "
     ]
-    seen = [each for each in OUTCOME_LOOKS.values() if any(c["outcome"] == each[0] for c in cells)]
-    alone = len(found.outcomes) == 1
+    drawn_looks = [
+        look for look in OUTCOME_LOOKS.values() if any(c["outcome"] == look[0] for c in cells)
+    ]
+    alone = len(campaign.outcomes) == 1
     encoding: dict[str, Any] = {
         "x": {
             "field": "operation",
@@ -73,13 +75,13 @@ def render_campaign_chart(found: CampaignResult, name: str = "powercut") -> Char
             "field": "outcome",
             "type": "nominal",
             "title": None,
-            "scale": {"domain": [w for w, _ in seen], "range": [c for _, c in seen]},
+            "scale": {"domain": [w for w, _ in drawn_looks], "range": [c for _, c in drawn_looks]},
             "legend": {"orient": "top", "columns": 4, "columnPadding": 30},
         },
     }
-    head = found.head
-    what = "faults" if found.is_fault_campaign else "power cuts"
-    title = f"{head.filesystem} on {head.chip}: {head.load}, {what} by flash operation"
+    head = campaign.head
+    noun = "faults" if campaign.is_fault_campaign else "power cuts"
+    title = f"{head.filesystem} on {head.chip}: {head.load}, {noun} by flash operation"
     spec = {
         "data": {"name": "cells"},
         "mark": {"type": "rect", "stroke": "white", "strokeWidth": 0.3},
@@ -87,19 +89,20 @@ def render_campaign_chart(found: CampaignResult, name: str = "powercut") -> Char
         "width": 640,
         "height": {"step": 13},
     }
-    more = len(found.outcomes) - len(rows)
-    caption = f"{found.summary}. Each cell is the worst outcome of its points." + (
-        f" {more} more loads are not drawn." if not alone and more > 0 else ""
+    undrawn_count = len(campaign.outcomes) - len(rows)
+    caption = f"{campaign.summary}. Each cell is the worst outcome of its points." + (
+        f" {undrawn_count} more loads are not drawn." if not alone and undrawn_count > 0 else ""
     )
     return Chart(name, title, caption, {"cells": cells}, spec, {**spec, "width": 300})
 
 
-def _list_outcome_rows(found: CampaignResult) -> dict[str, str]:
+def _list_outcome_rows(campaign: CampaignResult) -> dict[str, str]:
     """Letters by row."""
-    if len(found.outcomes) == 1:
-        return dict(next(iter(found.outcomes.values())))
+    if len(campaign.outcomes) == 1:
+        return dict(next(iter(campaign.outcomes.values())))
     worst = {
-        title: _merge_worst_outcomes(list(mine.values())) for title, mine in found.outcomes.items()
+        title: _merge_worst_outcomes(list(outcomes.values()))
+        for title, outcomes in campaign.outcomes.items()
     }
     bad_first = sorted(worst, key=lambda title: not worst[title].strip(" ."))
     return {title: worst[title] for title in bad_first[:ROWS_MAX]}

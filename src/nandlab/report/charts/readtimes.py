@@ -25,23 +25,27 @@ MEASURED_LABEL, MODEL_LABEL, PAPER_LABEL = "measured", "nandlab's model", "the p
 LABEL_COLOURS = {MEASURED_LABEL: "#94a3b8", MODEL_LABEL: "#2b6cb0", PAPER_LABEL: "#c2410c"}
 
 
-def render_read_call_times_chart(told: Sequence[CallTimes], by: Instructions, name: str) -> Chart:
+def render_read_call_times_chart(
+    call_times: Sequence[CallTimes], instructions: Instructions, name: str
+) -> Chart:
     """The calls that read a page of a file, of one trace; first opens are left out."""
-    ours: dict[int, list[float]] = defaultdict(list)
-    beside: dict[int, list[float]] = defaultdict(list)
-    for t in told:
+    predicted_ns: dict[int, list[float]] = defaultdict(list)
+    measured_ns: dict[int, list[float]] = defaultdict(list)
+    for t in call_times:
         if isinstance(t.scored.call, ReadCall):
             pieces, chip = len(t.scored.call.pieces), t.chip_ns
-            beside[pieces].append(t.ns - chip)
-            ours[pieces].append(t.compute_predicted_ns(by) - chip)
-    overhead = statistics.fmean(ns for each in beside.values() for ns in each)
-    seen = {(pieces, round(ns / 1000, 1)) for pieces, each in beside.items() for ns in each}
-    points = [_make_point(pieces, us, MEASURED_LABEL) for pieces, us in sorted(seen)]
+            measured_ns[pieces].append(t.ns - chip)
+            predicted_ns[pieces].append(t.compute_predicted_ns(instructions) - chip)
+    overhead = statistics.fmean(ns for values in measured_ns.values() for ns in values)
+    measured_points = {
+        (pieces, round(ns / 1000, 1)) for pieces, values in measured_ns.items() for ns in values
+    }
+    points = [_make_point(pieces, us, MEASURED_LABEL) for pieces, us in sorted(measured_points)]
     lines = [
-        _make_point(n, statistics.fmean(each) / 1000, MODEL_LABEL)
-        for n, each in sorted(ours.items())
+        _make_point(n, statistics.fmean(values) / 1000, MODEL_LABEL)
+        for n, values in sorted(predicted_ns.items())
     ]
-    lines += [_make_point(n, overhead / 1000, PAPER_LABEL) for n in sorted(ours)]
+    lines += [_make_point(n, overhead / 1000, PAPER_LABEL) for n in sorted(predicted_ns)]
     wide, narrow = (_make_spec(width) for width in (layout.WIDE, layout.NARROW))
     return Chart(name, CHART_TITLE, CHART_CAPTION, {"points": points, "lines": lines}, wide, narrow)
 

@@ -55,31 +55,31 @@ def _list_surfaces(setting: Setting) -> list[FigureSurface]:
     title = figurecharts.capitalize_first(setting.words.headline.noun) + (
         f", {name}" if name else ""
     )
-    others = {
+    chip_figures = {
         "chip.erases": "Block erases",
         "chip.amplification": "Write amplification",
         "wear.spread": "Wear spread, erases",
     }
-    more = [
+    chip_surfaces = [
         FigureSurface(k.replace(".", "-"), t, setting.figure(k), 1, int(k == "wear.spread"))
-        for k, t in others.items()
+        for k, t in chip_figures.items()
     ]
-    return [FigureSurface("headline", title, headline, unit), *more]
+    return [FigureSurface("headline", title, headline, unit), *chip_surfaces]
 
 
 def render_surface_chart(setting: Setting) -> ChartWithTable | None:
     """A panel a figure; None if nothing was measured."""
     surfaces = _list_surfaces(setting)
     rows = [
-        (subject, of, f"{subject}, {sweep.format_sweep_line(of)}")
+        (subject, line, f"{subject}, {sweep.format_sweep_line(line)}")
         for subject in setting.subjects
-        for of in sweep.group_ensembles_by_sweep_line(setting, subject)
+        for line in sweep.group_ensembles_by_sweep_line(setting, subject)
     ]
     cells = [
         item
         for surface in surfaces
-        for subject, of, label in rows
-        for e in sweep.group_ensembles_by_sweep_line(setting, subject)[of]
+        for subject, line, label in rows
+        for e in sweep.group_ensembles_by_sweep_line(setting, subject)[line]
         for item in [_make_cell(surface, e, label)]
     ]
     if not any(c["value"] is not None for c in cells):
@@ -110,23 +110,23 @@ def render_surface_chart(setting: Setting) -> ChartWithTable | None:
 
 
 def _make_cell(surface: FigureSurface, e: Ensemble, label: str) -> dict[str, Any]:
-    found = e.spread(surface.figure)
+    spread = e.spread(surface.figure)
     failed = len(e.trials) - len(e.ok)
-    if found is None:
+    if spread is None:
         text = "?" if e.ok else "\u00d7"
-        told = "no trial ended well"
+        value_text = "no trial ended well"
     else:
-        text = surface.form(found.median) + ("*" if failed else "")
-        told = found.text(units.format_count)
-        told += f", {failed} of {len(e.trials)} trials failed" if failed else ""
+        text = surface.form(spread.median) + ("*" if failed else "")
+        value_text = spread.text(units.format_count)
+        value_text += f", {failed} of {len(e.trials)} trials failed" if failed else ""
     return {
         "panel": surface.key,
         "row": label,
         "valid": f"{sweep.find_requested_valid_share(e) * 100:g}",
-        "value": None if found is None else found.median,
-        "colour": None if found is None else max(found.median, 1e-9) + surface.shift,
+        "value": None if spread is None else spread.median,
+        "colour": None if spread is None else max(spread.median, 1e-9) + surface.shift,
         "text": text,
-        "tip": f"{e.label}: {surface.title} {told}",
+        "tip": f"{e.label}: {surface.title} {value_text}",
     }
 
 

@@ -65,12 +65,12 @@ def _list_limit_bars(verdict: Verdict) -> Iterator[BarItem]:
 
 def _list_headline_bars(verdict: Verdict) -> Iterator[BarItem]:
     """A bar for each row's headline, which is the first criterion that has values."""
-    at = next((i for i, _ in enumerate(verdict.criteria) if _has_value(verdict, i)), None)
-    for row in verdict.rows if at is not None else ():
-        cell = row.cells[at or 0]
+    index = next((i for i, _ in enumerate(verdict.criteria) if _has_value(verdict, i)), None)
+    for row in verdict.rows if index is not None else ():
+        cell = row.cells[index or 0]
         if cell.value is not None:
             yield _make_bar(
-                _format_panel_title(verdict, verdict.criteria[at or 0]), row, cell, cell.value
+                _format_panel_title(verdict, verdict.criteria[index or 0]), row, cell, cell.value
             )
 
 

@@ -50,14 +50,14 @@ def _render_with_table(
     setting: Setting, draw: Callable[[Setting, Sequence[ChartRow], dict[str, list[Trial]]], Chart]
 ) -> ChartWithTable | None:
     rows = layout.make_chart_rows(setting)
-    kept = {r.key: _list_counted_trials(r) for r in rows}
-    if not any(kept.values()):
+    trials_by_row = {r.key: _list_counted_trials(r) for r in rows}
+    if not any(trials_by_row.values()):
         return None
     names = ("mean", "stddev", "least", "most", "spread")
     figures = [find_setting_view(setting).erases, *(f"wear.{name}" for name in names)]
     columns = [tables.make_figure_column(setting.figure(name)) for name in figures]
     return ChartWithTable(
-        draw(setting, rows, kept), tables.make_ensemble_table(setting.ensembles, columns)
+        draw(setting, rows, trials_by_row), tables.make_ensemble_table(setting.ensembles, columns)
     )
 
 
@@ -79,20 +79,20 @@ def _list_block_erases(trial: Trial) -> Sequence[int]:
 
 
 def _make_map_chart(
-    setting: Setting, rows: Sequence[ChartRow], kept: dict[str, list[Trial]]
+    setting: Setting, rows: Sequence[ChartRow], trials_by_row: dict[str, list[Trial]]
 ) -> Chart:
     """A strip a configuration, a line of pixels a trial, one colour scale for all."""
-    erases = [n for trials in kept.values() for t in trials for n in _list_block_erases(t)]
+    erases = [n for trials in trials_by_row.values() for t in trials for n in _list_block_erases(t)]
     largest = max(erases)
     read = find_setting_view(setting)
     least = min((n for n in erases if n), default=1) if read.begins_at_least_worn else 1
     images, absent, step = [], [], 1
     for row in rows:
-        if not kept[row.key]:
+        if not trials_by_row[row.key]:
             absent.append({**row.looks(), "text": "no counts per block"})
             continue
         lines, step = pngmap.narrow_map_columns(
-            np.array([_list_block_erases(t) for t in kept[row.key]], dtype=np.int64)
+            np.array([_list_block_erases(t) for t in trials_by_row[row.key]], dtype=np.int64)
         )
         uri = pngmap.make_png_data_uri(
             pngmap.encode_indexed_png(pngmap.map_values_to_palette(lines, largest, least))
@@ -171,15 +171,15 @@ def _make_map_view(axis: RowAxis, width: float, blocks: int, ends: tuple[int, in
 
 def _make_panel_specs(
     rows: Sequence[ChartRow],
-    shown: Sequence[ChartRow],
+    panel_rows: Sequence[ChartRow],
     make_view: Callable[[ChartRow, float], VegaSpec],
 ) -> tuple[VegaSpec, VegaSpec]:
     """The wide and the narrow form of a panel for each row that is shown; make_view takes the row
     and the panel's width in px."""
 
     def build(axis: RowAxis, width: float) -> VegaSpec:
-        per_line, panel_width = layout.compute_panel_columns(len(shown), width, 44)
-        views = [make_view(row, panel_width - 20) for row in shown]
+        per_line, panel_width = layout.compute_panel_columns(len(panel_rows), width, 44)
+        views = [make_view(row, panel_width - 20) for row in panel_rows]
         return {
             **layout.concatenate_panel_views(views, per_line),
             "bounds": "full",
@@ -205,18 +205,19 @@ def _make_panel_view(
 
 
 def _make_histogram_chart(
-    setting: Setting, rows: Sequence[ChartRow], kept: dict[str, list[Trial]]
+    setting: Setting, rows: Sequence[ChartRow], trials_by_row: dict[str, list[Trial]]
 ) -> Chart:
     """Blocks by erases: bars are medians over the trials, lines their ranges."""
-    shown = [r for r in rows if kept[r.key]]
+    panel_rows = [r for r in rows if trials_by_row[r.key]]
     bins = []
-    for row in shown:
+    for row in panel_rows:
         bins += [
-            {**row.looks(), **b} for b in _make_bins([_list_block_erases(t) for t in kept[row.key]])
+            {**row.looks(), **b}
+            for b in _make_bins([_list_block_erases(t) for t in trials_by_row[row.key]])
         ]
 
     wide, narrow = _make_panel_specs(
-        rows, shown, lambda row, width: _make_histogram_view(row, width, bins)
+        rows, panel_rows, lambda row, width: _make_histogram_view(row, width, bins)
     )
     caption = (
         "How many blocks were erased how often. A bar is the median over the trials, the line on "
@@ -227,19 +228,19 @@ def _make_histogram_chart(
 
 
 def _make_distribution_chart(
-    setting: Setting, rows: Sequence[ChartRow], kept: dict[str, list[Trial]]
+    setting: Setting, rows: Sequence[ChartRow], trials_by_row: dict[str, list[Trial]]
 ) -> Chart:
     """A panel for each configuration: the most and the mean erases of each column of blocks."""
-    shown = [r for r in rows if kept[r.key]]
+    panel_rows = [r for r in rows if trials_by_row[r.key]]
     columns = [
         {**row.looks(), **column}
-        for row in shown
-        for column in _make_columns(_find_middle_trial(kept[row.key]))
+        for row in panel_rows
+        for column in _make_columns(_find_middle_trial(trials_by_row[row.key]))
     ]
 
     wide, narrow = _make_panel_specs(
         rows,
-        shown,
+        panel_rows,
         lambda row, width: _make_distribution_view(row, width, setting.chip.blocks),
     )
     step = -(-setting.chip.blocks // COLUMNS)
@@ -262,16 +263,16 @@ def _find_middle_trial(trials: Sequence[Trial]) -> Sequence[int]:
 def _make_columns(erases: Sequence[int]) -> list[dict[str, Any]]:
     """Neighbouring blocks together, so that there are at most :data:`COLUMNS`."""
     step = -(-len(erases) // COLUMNS)
-    found = []
+    columns = []
     for first in range(0, len(erases), step):
         blocks = erases[first : first + step]
         mean, most = sum(blocks) / len(blocks), max(blocks)
         end = first + len(blocks)
-        which = f"block {first}" if step == 1 else f"blocks {first} to {end - 1}"
-        tip = f"{which}: {units.format_count(most)} erases at the most, {mean:.2f} in the mean"
+        block_text = f"block {first}" if step == 1 else f"blocks {first} to {end - 1}"
+        tip = f"{block_text}: {units.format_count(most)} erases at the most, {mean:.2f} in the mean"
         ends = {"first": first, "end": end, "zero": 0}
-        found.append({**ends, "most": most, "mean": mean, "tip": tip})
-    return found
+        columns.append({**ends, "most": most, "mean": mean, "tip": tip})
+    return columns
 
 
 def _make_distribution_view(row: ChartRow, width: float, blocks: int) -> VegaSpec:

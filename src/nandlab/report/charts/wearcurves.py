@@ -81,12 +81,12 @@ def render_wear_over_time_chart(setting: Setting) -> ChartWithTable | None:
 
 
 def _select_middle_trials(setting: Setting) -> MiddleTrials:
-    found: MiddleTrials = []
+    middle_trials: MiddleTrials = []
     for row in layout.make_chart_rows(setting):
-        measured = sorted((t for t in row.ensemble.ok if t.wear), key=_compute_mean_erases)
-        if measured and (middle := measured[(len(measured) - 1) // 2].wear):
-            found.append((row.ensemble.label, row.ensemble.first.filesystem, middle))
-    return found
+        wear_trials = sorted((t for t in row.ensemble.ok if t.wear), key=_compute_mean_erases)
+        if wear_trials and (middle := wear_trials[(len(wear_trials) - 1) // 2].wear):
+            middle_trials.append((row.ensemble.label, row.ensemble.first.filesystem, middle))
+    return middle_trials
 
 
 def _compute_mean_erases(trial: Trial) -> float:

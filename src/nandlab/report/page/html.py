@@ -22,14 +22,13 @@ from nandlab.analysis.figures import groups
 from nandlab.analysis.figures.groups import Setting
 from nandlab.analysis.verdicts import (
     answers,
-    battery,
     caveats,
     modelbias,
     promises,
     verdict,
     verdictmaker,
 )
-from nandlab.analysis.verdicts.battery import Battery
+from nandlab.analysis.verdicts.battery import Battery, format_battery_sentences
 from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.base.digest import digest_json_value
@@ -99,24 +98,24 @@ class PageHead:
 
 
 def write_report_page_and_charts(
-    run_folder: Results, out: Path | None = None, asked: Battery | None = None
+    run_folder: Results, out: Path | None = None, battery: Battery | None = None
 ) -> Path:
     """Writes page and charts; the old report stays until all of it is written. Returns its path."""
     refuse_drawing_below_limits()
     finished = list(run_folder.trials())
-    sections = [_make_section(s, asked) for s in groups.group_trials_into_settings(finished)]
+    sections = [_make_section(s, battery) for s in groups.group_trials_into_settings(finished)]
     lines = curvecharts.render_study_curves(run_folder.head().spec, finished)
     paper = make_paper_comparison(run_folder.head(), finished)
     folder = out or find_report_folder(run_folder)
     folder.mkdir(parents=True, exist_ok=True)
-    found = verdictmaker.make_run_verdicts_from_trials(
+    verdicts = verdictmaker.make_run_verdicts_from_trials(
         run_folder.head().spec, finished, run_folder.naming()
     )
-    cut, linked = (
+    cut_charts, trials_path = (
         powercuts.render_run_campaign_charts(run_folder.path),
         _find_trials_path(run_folder, folder),
     )
-    head = PageHead(found, verdictchart.render_verdict_chart(found), cut, linked)
+    head = PageHead(verdicts, verdictchart.render_verdict_chart(verdicts), cut_charts, trials_path)
     page = folder / "index.html"
     text = _render_page(run_folder, finished, lines, sections, paper, head)
     write_files_together(
@@ -150,11 +149,11 @@ def _list_report_files(
         yield page.with_name(f"{chart.name}.png"), charts.convert_svg_to_png(svg)
 
 
-def _make_section(setting: Setting, asked: Battery | None) -> SettingSection:
-    told, not_reached = _split_not_reached(find_setting_view(setting).answers(setting))
+def _make_section(setting: Setting, battery: Battery | None) -> SettingSection:
+    state_answers, not_reached = _split_not_reached(find_setting_view(setting).answers(setting))
     return SettingSection(
         setting,
-        told,
+        state_answers,
         not_reached,
         caveats.list_incomplete_configurations(setting),
         viewreports.render_setting_overview(setting),
@@ -167,18 +166,26 @@ def _make_section(setting: Setting, asked: Battery | None) -> SettingSection:
         caveats.list_setting_assumed_chip_figures(setting),
         steptable.render_file_steps_table(setting),
         steptable.list_step_outputs(setting),
-        battery.format_battery_sentences(setting, asked) if asked else [],
+        format_battery_sentences(setting, battery) if battery else [],
     )
 
 
 def _split_not_reached(
-    told: Sequence[answers.StateAnswer],
+    state_answers: Sequence[answers.StateAnswer],
 ) -> tuple[list[answers.StateAnswer], str]:
     """The answers without those that only say that a load was too short, and that in a line."""
-    short = [f for a in told for f in a.findings if f.text.startswith(answers.NOT_REACHED_LEAD)]
-    rest = [replace(a, findings=tuple(f for f in a.findings if f not in short)) for a in told]
-    topics = ", ".join(dict.fromkeys(f.topic.lower() for f in short))
-    return rest, f"{topics.capitalize()}: {short[0].text}" if short else ""
+    short_findings = [
+        f for a in state_answers for f in a.findings if f.text.startswith(answers.NOT_REACHED_LEAD)
+    ]
+    reached_answers = [
+        replace(a, findings=tuple(f for f in a.findings if f not in short_findings))
+        for a in state_answers
+    ]
+    topics = ", ".join(dict.fromkeys(f.topic.lower() for f in short_findings))
+    return (
+        reached_answers,
+        f"{topics.capitalize()}: {short_findings[0].text}" if short_findings else "",
+    )
 
 
 def _list_shared_options(setting: Setting) -> list[str]:

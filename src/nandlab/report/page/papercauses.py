@@ -38,15 +38,17 @@ def find_trace_figures_path(paper: str, file: str) -> Path:
     return CATALOG / "papers" / "traces" / paper / f"{file}.json"
 
 
-def make_paper_cause_table(paper: str, shown: TraceComparison) -> CauseTable:
+def make_paper_cause_table(paper: str, comparison: TraceComparison) -> CauseTable:
     """From the figures that were kept."""
-    briefs = [brief.read_trace_brief(find_trace_figures_path(paper, t.file)) for t in shown.traces]
-    labels = [t.label for t in shown.traces]
+    briefs = [
+        brief.read_trace_brief(find_trace_figures_path(paper, t.file)) for t in comparison.traces
+    ]
+    labels = [t.label for t in comparison.traces]
     return CauseTable(
         labels,
         _list_whole_trace_rows(briefs),
         _list_cause_rows(briefs),
-        [(t.label, t.command) for t in shown.traces],
+        [(t.label, t.command) for t in comparison.traces],
         [f"{t}: {w}" for t, b in zip(labels, briefs, strict=True) for w in b.warnings],
     )
 
@@ -90,30 +92,34 @@ def _format_write_factor(of: Brief) -> str:
 
 def _list_cause_rows(briefs: Sequence[Brief]) -> list[tuple[str, list[str]]]:
     by_cause = [{c.cause: c for c in b.causes} for b in briefs]
-    names = list(dict.fromkeys(c for found in reversed(by_cause) for c in found))
-    whole = [b.flash.ns if b.flash else 0 for b in briefs]
-    large = [
+    names = list(dict.fromkeys(c for causes in reversed(by_cause) for c in causes))
+    trace_ns = [b.flash.ns if b.flash else 0 for b in briefs]
+    large_names = [
         n
         for n in names
         if any(
-            n in found and found[n].ns >= SHARE_SHOWN_MIN * ns
-            for found, ns in zip(by_cause, whole, strict=True)
+            n in causes and causes[n].ns >= SHARE_SHOWN_MIN * ns
+            for causes, ns in zip(by_cause, trace_ns, strict=True)
         )
     ]
     rows = [
-        (format_cause_name(n), [_format_flash_work(found.get(n)) for found in by_cause])
-        for n in large
+        (format_cause_name(n), [_format_flash_work(causes.get(n)) for causes in by_cause])
+        for n in large_names
     ]
-    rest = [[c for n, c in found.items() if n not in large] for found in by_cause]
-    if any(rest):
-        rows.append(("all others", [units.format_time(sum(c.ns for c in r)) for r in rest]))
+    small_causes = [[c for n, c in causes.items() if n not in large_names] for causes in by_cause]
+    if any(small_causes):
+        rows.append(("all others", [units.format_time(sum(c.ns for c in r)) for r in small_causes]))
     return rows
 
 
-def _format_flash_work(of: Flash | Phase | None) -> str:
+def _format_flash_work(work: Flash | Phase | None) -> str:
     """Time, and the pages and blocks that it was for."""
-    if of is None:
+    if work is None:
         return NO_VALUE
-    operations = ((of.reads, "read"), (of.programs, "programmed"), (of.erases, "erased"))
-    told = ", ".join(f"{units.format_count(n)} {what}" for n, what in operations if n)
-    return f"{units.format_time(of.ns)} ({told})" if told else units.format_time(of.ns)
+    operations = ((work.reads, "read"), (work.programs, "programmed"), (work.erases, "erased"))
+    counts_text = ", ".join(f"{units.format_count(n)} {verb}" for n, verb in operations if n)
+    return (
+        f"{units.format_time(work.ns)} ({counts_text})"
+        if counts_text
+        else units.format_time(work.ns)
+    )

@@ -100,15 +100,15 @@ def render_paper_claims(folders: Sequence[Results], form: str) -> str:
     if not all(_is_same_board(head, f.head()) for f in folders):
         raise UsageError("the runs are of several boards: set them side by side by --corner RUN")
     trials = list({t.id: t for f in folders for t in f.trials() if t.ok}.values())
-    found = make_paper_comparison(head, trials)
-    assert found is not None
-    lead = [f"Of {len(found.rows)} claims: {found.tally}.", found.elsewhere]
+    comparison = make_paper_comparison(head, trials)
+    assert comparison is not None
+    lead = [f"Of {len(comparison.rows)} claims: {comparison.tally}.", comparison.elsewhere]
     return render_sheets(
         form,
-        [claimtable.make_claim_sheet(f"Claims of {found.paper.name}", found.rows)],
+        [claimtable.make_claim_sheet(f"Claims of {comparison.paper.name}", comparison.rows)],
         [*filter(None, lead)],
         claimtable.ClaimRecord,
-        claimtable.list_claim_records(found.rows),
+        claimtable.list_claim_records(comparison.rows),
     )
 
 
@@ -171,8 +171,8 @@ def _format_corner_name(run: Run, trials: Sequence[Trial]) -> str:
     and its instruction.
     """
     board = run.provenance.get("board")
-    told = board if isinstance(board, dict) else {}
-    name = str(told.get("name") or run.spec.get("board") or "board")
+    board_source = board if isinstance(board, dict) else {}
+    name = str(board_source.get("name") or run.spec.get("board") or "board")
     sources = run.provenance.get("sources")
     for part, source in sources.items() if isinstance(sources, dict) else ():
         options = source.get("options") if isinstance(source, dict) else None
@@ -182,7 +182,7 @@ def _format_corner_name(run: Run, trials: Sequence[Trial]) -> str:
         )
     available = sorted(t.available for t in trials if t.available is not None)
     ram = f", {available[len(available) // 2] / MIB:.0f} MiB available" if available else ""
-    shift = told.get("icount_shift")
+    shift = board_source.get("icount_shift")
     if isinstance(shift, int) and 0 <= shift <= SHIFT_MAX:
         return f"{name}{ram}, {1 << shift} ns"
     return f"{name}{ram}"
@@ -202,18 +202,18 @@ def _load_workload_words(workload: str) -> Words:
 
 
 def _redraw_paper_figure(
-    paper: PaperModel, drawn: RedrawnFigure, trials: Sequence[Trial]
+    paper: PaperModel, redrawn_figure: RedrawnFigure, trials: Sequence[Trial]
 ) -> figurecharts.ChartWithTable | None:
     """The figure over the configurations that were measured; None when none was."""
-    workload = drawn.workload or paper.workload
-    own = [t for t in trials if t.workload == workload]
+    workload = redrawn_figure.workload or paper.workload
+    workload_trials = [t for t in trials if t.workload == workload]
     ensembles = [
         Ensemble(bar.label, bar.of.state, bar.of.state == "fresh", tuple(members))
-        for bar in drawn.bars
+        for bar in redrawn_figure.bars
         if (
             members := [
                 _rename_bar_phases(bar, t)
-                for t in select_ended_trials_in_selector(paper, bar.of, own)
+                for t in select_ended_trials_in_selector(paper, bar.of, workload_trials)
             ]
         )
     ]
@@ -229,12 +229,12 @@ def _redraw_paper_figure(
         )
         for i, e in enumerate(ensembles)
     ]
-    of = _load_workload_words(workload)
-    figures = {p.title: find_workload_figure(p.figure, of) for p in drawn.panels}
+    words = _load_workload_words(workload)
+    figures = {p.title: find_workload_figure(p.figure, words) for p in redrawn_figure.panels}
     panels = [figurecharts.make_figure_panel(rows, f, title=title) for title, f in figures.items()]
     wide, narrow, data = layout.make_panels_specs(rows, panels)
-    caption = f"{drawn.title}, from this run. {figurecharts.RANGE_NOTE}"
-    chart = Chart(f"paper-{drawn.id}", drawn.title, caption, data, wide, narrow)
+    caption = f"{redrawn_figure.title}, from this run. {figurecharts.RANGE_NOTE}"
+    chart = Chart(f"paper-{redrawn_figure.id}", redrawn_figure.title, caption, data, wide, narrow)
     columns = [tables.make_figure_column(f, title) for title, f in figures.items()]
     return figurecharts.ChartWithTable(chart, tables.make_ensemble_table(ensembles, columns))
 

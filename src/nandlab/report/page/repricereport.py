@@ -88,19 +88,23 @@ def render_prediction_tables(
 
 def format_prediction_doubt(ensemble: Ensemble) -> str:
     """How far what is foretold for a configuration may be off, in a line."""
-    seen = load_repricing_accuracy(ensemble.first.filesystem)
-    if seen is None:
+    accuracy = load_repricing_accuracy(ensemble.first.filesystem)
+    if accuracy is None:
         return "How far it is off is not known: nobody ran what was foretold for this file system."
-    off = _format_percent(seen.off)
-    told = f"Where parts were run, a total was up to {off} off: {seen.why}; {seen.source}."
-    if seen.evened is None:
-        return told
-    moments, less = seen.evened.moments, _format_percent(seen.evened.off)
+    off = _format_percent(accuracy.off)
+    sentence = (
+        f"Where parts were run, a total was up to {off} off: {accuracy.why}; {accuracy.source}."
+    )
+    if accuracy.evened is None:
+        return sentence
+    moments, off_crossed = accuracy.evened.moments, _format_percent(accuracy.evened.off)
     if reprice.has_enough_start_moments(ensemble):
-        return f"{told} The medians of {moments} moments of a seed, as here, were up to {less} off."
+        medians = f"The medians of {moments} moments of a seed, as here"
+        return f"{sentence} {medians}, were up to {off_crossed} off."
     return (
-        f"{told} So a range alone is told. Begin each seed at {moments} moments for a figure: "
-        f'ensemble = "crossed", and {moments} phase_offsets_ms. Then it was up to {less} off.'
+        f"{sentence} So a range alone is told. Begin each seed at {moments} moments for a figure: "
+        f'ensemble = "crossed", and {moments} phase_offsets_ms. '
+        f"Then it was up to {off_crossed} off."
     )
 
 
@@ -115,35 +119,42 @@ def _format_percent(share: float) -> str:
     return f"{100 * share:.2g} %"
 
 
-def _make_row(part: str, setting: Setting, one: TimePrediction, *, phases: bool) -> tuple[str, ...]:
-    phase = setting.words.phase(one.phase).title if one.phase else "all"
-    predicted = one.predicted.brief(units.format_time) if one.figure else units.MISSING
-    if one.ranged and not one.figure:
-        predicted = one.predicted.extent(units.format_time)
-    measured, ratio = one.measured.brief(units.format_time), units.format_ratio(one.ratio)
-    return (f"{part}: {phase}" if phases else part, measured, predicted, ratio, one.doubt)
+def _make_row(
+    part: str, setting: Setting, prediction: TimePrediction, *, phases: bool
+) -> tuple[str, ...]:
+    phase = setting.words.phase(prediction.phase).title if prediction.phase else "all"
+    predicted = (
+        prediction.predicted.brief(units.format_time) if prediction.figure else units.MISSING
+    )
+    if prediction.ranged and not prediction.figure:
+        predicted = prediction.predicted.extent(units.format_time)
+    measured, ratio = (
+        prediction.measured.brief(units.format_time),
+        units.format_ratio(prediction.ratio),
+    )
+    return (f"{part}: {phase}" if phases else part, measured, predicted, ratio, prediction.doubt)
 
 
 def list_prediction_records(
     setting: Setting, table: PredictionTable
 ) -> Iterator[TimePredictionRecord]:
     """A record for each part, ensemble and phase."""
-    for part, found in table.items():
-        for ensemble, predictions in zip(setting.ensembles, found, strict=True):
-            for one in predictions:
-                low, middle, high = one.measured.marks
+    for part, part_predictions in table.items():
+        for ensemble, predictions in zip(setting.ensembles, part_predictions, strict=True):
+            for prediction in predictions:
+                low, middle, high = prediction.measured.marks
                 yield TimePredictionRecord(
                     predicted=True,
                     setting=setting.title,
                     configuration=ensemble.label,
                     part=part,
-                    phase=one.phase or None,
+                    phase=prediction.phase or None,
                     measured_ns=TimeMarks(min=low, median=middle, max=high),
-                    predicted_ns=_make_predicted_range(one),
-                    trials=one.measured.n,
-                    ratio=one.ratio,
-                    doubt=one.doubt or None,
-                    off_max_seen=one.off,
+                    predicted_ns=_make_predicted_range(prediction),
+                    trials=prediction.measured.n,
+                    ratio=prediction.ratio,
+                    doubt=prediction.doubt or None,
+                    off_max_seen=prediction.off,
                 )
 
 
@@ -155,19 +166,23 @@ def _make_predicted_range(one: TimePrediction) -> TimeRange | None:
 
 def render_prediction_chart(setting: Setting, table: PredictionTable, name: str) -> Chart:
     """Time over part: full what was measured on its own part, hollow what is foretold."""
-    seen = looks.choose_mark_looks([(e.first.filesystem, e.label) for e in setting.ensembles])
+    mark_looks = looks.choose_mark_looks([(e.first.filesystem, e.label) for e in setting.ensembles])
     points = []
-    for i, (ensemble, look) in enumerate(zip(setting.ensembles, seen, strict=True)):
-        before = sum(other.colour == look.colour for other in seen[:i])
-        shape = POINT_SHAPES[before % len(POINT_SHAPES)]
-        told = {"label": ensemble.label, "colour": look.colour, "shape": shape}
-        totals = {part: _find_total(found[i]) for part, found in table.items()}
-        there = {part: total for part, total in totals.items() if total is not None}
-        for total in list(there.values())[:1]:
-            points.append(told | _make_point(f"{setting.chip.part} (measured)", total.measured))
+    for i, (ensemble, look) in enumerate(zip(setting.ensembles, mark_looks, strict=True)):
+        earlier_count = sum(other.colour == look.colour for other in mark_looks[:i])
+        shape = POINT_SHAPES[earlier_count % len(POINT_SHAPES)]
+        look_fields = {"label": ensemble.label, "colour": look.colour, "shape": shape}
+        totals = {
+            part: _find_total(part_predictions[i]) for part, part_predictions in table.items()
+        }
+        known_totals = {part: total for part, total in totals.items() if total is not None}
+        for total in list(known_totals.values())[:1]:
+            points.append(
+                look_fields | _make_point(f"{setting.chip.part} (measured)", total.measured)
+            )
         points += [
-            told | _make_point(part, total.predicted, figure=total.figure)
-            for part, total in there.items()
+            look_fields | _make_point(part, total.predicted, figure=total.figure)
+            for part, total in known_totals.items()
             if total.ranged
         ]
     doubts = dict.fromkeys(f"{e.subject}: {format_prediction_doubt(e)}" for e in setting.ensembles)

@@ -71,29 +71,29 @@ def list_trial_json_objects(run_folder: Results) -> Iterator[dict[str, Any]]:
         yield {key: dumped[key] for key in TRIAL_FIELDS}
 
 
-def print_run_results(run_folder: Results, console: Console, *, every: bool = False) -> None:
+def print_run_results(run_folder: Results, console: Console, *, full: bool = False) -> None:
     """The question, what is missing, the verdicts; last the answer in a line.
 
-    every: before them all that limits the answer, and a table of each setting's figures.
+    full: before them all that limits the answer, and a table of each setting's figures.
     """
     run, trials, missing = run_folder.head(), list(run_folder.trials()), run_folder.missing()
     console.print(f"[bold]{escape_rich_markup(run.question)}[/bold]")
     console.print(f"[dim]{escape_rich_markup(run.measured_on)}[/dim]", highlight=False)
     if ram := caveats.format_available_ram(trials):
         console.print(f"[dim]{escape_rich_markup(ram)}[/dim]", highlight=False)
-    limiting = caveats.list_caveats if every else caveats.list_grave_caveats
-    for line in [*limiting(run, trials, missing), *run_folder.notes]:
+    list_limits = caveats.list_caveats if full else caveats.list_grave_caveats
+    for line in [*list_limits(run, trials, missing), *run_folder.notes]:
         console.print(f"[yellow]![/yellow] {escape_rich_markup(line)}")
     if not trials:
         console.print("No trial of this run has finished yet.")
         return
-    if every:
+    if full:
         _print_figures(run, trials, console)
         for line in promises.format_promise_lines(trials, run_folder.naming()):
             console.print(escape_rich_markup(line), highlight=False)
-    found = verdictmaker.make_run_verdicts_from_trials(run.spec, trials, run_folder.naming())
+    verdicts = verdictmaker.make_run_verdicts_from_trials(run.spec, trials, run_folder.naming())
     lines = verdicttext.render_verdicts(
-        found, every=every, width=min(_compute_line_width(console), VERDICT_LETTERS_MAX)
+        verdicts, full=full, width=min(_compute_line_width(console), VERDICT_LETTERS_MAX)
     )
     for line in ["", *lines]:
         console.print(escape_rich_markup(line), highlight=False, soft_wrap=True)
@@ -240,19 +240,19 @@ def _format_state(e: Ensemble) -> str:
     return f"  {escape_rich_markup(e.state)}\n  [dim]n = {n}[/dim]"
 
 
-def _format_spread_lines(found: Spread | None, sizes: units.Units) -> str:
+def _format_spread_lines(spread: Spread | None, sizes: units.Units) -> str:
     """Median with its unit, and below it the range in the same unit."""
-    if found is None:
+    if spread is None:
         return units.MISSING
-    unit, name = units.choose_unit(found.median, sizes)
-    on = "+" if found.is_median_lower_bound else ""
-    median = f"{units.format_three_figures(found.median / unit)}{on} {name}".strip()
-    if found.n == 1:
+    unit, name = units.choose_unit(spread.median, sizes)
+    plus = "+" if spread.is_median_lower_bound else ""
+    median = f"{units.format_three_figures(spread.median / unit)}{plus} {name}".strip()
+    if spread.n == 1:
         return median
     low, high = (
-        units.format_three_figures(v / unit).replace(",", "") for v in (found.min, found.max)
+        units.format_three_figures(v / unit).replace(",", "") for v in (spread.min, spread.max)
     )
-    return f"{median}\n[dim]{low}..{high}{'+' if found.has_lower_bounds else ''}[/dim]"
+    return f"{median}\n[dim]{low}..{high}{'+' if spread.has_lower_bounds else ''}[/dim]"
 
 
 def _list_warnings(setting: Setting) -> list[str]:

@@ -97,29 +97,29 @@ def _make_time_parts(trace: TraceFolder) -> dict[str, Any]:
         "part_notes": [],
     }
     try:
-        found = timeparts.compute_trace_time_parts(trace)
+        time_parts = timeparts.compute_trace_time_parts(trace)
     except NandlabError as e:
         return words | {"parts": None, "no_parts": str(e), "part_names": []}
-    names = [name for name, _ in partshow.sort_phase_time_parts(found["phases"][0])]
-    told = {"parts": found, "no_parts": "", "part_names": names}
-    return words | told | {"part_notes": partshow.format_time_part_notes(found)}
+    names = [name for name, _ in partshow.sort_phase_time_parts(time_parts["phases"][0])]
+    parts_words = {"parts": time_parts, "no_parts": "", "part_names": names}
+    return words | parts_words | {"part_notes": partshow.format_time_part_notes(time_parts)}
 
 
 def _make_timeline(trace: TraceFolder, touched: range) -> dict[str, Any]:
     """What the page's script draws: a row for each task and depth, one array for each figure."""
-    found = tables.query_parquet_arrays(
+    columns = tables.query_parquet_arrays(
         trace.events,
         "SELECT seq, parent, start_ns, latency_ns, pid, task, event, cause, path, object, size, "
         f"text FROM events ORDER BY seq LIMIT {EVENTS_DRAWN_MAX}",
     )
-    began = int(found["start_ns"].min()) if len(found["seq"]) else 0
+    began = int(columns["start_ns"].min()) if len(columns["seq"]) else 0
     lanes, lane = _encode_words(
-        np.array([f"{t} ({p})" for t, p in zip(found["task"], found["pid"], strict=True)])
+        np.array([f"{t} ({p})" for t, p in zip(columns["task"], columns["pid"], strict=True)])
     )
-    events, event = _encode_words(found["event"])
-    causes, cause = _encode_words(found["cause"])
-    paths, path = _encode_words(found["path"])
-    named = {int(i): str(found["text"][i]) for i in np.flatnonzero(found["text"] != "")}
+    events, event = _encode_words(columns["event"])
+    causes, cause = _encode_words(columns["cause"])
+    paths, path = _encode_words(columns["path"])
+    texts = {int(i): str(columns["text"][i]) for i in np.flatnonzero(columns["text"] != "")}
     return {
         "count": len(lane),
         "all": trace.summary["events"],
@@ -127,20 +127,20 @@ def _make_timeline(trace: TraceFolder, touched: range) -> dict[str, Any]:
         "events": events,
         "causes": [format_cause_name(c) for c in causes],
         "paths": paths,
-        "named": named,
+        "named": texts,
         "colours": [_choose_colour(name) for name in events],
         "pages_per_block": _pages_per_block(trace),
         "first_block": touched.start,
         "blocks": len(touched),
-        "start": _encode_base64(found["start_ns"] - np.uint64(began), "<f8"),
-        "latency": _encode_base64(found["latency_ns"], "<f8"),
+        "start": _encode_base64(columns["start_ns"] - np.uint64(began), "<f8"),
+        "latency": _encode_base64(columns["latency_ns"], "<f8"),
         "lane": _encode_base64(lane, "<u2"),
-        "depth": _encode_base64(_compute_depths(found["seq"], found["parent"]), "<u1"),
+        "depth": _encode_base64(_compute_depths(columns["seq"], columns["parent"]), "<u1"),
         "event": _encode_base64(event, "<u1"),
         "cause": _encode_base64(cause, "<u1"),
         "path": _encode_base64(path, "<u4"),
-        "object": _encode_base64(found["object"], "<f8"),
-        "size": _encode_base64(found["size"], "<u4"),
+        "object": _encode_base64(columns["object"], "<f8"),
+        "size": _encode_base64(columns["size"], "<u4"),
     }
 
 
@@ -190,16 +190,16 @@ def _pages_per_block(trace: TraceFolder) -> int:
 
 def _find_touched_blocks(trace: TraceFolder) -> range:
     """The blocks from the first to the last that an operation was on; of none, the partition's."""
-    (found,) = tables.query_parquet_rows(
+    (ends,) = tables.query_parquet_rows(
         trace.events,
         f"SELECT min(object), max(object) FROM events WHERE event IN {FLASH_EVENTS}",
     )
     blocks, pages = int(trace.meta["partition_blocks"]), _pages_per_block(trace)
-    if found[0] is None:
+    if ends[0] is None:
         return range(blocks)
     if layout := trace.meta.get("layout"):
         blocks = max(part["first"] + part["blocks"] for part in layout["partitions"])
-    return range(int(found[0]) // pages, min(blocks, int(found[1]) // pages + 1))
+    return range(int(ends[0]) // pages, min(blocks, int(ends[1]) // pages + 1))
 
 
 def _make_block_maps(trace: TraceFolder, touched: range) -> list[dict[str, Any]]:

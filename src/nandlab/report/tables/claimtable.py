@@ -189,14 +189,16 @@ def list_claim_records(rows: Sequence[ClaimResult]) -> list[ClaimRecord]:
     ]
 
 
-def _make_record(claim: str, reading: str, verdict: ClaimVerdict, of: ClaimNumber) -> ClaimRecord:
-    ours = of.ours
+def _make_record(
+    claim: str, reading: str, verdict: ClaimVerdict, claim_number: ClaimNumber
+) -> ClaimRecord:
+    ours = claim_number.ours
     return ClaimRecord(
         claim=claim,
         reading=reading,
         verdict=verdict,
-        number=of.label,
-        paper=of.paper,
+        number=claim_number.label,
+        paper=claim_number.paper,
         n=ours.n if ours else 0,
         min=ours.min if ours else None,
         median=ours.median if ours else None,
@@ -228,16 +230,16 @@ def _format_readings(row: ClaimResult) -> str:
     names: dict[ClaimVerdict, list[str]] = {row.first: ["ours"]}
     for o in row.other_readings:
         names.setdefault(o.verdict, []).append(o.basis.id)
-    lacking = names.pop("not measured", [])
+    unmeasured_bases = names.pop("not measured", [])
     names.pop("not comparable", None)
     readings = sum(map(len, names.values()))
-    told = [f"{', '.join(bases)}: {verdict}" for verdict, bases in names.items()]
+    clauses = [f"{', '.join(bases)}: {verdict}" for verdict, bases in names.items()]
     if len(names) == 1:
-        told = [f"each of {readings}"] if readings > 1 else []
+        clauses = [f"each of {readings}"] if readings > 1 else []
     untried = {o.basis.id for o in row.other_readings if o.basis.untried}
     for words, bases in (
-        ("not in this run", [b for b in lacking if b not in untried]),
-        ("not run", [b for b in lacking if b in untried]),
+        ("not in this run", [b for b in unmeasured_bases if b not in untried]),
+        ("not run", [b for b in unmeasured_bases if b in untried]),
     ):
-        told += [f"{words}: {', '.join(bases)}"] if bases else []
-    return "; ".join(told)
+        clauses += [f"{words}: {', '.join(bases)}"] if bases else []
+    return "; ".join(clauses)

@@ -61,13 +61,13 @@ def format_series_summary(series: Sequence[ConfigurationSeries]) -> str:
     return f"{what}{': ' if moved else ''}{', '.join(moved)}{aside}."
 
 
-def _make_sheet(one: ConfigurationSeries) -> Sheet:
-    named = [title for figure in one.figures for title in (figure.name, "change")]
-    head = ["commit", "subject", *named, "moved", "note"]
-    rows = [_make_row(one, row, before) for row, before in _pair_rows(one.rows)]
-    if not any(row.note for row in one.rows):
+def _make_sheet(series: ConfigurationSeries) -> Sheet:
+    figure_heads = [title for figure in series.figures for title in (figure.name, "change")]
+    head = ["commit", "subject", *figure_heads, "moved", "note"]
+    rows = [_make_row(series, row, before) for row, before in _pair_rows(series.rows)]
+    if not any(row.note for row in series.rows):
         head, rows = head[:-1], [row[:-1] for row in rows]
-    return Sheet(one.title, head, rows, ("commit", "subject", "note"))
+    return Sheet(series.title, head, rows, ("commit", "subject", "note"))
 
 
 def _pair_rows(rows: Sequence[SeriesRow]) -> Iterator[tuple[SeriesRow, SeriesRow | None]]:
@@ -105,14 +105,14 @@ def _compute_change(figure: SeriesFigure, row: SeriesRow, before: SeriesRow | No
     return sides[1].median - sides[0].median if sides[0] and sides[1] else None
 
 
-def _list_records(one: ConfigurationSeries) -> Iterator[CommitFigureRecord]:
-    for row, before in _pair_rows(one.rows):
-        for figure in one.figures:
+def _list_records(series: ConfigurationSeries) -> Iterator[CommitFigureRecord]:
+    for row, before in _pair_rows(series.rows):
+        for figure in series.figures:
             spread, cell = _find_spread(figure, row), row.cells.get(figure.name)
             low, middle, high = spread.marks if spread else (None, None, None)
             yield CommitFigureRecord(
-                setting=one.setting,
-                configuration=one.label,
+                setting=series.setting,
+                configuration=series.label,
                 commit=row.commit.sha,
                 subject=row.commit.subject,
                 figure=figure.name,

@@ -56,62 +56,76 @@ def render_run_figures(folder: Results, form: str) -> str:
     settings = group_trials_into_settings(folder.trials())
     if form == "markdown":
         return _render_markdown(folder, settings)
-    found = [
+    records = [
         _make_record(s, e, s.figure(name))
         for s in settings
         for e in s.ensembles
         for name in list_figure_names_of_trials(e.trials, s.words)
     ]
     sheets = [_make_main_sheet(s) for s in settings]
-    return render_sheets(form, sheets, [], FigureRecord, found)
+    return render_sheets(form, sheets, [], FigureRecord, records)
 
 
-def render_named_figures(folder: Results, asked: str, form: str) -> str:
+def render_named_figures(folder: Results, pattern: str, form: str) -> str:
     """The figures of a name, or of a pattern: a line or a record for each configuration.
 
     UsageError, with the nearest names, if no trial has such a figure.
     """
     settings = group_trials_into_settings(folder.trials())
-    wanted = match_figure_names(asked, list_figure_names_of_settings(settings))
-    found = [
-        (s, [s.figure(n) for n in list_figure_names_of_trials(s.trials, s.words) if n in wanted])
+    figure_names = match_figure_names(pattern, list_figure_names_of_settings(settings))
+    figures_by_setting = [
+        (
+            s,
+            [
+                s.figure(n)
+                for n in list_figure_names_of_trials(s.trials, s.words)
+                if n in figure_names
+            ],
+        )
         for s in settings
     ]
-    sheets = [_make_figures_sheet(setting, figures) for setting, figures in found if figures]
-    told = [
+    sheets = [
+        _make_figures_sheet(setting, figures) for setting, figures in figures_by_setting if figures
+    ]
+    records = [
         _make_record(s, e, figure)
-        for s, figures in found
+        for s, figures in figures_by_setting
         for figure in figures
         for e in s.ensembles
     ]
-    return render_sheets(form, sheets, [], FigureRecord, told)
+    return render_sheets(form, sheets, [], FigureRecord, records)
 
 
 def _render_markdown(folder: Results, settings: Sequence[Setting]) -> str:
     """The answer in a line, the verdicts with what is open, then the main figures."""
     trials = [t for s in settings for t in s.trials]
-    found = verdictmaker.make_run_verdicts_from_trials(folder.head().spec, trials, folder.naming())
+    verdicts = verdictmaker.make_run_verdicts_from_trials(
+        folder.head().spec, trials, folder.naming()
+    )
     parts = [
         render_markdown_sheets(
-            [], _list_lead_lines(folder, verdict.format_run_answer(found), trials)
+            [], _list_lead_lines(folder, verdict.format_run_answer(verdicts), trials)
         )
     ]
     parts += [
         render_markdown_sheets([verdicttext.make_verdict_sheet(v)]) + _below(v)
-        for v in found
+        for v in verdicts
         if v.rows
     ]
     parts += [
         render_markdown_sheets([verdicttext.make_possible_changes_sheet(v)])
-        for v in found
+        for v in verdicts
         if v.changes
     ]
-    notes = [note for v in found for note in v.notes]
-    notes += verdict.list_first_write_lines(found)
-    more = [*notes, *(f"Open: {text}" for text in verdicttext.format_verdict_gap_lines(found))]
-    ends = [f"{t.id}: {t.status}: {t.error}" for t in trials if not t.ok]
+    notes = [note for v in verdicts for note in v.notes]
+    notes += verdict.list_first_write_lines(verdicts)
+    notes_and_gaps = [
+        *notes,
+        *(f"Open: {text}" for text in verdicttext.format_verdict_gap_lines(verdicts)),
+    ]
+    failures = [f"{t.id}: {t.status}: {t.error}" for t in trials if not t.ok]
     parts += [
-        render_markdown_sheets([], [*more, *ends]),
+        render_markdown_sheets([], [*notes_and_gaps, *failures]),
         render_markdown_sheets([_make_main_sheet(s) for s in settings]),
     ]
     return "\n".join(filter(None, parts))

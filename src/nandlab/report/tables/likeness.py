@@ -45,12 +45,13 @@ class LikenessRecord(SheetRecord):
     in_range: bool = Field(description="whether both ranges touch")
 
 
-def render_board_likeness(found: Sequence[ConfigurationLikeness], form: str) -> str:
+def render_board_likeness(likenesses: Sequence[ConfigurationLikeness], form: str) -> str:
     """The tables as text, markdown, csv or json."""
     sheets = [
-        Sheet(one.title, TABLE_HEAD, [_make_row(like) for like in one.figures]) for one in found
+        Sheet(likeness.title, TABLE_HEAD, [_make_row(like) for like in likeness.figures])
+        for likeness in likenesses
     ]
-    records = [_make_record(one, like) for one in found for like in one.figures]
+    records = [_make_record(likeness, like) for likeness in likenesses for like in likeness.figures]
     return render_sheets(form, sheets, [TABLE_NOTE], LikenessRecord, records)
 
 

@@ -84,15 +84,15 @@ def render_text_sheets(sheets: Sequence[Sheet], before: Sequence[str] = ()) -> s
     return "\n\n".join(parts) + "\n"
 
 
-def align_columns(rows: Sequence[SheetRow], left: Collection[int]) -> list[str]:
+def align_columns(rows: Sequence[SheetRow], left_columns: Collection[int]) -> list[str]:
     """A line for each row, however long; the columns of these numbers are set to the left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    said = []
+    lines = []
     for row in rows:
         cells = enumerate(zip(row, widths, strict=True))
-        set_ = (c.ljust(w) if i in left else c.rjust(w) for i, (c, w) in cells)
-        said.append("  ".join(set_).rstrip())
-    return said
+        padded = (c.ljust(w) if i in left_columns else c.rjust(w) for i, (c, w) in cells)
+        lines.append("  ".join(padded).rstrip())
+    return lines
 
 
 def render_markdown_sheets(sheets: Sequence[Sheet], before: Sequence[str] = ()) -> str:

@@ -93,13 +93,15 @@ def list_step_outputs(setting: Setting) -> list[StepText]:
     ]
 
 
-def _make_step_text(name: str, found: list[str]) -> StepText:
-    shown = [
+def _make_step_text(name: str, outputs: list[str]) -> StepText:
+    texts = [
         t if len(t) <= TEXT_LETTERS_MAX else f"{t[:TEXT_LETTERS_MAX]}…"
-        for t in dict.fromkeys(found)
+        for t in dict.fromkeys(outputs)
     ]
     title = name.replace("_", " ")
-    if len(shown) == 1:
-        in_all = f"in all {len(found)} trials" if len(found) > 1 else "in one trial"
-        return StepText(title, f"{shown[0]}, {in_all}")
-    return StepText(title, f"{len(shown)} different in {len(found)} trials: {', '.join(shown[:3])}")
+    if len(texts) == 1:
+        in_all = f"in all {len(outputs)} trials" if len(outputs) > 1 else "in one trial"
+        return StepText(title, f"{texts[0]}, {in_all}")
+    return StepText(
+        title, f"{len(texts)} different in {len(outputs)} trials: {', '.join(texts[:3])}"
+    )

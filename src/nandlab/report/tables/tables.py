@@ -73,19 +73,21 @@ def make_ensemble_table(
 
     A column that nothing was measured for is left out.
     """
-    told = [(title, [cell(e) for e in ensembles]) for title, cell in columns]
-    shown = [(title, cells) for title, cells in told if any(c is not MISSING_VALUE for c in cells)]
+    all_columns = [(title, [cell(e) for e in ensembles]) for title, cell in columns]
+    measured_columns = [
+        (title, cells) for title, cells in all_columns if any(c is not MISSING_VALUE for c in cells)
+    ]
     rows = [
         TableRow(
             e.subject,
             e.state,
             format_trial_count(e),
-            [c[i] for _, c in shown],
+            [c[i] for _, c in measured_columns],
             [t.id for t in e.trials],
         )
         for i, e in enumerate(ensembles)
     ]
-    return ReportTable([title for title, _ in shown], rows)
+    return ReportTable([title for title, _ in measured_columns], rows)
 
 
 def format_trial_count(e: Ensemble) -> str:
@@ -98,36 +100,36 @@ def make_figure_column(of: Figure, title: str = "") -> TableColumn:
     return title or of.title, partial(_make_figure_value, of)
 
 
-def _make_figure_value(of: Figure, e: Ensemble) -> CellValue:
-    found = e.spread(of)
-    if found is None:
+def _make_figure_value(figure: Figure, e: Ensemble) -> CellValue:
+    spread = e.spread(figure)
+    if spread is None:
         return MISSING_VALUE
-    if found.has_lower_bounds:  # a lower bound belongs to no single trial
-        return make_spread_cell_value(found, of.form)
+    if spread.has_lower_bounds:  # a lower bound belongs to no single trial
+        return make_spread_cell_value(spread, figure.form)
     return make_trial_linked_cell_value(
-        {t.id: v for t in e.ok if (v := of(t)) is not None}, found, of.form
+        {t.id: v for t in e.ok if (v := figure(t)) is not None}, spread, figure.form
     )
 
 
 def make_trial_linked_cell_value(
-    trials: Mapping[str, float], found: Spread, form: Callable[[float], str]
+    trials: Mapping[str, float], spread: Spread, form: Callable[[float], str]
 ) -> CellValue:
     """Median and range of the values of these trials, by id, each with the trial nearest it."""
-    nearest = {at: min(trials, key=lambda i: abs(trials[i] - at)) for at in found.marks}
-    low, middle, high = (CellPart(form(at), nearest[at]) for at in found.marks)
-    if found.n == 1:
+    nearest = {mark: min(trials, key=lambda i: abs(trials[i] - mark)) for mark in spread.marks}
+    low, middle, high = (CellPart(form(mark), nearest[mark]) for mark in spread.marks)
+    if spread.n == 1:
         return CellValue(middle)
     if low.text == high.text:
-        return CellValue(middle, (CellPart(found.extent(form)),))
+        return CellValue(middle, (CellPart(spread.extent(form)),))
     return CellValue(middle, (low, CellPart(" to "), high))
 
 
-def make_spread_cell_value(found: Spread | None, form: Callable[[float], str]) -> CellValue:
+def make_spread_cell_value(spread: Spread | None, form: Callable[[float], str]) -> CellValue:
     """Median and range, or a dash."""
-    if found is None:
+    if spread is None:
         return MISSING_VALUE
-    extent = (CellPart(found.extent(form)),) if found.n > 1 else ()
-    return CellValue(CellPart(found.middle(form)), extent)
+    extent = (CellPart(spread.extent(form)),) if spread.n > 1 else ()
+    return CellValue(CellPart(spread.middle(form)), extent)
 
 
 def make_text_cell_maker(text: Callable[[Ensemble], str | None]) -> CellMaker:
@@ -135,15 +137,15 @@ def make_text_cell_maker(text: Callable[[Ensemble], str | None]) -> CellMaker:
     return lambda e: CellValue(CellPart(text(e) or units.MISSING))
 
 
-def make_fresh_ratio_column(setting: Setting, of: Figure, title: str) -> TableColumn:
+def make_fresh_ratio_column(setting: Setting, figure: Figure, title: str) -> TableColumn:
     """A figure over the same subject's on fresh flash."""
 
     def value(e: Ensemble) -> CellValue:
         fresh = [f for f in setting.ensembles if f.subject == e.subject and f.reference]
-        if not e.reference and not answers.is_wear_steady_for_figure(of, [e, *fresh]):
+        if not e.reference and not answers.is_wear_steady_for_figure(figure, [e, *fresh]):
             return NOT_REACHED_VALUE
         return make_spread_cell_value(
-            answers.compute_ageing_ratio(setting, e.subject, e.state, of), units.format_ratio
+            answers.compute_ageing_ratio(setting, e.subject, e.state, figure), units.format_ratio
         )
 
     return title, value
@@ -164,12 +166,15 @@ def make_worst_p99_column(setting: Setting) -> TableColumn:
 
 def make_flash_state_columns(setting: Setting) -> list[TableColumn]:
     """What the flash was asked to hold, and what it held."""
-    asked: list[TableColumn] = [
+    requested_columns: list[TableColumn] = [
         (f"asked: {key}", make_text_cell_maker(partial(_format_asked_share, key=key)))
         for key in ("valid", "invalid", "mix", "of")
     ]
     obtained = ("before", "valid", "invalid", "programmed")
-    return [*asked, *(make_figure_column(setting.figure(f"state.{key}")) for key in obtained)]
+    return [
+        *requested_columns,
+        *(make_figure_column(setting.figure(f"state.{key}")) for key in obtained),
+    ]
 
 
 def _format_asked_share(e: Ensemble, key: str) -> str:

@@ -58,31 +58,31 @@ def format_marked_verdict_cell(cell: VerdictCell) -> str:
 
 
 def render_verdicts(
-    verdicts: Sequence[Verdict], *, every: bool = False, width: int = WIDTH_DEFAULT
+    verdicts: Sequence[Verdict], *, full: bool = False, width: int = WIDTH_DEFAULT
 ) -> list[str]:
     """All verdicts of a run: tables and sentences, what is open, and last the answer in a line.
 
-    every: with why of each cell, and what each file system promises after a power cut.
+    full: with why of each cell, and what each file system promises after a power cut.
     """
-    found: list[str] = []
+    lines: list[str] = []
     before: Verdict | None = None
     for verdict in verdicts:
-        found += [*render_verdict(verdict, width, before), ""]
+        lines += [*render_verdict(verdict, width, before), ""]
         before = verdict
-        if every:
+        if full:
             texts = [*verdict.notes[1:], *format_verdict_details(verdict)]
-            found += [line for text in texts for line in _wrap_hanging(text, width)] + [""] * bool(
+            lines += [line for text in texts for line in _wrap_hanging(text, width)] + [""] * bool(
                 texts
             )
     if notes := list_criterion_notes(verdicts):
-        found += textwrap.wrap("; ".join(notes), width)
-    for text in list_first_write_lines(verdicts, brief=not every):
-        found += _wrap_hanging(f"! {text}", width)
+        lines += textwrap.wrap("; ".join(notes), width)
+    for text in list_first_write_lines(verdicts, brief=not full):
+        lines += _wrap_hanging(f"! {text}", width)
     gaps = format_verdict_gap_lines(verdicts)
-    found += [GAPS_TITLE] * bool(gaps)
+    lines += [GAPS_TITLE] * bool(gaps)
     for text in gaps:
-        found += _wrap_hanging(f"? {text}", width)
-    return [*found, format_run_answer(verdicts)]
+        lines += _wrap_hanging(f"? {text}", width)
+    return [*lines, format_run_answer(verdicts)]
 
 
 def render_verdict(
@@ -90,12 +90,12 @@ def render_verdict(
 ) -> list[str]:
     """Title, conditions, table and sentence. before: the verdict above, of which nothing that
     holds of both is told again."""
-    found = textwrap.wrap(format_verdict_title(verdict, before), width)
-    under = format_verdict_conditions(verdict)
-    if before is None or under != format_verdict_conditions(before):
-        found += textwrap.wrap("; ".join(under), width)
+    lines = textwrap.wrap(format_verdict_title(verdict, before), width)
+    conditions = format_verdict_conditions(verdict)
+    if before is None or conditions != format_verdict_conditions(before):
+        lines += textwrap.wrap("; ".join(conditions), width)
     text = " ".join([verdict.sentence, *verdict.absent, *format_possible_change_lines(verdict)])
-    return [*found, *_render_table(verdict, width), *textwrap.wrap(text, width)]
+    return [*lines, *_render_table(verdict, width), *textwrap.wrap(text, width)]
 
 
 def format_possible_change_lines(verdict: Verdict) -> list[str]:
@@ -118,15 +118,15 @@ def make_possible_changes_sheet(verdict: Verdict) -> Sheet:
 def format_verdict_gap_lines(verdicts: Sequence[Verdict]) -> list[str]:
     """What is open, each once with the edit that closes it; last what was not measured at all."""
     names = {row.name for v in verdicts for row in v.rows if row.call != "avoid"}
-    found = [
+    lines = [
         f"{gap.what} ({_format_names(names, gap.who)}): {gap.do}{_point_to_campaigns(gap)}"
         for gap in list_gaps_of_verdicts(verdicts)
     ]
-    if never := list_wholly_unmeasured_criteria(verdicts):
-        found.append(f"not measured: {_with_edits(never)}")
-    if untried := [*list_wholly_untested_conditions(verdicts), *list_unknown_changes(verdicts)]:
-        found.append(f"not tried: {_with_edits(untried)}")
-    return found
+    if unmeasured := list_wholly_unmeasured_criteria(verdicts):
+        lines.append(f"not measured: {_with_edits(unmeasured)}")
+    if unknown := [*list_wholly_untested_conditions(verdicts), *list_unknown_changes(verdicts)]:
+        lines.append(f"not tried: {_with_edits(unknown)}")
+    return lines
 
 
 def _point_to_campaigns(gap: VerdictGap) -> str:
@@ -149,16 +149,16 @@ def _format_names(names: Collection[str], who: Sequence[str]) -> str:
 
 def format_verdict_details(verdict: Verdict) -> list[str]:
     """Why each file system is judged so: what is against it, and what is open in full words."""
-    found = []
+    lines = []
     for row in verdict.rows:
-        told = [f"against: {text}" for text in row.against]
-        told += [
+        reasons = [f"against: {text}" for text in row.against]
+        reasons += [
             f"{criterion.title}: {cell.state}: {cell.why}"
             for criterion, cell in zip(verdict.criteria, row.cells, strict=True)
             if cell.why
         ]
-        found += [f"{row.name}: {text}" for text in told]
-    return found
+        lines += [f"{row.name}: {text}" for text in reasons]
+    return lines
 
 
 def _wrap_hanging(text: str, width: int) -> list[str]:
@@ -170,16 +170,16 @@ def _render_table(verdict: Verdict, width: int) -> list[str]:
     if not verdict.rows:
         return []
     names = [textwrap.wrap(f"{row.call:5} {row.name}", NAME_LETTERS) for row in verdict.rows]
-    named = max(len(part) for name in names for part in name)
+    name_width = max(len(part) for name in names for part in name)
     columns = [_make_column(verdict.rows, i, c) for i, c in enumerate(verdict.criteria)]
-    found: list[str] = []
+    lines: list[str] = []
     part: list[list[str]] = []
     for column in columns:
-        if part and _compute_width([*part, column], named) > width:
-            found += _render_table_part(names, part, named)
+        if part and _compute_width([*part, column], name_width) > width:
+            lines += _render_table_part(names, part, name_width)
             part = []
         part.append(column)
-    return [*found, *_render_table_part(names, part, named)] if part else found
+    return [*lines, *_render_table_part(names, part, name_width)] if part else lines
 
 
 def _make_column(rows: Sequence[VerdictRow], i: int, criterion: Criterion) -> list[str]:
@@ -214,21 +214,21 @@ def _compute_width(columns: Sequence[Sequence[str]], named: int) -> int:
 
 
 def _render_table_part(
-    names: Sequence[Sequence[str]], columns: Sequence[Sequence[str]], named: int
+    names: Sequence[Sequence[str]], columns: Sequence[Sequence[str]], name_width: int
 ) -> list[str]:
     """A table of some columns: heads at the bottom of their lines, then a row each."""
     heads = [column[0].split("\n") for column in columns]
     deep = max(map(len, heads))
     high = [[""] * (deep - len(head)) + head for head in heads]
     rows = [("", [head[i] for head in high]) for i in range(deep)]
-    for at, name in enumerate(names, 1):
-        cells = [column[at].split("\n") for column in columns]
+    for row_index, name in enumerate(names, 1):
+        cells = [column[row_index].split("\n") for column in columns]
         for i in range(max(len(name), *map(len, cells))):
             lead = name[i] if not i else f"      {name[i]}" if i < len(name) else ""
             rows.append((lead, [cell[i] if i < len(cell) else "" for cell in cells]))
     widths = [_count_letters(column) + COLUMN_GAP for column in columns]
     return [
-        (name.ljust(named) + "".join(map(str.rjust, cells, widths))).rstrip()
+        (name.ljust(name_width) + "".join(map(str.rjust, cells, widths))).rstrip()
         for name, cells in rows
     ]
 

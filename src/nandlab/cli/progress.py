@@ -66,10 +66,10 @@ class PaceEstimate:
     """
 
     def __init__(
-        self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
+        self, todo: Sequence[TrialSpec], durations: Mapping[str, Sequence[float]], jobs: int
     ) -> None:
         self._left = {s.id: s.configuration() for s in todo}
-        self._took = {k: list(v) for k, v in done.items()}
+        self._took = {k: list(v) for k, v in durations.items()}
         self._jobs = jobs
         self._began: dict[str, float] = {}
 
@@ -116,7 +116,7 @@ class SilentWatcher:
     """Shows nothing."""
 
     def run_begins(
-        self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
+        self, todo: Sequence[TrialSpec], durations: Mapping[str, Sequence[float]], jobs: int
     ) -> None:
         """See Watcher."""
 
@@ -134,12 +134,12 @@ class TimedWatcher(SilentWatcher):
     """Counts trials and estimates the time left."""
 
     def run_begins(
-        self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
+        self, todo: Sequence[TrialSpec], durations: Mapping[str, Sequence[float]], jobs: int
     ) -> None:
         self._labels = make_trial_labels(todo)
-        self._done = sum(len(took) for took in done.values())
+        self._done = sum(len(took) for took in durations.values())
         self._all = len(todo) + self._done
-        self._pace = PaceEstimate(todo, done, jobs)
+        self._pace = PaceEstimate(todo, durations, jobs)
 
     def trial_begins(self, spec: TrialSpec) -> None:
         self._pace.begins(spec, time.monotonic())
@@ -160,11 +160,11 @@ class LineWatcher(TimedWatcher):
         self._begun = False
 
     def run_begins(
-        self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
+        self, todo: Sequence[TrialSpec], durations: Mapping[str, Sequence[float]], jobs: int
     ) -> None:
-        super().run_begins(todo, done, jobs)
+        super().run_begins(todo, durations, jobs)
         self._begun = True
-        left = f", {format_time_left(self._left())}" if todo and done else ""
+        left = f", {format_time_left(self._left())}" if todo and durations else ""
         print_note(f"{len(todo)} trials to run, {self._done} done before{left}")
 
     def trial_begins(self, spec: TrialSpec) -> None:
@@ -202,9 +202,9 @@ class JsonWatcher(TimedWatcher):
         print_note(format_json(event.model_dump(mode="json"), indent=None).rstrip())
 
     def run_begins(
-        self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
+        self, todo: Sequence[TrialSpec], durations: Mapping[str, Sequence[float]], jobs: int
     ) -> None:
-        super().run_begins(todo, done, jobs)
+        super().run_begins(todo, durations, jobs)
         self._print(RunBegins(todo=len(todo), done=self._done, left_s=self._left()))
 
     def trial_begins(self, spec: TrialSpec) -> None:
@@ -216,13 +216,13 @@ class JsonWatcher(TimedWatcher):
 
     def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
         super().trial_ends(spec, result)
-        left = self._left()
+        left_s = self._left()
         self._print(
             TrialEnds(
                 trial=spec.id,
                 status=result.status,
                 error=result.error,
-                left_s=None if left is None else round(left, 1),
+                left_s=None if left_s is None else round(left_s, 1),
             )
         )
 
@@ -252,9 +252,9 @@ class BarWatcher(TimedWatcher):
         self._rows: dict[str, TaskID] = {}
 
     def run_begins(
-        self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
+        self, todo: Sequence[TrialSpec], durations: Mapping[str, Sequence[float]], jobs: int
     ) -> None:
-        super().run_begins(todo, done, jobs)
+        super().run_begins(todo, durations, jobs)
         self._run = self._progress.add_task(
             "trials", total=self._all, completed=self._done, **self._make_fields()
         )

@@ -166,13 +166,13 @@ class CommitRuns:
 
 def _digest_run_board(folder: RunFolder) -> str:
     """The hash of a run's board without what commits' sources make of it."""
-    told = {k: v for k, v in folder.head().provenance.items() if k not in SOURCE_KEYS}
-    parts = told.get("parts")
+    provenance = {k: v for k, v in folder.head().provenance.items() if k not in SOURCE_KEYS}
+    parts = provenance.get("parts")
     if isinstance(parts, dict):
         kinds = [load_noun(KIND, name, PartModel) for name in list_noun_names(KIND)]
         built = {f"{module}.ko" for part in kinds for module in part.modules}
-        told["parts"] = {name: digest for name, digest in parts.items() if name not in built}
-    return digest_json_value(told)
+        provenance["parts"] = {name: digest for name, digest in parts.items() if name not in built}
+    return digest_json_value(provenance)
 
 
 def open_commit_runs(

@@ -118,13 +118,13 @@ def make_series(runs: Sequence[CommitRun], only: Sequence[str]) -> list[Configur
     the erases. UsageError where no commit has a run, or no trial has such a figure.
     """
     trials = [list(run.folder.trials()) if run.folder else [] for run in runs]
-    latest = next((each for each in reversed(trials) if each), None)
+    latest = next((commit_trials for commit_trials in reversed(trials) if commit_trials), None)
     if latest is None:
         raise UsageError("the sources of no commit build:", *runs[-1].reason)
     settings = _group(latest)
     names = list_figure_names_of_settings(settings)
     columns = [n for name in only for n in match_figure_names(name, names)]
-    by_commit = [_index_ensembles(_group(each)) for each in trials]
+    by_commit = [_index_ensembles(_group(commit_trials)) for commit_trials in trials]
     changes = _list_changes(trials)
     return [
         _make_configuration_series(setting, e, columns, (runs, by_commit, changes))
@@ -157,12 +157,12 @@ def _list_changes(trials: Sequence[Sequence[Trial]]) -> list[Changes | None]:
     """For each commit what moved since the one before that has a run; None: there is none."""
     changes: list[Changes | None] = []
     before: Mapping[str, Trial] = {}
-    for each in trials:
-        pairs = [(before[t.id], t) for t in each if t.id in before]
+    for commit_trials in trials:
+        pairs = [(before[t.id], t) for t in commit_trials if t.id in before]
         unlike = summarize_differences({b.id: compare_trials(a, b, b.id) for a, b in pairs})
         compared = list_configuration_changes(pairs, unlike)
         changes.append({(c.setting, c.label): c for c in compared} if pairs else None)
-        before = {t.id: t for t in each} or before
+        before = {t.id: t for t in commit_trials} or before
     return changes
 
 
@@ -177,18 +177,20 @@ def _make_configuration_series(
     key = setting.title, e.label
     rows, before = [], dict[str, SeriesCell]()
     for run, ensembles, changes in zip(*sides, strict=True):
-        there, change = ensembles.get(key), changes.get(key) if changes else None
+        ensemble, change = ensembles.get(key), changes.get(key) if changes else None
         moved = {m.name for m in change.changed_figures} if change else set[str]()
         cells = {
-            name: _make_cell(there.spread(figure), before.get(name), name in moved)
+            name: _make_cell(ensemble.spread(figure), before.get(name), name in moved)
             for name, figure in figures.items()
-            if there
+            if ensemble
         }
         count = len(change.changed_figures) if change else None
-        rows.append(SeriesRow(run.commit, cells, count, _format_note(run, there)))
+        rows.append(SeriesRow(run.commit, cells, count, _format_note(run, ensemble)))
         before = cells or before
-    shown = tuple(SeriesFigure(name, figure.quantity) for name, figure in figures.items())
-    return ConfigurationSeries(setting.title, e.label, e.first.filesystem, shown, tuple(rows))
+    series_figures = tuple(SeriesFigure(name, figure.quantity) for name, figure in figures.items())
+    return ConfigurationSeries(
+        setting.title, e.label, e.first.filesystem, series_figures, tuple(rows)
+    )
 
 
 def _make_cell(spread: Spread | None, before: SeriesCell | None, moved: bool) -> SeriesCell:
@@ -196,11 +198,11 @@ def _make_cell(spread: Spread | None, before: SeriesCell | None, moved: bool) ->
     return SeriesCell(spread, moved or (before is not None and before.spread != spread))
 
 
-def _format_note(run: CommitRun, there: Ensemble | None) -> str:
+def _format_note(run: CommitRun, ensemble: Ensemble | None) -> str:
     """Why a commit has no run, or how many of its trials failed, with the first one's reason."""
     if run.folder is None:
         return f"does not build: {run.fault}"
-    failed = [t for t in there.trials if not t.ok] if there else []
+    failed = [t for t in ensemble.trials if not t.ok] if ensemble else []
     if not failed:
         return ""
-    return f"{len(failed)} of {len(there.trials) if there else 0} failed: {failed[0].error}"
+    return f"{len(failed)} of {len(ensemble.trials) if ensemble else 0} failed: {failed[0].error}"

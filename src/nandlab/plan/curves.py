@@ -27,14 +27,14 @@ def check_curves(curves: Sequence[Curve], trials: Sequence[TrialSpec]) -> list[s
 
 
 def _check_curve(curve: Curve, trials: Sequence[TrialSpec]) -> Iterator[str]:
-    for at, name in curve.attributes.items():
+    for field, name in curve.attributes.items():
         if mistake := _check_attribute(name, trials):
-            yield f"{at}: {mistake}"
-    for at, name in curve.figures.items():
+            yield f"{field}: {mistake}"
+    for field, name in curve.figures.items():
         if mistake := _check_figure(name, trials) or _check_figure_scope(curve, name, trials):
-            yield f"{at}: {mistake}"
-    for name, wanted in curve.where.items():
-        for value in wanted if isinstance(wanted, list) else [wanted]:
+            yield f"{field}: {mistake}"
+    for name, wanted_value in curve.where.items():
+        for value in wanted_value if isinstance(wanted_value, list) else [wanted_value]:
             if mistake := _check_value(name, value, trials):
                 yield f"where.{name}: {mistake}"
     if curve.gain:
@@ -44,25 +44,25 @@ def _check_curve(curve: Curve, trials: Sequence[TrialSpec]) -> Iterator[str]:
     if curve.fit and (words := _list_words_of_x(curve.x, trials)):
         yield f"fit: {curve.x} has {', '.join(words)}, and a line goes over numbers"
     if curve.modelled and curve.modelled not in CURVE_MODELS:
-        there = ", ".join(CURVE_MODELS) or "none"
-        yield f"modelled: there is no model {curve.modelled!r}; there are: {there}"
+        model_names = ", ".join(CURVE_MODELS) or "none"
+        yield f"modelled: there is no model {curve.modelled!r}; there are: {model_names}"
 
 
 def _check_attribute(name: str, trials: Sequence[TrialSpec]) -> str | None:
     """Why no trial can have an attribute; None: one can."""
-    family, _, rest = name.partition(".")
+    family, _, short_name = name.partition(".")
     if name in ATTRIBUTE_NAMES:
         return None
     if family not in ATTRIBUTE_FAMILIES:
         names = ", ".join((*ATTRIBUTE_NAMES, *(f"{f}.NAME" for f in ATTRIBUTE_FAMILIES)))
         return f"{name}: there is no such attribute; there are: {names}"
-    known = dict.fromkeys(k for t in trials for k in _list_names(family, t))
-    if rest in known:
+    known_names = dict.fromkeys(k for t in trials for k in _list_names(family, t))
+    if short_name in known_names:
         return None
-    who = "file system" if family == "option" else "workload"
-    names = ", ".join(f"{family}.{k}" for k in known) or "none"
+    noun = "file system" if family == "option" else "workload"
+    names = ", ".join(f"{family}.{k}" for k in known_names) or "none"
     hint = "; a workload's file declares them: docs/workloads.md" if family == "at" else ""
-    return f"{name}: no {who} of this study has it; there are: {names}{hint}"
+    return f"{name}: no {noun} of this study has it; there are: {names}{hint}"
 
 
 def _list_words_of_x(name: str, trials: Sequence[TrialSpec]) -> list[str]:

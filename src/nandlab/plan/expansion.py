@@ -37,15 +37,19 @@ class MeasureSet:
 
 
 def expand_matrix(
-    c: Lookup, m: Matrix, board: BoardModel | RemoteModel | None, each: list[MeasureSet], at: str
+    c: Lookup,
+    m: Matrix,
+    board: BoardModel | RemoteModel | None,
+    measure_sets: list[MeasureSet],
+    matrix_field: str,
 ) -> list[TrialSpec]:
     """The trials of one matrix, which is at this place; the lookup keeps its mistakes."""
-    workloads = [c.workload(w, f"{at}.workloads.{i}") for i, w in enumerate(m.workloads)]
-    systems = [c.system(f, f"{at}.filesystems.{i}") for i, f in enumerate(m.filesystems)]
-    places = [c.chip(ch, board, f"{at}.chips.{i}") for i, ch in enumerate(m.chips)]
-    pairs = _pair_systems(c, m, systems, places, board, at)
+    workloads = [c.workload(w, f"{matrix_field}.workloads.{i}") for i, w in enumerate(m.workloads)]
+    systems = [c.system(f, f"{matrix_field}.filesystems.{i}") for i, f in enumerate(m.filesystems)]
+    places = [c.chip(ch, board, f"{matrix_field}.chips.{i}") for i, ch in enumerate(m.chips)]
+    pairs = _pair_systems(c, m, systems, places, board, matrix_field)
     for i, loaded in enumerate(filter(None, workloads)):
-        where = f"{at}.workloads.{i}"
+        where = f"{matrix_field}.workloads.{i}"
         for place in filter(None, places):
             wrong = check_files_fit_partition(*loaded, place.chip, place.blocks)
             c.refuse(where, *([wrong] if wrong else []))
@@ -55,10 +59,13 @@ def expand_matrix(
             c.refuse(where, *readonly.check_workload_writes(loaded[0], system.model))
     for i, state in enumerate(m.states):
         models = [system.model for system, _ in pairs]
-        c.refuse(f"{at}.states.{i}", *readonly.check_state_fill(state, models))
-        c.refuse(f"{at}.states.{i}", *states.check_state_ages_flash(state, filter(None, systems)))
-        beside = states.check_state_beside_volumes(state, filter(None, systems))
-        c.refuse(f"{at}.states.{i}", *beside)
+        c.refuse(f"{matrix_field}.states.{i}", *readonly.check_state_fill(state, models))
+        c.refuse(
+            f"{matrix_field}.states.{i}",
+            *states.check_state_ages_flash(state, filter(None, systems)),
+        )
+        mistakes = states.check_state_beside_volumes(state, filter(None, systems))
+        c.refuse(f"{matrix_field}.states.{i}", *mistakes)
     if c.wrong or board is None:
         return []
     return [
@@ -80,16 +87,16 @@ def expand_matrix(
             seed=seed,
             phase_offset_ms=offset,
             setup_seed=m.setup_seed,
-            measure=measured.measure,
-            memory_series=measured.memory_series,
-            parts=measured.parts,
-            reads=measured.reads,
+            measure=measure_set.measure,
+            memory_series=measure_set.memory_series,
+            parts=measure_set.parts,
+            reads=measure_set.reads,
         )
         for workload, parameters in filter(None, workloads)
         for system, place in pairs
-        for state, measured in product(m.states, each)
-        if measured.takes(system.model)
-        for seed, offset in m.members()[: measured.apart]
+        for state, measure_set in product(m.states, measure_sets)
+        if measure_set.takes(system.model)
+        for seed, offset in m.members()[: measure_set.apart]
     ]
 
 
@@ -114,16 +121,17 @@ def _pair_systems(
     systems: list[MatrixSystem | None],
     places: list[MatrixChip | None],
     board: BoardModel | RemoteModel | None,
-    at: str,
+    matrix_field: str,
 ) -> list[tuple[MatrixSystem, MatrixChip]]:
     """Each file system on each of its chips; the lookup keeps the pairs that do not fit."""
     pairs = []
     for i, (choice, system) in enumerate(zip(m.filesystems, systems, strict=True)):
-        where = f"{at}.filesystems.{i}"
-        here = ", ".join(ch.part for ch in m.chips)
+        where = f"{matrix_field}.filesystems.{i}"
+        part_names = ", ".join(ch.part for ch in m.chips)
         absent = set(choice.on) - {ch.part for ch in m.chips}
         c.refuse(
-            where, *(f"on: no {p!r} among the matrix's chips ({here})" for p in sorted(absent))
+            where,
+            *(f"on: no {p!r} among the matrix's chips ({part_names})" for p in sorted(absent)),
         )
         for place in places:
             if system is None or place is None or not choice.takes(place.chip):

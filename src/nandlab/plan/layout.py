@@ -97,13 +97,15 @@ def make_flash_layout(
         first = parts[-1].end if parts else 0
         if choice.offset_mib is not None:
             first = _count_blocks(chip, choice.offset_mib, choice.name)
-        left = chip.geometry.blocks - first
+        blocks_left = chip.geometry.blocks - first
         if choice.size_mib is not None:
             blocks = _count_blocks(chip, choice.size_mib, choice.name)
         else:
-            blocks = left
-        if not 0 < blocks <= left:
-            raise UsageError(f"partition {choice.name}: it leaves the chip: {left} blocks are left")
+            blocks = blocks_left
+        if not 0 < blocks <= blocks_left:
+            raise UsageError(
+                f"partition {choice.name}: it leaves the chip: {blocks_left} blocks are left"
+            )
         if parts and first < parts[-1].end:
             raise UsageError(
                 f"partition {choice.name}: it begins in {parts[-1].name}: give them in order"

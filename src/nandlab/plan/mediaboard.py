@@ -41,14 +41,14 @@ def find_media_board(media: Sequence[Medium], replaced: Collection[str] = ()) ->
     return model
 
 
-def refuse_absent_parts(media: Sequence[Medium], named: Collection[str]) -> None:
+def refuse_absent_parts(media: Sequence[Medium], part_names: Collection[str]) -> None:
     """UsageError for options that need parts of the kernel of which no source is named."""
     wrong = [
-        f"{who} cannot be: board {medium.board.name} lacks the kernel's part {part}: --source "
+        f"{option} cannot be: board {medium.board.name} lacks the kernel's part {part}: --source "
         f"{part}=package builds it, or [source.{part}] of a board or file system"
         for medium in media
-        for part, who in medium.filesystem.list_part_needs(medium.options)
-        if part not in named
+        for part, option in medium.filesystem.list_part_needs(medium.options)
+        if part not in part_names
     ]
     if wrong:
         raise UsageError(*dict.fromkeys(wrong))

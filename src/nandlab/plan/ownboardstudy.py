@@ -34,37 +34,39 @@ def fit_study_to_partition(
     lacking: why the board cannot have a file system, by its name. UsageError if none is left.
     """
     place = ChipChoice(part=chip.name, partition_mib=size / MIB)
-    known, left_out = load_study_filesystems(study), dict[str, str]()
+    systems, left_out = load_study_filesystems(study), dict[str, str]()
 
-    def why_not(choice: FilesystemChoice) -> str | None:
+    def find_hindrance(choice: FilesystemChoice) -> str | None:
         if choice.image is not None or choice.tree is not None:
             return "it begins from an image"
         if choice.name in lacking:
             return lacking[choice.name]
-        system = known[choice.name]
+        system = systems[choice.name]
         options = system.resolve_values(choice.choices(), study.name)
         figures = chip.figures(size // chip.geometry.erasesize)
         return next(iter(system.list_hindrances(options, figures, without_reserve=True)), None)
 
-    def here(choices: Sequence[FilesystemChoice]) -> list[FilesystemChoice]:
-        reasons = [(choice, why_not(choice)) for choice in choices]
+    def fit_filesystems(choices: Sequence[FilesystemChoice]) -> list[FilesystemChoice]:
+        reasons = [(choice, find_hindrance(choice)) for choice in choices]
         left_out.update({choice.name: why for choice, why in reasons if why})
         return [choice.model_copy(update={"on": []}) for choice, why in reasons if not why]
 
-    def on_it(part: M) -> M:
+    def fit_part(part: M) -> M:
         changed: dict[str, object] = {}
         if part.chips is not None:
             changed["chips"] = [place]
         if part.filesystems is not None:
-            changed["filesystems"] = here(part.filesystems)
+            changed["filesystems"] = fit_filesystems(part.filesystems)
         return part.model_copy(update=changed)
 
-    matrix, more = on_it(study.matrix), [on_it(b) for b in study.beside]
-    told = [f"{name}: {why}" for name, why in left_out.items()]
+    matrix, other_parts = fit_part(study.matrix), [fit_part(b) for b in study.beside]
+    left_out_lines = [f"{name}: {why}" for name, why in left_out.items()]
     if not matrix.filesystems:
-        raise UsageError(f"{study.name}: no file system of it can be there: {'; '.join(told)}")
-    more = [b for b in more if b.filesystems != []]
-    words = {"board": board, "matrix": matrix, "beside": more, "product": None}
-    changed_study = study.model_copy(update=words)
+        raise UsageError(
+            f"{study.name}: no file system of it can be there: {'; '.join(left_out_lines)}"
+        )
+    other_parts = [b for b in other_parts if b.filesystems != []]
+    fields = {"board": board, "matrix": matrix, "beside": other_parts, "product": None}
+    changed_study = study.model_copy(update=fields)
     changed_study._folder = study._folder
-    return changed_study, told
+    return changed_study, left_out_lines

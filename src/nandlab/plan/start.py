@@ -135,14 +135,16 @@ def merge_image_options(
     """Options of a trial from an image: those that the study names, the others the image's."""
     if image.description.filesystem != system.name:
         raise UsageError(f"{image.path} is of {image.description.filesystem}, not {system.name}")
-    made = image.description.options
-    options = system.resolve_values({**made, **choices}, where, from_image=True)
-    had = {key: made.get(key, option.default) for key, option in system.options.items()}
+    named_options = image.description.options
+    options = system.resolve_values({**named_options, **choices}, where, from_image=True)
+    image_options = {
+        key: named_options.get(key, option.default) for key, option in system.options.items()
+    }
     wrong = [
-        f"{key} = {value!r}: {image.path} was made with {had[key]!r}, and it is fixed"
+        f"{key} = {value!r}: {image.path} was made with {image_options[key]!r}, and it is fixed"
         for key, value in options.items()
         if (system.options[key].fixed or system.options[key].value(value).image_only)
-        and value != had[key]
+        and value != image_options[key]
     ]
     if wrong:
         raise UsageError(*wrong)

@@ -128,25 +128,25 @@ class Study(StrictModel):
                 raise ValueError(f"states: two are called {state.name!r}: rename one")
         return self
 
-    def measured(self, limits: Limits, *, own: bool = False) -> list[MeasureSet]:
+    def list_measure_sets(self, limits: Limits, *, own_board: bool = False) -> list[MeasureSet]:
         """What is measured in each trial, defaults filled in; if memory has trials of its own, what
         is measured in these comes last.
 
-        own: on a board of the user's own, which has no instrument of memory.
+        own_board: it is a board of the user's own, which has no instrument of memory.
         """
         memory: list[Measure] = [name for name in self.measure if name in MEMORY_INSTRUMENTS]
-        others = [name for name in self.measure if name not in MEMORY_INSTRUMENTS]
+        other_instruments = [name for name in self.measure if name not in MEMORY_INSTRUMENTS]
         parts = (self.parts or PartsTrace()) if "parts" in self.measure else None
         series = (self.memory_series or MemorySeries()) if "memory-series" in memory else None
         reads = (self.reads or ReadsTrace()) if "reads" in self.measure else None
         if self.memory_trials == "all":
             return [MeasureSet(self.measure, series, parts, reads)]
-        if not (memory or own) and any(
+        if not (memory or own_board) and any(
             limit.figure.startswith(RAM_PREFIX) for limit in limits.figures
         ):
             memory = ["memory"]
         apart = [MeasureSet(memory, series, None, None, RAM_MEMBERS_MAX)] if memory else []
-        return [MeasureSet(others, None, parts, reads), *apart]
+        return [MeasureSet(other_instruments, None, parts, reads), *apart]
 
     def members(self, first: int | None = None) -> list[Member]:
         """The ensemble's first members, as many as ``first``; None: all."""
@@ -229,10 +229,10 @@ def _plan_trials(
         c.refuse("matrix", f"{asked_for} trials; a study has at most {TRIALS_MAX}: make it several")
         raise UsageError(c.wrong[-1])
     limits = _parse_limits(c, study)
-    measured = study.measured(limits, own=isinstance(board, RemoteModel))
+    measure_sets = study.list_measure_sets(limits, own_board=isinstance(board, RemoteModel))
     trials = []
-    for at, matrix in matrices.items():
-        trials += expand_matrix(c, matrix, board, measured, at)
+    for field, matrix in matrices.items():
+        trials += expand_matrix(c, matrix, board, measure_sets, field)
     c.refuse(
         "measure",
         *dict.fromkeys(text for t in trials for text in traceable.check_trial_traceable(t)),
@@ -259,8 +259,8 @@ def _parse_limits(c: Lookup, study: Study) -> Limits:
         return Limits()
 
 
-def _note_limit_mistakes(c: Lookup, told: Limits, trials: list[TrialSpec]) -> None:
+def _note_limit_mistakes(c: Lookup, limits: Limits, trials: list[TrialSpec]) -> None:
     """The lookup keeps the mistakes of the study's limits."""
     each = {id(t.workload): t.workload for t in trials}  # one name may stand for several lists
     workloads = [(w.name, workloadwords.make_words_from_declaration(w)) for w in each.values()]
-    c.refuse("limits", *limitsyntax.check_limits(told.figures, workloads))
+    c.refuse("limits", *limitsyntax.check_limits(limits.figures, workloads))

@@ -29,27 +29,27 @@ def check_trial_traceable(spec: TrialSpec) -> Iterator[str]:
         yield from _check_reads(spec)
 
 
-def _check_room(spec: TrialSpec, what: str, asked: PartsTrace, beside: int) -> Iterator[str]:
-    """beside: bytes that come back with the records."""
-    records, most = asked.records, compute_records_max(spec.virtual)
+def _check_room(spec: TrialSpec, field: str, trace: PartsTrace, other_bytes: int) -> Iterator[str]:
+    """other_bytes: those that come back with the records."""
+    records, most = trace.records, compute_records_max(spec.virtual)
     if records > most:
         yield (
-            f"{what}: records = {records}: must be 1 to {most} on board {spec.board.name}, whose "
+            f"{field}: records = {records}: must be 1 to {most} on board {spec.board.name}, whose "
             "RAM holds them; take apf27-trace or apf27-trace-8m, or fewer records"
         )
     try:
         make_cargo(
             spec.virtual,
             spec.cells_bytes,
-            back_bytes=compute_records_file_bytes_max(records) + beside,
+            back_bytes=compute_records_file_bytes_max(records) + other_bytes,
         )
     except UsageError as e:
-        yield f"{what}: {e}"
+        yield f"{field}: {e}"
     steps, name = spec.workload.steps, spec.workload.name
     if any(s.do == "save" for s in steps):
-        yield f"{what}: {name} saves the chip, and a trial brings one thing back"
+        yield f"{field}: {name} saves the chip, and a trial brings one thing back"
     if any(s.do == "cut" for s in steps):
-        yield f"{what}: {name} cuts the power, and the tracers would be on a chip that is gone"
+        yield f"{field}: {name} cuts the power, and the tracers would be on a chip that is gone"
 
 
 def _check_parts(spec: TrialSpec) -> Iterator[str]:

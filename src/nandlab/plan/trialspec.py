@@ -102,18 +102,18 @@ class TrialSpec(Medium):
     @property
     def id(self) -> str:
         """A stable id: it depends on what the study names, not on wording or built artefacts."""
-        usual = {name: p.default for name, p in self.workload.parameters.items()}
-        named = {
+        defaults = {name: p.default for name, p in self.workload.parameters.items()}
+        identity = {
             "board": self.board.name,
             "workload": self.workload.name,
-            "parameters": {k: v for k, v in self.parameters.items() if v != usual[k]},
+            "parameters": {k: v for k, v in self.parameters.items() if v != defaults[k]},
             "filesystem": self.filesystem.name,
             "options": self.filesystem.select_changed_options(self.options),
             "chip": self.chip.name,
             "faults": self.faults.parameters(self.at_setup().seed),
             "image": self.image and self.image.sha256,
         }
-        key = dump_noun_identity(self, "mtd", *named) | named
+        key = dump_noun_identity(self, "mtd", *identity) | identity
         return f"{self.filesystem.name}-{self.state.name}-{digest_json_value(key)[:10]}"
 
     def _list_changed_parameters(self) -> list[str]:

@@ -109,31 +109,31 @@ class Tally:
             more = f", {unstable:,}/{self.unstable_points:,} unstable"
         return f"{failed:,} of {self.stable_points:,} fail{more}"
 
-    def format_tried_points(self, whole: int | None = None) -> str:
+    def format_tried_points(self, load_operations: int | None = None) -> str:
         """How many points there were, at how many of how many flash operations.
 
-        whole: those of the load that the campaign's is a short form of; None: not told.
+        load_operations: those of the load that the campaign's is a short form of; None: not told.
         """
-        sample = whole is not None and whole > self.operations
-        more = [f"a sample: a trial's load makes {whole:,}"] if sample else []
-        more += [f"{self.unfinished} unfinished"] if self.unfinished else []
-        loads = "; ".join([", ".join(self.loads), *more])
-        at = f"{self.cut:,} of {self.operations:,} flash operations"
-        return f"{self.points:,} points at {at} ({loads})"
+        sample = load_operations is not None and load_operations > self.operations
+        notes = [f"a sample: a trial's load makes {load_operations:,}"] if sample else []
+        notes += [f"{self.unfinished} unfinished"] if self.unfinished else []
+        loads = "; ".join([", ".join(self.loads), *notes])
+        operations_text = f"{self.cut:,} of {self.operations:,} flash operations"
+        return f"{self.points:,} points at {operations_text} ({loads})"
 
     @property
     def outcome(self) -> str:
         """How many points did not hold, each class with its own."""
         failed, unstable = sum(self.failed.values()), sum(self.unstable.values())
         classes = format_class_counts(self.failed, self.places)
-        found = [f"{failed:,} did not hold: {classes}"] if failed else []
+        clauses = [f"{failed:,} did not hold: {classes}"] if failed else []
         if unstable:
             classes = format_class_counts(self.unstable)
-            whole = f" of {self.unstable_points:,}" if self.unstable_points else ""
-            found.append(f"{unstable:,}{whole} with unstable cells did not hold: {classes}")
+            total_text = f" of {self.unstable_points:,}" if self.unstable_points else ""
+            clauses.append(f"{unstable:,}{total_text} with unstable cells did not hold: {classes}")
         if self.two_names:
-            found.append(f"{self.two_names:,} had both names of a rename, which is allowed")
-        return "; ".join(found) or "each held"
+            clauses.append(f"{self.two_names:,} had both names of a rename, which is allowed")
+        return "; ".join(clauses) or "each held"
 
 
 def format_class_counts(classes: Mapping[str, int], places: Mapping[str, str] | None = None) -> str:
@@ -147,12 +147,16 @@ def format_class_counts(classes: Mapping[str, int], places: Mapping[str, str] | 
 
 def _list_places_of_single_points(tried: Iterable[CutSummary]) -> dict[str, str]:
     """Of each class that one campaign saw once: at which flash operation of which load."""
-    found: dict[str, list[str]] = {}
+    places_by_class: dict[str, list[str]] = {}
     for campaign in tried:
         for name, n in campaign.lost.items():
             place = _format_first_place(campaign, name) if n == 1 else ""
-            found.setdefault(name, []).append(place)
-    return {name: places[0] for name, places in found.items() if places[1:] == [] and places[0]}
+            places_by_class.setdefault(name, []).append(place)
+    return {
+        name: places[0]
+        for name, places in places_by_class.items()
+        if places[1:] == [] and places[0]
+    }
 
 
 def _format_first_place(campaign: CutSummary, name: str) -> str:

@@ -193,14 +193,15 @@ def find_results_path(run: Path) -> Path:
     """
     if run.is_file() or (run / "run.json").exists():
         return run
-    there = find_shipped_figures_files()
-    if str(run) in there:
-        return there[str(run)]
+    shipped_files = find_shipped_figures_files()
+    if str(run) in shipped_files:
+        return shipped_files[str(run)]
     if run.exists():
         RunFolder(run).head()
-    near = suggest_nearest_name(str(run), list(there))
+    near = suggest_nearest_name(str(run), list(shipped_files))
+    studies = ", ".join(shipped_files)
     raise UsageError(
-        f"{run}: no run's folder or figures file, nor a published study ({', '.join(there)}){near}"
+        f"{run}: no run's folder or figures file, nor a published study ({studies}){near}"
     )
 
 
@@ -219,32 +220,35 @@ def write_figures_file(path: Path, published: FiguresFile) -> None:
 
 def read_figures_file(path: Path) -> FiguresFile:
     """Reads a figures file, plain or packed; UsageError, in a line, if it is none or damaged."""
-    told = read_packed_json(path)
-    if not isinstance(told, dict) or told.get("kind") != KIND:
+    content = read_packed_json(path)
+    if not isinstance(content, dict) or content.get("kind") != KIND:
         raise UsageError(f"{path}: not a figures file of nandlab; `nandlab publish` writes them")
-    if told.get("format") != FORMAT:
+    if content.get("format") != FORMAT:
+        figures_format = content.get("format")
         raise UsageError(
-            f"{path}: figures of format {told.get('format')!r}; this nandlab reads format {FORMAT}"
+            f"{path}: figures of format {figures_format!r}; this nandlab reads format {FORMAT}"
         )
     try:
-        found = FiguresFile.model_validate(told)
+        figures_file = FiguresFile.model_validate(content)
     except ValidationError as e:
-        raise UsageError(f"{path}: {list_validation_mistakes(e, FiguresFile, told)[0]}") from None
-    _refuse_other_sources(path, found)
-    return found
+        first = list_validation_mistakes(e, FiguresFile, content)[0]
+        raise UsageError(f"{path}: {first}") from None
+    _refuse_other_sources(path, figures_file)
+    return figures_file
 
 
-def _refuse_other_sources(path: Path, found: FiguresFile) -> None:
+def _refuse_other_sources(path: Path, figures_file: FiguresFile) -> None:
     """UsageError unless each source is what its name is the hash of, of its kind, and none that a
     trial names lacks. A file that is older than sources has none.
     """
-    for name, content in found.sources.items():
+    for name, content in figures_file.sources.items():
         if hash_provenance_content(content) != name:
             raise UsageError(f"{path}: sources: {name}: it is not as it was written")
-    for what, name in sorted({kept for t in found.trials for kept in t.provenance.items()}):
-        if name not in found.sources:
-            raise UsageError(f"{path}: sources: {name}, a trial's {what}, is missing")
-        content, model = found.sources[name], find_provenance_model(what)
+    sources = {source for t in figures_file.trials for source in t.provenance.items()}
+    for kind, name in sorted(sources):
+        if name not in figures_file.sources:
+            raise UsageError(f"{path}: sources: {name}, a trial's {kind}, is missing")
+        content, model = figures_file.sources[name], find_provenance_model(kind)
         try:
             model.model_validate(content)
         except ValidationError as e:

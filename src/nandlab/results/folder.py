@@ -177,19 +177,19 @@ RERUN_CURE = "remove it and run again"
 """What to do about a damaged trial."""
 
 
-def read_trial_file(path: Path, provenance: Path, seen: SourceCache) -> Trial:
+def read_trial_file(path: Path, provenance: Path, source_cache: SourceCache) -> Trial:
     """Reads a trial's file and, from the provenance folder, what it ran with.
 
-    seen: contents that many trials share. UsageError if it is no trial or a part lacks.
+    source_cache: contents that many trials share. UsageError if it is no trial or a part lacks.
     """
     try:
         trial = _parse_model(_read_object(path), Trial)
     except DamagedFile as e:
         raise UsageError(_format_damage(path, e)) from None
-    for kept in trial.provenance.items():
-        if kept not in seen:
-            seen[kept] = _read_source(provenance, *kept, path)
-    sources = {kept[0]: seen[kept] for kept in trial.provenance.items()}
+    for source in trial.provenance.items():
+        if source not in source_cache:
+            source_cache[source] = _read_source(provenance, *source, path)
+    sources = {source[0]: source_cache[source] for source in trial.provenance.items()}
     return trial.add_sources(sources, trial.provenance)
 
 
@@ -198,16 +198,16 @@ def hash_provenance_content(source: dict[str, Any]) -> str:
     return digest_json_value(source)[:HASH_LETTERS]
 
 
-def _read_source(provenance: Path, what: str, sha256: str, trial: Path) -> dict[str, Any]:
+def _read_source(provenance: Path, kind: str, sha256: str, trial: Path) -> dict[str, Any]:
     """What a trial ran with; UsageError if it is lost, of no such shape, or not what its name is
     the hash of.
     """
     path = provenance / f"{sha256}.json"
     try:
-        told = unseal_json(read_bytes(path, JSON_BYTES_MAX))
-        if hash_provenance_content(told) == sha256:
-            _parse_model(told, find_provenance_model(what))
-            return told
+        content = unseal_json(read_bytes(path, JSON_BYTES_MAX))
+        if hash_provenance_content(content) == sha256:
+            _parse_model(content, find_provenance_model(kind))
+            return content
         why = "it is not as it was written"
     except (DamagedFile, UsageError) as e:
         why = str(e).removeprefix(f"{path}: ")
@@ -219,13 +219,13 @@ def _read_source(provenance: Path, what: str, sha256: str, trial: Path) -> dict[
 def _read_object(path: Path) -> dict[str, Any]:
     """A result's object; Damaged tells what is wrong with its file."""
     try:
-        told = unseal_json(read_bytes(path, JSON_BYTES_MAX))
+        content = unseal_json(read_bytes(path, JSON_BYTES_MAX))
     except UsageError as e:
         raise DamagedFile(str(e).removeprefix(f"{path}: ")) from None
-    if told.get("format") != FORMAT:
-        shown = str(told.get("format"))[:20]
-        raise DamagedFile(f"its format is {shown}, and this nandlab reads {FORMAT}")
-    return told
+    if content.get("format") != FORMAT:
+        format_text = str(content.get("format"))[:20]
+        raise DamagedFile(f"its format is {format_text}, and this nandlab reads {FORMAT}")
+    return content
 
 
 def _format_damage(path: Path, why: object, cure: str = RERUN_CURE) -> str:
@@ -234,12 +234,12 @@ def _format_damage(path: Path, why: object, cure: str = RERUN_CURE) -> str:
     return f"{path}: damaged: {text}: {cure}"
 
 
-def _parse_model(told: dict[str, Any], model: type[T]) -> T:
+def _parse_model(content: dict[str, Any], model: type[T]) -> T:
     """An object as a model; Damaged tells the first mistake, and how many there are."""
     try:
-        return model.model_validate(told)
+        return model.model_validate(content)
     except ValidationError as e:
-        first, *others = list_validation_mistakes(e, model, told)
+        first, *other_mistakes = list_validation_mistakes(e, model, content)
         raise DamagedFile(
-            first + (f", and {len(others)} more mistakes" if others else "")
+            first + (f", and {len(other_mistakes)} more mistakes" if other_mistakes else "")
         ) from None

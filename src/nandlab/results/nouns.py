@@ -43,22 +43,22 @@ def _list_names(place: Any, key: str, called: str) -> Iterator[str]:
 
 
 def collect_wanted_nouns(
-    wanted: set[tuple[str, str]], contents: Iterator[Mapping[str, dict[str, Any]]]
+    noun_keys: set[tuple[str, str]], contents: Iterator[Mapping[str, dict[str, Any]]]
 ) -> KeptNouns:
     """The wanted nouns among what trials ran with.
 
     One that trials had in several forms (a workload of steps, by its parameters) is left out: only
     its project has the whole of it.
     """
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    content_by_noun: dict[tuple[str, str], dict[str, Any]] = {}
     several: set[tuple[str, str]] = set()
-    for told in contents if wanted else ():
-        for kind, (_, _, what) in NOUN_PLACES.items():
-            content = told.get(what, {})
+    for sources in contents if noun_keys else ():
+        for kind, (_, _, source_name) in NOUN_PLACES.items():
+            content = sources.get(source_name, {})
             key = kind, str(content.get("name"))
-            if key in wanted and found.setdefault(key, content) != content:
+            if key in noun_keys and content_by_noun.setdefault(key, content) != content:
                 several.add(key)
-    return {key: content for key, content in found.items() if key not in several}
+    return {key: content for key, content in content_by_noun.items() if key not in several}
 
 
 def collect_run_own_nouns(head: Run, trials: Iterator[Trial]) -> KeptNouns:

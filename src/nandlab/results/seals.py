@@ -35,9 +35,9 @@ def unseal_json(content: bytes) -> dict[str, Any]:
     if seal and digest_bytes(body) != seal[1].decode():
         raise DamagedFile("it is not as it was written")
     try:
-        told = parse_json(body + b"}" if seal else body)
+        value = parse_json(body + b"}" if seal else body)
     except ValueError as e:
         raise DamagedFile(f"it is not JSON: {e}") from None
-    if not isinstance(told, dict):
+    if not isinstance(value, dict):
         raise DamagedFile("it is no JSON object")
-    return told
+    return value

@@ -66,13 +66,13 @@ class Store:
         if not path.exists():
             return None
         try:
-            found = read_trial_file(path, self.path / "provenance", {})
-            names = [artefact.sha256 for artefact in found.artefacts]
-            kept = {n: (self.path / "artefacts" / n).read_bytes() for n in names}
+            trial = read_trial_file(path, self.path / "provenance", {})
+            names = [artefact.sha256 for artefact in trial.artefacts]
+            artefacts = {n: (self.path / "artefacts" / n).read_bytes() for n in names}
         except (UsageError, OSError):
             return None
-        whole = all(digest_bytes(content) == name for name, content in kept.items())
-        return found.add_contents(kept) if whole and found.key == key and found.ok else None
+        is_whole = all(digest_bytes(content) == name for name, content in artefacts.items())
+        return trial.add_contents(artefacts) if is_whole and trial.key == key and trial.ok else None
 
     def drop_damaged(self) -> Iterator[tuple[Path, str]]:
         """Removes each file that is not as it was written; a run then makes its trial again."""

@@ -27,24 +27,24 @@ def collect_step_list_figures(
     """The figures of a workload that is a list, as fields of a result."""
     steps = spec.workload.steps
     several = sum(isinstance(s, RunStep) and s.tells for s in steps) > 1
-    whole, phases, cache = WorkloadResult(), list[Phase](), find_step_cache_states(spec)
+    list_result, phases, cache = WorkloadResult(), list[Phase](), find_step_cache_states(spec)
     for step in steps:
         if isinstance(step, RunStep) and step.tells:
             result = read_result(step.phase)
             result = result.add_prefix(step.phase) if several else result
             phases += result.phases
-            whole = whole.merge_later(result)
+            list_result = list_result.merge_later(result)
             continue
         phase = _make_phase(step, record, chip)
         if step.phase in cache:
             phase = phase.model_copy(update={"at": {"cache": cache[step.phase]}})
         if runs_filetree(step):
             result = _parse_step_result(step, read_result).add_prefix(step.phase)
-            made = {"operations": result.operations, "bytes": result.bytes}
-            phase = phase.model_copy(update=made)
-            whole = whole.merge_later(result)
+            counts = {"operations": result.operations, "bytes": result.bytes}
+            phase = phase.model_copy(update=counts)
+            list_result = list_result.merge_later(result)
         phases.append(phase)
-    return whole.model_copy(update={"phases": phases}).fields()
+    return list_result.model_copy(update={"phases": phases}).fields()
 
 
 def _make_phase(step: WorkloadStep, record: JobRecord, chip: ChipCounts) -> Phase:
@@ -63,19 +63,19 @@ def _make_phase(step: WorkloadStep, record: JobRecord, chip: ChipCounts) -> Phas
 
 
 def _add_counts(
-    one: OperationCounts | None, other: OperationCounts | None
+    counts: OperationCounts | None, other_counts: OperationCounts | None
 ) -> OperationCounts | None:
     """Counts together; None where one of them is not known."""
-    if one is None or other is None:
+    if counts is None or other_counts is None:
         return None
-    sums = {k: getattr(one, k) + getattr(other, k) for k in OperationCounts.model_fields}
+    sums = {k: getattr(counts, k) + getattr(other_counts, k) for k in OperationCounts.model_fields}
     return OperationCounts(**sums)
 
 
-def _parse_step_result(step: WorkloadStep, told: ResultReader) -> WorkloadResult:
+def _parse_step_result(step: WorkloadStep, read_result: ResultReader) -> WorkloadResult:
     """What a step printed; nothing where it may fail and printed no result."""
     try:
-        return told(step.phase)
+        return read_result(step.phase)
     except UnreadableOutput:
         if not step.may_fail:
             raise

@@ -26,7 +26,7 @@ from nandlab.results.recordparts import (
 from nandlab.trial import listfigures, workloadresult
 from nandlab.trial.instruments.instrument import FiguresUnknown, UnreadableOutput
 from nandlab.trial.instruments.instruments import list_trial_instruments
-from nandlab.trial.instruments.wear import collect_trial_wear as wear_kept
+from nandlab.trial.instruments.wear import collect_trial_wear
 from nandlab.trial.kernelfindings import list_kernel_findings
 from nandlab.trial.steps import list_fill_step_names, list_state_fill_steps, map_idle_wait_seconds
 from nandlab.trial.workloadresult import WorkloadResult
@@ -127,7 +127,7 @@ def _collect_figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) ->
     figures["measured"] = _collect_measurements(spec, record, doubts, figures["phases"])
     more = [line for i in list_trial_instruments(spec) for line in i.reading.series(spec, record)]
     figures["series"] = [*figures.get("series", []), *more]
-    if wear := wear_kept(spec, record):
+    if wear := collect_trial_wear(spec, record):
         figures["wear"] = wear
     return figures
 
@@ -270,15 +270,15 @@ def _count_register_hits(spec: TrialSpec, record: JobRecord) -> dict[str, int | 
 
 
 def _compare_steps(
-    spec: TrialSpec, record: JobRecord, between: Callable[[str, str], T | None]
+    spec: TrialSpec, record: JobRecord, compare: Callable[[str, str], T | None]
 ) -> dict[str, T | None]:
     """For each step what the chip did since the end of the step before."""
-    anew = {step.phase for step in spec.workload.steps if step.do == "cut"}
-    before, found = "", {}
+    cut_phases = {step.phase for step in spec.workload.steps if step.do == "cut"}
+    before, changes = "", {}
     for step in record.steps:
-        found[step.step] = None if step.step in anew else between(before, step.counts)
+        changes[step.step] = None if step.step in cut_phases else compare(before, step.counts)
         before = step.counts
-    return found
+    return changes
 
 
 def _make_doubts(warnings: list[str]) -> list[Doubt]:
@@ -299,13 +299,13 @@ def filter_kernel_log(spec: TrialSpec, record: JobRecord) -> list[str]:
     since_s = record.steps[0].start_ns / 1e9
     lines = []
     for line in escape_output(log.stdout).splitlines():
-        level, _, rest = line.removeprefix("<").partition(">")
-        stamp, _, message = rest.removeprefix("[").partition("]")
+        level, _, text = line.removeprefix("<").partition(">")
+        stamp, _, message = text.removeprefix("[").partition("]")
         try:
-            told = int(level) & 7 <= KERNEL_WARNING and float(stamp.strip()) >= since_s
+            is_reported = int(level) & 7 <= KERNEL_WARNING and float(stamp.strip()) >= since_s
         except ValueError:
             continue  # the continuation of a message
         expected = message.endswith(EXPECTED_IN_LOG) or harmless.match(message.strip())
-        if told and not expected:
-            lines.append(rest)
+        if is_reported and not expected:
+            lines.append(text)
     return lines

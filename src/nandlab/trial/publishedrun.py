@@ -75,20 +75,22 @@ class PublishedRun:
 
     def load(self, trial_id: str) -> Trial | None:
         """See Results."""
-        told = self._trials.get(trial_id)
-        if told is None:
+        figures = self._trials.get(trial_id)
+        if figures is None:
             return None
         spec = self._specs[trial_id]
-        gave = told.model_dump(exclude=FIELDS_APART)
-        if isinstance(told, TrialFigures) and told.image:
-            gave["image"] = told.image
-        if isinstance(told, TrialFigures) and told.register_hits:
-            hits = told.register_hits
-            gave["steps"] = [s | {"register_hits": hits.get(s["name"])} for s in gave["steps"]]
-        trial = Trial.model_validate({**self._describe_request(spec), **gave, "run": self._head.id})
-        if isinstance(told, TrialFigures) and told.provenance:
+        fields = figures.model_dump(exclude=FIELDS_APART)
+        if isinstance(figures, TrialFigures) and figures.image:
+            fields["image"] = figures.image
+        if isinstance(figures, TrialFigures) and figures.register_hits:
+            hits = figures.register_hits
+            fields["steps"] = [s | {"register_hits": hits.get(s["name"])} for s in fields["steps"]]
+        trial = Trial.model_validate(
+            {**self._describe_request(spec), **fields, "run": self._head.id}
+        )
+        if isinstance(figures, TrialFigures) and figures.provenance:
             return trial.add_sources(
-                self._published.find_trial_sources(told) | {HEAD_SOURCE: self._head.provenance}
+                self._published.find_trial_sources(figures) | {HEAD_SOURCE: self._head.provenance}
             )
         # what is only supposed has no hash, so that no comparison takes it for the run's
         return trial.add_sources(self._supposed(spec), {})

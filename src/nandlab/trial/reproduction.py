@@ -128,14 +128,14 @@ def list_reproduction_notes(todo: Reproduction, board: Board) -> Iterator[str]:
         if any(part.path.split(".")[1] == OWN_SOURCES for part in parts):
             yield "name the sources of the run's parts with --source, and its patches with --patch"
     else:
-        others = sum(
+        differing_count = sum(
             runner.hash_trial(s, board) != todo.baseline.keys[s.id] for s in todo.specs_to_run
         )
-        if not others:
+        if not differing_count:
             return
         yield (
-            f"steps, programs or files of {others} of {len(todo.specs_to_run)} trials are not "
-            f"the run's"
+            f"steps, programs or files of {differing_count} of {len(todo.specs_to_run)} trials "
+            "are not the run's"
         )
     yield (
         f"for the run's own, {format_checkout_advice(head)}; this is "

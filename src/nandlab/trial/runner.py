@@ -41,11 +41,11 @@ class Watcher(Protocol):
     """Is told of a run's progress."""
 
     def run_begins(
-        self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
+        self, todo: Sequence[TrialSpec], durations: Mapping[str, Sequence[float]], jobs: int
     ) -> None:
         """``todo`` will be run, ``jobs`` at a time.
 
-        ``done``: host seconds of each trial with a result from before, by configuration.
+        ``durations``: host seconds of each trial with a result from before, by configuration.
         """
 
     def trial_begins(self, spec: TrialSpec) -> None: ...
@@ -234,13 +234,13 @@ class Engine(Protocol):
         todo: Sequence[TrialSpec],
         study: str,
         watcher: Watcher,
-        ended: Callable[[TrialSpec, Trial], None],
-        taken: Callable[[TrialSpec], bool],
+        keep_result: Callable[[TrialSpec, Trial], None],
+        take_stored: Callable[[TrialSpec], bool],
     ) -> None:
-        """Runs each trial, and calls ``ended`` with its result, once.
+        """Runs each trial, and calls ``keep_result`` with its result, once.
 
         study: the name of the study that the results tell. The watcher is told of what begins.
-        taken: asked before a trial begins; true if it need not be run any more.
+        take_stored: called before a trial begins; true if it need not be run any more.
         Raises NandlabError where trials cannot be run; those that have ended are kept.
         """
 
@@ -257,33 +257,34 @@ class LocalEngine:
         todo: Sequence[TrialSpec],
         study: str,
         watcher: Watcher,
-        ended: Callable[[TrialSpec, Trial], None],
-        taken: Callable[[TrialSpec], bool],
+        keep_result: Callable[[TrialSpec, Trial], None],
+        take_stored: Callable[[TrialSpec], bool],
     ) -> None:
         """See Engine."""
         free = asyncio.Semaphore(self.jobs)
 
-        async def in_turn(spec: TrialSpec) -> None:
+        async def run_in_turn(spec: TrialSpec) -> None:
             async with free:
-                if taken(spec):
+                if take_stored(spec):
                     return
                 watcher.trial_begins(spec)
-                ended(
-                    spec, await execution.run_trial(spec, self.board, study, partial(begins, spec))
+                keep_result(
+                    spec,
+                    await execution.run_trial(spec, self.board, study, partial(note_step, spec)),
                 )
 
-        def begins(spec: TrialSpec, step: str) -> None:
+        def note_step(spec: TrialSpec, step: str) -> None:
             watcher.step_begins(spec, step)
 
         try:
             async with asyncio.TaskGroup() as group:
                 for spec in todo:
-                    group.create_task(in_turn(spec))
+                    group.create_task(run_in_turn(spec))
         except ExceptionGroup as group:  # before Python 3.11.4 except* would wrap what it raises
-            ours, others = group.split((NandlabError, OSError))
-            if ours is None or others is not None:
+            own_errors, other_errors = group.split((NandlabError, OSError))
+            if own_errors is None or other_errors is not None:
                 raise
-            raise ours.exceptions[0] from None
+            raise own_errors.exceptions[0] from None
 
 
 async def run_trials(
@@ -309,24 +310,24 @@ async def run_trials(
     watcher.run_begins(todo, _list_durations(folder, specs), engine.jobs)
     head = folder.head()
 
-    def ended(spec: TrialSpec, result: Trial) -> None:
-        found = result.key or hash_trial(spec, board)
-        result = result.model_copy(update={"key": found, "run": head.id})
+    def keep_result(spec: TrialSpec, result: Trial) -> None:
+        key = result.key or hash_trial(spec, board)
+        result = result.model_copy(update={"key": key, "run": head.id})
         folder.save(result)
         if store is not None:
             store.put(folder, result)
         watcher.trial_ends(spec, result)
 
-    def taken(spec: TrialSpec) -> bool:
-        found = store and _find_in_store(head, spec, board, store)
-        if not found:
+    def take_stored(spec: TrialSpec) -> bool:
+        stored_trial = store and _find_in_store(head, spec, board, store)
+        if not stored_trial:
             return False
-        folder.save(found)
+        folder.save(stored_trial)
         watcher.trial_begins(spec)
-        watcher.trial_ends(spec, found)
+        watcher.trial_ends(spec, stored_trial)
         return True
 
-    await engine.run(todo, head.study, watcher, ended, taken)
+    await engine.run(todo, head.study, watcher, keep_result, take_stored)
 
 
 class Images(Protocol):

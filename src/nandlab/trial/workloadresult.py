@@ -79,18 +79,20 @@ class WorkloadResult(_PrintedModel):
         more = {key: named(getattr(self, key)) for key in own}
         return self.model_copy(update={"phases": phases, "series": series, **more})
 
-    def merge_later(self, more: WorkloadResult) -> WorkloadResult:
+    def merge_later(self, later: WorkloadResult) -> WorkloadResult:
         """This result and a later one together; bytes add up, wear per block is the last told."""
-        ways = {**self.bytes, **more.bytes}
-        moved = {way: self.bytes.get(way, 0) + more.bytes.get(way, 0) for way in ways}
-        own = ("figures", "texts", "latency_ns", "operations")
-        both: dict[str, Any] = {key: {**getattr(self, key), **getattr(more, key)} for key in own}
-        both["series"] = [*self.series, *more.series]
+        directions = {**self.bytes, **later.bytes}
+        byte_counts = {way: self.bytes.get(way, 0) + later.bytes.get(way, 0) for way in directions}
+        keys = ("figures", "texts", "latency_ns", "operations")
+        merged: dict[str, Any] = {
+            key: {**getattr(self, key), **getattr(later, key)} for key in keys
+        }
+        merged["series"] = [*self.series, *later.series]
         wear = {
-            key: getattr(more, key) or getattr(self, key)
+            key: getattr(later, key) or getattr(self, key)
             for key in ("erases_per_block", "per_block")
         }
-        return more.model_copy(update={"bytes": moved, **both, **wear})
+        return later.model_copy(update={"bytes": byte_counts, **merged, **wear})
 
     @property
     def nothing(self) -> bool:
@@ -161,15 +163,15 @@ def _drop_nulls(data: Any, error: ValidationError) -> bool:
 
     False if there are none, as where a list has a null in it.
     """
-    gone = False
+    has_dropped = False
     for e in error.errors(include_url=False):
-        at = data if e["input"] is None else None
+        node = data if e["input"] is None else None
         for part in e["loc"]:
-            if not isinstance(at, dict | list):
+            if not isinstance(node, dict | list):
                 break
-            if isinstance(at, dict) and at.get(str(part), at) is None:
-                del at[str(part)]
-                gone = True
+            if isinstance(node, dict) and node.get(str(part), node) is None:
+                del node[str(part)]
+                has_dropped = True
                 break
-            at = at.get(str(part)) if isinstance(at, dict) else at[int(part)]
-    return gone
+            node = node.get(str(part)) if isinstance(node, dict) else node[int(part)]
+    return has_dropped

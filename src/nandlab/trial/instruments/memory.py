@@ -74,13 +74,13 @@ def _make_watch_command(spec: TrialSpec) -> str:
 
 def _make_series_words(spec: TrialSpec) -> list[str]:
     """fsram's parameters for the series."""
-    asked = spec.memory_series
-    if asked is None:
+    series = spec.memory_series
+    if series is None:
         return []
     functions = spec.filesystem.memory_reclaimable
-    named = [f"reclaimable={','.join(functions)}"] if functions else []
-    room = [f"samples={asked.samples}", f"slots_log2={asked.slots_log2}"]
-    return [f"interval_ms={asked.interval_ms}", *room, *named]
+    reclaimable_words = [f"reclaimable={','.join(functions)}"] if functions else []
+    room = [f"samples={series.samples}", f"slots_log2={series.slots_log2}"]
+    return [f"interval_ms={series.interval_ms}", *room, *reclaimable_words]
 
 
 def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
@@ -129,11 +129,11 @@ def _parse_samples(record: JobRecord) -> list[MemorySample]:
 
 
 def _complete_samples(
-    samples: list[MemorySample], until_ns: int, asked: MemorySeries
+    samples: list[MemorySample], until_ns: int, series: MemorySeries
 ) -> list[MemorySample]:
     """The samples with one at the load's last end of an interval, where nothing had changed."""
     last, *values = samples[-1]
-    interval_ns = asked.interval_ms * NS_PER_MS
+    interval_ns = series.interval_ms * NS_PER_MS
     end = last + (until_ns - last) // interval_ns * interval_ns
     return [*samples, (end, values[0], values[1])] if end > last else samples
 

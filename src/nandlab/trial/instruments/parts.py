@@ -232,24 +232,28 @@ def _require_chip_counts(record: JobRecord, events: PartEvents, looks: list[Time
     """
     from nandlab.traced.timeparts import OPERATIONS
 
-    did = simnand.count_operations_between(
+    chip_counts = simnand.count_operations_between(
         _parse_counters(record[BEGIN_STEP]), _parse_counters(record[END_STEP])
     )
-    if did is None or not looks:
+    if chip_counts is None or not looks:
         raise FiguresUnknown(
             _make_lost_doubt("the chip's counters were not read at both ends of the load")
         )
-    of, first, last = events.intervals, looks[0], looks[-1]
+    intervals, first, last = events.intervals, looks[0], looks[-1]
     for kind, name in OPERATIONS.items():
         if name == "reads":  # the chip answers some of its register, and counts these apart
             continue
-        own = (events.type == kind) & ~events.spare
-        most = int((own & (of.end_ns >= first[0]) & (of.start_ns <= last[1])).sum())
-        least = int((own & (of.start_ns > first[1]) & (of.end_ns < last[0])).sum())
-        if not least <= did[name] <= most:
-            seen = f"{least} to {most}" if least < most else f"{most}"
+        events_of_kind = (events.type == kind) & ~events.spare
+        possibly = (intervals.end_ns >= first[0]) & (intervals.start_ns <= last[1])
+        certainly = (intervals.start_ns > first[1]) & (intervals.end_ns < last[0])
+        most = int((events_of_kind & possibly).sum())
+        least = int((events_of_kind & certainly).sum())
+        if not least <= chip_counts[name] <= most:
+            seen_text = f"{least} to {most}" if least < most else f"{most}"
             raise FiguresUnknown(
-                _make_lost_doubt(f"{name}: {seen} in the trace, {did[name]} by the chip's count")
+                _make_lost_doubt(
+                    f"{name}: {seen_text} in the trace, {chip_counts[name]} by the chip's count"
+                )
             )
 
 

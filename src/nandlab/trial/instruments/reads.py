@@ -74,23 +74,29 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
         name: [t for t in times if record[name].start_ns <= t.scored.row.start_ns < end]
         for name, end in _list_traced_steps(spec, record)
     }
-    traced = {name: calls for name, calls in steps.items() if calls}
-    known = {name: calls for name, each in traced.items() if (calls := _keep_known(each))}
+    calls_by_step = {name: calls for name, calls in steps.items() if calls}
+    known_by_step = {
+        name: calls
+        for name, step_calls in calls_by_step.items()
+        if (calls := _keep_known(step_calls))
+    }
     figures: dict[str, int | float] = {"calls": len(_keep_known(times))}
-    for name, each in traced.items():
-        figures |= {f"step.{name}.{key}": value for key, value in _list_figures(each, spec, record)}
+    for name, step_calls in calls_by_step.items():
+        figures |= {
+            f"step.{name}.{key}": value for key, value in _list_figures(step_calls, spec, record)
+        }
     assert spec.reads is not None
-    for calibration, named in spec.reads.calibrate.items():
-        if not set(named) <= set(known):
+    for calibration, step_names in spec.reads.calibrate.items():
+        if not set(step_names) <= set(known_by_step):
             raise FiguresUnknown(
-                _make_lost_doubt(f"{calibration}: no call of {', '.join(named)} is known")
+                _make_lost_doubt(f"{calibration}: no call of {', '.join(step_names)} is known")
             )
-        overhead = statistics.fmean(_compute_overhead(known[name]) for name in named)
+        overhead = statistics.fmean(_compute_overhead(known_by_step[name]) for name in step_names)
         figures[f"overhead_ns.{calibration}"] = round(overhead)
-        for name, each in known.items():
-            told = [t.compute_paper_ns(overhead) for t in each]
-            figures[f"step.{name}.{calibration}_mean_ns"] = round(statistics.fmean(told))
-            figures[f"step.{name}.{calibration}_off"] = _compute_error(told, each)
+        for name, step_calls in known_by_step.items():
+            paper_ns = [t.compute_paper_ns(overhead) for t in step_calls]
+            figures[f"step.{name}.{calibration}_mean_ns"] = round(statistics.fmean(paper_ns))
+            figures[f"step.{name}.{calibration}_off"] = _compute_error(paper_ns, step_calls)
     return figures
 
 
@@ -154,26 +160,26 @@ def _list_figures(
     calls: Sequence[CallTimes], spec: TrialSpec, record: JobRecord
 ) -> Iterator[tuple[str, int | float]]:
     """What was traced of a step's calls, and how those that are known compare with the model."""
-    known = _keep_known(calls)
-    measured = [t.ns for t in calls]
+    known_calls = _keep_known(calls)
+    call_ns = [t.ns for t in calls]
     yield "calls", len(calls)
-    if len(known) < len(calls):
-        yield "unknown", len(calls) - len(known)
-    if known:
-        yield "differ", sum(not t.scored.same for t in known)
-        yield "disturbed", sum(t.scored.disturbed for t in known)
+    if len(known_calls) < len(calls):
+        yield "unknown", len(calls) - len(known_calls)
+    if known_calls:
+        yield "differ", sum(not t.scored.same for t in known_calls)
+        yield "disturbed", sum(t.scored.disturbed for t in known_calls)
     yield "n", sum(len(t.scored.traced_pages) for t in calls)
     yield "n_mean", round(statistics.fmean(len(t.scored.traced_pages) for t in calls), 4)
-    yield "mean_ns", round(statistics.fmean(measured))
-    yield "sd_ns", round(statistics.pstdev(measured))
-    yield "least_ns", round(min(measured))
-    yield "most_ns", round(max(measured))
+    yield "mean_ns", round(statistics.fmean(call_ns))
+    yield "sd_ns", round(statistics.pstdev(call_ns))
+    yield "least_ns", round(min(call_ns))
+    yield "most_ns", round(max(call_ns))
     yield "overhead_ns", round(_compute_overhead(calls))
-    yield from _list_errors(known, spec, record)
+    yield from _list_errors(known_calls, spec, record)
 
 
 def _list_errors(
-    known: Sequence[CallTimes], spec: TrialSpec, record: JobRecord
+    known_calls: Sequence[CallTimes], spec: TrialSpec, record: JobRecord
 ) -> Iterator[tuple[str, float]]:
     """How far the model's times of known calls are off; nothing where it has no instructions."""
     from nandlab.flash.reading import times
@@ -183,12 +189,12 @@ def _list_errors(
     kernel = str(tracing.describe_traced_board(spec, record, END_STEP)["kernel"])
     series, arch = cost.parse_kernel_series(kernel), cost.parse_kernel_arch(kernel)
     try:
-        by = times.find_instruction_counts(spec.filesystem.name, series, arch)
-        foretold = [t.compute_predicted_ns(by) for t in known]
+        instructions = times.find_instruction_counts(spec.filesystem.name, series, arch)
+        predicted_ns = [t.compute_predicted_ns(instructions) for t in known_calls]
     except UsageError:  # a compressor, a kernel or a processor that was not measured: no figure
         return
-    if known:
-        for name, share in compute_time_errors(foretold, known):
+    if known_calls:
+        for name, share in compute_time_errors(predicted_ns, known_calls):
             yield f"{name}_off", abs(share)
 
 
@@ -197,9 +203,9 @@ def _compute_overhead(of: Sequence[CallTimes]) -> float:
     return statistics.fmean(t.paper_overhead_ns for t in of)
 
 
-def _compute_error(told: Sequence[float], of: Sequence[CallTimes]) -> float:
+def _compute_error(model_ns: Sequence[float], calls: Sequence[CallTimes]) -> float:
     """By which share the sum of the times is foretold wrong, either way."""
-    return round(abs(sum(told) / sum(t.ns for t in of) - 1), 6)
+    return round(abs(sum(model_ns) / sum(t.ns for t in calls) - 1), 6)
 
 
 def _make_lost_doubt(text: str) -> Doubt:

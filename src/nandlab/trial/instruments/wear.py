@@ -97,26 +97,30 @@ def collect_trial_wear(spec: TrialSpec, record: JobRecord) -> Wear | None:
     """The readings of a trial, for its result; None: it was not measured."""
     if not _applies_to(spec):
         return None
-    taken = _list_readings(spec, record)
-    last, flags = _parse_rows(taken[-1])
+    reading_steps = _list_readings(spec, record)
+    last_erases, flags = _parse_rows(reading_steps[-1])
     good = [i for i, flag in enumerate(flags) if not flag & FACTORY_BAD]
-    if len(last) != spec.partition_blocks:
-        told = f"{len(last)} blocks, the partition has {spec.partition_blocks}"
-        raise UnreadableOutput(f"step {taken[-1].step}: {told}")
-    had, readings = _parse_rows(taken[0])[0], []
-    for step in taken[1:]:
-        has, _ = _parse_rows(step)
-        did = [has[i] - had[i] for i in good] if len(has) == len(had) else [-1]
-        if min(did, default=0) < 0:
+    if len(last_erases) != spec.partition_blocks:
+        size_text = f"{len(last_erases)} blocks, the partition has {spec.partition_blocks}"
+        raise UnreadableOutput(f"step {reading_steps[-1].step}: {size_text}")
+    previous_erases, readings = _parse_rows(reading_steps[0])[0], []
+    for step in reading_steps[1:]:
+        erases, _ = _parse_rows(step)
+        growth = (
+            [erases[i] - previous_erases[i] for i in good]
+            if len(erases) == len(previous_erases)
+            else [-1]
+        )
+        if min(growth, default=0) < 0:
             raise UnreadableOutput(f"step {step.step}: blocks have fewer erases than before")
         readings.append(
-            WearReading(after=_name_reading(step), t_ns=step.start_ns, runs=_pack_runs(did))
+            WearReading(after=_name_reading(step), t_ns=step.start_ns, runs=_pack_runs(growth))
         )
-        had = has
+        previous_erases = erases
     return Wear(
         blocks=len(good),
         bad=[i for i, flag in enumerate(flags) if flag & FACTORY_BAD],
-        before=_count_readings_before_load(spec, taken),
+        before=_count_readings_before_load(spec, reading_steps),
         readings=readings,
     )
 
@@ -125,10 +129,10 @@ def _list_readings(spec: TrialSpec, record: JobRecord) -> list[StepRecord]:
     """The readings, in order; Unreadable if one is missing."""
     names = {s.name for s in _make_steps(spec).values()}
     names |= {f"{AFTER}{s.phase}" for s in spec.workload.steps}
-    taken = [s for s in record.steps if s.step in names]
-    if len(taken) < len(BEFORE_LOAD) - 1:
+    reading_steps = [s for s in record.steps if s.step in names]
+    if len(reading_steps) < len(BEFORE_LOAD) - 1:
         raise UnreadableOutput("erases per block were not read before and after the load")
-    return taken
+    return reading_steps
 
 
 def _name_reading(step: StepRecord) -> str:
@@ -163,19 +167,19 @@ def _pack_runs(erases: Sequence[int]) -> list[int]:
 
 def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
     """What the readings cost, what the chip erased meanwhile, and what UBI moved by itself."""
-    taken = _list_readings(spec, record)
+    reading_steps = _list_readings(spec, record)
     figures: dict[str, int | float] = {
-        "readings": len(taken),
-        COST_FIGURE: sum(s.ns for s in taken),
+        "readings": len(reading_steps),
+        COST_FIGURE: sum(s.ns for s in reading_steps),
     }
-    places = [record.steps.index(s) for s in taken]
-    did = [
+    places = [record.steps.index(s) for s in reading_steps]
+    chip_counts = [
         simnand.count_operations_between(record.steps[i - 1].counts, record.steps[i].counts)
         for i in places
         if i > 0
     ]
-    if None not in did:
-        figures["reading_erases"] = sum(d["erases"] for d in did if d)
+    if None not in chip_counts:
+        figures["reading_erases"] = sum(d["erases"] for d in chip_counts if d)
     return figures | (_count_ubi_moves(spec, record) if _has_ubi(spec) else {})
 
 

@@ -62,15 +62,15 @@ class Cluster:
         self,
         client: Client,
         board: Board,
-        asked: BoardRequest,
+        request: BoardRequest,
         jobs: int,
         work: Callable[[str], tuple[str, ArtefactContents]] = run_batch,
     ) -> None:
-        """asked: the board as workers are told of it. work: what a worker does with a batch."""
+        """request: the board as workers are told of it. work: what a worker does with a batch."""
         self.jobs = jobs
         self._client = client
         self._board = board
-        self._asked = asked
+        self._request = request
         self._work = work
         self._sending = asyncio.Lock()
         self._sent = False
@@ -83,17 +83,17 @@ class Cluster:
         todo: Sequence[TrialSpec],
         study: str,
         watcher: Watcher,
-        ended: Callable[[TrialSpec, Trial], None],
-        taken: Callable[[TrialSpec], bool],
+        keep_result: Callable[[TrialSpec, Trial], None],
+        take_stored: Callable[[TrialSpec], bool],
     ) -> None:
         """See Engine. The watcher hears that a trial begins when its result has come."""
 
-        async def one_batch(specs: Sequence[TrialSpec]) -> None:
-            wanted = [spec for spec in specs if not taken(spec)]
-            for spec, result in await self._results(wanted, study) if wanted else ():
+        async def send_batch(specs: Sequence[TrialSpec]) -> None:
+            specs_to_run = [spec for spec in specs if not take_stored(spec)]
+            for spec, result in await self._results(specs_to_run, study) if specs_to_run else ():
                 watcher.trial_begins(spec)
                 self._took.add(result)
-                ended(spec, result)
+                keep_result(spec, result)
 
         waiting = deque(todo)
         under_way: set[asyncio.Task[None]] = set()
@@ -104,7 +104,7 @@ class Cluster:
                     fits = min(BATCH_MAX, self._took.within(BATCH_S))
                     size = max(1, min(fits, len(waiting) // (BATCH_ROUNDS * threads)))
                     specs = [waiting.popleft() for _ in range(size)]
-                    under_way.add(asyncio.create_task(one_batch(specs)))
+                    under_way.add(asyncio.create_task(send_batch(specs)))
                     await asyncio.sleep(0)  # it is sent before the next one is made
                 under_way = await _wait_for_some(under_way)
         finally:
@@ -135,7 +135,7 @@ class Cluster:
     ) -> list[tuple[TrialSpec, Trial]]:
         """The results of a batch, from whichever worker can run it."""
         keys = [hash_trial(spec, self._board) for spec in specs]
-        text = make_batch_json(specs, keys, study, self._asked)
+        text = make_batch_json(specs, keys, study, self._request)
         while True:
             sent = self._sent
             answer, brought = await self._answered(text, specs)
@@ -215,7 +215,7 @@ class Cluster:
             print_note("a worker lacks packages of the board: sending them")
             with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
                 file = Path(scratch) / "board"
-                write_board_file_from_cache(self._asked.model, self._asked.lock, file)
+                write_board_file_from_cache(self._request.model, self._request.lock, file)
                 board = PackagePlugin(file.read_bytes())
             async with self._asking():
                 await self._client.register_plugin(board)

@@ -103,22 +103,22 @@ async def _start_local_cluster(processes: int) -> AsyncIterator[LocalCluster]:
 
 
 @asynccontextmanager
-async def _open_safe_client(there: LocalCluster | str, **how: Any) -> AsyncIterator[Client]:
+async def _open_safe_client(scheduler: LocalCluster | str, **options: Any) -> AsyncIterator[Client]:
     """A client that unpickles nothing and shows nothing of what workers print."""
     with pickles.refuse_pickles():
         try:
             client = await ClosingClient(  # type: ignore[no-untyped-call] # it inherits Dask's __init__
-                there,
+                scheduler,
                 asynchronous=True,
                 timeout=CONNECT_S,
                 serializers=["msgpack"],
                 deserializers=["msgpack", "error"],
-                **how,
+                **options,
             )
         except (OSError, ValueError, TypeError) as e:
             why = " ".join(str(e).split()) or "it ended the connection"
-            hint = f"; {TLS_HINT}" if how.get("security") else ""
-            raise UsageError(f"{there}: no scheduler of Dask answers: {why}{hint}") from None
+            hint = f"; {TLS_HINT}" if options.get("security") else ""
+            raise UsageError(f"{scheduler}: no scheduler of Dask answers: {why}{hint}") from None
         for topic in ("print", "warn"):
             client.unsubscribe_topic(topic)
         async with client:

@@ -82,16 +82,16 @@ def _answer_batch(batch: TrialBatch) -> tuple[WorkerAnswer, ArtefactContents]:
 
 
 @cache
-def _prepare_board(asked: str) -> Board:
+def _prepare_board(request_json: str) -> Board:
     """The board that a BoardAsked in JSON names, prepared once in a process.
 
     Lacking if the cache has not all of its packages. What raises is not kept: it is tried again.
     """
-    told = BoardRequest.model_validate_json(asked)
-    needed = {sha256 for files in told.lock.values() for sha256 in files.values()}
+    request = BoardRequest.model_validate_json(request_json)
+    needed = {sha256 for files in request.lock.values() for sha256 in files.values()}
     if not all(map(packages.is_package_cached, needed)):
         raise PackagesMissing
-    return open_board(told.model, told.accel, locked=True, lock=told.lock)
+    return open_board(request.model, request.accel, locked=True, lock=request.lock)
 
 
 class PackagePlugin(WorkerPlugin):

@@ -92,6 +92,19 @@ RUN = typer.Argument(
     autocompletion=make_name_completer("published"),
 )
 RunArgument = Annotated[Path, RUN]
+CatalogBoardOption = Annotated[
+    str, typer.Option(help="a board of the catalog", autocompletion=make_name_completer("boards"))
+]
+SetOption = Annotated[
+    list[str],
+    typer.Option(
+        "--set", metavar="OPTION=VALUE", help="an option of the file system; may be repeated"
+    ),
+]
+PartitionOption = Annotated[
+    float | None, typer.Option(help="MiB of the chip to use; default: all of it")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 FormatOption = Annotated[
     Format, typer.Option("--format", help="text or markdown to read, csv or json for programs")
 ]

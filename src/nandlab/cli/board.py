@@ -12,7 +12,7 @@ import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_lines, print_note
-from nandlab.cli.arguments import make_name_completer
+from nandlab.cli.arguments import CatalogBoardOption
 from nandlab.cli.boardmake import make
 from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
 
@@ -48,14 +48,10 @@ DiscardOption = Annotated[
     bool, typer.Option("--discard", help="what your own board's partition holds may be lost")
 ]
 
-BoardOption = Annotated[
-    str, typer.Option(help="a board of the catalog", autocompletion=make_name_completer("boards"))
-]
-
 
 @board_app.command()
 def shell(
-    board: BoardOption = "apf27",
+    board: CatalogBoardOption = "apf27",
     accel: AccelOption = Accel.tcg,
     source: SourceOption = [],  # noqa: B006 - typer copies it
     patch: PatchOption = [],  # noqa: B006
@@ -120,7 +116,7 @@ def update(
 @board_app.command("export")
 def export_board(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="the board file to write")],
-    board: BoardOption = "apf27",
+    board: CatalogBoardOption = "apf27",
 ) -> None:
     """Write a board file: every package that runs the board and builds for it, in one file.
 

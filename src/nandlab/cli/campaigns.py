@@ -13,7 +13,12 @@ import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_note
-from nandlab.cli.arguments import make_name_completer, parse_name_value_pairs, split_comma_list
+from nandlab.cli.arguments import (
+    SetOption,
+    make_name_completer,
+    parse_name_value_pairs,
+    split_comma_list,
+)
 from nandlab.cli.campaignsettings import (
     RUN_HEAD,
     CampaignSettings,
@@ -63,12 +68,7 @@ class CampaignOptions:
             "default: ace1 for power cuts, rewrite for faults, or a study's own workloads"
         ),
     ] = None
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="OPTION=VALUE", help="an option of the file system; may be repeated"
-        ),
-    ] = None
+    set_: SetOption = field(default_factory=list)
     chip: Annotated[
         str, typer.Option(help="a chip of the catalog", autocompletion=make_name_completer("chips"))
     ] = "apf27"
@@ -114,7 +114,7 @@ class CampaignOptions:
             self.study,
             fs=self.fs,
             loads=self.load or ([] if self.study else [usual]),
-            settings=self.set_ or [],
+            settings=self.set_,
             chip=self.chip,
             partition_mib=self.partition_mib,
             board=self.board,

@@ -12,6 +12,7 @@ import typer
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_note, print_text
 from nandlab.cli.arguments import (
+    AnyStudyArgument,
     CheckFormat,
     complete_figure_names,
     make_name_completer,
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
     from nandlab.results.folder import RunFolder
 
 
-StudyOrNothing = Annotated[
-    str | None,
-    typer.Argument(metavar="STUDY", help="a study file, or the name of a shipped study"),
-]
 BaselineOption = Annotated[
     Path | None,
     typer.Option(
@@ -76,7 +73,7 @@ CheckFormatOption = Annotated[
 
 @expand_option_classes
 def check(
-    study: StudyOrNothing = None,
+    study: AnyStudyArgument = None,
     *,
     against: BaselineOption = None,
     commits: CommitsOption = None,

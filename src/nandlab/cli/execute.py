@@ -9,7 +9,13 @@ import typer
 
 from nandlab.base.errors import NandlabError
 from nandlab.base.printer import print_note, print_program_output
-from nandlab.cli.arguments import make_name_completer, parse_name_value_pairs
+from nandlab.cli.arguments import (
+    CatalogBoardOption,
+    PartitionOption,
+    SetOption,
+    make_name_completer,
+    parse_name_value_pairs,
+)
 from nandlab.cli.preparation import announce_board_preparation, print_heartbeats
 from nandlab.cli.singletrial import find_unused_workload, plan_single_trial
 
@@ -36,15 +42,6 @@ ChipOption = Annotated[
         metavar="PART", help="a chip of the catalog", autocompletion=make_name_completer("chips")
     ),
 ]
-PartitionOption = Annotated[
-    float | None, typer.Option(help="MiB of the chip to use; default: all of it")
-]
-SetOption = Annotated[
-    list[str],
-    typer.Option(
-        "--set", metavar="OPTION=VALUE", help="an option of the file system; may be repeated"
-    ),
-]
 PutOption = Annotated[
     list[str],
     typer.Option(
@@ -53,9 +50,6 @@ PutOption = Annotated[
         help="put a file of yours on the board before the program runs: at PATH, else in /usr/bin "
         "if it may be executed, else in /root; a folder with all that is in it; may be repeated",
     ),
-]
-BoardOption = Annotated[
-    str, typer.Option(help="a board of the catalog", autocompletion=make_name_completer("boards"))
 ]
 LimitOption = Annotated[
     int, typer.Option(metavar="S", help="seconds of the board's time that the program may take")
@@ -70,7 +64,7 @@ def execute(  # noqa: PLR0917 - the command line's own options
     set_: SetOption = [],  # noqa: B006 - typer copies it
     put: PutOption = [],  # noqa: B006
     limit: LimitOption = 600,
-    board: BoardOption = "apf27",
+    board: CatalogBoardOption = "apf27",
 ) -> None:
     """Run a program of yours on a new, mounted file system of the board.
 

@@ -24,7 +24,6 @@ ImageArgument = Annotated[
         "jffs2dump -c printed of one",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.base.printer import print_lines, print_note
-from nandlab.cli.arguments import make_name_completer, parse_name_value_pairs
+from nandlab.cli.arguments import (
+    CatalogBoardOption,
+    SetOption,
+    make_name_completer,
+    parse_name_value_pairs,
+)
 from nandlab.cli.imageimport import import_image
 from nandlab.cli.imagemedium import (
+    ImageChipOption,
+    ImageOutputOption,
+    ImagePartitionOption,
     count_partition_blocks,
     format_image_sizes,
     format_tree_counts,
@@ -65,38 +73,14 @@ def make(
             autocompletion=make_name_completer("filesystems"),
         ),
     ],
-    chip: Annotated[
-        str,
-        typer.Option(
-            help="a chip of the catalog; nandlab chip list names them",
-            autocompletion=make_name_completer("chips"),
-        ),
-    ],
+    chip: ImageChipOption,
     source: Annotated[
         Path, typer.Option("--from", metavar="DIR", help="the folder that becomes the image's root")
     ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="the image; FILE.json is written beside it"
-        ),
-    ],
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="OPTION=VALUE", help="an option of the file system; may be repeated"
-        ),
-    ] = None,
-    partition_mib: Annotated[
-        float | None,
-        typer.Option(
-            min=0, help="MiB of the partition, from the chip's start; default: the whole chip"
-        ),
-    ] = None,
-    board: Annotated[
-        str,
-        typer.Option(help="a board of the catalog", autocompletion=make_name_completer("boards")),
-    ] = "apf27",
+    output: ImageOutputOption,
+    set_: SetOption = [],  # noqa: B006 - typer copies it
+    partition_mib: ImagePartitionOption = None,
+    board: CatalogBoardOption = "apf27",
 ) -> None:
     """Make a chip image from a folder, and print its size.
 
@@ -112,7 +96,7 @@ def make(
     from nandlab.image import making as imaging
     from nandlab.image import tree
 
-    on = _make_medium(fs, set_ or [], chip, partition_mib, board)
+    on = _make_medium(fs, set_, chip, partition_mib, board)
     imaging.refuse_unfit_medium(on)
     chipfile.refuse_image_overwrite(output)
     whole = tree.scan_folder_tree(source)

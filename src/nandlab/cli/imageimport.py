@@ -11,8 +11,9 @@ import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_lines, print_note
-from nandlab.cli.arguments import make_name_completer
+from nandlab.cli.arguments import CatalogBoardOption, make_name_completer
 from nandlab.cli.flashfile import FlashFileArguments
+from nandlab.cli.imagemedium import ImageOutputOption
 from nandlab.cli.optionclasses import expand_option_classes
 
 
@@ -35,12 +36,7 @@ def import_image(
         Path,
         typer.Argument(metavar="DUMP", help="a dump by nanddump, or what ubinize and others make"),
     ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="the image; FILE.json is written beside it"
-        ),
-    ],
+    output: ImageOutputOption,
     *,
     chip: Annotated[
         str | None,
@@ -57,10 +53,7 @@ def import_image(
         ),
     ] = None,
     flash_file: DumpArguments,
-    board: Annotated[
-        str,
-        typer.Option(help="a board of the catalog", autocompletion=make_name_completer("boards")),
-    ] = "apf27",
+    board: CatalogBoardOption = "apf27",
 ) -> None:
     """Make a chip image of a foreign dump, if the board mounts it.
 

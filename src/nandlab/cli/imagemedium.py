@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.cli.arguments import make_name_completer
 from nandlab.cli.preparation import announce_board_preparation
 
 if TYPE_CHECKING:
@@ -16,6 +19,26 @@ if TYPE_CHECKING:
     from nandlab.flash.chip.image import ChipImage
     from nandlab.flash.chip.imagefile import ImageDescription
     from nandlab.plan.medium import Medium
+
+ImageChipOption = Annotated[
+    str,
+    typer.Option(
+        help="a chip of the catalog; nandlab chip list names them",
+        autocompletion=make_name_completer("chips"),
+    ),
+]
+ImagePartitionOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0, help="MiB of the partition, from the chip's start; default: the whole chip"
+    ),
+]
+ImageOutputOption = Annotated[
+    Path,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="the image; FILE.json is written beside it"
+    ),
+]
 
 
 def count_partition_blocks(chip: ChipModel, partition_mib: float | None) -> int:

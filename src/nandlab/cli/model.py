@@ -14,14 +14,14 @@ import typer
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_json, print_lines, print_note
 from nandlab.cli import modelmap
-from nandlab.cli.arguments import make_name_completer
+from nandlab.cli.arguments import JsonOption, make_name_completer
 from nandlab.cli.chartfile import (
     CHART_SUFFIXES,
     refuse_unknown_chart_suffix,
     write_chart,
     write_chart_bytes,
 )
-from nandlab.cli.flashfile import FlashFileArguments, ImageArgument, JsonOption
+from nandlab.cli.flashfile import FlashFileArguments, ImageArgument
 from nandlab.cli.optionclasses import expand_option_classes
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from nandlab.base.printer import print_json, print_paragraphs
-from nandlab.cli.flashfile import JsonOption
+from nandlab.cli.arguments import JsonOption
 
 
 def board(

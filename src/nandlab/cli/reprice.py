@@ -13,7 +13,12 @@ import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_json, print_note, print_paragraphs
-from nandlab.cli.arguments import RunArgument, make_name_completer, parse_name_value_pairs
+from nandlab.cli.arguments import (
+    JsonOption,
+    RunArgument,
+    make_name_completer,
+    parse_name_value_pairs,
+)
 from nandlab.cli.chartfile import refuse_unknown_chart_suffix, write_chart
 
 if TYPE_CHECKING:
@@ -44,7 +49,7 @@ def reprice(
             "another value; may be repeated",
         ),
     ] = [],  # noqa: B006
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    as_json: JsonOption = False,
     chart: Annotated[
         Path | None, typer.Option("--chart", metavar="FILE", help="draw it: .svg or .png")
     ] = None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.base.printer import print_lines, print_note, print_text
-from nandlab.cli.arguments import make_name_completer
+from nandlab.cli.arguments import RunArgument
 from nandlab.cli.preparation import announce_board_preparation
 from nandlab.cli.runsettings import CORES, JobsOption, ProgressOption
 from nandlab.cli.sources import PatchOption, SourceOption, read_source_options
@@ -23,14 +23,7 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN",
-            help="a run's folder, a figures file, or the name of a published study",
-            autocompletion=make_name_completer("published"),
-        ),
-    ],
+    run: RunArgument,
     trial: Annotated[
         list[str],
         typer.Option(

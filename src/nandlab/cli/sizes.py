@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.base.printer import print_json, print_lines, print_note
-from nandlab.cli.arguments import make_name_completer
+from nandlab.cli.arguments import CatalogBoardOption, make_name_completer
+from nandlab.cli.imagemedium import ImageChipOption, ImagePartitionOption
 from nandlab.cli.preparation import announce_board_preparation
 
 if TYPE_CHECKING:
@@ -37,19 +38,8 @@ def sizes(
     source: Annotated[
         Path, typer.Option("--from", metavar="DIR", help="the folder that images are made of")
     ],
-    chip: Annotated[
-        str,
-        typer.Option(
-            help="a chip of the catalog; nandlab chip list names them",
-            autocompletion=make_name_completer("chips"),
-        ),
-    ],
-    partition_mib: Annotated[
-        float | None,
-        typer.Option(
-            min=0, help="MiB of the partition, from the chip's start; default: the whole chip"
-        ),
-    ] = None,
+    chip: ImageChipOption,
+    partition_mib: ImagePartitionOption = None,
     fs: Annotated[
         list[str] | None,
         typer.Option(
@@ -58,10 +48,7 @@ def sizes(
             autocompletion=make_name_completer("filesystems"),
         ),
     ] = None,
-    board: Annotated[
-        str,
-        typer.Option(help="a board of the catalog", autocompletion=make_name_completer("boards")),
-    ] = "apf27",
+    board: CatalogBoardOption = "apf27",
     as_json: Annotated[bool, typer.Option("--json", help="print an object of JSON")] = False,
 ) -> None:
     """Tell how many pages a folder takes as each file system, with each compression.

@@ -10,8 +10,8 @@ import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_json, print_lines, print_note
-from nandlab.cli.arguments import make_name_completer
-from nandlab.cli.flashfile import FlashFileArguments, ImageArgument, JsonOption
+from nandlab.cli.arguments import JsonOption, make_name_completer
+from nandlab.cli.flashfile import FlashFileArguments, ImageArgument
 from nandlab.cli.optionclasses import expand_option_classes
 
 if TYPE_CHECKING:

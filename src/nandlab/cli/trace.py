@@ -13,6 +13,9 @@ from typer.core import TyperGroup
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.printer import print_json, print_lines, print_note, print_text
 from nandlab.cli.arguments import (
+    CatalogBoardOption,
+    PartitionOption,
+    SetOption,
     make_name_completer,
     parse_name_value_pairs,
     parse_scalar,
@@ -87,20 +90,11 @@ StateOption = Annotated[
         "that statvfs tells to be free, as the FFSMark paper's program does",
     ),
 ]
-SetOption = Annotated[
-    list[str],
-    typer.Option(
-        "--set", metavar="OPTION=VALUE", help="an option of the file system; may be repeated"
-    ),
-]
 ParamOption = Annotated[
     list[str],
     typer.Option(
         "--param", metavar="NAME=VALUE", help="a parameter of the workload; may be repeated"
     ),
-]
-PartitionOption = Annotated[
-    float | None, typer.Option(help="MiB of the chip to use; default: all of it")
 ]
 MtdpartsOption = Annotated[
     str | None,
@@ -200,10 +194,7 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     at_once: AtOnceOption = False,
     image: ImageOption = False,
     seed: Annotated[int, typer.Option(help="seed of the workload and of the flash state")] = 1,
-    board: Annotated[
-        str,
-        typer.Option(help="a board of the catalog", autocompletion=make_name_completer("boards")),
-    ] = "apf27",
+    board: CatalogBoardOption = "apf27",
     source: SourceOption = [],  # noqa: B006
     patch: PatchOption = [],  # noqa: B006
     out: OutOption = None,

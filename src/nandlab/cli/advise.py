@@ -49,7 +49,7 @@ def advise(
     lifetime_years: YearsOption = None,
     daily_write: DailyOption = None,
     battery_wh: BatteryOption = None,
-    every: EveryOption = False,
+    full: EveryOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of words")] = False,
 ) -> None:
     """Say which file system and options of a run to take, which to avoid, and why.
@@ -75,11 +75,13 @@ def advise(
     head, trials = folder.head(), list(folder.trials())
     settings = groups.group_trials_into_settings(trials)
     daily = None if daily_write is None else amounts.parse_size(daily_write, "--daily-write")
-    own = parse_command_line_limits(limit or [], lifetime_years, daily)
-    limits = own.merge_base(make_limits_from_spec(head.spec))
+    option_limits = parse_command_line_limits(limit or [], lifetime_years, daily)
+    limits = option_limits.merge_base(make_limits_from_spec(head.spec))
     _refuse_half_pair(limits, battery_wh)
-    lasting = battery.make_battery_from_watt_hours(battery_wh, limits.daily)
-    wrong = limitsyntax.check_limits(own.figures, [(s.workload, s.words) for s in settings])
+    product_battery = battery.make_battery_from_watt_hours(battery_wh, limits.daily)
+    wrong = limitsyntax.check_limits(
+        option_limits.figures, [(s.workload, s.words) for s in settings]
+    )
     if wrong:
         raise UsageError(*(f"--limit: {text}" for text in wrong))
     verdicts = verdictmaker.make_run_verdicts_from_trials(
@@ -87,20 +89,22 @@ def advise(
     )
     if as_json:
         advice = TypeAdapter(list[Verdict | battery.BatteryRecord])
-        days = [battery.make_battery_record(s, lasting) for s in settings if lasting]
+        days = [
+            battery.make_battery_record(s, product_battery) for s in settings if product_battery
+        ]
         print_json(advice.dump_python([*verdicts, *days], mode="json"))
         return
-    if every:
+    if full:
         print_lines(*promises.format_promise_lines(trials, folder.naming()))
-    if lasting:
+    if product_battery:
         print_lines(
             *(
                 x
                 for s in settings
-                for x in (f"{s.title}:", *battery.format_battery_sentences(s, lasting), "")
+                for x in (f"{s.title}:", *battery.format_battery_sentences(s, product_battery), "")
             )
         )
-    print_lines(*verdicttext.render_verdicts(verdicts, full=every))
+    print_lines(*verdicttext.render_verdicts(verdicts, full=full))
 
 
 def _refuse_half_pair(limits: Limits, battery_wh: float | None) -> None:

@@ -25,12 +25,12 @@ def list_cache() -> None:
     from nandlab.base.paths import find_cache_folder
     from nandlab.base.units import format_size
 
-    every = list(list_cache_items())
-    for kind in dict.fromkeys(one.kind for one in every):
-        sizes = [one.bytes for one in every if one.kind == kind]
+    items = list(list_cache_items())
+    for kind in dict.fromkeys(item.kind for item in items):
+        sizes = [item.bytes for item in items if item.kind == kind]
         print_lines(f"{kind:12} {len(sizes):5}  {format_size(sum(sizes)):>10}")
     print_lines(
-        f"{'in all':12} {len(every):5}  {format_size(sum(one.bytes for one in every)):>10}  "
+        f"{'in all':12} {len(items):5}  {format_size(sum(item.bytes for item in items)):>10}  "
         f"{find_cache_folder()}"
     )
 

@@ -260,7 +260,7 @@ def make_medium(
         load_noun("filesystems", fs, FilesystemModel),
         load_noun("chips", part, ChipModel),
     )
-    on = Medium(
+    medium = Medium(
         board=load_noun("boards", board, BoardModel),
         chip=chip,
         partition_blocks=count_partition_blocks(chip, partition_mib),
@@ -269,5 +269,5 @@ def make_medium(
     )
     if system.read_only:
         raise UsageError(f"--fs {fs}: it is only read, so there is nothing to cut")
-    refuse_unfit_medium(on)
-    return on
+    refuse_unfit_medium(medium)
+    return medium

@@ -82,51 +82,53 @@ class CampaignSettings:
         loads = faults.end_fault_loads(loads, self.points.variants) if self.faulty else loads
         return loads, select_cut_points_of_load(self.points, loads, self.title)
 
-    def campaign(self, on: Medium, name: str, board: QemuBoard) -> Campaign:
+    def campaign(self, medium: Medium, name: str, board: QemuBoard) -> Campaign:
         """The campaign of a load on a medium."""
         from nandlab.powercut.campaign import Campaign
         from nandlab.powercut.requests import find_or_record_loads
 
-        return Campaign(on, *self._choose_loads_and_points(find_or_record_loads(name, on, board)))
+        return Campaign(
+            medium, *self._choose_loads_and_points(find_or_record_loads(name, medium, board))
+        )
 
-    def run(self, one: Campaign, board: QemuBoard, out: Path, *, alone: bool) -> bool:
+    def run(self, campaign: Campaign, board: QemuBoard, out: Path, *, alone: bool) -> bool:
         """Runs a campaign, in ``out`` or, not alone, in a folder there; whether all held."""
         import asyncio
 
         from nandlab.powercut import campaignresult
 
-        result = asyncio.run(self.cut(one, board, out, _print_piece, alone=alone))
+        result = asyncio.run(self.cut(campaign, board, out, _print_piece, alone=alone))
         print_lines(*campaignresult.format_campaign_result(result))
         return not result.faults and not result.has_no_operations
 
     async def cut(
         self,
-        one: Campaign,
+        campaign: Campaign,
         board: QemuBoard,
         out: Path,
         report_piece: Callable[[int, int, Sequence[LoadReport]], None],
         *,
         alone: bool = False,
     ) -> CampaignResult:
-        """The same without a word but by ``told``; what was found."""
-        from nandlab.powercut import campaign as cutting
+        """Runs a campaign, printing nothing; calls ``report_piece`` after each piece of it."""
         from nandlab.powercut import campaignresult
+        from nandlab.powercut.campaign import run_campaign
         from nandlab.powercut.requests import make_campaign_folder_name
         from nandlab.powercut.sample import refuse_several_seeds
         from nandlab.report.charts import powercuts
         from nandlab.results import cutsummaries
 
         if self.sample:
-            refuse_several_seeds(one)
-        folder = out if alone else out / make_campaign_folder_name(one)
-        await cutting.run_campaign(one, board, folder, self.jobs, report_piece)
+            refuse_several_seeds(campaign)
+        folder = out if alone else out / make_campaign_folder_name(campaign)
+        await run_campaign(campaign, board, folder, self.jobs, report_piece)
         if self.sample:
             await _retry_sample(
-                one, campaignresult.read_campaign_result(folder), board, folder, self.sample
+                campaign, campaignresult.read_campaign_result(folder), board, folder, self.sample
             )
         if self.states:
             await _count_states(
-                one, board, folder, campaignresult.read_campaign_result(folder), self.jobs
+                campaign, board, folder, campaignresult.read_campaign_result(folder), self.jobs
             )
         result = campaignresult.read_campaign_result(folder)
         (folder / "outcomes.svg").write_text(powercuts.render_campaign_chart(result).svg())
@@ -137,10 +139,10 @@ class CampaignSettings:
         return result
 
 
-def _print_piece(done: int, of: int, loads: Sequence[LoadReport]) -> None:
+def _print_piece(done_parts: int, all_parts: int, loads: Sequence[LoadReport]) -> None:
     bad = sum(finding.count for load in loads for finding in load.findings)
     points = sum(load.points for load in loads)
-    print_note(f"{done}/{of}: {points} points, {bad} did not hold")
+    print_note(f"{done_parts}/{all_parts}: {points} points, {bad} did not hold")
 
 
 async def _retry_sample(

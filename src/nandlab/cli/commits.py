@@ -75,7 +75,7 @@ class CommitsStudy:
         from nandlab.catalog.noun import dump_noun_identity
 
         requests = {
-            name: _digest_source_request(request, whole=name not in self.sources.folders)
+            name: _digest_source_request(request, with_files=name not in self.sources.folders)
             for name, request in self._find_sources().items()
         }
         places = [dict(self.sources.folders), sorted(self.sources.paths)]
@@ -129,13 +129,13 @@ class CommitsStudy:
             print_note(line)
 
 
-def _digest_source_request(request: SourceRequest, whole: bool) -> list[Any]:
-    """What it asks for; whole: with its folder's files, which are none of the commits'."""
+def _digest_source_request(request: SourceRequest, with_files: bool) -> list[Any]:
+    """What it asks for; with_files: with its folder's files, which are none of the commits'."""
     from nandlab.base.digest import digest_file
     from nandlab.board.kit.partsource import read_part_files
 
     patches = [digest_file(path) for path in request.patches]
-    files = read_part_files(request, None, "").digests if whole and request.tree else {}
+    files = read_part_files(request, None, "").digests if with_files and request.tree else {}
     return [request.identity(), patches, files]
 
 

@@ -96,17 +96,19 @@ def make(
     from nandlab.image import making as imaging
     from nandlab.image import tree
 
-    on = _make_medium(fs, set_, chip, partition_mib, board)
-    imaging.refuse_unfit_medium(on)
+    medium = _make_medium(fs, set_, chip, partition_mib, board)
+    imaging.refuse_unfit_medium(medium)
     chipfile.refuse_image_overwrite(output)
-    whole = tree.scan_folder_tree(source)
-    content, warnings = tree.drop_unstorable_content(whole, on.filesystem)
-    tree.refuse_unstorable_names(content, on.filesystem)
+    scanned_tree = tree.scan_folder_tree(source)
+    content, warnings = tree.drop_unstorable_content(scanned_tree, medium.filesystem)
+    tree.refuse_unstorable_names(content, medium.filesystem)
     for warning in warnings:
         print_note(f"warning: {warning}")
-    image, made = imaging.make_filesystem_image(on, source, content, open_medium_board(on))
-    chipfile.write_image_files(output, image, made)
-    for line in format_image_sizes(output, on, image, made):
+    image, description = imaging.make_filesystem_image(
+        medium, source, content, open_medium_board(medium)
+    )
+    chipfile.write_image_files(output, image, description)
+    for line in format_image_sizes(output, medium, image, description):
         print_lines(line)
 
 

@@ -49,36 +49,36 @@ def count_partition_blocks(chip: ChipModel, partition_mib: float | None) -> int:
         raise UsageError(f"--partition-mib: {e}") from None
 
 
-def open_medium_board(on: Medium) -> Board:
+def open_medium_board(medium: Medium) -> Board:
     """The board of a medium; UsageError if its kernel cannot mount the file system."""
     from nandlab.board.opening import open_board
     from nandlab.plan.mediaboard import find_media_board
     from nandlab.trial.runner import refuse_unsupported_kernel
 
-    model = find_media_board([on])
+    model = find_media_board([medium])
     with announce_board_preparation(model):
         board = open_board(model)
-    refuse_unsupported_kernel([on], board.kernel_config, "image")
+    refuse_unsupported_kernel([medium], board.kernel_config, "image")
     return board
 
 
 def format_image_sizes(
-    file: Path, on: Medium, image: ChipImage, description: ImageDescription
+    file: Path, medium: Medium, image: ChipImage, description: ImageDescription
 ) -> Iterable[str]:
     """What an image holds and takes, a line each."""
     from nandlab.catalog.leastpartition import format_block_mib
     from nandlab.flash.chip.imagefile import measure_used_space
     from nandlab.image.making import count_least_partition
 
-    takes = measure_used_space(image)
-    pages = on.partition_blocks * on.chip.pages_per_block()
-    least = count_least_partition(on, image) if description.tools else None
-    yield f"image   {file}: {on.description}"
+    used_space = measure_used_space(image)
+    pages = medium.partition_blocks * medium.chip.pages_per_block()
+    least = count_least_partition(medium, image) if description.tools else None
+    yield f"image   {file}: {medium.description}"
     yield f"tree    {format_tree_counts(description.tree.model_dump())}"
-    blocks = f"{takes.blocks:,} of {on.partition_blocks:,} blocks"
-    yield f"flash   {takes.pages:,} of {pages:,} pages, {blocks}"
+    blocks = f"{used_space.blocks:,} of {medium.partition_blocks:,} blocks"
+    yield f"flash   {used_space.pages:,} of {pages:,} pages, {blocks}"
     if least is not None:
-        mib = format_block_mib(least, on.chip.geometry.erasesize)
+        mib = format_block_mib(least, medium.chip.geometry.erasesize)
         yield f"least   a partition of {mib} MiB has room for it"
     yield f"file    {file.stat().st_size:,} bytes"
 

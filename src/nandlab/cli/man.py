@@ -51,13 +51,13 @@ def man(context: typer.Context) -> None:
 def render_man_page(top: TyperGroup) -> Iterator[str]:
     """The lines of the page, in the macros of man(7)."""
     context = typer.Context(top, info_name="nandlab")
-    first, *rest = split_paragraphs(top.help or "")
+    first, *paragraphs = split_paragraphs(top.help or "")
     yield f'.TH NANDLAB 1 "" "nandlab {__version__}" "User Commands"'
-    name, *on = _wrap_lines(first[0].lower() + first[1:])
-    yield from (".SH NAME", f"nandlab \\- {name}", *on)
+    name, *name_continuation = _wrap_lines(first[0].lower() + first[1:])
+    yield from (".SH NAME", f"nandlab \\- {name}", *name_continuation)
     yield from (".SH SYNOPSIS", ".B nandlab", "COMMAND [OPTIONS] [ARGUMENTS]")
     yield ".SH DESCRIPTION"
-    yield from _render_text(rest)
+    yield from _render_text(paragraphs)
     yield from (".SH OPTIONS", *_render_tags(_list_options(top, context)))
     yield ".SH COMMANDS"
     for name in top.list_commands(context):

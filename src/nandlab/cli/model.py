@@ -303,24 +303,24 @@ def _print_calls(prediction: ModelRead) -> None:
     if prediction.pages_estimated:
         print_note(f"nandlab: {modelmap.format_rewrite_estimate_note(prediction.pages_estimated)}")
     if prediction.total_ns is None or first.ns is None:
-        total_ns, first_ns, whose = prediction.total_chip_ns, first.chip_ns, " of the chip"
+        total_ns, first_ns, time_suffix = prediction.total_chip_ns, first.chip_ns, " of the chip"
     else:
-        total_ns, first_ns, whose = prediction.total_ns, first.ns, ""
+        total_ns, first_ns, time_suffix = prediction.total_ns, first.ns, ""
     n = sum(call.n for call in prediction.calls)
+    total = f"{len(prediction.calls)} calls, N {n}, {total_ns / 1e6:.3f} ms{time_suffix}"
     print_note(
-        f"predicted: {len(prediction.calls)} calls, N {n}, {total_ns / 1e6:.3f} ms{whose}; the "
-        f"first open before them, N {first.n}, {first_ns / 1e6:.3f} ms"
+        f"predicted: {total}; the first open before them, N {first.n}, {first_ns / 1e6:.3f} ms"
     )
 
 
-def _read_page_order(order: str, image: Path, of: FilePieces, owner: int) -> list[int]:
+def _read_page_order(order: str, image: Path, pieces: FilePieces, owner: int) -> list[int]:
     from random import Random
 
     from nandlab.flash.reading.walk import list_traced_file_pages
     from nandlab.trace.folder import CHIP_IMAGE, TraceFolder
 
-    pages = of.pages
-    if not Path(order).is_dir() and len(of.listed) < pages:
+    pages = pieces.pages
+    if not Path(order).is_dir() and len(pieces.listed) < pages:
         raise UsageError(
             f"--order {order}: the file is mostly holes, and has {pages:,} pages: give a trace's "
             "folder, of calls that read it"
@@ -336,8 +336,8 @@ def _read_page_order(order: str, image: Path, of: FilePieces, owner: int) -> lis
         return numbers
     if not Path(order).is_dir():
         raise UsageError(f"--order {order}: give sequential, random:SEED or a trace's folder")
-    kept = Path(order) / CHIP_IMAGE
-    if kept.is_file() and not filecmp.cmp(kept, image, shallow=False):
+    traced_image = Path(order) / CHIP_IMAGE
+    if traced_image.is_file() and not filecmp.cmp(traced_image, image, shallow=False):
         raise UsageError(f"--order {order}: its {CHIP_IMAGE} is not {image}: it is another's trace")
     numbers = list_traced_file_pages(TraceFolder(Path(order)).events, owner)
     if not numbers or max(numbers) >= pages:
@@ -369,20 +369,22 @@ def score(
     from nandlab.trace.reads import make_chip_trace_from_folder
 
     refuse_unknown_chart_suffix("--chart", chart)
-    of = make_chip_trace_from_folder(TraceFolder(trace), mounted=mounted)
-    each = walk.score_traced_calls(of)
-    summary = scorer.summarise_call_scores(of, each)
+    chip_trace = make_chip_trace_from_folder(TraceFolder(trace), mounted=mounted)
+    scored_calls = walk.score_traced_calls(chip_trace)
+    summary = scorer.summarise_call_scores(chip_trace, scored_calls)
     if as_json:
         print_json(summary.model_dump(mode="json", exclude_unset=True))
     else:
         print_lines(*scorer.format_score_summary(summary))
     if chart is not None:
-        told = scorer.list_call_times(of, each)
+        call_times = scorer.list_call_times(chip_trace, scored_calls)
         write_chart(
             chart,
             readtimes.render_read_call_times_chart(
-                told,
-                times.find_instruction_counts(of.filesystem, of.kernel, of.arch),
+                call_times,
+                times.find_instruction_counts(
+                    chip_trace.filesystem, chip_trace.kernel, chip_trace.arch
+                ),
                 "read-times",
             ),
         )

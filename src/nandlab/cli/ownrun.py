@@ -108,19 +108,23 @@ async def fit_study_to_board(
     return study
 
 
-async def _find_unsupported(on: Transport, study: Study, flash: PartitionFlash) -> dict[str, str]:
+async def _find_unsupported(
+    transport: Transport, study: Study, flash: PartitionFlash
+) -> dict[str, str]:
     """Why the board cannot have file systems of a study, by their names."""
     from nandlab.board.own.flash import list_missing_modules
     from nandlab.plan.ownboardstudy import load_study_filesystems
 
-    known = load_study_filesystems(study)
+    filesystems = load_study_filesystems(study)
     absent = set(
-        await list_missing_modules(on, sorted({m for fs in known.values() for m in fs.modules}))
+        await list_missing_modules(
+            transport, sorted({m for fs in filesystems.values() for m in fs.modules})
+        )
     )
     reasons = {}
-    for name, fs in known.items():
-        if gone := [m for m in fs.modules if m in absent]:
-            reasons[name] = f"the board's kernel has no {gone[0]}"
+    for name, fs in filesystems.items():
+        if missing_modules := [m for m in fs.modules if m in absent]:
+            reasons[name] = f"the board's kernel has no {missing_modules[0]}"
         elif flash.has_other_nftl and NFTL in fs.mount:
             reasons[name] = f"the board's {NFTL} is, or would be, of another partition"
         elif flash.has_ubi_device and "ubi" in fs.modules:

@@ -74,23 +74,25 @@ class Beat:
 
 
 @contextmanager
-def print_heartbeats(what: str | Callable[[], str]) -> Iterator[None]:
+def print_heartbeats(activity: str | Callable[[], str]) -> Iterator[None]:
     """Tells whenever there was silence for BEAT_S that something is still done.
 
-    what: a name, beside which the seconds are told, or what tells all of it.
+    activity: a name, beside which the seconds are told, or what tells all of it.
     """
     over, began = Event(), time.monotonic()
-    say = what if callable(what) else lambda: f"{what}: {time.monotonic() - began:.0f} s"
+    say = (
+        activity if callable(activity) else lambda: f"{activity}: {time.monotonic() - began:.0f} s"
+    )
     beat = Beat(say)
 
-    def beats() -> None:
+    def print_beats() -> None:
         while not over.wait(beat.tick()):
             pass
 
-    beating = Thread(target=beats, daemon=True)
-    beating.start()
+    beat_thread = Thread(target=print_beats, daemon=True)
+    beat_thread.start()
     try:
         yield
     finally:
         over.set()
-        beating.join()
+        beat_thread.join()

@@ -45,10 +45,10 @@ def publish(
     print_lines(out)
 
 
-def _format_omissions(failed: Sequence[FailedTrial], of: int) -> list[str]:
+def _format_omissions(failed: Sequence[FailedTrial], trial_count: int) -> list[str]:
     """How many trials failed, then a line for each reason; nothing if none did."""
     if not failed:
         return []
     reasons = Counter((trial.status, trial.error) for trial in failed)
     lines = [f"  {n}: {status}: {error}" for (status, error), n in reasons.items()]
-    return [f"{len(failed)} of {of} trials failed and are left out:", *lines]
+    return [f"{len(failed)} of {trial_count} trials failed and are left out:", *lines]

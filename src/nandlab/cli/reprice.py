@@ -83,12 +83,12 @@ def reprice(
         many = f"the run has {len(tables)} settings, and a chart shows one"
         raise UsageError(f"--chart {chart}: {many}; give a run of one setting")
     if as_json:
-        records = (r for one in tables for r in repricereport.list_prediction_records(*one))
+        records = (r for table in tables for r in repricereport.list_prediction_records(*table))
         print_json([record.model_dump(mode="json") for record in records])
     else:
         phases = bool(to or sets)
         print_paragraphs(
-            repricereport.render_prediction_tables(*one, phases=phases) for one in tables
+            repricereport.render_prediction_tables(*table, phases=phases) for table in tables
         )
         notes = [
             repricereport.PREDICTION_NOTE,

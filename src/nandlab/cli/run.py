@@ -45,6 +45,7 @@ StoreOption = Annotated[
 WorkersOption = Annotated[
     str | None,
     typer.Option(
+        "--on",
         metavar="WHERE",
         help="run on the workers of Dask: local:N, tcp://HOST:PORT, or a campaign's file",
     ),
@@ -72,7 +73,7 @@ def run(  # noqa: PLR0913 - the command line's own options
     shard: ShardOption = None,
     accel: AccelOption = Accel.tcg,
     store: StoreOption = None,
-    on: WorkersOption = None,
+    workers: WorkersOption = None,
     insecure: InsecureOption = False,
     erase: EraseOption = None,
     discard: DiscardOption = False,
@@ -107,18 +108,18 @@ def run(  # noqa: PLR0913 - the command line's own options
     read_study = read_study_file(find_study_file(study), None if is_own else how.board)
     only = Shard.parse(shard) if shard else Shard(1, 1)
 
-    def part(of: Study, specs: Sequence[TrialSpec]) -> Sequence[TrialSpec]:
-        return only.part(order_trials(specs, of.members(members)))
+    def select_trials(run_study: Study, specs: Sequence[TrialSpec]) -> Sequence[TrialSpec]:
+        return only.part(order_trials(specs, run_study.members(members)))
 
     if how.board is not None and is_own:
-        _refuse_virtual_options(how, accel, on)
+        _refuse_virtual_options(how, accel, workers)
         own_run = OwnRun(Path(how.board), erase, discard, how.out, how.progress)
-        folder = own_run.run(read_study, part)
+        folder = own_run.run(read_study, select_trials)
     else:
         _refuse_own_options(erase, discard=discard)
-        settings = how.make_settings(accel, on, store, insecure=insecure)
-        folder = settings.run(read_study, partial(part, read_study))
-        if _cuts_power(powercut, read_study, settings, whole=shard is None):
+        settings = how.make_settings(accel, workers, store, insecure=insecure)
+        folder = settings.run(read_study, partial(select_trials, read_study))
+        if _cuts_power(powercut, read_study, settings, is_whole=shard is None):
             runcuts.run_power_cut_campaigns(
                 read_study, folder, how.jobs, how.progress, settings.sources
             )
@@ -143,12 +144,12 @@ def _refuse_own_options(erase: str | None, *, discard: bool) -> None:
         )
 
 
-def _cuts_power(option: bool | None, study: Study, how: RunSettings, *, whole: bool) -> bool:
+def _cuts_power(option: bool | None, study: Study, how: RunSettings, *, is_whole: bool) -> bool:
     """Whether the power is cut after a study's trials; it is cut here, on the emulated board."""
     from nandlab.powercut import runcampaigns
 
     is_requested = runcampaigns.does_study_request_power_cuts(study) if option is None else option
-    is_possible = whole and how.campaign_address is None and how.accel is Accel.tcg
+    is_possible = is_whole and how.campaign_address is None and how.accel is Accel.tcg
     if is_requested and not is_possible:
         print_note(
             "power cuts: not of a shard, nor with --on or --accel: nandlab powercut with the run"

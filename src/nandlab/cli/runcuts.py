@@ -70,33 +70,38 @@ def run_power_cut_campaigns(
         except NandlabError as e:
             print_note(f"power cuts: not tried: {e}")
             return
-        for on, name in request.pairs():
-            about = f"power cuts, {on.filesystem.title} under {name}"
+        for medium, name in request.pairs():
+            about = f"power cuts, {medium.filesystem.title} under {name}"
             progress = Progress(about, say)
             try:
                 with nullcontext() if quiet else print_heartbeats(progress.format_state):
                     sample = runcampaigns.select_sample_cut_points(
-                        find_or_record_loads(name, on, board)
+                        find_or_record_loads(name, medium, board)
                     )
                     how = CampaignSettings(
                         sample, runcampaigns.find_cut_load_title(study, name), jobs
                     )
-                    _cut_campaign(on, name, board, folder.path, how, progress)
+                    _cut_campaign(medium, name, board, folder.path, how, progress)
             except NandlabError as e:
                 print_note(f"{about}: not tried: {e}")
 
 
 def _cut_campaign(
-    on: Medium, name: str, board: QemuBoard, run: Path, how: CampaignSettings, progress: Progress
+    medium: Medium,
+    name: str,
+    board: QemuBoard,
+    run: Path,
+    how: CampaignSettings,
+    progress: Progress,
 ) -> None:
     """One load on one medium."""
     from nandlab.results.cutsummaries import CUTS_FOLDER
 
-    one = how.campaign(on, name, board)
+    campaign = how.campaign(medium, name, board)
     import asyncio
 
-    found = asyncio.run(how.cut(one, board, run / CUTS_FOLDER, progress.note_piece))
-    progress.say(f"{progress.about}: {found.summary}")
+    result = asyncio.run(how.cut(campaign, board, run / CUTS_FOLDER, progress.note_piece))
+    progress.say(f"{progress.about}: {result.summary}")
 
 
 @dataclass
@@ -116,12 +121,14 @@ class Progress:
         """What is told where nothing else was for long."""
         return f"{self.about}: {self.parts_text or 'begins'}, {time.monotonic() - self.began:.0f} s"
 
-    def note_piece(self, done: int, of: int, loads: Sequence[LoadReport]) -> None:
+    def note_piece(self, done_parts: int, all_parts: int, loads: Sequence[LoadReport]) -> None:
         """A piece is done."""
         from nandlab.cli.progress import format_time_left
 
         if self.before is None:
-            self.before = done - 1
-        each = (time.monotonic() - self.began) / (done - self.before)
-        self.parts_text = f"{done}/{of} parts, {format_time_left(each * (of - done))}"
+            self.before = done_parts - 1
+        part_s = (time.monotonic() - self.began) / (done_parts - self.before)
+        self.parts_text = (
+            f"{done_parts}/{all_parts} parts, {format_time_left(part_s * (all_parts - done_parts))}"
+        )
         self.say(f"{self.about}: {self.parts_text}")

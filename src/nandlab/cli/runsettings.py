@@ -124,7 +124,7 @@ class RunSettings:
 
     async def _away(
         self,
-        on: CampaignAddress,
+        address: CampaignAddress,
         folder: RunFolder,
         specs: Sequence[TrialSpec],
         board: Board,
@@ -137,11 +137,11 @@ class RunSettings:
         from nandlab.trial.workers.cluster import make_cluster_engine
         from nandlab.trial.workers.connection import open_scheduler_client
 
-        async with open_scheduler_client(on) as client:
-            there = await make_cluster_engine(
+        async with open_scheduler_client(address) as client:
+            engine = await make_cluster_engine(
                 client, board, find_media_board(specs), folder.head().packages
             )
-            await run_trials(folder, specs, board, there, watch, store)
+            await run_trials(folder, specs, board, engine, watch, store)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,14 +160,14 @@ class RunArguments:
     def make_settings(
         self,
         accel: Accel = Accel.tcg,
-        on: str | None = None,
+        workers: str | None = None,
         store: Path | None = None,
         *,
         insecure: bool = False,
     ) -> RunSettings:
-        """How a study is run. on, insecure: on the workers of a scheduler."""
+        """How a study is run. workers, insecure: on the workers of a scheduler."""
         sources = read_source_options(self.source, self.patch)
-        address = find_campaign_address(on, insecure, sources)
+        address = find_campaign_address(workers, insecure, sources)
         return RunSettings(
             out=self.out,
             jobs=self.jobs,
@@ -182,12 +182,12 @@ class RunArguments:
 
 
 def find_campaign_address(
-    on: str | None, insecure: bool, sources: Mapping[str, SourceRequest]
+    workers: str | None, insecure: bool, sources: Mapping[str, SourceRequest]
 ) -> CampaignAddress | None:
     """Where trials are to be run if not here; UsageError where they cannot be."""
     from nandlab.trial.workers import address
 
-    if on is None:
+    if workers is None:
         if insecure:
             raise UsageError("--insecure is said of a scheduler: name it by --on")
         return None
@@ -198,4 +198,4 @@ def find_campaign_address(
             "--on and --source or --patch: workers build the locked parts alone; a board of the "
             'project with [source] and tree = "package" is built there too'
         )
-    return address.parse_campaign_address(on, insecure=insecure)
+    return address.parse_campaign_address(workers, insecure=insecure)

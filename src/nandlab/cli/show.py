@@ -57,7 +57,7 @@ def show(
     paper: PaperOption = False,
     corner: CornerOption = None,
     further: FurtherOption = None,
-    every: EveryOption = False,
+    full: EveryOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Print the results of a run, of a figures file, or of a published study by its name.
@@ -81,7 +81,7 @@ def show(
 
         print_text(exports.render_named_figures(results, figure, form))
     else:
-        _print_results(results, form, every=every)
+        _print_results(results, form, full=full)
 
 
 def _refuse_mixed_options(
@@ -110,7 +110,7 @@ def _print_claims(
         print_text(papercomparison.render_paper_claims(runs, form))
 
 
-def _print_results(results: Results, form: str, *, every: bool) -> None:
+def _print_results(results: Results, form: str, *, full: bool) -> None:
     """Prints the verdict and the figures of a run, or its trials."""
     from nandlab.base.console import Console
     from nandlab.base.scratch import buffer_text_pieces
@@ -124,6 +124,6 @@ def _print_results(results: Results, form: str, *, every: bool) -> None:
         ):
             print_text(piece)
     elif form == "text":
-        terminal.print_run_results(results, Console(), full=every)
+        terminal.print_run_results(results, Console(), full=full)
     else:
         print_text(exports.render_run_figures(results, form))

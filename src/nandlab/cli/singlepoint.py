@@ -65,18 +65,19 @@ def _parse_point(point: str, *, faulty: bool) -> PointName:
     """A point without a recovery; UsageError if it is none."""
     from nandlab.flash.chip.mishaps import read_fault_kinds, read_tear_ways
 
-    what, such = ("FAULT", "3:beyond:1") if faulty else ("VARIANT", "5:subset:1")
-    refusal = UsageError(f"--point {point}: expected K:{what}:SEED, such as {such}")
+    noun, example = ("FAULT", "3:beyond:1") if faulty else ("VARIANT", "5:subset:1")
+    refusal = UsageError(f"--point {point}: expected K:{noun}:SEED, such as {example}")
     try:
         name = parse_cut_point_name(point)
     except ValueError:
         raise refusal from None
     if name.recovery or name.operation > OPERATION_MAX or name.seed > SEED_MAX:
         raise refusal
-    known = tuple(read_fault_kinds() if faulty else read_tear_ways())
-    if name.variant not in known:
+    variants = tuple(read_fault_kinds() if faulty else read_tear_ways())
+    if name.variant not in variants:
+        known = ", ".join(variants)
         raise UsageError(
-            f"--point {point}: no such {what.lower()}: {name.variant}; known are {', '.join(known)}"
+            f"--point {point}: no such {noun.lower()}: {name.variant}; known are {known}"
         )
     return name
 

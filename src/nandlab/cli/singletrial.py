@@ -78,12 +78,12 @@ def find_unused_workload(system: str) -> str:
     from nandlab.catalog.files import list_noun_names, load_noun
     from nandlab.catalog.filesystem import FilesystemModel
 
-    known = (
+    filesystem = (
         load_noun("filesystems", system, FilesystemModel)
         if system in list_noun_names("filesystems")
         else None
     )
-    return "boot" if known is not None and known.read_only else "ffsmark"
+    return "boot" if filesystem is not None and filesystem.read_only else "ffsmark"
 
 
 def plan_single_trial(

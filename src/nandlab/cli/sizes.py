@@ -125,17 +125,18 @@ def _format_table(rows: Sequence[SurveyRow]) -> Iterable[str]:
     """The rows in columns; a reason takes the place of the figures."""
     figures = [_format_cells(row) for row in rows]
     names = [(row.title, row.compression or "-") for row in rows]
-    left = [max(map(len, column)) for column in zip(TABLE_HEAD[:2], *names, strict=True)]
-    told = [cells for cells in figures if cells] or [()]
-    right = [
-        max(map(len, column)) for column in zip(TABLE_HEAD[2:], *filter(None, told), strict=True)
+    name_widths = [max(map(len, column)) for column in zip(TABLE_HEAD[:2], *names, strict=True)]
+    figure_rows = [cells for cells in figures if cells] or [()]
+    figure_widths = [
+        max(map(len, column))
+        for column in zip(TABLE_HEAD[2:], *filter(None, figure_rows), strict=True)
     ]
     for name, cells, row in zip(
         (TABLE_HEAD[:2], *names), (TABLE_HEAD[2:], *figures), (None, *rows), strict=True
     ):
-        words = [word.ljust(width) for word, width in zip(name, left, strict=True)]
+        words = [word.ljust(width) for word, width in zip(name, name_widths, strict=True)]
         if cells:
-            words += [word.rjust(width) for word, width in zip(cells, right, strict=True)]
+            words += [word.rjust(width) for word, width in zip(cells, figure_widths, strict=True)]
         elif row:
             words.append(f"cannot be: {_format_reason(row)}")
         yield "  ".join(words).rstrip()

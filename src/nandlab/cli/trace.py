@@ -349,9 +349,9 @@ def brief(folder: FolderArgument) -> None:
 def _parse_state(text: str) -> dict[str, Any]:
     if text in STATES:
         return {"name": text, **STATES[text]}
-    given = dict(word.partition("=")[::2] for word in split_comma_list(text))
-    of = {"of": given.pop("of")} if "of" in given else {}
-    shares = {name: parse_scalar(value) for name, value in given.items()}
+    values = dict(word.partition("=")[::2] for word in split_comma_list(text))
+    base = {"of": values.pop("of")} if "of" in values else {}
+    shares = {name: parse_scalar(value) for name, value in values.items()}
     if not shares.keys() <= STATES["fresh"].keys() or any(
         isinstance(share, bool | str) for share in shares.values()
     ):
@@ -359,7 +359,7 @@ def _parse_state(text: str) -> dict[str, Any]:
             f"--state {text}: must be {', '.join(STATES)} or shares, "
             "such as valid=0.5,invalid=0.25,mix=1"
         )
-    return {"name": "given", **shares, **of}
+    return {"name": "given", **shares, **base}
 
 
 def _find_free_path(path: Path) -> Path:

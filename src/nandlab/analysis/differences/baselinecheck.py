@@ -36,13 +36,13 @@ def refuse_run_unlike_baseline(baseline: Baseline, run: Run) -> None:
     other = next((d for d in boards if f"{d.path}.".startswith(BOARD_MODEL_PATHS)), None)
     if other is not None:
         was, here = ("nothing" if side is ABSENT else repr(side) for side in (other.a, other.b))
-        told = f"{other.path} is {here} here and {was} there"
-        raise UsageError(f"{path}: figures of another board: {told}; publish one of this board")
+        detail = f"{other.path} is {here} here and {was} there"
+        raise UsageError(f"{path}: figures of another board: {detail}; publish one of this board")
     gone = [trial_id for trial_id in baseline.keys if trial_id not in run.trials]
     if gone:
-        told = f"the study lacks {len(gone)} of its {len(baseline.keys)} trials, first {gone[0]}"
+        detail = f"the study lacks {len(gone)} of its {len(baseline.keys)} trials, first {gone[0]}"
         why = "study or catalog have changed since: publish a new baseline"
-        raise UsageError(f"{path}: {told}: {why}")
+        raise UsageError(f"{path}: {detail}: {why}")
 
 
 def format_baseline_difference_lines(baseline: Baseline, folder: RunFolder) -> Iterator[str]:

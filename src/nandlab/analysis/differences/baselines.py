@@ -188,7 +188,7 @@ def make_figures_file_of_run(path: Path) -> FiguresFile:
 
 def _make_trial_line(trial: Trial, sources: Mapping[str, Any]) -> TrialFigures:
     """The trial's line of a figures file; sources: what of it the file has, by name."""
-    beside = {
+    further_fields = {
         "key": trial.key,
         "sha256": compute_trial_digest(trial),
         "warnings": [doubt.model_dump() for doubt in trial.warnings],
@@ -197,7 +197,7 @@ def _make_trial_line(trial: Trial, sources: Mapping[str, Any]) -> TrialFigures:
         "register_hits": {s.name: n for s in trial.steps if (n := s.register_hits) is not None},
         "provenance": {what: hash_provenance_content(source) for what, source in sources.items()},
     }
-    return TrialFigures.model_validate(select_trial_figures(trial) | beside)
+    return TrialFigures.model_validate(select_trial_figures(trial) | further_fields)
 
 
 def _make_failed_line(trial: Trial) -> FailedTrial:

@@ -40,29 +40,33 @@ def find_options_without_effect(trial: Trial) -> set[str]:
     return {k for k, v in trial.options.items() if known and _is_idle_option(known.get(k), v)}
 
 
-def select_effective_options(trial: Trial, other: Trial | None) -> dict[str, str]:
-    """The trial's options but for those that it leaves alone and the other does not know.
+def select_effective_options(trial: Trial, compared_trial: Trial | None) -> dict[str, str]:
+    """The trial's options but for those that it leaves alone and the compared trial does not know.
 
-    other: None stands for a trial that knows none of them.
+    compared_trial: None stands for a trial that knows none of them.
     """
-    if other and trial.options.keys() <= other.options.keys():
+    if compared_trial and trial.options.keys() <= compared_trial.options.keys():
         return dict(trial.options)
-    unknown = find_options_without_effect(trial) - set(other.options if other else ())
+    unknown = find_options_without_effect(trial) - set(
+        compared_trial.options if compared_trial else ()
+    )
     return {k: v for k, v in trial.options.items() if k not in unknown}
 
 
 def select_used_catalog_entries(trial: Trial) -> dict[str, Any]:
     """What of its sources the trial used."""
     cut: dict[str, Callable[[Any], Any]] = {
-        "board": lambda told: told | {"board": _remove_keys(told.get("board"), UNSIMULATED_KEYS)},
-        "workload": lambda told: (
-            told | {"parameters": _remove_bounds(told.get("parameters") or {})}
+        "board": lambda entry: (
+            entry | {"board": _remove_keys(entry.get("board"), UNSIMULATED_KEYS)}
         ),
-        "chip": lambda told: _remove_keys(told, UNUSED_CHIP_KEYS),
-        "filesystem": lambda told: _select_used_filesystem(trial, told),
+        "workload": lambda entry: (
+            entry | {"parameters": _remove_bounds(entry.get("parameters") or {})}
+        ),
+        "chip": lambda entry: _remove_keys(entry, UNUSED_CHIP_KEYS),
+        "filesystem": lambda entry: _select_used_filesystem(trial, entry),
     }
-    told = {k: v for k, v in trial.sources.items() if k not in UNSIMULATED_KEYS}
-    return {k: _remove_empty_keys(cut[k](v) if k in cut else v) for k, v in told.items()}
+    entries = {k: v for k, v in trial.sources.items() if k not in UNSIMULATED_KEYS}
+    return {k: _remove_empty_keys(cut[k](v) if k in cut else v) for k, v in entries.items()}
 
 
 def _select_used_filesystem(trial: Trial, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,13 +87,15 @@ def _is_idle_option(option: Mapping[str, Any] | None, value: str) -> bool:
 
 def _select_used_options(trial: Trial, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that the trial used, each with the value that it chose."""
-    alone, used = find_options_without_effect(trial), {}
+    alone, options_by_name = find_options_without_effect(trial), {}
     for name, value in trial.options.items():
         if name in options and name not in alone:
-            named = options[name].get("values", {})
-            kept = {"values": {value: named[value]}, "number": None} if value in named else {}
-            used[name] = options[name] | kept
-    return used
+            values = options[name].get("values", {})
+            choice_fields = (
+                {"values": {value: values[value]}, "number": None} if value in values else {}
+            )
+            options_by_name[name] = options[name] | choice_fields
+    return options_by_name
 
 
 def _remove_bounds(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def compare_real_and_simulated_trials(
     real: Sequence[Trial], simulated: Sequence[Trial]
 ) -> list[ConfigurationLikeness]:
     """The configurations that ended well on both boards, in the order of the real one's plan."""
-    others = {
+    simulated_ensembles = {
         e.first.configuration(): e
         for s in group_trials_into_settings(simulated)
         for e in s.ensembles
@@ -67,10 +67,12 @@ def compare_real_and_simulated_trials(
     likenesses = []
     for setting in group_trials_into_settings(real):
         for e in (e for e in setting.ensembles if e.ok):
-            if (other := others.get(e.first.configuration())) is not None:
+            if (simulated_ensemble := simulated_ensembles.get(e.first.configuration())) is not None:
                 likenesses.append(
                     ConfigurationLikeness(
-                        setting.title, e.label, tuple(_list_figure_likenesses(e, other))
+                        setting.title,
+                        e.label,
+                        tuple(_list_figure_likenesses(e, simulated_ensemble)),
                     )
                 )
     return likenesses

@@ -85,16 +85,21 @@ def _list_trial_source_differences(pairs: Iterable[tuple[Trial, Trial]]) -> Iter
     by_source: dict[tuple[str, str], dict[str, Difference]] = {}
     trials: dict[tuple[str, str], int] = {}
     for then, now in pairs:
-        for what, found in _compare_trial_sources(then, now):
-            key = what, TRIAL_SOURCE_NAMES[what][1](now)
+        for kind, found in _compare_trial_sources(then, now):
+            key = kind, TRIAL_SOURCE_NAMES[kind][1](now)
             by_source.setdefault(key, {}).update({d.path: d for d in found})
             trials[key] = trials.get(key, 0) + 1
-    for (what, name), places in by_source.items():
-        every = list(places.values())
-        by_name = what in SOURCES_BY_HASH
-        told = _format_paths_under(every, "") if by_name else _format_value_changes(every, "")
-        of = f"{trials[what, name]} trial{'s' if trials[what, name] > 1 else ''}"
-        yield f"{' '.join(filter(None, (TRIAL_SOURCE_NAMES[what][0], name)))}: {told} ({of})"
+    for (kind, name), places in by_source.items():
+        differences = list(places.values())
+        by_name = kind in SOURCES_BY_HASH
+        text = (
+            _format_paths_under(differences, "")
+            if by_name
+            else _format_value_changes(differences, "")
+        )
+        count_text = f"{trials[kind, name]} trial{'s' if trials[kind, name] > 1 else ''}"
+        title = " ".join(filter(None, (TRIAL_SOURCE_NAMES[kind][0], name)))
+        yield f"{title}: {text} ({count_text})"
 
 
 def _compare_trial_sources(then: Trial, now: Trial) -> Iterator[tuple[str, list[Difference]]]:
@@ -102,14 +107,12 @@ def _compare_trial_sources(then: Trial, now: Trial) -> Iterator[tuple[str, list[
     same = then.provenance == now.provenance and then.options == now.options
     if same or not then.provenance or not now.provenance:
         return
-    told, other = (
-        catalogusage.select_used_catalog_entries(then),
-        catalogusage.select_used_catalog_entries(now),
-    )
-    for what in TRIAL_SOURCE_NAMES:
-        sides = told.get(what), other.get(what)
+    then_entries = catalogusage.select_used_catalog_entries(then)
+    now_entries = catalogusage.select_used_catalog_entries(now)
+    for kind in TRIAL_SOURCE_NAMES:
+        sides = then_entries.get(kind), now_entries.get(kind)
         if None not in sides and (found := list_value_differences(*sides, "")):
-            yield what, found
+            yield kind, found
 
 
 def _is_within_path(difference: Difference, place: str) -> bool:
@@ -128,12 +131,12 @@ def _format_value_changes(differences: Sequence[Difference], under: str) -> str:
         f"{_format_value(d.b)}"
         for d in differences[:PATHS_SHOWN_MAX]
     ]
-    more = (
+    rest_text = (
         f" and {len(differences) - PATHS_SHOWN_MAX} more"
         if len(differences) > PATHS_SHOWN_MAX
         else ""
     )
-    return "; ".join(changes) + more
+    return "; ".join(changes) + rest_text
 
 
 def _format_value(value: object) -> str:

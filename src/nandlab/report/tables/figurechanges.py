@@ -53,41 +53,42 @@ class FigureChangeRecord(SheetRecord):
 
 
 def render_figure_changes(
-    found: Sequence[ConfigurationChange], form: str, changed: Sequence[str] = ()
+    changes: Sequence[ConfigurationChange], form: str, setup_lines: Sequence[str] = ()
 ) -> str:
     """What moved as text, markdown, csv, json or junit.
 
-    changed: what the two sides did not have alike; text and markdown tell it first.
+    setup_lines: what the two sides did not have alike; text and markdown tell it first.
     """
     if form == "junit":
-        return render_figure_changes_junit(found)
-    moved = [_make_sheet(one) for one in found if one.changed_figures]
+        return render_figure_changes_junit(changes)
+    sheets = [_make_sheet(change) for change in changes if change.changed_figures]
     return render_sheets(
         form,
-        moved,
-        [*changed, format_figure_change_summary(found)],
+        sheets,
+        [*setup_lines, format_figure_change_summary(changes)],
         FigureChangeRecord,
-        list_figure_change_records(found),
+        list_figure_change_records(changes),
     )
 
 
 def format_figure_change_lines(
-    found: Sequence[ConfigurationChange], changed: Sequence[str]
+    changes: Sequence[ConfigurationChange], setup_lines: Sequence[str]
 ) -> list[str]:
     """What the two sides did not have alike, then a line for each configuration that moved."""
     return [
-        *changed,
-        format_figure_change_summary(found),
-        *(_format_configuration_change(one) for one in found if one.changed_figures),
+        *setup_lines,
+        format_figure_change_summary(changes),
+        *(_format_configuration_change(change) for change in changes if change.changed_figures),
     ]
 
 
-def _format_configuration_change(one: ConfigurationChange) -> str:
+def _format_configuration_change(change: ConfigurationChange) -> str:
     """How many figures moved, and the one that its load is judged by."""
-    first = next((m for m in one.changed_figures if m.name == one.headline), None)
-    told = "the same" if first is None else f"{_format_medians(first)}"
-    count = f"{len(one.changed_figures)} figure{'s' if len(one.changed_figures) > 1 else ''} moved"
-    return f"{one.title}: {count}; {one.headline} {told}"
+    first = next((m for m in change.changed_figures if m.name == change.headline), None)
+    medians = "the same" if first is None else f"{_format_medians(first)}"
+    n = len(change.changed_figures)
+    count = f"{n} figure{'s' if n > 1 else ''} moved"
+    return f"{change.title}: {count}; {change.headline} {medians}"
 
 
 def _format_medians(m: FigureChange) -> str:
@@ -98,44 +99,44 @@ def _format_medians(m: FigureChange) -> str:
     return f"{before}, now {now}{_format_share(m)}"
 
 
-def format_figure_change_summary(found: Sequence[ConfigurationChange]) -> str:
+def format_figure_change_summary(changes: Sequence[ConfigurationChange]) -> str:
     """A sentence: whether anything moved."""
     moved, trials = (
-        sum(bool(one.changed_figures) for one in found),
-        sum(len(one.trials) for one in found),
+        sum(bool(change.changed_figures) for change in changes),
+        sum(len(change.trials) for change in changes),
     )
     if not moved:
         return f"No figure moved: all trials ({trials}) are the same, to the nanosecond."
-    return f"Figures of {moved} of {len(found)} configurations moved."
+    return f"Figures of {moved} of {len(changes)} configurations moved."
 
 
-def list_figure_change_records(found: Sequence[ConfigurationChange]) -> list[FigureChangeRecord]:
+def list_figure_change_records(changes: Sequence[ConfigurationChange]) -> list[FigureChangeRecord]:
     """A record for each figure that moved."""
-    return [_make_record(one, m) for one in found for m in one.changed_figures]
+    return [_make_record(change, m) for change in changes for m in change.changed_figures]
 
 
-def _make_record(one: ConfigurationChange, m: FigureChange) -> FigureChangeRecord:
-    before, before_min, before_max = _list_marks(m.before)
-    now, now_min, now_max = _list_marks(m.now)
-    _, change_min, change_max = _list_marks(m.by_trial)
+def _make_record(change: ConfigurationChange, figure_change: FigureChange) -> FigureChangeRecord:
+    before, before_min, before_max = _list_marks(figure_change.before)
+    now, now_min, now_max = _list_marks(figure_change.now)
+    _, change_min, change_max = _list_marks(figure_change.by_trial)
     return FigureChangeRecord(
-        setting=one.setting,
-        configuration=one.label,
-        figure=m.name,
-        unit=m.quantity.base if m.quantity else "",
+        setting=change.setting,
+        configuration=change.label,
+        figure=figure_change.name,
+        unit=figure_change.quantity.base if figure_change.quantity else "",
         before=before,
         before_min=before_min,
         before_max=before_max,
         now=now,
         now_min=now_min,
         now_max=now_max,
-        change=drop_zero_fraction(m.change),
-        change_share=m.share,
+        change=drop_zero_fraction(figure_change.change),
+        change_share=figure_change.share,
         change_min=change_min,
         change_max=change_max,
-        in_range=m.within,
-        trials_moved=len(m.trials),
-        trials=len(one.trials),
+        in_range=figure_change.within,
+        trials_moved=len(figure_change.trials),
+        trials=len(change.trials),
     )
 
 
@@ -150,24 +151,27 @@ def _list_marks(side: FigureSide) -> tuple[str | float | None, float | None, flo
     return side, None, None
 
 
-def _make_sheet(one: ConfigurationChange) -> Sheet:
-    return Sheet(one.title, TABLE_HEAD, [_make_row(one, m) for m in one.changed_figures])
+def _make_sheet(change: ConfigurationChange) -> Sheet:
+    return Sheet(change.title, TABLE_HEAD, [_make_row(change, m) for m in change.changed_figures])
 
 
-def _make_row(one: ConfigurationChange, m: FigureChange) -> tuple[str, ...]:
+def _make_row(change: ConfigurationChange, figure_change: FigureChange) -> tuple[str, ...]:
     values = (
-        _format_side(m, m.before),
-        _format_side(m, m.now),
-        _format_growth(m),
-        _format_trial_changes(m),
+        _format_side(figure_change, figure_change.before),
+        _format_side(figure_change, figure_change.now),
+        _format_growth(figure_change),
+        _format_trial_changes(figure_change),
     )
-    extents = (_format_range(m, m.before), _format_range(m, m.now))
+    extents = (
+        _format_range(figure_change, figure_change.before),
+        _format_range(figure_change, figure_change.now),
+    )
     return (
-        m.name,
+        figure_change.name,
         *values,
         *extents,
-        IN_RANGE_TEXT[m.within],
-        f"{len(m.trials)} of {len(one.trials)}",
+        IN_RANGE_TEXT[figure_change.within],
+        f"{len(figure_change.trials)} of {len(change.trials)}",
     )
 
 
@@ -210,28 +214,31 @@ def format_signed_change(change: float) -> str:
     return sign + (units.format_exact(size) if size % 0.5 == 0 else f"{size:,.6g}")
 
 
-def render_figure_changes_junit(found: Sequence[ConfigurationChange]) -> str:
+def render_figure_changes_junit(changes: Sequence[ConfigurationChange]) -> str:
     """JUnit's XML, which GitLab and others draw: a test a configuration, a failure if it moved."""
-    failed = sum(bool(one.changed_figures) for one in found)
-    counts = {"tests": str(len(found)), "failures": str(failed), "errors": "0"}
+    failed = sum(bool(change.changed_figures) for change in changes)
+    counts = {"tests": str(len(changes)), "failures": str(failed), "errors": "0"}
     root = ET.Element("testsuites", counts)
     suite = ET.SubElement(root, "testsuite", {"name": "nandlab check", **counts})
-    for one in found:
+    for change in changes:
         case = ET.SubElement(
             suite,
             "testcase",
-            {"classname": _remove_illegal_xml(one.setting), "name": _remove_illegal_xml(one.label)},
+            {
+                "classname": _remove_illegal_xml(change.setting),
+                "name": _remove_illegal_xml(change.label),
+            },
         )
-        if one.changed_figures:
-            first = one.changed_figures[0]
-            what = (
+        if change.changed_figures:
+            first = change.changed_figures[0]
+            values = (
                 f"{first.name}: {_format_side(first, first.before)}, now "
                 f"{_format_side(first, first.now)}"
             )
-            more = f"{len(one.changed_figures)} moved, the first is {what}"
+            message = f"{len(change.changed_figures)} moved, the first is {values}"
             ET.SubElement(
-                case, "failure", {"message": _remove_illegal_xml(more)}
-            ).text = _remove_illegal_xml(render_text_sheets([_make_sheet(one)]))
+                case, "failure", {"message": _remove_illegal_xml(message)}
+            ).text = _remove_illegal_xml(render_text_sheets([_make_sheet(change)]))
     ET.indent(root)
     return ET.tostring(root, "unicode", xml_declaration=True) + "\n"
 

@@ -162,9 +162,9 @@ def look(
     """
     import asyncio
 
-    from nandlab.board.own.ownboard import find_erasable_board_partition as look_at
+    from nandlab.board.own.ownboard import find_erasable_board_partition
 
-    mtd = asyncio.run(look_at(file, erase))
+    mtd = asyncio.run(find_erasable_board_partition(file, erase))
     blocks = mtd.size // mtd.erasesize
     print_lines(
         f"mtd{mtd.number} {mtd.name!r} may be erased: {blocks} blocks of {mtd.erasesize} bytes"

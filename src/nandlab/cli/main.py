@@ -79,8 +79,12 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
     from nandlab.board.virtual.partset import add_board_sources, set_part_symbols
     from nandlab.plan import outlook
     from nandlab.plan.mediaboard import find_media_board
-    from nandlab.plan.study import find_shipped_study_files, find_study_file, read_study_file
-    from nandlab.plan.study import plan_trials as expand
+    from nandlab.plan.study import (
+        find_shipped_study_files,
+        find_study_file,
+        plan_trials,
+        read_study_file,
+    )
     from nandlab.trial.runner import SPINAND_REMEDY, refuse_unsupported_kernel
 
     if study is None:
@@ -90,7 +94,7 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
             print_lines(f"{name:28}  {read_toml(path)['question']}")
         return
     read_study = read_study_file(find_study_file(study), board)
-    specs = expand(read_study)
+    specs = plan_trials(read_study)
     model = find_media_board(specs)
     kernel = find_unpacked_kernel(model)
     if kernel is not None:
@@ -139,11 +143,11 @@ def report(
     from nandlab.base.ulimits import refuse_drawing_below_limits
 
     refuse_drawing_below_limits()  # before libraries that abort too
-    from nandlab import report as reporter
     from nandlab.analysis.verdicts.battery import make_battery_from_watt_hours
     from nandlab.analysis.verdicts.limits import make_limits_from_spec
     from nandlab.base import amounts
     from nandlab.cli.preparation import print_heartbeats
+    from nandlab.report import write_run_report
     from nandlab.trial.publishedrun import open_results
 
     folder = open_results(run)
@@ -152,7 +156,7 @@ def report(
         battery_wh, given or make_limits_from_spec(folder.head().spec).daily
     )
     with print_heartbeats("writing the report"):
-        page = reporter.write_run_report(folder, out, battery=battery)
+        page = write_run_report(folder, out, battery=battery)
     print_lines(page)
 
 

@@ -27,9 +27,9 @@ def merge(
     many trials are still to be run is told before it.
     """
     from nandlab.results.folder import RunFolder
-    from nandlab.trial.merge import merge_runs as into
+    from nandlab.trial.merge import merge_runs
 
-    merged = into(out, [RunFolder(run) for run in runs])
+    merged = merge_runs(out, [RunFolder(run) for run in runs])
     of = len(merged.head().trials)
     print_lines(f"{of - len(merged.missing())} of {of} trials are done")
     print_lines(merged.path)

@@ -255,7 +255,7 @@ def read(
     its inode.
     """
     from nandlab.flash.layouts.flashfile import read_flash_file_layout
-    from nandlab.flash.reading import rewrite as anew
+    from nandlab.flash.reading import rewrite
     from nandlab.flash.reading.fragments import foretell_read_calls
     from nandlab.flash.reading.kernelstate import KernelState, find_filesystem_reader
     from nandlab.flash.reading.records import make_model_read
@@ -265,7 +265,7 @@ def read(
     _warn_of_pages(layout)
     pieces = _read_pieces(image, file, layout, dropped)
     if rewritten:
-        pieces = anew.lay_file_out_alone(layout, pieces.owner)
+        pieces = rewrite.lay_file_out_alone(layout, pieces.owner)
     pages = _read_page_order(order, image, pieces, pieces.owner)
     page_read = read_times.find_page_read_times(pieces.layout)
     state = KernelState(pieces.layout, mounted=mounted)

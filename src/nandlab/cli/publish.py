@@ -29,11 +29,11 @@ def publish(
     A file whose name ends in .xz is packed; whatever reads a figures file reads both.
     A trial that failed has no figures. It is left out, and the file and the output tell why.
     """
-    from nandlab.analysis.differences.baselines import make_figures_file_of_run as published
+    from nandlab.analysis.differences.baselines import make_figures_file_of_run
     from nandlab.base.checkout import DIRTY
     from nandlab.results.figuresfile import write_figures_file
 
-    figures = published(run)
+    figures = make_figures_file_of_run(run)
     write_figures_file(out, figures)
     if (figures.run.commit or DIRTY).endswith(DIRTY):
         print_note(

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from nandlab.analysis.figures.figures import FIGURE_FAMILIES
 from nandlab.analysis.figures.members import MEMORY_INSTRUMENTS, RAM_PREFIX
-from nandlab.analysis.verdicts import limits as limits_of
 from nandlab.analysis.verdicts import wearsteadiness
 from nandlab.analysis.verdicts.gaps import VerdictGap
-from nandlab.analysis.verdicts.limits import Limits
+from nandlab.analysis.verdicts.limits import Limits, make_limits_from_spec
 from nandlab.base.errors import NandlabError
 from nandlab.catalog.chip import MIB
 from nandlab.catalog.instrument import list_measures
@@ -31,7 +30,7 @@ SEEDS_MIN = 3
 
 def find_verdict_gaps(study: Study, specs: Sequence[TrialSpec]) -> list[VerdictGap]:
     """What the trials of a plan cannot answer; each once."""
-    limits = limits_of.make_limits_from_spec(study.model_dump(mode="json"))
+    limits = make_limits_from_spec(study.model_dump(mode="json"))
     gaps = [*_find_member_gaps(study, specs), *_find_ram_gaps(study, specs, limits)]
     gaps += [
         gap for limit in limits.figures for gap in _find_figure_gaps(study, specs, limit.figure)

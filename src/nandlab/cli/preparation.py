@@ -65,11 +65,11 @@ class Beat:
 
     def tick(self) -> float:
         """Tells it if it is due; the seconds until it is due next, if nothing else is told."""
-        if self._left() <= 0:
+        if self._compute_wait_s() <= 0:
             print_note(self.say())
-        return self._left()
+        return self._compute_wait_s()
 
-    def _left(self) -> float:
+    def _compute_wait_s(self) -> float:
         return max(self.began, NOTES.last_note_s) + HEARTBEAT_S - time.monotonic()
 
 

@@ -148,7 +148,7 @@ class TimedWatcher(SilentWatcher):
         self._done += 1
         self._pace.ends(spec, result.host.seconds if result.host else 0.0)
 
-    def _left(self) -> float | None:
+    def _estimate_left_s(self) -> float | None:
         return self._pace.left_s(time.monotonic())
 
 
@@ -164,7 +164,7 @@ class LineWatcher(TimedWatcher):
     ) -> None:
         super().run_begins(todo, durations, jobs)
         self._begun = True
-        left = f", {format_time_left(self._left())}" if todo and durations else ""
+        left = f", {format_time_left(self._estimate_left_s())}" if todo and durations else ""
         print_note(f"{len(todo)} trials to run, {self._done} done before{left}")
 
     def trial_begins(self, spec: TrialSpec) -> None:
@@ -183,13 +183,13 @@ class LineWatcher(TimedWatcher):
         trial, (step, since) = min(self._under_way.items(), key=lambda each: each[1][1])
         seconds = f"{time.monotonic() - since:.0f} s"
         words = f"[{self._done}/{self._all}] {self._labels[trial]}: {step} for {seconds}"
-        return f"{words}, {format_time_left(self._left())}"
+        return f"{words}, {format_time_left(self._estimate_left_s())}"
 
     def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
         super().trial_ends(spec, result)
         self._under_way.pop(spec.id, None)
         seconds = result.host.seconds if result.host else 0.0
-        left = f", {format_time_left(self._left())}" if self._done < self._all else ""
+        left = f", {format_time_left(self._estimate_left_s())}" if self._done < self._all else ""
         label = self._labels[spec.id]
         text = f"[{self._done}/{self._all}] {label}: {_format_ending(result)} ({seconds:.1f} s)"
         print_note(text + left)
@@ -205,7 +205,7 @@ class JsonWatcher(TimedWatcher):
         self, todo: Sequence[TrialSpec], durations: Mapping[str, Sequence[float]], jobs: int
     ) -> None:
         super().run_begins(todo, durations, jobs)
-        self._print(RunBegins(todo=len(todo), done=self._done, left_s=self._left()))
+        self._print(RunBegins(todo=len(todo), done=self._done, left_s=self._estimate_left_s()))
 
     def trial_begins(self, spec: TrialSpec) -> None:
         super().trial_begins(spec)
@@ -216,7 +216,7 @@ class JsonWatcher(TimedWatcher):
 
     def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
         super().trial_ends(spec, result)
-        left_s = self._left()
+        left_s = self._estimate_left_s()
         self._print(
             TrialEnds(
                 trial=spec.id,
@@ -263,7 +263,10 @@ class BarWatcher(TimedWatcher):
 
     def _make_fields(self) -> dict[str, Any]:
         """How many trials are done, and the time left."""
-        return {"count": f"{self._done}/{self._all}", "left": format_short_time_left(self._left())}
+        return {
+            "count": f"{self._done}/{self._all}",
+            "left": format_short_time_left(self._estimate_left_s()),
+        }
 
     def trial_begins(self, spec: TrialSpec) -> None:
         super().trial_begins(spec)

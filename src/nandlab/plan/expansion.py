@@ -28,12 +28,12 @@ class MeasureSet:
     memory_series: MemorySeries | None
     parts: PartsTrace | None
     reads: ReadsTrace | None
-    apart: int | None = None
+    members_max: int | None = None
     """How many members have a trial of their own for it; None: all trials measure it."""
 
     def takes(self, system: FilesystemModel) -> bool:
         """Whether it is measured on a file system: RAM of one of whose modules it can be told."""
-        return self.apart is None or bool(system.memory_of)
+        return self.members_max is None or bool(system.memory_of)
 
 
 def expand_matrix(
@@ -43,7 +43,7 @@ def expand_matrix(
     measure_sets: list[MeasureSet],
     matrix_field: str,
 ) -> list[TrialSpec]:
-    """The trials of one matrix, which is at this place; the lookup keeps its mistakes."""
+    """The trials of one matrix, a field of the study; the lookup keeps its mistakes."""
     workloads = [c.workload(w, f"{matrix_field}.workloads.{i}") for i, w in enumerate(m.workloads)]
     systems = [c.system(f, f"{matrix_field}.filesystems.{i}") for i, f in enumerate(m.filesystems)]
     places = [c.chip(ch, board, f"{matrix_field}.chips.{i}") for i, ch in enumerate(m.chips)]
@@ -96,7 +96,7 @@ def expand_matrix(
         for system, place in pairs
         for state, measure_set in product(m.states, measure_sets)
         if measure_set.takes(system.model)
-        for seed, offset in m.members()[: measure_set.apart]
+        for seed, offset in m.members()[: measure_set.members_max]
     ]
 
 

@@ -315,7 +315,9 @@ def _make_separate_fill(spec: TrialSpec, name: str) -> Iterator[Step]:
 
 def _make_moment_steps(spec: TrialSpec, moment: Moment) -> list[Step]:
     """The steps of the instruments at a moment of the trial."""
-    found = (instrument.steps.at(spec).get(moment) for instrument in list_trial_instruments(spec))
+    found = (
+        instrument.steps.make_steps(spec).get(moment) for instrument in list_trial_instruments(spec)
+    )
     return [step for step in found if step is not None]
 
 

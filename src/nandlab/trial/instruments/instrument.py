@@ -41,7 +41,7 @@ class FiguresUnknown(NandlabError):
 class InstrumentSteps:
     """What an instrument does on the board."""
 
-    at: Callable[[TrialSpec], Mapping[Moment, Step]] = lambda spec: {}
+    make_steps: Callable[[TrialSpec], Mapping[Moment, Step]] = lambda spec: {}
     """Its step at each moment of a trial."""
     after: Callable[[TrialSpec, str], Step | None] = lambda spec, name: None
     """Its step after a step of this name in a workload that is a list; None: none."""

@@ -82,14 +82,14 @@ def _print_comparison(
     from nandlab.report.tables import figurechanges
     from nandlab.report.tables.sheets import find_sheet_format
 
-    held, changed = compared.compared_configurations, compared.setup_differences
+    configurations, setup_lines = compared.compared_configurations, compared.setup_differences
     if brief:
-        print_lines(*figurechanges.format_figure_change_lines(held, changed))
+        print_lines(*figurechanges.format_figure_change_lines(configurations, setup_lines))
         return
-    if changed and find_sheet_format(form).of_records:
-        print_note(*changed)
-    if form != "text" or changed or any(one.changed_figures for one in held):
-        print_text(figurechanges.render_figure_changes(held, form, changed))
+    if setup_lines and find_sheet_format(form).of_records:
+        print_note(*setup_lines)
+    if form != "text" or setup_lines or any(change.changed_figures for change in configurations):
+        print_text(figurechanges.render_figure_changes(configurations, form, setup_lines))
     if form == "text" and compared.difference_count:
         print_lines("")
         for piece in differences.read_pieces():

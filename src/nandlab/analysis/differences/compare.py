@@ -191,13 +191,13 @@ def compare_trials(
         return [Difference(path, _summarize_trial(a), _summarize_trial(b))]
     if are_trials_alike(a, b):
         return []
-    fields, other = dump_compared_trial_fields(a, b), dump_compared_trial_fields(b, a)
+    a_fields, b_fields = dump_compared_trial_fields(a, b), dump_compared_trial_fields(b, a)
     if has_setup and (a.provenance != b.provenance or a.options != b.options):
-        fields, other = (
-            t | {"provenance": catalogusage.select_used_catalog_entries(of)}
-            for t, of in ((fields, a), (other, b))
+        a_fields, b_fields = (
+            fields | {"provenance": catalogusage.select_used_catalog_entries(trial)}
+            for fields, trial in ((a_fields, a), (b_fields, b))
         )
-    return collect_value_differences(fields, other, path)
+    return collect_value_differences(a_fields, b_fields, path)
 
 
 def compare_trial_figures(a: Trial, b: Trial, digests: tuple[str, str]) -> list[Difference]:
@@ -207,17 +207,17 @@ def compare_trial_figures(a: Trial, b: Trial, digests: tuple[str, str]) -> list[
     path = f"trials.{a.id}"
     if not a.ok or not b.ok:
         return list_value_differences(describe_trial_ending(a), describe_trial_ending(b), path)
-    named = [
+    side_figures = [
         {
             k: index_items_by_name(v)
             for k, v in drop_errorless_bits(select_trial_figures(side)).items()
         }
         for side in (a, b)
     ]
-    found = list_value_differences(named[0], named[1], path)
-    if not found and digests[0] != digests[1]:
+    differences = list_value_differences(side_figures[0], side_figures[1], path)
+    if not differences and digests[0] != digests[1]:
         return [Difference(f"{path}.sha256", *digests, OTHER_PARTS_NOTE)]
-    return found
+    return differences
 
 
 def drop_errorless_bits(figures: dict[str, Any]) -> dict[str, Any]:
@@ -247,11 +247,11 @@ def are_trials_alike(a: Trial, b: Trial) -> bool:
     return same and repr(a.parameters) == repr(b.parameters)
 
 
-def dump_compared_trial_fields(trial: Trial, other: Trial | None = None) -> dict[str, Any]:
+def dump_compared_trial_fields(trial: Trial, compared_trial: Trial | None = None) -> dict[str, Any]:
     """All that a trial was asked and gave, without the catalog's entries, which have words too.
 
-    other: what it is to be held against; options that this one lacks may be left out. None: for a
-    hash, which later catalogs must give too: all options that do nothing are left out.
+    compared_trial: options that it lacks may be left out. None: for a hash, which later catalogs
+    must give too: all options that do nothing are left out.
     """
     left_out: dict[str, Any] = dict.fromkeys(ORIGIN_FIELDS | {HOST_FIELD, "provenance"}, True)
     fields = drop_errorless_bits(trial.model_dump(exclude=left_out | LATER_STEP_FIELDS))
@@ -265,7 +265,7 @@ def dump_compared_trial_fields(trial: Trial, other: Trial | None = None) -> dict
     ]
     # that a mirror had not the locked packages is no figure; which it had is in the board's lock
     fields["warnings"] = [w for w in fields["warnings"] if w["code"] != "not_locked"]
-    fields["options"] = catalogusage.select_effective_options(trial, other)
+    fields["options"] = catalogusage.select_effective_options(trial, compared_trial)
     return {key: index_items_by_name(value) for key, value in fields.items()}
 
 

@@ -264,14 +264,16 @@ def _list_figure_changes(
     """The figures that are not the same in a trial that ended well both times."""
     ended = tuple(t for t in then.trials if t.ok), tuple(t for t in now.trials if t.ok)
     pairs = [(a, b) for a, b in zip(then.trials, now.trials, strict=True) if a.ok and b.ok]
-    both = [t for pair in pairs for t in pair]
-    of = workloadwords.make_workload_words_for_trials(both)
+    ended_trials = [t for pair in pairs for t in pair]
+    words = workloadwords.make_workload_words_for_trials(ended_trials)
     if selected:
-        names = [name for name in list_figure_names_of_trials(both, of) if name in selected]
+        names = [
+            name for name in list_figure_names_of_trials(ended_trials, words) if name in selected
+        ]
     else:
-        names = list_underived_figure_names(both, of)
+        names = list_underived_figure_names(ended_trials, words)
     ids = [a.id for a, _ in pairs]
-    for figure in (find_workload_figure(name, of) for name in names):
+    for figure in (find_workload_figure(name, words) for name in names):
         change = _compare_figure(figure, then, now, ended, ids)
         if change:
             yield change

@@ -8,7 +8,8 @@ PIP := $(BIN)/pip --quiet --disable-pip-version-check
 LOCKED := install --require-hashes -r
 OURS := --no-deps --no-build-isolation
 # tests/conftest.py says how many tests run at once; tests of a group share a worker and a job
-PYTEST := $(BIN)/pytest -n auto --dist loadgroup
+# byte code is kept: workers, and the commands that tests begin, read what another has compiled
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadgroup
 # the study that `make study` runs, and how many members of its ensemble; empty: all
 STUDY := quickstart
 MEMBERS :=

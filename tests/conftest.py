@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -58,6 +60,21 @@ def pytest_xdist_auto_num_workers() -> int:
     for a test waits too: for a board to begin and end, for deadlines, for processes that it kills.
     """
     return len(os.sched_getaffinity(0)) + 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Of workers that import the same module one rewrites its asserts, which is half of what
+    collection takes; the others wait for it, and read the byte code that it keeps.
+    """
+    is_shared = hasattr(collector.config, "workerinput") and not sys.dont_write_bytecode
+    if not is_shared or not isinstance(collector, pytest.Module):
+        return (yield)
+    with collector.path.open("rb") as module:
+        fcntl.flock(module, fcntl.LOCK_EX)
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)

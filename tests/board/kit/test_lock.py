@@ -36,7 +36,19 @@ FILES = st.dictionaries(
     min_size=1,
     max_size=5,
 )
-LOCKS = st.dictionaries(st.from_regex(r"[a-z]+( [a-z0-9][a-z0-9-]*){1,3}", fullmatch=True), FILES)
+WORDS = st.builds(
+    "{}{}".format,
+    st.sampled_from(string.ascii_lowercase + string.digits),
+    st.text(f"{string.ascii_lowercase}{string.digits}-"),
+)
+LOCKS = st.dictionaries(
+    st.builds(
+        "{} {}".format,
+        st.text(string.ascii_lowercase, min_size=1),
+        st.lists(WORDS, min_size=1, max_size=3).map(" ".join),
+    ),
+    FILES,
+)
 
 
 @given(made=LOCKS)

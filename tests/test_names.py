@@ -37,7 +37,7 @@ LOCALS = (BANNED - {"read"}) | {
 A ``read`` is an operation.
 """
 LINES_MAX = 5
-UNNAMED_ROOMS = ["analysis", "cli", "history", "plan", "report", "results", "trial"]
+UNNAMED_ROOMS = ["analysis"]
 """Rooms that have such locals still. None is ever added."""
 
 

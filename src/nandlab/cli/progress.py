@@ -68,7 +68,7 @@ class PaceEstimate:
     def __init__(
         self, todo: Sequence[TrialSpec], durations: Mapping[str, Sequence[float]], jobs: int
     ) -> None:
-        self._left = {s.id: s.configuration() for s in todo}
+        self._remaining = {s.id: s.configuration() for s in todo}
         self._took = {k: list(v) for k, v in durations.items()}
         self._jobs = jobs
         self._began: dict[str, float] = {}
@@ -77,7 +77,7 @@ class PaceEstimate:
         self._began[spec.id] = now
 
     def ends(self, spec: TrialSpec, seconds: float) -> None:
-        self._left.pop(spec.id)
+        self._remaining.pop(spec.id)
         self._began.pop(spec.id, None)
         self._took.setdefault(spec.configuration(), []).append(seconds)
 
@@ -88,12 +88,12 @@ class PaceEstimate:
             return None
         usual = statistics.fmean(every)
         work = 0.0
-        for trial, configuration in self._left.items():
+        for trial, configuration in self._remaining.items():
             took = self._took.get(configuration)
             expected = statistics.median(took) if took else usual
             since = now - self._began.get(trial, now)
             work += max(expected - since, LATE_SHARE_MIN * since)
-        return work / min(self._jobs, max(1, len(self._left)))
+        return work / min(self._jobs, max(1, len(self._remaining)))
 
 
 def format_time_left(seconds: float | None) -> str:
@@ -137,15 +137,15 @@ class TimedWatcher(SilentWatcher):
         self, todo: Sequence[TrialSpec], durations: Mapping[str, Sequence[float]], jobs: int
     ) -> None:
         self._labels = make_trial_labels(todo)
-        self._done = sum(len(took) for took in durations.values())
-        self._all = len(todo) + self._done
+        self._ended_count = sum(len(took) for took in durations.values())
+        self._all = len(todo) + self._ended_count
         self._pace = PaceEstimate(todo, durations, jobs)
 
     def trial_begins(self, spec: TrialSpec) -> None:
         self._pace.begins(spec, time.monotonic())
 
     def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
-        self._done += 1
+        self._ended_count += 1
         self._pace.ends(spec, result.host.seconds if result.host else 0.0)
 
     def _estimate_left_s(self) -> float | None:
@@ -165,7 +165,7 @@ class LineWatcher(TimedWatcher):
         super().run_begins(todo, durations, jobs)
         self._begun = True
         left = f", {format_time_left(self._estimate_left_s())}" if todo and durations else ""
-        print_note(f"{len(todo)} trials to run, {self._done} done before{left}")
+        print_note(f"{len(todo)} trials to run, {self._ended_count} done before{left}")
 
     def trial_begins(self, spec: TrialSpec) -> None:
         super().trial_begins(spec)
@@ -179,20 +179,26 @@ class LineWatcher(TimedWatcher):
         if not self._begun:
             return "preparing the trials"
         if not self._under_way:
-            return f"[{self._done}/{self._all}]"
+            return f"[{self._ended_count}/{self._all}]"
         trial, (step, since) = min(self._under_way.items(), key=lambda each: each[1][1])
         seconds = f"{time.monotonic() - since:.0f} s"
-        words = f"[{self._done}/{self._all}] {self._labels[trial]}: {step} for {seconds}"
+        words = f"[{self._ended_count}/{self._all}] {self._labels[trial]}: {step} for {seconds}"
         return f"{words}, {format_time_left(self._estimate_left_s())}"
 
     def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
         super().trial_ends(spec, result)
         self._under_way.pop(spec.id, None)
         seconds = result.host.seconds if result.host else 0.0
-        left = f", {format_time_left(self._estimate_left_s())}" if self._done < self._all else ""
+        time_left = (
+            f", {format_time_left(self._estimate_left_s())}"
+            if self._ended_count < self._all
+            else ""
+        )
         label = self._labels[spec.id]
-        text = f"[{self._done}/{self._all}] {label}: {_format_ending(result)} ({seconds:.1f} s)"
-        print_note(text + left)
+        text = (
+            f"[{self._ended_count}/{self._all}] {label}: {_format_ending(result)} ({seconds:.1f} s)"
+        )
+        print_note(text + time_left)
 
 
 class JsonWatcher(TimedWatcher):
@@ -205,7 +211,9 @@ class JsonWatcher(TimedWatcher):
         self, todo: Sequence[TrialSpec], durations: Mapping[str, Sequence[float]], jobs: int
     ) -> None:
         super().run_begins(todo, durations, jobs)
-        self._print(RunBegins(todo=len(todo), done=self._done, left_s=self._estimate_left_s()))
+        self._print(
+            RunBegins(todo=len(todo), done=self._ended_count, left_s=self._estimate_left_s())
+        )
 
     def trial_begins(self, spec: TrialSpec) -> None:
         super().trial_begins(spec)
@@ -256,7 +264,7 @@ class BarWatcher(TimedWatcher):
     ) -> None:
         super().run_begins(todo, durations, jobs)
         self._run = self._progress.add_task(
-            "trials", total=self._all, completed=self._done, **self._make_fields()
+            "trials", total=self._all, completed=self._ended_count, **self._make_fields()
         )
         if todo:
             self._progress.start()
@@ -264,7 +272,7 @@ class BarWatcher(TimedWatcher):
     def _make_fields(self) -> dict[str, Any]:
         """How many trials are done, and the time left."""
         return {
-            "count": f"{self._done}/{self._all}",
+            "count": f"{self._ended_count}/{self._all}",
             "left": format_short_time_left(self._estimate_left_s()),
         }
 
@@ -285,5 +293,5 @@ class BarWatcher(TimedWatcher):
             self._progress.console.print(
                 escape_rich_markup(f"{spec.title()}: {_format_ending(result)}")
             )
-        if self._done == self._all:
+        if self._ended_count == self._all:
             self._progress.stop()

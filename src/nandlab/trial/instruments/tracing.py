@@ -71,10 +71,10 @@ def write_event_table(
     from nandlab.traced import tables, tree
 
     symbols: Mapping[str, Sequence[str]] = filesystem.symbols  # type: ignore[assignment]
-    made = tree.make_event_tree(recording, names, symbols)
+    event_tree = tree.make_event_tree(recording, names, symbols)
     seq = recording.records["seq"]
-    parent = np.where(made.parent == tree.NONE, 0, seq[made.parent])
-    more = {"parent": parent, "cause": made.cause}
+    parent = np.where(event_tree.parent == tree.NONE, 0, seq[event_tree.parent])
+    more = {"parent": parent, "cause": event_tree.cause}
     tables.write_event_tables(
-        recording, names, to, extra_columns=more, words={"cause": made.causes}
+        recording, names, to, extra_columns=more, words={"cause": event_tree.causes}
     )

@@ -314,6 +314,19 @@ def test_a_relative_path_of_an_unknown_folder_is_below_a_dot(tmp_path: Path) -> 
     assert straces.load(path, "./d")[1:] == [OPENED]
 
 
+def test_relative_paths_that_are_taken_for_elsewhere_are_a_doubt(tmp_path: Path) -> None:
+    def list_doubts(*calls: str, below: str = "/data") -> str:
+        made = TraceWorkload(straces.trace(tmp_path, *calls), below, "made")
+        return "; ".join(made.doubts())
+
+    relative = ('unlink("d/b") = 0', 'unlink("d/c") = 0', 'unlink("e") = 0')
+    said = list_doubts(OPEN, *relative)
+    assert "; 3 calls " in said
+    assert "--below ./d," in said
+    assert "relative" not in list_doubts('getcwd("/data", 99) = 6', OPEN, *relative)
+    assert "relative" not in list_doubts(OPEN, *relative, below="./")
+
+
 @pytest.mark.parametrize("name", ["sqlite-rollback", "sqlite-wal", "attached"])
 def test_the_file_is_a_workload_whose_head_tells_what_it_is(tmp_path: Path, name: str) -> None:
     made = TraceWorkload(straces.recording(name), None, name)

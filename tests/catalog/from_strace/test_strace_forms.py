@@ -182,6 +182,7 @@ FORMS = {
     "paths": "-f -ttt -yy",
     "names": "-f -ttt -y --decode-pids=comm",
     "strings": "-f -ttt -y -s 1000 -x",
+    "all hexadecimal": "-f -ttt -y -xx",
 }
 
 
@@ -233,6 +234,12 @@ def test_parts_and_a_terminal_are_the_same_load(tmp_path: Path, plain_load: list
         assert list_load(trace, folder) == plain_load, name
     said = TraceWorkload(trace, str(folder / "data"), "x").doubts()
     assert any("program's own output" in doubt for doubt in said)
+
+
+def test_lines_of_a_serial_console_are_the_same_load(tmp_path: Path, plain_load: list[str]) -> None:
+    trace = record(tmp_path, FORMS["plain"])
+    trace.write_bytes(trace.read_bytes().replace(b"\n", b"\r\n"))
+    assert list_load(trace, tmp_path) == plain_load
 
 
 def test_what_a_form_lacks_is_a_doubt(tmp_path: Path) -> None:

@@ -91,10 +91,19 @@ def make_absolute_path(parts: PathParts) -> RootPath:
     return tuple(names)
 
 
+def parse_annotated_path(annotated: str | None) -> bytes | None:
+    """The path that strace -y names behind a descriptor, escaped as its strings are; None: none.
+
+    What a device is follows its path in brackets of its own.
+    """
+    path = unescape_string_body((annotated or "").partition("<")[0])
+    return path if path.startswith(b"/") else None
+
+
 def parse_folder_annotation(argument: str) -> bytes | None:
     """The folder that strace -y names behind AT_FDCWD; None: there is none."""
     match = CWD.match(argument)
-    return unescape_string_body(match[1]) if match and (match[1] or "").startswith("/") else None
+    return parse_annotated_path(match[1]) if match else None
 
 
 class TraceFollower:
@@ -115,6 +124,8 @@ class TraceFollower:
         """Calls on replayed files that are left out, by why."""
         self.elsewhere = 0
         """Calls on other files."""
+        self.unplaced: Counter[RootPath] = Counter()
+        """Of these, calls by a path from a folder that the trace does not tell, by the folder."""
         self.wrote: Counter[RootPath] = Counter()
         self.wrote_open: Counter[RootPath] = Counter()
         self.folder_uses: Counter[RootPath] = Counter()
@@ -252,9 +263,10 @@ class TraceFollower:
 
     def _adopt(self, call: Call, fd: int, annotated: str | None) -> OpenFile | None:
         """A file that was open before the trace, which strace -y tells."""
-        if not annotated or not annotated.startswith("/"):
+        path = parse_annotated_path(annotated)
+        if path is None:
             return None
-        where = resolve_path(unescape_string_body(annotated.partition("<")[0]))
+        where = resolve_path(path)
         opened = OpenFile(where)
         parts = self.inside(where)
         if parts is not None:
@@ -303,6 +315,8 @@ class TraceFollower:
         parts = self.inside(where)
         if parts is None:
             self.elsewhere += 1
+            if where is not None and where[:1] == UNKNOWN_ROOT:
+                self.unplaced[where[:2] if len(where) > 2 else where[:1]] += 1
         elif where is not None:
             self.folder_uses[where[:-1]] += 1
         return parts

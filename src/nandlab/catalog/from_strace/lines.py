@@ -102,7 +102,10 @@ def read_strace_file(path: Path, skipped: frozenset[str]) -> Trace:
 
 
 def _read_texts(path: Path) -> Iterator[str]:
-    """The lines; each character is a byte. UsageError if the file is no text, or was cut."""
+    """The lines; each character is a byte. UsageError if the file is no text, or was cut.
+
+    A serial console ends lines with a carriage return too.
+    """
     number, line = 0, b"\n"
     for number, line in enumerate(read_lines(path, TEXT_BYTES_MAX), 1):
         if b"\0" in line:
@@ -110,7 +113,7 @@ def _read_texts(path: Path) -> Iterator[str]:
                 f"{path}:{number}: a byte that is no text: this is no output of strace"
             )
         if line.endswith(b"\n"):
-            yield line[:-1].decode("latin-1")
+            yield line[:-1].removesuffix(b"\r").decode("latin-1")
     if not number:
         raise UsageError(f"{path}: it is empty; {STRACE_HINT}")
     if not line.endswith(b"\n"):

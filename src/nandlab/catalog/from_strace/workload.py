@@ -109,6 +109,7 @@ class TraceWorkload:
                 "files are opened to be written, and no call writes or closes one: strace left "
                 "calls out (-e trace=...); record without -e"
             )
+        doubts += self._place_doubts()
         if len(self.trace.processes) > 1:
             doubts.append(
                 f"{len(self.trace.processes)} processes and threads are replayed by one, in the "
@@ -126,6 +127,17 @@ class TraceWorkload:
         if self.trace.clock is Clock.SECONDS:
             return ["times are whole seconds (strace -t): so is the time between calls"]
         return []
+
+    def _place_doubts(self) -> list[str]:
+        """Calls by relative paths, which may be below the replayed folder too."""
+        unplaced = self.followed.unplaced
+        if not unplaced:
+            return []
+        most = replayfolder.format_trace_folder(unplaced.most_common(1)[0][0])
+        return [
+            f"{unplaced.total():,} calls are by relative paths and count as elsewhere: where the "
+            f"program began is not in the trace; replay them by --below {most}, or record with -y"
+        ]
 
     def _is_filtered(self) -> bool:
         """Whether calls that a program must have made are not in the trace."""

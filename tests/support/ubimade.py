@@ -37,6 +37,10 @@ class Device:
     def dump(self) -> bytes:
         return b"".join(self.blocks)
 
+    def counter_only(self) -> bytes:
+        """A block with nothing but its counter of erasures."""
+        return self.counter.ljust(SAMPLE.erasesize, b"\xff")
+
     def header(self, block: int) -> ubi.VolumeHeader | None:
         """A block's volume header."""
         return ubi._parse_header(

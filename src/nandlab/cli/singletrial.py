@@ -49,16 +49,16 @@ def parse_layout_words(mtdparts: str | None, mtdpart: str | None) -> dict[str, A
     mtdpart: the name of the one that has the file system.
     """
     from nandlab.catalog.chip import MIB
-    from nandlab.flash.chip.mtdparts import PREFIX, parse_mtdparts
+    from nandlab.flash.chip.mtdparts import find_mtdparts_word, parse_mtdparts
 
     if mtdparts is None:
         if mtdpart is not None:
             raise UsageError("--mtdpart names a partition of --mtdparts: give that too")
         return {}
-    text = mtdparts.strip().removeprefix(PREFIX)
+    text = find_mtdparts_word(mtdparts)
     if ";" in text:
         raise UsageError("--mtdparts: the board has one chip: give the partitions of one device")
-    parts = parse_mtdparts(text if ":" in text else f"chip:{text}")
+    parts = parse_mtdparts(text)
     names = [part.name for part in parts]
     there = ", ".join(names)
     if mtdpart is None:

@@ -36,12 +36,28 @@ def test_a_partition_without_a_name_is_called_by_its_offset() -> None:
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "console=ttyS0,115200 mtdparts=n:1M(a b),-(c:d) ubi.mtd=c:d",
+        "cmdlinepart.mtdparts=n:1M(a b),-(c:d)\troot=x",
+        '"mtdparts=n:1M(a b),-(c:d)" quiet',
+        'mtdparts="n:1M(a b),-(c:d)"',
+        "n:1M(a b),-(c:d)",
+        "1M(a b),-(c:d)",
+    ],
+)
+def test_the_word_is_taken_from_a_command_line_and_needs_no_device(line: str) -> None:
+    assert parse_mtdparts(line) == [MtdPartition("a b", 0, MIB), MtdPartition("c:d", MIB, None)]
+
+
+@pytest.mark.parametrize(
     ("words", "name", "why"),
     [
         (WORDS, None, "4 partitions: give --mtdpart, of boot, env, kernel, rootfs"),
         (WORDS, "data", "no partition 'data'; it has boot"),
         ("a:1m(x);b:1m(x)", "x", "2 partitions 'x'"),
-        ("1m(x)", None, "expected DEVICE:SIZE"),
+        (":1m(x)", None, "expected DEVICE:SIZE"),
+        ("x", None, "expected SIZE"),
         ("n:", None, "expected SIZE"),
         ("n:1q(x)", None, "expected SIZE"),
         ("n:0(x)", None, "more than 0 bytes"),

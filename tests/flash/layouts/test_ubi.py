@@ -259,3 +259,37 @@ def test_a_ubifs_volume_alone_is_told(tmp_path: Path) -> None:
         read_flash_file_layout(
             as_file(tmp_path / "x.ubifs", volume[:4100]), FlashFileOptions(None, None, SHAPE)
         )
+
+
+def test_a_file_of_ubinize_needs_no_partition(tmp_path: Path) -> None:
+    """Any number of blocks, where each has a header of UBI and was erased as often as the others;
+    of a dump of so many, nanddump may have left bad blocks out."""
+    device = Device()
+    written = [*device.blocks, device.counter_only()]
+    alike = [device.counter + block[len(device.counter) :] for block in written]
+    path = as_file(tmp_path / "made", b"".join(alike))
+    layout, _ = read_flash_file_layout(path, FlashFileOptions(None, None, SHAPE))
+    assert layout.partition_bytes == len(alike) * SHAPE.erase_block
+    assert len(layout.notes) == 1
+    assert layout.sums()[ByteKind.USER] == layout_of(Device(), tmp_path).sums()[ByteKind.USER]
+    for blocks in (written, [*alike, BLANK]):
+        used = as_file(tmp_path / "used", b"".join(blocks))
+        with pytest.raises(UsageError, match="no whole chip"):
+            read_flash_file_layout(used, FlashFileOptions(None, None, SHAPE))
+
+
+@pytest.mark.parametrize("spare", [16, 64])
+def test_spare_areas_that_were_not_told_are_told(tmp_path: Path, spare: int) -> None:
+    pages = pieces(Device().dump(), SHAPE.page)
+    path = as_file(tmp_path / "dump", b"".join(page + b"\xff" * spare for page in pages))
+    for other in {0, 16, 64, 128} - {spare}:
+        with pytest.raises(UsageError, match=f"--oob {spare}"):
+            read_flash_file_layout(path, FlashFileOptions(None, None, SHAPE._replace(oob=other)))
+
+
+def test_a_partition_past_the_end_is_told_with_its_block(tmp_path: Path) -> None:
+    path = as_file(tmp_path / "dump", Device().dump())
+    with pytest.raises(UsageError, match="block 8192 "):
+        read_flash_file_layout(
+            path, FlashFileOptions(None, None, SHAPE, offset=8192 * SHAPE.erase_block)
+        )

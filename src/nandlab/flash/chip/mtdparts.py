@@ -3,7 +3,8 @@
 
     mtdparts=DEVICE:PART,PART,...;DEVICE:...      PART: SIZE[@OFFSET][(NAME)][ro][lk][slc]
 
-A size of ``-`` is what is left of the chip. A partition without an offset follows the one before.
+Of one chip, DEVICE: may be left out; a whole command line of the kernel is taken too. A size of
+``-`` is what is left of the chip. A partition without an offset follows the one before.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ PART = re.compile(
     r"(?:@(?P<offset>0[xX][0-9a-fA-F]{1,16}[kKmMgG]?|\d{1,18}[kKmMgG]?))?"
     r"(?:\((?P<name>[^()]{0,64})\))?(?:ro|lk|slc)*"
 )
+WORD = re.compile(r"(?:\([^()]*\)|[^\s\"'])*")
+"""A word of a command line: up to a blank or a quote that is in no brackets."""
 UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -36,8 +39,19 @@ class MtdPartition:
 
 def parse_mtdparts(text: str) -> list[MtdPartition]:
     """All partitions, those of each device in order; UsageError says what is wrong."""
-    devices = text.strip().removeprefix(PREFIX).split(";")
+    devices = find_mtdparts_word(text).split(";")
     return [part for device in devices for part in _parse_device(device)]
+
+
+def find_mtdparts_word(text: str) -> str:
+    """What follows mtdparts= in a command line of the kernel, or all of a text without it.
+
+    A name may have blanks, and the whole word may be in quotes.
+    """
+    _, prefix, word = text.strip().rpartition(PREFIX)
+    word = word.strip("\"'")
+    found = WORD.match(word) if prefix else None
+    return found[0] if found else word
 
 
 def find_mtd_partition(text: str, name: str | None) -> MtdPartition:
@@ -57,10 +71,11 @@ def find_mtd_partition(text: str, name: str | None) -> MtdPartition:
 
 
 def _parse_device(text: str) -> Iterator[MtdPartition]:
-    """The partitions of one device. Its id may have colons before those of no partition."""
-    device, colon, words = text.rpartition(":")
-    if not colon or not device:
+    """The partitions of one device. Its id may have colons, and so may names."""
+    device, colon, _ = text.partition("(")[0].rpartition(":")
+    if colon and not device:
         raise UsageError(f"--mtdparts: {text!r}: expected DEVICE:SIZE[@OFFSET](NAME),...")
+    words = text[len(device) + len(colon) :]
     end: int | None = 0
     for word in words.split(","):
         matched = PART.fullmatch(word)

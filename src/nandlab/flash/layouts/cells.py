@@ -59,6 +59,10 @@ class Partition:
         self.pages = g.pages_per_block
         self.bytes = self.blocks * self.erasesize
         if first < 0 or not 0 < self.blocks <= g.blocks - first:
+            if first >= g.blocks:
+                raise UsageError(
+                    f"a partition that begins with block {first} on a chip of {g.blocks}"
+                )
             at = f" from block {first}" if first else ""
             raise UsageError(f"a partition of {self.blocks} blocks{at} on a chip of {g.blocks}")
         end = first + self.blocks

@@ -19,6 +19,7 @@ from nandlab.base.gate import map_chip_file, open_regular_file
 from nandlab.flash.chip.image import FACTORY_BAD, ChipBlock, ChipGeometry, ChipImage
 from nandlab.flash.chip.sidecar import BLOCKS_MAX
 from nandlab.flash.layouts import nftl, yaffs2, yaffs2image
+from nandlab.flash.layouts.cells import Partition
 from nandlab.flash.layouts.jffs2scan import END_MARK
 from nandlab.flash.layouts.shape import Shape
 from nandlab.flash.layouts.yaffs2image import TagLayout
@@ -29,6 +30,8 @@ SMALL_PAGE = 512
 USUAL_OOB = (16, 64, 128, 224, 256, 512)
 """Bytes of spare areas that pages have: what a file may have been dumped with."""
 UBI_MARK, UBIFS_MARK = b"UBI#", b"\x31\x18\x10\x06"
+UBI_COUNT_END = 16
+"""Bytes of a block of UBI up to the end of its erase count."""
 JFFS2_MARKS = (b"\x85\x19", b"\x19\x85")
 OTHER_MARKS = (UBI_MARK, *JFFS2_MARKS, nftl.MEDIA_MARK)
 """Of file systems whose pages have no tags of YAFFS2."""
@@ -81,6 +84,7 @@ def read_flash_dump(
     first: the block from which on YAFFS2's tags are looked for.
     """
     with map_chip_file(path) as cells:
+        _refuse_other_spare_areas(path, cells, shape)
         blocks = _count_blocks(path, cells, shape, needed_blocks)
         layout = _find_tag_layout(cells, shape, first)
         ends_at = len(cells)
@@ -97,6 +101,34 @@ def read_flash_dump(
     if layout is not None:
         notes.append(layout.describe())
     return Dump(ChipImage(geometry, 0, 0, 0, written_blocks), tuple(notes))
+
+
+def is_as_ubinize_makes_it(partition: Partition) -> bool:
+    """Whether every block has a header of UBI, with one erase count: no chip in use has that."""
+    if partition.bad or any(partition.erased(block) for block in range(partition.blocks)):
+        return False
+    begins = {partition.begin(block, UBI_COUNT_END) for block in range(partition.blocks)}
+    return len(begins) == 1 and begins.pop().startswith(UBI_MARK)
+
+
+def _refuse_other_spare_areas(path: Path, cells: mmap, shape: Shape) -> None:
+    """UsageError if blocks begin as UBI's do with other spare areas, and not with these.
+
+    With the wrong ones the file may still be a whole number of blocks.
+    """
+
+    def count_marks(oob: int) -> int:
+        stride = shape._replace(oob=oob).block_bytes
+        begins = (cells[at : at + 4] for at in range(0, len(cells), stride))
+        return sum(begin == UBI_MARK for begin in begins)
+
+    expected_marks = count_marks(shape.oob)
+    for oob in (0, *USUAL_OOB):
+        if oob <= shape.page // 2 and count_marks(oob) > max(2 * expected_marks, BAD_FEW):
+            raise UsageError(
+                f"{path}: its blocks begin as UBI's do with --oob {oob}, and not with --oob "
+                f"{shape.oob}: give that"
+            )
 
 
 def refuse_block_filesystem_file(path: Path) -> None:

@@ -239,6 +239,11 @@ def _read_dump_partition(
         )
     is_dump = path.stat().st_size % shape.block_bytes == 0
     if blocks is None and not first and is_dump and dump_blocks & (dump_blocks - 1):
+        partition = Partition(chip)
+        if dump.is_as_ubinize_makes_it(partition):
+            note = "are taken for a file of ubinize: the rest of its partition is not summed"
+            partition.notes = (*notes, f"{dump_blocks} blocks erased equally often {note}")
+            return partition
         size = dump_blocks * shape.erase_block / (1 << 20)
         raise UsageError(
             f"{path}: {dump_blocks} blocks are no whole chip: if nanddump skipped bad blocks, "

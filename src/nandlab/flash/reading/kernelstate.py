@@ -25,6 +25,8 @@ from nandlab.flash.reading.reads import (
     ReadCall,
 )
 
+UBI_ALONE = "ubi"
+"""What a layout of UBI is called that has no volume with UBIFS (flash/layouts/ubifs.py)."""
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -34,6 +36,8 @@ def find_filesystem_reader(filesystem: str, where: object = None) -> type[Filesy
     reader = _map_readers().get(decoder.name) if decoder else None
     if reader is None:
         named = f"{where}: {filesystem}" if where else filesystem
+        if filesystem == UBI_ALONE:
+            raise UsageError(f"{named}: none of its volumes has a UBIFS: nothing of it is modelled")
         why = load_noun("filesystems", filesystem, FilesystemModel).unmodelled_reads
         raise UsageError(f"{named}: how it reads is not modelled: {why}")
     return reader

@@ -66,6 +66,7 @@ def test_global_gives_to_the_jobs_after_it_and_a_stonewall_divides() -> None:
     [
         ("bs=,512", {"bs": "4096,512"}),
         ("bs=4KiB", {"bs": "4000"}),  # as fio 3 has it
+        ("bs=0x800", {"bs": "2048"}),
         ("rate=1m", {"rate": "1048576"}),
         ("rate=,64k", {"rate": "0,65536"}),
         ("thinktime=2ms", {"thinktime": "2000"}),

@@ -343,10 +343,10 @@ class _JobFileReader:
             )
         elif engine in QUEUING_ENGINES:
             job.options["ioengine"] = "psync"
-            self._note(
-                f"[{job.name}]: ioengine={engine} is psync here: through the page cache the kernel "
-                "does its requests one after the other"
-            )
+            why = "through the page cache the kernel does its requests one after the other"
+            if job.options.get("direct", "0") != "0":
+                why = "it has one request at a time"
+            self._note(f"[{job.name}]: ioengine={engine} is psync here: {why}")
         elif depth > 1:
             self._note(
                 f"[{job.name}]: iodepth={depth}: ioengine={engine} has one request at a time"

@@ -13,6 +13,7 @@ from collections.abc import Callable
 ValueParser = Callable[[str], str]
 
 BINARY, DECIMAL = 1024, 1000
+HEXADECIMAL = re.compile(r"0x[0-9a-f]{1,16}", re.IGNORECASE)
 SIZE = re.compile(r"(\d+)(?:([kmgt])(b|i|ib)?|b)?", re.IGNORECASE)
 TIME = re.compile(r"(\d+)(us|usec|ms|msec|s|m|h|d)?", re.IGNORECASE)
 MICROSECONDS = {
@@ -36,6 +37,8 @@ BS_MAX = 16 << 20
 
 def parse_fio_size(value: str) -> int:
     """Bytes: k, kb and ki are 1024 to fio, and KiB is 1000."""
+    if HEXADECIMAL.fullmatch(value):
+        return require_in_range(int(value, 16))
     found = SIZE.fullmatch(value)
     if found is None:
         raise ValueError("expected bytes as a whole number with k, m, g or t, such as 64k")

@@ -91,6 +91,17 @@ def test_toml_out_of_bounds_is_refused(tmp_path: Path, name: str) -> None:
     assert time.process_time() - began < 2
 
 
+def test_texts_of_other_editors_are_read_or_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text("a = 1\r\n", encoding="utf-8-sig", newline="")
+    assert gate.read_toml(path) == {"a": 1}
+    assert gate.read_text(path, 100) == "a = 1\r\n"
+    path.write_text("a = 1\n", encoding="utf-16")
+    for read in (gate.read_toml, lambda p: gate.read_text(p, 100)):
+        with pytest.raises(UsageError, match="UTF-16"):
+            read(path)
+
+
 DOTS = ".".join("a" * 500)
 
 

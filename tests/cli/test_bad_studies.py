@@ -54,6 +54,7 @@ BAD: dict[str, list[tuple[str, str]]] = {
         ("parts = { records = 0 }\n", "parts.records: "),
         ("memory_series = { interval_ms = 0 }\n", "interval_ms: "),
         ("matrix = 3\n", "not TOML"),
+        ("limits = { lifetime_years = inf, daily_write = '1M' }\n", "limits.lifetime_years: "),
     ],
     "seeds": [
         ("[-1]", "matrix.seeds.0: must be greater than or equal to 0"),
@@ -99,6 +100,8 @@ BAD: dict[str, list[tuple[str, str]]] = {
     ],
     "filesystem": [
         ('{ name = "ubi" }', "nearest: ubifs"),
+        ('{ name = "JFFS2" }', "nearest: jffs2"),
+        ('"jffs2"', "must be a table"),
         ('{ name = "ubifs", compresion = "lzo" }', "nearest: compression"),
         ('{ name = "ubifs", compression = "x" }', "compression = 'x' is none of"),
         ('{ name = "jffs2", on = ["x"] }', "on: no 'x'"),
@@ -112,6 +115,7 @@ BAD: dict[str, list[tuple[str, str]]] = {
     ],
     "chip": [
         ('{ part = "S34ML01G2" }', "nearest: S34ML01G1"),
+        ('{ part = "s34ml01g2" }', "nearest: S34ML01G1"),
         ('{ part = "S34ML01G1", partition_mib = "16" }', "partition_mib: must be a valid number"),
         (
             '{ part = "S34ML01G1", faults = { bad_blocks = "1" } }',
@@ -248,6 +252,12 @@ def test_what_is_no_study(verb: list[str], study: str, capsys: pytest.CaptureFix
     if content is not None:
         Path(study).write_bytes(content)
     refused(capsys, [*verb, study])
+
+
+def test_what_is_there_and_no_file_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("folder").mkdir()
+    assert "it is a folder" in refused(capsys, ["plan", "folder"])
+    assert "a device" in refused(capsys, ["plan", "/dev/null"])
 
 
 TOKENS = st.sampled_from(

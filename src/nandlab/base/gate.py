@@ -46,6 +46,8 @@ LINE_BYTES_MAX = 16 * MIB
 """Of a line of such a text."""
 CHIP_BYTES_MAX = 5 << 30
 """Of a chip's cells: a chip of 4 GiB with its spare areas."""
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+"""What a text begins with that an editor saved as UTF-16."""
 DEPTH_MAX = 64
 """Arrays and tables within each other; nandlab's own files have at most 12."""
 
@@ -148,9 +150,15 @@ def _make_size_error(path: Path, bytes_max: int, has: str = "it has") -> UsageEr
 
 
 def read_text(path: Path, bytes_max: int) -> str:
-    """All of a regular file in UTF-8."""
+    """All of a regular file in UTF-8, without the mark of a byte order that may begin it."""
+    return _decode_text(path, read_bytes(path, bytes_max))
+
+
+def _decode_text(path: Path, content: bytes) -> str:
+    if content.startswith(UTF16_MARKS):
+        raise UsageError(f"{path}: not text in UTF-8 but in UTF-16: save it as UTF-8")
     try:
-        return read_bytes(path, bytes_max).decode()
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as e:
         raise UsageError(f"{path}: not text in UTF-8: byte {e.start}") from None
 
@@ -228,9 +236,8 @@ def parse_json(content: bytes) -> Any:
 
 def read_toml(path: Path, bytes_max: int = TOML_BYTES_MAX) -> dict[str, Any]:
     """The tables of a TOML file."""
-    content = read_bytes(path, bytes_max)
+    text = read_text(path, bytes_max)
     try:
-        text = content.decode()
         if has_too_deep_toml_key(text):
             raise _make_depth_error(path)
         tables = (
@@ -240,7 +247,7 @@ def read_toml(path: Path, bytes_max: int = TOML_BYTES_MAX) -> dict[str, Any]:
         )
     except (RecursionError, MemoryError):
         raise _make_depth_error(path) from None
-    except ValueError as e:  # TOMLDecodeError and UnicodeDecodeError among them
+    except ValueError as e:  # TOMLDecodeError among them
         raise UsageError(f"{path}: not TOML: {e}") from None
     level: list[Any] = [tables]
     for _ in range(DEPTH_MAX):

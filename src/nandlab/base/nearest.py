@@ -7,7 +7,13 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-def suggest_nearest_name(word: str, known: Iterable[str]) -> str:
-    """``; nearest: NAME`` to end a refusal with; empty if no known name is like the word."""
-    found = get_close_matches(word, list(known), n=1)
-    return f"; nearest: {found[0]}" if found else ""
+def suggest_nearest_name(word: str, names: Iterable[str]) -> str:
+    """``; nearest: NAME`` to end a refusal with; empty if no known name is like the word.
+
+    Letters in another case make a name no less like it.
+    """
+    folded = {name.casefold(): name for name in names}
+    nearest = get_close_matches(word, folded.values(), n=1)
+    if not nearest:
+        nearest = [folded[name] for name in get_close_matches(word.casefold(), folded, n=1)]
+    return f"; nearest: {nearest[0]}" if nearest else ""

@@ -103,6 +103,7 @@ MEANING = {
     Lines: "text without control characters",
     Point: "a point, OPERATION:VARIANT:SEED, with ' recovery N' or ' recovery N, M' at most",
     Word: "a name of A-Z a-z 0-9 _ . + -, with a letter or a digit first",
+    StudyName: "a name of a-z 0-9 . _ -, with a letter or a digit first",
     Sha256: "a SHA-256 of 64 digits 0-9 a-f",
     Digest: "a digest of digits 0-9 a-f",
     Release: "a release of Debian, such as bookworm",

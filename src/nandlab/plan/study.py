@@ -9,7 +9,9 @@ else.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -164,6 +166,8 @@ def find_study_file(study: str) -> Path:
     if path.suffix == ".toml" or path.is_file():
         return path
     shipped = find_shipped_study_files()
+    if study not in shipped and study and os.path.lexists(path):
+        return path  # a folder, a pipe or a link that leads nowhere: reading tells which
     if study not in shipped:
         near = suggest_nearest_name(study, list(shipped))
         raise UsageError(
@@ -252,6 +256,10 @@ def _plan_trials(
 
 def _parse_limits(c: Lookup, study: Study) -> Limits:
     """The study's limits, none if they are no limits; the lookup keeps why."""
+    for key, value in study.limits.items():
+        if isinstance(value, float) and not isfinite(value):
+            c.refuse(f"limits.{key}", "must be a finite number")
+            return Limits()
     try:
         return limits.make_limits_from_spec(study.model_dump(mode="json"))
     except UsageError as e:

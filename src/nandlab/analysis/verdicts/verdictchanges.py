@@ -233,29 +233,29 @@ TakenNames = tuple[str, frozenset[str]]
 
 
 def list_changes_on_other_partitions(
-    settings: Sequence[Setting], taken: Sequence[TakenNames], naming: Naming
+    settings: Sequence[Setting], choices: Sequence[TakenNames], naming: Naming
 ) -> list[list[PossibleChange]]:
     """For each setting: what is taken on other partitions of its part, under the same load. The
     answer stays where the one that is taken here is as good there."""
     return [
-        _list_changes_of_setting(s, settings, taken, own, naming)
-        for s, (own, _) in zip(settings, taken, strict=True)
+        _list_changes_of_setting(s, settings, choices, choice, naming)
+        for s, (choice, _) in zip(settings, choices, strict=True)
     ]
 
 
 def _list_changes_of_setting(
     setting: Setting,
     settings: Sequence[Setting],
-    taken: Sequence[TakenNames],
-    own: str,
+    choices: Sequence[TakenNames],
+    choice: str,
     naming: Naming,
 ) -> list[PossibleChange]:
     changes = []
-    for s, (name, as_good) in zip(settings, taken, strict=True):
+    for s, (name, as_good) in zip(settings, choices, strict=True):
         alike = (s.workload, s.chip.part) == (setting.workload, setting.chip.part)
         alike = alike and s.trials[0].parameters == setting.trials[0].parameters
         if alike and s.chip.partition_mib != setting.chip.partition_mib and name:
-            turns = own not in as_good
+            turns = choice not in as_good
             then = f"take {name}" if turns else SAME_ANSWER
             changes.append(PossibleChange(f"{s.chip.partition_mib:g} MiB of the part", then, turns))
     other = 2 * setting.chip.partition_mib

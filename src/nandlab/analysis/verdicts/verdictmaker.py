@@ -61,23 +61,27 @@ def make_run_verdicts_from_trials(
     limits: None: those of the study. naming: as commands are to name run and study.
     """
     settings = group_trials_into_settings(trials)
-    under = make_limits_from_spec(spec) if limits is None else limits
-    product = products.make_product_from_spec(spec, settings, under)
+    limits_of_run = make_limits_from_spec(spec) if limits is None else limits
+    product = products.make_product_from_spec(spec, settings, limits_of_run)
     loads = [load.setting for load in product.loads] if product else []
     verdicts = [_judge_product(spec, product, naming)] if product else []
     if product and loads:
         verdicts = _add_partition_changes(loads[:1], verdicts, naming)
-    rest = [s for s in settings if s not in loads]
-    own = Limits(under.figures, may_lose=under.may_lose) if spec.get("product") else under
-    judged = [
+    other_settings = [s for s in settings if s not in loads]
+    setting_limits = (
+        Limits(limits_of_run.figures, may_lose=limits_of_run.may_lose)
+        if spec.get("product")
+        else limits_of_run
+    )
+    setting_verdicts = [
         replace(
-            make_setting_verdict(spec, s, own, naming),
-            absent=tuple(conditions.list_absent_filesystems(s, rest)),
+            make_setting_verdict(spec, s, setting_limits, naming),
+            absent=tuple(conditions.list_absent_filesystems(s, other_settings)),
         )
-        for s in rest
+        for s in other_settings
     ]
-    verdicts += _add_partition_changes(rest, judged, naming)
-    shorts = ["the product"] * bool(product) + _make_short_titles(rest)
+    verdicts += _add_partition_changes(other_settings, setting_verdicts, naming)
+    shorts = ["the product"] * bool(product) + _make_short_titles(other_settings)
     alone = len(verdicts) == 1
     return [replace(v, short="" if alone else s) for v, s in zip(verdicts, shorts, strict=True)]
 
@@ -86,11 +90,11 @@ def _add_partition_changes(
     settings: Sequence[Setting], verdicts: list[Verdict], naming: Naming
 ) -> list[Verdict]:
     """Each with what is taken on the other partitions of its part."""
-    taken = [(v.recommended, v.recommended_or_as_good) for v in verdicts]
-    each = verdictchanges.list_changes_on_other_partitions(settings, taken, naming)
+    choices = [(v.recommended, v.recommended_or_as_good) for v in verdicts]
+    changes_by_setting = verdictchanges.list_changes_on_other_partitions(settings, choices, naming)
     return [
-        replace(v, changes=(*v.changes, *more)) if v.recommended else v
-        for v, more in zip(verdicts, each, strict=True)
+        replace(v, changes=(*v.changes, *changes)) if v.recommended else v
+        for v, changes in zip(verdicts, changes_by_setting, strict=True)
     ]
 
 
@@ -135,23 +139,28 @@ def _judge_scope(
 ) -> Verdict:
     """lack: what has no trial of any file system; empty: nothing."""
     names = list(dict.fromkeys(name for s in scope.settings for name in s.subjects))
-    shown = criteria.list_criterion_columns(scope)
-    found = [_judge_row(spec, scope, shown, name, lack) for name in names]
-    greatest = scope.settings[0].headline.better == "more"
-    found.sort(key=lambda one: _make_sort_key(one, greatest))
-    if found and found[0].row.call in FIT:
-        others = [one for one in found[1:] if one.row.call in FIT]
-        leaders = verdictwords.list_state_leaders(scope, found[0], others)
-        best = tuple((leader.state, leader.better[0][1]) for leader in leaders)
-        ties = tuple(one.row.name for one in verdictwords.list_ties(scope, found[0], others))
-        taken = replace(found[0].row, call="take", state_leaders=best, as_good=ties)
-        found[0] = replace(found[0], row=taken)
-    rows = tuple(one.row for one in found)
+    columns = criteria.list_criterion_columns(scope)
+    candidates = [_judge_row(spec, scope, columns, name, lack) for name in names]
+    is_more_better = scope.settings[0].headline.better == "more"
+    candidates.sort(key=lambda candidate: _make_sort_key(candidate, is_more_better))
+    if candidates and candidates[0].row.call in FIT:
+        other_fits = [candidate for candidate in candidates[1:] if candidate.row.call in FIT]
+        leaders = verdictwords.list_state_leaders(scope, candidates[0], other_fits)
+        leader_names = tuple((leader.state, leader.better[0][1]) for leader in leaders)
+        ties = tuple(
+            candidate.row.name
+            for candidate in verdictwords.list_ties(scope, candidates[0], other_fits)
+        )
+        taken = replace(candidates[0].row, call="take", state_leaders=leader_names, as_good=ties)
+        candidates[0] = replace(candidates[0], row=taken)
+    rows = tuple(candidate.row for candidate in candidates)
     fitting = [
-        FittingRow(one.row.name, one.row.cells, one.state) for one in found if one.row.call in FIT
+        FittingRow(candidate.row.name, candidate.row.cells, candidate.state)
+        for candidate in candidates
+        if candidate.row.call in FIT
     ]
-    criteria_ = tuple(c.criterion for c in shown)
-    sentences = verdictwords.format_verdict_sentences(scope, criteria_, found)
+    criteria_ = tuple(c.criterion for c in columns)
+    sentences = verdictwords.format_verdict_sentences(scope, criteria_, candidates)
     return Verdict(
         title,
         "",
@@ -160,7 +169,12 @@ def _judge_scope(
         " ".join(sentences),
         tuple(
             gaps.merge_verdict_gaps(
-                [gap for one in found if one.row.call != "avoid" for gap in one.gaps]
+                [
+                    gap
+                    for candidate in candidates
+                    if candidate.row.call != "avoid"
+                    for gap in candidate.gaps
+                ]
             )
         ),
         verdictwords.format_verdict_answer(rows),
@@ -178,14 +192,14 @@ def _judge_scope(
 def _judge_row(
     spec: Mapping[str, Any],
     scope: VerdictScope,
-    shown: Sequence[criteria.CriterionColumn],
+    columns: Sequence[criteria.CriterionColumn],
     name: str,
     lack: str,
 ) -> Candidate:
     """A row, and what it lacks."""
     ensembles = [(s, e) for s in scope.settings for e in s.ensembles if e.subject == name]
     trial = ensembles[0][1].first
-    cells = tuple(column.cell(name) for column in shown)
+    cells = tuple(column.cell(name) for column in columns)
     wrote = not all(map(promises.is_read_only_load, scope.settings))
     promise = (
         promises.find_trial_filesystem_promise(trial, scope.naming)
@@ -195,18 +209,18 @@ def _judge_row(
     failed = [text for _, e in ensembles if (text := _format_failure(e.trials, e.state))]
     broken = [
         _format_broken_criterion(c.criterion, cell, promise)
-        for c, cell in zip(shown, cells, strict=True)
+        for c, cell in zip(columns, cells, strict=True)
         if cell.state == "broken"
     ]
-    again = scope.naming.run_command
+    run_command = scope.naming.run_command
     lacking = [
         gap
         for _, e in ensembles
         for gap in gaps.list_verdict_gaps_of_ensemble(e, spec, scope.naming)
     ]
     absent = _list_absent_loads(scope, name)
-    lacking += [VerdictGap("not run", (name,), why, again) for why in absent]
-    lacking += [VerdictGap(lack, (name,), "no trial", again)] if lack else []
+    lacking += [VerdictGap("not run", (name,), why, run_command) for why in absent]
+    lacking += [VerdictGap(lack, (name,), "no trial", run_command)] if lack else []
     headline, state = _find_worst_headline(scope, name)
     if scope.limits.is_empty and headline is None and not failed:
         noun = scope.settings[0].words.headline.noun
@@ -214,20 +228,22 @@ def _judge_row(
         lacking.append(VerdictGap(noun, (name,), "it was not measured", do))
     unknown = [
         (c.criterion, VerdictGap(c.criterion.title, (name,), cell.why, cell.do))
-        for c, cell in zip(shown, cells, strict=True)
+        for c, cell in zip(columns, cells, strict=True)
         if cell.state == "open"
     ]
-    against = (*failed, *broken)
+    objections = (*failed, *broken)
     options = conditions.format_options_beside_name(trial, name)
     first_write = promises.format_first_write_advice(trial) if wrote else ""
-    row = VerdictRow(name, trial.filesystem, "fits", cells, against, promise, options, first_write)
+    row = VerdictRow(
+        name, trial.filesystem, "fits", cells, objections, promise, options, first_write
+    )
     deciding = any(
         verdictwords.is_verdict_deciding_cell(scope, criterion, row) for criterion, _ in unknown
     )
-    rest: VerdictCall = "next" if scope.limits.is_empty else "fits"
-    call: VerdictCall = "avoid" if against else "open" if lacking or deciding else rest
-    every = (*lacking, *(gap for _, gap in unknown if gap.do))
-    return Candidate(replace(row, call=call), every, len(absent), headline, state)
+    fit_call: VerdictCall = "next" if scope.limits.is_empty else "fits"
+    call: VerdictCall = "avoid" if objections else "open" if lacking or deciding else fit_call
+    row_gaps = (*lacking, *(gap for _, gap in unknown if gap.do))
+    return Candidate(replace(row, call=call), row_gaps, len(absent), headline, state)
 
 
 def _list_absent_loads(scope: VerdictScope, name: str) -> list[str]:
@@ -275,13 +291,15 @@ def _find_worst_headline(scope: VerdictScope, name: str) -> tuple[Spread | None,
     return last(spreads, key=lambda f: f[0].median)
 
 
-def _make_sort_key(one: Candidate, greatest: bool) -> tuple[int, int, int, float, float]:
+def _make_sort_key(
+    candidate: Candidate, is_more_better: bool
+) -> tuple[int, int, int, float, float]:
     """Sort key."""
-    row = one.row
+    row = candidate.row
     unknown = sum(cell.state in ("open", "broken") for cell in row.cells)
-    room = 0.0 if one.room is None else -one.room
-    worst = math.inf if one.headline is None else one.headline.median
-    if greatest and one.headline is not None:
+    room = 0.0 if candidate.room is None else -candidate.room
+    worst = math.inf if candidate.headline is None else candidate.headline.median
+    if is_more_better and candidate.headline is not None:
         worst = -worst
     first = 0 if row.call in FIT else unknown
-    return CALL_ORDER.index(row.call), one.missing, first, room, worst
+    return CALL_ORDER.index(row.call), candidate.missing, first, room, worst

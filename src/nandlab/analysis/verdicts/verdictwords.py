@@ -60,144 +60,158 @@ def is_verdict_deciding_cell(scope: VerdictScope, criterion: Criterion, row: Ver
 
 
 def format_verdict_sentences(
-    scope: VerdictScope, shown: Sequence[Criterion], every: Sequence[Candidate]
+    scope: VerdictScope, criteria: Sequence[Criterion], candidates: Sequence[Candidate]
 ) -> list[str]:
     """What to take and why, who else fits, why one that is faster is not taken, what failed with
     unstable cells, what to avoid, and how much of a load power cuts have tried."""
-    first = every[0]
+    first = candidates[0]
     avoided = [
-        f"Avoid {j.row.name}: {'; '.join(j.row.against)}." for j in every if j.row.call == "avoid"
+        f"Avoid {j.row.name}: {'; '.join(j.row.against)}."
+        for j in candidates
+        if j.row.call == "avoid"
     ]
-    rest = [text for text in (_unstable(every), *avoided, _sample(every)) if text]
+    closing_texts = [
+        text
+        for text in (_format_unstable_cells(candidates), *avoided, _format_sample(candidates))
+        if text
+    ]
     if first.row.call == "avoid":
-        return ["None that was measured is fit.", *rest]
+        return ["None that was measured is fit.", *closing_texts]
     if first.row.call == "open":
         what = ", ".join(
-            dict.fromkeys(gap.what for gap in _list_blocking_gaps(scope, shown, first))
+            dict.fromkeys(gap.what for gap in _list_blocking_gaps(scope, criteria, first))
         )
         lead = f"Not enough to say yet: {first.row.name} is the first to look into; open: {what}."
-        return [lead, *rest]
+        return [lead, *closing_texts]
     lead = (
         f"Take {format_with_asides(first.row.name, _format_power_aside(first.row))}: "
-        f"{_explain_first_choice(scope, shown, first)}."
+        f"{_explain_first_choice(scope, criteria, first)}."
     )
-    fit = [j for j in every[1:] if j.row.call in FIT]
-    others = " ".join(
+    fit = [j for j in candidates[1:] if j.row.call in FIT]
+    other_fits_text = " ".join(
         filter(
             None, [_format_other_fits(scope, first, fit), _format_other_states(scope, first, fit)]
         )
     )
-    ahead = [_ahead(scope, shown, first, j) for j in every if j.row.call == "open"]
-    return [text for text in (lead, others, *ahead, *rest) if text]
+    better_texts = [
+        _explain_not_taken(scope, criteria, first, j) for j in candidates if j.row.call == "open"
+    ]
+    return [text for text in (lead, other_fits_text, *better_texts, *closing_texts) if text]
 
 
-def _ahead(
-    scope: VerdictScope, shown: Sequence[Criterion], first: Candidate, one: Candidate
+def _explain_not_taken(
+    scope: VerdictScope, criteria: Sequence[Criterion], first: Candidate, candidate: Candidate
 ) -> str:
     """Why an open row is not taken that is better by the headline; empty: it is not better."""
     better = scope.settings[0].headline.better
-    if not (first.headline and one.headline and _leads(one.headline, first.headline, better)):
+    if not (
+        first.headline and candidate.headline and _leads(candidate.headline, first.headline, better)
+    ):
         return ""
-    if one.row.power.keeps == "nothing" and not scope.limits.may_lose:
+    if candidate.row.power.keeps == "nothing" and not scope.limits.may_lose:
         why = "promises nothing after a power cut"
     else:
-        what = dict.fromkeys(gap.what for gap in _list_blocking_gaps(scope, shown, one))
+        what = dict.fromkeys(gap.what for gap in _list_blocking_gaps(scope, criteria, candidate))
         why = f"is open: {', '.join(what)}"
-    return f"{one.row.name} {_times(scope, first, one)}, but {why}."
+    return f"{candidate.row.name} {_format_factor(scope, first, candidate)}, but {why}."
 
 
-def _times(scope: VerdictScope, first: Candidate, one: Candidate) -> str:
+def _format_factor(scope: VerdictScope, first: Candidate, candidate: Candidate) -> str:
     """By what factor a row's headline is another than that of the first."""
-    if not (one.headline and first.headline and first.headline.median):
+    if not (candidate.headline and first.headline and first.headline.median):
         return ""
-    ratio = units.format_ratio(one.headline.median / first.headline.median)
+    ratio = units.format_ratio(candidate.headline.median / first.headline.median)
     return scope.settings[0].words.headline.more.format(r=ratio, v="")
 
 
-def _unstable(every: Sequence[Candidate]) -> str:
+def _format_unstable_cells(candidates: Sequence[Candidate]) -> str:
     """What failed only with unstable cells, which no limit counts, of those that are not avoided;
     empty: nothing."""
     counts = [
-        f"{j.row.name} {sum(found.unstable.values()):,} of {whole:,} ({classes})"
-        for j in every
+        f"{j.row.name} {sum(tally.unstable.values()):,} of {point_count:,} ({classes})"
+        for j in candidates
         if j.row.call != "avoid"
-        and (found := tally_power_cuts(j.row.power.cuts))
-        and found.unstable
-        for classes in [format_class_counts(found.unstable)]
-        for whole in [found.unstable_points or found.points]
+        and (tally := tally_power_cuts(j.row.power.cuts))
+        and tally.unstable
+        for classes in [format_class_counts(tally.unstable)]
+        for point_count in [tally.unstable_points or tally.points]
     ]
     return f"Power cuts that fail with unstable cells: {'; '.join(counts)}." if counts else ""
 
 
-def _sample(every: Sequence[Candidate]) -> str:
+def _format_sample(candidates: Sequence[Candidate]) -> str:
     """That campaigns cut less than a trial's own load makes; empty: none does."""
     samples = [
-        (tried, promise.whole)
-        for promise in (j.row.power for j in every)
-        if (tried := tally_power_cuts(promise.cuts))
+        (tally, promise.whole)
+        for promise in (j.row.power for j in candidates)
+        if (tally := tally_power_cuts(promise.cuts))
         and promise.whole
-        and promise.whole > tried.operations
+        and promise.whole > tally.operations
     ]
     if not samples:
         return ""
     points, cut, recorded = (
-        _range([getattr(tried, name) for tried, _ in samples])
+        _format_range([getattr(tally, name) for tally, _ in samples])
         for name in ("points", "cut", "operations")
     )
-    every_one = all(tried.cut == tried.operations for tried, _ in samples)
+    every_one = all(tally.cut == tally.operations for tally, _ in samples)
     at = f"each of the {recorded}" if every_one else f"{cut} of the {recorded}"
     return (
         f"Power cuts are a sample: {points} points in all, at {at} flash operations of short "
-        f"loads; a trial's load makes {_range([whole for _, whole in samples])}."
+        f"loads; a trial's load makes {_format_range([whole for _, whole in samples])}."
     )
 
 
-def _range(values: Sequence[int]) -> str:
+def _format_range(values: Sequence[int]) -> str:
     return " to ".join(dict.fromkeys(f"{n:,}" for n in (min(values), max(values))))
 
 
 def _list_blocking_gaps(
-    scope: VerdictScope, shown: Sequence[Criterion], one: Candidate
+    scope: VerdictScope, criteria: Sequence[Criterion], candidate: Candidate
 ) -> list[VerdictGap]:
     """The gaps that leave a row open."""
     passing = {
         c.title
-        for c, cell in zip(shown, one.row.cells, strict=True)
-        if cell.state == "open" and not is_verdict_deciding_cell(scope, c, one.row)
+        for c, cell in zip(criteria, candidate.row.cells, strict=True)
+        if cell.state == "open" and not is_verdict_deciding_cell(scope, c, candidate.row)
     }
-    return [gap for gap in one.gaps if gap.what not in passing]
+    return [gap for gap in candidate.gaps if gap.what not in passing]
 
 
-def _explain_first_choice(scope: VerdictScope, shown: Sequence[Criterion], first: Candidate) -> str:
+def _explain_first_choice(
+    scope: VerdictScope, criteria: Sequence[Criterion], first: Candidate
+) -> str:
     """Why the first is the first."""
-    near = [
+    met_limits = [
         (1 - cell.used, c, cell)
-        for c, cell in zip(shown, first.row.cells, strict=True)
+        for c, cell in zip(criteria, first.row.cells, strict=True)
         if cell.used is not None and cell.state == "met"
     ]
     met = [
-        c for c, cell in zip(shown, first.row.cells, strict=True) if c.limit and cell.state == "met"
+        c
+        for c, cell in zip(criteria, first.row.cells, strict=True)
+        if c.limit and cell.state == "met"
     ]
-    if near:
-        room, criterion, cell = min(near, key=lambda n: n[0])
-        left = f"{units.format_percent(room)} of it is left"
+    if met_limits:
+        room, criterion, cell = min(met_limits, key=lambda n: n[0])
+        room_text = f"{units.format_percent(room)} of it is left"
         if criterion.limit.startswith(">"):
-            left = f"{units.format_ratio(1 / (1 - room))} times as much as asked"
+            room_text = f"{units.format_ratio(1 / (1 - room))} times as much as asked"
         return (
             f"it meets {'every limit' if len(met) > 1 else 'the limit'}; the nearest is "
-            f"{criterion.title} {criterion.limit}: {cell.text}, {left}"
-            + "".join(f"; {text}" for text in _list_rarer_latencies(scope, shown, first))
+            f"{criterion.title} {criterion.limit}: {cell.text}, {room_text}"
+            + "".join(f"; {text}" for text in _list_rarer_latencies(scope, criteria, first))
         )
-    every = "it meets every limit; " if met else ""
-    return f"{every}{_by_headline(scope.settings[0], first)}"
+    lead = "it meets every limit; " if met else ""
+    return f"{lead}{_format_headline(scope.settings[0], first)}"
 
 
 def _list_rarer_latencies(
-    scope: VerdictScope, shown: Sequence[Criterion], first: Candidate
+    scope: VerdictScope, criteria: Sequence[Criterion], first: Candidate
 ) -> Iterator[str]:
     """How long an operation takes beyond the percentile that a limit is on: of the trials the
     worst."""
-    limited = {c.name: c.title for c in shown if c.limit}
+    limited = {c.name: c.title for c in criteria if c.limit}
     for name, title in limited.items():
         operation, _, percentile = name.rpartition(".")
         rare = f"{operation}.{RARE_PERCENTILE}"
@@ -212,33 +226,33 @@ def _list_rarer_latencies(
         if latencies:
             _, longest, ensemble = max(latencies, key=lambda f: f[0])
             counts = _list_operation_counts(ensemble, operation.removeprefix("latency."))
-            n = f" (n = {_range(counts)} a run)" if counts else ""
+            n = f" (n = {_format_range(counts)} a run)" if counts else ""
             yield f"{title.removesuffix(percentile)}p99.9, on which no limit is: {longest}{n}"
 
 
-def _by_headline(setting: Setting, one: Candidate) -> str:
+def _format_headline(setting: Setting, candidate: Candidate) -> str:
     """The headline in words, where it is worst."""
-    words, headline = setting.words.headline, one.headline
+    words, headline = setting.words.headline, candidate.headline
     if headline is None:
         return f"no {words.noun} was measured"
     form = words.told or f"{words.noun} {{v}}"
     worst = {1: "", 2: ", the worse state"}.get(len(setting.states), ", the worst state")
-    state = f"{one.state}{worst}"
-    n = _format_sample_size(setting, one)
+    state = f"{candidate.state}{worst}"
+    n = _format_sample_size(setting, candidate)
     return f"{form.format(v=setting.headline.form(headline.median))} ({state}; {n})"
 
 
-def _format_sample_size(setting: Setting, one: Candidate) -> str:
+def _format_sample_size(setting: Setting, candidate: Candidate) -> str:
     """Of how many runs the headline is, and of how many operations in each, if it is of some."""
-    sample = _format_runs(setting, one.headline) if one.headline else "no run"
+    sample = _format_runs(setting, candidate.headline) if candidate.headline else "no run"
     family, _, name = setting.headline.name.partition(".")
-    ensemble = setting.find(one.row.name, one.state)
+    ensemble = setting.find(candidate.row.name, candidate.state)
     counts = (
         _list_operation_counts(ensemble, name.partition(".")[0])
         if ensemble and family == "latency"
         else []
     )
-    return f"{sample}, n = {_range(counts)} a run" if counts else sample
+    return f"{sample}, n = {_format_range(counts)} a run" if counts else sample
 
 
 def _format_runs(setting: Setting, spread: Spread) -> str:
@@ -255,48 +269,57 @@ def _list_operation_counts(ensemble: Ensemble, kind: str) -> list[int]:
     return [found.count for t in ensemble.ok if (found := t.latency_ns.get(kind))]
 
 
-def _format_other_fits(scope: VerdictScope, first: Candidate, rest: Sequence[Candidate]) -> str:
+def _format_other_fits(
+    scope: VerdictScope, first: Candidate, other_candidates: Sequence[Candidate]
+) -> str:
     """Who else fits: under limits by name alone, else by how much worse each is."""
-    if not rest:
+    if not other_candidates:
         return ""
     if first.room is not None:
-        every = "both" if len(rest) == 1 else "all"
-        return f"{_format_names(rest)} {'meets' if len(rest) == 1 else 'meet'} them {every}."
-    ties = list_ties(scope, first, rest)
-    alike = [j for j in ties if not _are_distinct(first, j)]
-    near = _list_factors(scope, first, [j for j in ties if j not in alike])
-    behind = _list_factors(scope, first, [j for j in rest if j not in ties])
+        quantifier = "both" if len(other_candidates) == 1 else "all"
+        verb = "meets" if len(other_candidates) == 1 else "meet"
+        return f"{_format_names(other_candidates)} {verb} them {quantifier}."
+    ties = list_ties(scope, first, other_candidates)
+    equals = [j for j in ties if not _are_distinct(first, j)]
+    near = _list_factors(scope, first, [j for j in ties if j not in equals])
+    behind = _list_factors(scope, first, [j for j in other_candidates if j not in ties])
     texts = [
-        f"As good (not told apart): {_format_names(alike)}." if alike else "",
+        f"As good (not told apart): {_format_names(equals)}." if equals else "",
         f"As good (within {TIE_TEXT}): {', '.join(near)}." if near else "",
         f"{', '.join(behind)}." if behind else "",
     ]
     return " ".join(filter(None, texts))
 
 
-def _list_factors(scope: VerdictScope, first: Candidate, rest: Sequence[Candidate]) -> list[str]:
+def _list_factors(
+    scope: VerdictScope, first: Candidate, other_candidates: Sequence[Candidate]
+) -> list[str]:
     """By how much each is worse than the first, of those of which that is known."""
     return [
-        f"{format_with_asides(j.row.name, format_promise_aside(j.row))} {by}"
-        for j in rest
-        if (by := _times(scope, first, j))
+        f"{format_with_asides(j.row.name, format_promise_aside(j.row))} {factor}"
+        for j in other_candidates
+        if (factor := _format_factor(scope, first, j))
     ]
 
 
-def list_ties(scope: VerdictScope, first: Candidate, rest: Sequence[Candidate]) -> list[Candidate]:
+def list_ties(
+    scope: VerdictScope, first: Candidate, other_candidates: Sequence[Candidate]
+) -> list[Candidate]:
     """Those than which the first is no better by the headline; none where limits decide."""
     if first.room is not None or first.headline is None:
         return []
     better = scope.settings[0].headline.better
-    return [j for j in rest if j.headline and not _leads(first.headline, j.headline, better)]
+    return [
+        j for j in other_candidates if j.headline and not _leads(first.headline, j.headline, better)
+    ]
 
 
-def _leads(one: Spread, other: Spread, better: str) -> bool:
+def _leads(spread: Spread, other_spread: Spread, better: str) -> bool:
     """Whether a headline is better than another by so much that it is a reason to choose: their
     ranges do not touch, and the factor between their medians is no tie's."""
-    less, more = sorted((one.median, other.median))
-    ahead = one.median == (more if better == "more" else less)
-    return ahead and one.is_distinct_from(other) and more >= less * TIE_FACTOR
+    less, more = sorted((spread.median, other_spread.median))
+    ahead = spread.median == (more if better == "more" else less)
+    return ahead and spread.is_distinct_from(other_spread) and more >= less * TIE_FACTOR
 
 
 @dataclass(frozen=True)
@@ -311,7 +334,7 @@ class StateLeader:
 
 
 def list_state_leaders(
-    scope: VerdictScope, first: Candidate, rest: Sequence[Candidate]
+    scope: VerdictScope, first: Candidate, other_candidates: Sequence[Candidate]
 ) -> list[StateLeader]:
     """States in which a fit one is better by the headline than the first, which its worst state
     decides; none where limits decide."""
@@ -321,35 +344,37 @@ def list_state_leaders(
     sign = 1 if setting.headline.better == "more" else -1
     leaders = []
     for ensemble in setting.ensembles:
-        own = ensemble.spread(setting.headline)
-        if ensemble.subject != first.row.name or own is None:
+        first_spread = ensemble.spread(setting.headline)
+        if ensemble.subject != first.row.name or first_spread is None:
             continue
         better = [
             (spread.median, j.row.name)
-            for j in rest
-            if (other := setting.find(j.row.name, ensemble.state))
-            and (spread := other.spread(setting.headline))
-            and _leads(spread, own, setting.headline.better)
+            for j in other_candidates
+            if (other_ensemble := setting.find(j.row.name, ensemble.state))
+            and (spread := other_ensemble.spread(setting.headline))
+            and _leads(spread, first_spread, setting.headline.better)
         ]
         if better:
             better.sort(key=lambda b: -b[0] * sign)
-            leaders.append(StateLeader(ensemble.state, own.median, tuple(better)))
+            leaders.append(StateLeader(ensemble.state, first_spread.median, tuple(better)))
     return leaders
 
 
-def _format_other_states(scope: VerdictScope, first: Candidate, rest: Sequence[Candidate]) -> str:
+def _format_other_states(
+    scope: VerdictScope, first: Candidate, other_candidates: Sequence[Candidate]
+) -> str:
     """Who is better than the first where one state alone counts; empty: nobody."""
     form = scope.settings[0].headline.form
     return " ".join(
         f"If {leader.state} alone counts: "
         f"{', '.join(f'{name} {form(median)}' for median, name in leader.better)} "
         f"against {form(leader.headline)}."
-        for leader in list_state_leaders(scope, first, rest)
+        for leader in list_state_leaders(scope, first, other_candidates)
     )
 
 
-def _format_names(rest: Sequence[Candidate]) -> str:
-    names = [format_with_asides(j.row.name, format_promise_aside(j.row)) for j in rest]
+def _format_names(candidates: Sequence[Candidate]) -> str:
+    names = [format_with_asides(j.row.name, format_promise_aside(j.row)) for j in candidates]
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
@@ -369,12 +394,12 @@ def _format_power_aside(row: VerdictRow) -> str:
 
 def format_verdict_answer(rows: Sequence[VerdictRow]) -> str:
     """The verdict in a line."""
-    taken = [r for r in rows if r.call == "take"]
-    tied = [name for r in taken for name in r.as_good]
+    choices = [r for r in rows if r.call == "take"]
+    tied = [name for r in choices for name in r.as_good]
     by_call = {
         call: [r.name for r in rows if r.call == call and r.name not in tied] for call in CALL_ORDER
     }
-    lead = [format_taken(r, _format_power_aside(r)) for r in taken] or [
+    lead = [format_taken(r, _format_power_aside(r)) for r in choices] or [
         "nothing to take yet" if by_call["open"] else "none is fit"
     ]
     titles: tuple[tuple[VerdictCall, str], ...]

@@ -37,8 +37,6 @@ LOCALS = (BANNED - {"read"}) | {
 A ``read`` is an operation.
 """
 LINES_MAX = 5
-UNNAMED_ROOMS = ["analysis"]
-"""Rooms that have such locals still. None is ever added."""
 
 
 def module_names(source: str) -> Iterator[str]:
@@ -122,16 +120,14 @@ def vague_attributes(source: str) -> list[str]:
 
 
 def test_no_local_that_says_nothing_lives_long() -> None:
-    rooms = [room for room in SOURCES.iterdir() if room.name not in UNNAMED_ROOMS]
-    paths = [path for folder in (*rooms, ROOT / "bench") for path in folder.rglob("*.py")]
+    paths = [path for folder in (SOURCES, ROOT / "bench") for path in folder.rglob("*.py")]
     found = {str(p.relative_to(ROOT)): long_lived_locals(p.read_text()) for p in paths}
     assert len(found) > 100
     assert {path: names for path, names in found.items() if names} == {}
 
 
 def test_no_object_is_given_an_attribute_that_says_nothing() -> None:
-    rooms = [room for room in SOURCES.iterdir() if room.name not in UNNAMED_ROOMS]
-    found = {p: vague_attributes(p.read_text()) for room in rooms for p in room.rglob("*.py")}
+    found = {p: vague_attributes(p.read_text()) for p in SOURCES.rglob("*.py")}
     assert {str(path.relative_to(ROOT)): names for path, names in found.items() if names} == {}
 
 

@@ -74,8 +74,7 @@ def run_command_line(command: Callable[[], int | None]) -> NoReturn:
     except ClickException as e:
         _exit_on_parse_error(e)
     except SystemExit as e:
-        if e.code == INTERRUPTED:
-            _note_interruption()
+        _replace_exit(e)
         raise
     except KeyboardInterrupt:
         _note_interruption()
@@ -91,6 +90,15 @@ def run_command_line(command: Callable[[], int | None]) -> NoReturn:
         if e.filename is None:
             discard_unwritten_output()
         exit_with_message(format_os_error(e), status=1 if e.errno in DISK_FULL else 2)
+
+
+def _replace_exit(error: SystemExit) -> None:
+    """Says that a command was interrupted; ends one whose output nobody reads with its status."""
+    if error.code == INTERRUPTED:
+        _note_interruption()
+    if isinstance(error.__context__, BrokenPipeError):  # of which click makes a status of 1
+        discard_unwritten_output()
+        sys.exit(OUTPUT_UNREAD)
 
 
 def exit_with_message(first: str, *more: str, status: int) -> NoReturn:

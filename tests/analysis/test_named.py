@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from support import samples
 
@@ -17,6 +19,7 @@ from nandlab.analysis.figures.figurenames import (
 from nandlab.analysis.figures.figures import FIGURE_FAMILIES
 from nandlab.analysis.figures.groups import group_trials_into_settings
 from nandlab.base.errors import UsageError
+from nandlab.catalog.instrument import load_instruments
 
 SETTINGS = group_trials_into_settings(samples.study())
 THERE = list_figure_names_of_settings(SETTINGS)
@@ -29,6 +32,21 @@ def test_every_name_is_a_figures_that_a_trial_has() -> None:
     for name in THERE:
         figure = setting.figure(name)
         assert any(figure(t) is not None for t in setting.trials if t.ok), name
+
+
+def test_a_bad_catalog_is_refused_and_no_figure_is_left_out_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "catalog" / "instruments"
+    folder.mkdir(parents=True)
+    (folder / "counters.toml").write_text('summary = "of another project"\n')
+    monkeypatch.chdir(tmp_path)
+    load_instruments.cache_clear()
+    (setting,) = SETTINGS
+    with pytest.raises(UsageError, match="'counters' is in"):
+        list_figure_names_of_trials(setting.trials, setting.words)
+    monkeypatch.undo()
+    assert list_figure_names_of_trials(setting.trials, setting.words) == THERE
 
 
 def test_what_follows_from_others_can_be_left_out() -> None:

@@ -16,6 +16,7 @@ from nandlab.analysis.figures.groups import Setting
 from nandlab.analysis.figures.wear import EVENNESS_FIGURES, UBI_WEAR_FIGURES, WEAR_SPREAD_FIGURES
 from nandlab.analysis.figures.workloadwords import PERCENTILES, Words
 from nandlab.base.errors import UsageError
+from nandlab.catalog.instrument import load_instruments
 from nandlab.results.record import Trial
 
 NEAREST_NAMES_MAX = 3
@@ -44,7 +45,9 @@ def list_underived_figure_names(trials: Sequence[Trial], of: Words) -> list[str]
 
 
 def _list_figure_names(ended: Sequence[Trial], words: Words) -> Iterable[str]:
-    """Every name that these trials may have a value for, once."""
+    """Every name that these trials may have a value for, once; UsageError if the catalog of
+    instruments is bad, which _is_measured() would take for a figure that nobody has."""
+    load_instruments()
     return dict.fromkeys(
         [
             *_list_chip_figure_names(words),

@@ -154,6 +154,11 @@ def test_aged_flash_without_shares_is_refused(tmp_path: Path, state: str, refuse
     assert "valid = 0.5, invalid = 0.25, mix = 1 }" in line
 
 
+def test_fresh_flash_with_shares_is_refused(tmp_path: Path) -> None:
+    (line,) = errors(tmp_path, ('{ name = "fresh" }', '{ name = "fresh", valid = 0.4 }'))
+    assert "matrix.states.0: fresh" in line
+
+
 def test_maximum_latencies_make_another_trial_and_typical_ones_none(tmp_path: Path) -> None:
     typical = GOOD.replace('part = "apf27"', 'part = "NAND256W3A"')
     named = typical.replace("partition_mib = 8", 'partition_mib = 8, latency = "typical"')

@@ -12,15 +12,17 @@ from nandlab.plan.matrix import StateChoice
 
 AGED_WORDS = ("aged", "filled", "mixed")
 """Words of a state's name that say that the flash holds data."""
-"""Shares to write for one: the usual aged flash, half of it live data."""
 
 
 def check_state_ages_flash(state: StateChoice, systems: Iterable[MatrixSystem]) -> list[str]:
-    """Why a state would be called aged in every table and be fresh; empty: it would not.
+    """Why a state would be called aged in every table and be fresh, or fresh and hold data; empty:
+    neither.
 
     A chip that begins from an image holds what the image has.
     """
     words = re.split(r"[^a-z0-9]+", state.name.lower())
+    if (state.valid or state.invalid) and words == ["fresh"]:
+        return ["fresh: its shares of the flash hold data: call it aged, or leave the shares out"]
     erased = [system for system in systems if system.start is None]
     if state.valid or state.invalid or not erased or not set(words) & set(AGED_WORDS):
         return []

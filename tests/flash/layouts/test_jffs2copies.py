@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from support.dumpsteps import as_file
 from support.jffs2made import Made
 
+from nandlab.base.errors import UsageError
 from nandlab.flash.layouts.flashfile import FlashFileOptions, read_flash_file_layout
 from nandlab.flash.layouts.jffs2nodes import INODE_NODE, DroppedNode
 from nandlab.flash.layouts.layout import Layout
@@ -130,3 +132,15 @@ def test_n_of_a_first_open_is_not_told_if_the_last_page_may_be_the_newest_nodes(
     layout = mapped(tmp_path, of)[0]
     assert not KernelState(layout).first_open(MOVED).counted
     assert KernelState(layout, mounted=True).first_open(MOVED).counted
+
+
+def test_a_node_past_a_smaller_erase_block_asks_for_the_chips(tmp_path: Path) -> None:
+    of = files()
+    for page in range(9):
+        write(of, MOVED, page)
+    dump = as_file(tmp_path / "dump", of.dump())
+    half = SHAPE._replace(erase_block=SHAPE.erase_block // 2)
+    with pytest.raises(UsageError, match=rf"byte \d+: a node of {NODE} bytes .* --erase-block"):
+        read_flash_file_layout(dump, FlashFileOptions(None, None, half))
+    _, dropped = read_flash_file_layout(dump, FlashFileOptions(None, None, SHAPE))
+    assert dropped == []

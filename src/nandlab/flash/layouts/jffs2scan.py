@@ -227,8 +227,14 @@ class BlockScan:
         if true_kind not in KIND_NAMES:
             refuse_damaged_image(f"a node of unknown kind 0x{kind:04x}", self.block, offset)
         self.nodes.crossing += offset + size > len(self.data)
-        if size < NODE_BYTES_MIN[true_kind] or offset + size > len(self.data):
+        if size < NODE_BYTES_MIN[true_kind]:
             refuse_damaged_image("a node of impossible length", self.block, offset)
+        if offset + size > len(self.data):
+            raise UsageError(
+                f"block {self.block}, byte {offset}: a node of {size} bytes ends past its erase "
+                f"block of {len(self.data)} bytes, and its header is sound: give --erase-block and "
+                "--oob as the chip has them; if they are right, the image is damaged"
+            )
         to = min(offset + (size + 3 & ~3), len(self.data))
         if kind != true_kind and not self.strict:
             refuse_damaged_image(

@@ -101,7 +101,7 @@ BAD: dict[str, list[tuple[str, str]]] = {
     "filesystem": [
         ('{ name = "ubi" }', "nearest: ubifs"),
         ('{ name = "JFFS2" }', "nearest: jffs2"),
-        ('"jffs2"', "must be a table"),
+        ('"jffs2"', "in TOML a table"),
         ('{ name = "ubifs", compresion = "lzo" }', "nearest: compression"),
         ('{ name = "ubifs", compression = "x" }', "compression = 'x' is none of"),
         ('{ name = "jffs2", on = ["x"] }', "on: no 'x'"),

@@ -18,8 +18,8 @@ DataPlace = tuple[int | str, ...]
 
 PLAIN_TEXTS = {
     "missing": "must be given",
-    "model_type": "must be a table, {{ KEY = VALUE }}",
-    "dict_type": "must be a table, {{ KEY = VALUE }}",
+    "model_type": "must be an object, in TOML a table: {{ KEY = VALUE }}",
+    "dict_type": "must be an object, in TOML a table: {{ KEY = VALUE }}",
     "extra_forbidden": "there is no such key here",
     "union_tag_invalid": "{discriminator} = {tag!r} is none of {expected_tags}",
     "union_tag_not_found": "{discriminator} must be given",

@@ -32,6 +32,8 @@ USUAL_OOB = (16, 64, 128, 224, 256, 512)
 UBI_MARK, UBIFS_MARK = b"UBI#", b"\x31\x18\x10\x06"
 UBI_COUNT_END = 16
 """Bytes of a block of UBI up to the end of its erase count."""
+LOOKS_MAX = 4096
+"""Blocks of a file that are looked at for their begin, evenly spread."""
 JFFS2_MARKS = (b"\x85\x19", b"\x19\x85")
 OTHER_MARKS = (UBI_MARK, *JFFS2_MARKS, nftl.MEDIA_MARK)
 """Of file systems whose pages have no tags of YAFFS2."""
@@ -84,7 +86,7 @@ def read_flash_dump(
     first: the block from which on YAFFS2's tags are looked for.
     """
     with map_chip_file(path) as cells:
-        _refuse_other_spare_areas(path, cells, shape)
+        _refuse_other_spare_areas(path, len(cells), shape)
         blocks = _count_blocks(path, cells, shape, needed_blocks)
         layout = _find_tag_layout(cells, shape, first)
         ends_at = len(cells)
@@ -111,24 +113,30 @@ def is_as_ubinize_makes_it(partition: Partition) -> bool:
     return len(begins) == 1 and begins.pop().startswith(UBI_MARK)
 
 
-def _refuse_other_spare_areas(path: Path, cells: mmap, shape: Shape) -> None:
+def _refuse_other_spare_areas(path: Path, size: int, shape: Shape) -> None:
     """UsageError if blocks begin as UBI's do with other spare areas, and not with these.
 
-    With the wrong ones the file may still be a whole number of blocks.
+    With the wrong ones the file may still be a whole number of blocks. The file is read, not
+    mapped: a mapping keeps whatever was looked at.
     """
+    with open_regular_file(path) as file:
 
-    def count_marks(oob: int) -> int:
-        stride = shape._replace(oob=oob).block_bytes
-        begins = (cells[at : at + 4] for at in range(0, len(cells), stride))
-        return sum(begin == UBI_MARK for begin in begins)
+        def count_marks(oob: int) -> int:
+            stride = shape._replace(oob=oob).block_bytes
+            spread = stride * max(1, size // stride // LOOKS_MAX)
+            return sum(read_mark(at) == UBI_MARK for at in range(0, size, spread))
 
-    expected_marks = count_marks(shape.oob)
-    for oob in (0, *USUAL_OOB):
-        if oob <= shape.page // 2 and count_marks(oob) > max(2 * expected_marks, BAD_FEW):
-            raise UsageError(
-                f"{path}: its blocks begin as UBI's do with --oob {oob}, and not with --oob "
-                f"{shape.oob}: give that"
-            )
+        def read_mark(at: int) -> bytes:
+            file.seek(at)
+            return file.read(len(UBI_MARK))
+
+        expected_marks = count_marks(shape.oob)
+        for oob in (0, *USUAL_OOB):
+            if oob <= shape.page // 2 and count_marks(oob) > max(2 * expected_marks, BAD_FEW):
+                raise UsageError(
+                    f"{path}: its blocks begin as UBI's do with --oob {oob}, and not with --oob "
+                    f"{shape.oob}: give that"
+                )
 
 
 def refuse_block_filesystem_file(path: Path) -> None:

@@ -140,7 +140,7 @@ def test_a_node_past_a_smaller_erase_block_asks_for_the_chips(tmp_path: Path) ->
         write(of, MOVED, page)
     dump = as_file(tmp_path / "dump", of.dump())
     half = SHAPE._replace(erase_block=SHAPE.erase_block // 2)
-    with pytest.raises(UsageError, match=rf"byte \d+: a node of {NODE} bytes .* --erase-block"):
+    with pytest.raises(UsageError, match="give --erase-block"):
         read_flash_file_layout(dump, FlashFileOptions(None, None, half))
     _, dropped = read_flash_file_layout(dump, FlashFileOptions(None, None, SHAPE))
     assert dropped == []

@@ -13,7 +13,8 @@ import connectioncuts
 import pytest
 from support.remotes import agent, program, running
 
-from nandlab.board.jobs.job import BoardLost
+from nandlab.base.errors import NandlabError
+from nandlab.board.jobs.job import BoardLost, Job, Step
 from nandlab.board.own import ownboard
 from nandlab.board.own.ownboard import HeldBoard
 from nandlab.board.own.remote import RemoteBoard
@@ -49,6 +50,41 @@ def test_cuts_at_any_moment_lose_no_finished_job_and_leave_no_process(tmp_path: 
     while (left := running(stays) + running(f"{tmp_path}/board")) and time.monotonic() < until:
         time.sleep(0.1)
     assert not left
+
+
+class CutOnce(ShellTransport):
+    """A connection that is cut once a folder is made, before the board has said so."""
+
+    cuts = 0
+
+    async def call(self, command: str, input_bytes: bytes = b"", limit_s: float = 60) -> Reply:
+        reply = await super().call(command, input_bytes, limit_s)
+        if "mkdir -m 700" in command and not self.cuts:
+            self.cuts += 1
+            raise BoardLost("cut", [])
+        return reply
+
+
+def test_a_folder_that_was_made_as_the_connection_was_cut_is_ours(tmp_path: Path) -> None:
+    folder = tmp_path / "board"
+    board = RemoteBoard(CutOnce(CABLE, "a cable"), agent(tmp_path), program, folder=str(folder))
+
+    async def run_twice() -> str:
+        with pytest.raises(BoardLost):
+            await board.run(Job((Step("first", "echo on"),)))
+        assert folder.is_dir()
+        record = await board.run(Job((Step("next", "echo on"),)))
+        return record["next"].stdout
+
+    assert asyncio.run(run_twice()) == "on\n"
+
+
+def test_a_folder_that_was_there_before_is_not_taken(tmp_path: Path) -> None:
+    (tmp_path / "board").mkdir()
+    on = ShellTransport(CABLE, "a cable")
+    board = RemoteBoard(on, agent(tmp_path), program, folder=str(tmp_path / "board"))
+    with pytest.raises(NandlabError):
+        asyncio.run(board.run(Job((Step("first", "echo on"),))))
 
 
 @dataclass

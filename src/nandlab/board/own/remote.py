@@ -86,7 +86,7 @@ class RemoteBoard:
     """The digests of our files on the board, by their paths; those that were asked for or brought
     since it was lost."""
     _is_lost: bool = False
-    _has_folder: bool = False
+    _may_have_folder: bool = False
     """Whether the folder was made; it may have gone since with a boot."""
 
     @property
@@ -151,7 +151,7 @@ class RemoteBoard:
         """Takes our folder away and leaves the board."""
         await self.transport.call(f"rm -rf {shlex.quote(self.folder)}")
         self._digests_on_board.clear()
-        self._has_folder = False
+        self._may_have_folder = False
         await self.transport.close()
 
     def _command(self) -> str:
@@ -183,16 +183,25 @@ class RemoteBoard:
     async def _make_folder(self) -> None:
         """Makes our folder, unless it is there and this board's; NandlabError if it is another's.
 
-        After a boot its name is known to who saw it before, so it must still be our user's.
+        After a boot its name is known to who saw it before, so it must still be our user's. A
+        connection may be cut when the folder is made and nothing has said so yet: then it may be
+        ours the next time.
         """
         at = shlex.quote(self.folder)
-        ours = f"[ -d {at} ] && [ ! -L {at} ] && [ -O {at} ] || " if self._has_folder else ""
-        reply = await self.transport.call(f"{ours}mkdir -m 700 {at}")
+        make = f"mkdir -m 700 {at}"
+        if self._may_have_folder:
+            is_ours = f"[ -d {at} ] && [ ! -L {at} ] && [ -O {at} ]"
+            make = f"{is_ours} || {make} || {is_ours}"
+        try:
+            reply = await self.transport.call(make)
+        except BoardLost:
+            self._may_have_folder = True
+            raise
         if reply.rc:
             raise NandlabError(
                 f"{self.transport.address}: {self.folder} is not to be made: {reply.text}"
             )
-        self._has_folder = True
+        self._may_have_folder = True
 
     async def _put_once(self, name: str, content: bytes) -> None:
         """Brings a file, unless it is there."""

@@ -7,6 +7,7 @@ reads it: whole erase blocks, marks of bad blocks, and that something is written
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from mmap import mmap
 from pathlib import Path
@@ -124,11 +125,8 @@ def _refuse_other_spare_areas(path: Path, size: int, shape: Shape) -> None:
         def count_marks(oob: int) -> int:
             stride = shape._replace(oob=oob).block_bytes
             spread = stride * max(1, size // stride // LOOKS_MAX)
-            return sum(read_mark(at) == UBI_MARK for at in range(0, size, spread))
-
-        def read_mark(at: int) -> bytes:
-            file.seek(at)
-            return file.read(len(UBI_MARK))
+            begins = (os.pread(file.fileno(), len(UBI_MARK), at) for at in range(0, size, spread))
+            return sum(begin == UBI_MARK for begin in begins)
 
         expected_marks = count_marks(shape.oob)
         for oob in (0, *USUAL_OOB):

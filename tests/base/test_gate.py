@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
 import lzma
 import os
 import re
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -100,6 +102,43 @@ def test_texts_of_other_editors_are_read_or_told(tmp_path: Path) -> None:
     for read in (gate.read_toml, lambda p: gate.read_text(p, 100)):
         with pytest.raises(UsageError, match="UTF-16"):
             read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("a = 1\nb = 9" + "9" * 200_000, "a.toml: a whole number"),
+        ("a = 1\n[b]\nc = [0x" + "9" * 20_000 + "]", "a.toml: 0: "),
+        ("a = 18446744073709551616", "a.toml: a: "),
+        ("a = -18446744073709551616", "a.toml: a: "),
+    ],
+    ids=["digits", "hexadecimal", "2^64", "-2^64"],
+)
+def test_a_number_that_no_field_takes_is_refused_with_its_place(
+    tmp_path: Path, text: str, place: str
+) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="64 bits") as refused:
+        gate.read_toml(path)
+    assert str(refused.value).startswith(f"{tmp_path}/{place}")
+    assert len(str(refused.value)) < 300
+    path.write_text("a = [-9223372036854775808, 18446744073709551615]")
+    assert gate.read_toml(path) == {"a": [-(2**63), 2**64 - 1]}
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_packed_text_is_refused_with_what_unpacks_it(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "a.toml"
+    path.write_bytes(pack(b"a = 1\n"))
+    for read in (gate.read_toml, gate.read_json, lambda p: [*gate.read_lines(p, 1000)]):
+        with pytest.raises(UsageError, match=r"packed.*unpack it first \(\w+ -d\)"):
+            read(path)
+    if pack is not lzma.compress:
+        with pytest.raises(UsageError, match="unpack it first"):
+            gate.read_packed_json(path)
 
 
 DOTS = ".".join("a" * 500)

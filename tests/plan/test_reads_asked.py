@@ -48,6 +48,7 @@ def test_room_and_calibration_are_in_the_trial_s_id() -> None:
     [
         ({"measure": ["parts", "reads"]}, "parts and reads each bring something back"),
         ({"measure": ["reads", "space"]}, "reads and space each bring something back"),
+        ({"measure": ["reads", "reads"]}, "'reads' is there 2 times"),
         ({"measure": [], "reads": {"records": 4096}}, "it is for measure"),
         ({"reads": {"records": 0}}, "greater than or equal to 1"),
     ],

@@ -48,6 +48,14 @@ CHIP_BYTES_MAX = 5 << 30
 """Of a chip's cells: a chip of 4 GiB with its spare areas."""
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 """What a text begins with that an editor saved as UTF-16."""
+PACKERS = {
+    b"\x1f\x8b": "gzip -d",
+    b"BZh": "bzip2 -d",
+    b"\xfd7zXZ\0": "xz -d",
+    b"\x28\xb5\x2f\xfd": "zstd -d",
+    b"PK\x03\x04": "unzip",
+}
+"""What a packed file begins with, and what unpacks it."""
 DEPTH_MAX = 64
 """Arrays and tables within each other; nandlab's own files have at most 12."""
 
@@ -105,6 +113,8 @@ def read_lines(path: Path, bytes_max: int) -> Iterator[bytes]:
     with open_regular_file(path) as file:
         try:
             while line := file.readline(min(bytes_left, LINE_BYTES_MAX) + 1):
+                if bytes_left == bytes_max:
+                    refuse_packed(path, line)
                 bytes_left -= len(line)
                 if bytes_left < 0 or len(line) > LINE_BYTES_MAX:
                     raise _make_size_error(path, bytes_max if bytes_left < 0 else LINE_BYTES_MAX)
@@ -154,7 +164,15 @@ def read_text(path: Path, bytes_max: int) -> str:
     return _decode_text(path, read_bytes(path, bytes_max))
 
 
+def refuse_packed(path: Path, content: bytes) -> None:
+    """UsageError where a file begins as those that a packer wrote."""
+    for mark, cure in PACKERS.items():
+        if content.startswith(mark):
+            raise UsageError(f"{path}: it is packed, and no text: unpack it first ({cure})")
+
+
 def _decode_text(path: Path, content: bytes) -> str:
+    refuse_packed(path, content)
     if content.startswith(UTF16_MARKS):
         raise UsageError(f"{path}: not text in UTF-8 but in UTF-16: save it as UTF-8")
     try:
@@ -165,8 +183,10 @@ def _decode_text(path: Path, content: bytes) -> str:
 
 def read_json(path: Path, bytes_max: int = JSON_BYTES_MAX) -> Any:
     """The value of a JSON file."""
+    content = read_bytes(path, bytes_max)
+    refuse_packed(path, content)
     try:
-        return parse_json(read_bytes(path, bytes_max))
+        return parse_json(content)
     except ValueError as e:
         raise UsageError(f"{path}: not JSON that nandlab reads: {e}") from None
 
@@ -177,6 +197,8 @@ def read_packed_json(path: Path) -> Any:
     try:
         if content.startswith(xzpack.MAGIC):
             content = _unpack_xz(path, content)
+        else:
+            refuse_packed(path, content)
         refuse_oversized_packed_json(path, content)
         return parse_json(content)
     except ValueError as e:
@@ -231,7 +253,14 @@ def parse_json(content: bytes) -> Any:
         text = content.decode()
     except UnicodeDecodeError as e:
         raise ValueError(f"byte {e.start} is not UTF-8") from None
-    return _DECODER.decode(text)
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError as e:
+        if _find_long_number(text) is not None:
+            raise ValueError(f"a number has more than {DIGITS_MAX:,} digits") from None
+        raise e
 
 
 def read_toml(path: Path, bytes_max: int = TOML_BYTES_MAX) -> dict[str, Any]:
@@ -247,14 +276,46 @@ def read_toml(path: Path, bytes_max: int = TOML_BYTES_MAX) -> dict[str, Any]:
         )
     except (RecursionError, MemoryError):
         raise _make_depth_error(path) from None
-    except ValueError as e:  # TOMLDecodeError among them
+    except tomllib.TOMLDecodeError as e:
+        raise UsageError(f"{path}: not TOML: {e}") from None
+    except ValueError as e:
+        place = _find_long_number(text)
+        if place is not None:
+            line = text.count("\n", 0, place) + 1
+            raise UsageError(f"{path}: {LARGE_NUMBER} (at line {line})") from None
         raise UsageError(f"{path}: not TOML: {e}") from None
     level: list[Any] = [tables]
     for _ in range(DEPTH_MAX):
+        _refuse_large_numbers(path, level)
         level = [inner for outer in level for inner in _list_inner_values(outer)]
     if level:
         raise _make_depth_error(path)
     return tables
+
+
+LARGE_NUMBER = "a whole number of more than 64 bits, which TOML does not have"
+WHOLE_MAX = 1 << 64
+_DIGITS = re.compile(r"[0-9][0-9_]*+")
+DIGITS_MAX = 4000
+"""Of a number, a bit below what Python reads."""
+
+
+def _find_long_number(text: str) -> int | None:
+    """Where a number with more than DIGITS_MAX digits begins; None: there is none."""
+    found = (m.start() for m in _DIGITS.finditer(text) if m.end() - m.start() > DIGITS_MAX)
+    return next(found, None)
+
+
+def _refuse_large_numbers(path: Path, level: list[Any]) -> None:
+    """UsageError if a table or array of these has a whole number that no field can take.
+
+    Python has no bound of its own, but cannot write a number of thousands of digits.
+    """
+    for outer in level:
+        named = outer.items() if isinstance(outer, dict) else enumerate(outer)
+        for key, value in named:
+            if isinstance(value, int) and not -WHOLE_MAX < value < WHOLE_MAX:
+                raise UsageError(f"{path}: {key}: {LARGE_NUMBER}")
 
 
 _KEY = r"""(?:[\w-]++|"(?:[^"\\\n]++|\\[^\n])*+"?+|'[^'\n]*+'?+)"""

@@ -73,16 +73,16 @@ class Parameter(StrictModel):
 
     def check(self, value: object) -> str | None:
         """What is wrong with a value, or None."""
-        wanted = type(self.default)
-        if wanted is float and type(value) is int:
+        if isinstance(value, int | float) and not -COUNT_MAX <= value <= COUNT_MAX:
+            return "must be a number up to 2^63"
+        default_type = type(self.default)
+        if default_type is float and type(value) is int:
             value = float(value)
-        if type(value) is not wanted:
-            return f"must be of type {wanted.__name__}, is {value!r}"
+        if type(value) is not default_type:
+            return f"must be of type {default_type.__name__}, is {value!r}"
         if self.one_of is not None and value not in self.one_of:
             return f"must be one of {', '.join(map(str, self.one_of))}, is {value!r}"
         if isinstance(value, int | float) and not isinstance(value, bool):
-            if not -COUNT_MAX <= value <= COUNT_MAX:
-                return f"must be a number up to 2^63, is {value!r}"
             if self.min is not None and value < self.min:
                 return f"must be at least {self.min:g}, is {value!r}"
             if self.max is not None and value > self.max:

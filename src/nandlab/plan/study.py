@@ -103,6 +103,13 @@ class Study(StrictModel):
         return fill_matrix_from_product(told) if isinstance(told, dict) else told
 
     @model_validator(mode="after")
+    def _measures_each_once(self) -> Study:
+        for name, count in Counter(self.measure).items():
+            if count > 1:
+                raise ValueError(f"measure: {name!r} is there {count} times: once suffices")
+        return self
+
+    @model_validator(mode="after")
     def _measures_memory_once(self) -> Study:
         if {"memory", "memory-series"} <= set(self.measure):
             raise ValueError("measure: memory-series has all that memory has; name one of them")

@@ -168,7 +168,10 @@ def test_parts_without_an_order_are_refused(tmp_path: Path, text: str, said: str
         read_strace_file(tmp_path / "app", FILELESS_CALLS)
 
 
-SCRIPT = "cd app; echo begun; (cat a >b; sync b); for i in 1 2; do echo $i >>b; done; mv b c; ls"
+SCRIPT = (
+    "cd app; echo begun; (cat a >b; sync b); for i in 1 2; do echo $i >>b; done; mv b c; "
+    "[ -e d ]; ls"
+)
 FORMS = {
     "plain": "-f -ttt -T -y",
     "no -y": "-f -ttt -T",
@@ -183,6 +186,7 @@ FORMS = {
     "names": "-f -ttt -y --decode-pids=comm",
     "strings": "-f -ttt -y -s 1000 -x",
     "all hexadecimal": "-f -ttt -y -xx",
+    "stacks": "-f -ttt -y -k",
 }
 
 
@@ -252,3 +256,40 @@ def test_what_a_form_lacks_is_a_doubt(tmp_path: Path) -> None:
     alone = [f"1700000000.100000 {call}" for call in (*CALLS, "fork() = 9")]
     assert "record with -f" in list_doubts(*alone)
     assert "record with -f" not in list_doubts(*alone[:2])
+
+
+@pytest.mark.parametrize(
+    ("options", "doubt"),
+    [
+        ("", None),
+        ("-e trace=%file,%desc,%process", None),
+        ("-e trace=%file,%desc", None),
+        ("-Z", "-Z"),
+        ("-e status=failed", "-Z"),
+        ("-z", "-z"),
+        ("-P {data}/app/b", "-P"),
+        ("-P {data}/app", "-P"),
+        ("-e trace=%file", "-e trace"),
+    ],
+)
+def test_calls_that_strace_was_told_to_leave_out_are_a_doubt(
+    tmp_path: Path, options: str, doubt: str | None
+) -> None:
+    data = tmp_path / "data"
+    trace = record(tmp_path, f"-f -ttt -T -y {options.format(data=data)}")
+    doubts = TraceWorkload(trace, str(data), "x").doubts()
+    filters = [d for d in doubts if "record without" in d]
+    assert len(filters) == (doubt is not None)
+    assert all(f"{doubt}" in d for d in filters)
+
+
+def test_a_trace_of_nothing_but_failures_says_why_it_has_no_call(tmp_path: Path) -> None:
+    path = tmp_path / "x.strace"
+    path.write_text('7 1700000000.100000 access("/etc/a", R_OK) = -1 ENOENT (No such file)\n')
+    with pytest.raises(UsageError, match=r"below /data.*\n.*-Z"):
+        TraceWorkload(path, "/data", "x")
+
+
+def test_parts_with_stacks_are_one_trace(tmp_path: Path) -> None:
+    (tmp_path / "app.8").write_text(f"1700000000.100000 {CALLS[0]}\n > a(b+0x1) [0x2]\n")
+    assert len(list_starts(read_strace_file(tmp_path / "app", FILELESS_CALLS))) == 1

@@ -15,6 +15,7 @@ ValueParser = Callable[[str], str]
 BINARY, DECIMAL = 1024, 1000
 HEXADECIMAL = re.compile(r"0x[0-9a-f]{1,16}", re.IGNORECASE)
 SIZE = re.compile(r"(\d+)(?:([kmgt])(b|i|ib)?|b)?", re.IGNORECASE)
+PERCENTAGE = re.compile(r"\d+(?:\.\d+)?%+")
 TIME = re.compile(r"(\d+)(us|usec|ms|msec|s|m|h|d)?", re.IGNORECASE)
 MICROSECONDS = {
     **{"us": 1, "usec": 1, "ms": 1000, "msec": 1000},
@@ -39,10 +40,15 @@ def parse_fio_size(value: str) -> int:
     """Bytes: k, kb and ki are 1024 to fio, and KiB is 1000."""
     if HEXADECIMAL.fullmatch(value):
         return require_in_range(int(value, 16))
-    found = SIZE.fullmatch(value)
-    if found is None:
+    if PERCENTAGE.fullmatch(value):
+        raise ValueError(
+            "a share is of files that are there before, and a job's files are made here (fio asks "
+            "for a size too then): write bytes, such as 8m"
+        )
+    size = SIZE.fullmatch(value)
+    if size is None:
         raise ValueError("expected bytes as a whole number with k, m, g or t, such as 64k")
-    number, prefix, more = found.groups()
+    number, prefix, more = size.groups()
     base = DECIMAL if (more or "").lower() == "ib" else BINARY
     return require_in_range(
         int(number) * base ** ("kmgt".index(prefix.lower()) + 1 if prefix else 0)

@@ -18,7 +18,13 @@ from nandlab.base.errors import UsageError
 from nandlab.base.gate import TEXT_BYTES_MAX, read_lines
 from nandlab.catalog.from_strace.events import Call, EventFile
 from nandlab.catalog.from_strace.parts import list_trace_parts, merge_trace_parts
-from nandlab.catalog.from_strace.stamps import Clock, StampedLine, StampReader, parse_ns
+from nandlab.catalog.from_strace.stamps import (
+    Clock,
+    StampedLine,
+    StampReader,
+    is_stack_line,
+    parse_ns,
+)
 from nandlab.catalog.from_strace.whoruns import ProcessNames
 from nandlab.catalog.from_strace.words import parse_call_arguments
 
@@ -53,6 +59,8 @@ BROKEN_END = re.compile(r"\) += .*")
 ATTACHED_END = re.compile(r"strace: Process \d{1,10} attached\Z")
 """Strace's own message, which may end the line of a call."""
 STRACE_EVENT = re.compile(r"[a-z_]\w*\(.*|<\.\.\. .*|\+\+\+ .*|--- .*")
+FAILURE = re.compile(r"\) += -1 E[A-Z]")
+SUCCESS = re.compile(r"\) += (?:\d|-[2-9]|0x)")
 LETTERS_SHOWN = 60
 PREAMBLE_MAX = 1000
 """Lines of the program before strace's first, at most."""
@@ -82,6 +90,13 @@ class Trace:
     """Lines that the program itself wrote, where both wrote to one place."""
     has_process_ids: bool = False
     """Whether a line names its process: without -f, none does."""
+    names: set[str] = field(default_factory=set)
+    """Of all calls."""
+    has_success: bool = False
+    has_failure: bool = False
+    """Whether a call succeeded, and whether one failed."""
+    has_exit: bool = False
+    """Whether a process ended by itself, which is a call too."""
 
 
 def read_strace_file(path: Path, skipped: frozenset[str]) -> Trace:
@@ -153,6 +168,8 @@ class _TraceReader:
 
     def take(self, text: str) -> None:
         self.trace.lines += 1
+        if is_stack_line(text):
+            return
         text, self._glued = f"{self._glued}{text}", ""
         glued = ATTACHED_END.search(text)
         if glued and "(" in text[: glued.start()]:
@@ -236,6 +253,7 @@ class _TraceReader:
                 self._pending[pid][0].pid = pid
             self.trace.events.supersede(pid, by)
         elif text.startswith("+++ ") and text.endswith(" +++"):
+            self.trace.has_exit |= text.startswith("+++ exited")
             self._pending.pop(pid, None)
             self._names.end(pid)
             self.trace.events.exit(pid, now)
@@ -250,6 +268,7 @@ class _TraceReader:
             self._detached = True
             return
         self.trace.calls += 1
+        self.trace.names.add(call.name)
         if UNFINISHED.search(text):
             call.split = True
             self._pending[call.pid] = (call, UNFINISHED.sub("", text))
@@ -271,6 +290,8 @@ class _TraceReader:
     def _skip(self, call: Call, text: str) -> None:
         if ") " not in text:
             self._refuse(f"{call.name} has no end: the line is cut short", call.line)
+        self.trace.has_success = self.trace.has_success or SUCCESS.search(text) is not None
+        self.trace.has_failure = self.trace.has_failure or FAILURE.search(text) is not None
         self.trace.skipped[call.name] += 1
 
     def _resume(self, pid: int, now: int, name: str, text: str) -> None:
@@ -309,6 +330,8 @@ class _TraceReader:
             )
         call.result = None if result[1] == "?" else _parse_result(result[1])
         call.error, call.path = result[3] or "", result[2] or ""
+        self.trace.has_success |= call.result is not None and not call.error
+        self.trace.has_failure |= call.result is not None and bool(call.error)
         if result[4] and result[4] != "unavailable":
             call.end = call.start + parse_ns(result[4])
             self.trace.timed = True

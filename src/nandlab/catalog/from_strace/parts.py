@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
-from nandlab.catalog.from_strace.stamps import Clock, StampedLine, StampReader
+from nandlab.catalog.from_strace.stamps import Clock, StampedLine, StampReader, is_stack_line
 
 PART_NUMBER = re.compile(r"\.(\d{1,10})$")
 
@@ -35,6 +35,8 @@ def _read_part(path: Path, read_texts: Callable[[Path], Iterator[str]]) -> Itera
     assert number is not None
     stamps = StampReader()
     for line, text in enumerate(read_texts(path), 1):
+        if is_stack_line(text):
+            continue
         stamped = stamps.read(text)
         if stamped is None or stamped.pid is not None:
             raise UsageError(f"{path}:{line}: no line of a part that strace -ff -ttt wrote")

@@ -86,6 +86,11 @@ class StampReader:
         return now + self._days * DAY_NS
 
 
+def is_stack_line(line: str) -> bool:
+    """Whether a line is of the stack that ``strace -k`` writes below a call, and of no call."""
+    return line.startswith(" > ")
+
+
 def parse_ns(time: str) -> int:
     """Seconds with a fraction, as ns."""
     seconds, _, part = time.partition(".")

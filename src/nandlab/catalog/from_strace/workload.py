@@ -11,6 +11,7 @@ from nandlab.base.errors import UsageError
 from nandlab.catalog.from_strace import replayfolder
 from nandlab.catalog.from_strace.filecalls import FILE_HANDLERS as FILES
 from nandlab.catalog.from_strace.filecalls import WRITTEN_MAPS_REASON
+from nandlab.catalog.from_strace.filters import list_filter_doubts
 from nandlab.catalog.from_strace.follower import TEXT_BYTES_MAX, CallHandlers, TraceFollower
 from nandlab.catalog.from_strace.lines import Trace, read_strace_file
 from nandlab.catalog.from_strace.namecalls import NAME_HANDLERS as NAMES
@@ -31,12 +32,6 @@ WRITES = (
     *("write", "write_sync", "fsync", "sync", "flush", "rename", "link", "unlink", "mkdir"),
     *("rmdir", "resize", "change"),
 )
-WRITE_CALLS = (
-    *("write", "writev", "pwrite64", "pwritev", "pwritev2", "sendfile", "sendfile64", "splice"),
-    *("copy_file_range", "mmap", "mmap2", "io_submit", "io_uring_enter", "ftruncate", "fallocate"),
-    *("close", "close_range", "dup2", "dup3"),
-)
-"""A trace of a program that opens files to write to them has one of these, if it has all calls."""
 FORKS = ("clone", "clone3", "fork", "vfork")
 CONFIG_FILE = "recorded.txt"
 COMMAND = (
@@ -83,7 +78,8 @@ class TraceWorkload:
         if not self.followed.replayed_calls:
             raise UsageError(
                 f"{path}: no call of the trace is below {self.folder}; without --below, the "
-                "folders that it uses are told"
+                "folders that it uses are told",
+                *(f"{path}: {doubt}" for doubt in list_filter_doubts(self.trace, self.followed)),
             )
         if not self.followed.fits or len(self.recorded.text) > TEXT_BYTES_MAX:
             raise UsageError(
@@ -104,11 +100,7 @@ class TraceWorkload:
             doubts.append("its children and threads were not recorded: record with -f")
         if not self.trace.timed:
             doubts.append("calls have no time of their own (strace -T): think time has it in it")
-        if self._is_filtered():
-            doubts.append(
-                "files are opened to be written, and no call writes or closes one: strace left "
-                "calls out (-e trace=...); record without -e"
-            )
+        doubts += list_filter_doubts(self.trace, self.followed)
         doubts += self._place_doubts()
         if len(self.trace.processes) > 1:
             doubts.append(
@@ -138,12 +130,6 @@ class TraceWorkload:
             f"{unplaced.total():,} calls are by relative paths and count as elsewhere: where the "
             f"program began is not in the trace; replay them by --below {most}, or record with -y"
         ]
-
-    def _is_filtered(self) -> bool:
-        """Whether calls that a program must have made are not in the trace."""
-        opens = (o.words for o in self.followed.operations if o.verb == "open")
-        writable = any("O_WRONLY" in words or "O_RDWR" in words for words in opens)
-        return writable and self.followed.called.isdisjoint(WRITE_CALLS)
 
     def text(self) -> str:
         """The workload's file."""

@@ -57,7 +57,7 @@ class Made:
     def sync(self) -> None:
         """Fills the page, as the kernel does when its write buffer is written early."""
         left = -len(self.data) % self.shape.page
-        if left >= 12:
+        if left > 12:  # of Linux 6.1, __jffs2_flush_wbuf(): 12 are left as zeroes
             head = struct.pack(self.order + "HHI", jffs2nodes.MAGIC, jffs2nodes.PADDING, left)
             self.data += head + struct.pack(self.order + "I", jffs2nodes.compute_jffs2_crc(head))
             self.data += b"\xff" * (left - 12)

@@ -12,7 +12,7 @@ from support.jffs2texts import text_of
 from nandlab.base.errors import UsageError
 from nandlab.board.kit.root import Root
 from nandlab.flash.layouts.flashfile import FlashFileOptions, read_flash_file_layout
-from nandlab.flash.layouts.layout import FilePiece, Layout
+from nandlab.flash.layouts.layout import ByteKind, FilePiece, Layout
 from nandlab.flash.layouts.shape import Shape
 from nandlab.flash.reading.fragments import map_file_pages
 
@@ -46,6 +46,29 @@ def test_a_text_has_the_pieces_of_the_dump(tmp_path: Path, order: str, pieces: i
     assert sum(told.sums().values()) == told.partition_bytes
     for owner in told.sizes:
         assert map_file_pages(told, owner) == map_file_pages(dumped, owner)
+
+
+@pytest.mark.parametrize("left", [4, 8, 12, 16])
+@pytest.mark.parametrize("page", [3, 31])
+def test_the_end_of_a_page_that_has_no_room_for_a_padding_node(
+    tmp_path: Path, left: int, page: int
+) -> None:
+    """In the middle of a block and at its end. Zeroes of a node's 12 bytes were called damage."""
+    of = Made(SHAPE, 4)
+    of.name(2, b"file")
+    end = (page + 1) * SHAPE.page - left
+    while end - len(of.data) > 4000:
+        of.write(2, 0, bytes(2000))
+    of.write(2, 0, bytes(end - len(of.data) - 68))
+    assert len(of.data) == end
+    of.sync()
+    of.write(2, 0, bytes(100))
+    of.sync()
+    dumped, none = layout(tmp_path, of.dump(oob=False))
+    told, lost = layout(tmp_path, text_of(of))
+    assert (lost, none) == (0, 0)
+    assert dumped.sums()[ByteKind.SLACK] == left + SHAPE.page - 168
+    assert content(told) == content(dumped)
 
 
 def test_wrong_checksums_and_lines_that_are_not_there_make_pages_unknown(tmp_path: Path) -> None:

@@ -213,9 +213,10 @@ class BlockScan:
         return to
 
     def _zeroes(self, offset: int) -> int:
-        """The rest of a page that was too short for a padding node."""
+        """The rest of a page that has room for a padding node's header at most, and nothing after
+        it: the kernel then leaves zeroes."""
         to = min(-(-(offset + 1) // self.page) * self.page, len(self.data))
-        if to - offset >= HEADER_STRUCT.size or self.data[offset:to].strip(b"\0"):
+        if to - offset > HEADER_STRUCT.size or self.data[offset:to].strip(b"\0"):
             refuse_damaged_image("no JFFS2 node where one should be", self.block, offset)
         self.walk.add(self.base + offset, to - offset, ByteKind.SLACK, "padding")
         return to

@@ -19,6 +19,7 @@ from nandlab.flash.layouts.dump import DUMP_ADVICE
 from nandlab.flash.layouts.jffs2nodes import (
     DIRECTORY,
     DIRENT_NODE,
+    HEADER_STRUCT,
     INODE_NODE,
     NO_COMPRESSION,
     REGULAR,
@@ -35,8 +36,8 @@ from nandlab.flash.layouts.shape import Shape
 UNKNOWN_COMPRESSION = 255
 MARKER_MAX = 64
 """Bytes of a clean marker, which may come before a block's first node and is not told."""
-PADDING_MAX = 12
-"""A page's rest of fewer bytes is zeroes, not a padding node."""
+ZEROES_MAX = HEADER_STRUCT.size
+"""A page's rest of so many bytes or fewer is zeroes, not a padding node."""
 NUMBER = rb"\s*(-?\d+)"
 NODE = re.compile(
     rb" *(?P<old>Obsolete)? +(?P<kind>Inode|Dirent|Inode Sum|Padding|Unknown|Cleanmarker) +"
@@ -221,7 +222,7 @@ class _TextReader:
         if fault == "bitmask" and value == SWAPPED:
             raise self.refuse(match.start(), "a JFFS2 of the other byte order: give jffs2dump -b")
         bytes_to_page_end = -address % self.writesize
-        if fault == "bitmask" and value == 0 and bytes_to_page_end < PADDING_MAX:
+        if fault == "bitmask" and value == 0 and bytes_to_page_end <= ZEROES_MAX:
             self.ranges.append((address, address + bytes_to_page_end))
             self.nodes.walk.add(address, bytes_to_page_end, ByteKind.SLACK, "padding")
             return

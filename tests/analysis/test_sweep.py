@@ -11,6 +11,7 @@ from nandlab import report
 from nandlab.analysis.figures import groups
 from nandlab.analysis.verdicts import sweep, verdictmaker
 from nandlab.analysis.verdicts.limits import Limits
+from nandlab.analysis.verdicts.sweep import SweepLine
 from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.results.record import Trial
 from nandlab.results.recordparts import FlashState
@@ -44,12 +45,12 @@ def test_a_cliff_is_where_time_passes_twice_the_fresh_time() -> None:
     setting = swept()
     assert sweep.is_sweep_setting(setting)
     found = {(c.subject, c.line): c for c in sweep.list_sweep_cliffs(setting)}
-    alone = found["JFFS2", (0.0, 0.0)]
+    alone = found["JFFS2", SweepLine(0.0, 0.0)]
     assert (alone.valid_share, alone.ratio) == (0.8, 5.0)  # 60 % is just twice
     assert alone.all_fail == sweep.FailingState(0.9, 0, 1, "no space left")
-    mixed = found["JFFS2", (0.25, 1.0)]
+    mixed = found["JFFS2", SweepLine(0.25, 1.0)]
     assert (mixed.valid_share, mixed.ratio, mixed.all_fail) == (0.4, 2.1, None)
-    assert found["UBIFS", (0.0, 0.0)].valid_share is None
+    assert found["UBIFS", SweepLine(0.0, 0.0)].valid_share is None
 
 
 def test_cliffs_are_told_in_words_the_first_to_fall_first() -> None:
@@ -68,7 +69,9 @@ def test_a_state_in_which_some_trials_fail_is_told_and_starred(tmp_path: Path) -
     again = trial(state(60, 25, 1), None).model_copy(update={"id": "again", "seed": 2})
     trials = [t for e in swept().ensembles for t in e.trials] + [again]
     (setting,) = groups.group_trials_into_settings(trials)
-    found = {(c.subject, c.line): c for c in sweep.list_sweep_cliffs(setting)}["JFFS2", (0.25, 1.0)]
+    found = {(c.subject, c.line): c for c in sweep.list_sweep_cliffs(setting)}[
+        "JFFS2", SweepLine(0.25, 1.0)
+    ]
     assert (found.some_fail, found.all_fail) == (
         sweep.FailingState(0.6, 1, 2, "no space left"),
         None,
@@ -116,8 +119,11 @@ def test_where_more_is_better_a_cliff_is_a_fall_and_so_is_ageing() -> None:
     ]
     (setting,) = groups.group_trials_into_settings(trials)
     found = {(c.subject, c.line): c for c in sweep.list_sweep_cliffs(setting)}
-    assert (found["JFFS2", (0.0, 0.0)].valid_share, found["JFFS2", (0.0, 0.0)].ratio) == (0.8, 0.2)
-    assert found["UBIFS", (0.0, 0.0)].valid_share is None
+    assert (
+        found["JFFS2", SweepLine(0.0, 0.0)].valid_share,
+        found["JFFS2", SweepLine(0.0, 0.0)].ratio,
+    ) == (0.8, 0.2)
+    assert found["UBIFS", SweepLine(0.0, 0.0)].valid_share is None
     told = sweep.list_sweep_cliff_findings(setting)[0].text
     assert (
         "from 80 % valid its rate " in told and "than 0.5 times that of fresh flash (0.200" in told

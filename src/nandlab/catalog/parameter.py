@@ -48,6 +48,11 @@ class Parameter(StrictModel):
     one_of: list[Lines] | list[int] | None = Field(
         default=None, description="the words or whole numbers that it may be"
     )
+    circumstance: bool = Field(
+        default=False,
+        description="whether a product meets each of its values, as it meets each flash state; a "
+        "verdict then judges all of them together, by the worst",
+    )
     grammar: Literal["", "points", "counts", "draw"] = Field(
         default="",
         description="points: its text is a list of points (docs/readbench.md), checked before the "

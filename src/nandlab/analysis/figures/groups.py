@@ -2,7 +2,8 @@
 """Trials in groups: a setting holds the configurations that may be compared.
 
 Setting: one workload with its parameters on one chip with its faults. Subject: a file system with
-its options. Ensemble: a subject in one flash state, all its seeds and phase offsets.
+its options. Ensemble: a subject in one state, all its seeds and phase offsets. A state is that of
+the flash, with the values of parameters that are circumstances: a product meets all of both.
 """
 
 from __future__ import annotations
@@ -19,20 +20,21 @@ from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.analysis.figures.spread import Spread, compute_spread, compute_spread_with_lower_bounds
 from nandlab.analysis.figures.workloadwords import Words
 from nandlab.results.record import Trial
-from nandlab.results.recordparts import FlashState, TrialChip
+from nandlab.results.recordparts import TrialChip
 
 PARAMETER_LETTERS_MAX = 48
 """Letters of a parameter in a title."""
 
 
 class StateKey(NamedTuple):
-    """A flash state as the study asks for it."""
+    """A flash state as the study asks for it, and the circumstance that a trial was run in."""
 
     name: str
     valid: float
     invalid: float
     mix: float
     of: str = "chip"
+    circumstance: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,12 @@ class Ensemble:
     subject: str
     """File system and the options in which it differs from others of its kind in this setting."""
     state: str
+    """Its flash state and circumstance, as far as those of the setting differ."""
     reference: bool
     """Whether the state asked for neither valid nor invalid data."""
     trials: tuple[Trial, ...]
+    circumstance: str = ""
+    """``before=work``: the parameters that are circumstances; empty: the workload has none."""
 
     @property
     def first(self) -> Trial:
@@ -137,6 +142,14 @@ class Setting:
         found = (e for e in self.ensembles if (e.subject, e.state) == (subject, state))
         return next(found, None)
 
+    def find_reference(self, ensemble: Ensemble) -> Ensemble | None:
+        """The same subject in the same circumstance, in the state that asked for no data."""
+        place = (ensemble.subject, ensemble.circumstance)
+        references = (
+            e for e in self.ensembles if e.reference and (e.subject, e.circumstance) == place
+        )
+        return next(references, None)
+
 
 def group_trials_into_settings(trials: Iterable[Trial]) -> list[Setting]:
     """Settings and their subjects in the order of the plan, states by how much they hold.
@@ -173,7 +186,7 @@ def _make_setting_key(trial: Trial) -> tuple[str, ...]:
     faults = json.dumps(chip.faults, sort_keys=True)
     return (
         trial.workload,
-        json.dumps(trial.parameters, sort_keys=True),
+        json.dumps(_drop_circumstances(trial), sort_keys=True),
         chip.part,
         geometry,
         chip.latency,
@@ -181,6 +194,24 @@ def _make_setting_key(trial: Trial) -> tuple[str, ...]:
         chip.spinand.text if chip.spinand else "",
         chip.layout,
     )
+
+
+def _list_circumstances(trial: Trial) -> list[str]:
+    """The names of a trial's parameters that are circumstances."""
+    declared = trial.find_source("workload").get("parameters", {})
+    return [name for name, entry in declared.items() if entry.get("circumstance")]
+
+
+def _drop_circumstances(trial: Trial) -> dict[str, object]:
+    """A trial's parameters that tell settings apart."""
+    circumstances = _list_circumstances(trial)
+    return {k: v for k, v in trial.parameters.items() if k not in circumstances}
+
+
+def _format_circumstance(trial: Trial) -> str:
+    """``before=work``; empty: its workload has no circumstance."""
+    names = (name for name in sorted(_list_circumstances(trial)) if name in trial.parameters)
+    return ", ".join(f"{name}={trial.parameters[name]}" for name in names)
 
 
 def _make_setting_titles(firsts: list[Trial]) -> list[str]:
@@ -193,8 +224,8 @@ def _make_setting_titles(firsts: list[Trial]) -> list[str]:
 
 
 def _make_setting_title(trial: Trial, firsts: list[Trial], form: Callable[[str], str]) -> str:
-    alike = [t.parameters for t in firsts if t.workload == trial.workload]
-    varying = [form(text) for text in _list_varying_items(trial.parameters, alike)]
+    alike = [_drop_circumstances(t) for t in firsts if t.workload == trial.workload]
+    varying = [form(text) for text in _list_varying_items(_drop_circumstances(trial), alike)]
     note = f" ({', '.join(varying)})" if varying else ""
     return f"{trial.workload}{note} on {', '.join(_describe_chip(trial.chip))}"
 
@@ -234,7 +265,7 @@ def _make_ensembles(trials: list[Trial]) -> tuple[Ensemble, ...]:
     trials_by_key: dict[tuple[str, StateKey], list[Trial]] = {}
     for trial in trials:
         subject = _make_subject_name(trial, option_sets[trial.filesystem])
-        trials_by_key.setdefault((subject, _make_state_key(trial.state)), []).append(trial)
+        trials_by_key.setdefault((subject, _make_state_key(trial)), []).append(trial)
     subjects = list(dict.fromkeys(subject for subject, _ in trials_by_key))
     names = _name_states([key for _, key in trials_by_key])
 
@@ -248,6 +279,7 @@ def _make_ensembles(trials: list[Trial]) -> tuple[Ensemble, ...]:
             names[state],
             _holds_nothing(state),
             tuple(trials_by_key[subject, state]),
+            state.circumstance,
         )
         for subject, state in sorted(trials_by_key, key=find_place)
     )
@@ -277,15 +309,27 @@ def _make_subject_name(trial: Trial, alike: list[dict[str, str]]) -> str:
     return " ".join(filter(None, words))
 
 
-def _make_state_key(state: FlashState) -> StateKey:
-    return StateKey(state.name, state.valid, state.invalid, state.mix, state.of)
+def _make_state_key(trial: Trial) -> StateKey:
+    state, circumstance = trial.state, _format_circumstance(trial)
+    return StateKey(
+        state.name, state.valid, state.invalid, state.mix, state.of, circumstance=circumstance
+    )
 
 
 def _name_states(keys: list[StateKey]) -> dict[StateKey, str]:
-    """The state's own name, and its shares where one name stands for several states."""
-    distinct = set(keys)
-    named = [k.name for k in distinct]
-    return {k: k.name if named.count(k.name) == 1 else _format_state_shares(k) for k in distinct}
+    """The flash state's own name, with its shares where one name stands for several; where there
+    are several circumstances, with its circumstance, or that alone if all begin on like flash."""
+    flash_states = {k._replace(circumstance="") for k in keys}
+    flash_names = [k.name for k in flash_states]
+    several = len({k.circumstance for k in keys}) > 1
+
+    def format_name(key: StateKey) -> str:
+        flash = key.name if flash_names.count(key.name) == 1 else _format_state_shares(key)
+        if not several:
+            return flash
+        return f"{flash}, {key.circumstance}" if flash_names[1:] else key.circumstance
+
+    return {key: format_name(key) for key in keys}
 
 
 def _format_state_shares(k: StateKey) -> str:

@@ -188,8 +188,8 @@ def compute_ageing_ratio(
     setting: Setting, subject: str, state: str, figure: Figure
 ) -> Spread | None:
     """A figure in a state / the same figure in the state that asked for no data (fresh)."""
-    fresh = next((e for e in setting.ensembles if e.subject == subject and e.reference), None)
     aged = setting.find(subject, state)
+    fresh = setting.find_reference(aged) if aged else None
     if (
         fresh is None
         or aged is None
@@ -236,7 +236,7 @@ def list_ageing_findings(setting: Setting, state: str) -> list[Finding]:
             for s in setting.subjects
             if (f := _format_growth_from_zero(setting, s, state, figure))
         ]
-        uses = [(e, figure) for e in setting.ensembles if e.reference or e.state == state]
+        uses = [(e, figure) for e in _list_compared_ensembles(setting, state)]
         if entries and not from_zero:
             is_more_better = figure.better == "more"
             finding = _make_ageing_finding(topic, lead, entries, falls=is_more_better)
@@ -257,16 +257,23 @@ def list_ageing_findings(setting: Setting, state: str) -> list[Finding]:
 
 def _list_short_load_ensembles(setting: Setting, state: str, figure: Figure) -> list[Ensemble]:
     """The ensembles whose loads were too short to compare the state with fresh flash."""
-    both = [e for e in setting.ensembles if e.reference or e.state == state]
+    both = _list_compared_ensembles(setting, state)
     return [e for e in both if not is_wear_steady_for_figure(figure, [e])]
+
+
+def _list_compared_ensembles(setting: Setting, state: str) -> list[Ensemble]:
+    """A state's ensembles and their references."""
+    aged = [e for e in setting.ensembles if e.state == state]
+    references = [setting.find_reference(e) for e in aged]
+    return [*filter(None, references), *aged]
 
 
 def _format_growth_from_zero(
     setting: Setting, subject: str, state: str, figure: Figure
 ) -> str | None:
     """A figure that is 0 on fresh flash and not in this state has no ratio, but it has grown."""
-    fresh = next((e for e in setting.ensembles if e.subject == subject and e.reference), None)
     aged = setting.find(subject, state)
+    fresh = setting.find_reference(aged) if aged else None
     both = [e for e in (fresh, aged) if e is not None]
     before, after = (e.spread(figure) if e else None for e in (fresh, aged))
     if not is_wear_steady_for_figure(figure, both):

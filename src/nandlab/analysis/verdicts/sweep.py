@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Many flash states of one setting as a surface, and where a file system falls off its cliff.
 
-The cliff of a line (one invalid share, one mix, valid share growing) is the smallest valid share
-whose median headline figure is more than :data:`CLIFF_FACTOR` times that of the same subject on
-fresh
-flash. Where no trial ended well there is no figure: the load had no room, or the file system broke.
+The cliff of a line (one invalid share, one mix, one circumstance, valid share growing) is the
+smallest valid share whose median headline figure is more than :data:`CLIFF_FACTOR` times that of
+the same subject on fresh flash.
+Where no trial ended well there is no figure: the load had no room, or the file system broke.
 Where only some ended well, the median is theirs, and the sentence says so.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nandlab.analysis.figures import doubts
 from nandlab.analysis.figures.groups import Ensemble, Setting
@@ -24,8 +25,13 @@ CLIFF_FACTOR = 2.0
 SWEEP_SHARES_MIN = 5
 """The states of a setting are a sweep if they have this many valid shares or more."""
 
-SweepLine = tuple[float, float]
-"""Invalid share and mix."""
+
+class SweepLine(NamedTuple):
+    """What a line of a sweep has in common."""
+
+    invalid_share: float
+    mix: float
+    circumstance: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,18 +95,16 @@ def find_requested_valid_share(e: Ensemble) -> float:
 
 
 def find_ensemble_sweep_line(e: Ensemble) -> SweepLine:
-    """Invalid share and mix asked for; the mix means nothing where only one kind is there."""
+    """What was asked for; the mix means nothing where only one kind is there."""
     state = e.first.state
-    return state.invalid, state.mix if state.invalid else 0.0
+    return SweepLine(state.invalid, state.mix if state.invalid else 0.0, e.circumstance)
 
 
 def format_sweep_line(line: SweepLine) -> str:
     """``25 % dead, mixed``."""
-    invalid, mix = line
-    if not invalid:
-        return "none dead"
-    lies = {0.0: "apart", 1.0: "mixed"}.get(mix, f"mix {mix:g}")
-    return f"{invalid * 100:g} % dead, {lies}"
+    place = {0.0: "apart", 1.0: "mixed"}.get(line.mix, f"mix {line.mix:g}")
+    dead = f"{line.invalid_share * 100:g} % dead, {place}" if line.invalid_share else "none dead"
+    return ", ".join(filter(None, (dead, line.circumstance)))
 
 
 def group_ensembles_by_sweep_line(
@@ -113,11 +117,6 @@ def group_ensembles_by_sweep_line(
     ):
         lines.setdefault(find_ensemble_sweep_line(e), []).append(e)
     return dict(sorted(lines.items()))
-
-
-def find_fresh_ensemble(setting: Setting, subject: str) -> Ensemble | None:
-    """The state that asked for no data."""
-    return next((e for e in setting.ensembles if e.subject == subject and e.reference), None)
 
 
 def list_sweep_cliffs(setting: Setting) -> list[SweepCliff]:
@@ -138,7 +137,7 @@ def _is_past_cliff(ratio: float, more: bool) -> bool:
 def _find_cliff(
     setting: Setting, subject: str, line: SweepLine, members: Sequence[Ensemble]
 ) -> SweepCliff:
-    reference = find_fresh_ensemble(setting, subject)
+    reference = setting.find_reference(members[0])
     base = reference.spread(setting.headline) if reference else None
     ratios = [
         (find_requested_valid_share(e), divide_spreads(e.spread(setting.headline), base))

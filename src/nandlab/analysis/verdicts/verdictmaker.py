@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How the verdict of a run is made.
 
-A file system with its options is judged in every flash state of its setting, since a product passes
-through all; one of a product on all its loads. It is
+A file system with its options is judged in every flash state and circumstance of its setting, since
+a product passes through all; one of a product on all its loads. It is
 
 - *avoid* when a trial of it did not end well, it breaks a limit in a trial, or a campaign of power
   cuts lost what it promises to keep;
@@ -24,6 +24,7 @@ from dataclasses import replace
 from typing import Any
 
 from nandlab.analysis.figures.groups import Setting, group_trials_into_settings
+from nandlab.analysis.figures.ranking import format_name_list
 from nandlab.analysis.figures.readyfigures import LOST_FIGURE
 from nandlab.analysis.figures.spread import Spread
 from nandlab.analysis.verdicts import (
@@ -247,14 +248,14 @@ def _judge_row(
 
 
 def _list_absent_loads(scope: VerdictScope, name: str) -> list[str]:
-    """Loads and flash states of which a subject has no trial."""
+    """Loads and states of which a subject has no trial."""
     sentences = []
     for s in scope.settings:
         here = {e.state for e in s.ensembles if e.subject == name}
         if not here:
             sentences.append(f"no trial with {s.workload}")
         elif gone := [state for state in s.states if state not in here]:
-            sentences.append(f"no trial on {', '.join(gone)} flash")
+            sentences.append(f"no trial with {format_name_list(gone)}")
     return sentences
 
 

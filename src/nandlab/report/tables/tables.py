@@ -141,8 +141,8 @@ def make_fresh_ratio_column(setting: Setting, figure: Figure, title: str) -> Tab
     """A figure over the same subject's on fresh flash."""
 
     def value(e: Ensemble) -> CellValue:
-        fresh = [f for f in setting.ensembles if f.subject == e.subject and f.reference]
-        if not e.reference and not answers.is_wear_steady_for_figure(figure, [e, *fresh]):
+        both = [f for f in (e, setting.find_reference(e)) if f]
+        if not e.reference and not answers.is_wear_steady_for_figure(figure, both):
             return NOT_REACHED_VALUE
         return make_spread_cell_value(
             answers.compute_ageing_ratio(setting, e.subject, e.state, figure), units.format_ratio

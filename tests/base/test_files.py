@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import signal
@@ -16,6 +17,7 @@ from typing import IO
 import pytest
 
 from nandlab.base import files
+from nandlab.base.errors import UsageError
 from nandlab.base.files import (
     PART,
     PART_NAME,
@@ -118,3 +120,17 @@ def test_what_fails_leaves_the_old_file_and_no_part(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as refused:
         write_whole_file(tmp_path / "no" / "file", b"")
     assert refused.value.filename == str(tmp_path / "no" / "file")
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EACCES])
+def test_a_full_disk_is_no_mistake_of_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def refuse(path: Path, content: bytes) -> None:
+        raise OSError(code, os.strerror(code), str(path))
+
+    monkeypatch.setattr(files, "write_whole_file", refuse)
+    kind = UsageError if code == errno.EACCES else OSError
+    with pytest.raises(kind) as refused:
+        files.write_requested_file(tmp_path / "x", b"")
+    assert f"{tmp_path / 'x'}" in str(refused.value)

@@ -93,6 +93,23 @@ def test_a_run_on_a_full_disk_keeps_whole_trials_and_goes_on(
     assert not run.missing()
 
 
+def test_a_store_on_a_full_disk_keeps_whole_trials_and_the_run_goes_on(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    study = tmp_path / "small.toml"
+    study.write_text(SMALL)
+    argv = ["run", str(study), "--out", "run", "--progress", "none"]
+    argv += ["--store", str(small_disk)]
+    fill(small_disk, 120_000)
+    is_one_line_of_a_full_disk(nandlab(*argv, cwd=tmp_path))
+    run = RunFolder(tmp_path / "run")
+    assert 0 < len(list(run.trials())) < len(run.head().trials)
+    assert not list(small_disk.rglob(".part-*"))
+    (small_disk / "full").unlink()
+    assert nandlab(*argv, cwd=tmp_path).returncode == 0
+    assert not run.missing()
+
+
 def test_other_places_that_are_full(small_disk: Path, tmp_path: Path) -> None:
     run = samples.folder(tmp_path / "run", samples.study(1))
     fill(small_disk, 0)
@@ -185,3 +202,10 @@ def test_a_shell_without_input_is_refused() -> None:
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("nandlab: board shell: standard input")
+
+
+@pytest.mark.parametrize("columns", ["0", "", "1", "-3", "x"])
+def test_a_terminal_of_no_width_is_one_of_unknown_width(columns: str) -> None:
+    done = run_command("chip", "--help", env={**os.environ, "COLUMNS": columns})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "".join(done.stdout.split())

@@ -7,6 +7,7 @@ process that was killed: the next that writes in the same folder removes it.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -17,6 +18,10 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
+from nandlab.base.errors import UsageError
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Errors of a full disk."""
 PART = ".part-"
 """Begin of the name of a file that is being written."""
 PART_NAME = re.compile(re.escape(PART) + "[0-9a-f]{16}")
@@ -82,6 +87,19 @@ def write_whole_file(path: Path, content: bytes) -> None:
     """Writes a file whole: see writing_whole."""
     with open_whole_file(path) as out:
         out.write(content)
+
+
+def write_requested_file(path: Path, content: bytes) -> None:
+    """Writes a file whole where the user wants it.
+
+    UsageError where it cannot be; OSError where the disk is full, which is no matter of the path.
+    """
+    try:
+        write_whole_file(path, content)
+    except OSError as e:
+        if e.errno in DISK_FULL:
+            raise
+        raise UsageError(f"{path}: cannot be written: {e.strerror}") from None
 
 
 def write_files_together(files: Iterable[tuple[Path, bytes]]) -> None:

@@ -34,5 +34,5 @@ def find_cache_folder() -> Path:
     given = os.environ.get("NANDLAB_CACHE")
     if given:
         return Path(given).resolve()
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "nandlab"
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))  # which is none unless it is absolute
+    return (base if base.is_absolute() else Path.home() / ".cache") / "nandlab"

@@ -22,17 +22,9 @@ def refuse_unknown_chart_suffix(option: str, to: Path | None) -> None:
 
 def write_chart(to: Path, chart: Chart) -> None:
     """Writes the chart in the form that the file's name asks for."""
+    from nandlab.base.files import write_requested_file
     from nandlab.report.charts import charts
 
     svg = chart.svg()
-    write_chart_bytes(to, svg.encode() if to.suffix == ".svg" else charts.convert_svg_to_png(svg))
-
-
-def write_chart_bytes(to: Path, content: bytes) -> None:
-    """UsageError where the file cannot be written."""
-    from nandlab.base.files import write_whole_file
-
-    try:
-        write_whole_file(to, content)
-    except OSError as e:
-        raise UsageError(f"{to}: cannot be written: {e.strerror}") from None
+    content = svg.encode() if to.suffix == ".svg" else charts.convert_svg_to_png(svg)
+    write_requested_file(to, content)

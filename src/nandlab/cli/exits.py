@@ -21,6 +21,7 @@ from typing import NoReturn
 from typer._click.exceptions import ClickException
 
 from nandlab.base.errors import NandlabError
+from nandlab.base.files import DISK_FULL
 from nandlab.base.paths import find_cache_folder
 from nandlab.base.printer import (
     discard_unwritten_output,
@@ -33,8 +34,6 @@ from nandlab.base.ulimits import has_address_space_limit
 
 INTERRUPTED = 128 + signal.SIGINT
 OUTPUT_UNREAD = 128 + signal.SIGPIPE
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
-"""Errors of a full disk."""
 PLACE = "give another place, or the right to use this one"
 CURES = {
     errno.ENOTDIR: "a file is where a folder is needed: give another path, or remove that file",
@@ -62,6 +61,10 @@ def run_command_line(command: Callable[[], int | None]) -> NoReturn:
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as a job in the background has it
         signal.signal(signal.SIGINT, _exit_on_signal)
     sys.unraisablehook = _repeat_ignored_exit
+    if not os.environ.get("COLUMNS", "").strip(
+        "0"
+    ):  # rich prints nothing at 0
+        os.environ.pop("COLUMNS", None)
     guard_standard_streams()
     try:
         try:

@@ -19,7 +19,6 @@ from nandlab.cli.chartfile import (
     CHART_SUFFIXES,
     refuse_unknown_chart_suffix,
     write_chart,
-    write_chart_bytes,
 )
 from nandlab.cli.flashfile import FlashFileArguments, ImageArgument
 from nandlab.cli.optionclasses import expand_option_classes
@@ -129,12 +128,13 @@ def _warn_of_pages(layout: Layout) -> None:
 
 
 def _draw_map(to: Path, m: FileMap) -> None:
+    from nandlab.base.files import write_requested_file
     from nandlab.report.charts import fragmap
 
     if to.suffix in CHART_SUFFIXES:
         write_chart(to, fragmap.render_file_map_chart(m))
     else:
-        write_chart_bytes(to, fragmap.render_file_map_page(m).encode())
+        write_requested_file(to, fragmap.render_file_map_page(m).encode())
 
 
 @dataclass(frozen=True, kw_only=True)

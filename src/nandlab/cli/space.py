@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nandlab.base.errors import UsageError
 from nandlab.base.printer import print_json, print_lines, print_note
 from nandlab.cli.arguments import JsonOption, make_name_completer
 from nandlab.cli.flashfile import FlashFileArguments, ImageArgument
@@ -57,12 +56,10 @@ def space(
 
 
 def _write_map(to: Path, layout: Layout, name: str) -> None:
+    from nandlab.base.files import write_requested_file
     from nandlab.report.charts.spacemap import render_space_map_page
 
-    try:
-        to.write_text(render_space_map_page(layout, name))
-    except OSError as e:
-        raise UsageError(f"{to}: cannot be written: {e.strerror}") from None
+    write_requested_file(to, render_space_map_page(layout, name).encode())
 
 
 def _format_lines(layout: Layout) -> list[str]:

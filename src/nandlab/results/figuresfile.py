@@ -19,7 +19,7 @@ from pydantic import FailFast, Field, ValidationError, model_validator
 
 from nandlab.base import xzpack
 from nandlab.base.errors import UsageError
-from nandlab.base.files import write_whole_file
+from nandlab.base.files import write_requested_file
 from nandlab.base.gate import read_packed_json, refuse_oversized_packed_json
 from nandlab.base.nearest import suggest_nearest_name
 from nandlab.base.paths import PUBLISHED
@@ -212,10 +212,8 @@ def write_figures_file(path: Path, published: FiguresFile) -> None:
     """
     content = published.text().encode()
     refuse_oversized_packed_json(path, content)
-    try:
-        write_whole_file(path, xzpack.pack_xz(content) if path.suffix == xzpack.SUFFIX else content)
-    except OSError as e:
-        raise UsageError(f"{path}: cannot be written: {e.strerror}") from None
+    packed = xzpack.pack_xz(content) if path.suffix == xzpack.SUFFIX else content
+    write_requested_file(path, packed)
 
 
 def read_figures_file(path: Path) -> FiguresFile:

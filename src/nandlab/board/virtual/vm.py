@@ -249,7 +249,7 @@ async def start_vm(
         see = {WORK_FOLDER: files.folder, STATE: state, SAVES: saves}
         ram = SAVED_RAM if files.ram is None else SHARED_RAM
         qmp = QMPClient("nandlab")
-        await qmp.start_server(str(files.folder / "qmp"))
+        await _listen(qmp, str(files.folder / "qmp"))
         process = await asyncio.create_subprocess_exec(
             *machine.command({at: p for at, p in see.items() if p}, ram, *serial, *waits),
             stdin=keys if on_terminal else subprocess.DEVNULL,
@@ -267,16 +267,34 @@ async def start_vm(
             await _end_process(process, qmp)
 
 
+async def _listen(qmp: QMPClient, path: str) -> None:
+    """Opens the monitor's socket, whole or not at all.
+
+    QMPClient that is cancelled halfway leaves a coroutine that nobody awaits, which Python tells.
+    """
+    listening = asyncio.ensure_future(qmp.start_server(path))
+    try:
+        await asyncio.shield(listening)
+    except asyncio.CancelledError:
+        await listening
+        await qmp.disconnect()
+        raise
+
+
 async def _accept(qmp: QMPClient, process: asyncio.subprocess.Process, folder: Path) -> None:
     accepting = asyncio.ensure_future(qmp.accept())
     ended = asyncio.ensure_future(process.wait())
-    await asyncio.wait({accepting, ended}, timeout=ANSWER_S, return_when=asyncio.FIRST_COMPLETED)
-    ended.cancel()
-    if accepting.done() and not accepting.exception():
-        return
-    accepting.cancel()
-    with contextlib.suppress(asyncio.CancelledError, QMPError, EOFError, OSError):
-        await accepting
+    try:
+        await asyncio.wait(
+            {accepting, ended}, timeout=ANSWER_S, return_when=asyncio.FIRST_COMPLETED
+        )
+        if accepting.done() and not accepting.exception():
+            return
+    finally:  # if this is cancelled too: QMPClient cannot be disconnected twice at once
+        ended.cancel()
+        accepting.cancel()
+        with contextlib.suppress(asyncio.CancelledError, QMPError, EOFError, OSError):
+            await accepting
     said = (folder / "stderr").read_text().strip() or f"no answer within {ANSWER_S} s"
     raise NandlabError(f"QEMU did not start: {said}")
 

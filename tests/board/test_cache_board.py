@@ -27,7 +27,8 @@ step = Step("it", "dmesg -r; modprobe ubifs; ferry 2>&1; cat /proc/uptime")
 print(asyncio.run(board.run(Job((step,)))).steps)
 """
 """A process that opens the board and prints the steps of a job as the board saw them."""
-KINDS = ("archive", "booted", "emulator", "init", "initramfs", "modules", "program", "roots")
+LARGE = ("booted", "roots")
+KINDS = ("archive", "emulator", "init", "initramfs", "modules", "program", *LARGE)
 
 
 def linked(source: str, target: str) -> None:
@@ -40,15 +41,22 @@ def linked(source: str, target: str) -> None:
 
 @pytest.fixture
 def copy(board: QemuBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of its own with what the board is made of; no file of it may be written to."""
+    """A cache of its own with what the board is made of; no file of it may be written to.
+
+    Of other boards' roots and saved states, which have most of a cache's files, it has nothing.
+    """
+    kit = board.machine.kit
+    own = {entry.name for entry in (board.snapshot, kit.tools.folder, kit.kernel.root.folder)}
     for kind in (*KINDS, "yaffs2", "ram"):
         if (home := find_cache_folder() / kind).exists():
+            names = {path.name for path in home.iterdir()}
+            others = {name for name in names if kind in LARGE and name.partition(".")[0] not in own}
             shutil.copytree(
                 home,
                 tmp_path / kind,
                 symlinks=True,
                 copy_function=linked,
-                ignore=shutil.ignore_patterns("*.lock", ".part-*"),
+                ignore=shutil.ignore_patterns("*.lock", ".part-*", *others),
             )
     monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path))
     return tmp_path

@@ -8,6 +8,7 @@ at the same places whatever the host has them at. So the same tools give the sam
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from functools import cache
@@ -32,6 +33,8 @@ SOURCES_TOGETHER = "gathered"
 """The folder beside a program as it is built that has its sources and those of others together."""
 OBJECTS = "objects"
 """The folder beside a program as it is built that has the objects it is linked of."""
+MAKE = ("make", "-s", f"-j{os.cpu_count() or 1}")
+"""Objects are compiled side by side; they are linked in the order of the rules."""
 MODULE_FLAGS = (
     "CONFIG_DEBUG_INFO_BTF_MODULES=",  # BTF needs pahole and a vmlinux, and nothing here reads it
     "KCFLAGS=-g0 -fmacro-prefix-map=/build/=",
@@ -71,7 +74,7 @@ def build_library_objects(tools: Root, arch: Arch = AMD64) -> Path:
     ours = DEVICE / "programs"
 
     def make(work: Path) -> None:
-        argv = ["make", "-s", "-C", "/ours", "OUT=/out", *_compiler_words(arch), "library"]
+        argv = [*MAKE, "-C", "/ours", "OUT=/out", *_compiler_words(arch), "library"]
         tools.checked(argv, see={"/ours": ours, "/out": work, **_stand_in_folders(arch)})
 
     inputs = {
@@ -110,7 +113,7 @@ def build_program(
             extra = _material_flags(material, arch)
             words += ["WARN=-w"] * bool(material.foreign)  # sources of others may warn
         words += [*_compiler_words(arch, *extra), f"/out/{folder.name}"]
-        tools.checked(["make", "-s", "-C", "/ours", *words], see=see)
+        tools.checked([*MAKE, "-C", "/ours", *words], see=see)
         # the board keeps its programs in RAM, and nothing there reads symbols or debug information
         tools.checked([f"{arch.cross}strip", f"/out/{folder.name}"], see=see)
         for aside in (SOURCES_TOGETHER, OBJECTS):
@@ -169,7 +172,7 @@ def build_kernel_modules(
         for subfolder, source_folder in foreign.items():
             shutil.copytree(source_folder, build / subfolder)
         see = {"/build": build, "/out": work, **kernel.build}
-        argv = ["make", "-s", "-C", kernel.headers, "M=/build", *flags, "modules"]
+        argv = [*MAKE, "-C", kernel.headers, "M=/build", *flags, "modules"]
         tools.checked(argv, see=see)
         # nothing reads debug symbols, and the board keeps its modules in RAM
         for built in sorted(ko.name for ko in build.glob("*.ko")):

@@ -9,7 +9,6 @@ the configuration are set for make before that Makefile, and for the compiler af
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -22,7 +21,7 @@ from nandlab.base.digest import digest_file
 from nandlab.base.errors import SourceError, ToolError
 from nandlab.base.paths import find_cache_folder
 from nandlab.base.printer import print_note
-from nandlab.board.jobs.build import MODULE_FLAGS
+from nandlab.board.jobs.build import MAKE, MODULE_FLAGS
 from nandlab.board.kit.complaints import list_complaints
 from nandlab.board.kit.kernel import Kernel
 from nandlab.board.kit.partsource import PartFiles
@@ -175,7 +174,7 @@ def build_part_modules(
         see = {"/build": build, "/out": work, **kernel.build}
         see |= {f"/before/{i}": modules.folder for i, modules in enumerate(before)}
         extra = " ".join(f"/before/{i}/{SYMVERS}" for i in range(len(before)))
-        argv = ["make", "-s", f"-j{os.cpu_count() or 1}", "-C", kernel.headers, "M=/build"]
+        argv = [*MAKE, "-C", kernel.headers, "M=/build"]
         argv += [*flags, *([f"KBUILD_EXTRA_SYMBOLS={extra}"] if extra else []), "modules"]
         done = tools.run(argv, see=see)
         if done.returncode:

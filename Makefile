@@ -37,7 +37,7 @@ C_SOURCES := $(shell find device tests docs/examples -name '*.[ch]')
 
 .PHONY: help setup build demo study wheel test test-changed test-long test-search test-kernels test-arm lint clean
 .PHONY: golden fuzz fresh fresh-container fresh-wheel
-.PHONY: packages packages-build packages-test lock-python
+.PHONY: checked packages packages-build packages-test lock-python
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -67,10 +67,10 @@ study: setup ## run a study, print its results and its report's path: make study
 wheel: setup ## build dist/nandlab-*.whl, which needs no checkout: pip install it
 	@$(PIP) wheel $(OURS) -w dist . && ls dist/*.whl
 
-test: packages-test $(VENV)/dev build lint ## run all checks and tests (ANEW=1: no outcome of a board's job is taken from before)
+test: checked ## run all checks and tests (ANEW=1: no outcome of a board's job is taken from before)
 	@ANEW=$(ANEW) $(PYTEST)
 
-test-changed: packages-test $(VENV)/dev build lint ## run the tests that a change can reach (SINCE=COMMIT; default: since this branch left main)
+test-changed: checked ## run the tests that a change can reach (SINCE=COMMIT; default: since this branch left main)
 	@files=$$($(BIN)/python tests/support/changed.py $(SINCE)) && \
 	if [ -n "$$files" ]; then $(PYTEST) $$files; fi
 
@@ -105,6 +105,11 @@ fresh-wheel: ## try the wheel and the pages of docs/own in bare Debians, as root
 fresh-container: ## run the Containerfile's steps in the bare Debian that it names, as root
 	@setup/fresh "$$(sed -n 's/^ARG BASE=debian://p' Containerfile)" \
 		"$$(sed -nE 's/^(RUN|CMD) //p' Containerfile)"
+
+# packages wait for the network and the disk, and mypy has one core
+checked: $(VENV)/run
+	@$(MAKE) -s -j2 -O packages-test lint
+	@$(MAKE) -s build
 
 lint: $(VENV)/dev ## check style and types of all code
 	@$(BIN)/ruff check .

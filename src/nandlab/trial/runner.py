@@ -144,8 +144,8 @@ def refuse_unsupported_kernel(
             state = _check_need(need, config)
             if state:
                 line = f"{where}: {who} cannot be: the kernel of {spec.board.name} {state}"
-                part = _find_building_part(need)
-                wrong.append(f"{line}: --source {part}=package builds it" if part else line)
+                source = _find_building_source(need)
+                wrong.append(f"{line}: --source {source} builds it" if source else line)
     if wrong:
         raise UsageError(*dict.fromkeys(wrong))
 
@@ -182,11 +182,17 @@ def _check_need(need: str, config: Mapping[str, str]) -> str | None:
     return None
 
 
-def _find_building_part(need: str) -> str | None:
-    """The part of the kernel that is built with what a need names, whatever the kernel has."""
+def _find_building_source(need: str) -> str | None:
+    """The part of the kernel that is built as a need says, with the option that does it: the text
+    of ``--source``."""
+    symbol = need.removeprefix("!")
     for name in list_noun_names(PARTS):
-        if load_noun(PARTS, name, PartModel).settings({}).get(need) in ("y", "m"):
-            return name
+        part = load_noun(PARTS, name, PartModel)
+        if part.settings({}).get(need) in ("y", "m"):
+            return f"{name}=package"
+        options = (key for key, entry in part.options.items() if entry.symbol == symbol)
+        if option := next(options, None):
+            return f"{name}=package,{option}={str(symbol == need).lower()}"
     return None
 
 

@@ -61,9 +61,7 @@ def run_command_line(command: Callable[[], int | None]) -> NoReturn:
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as a job in the background has it
         signal.signal(signal.SIGINT, _exit_on_signal)
     sys.unraisablehook = _repeat_ignored_exit
-    if not os.environ.get("COLUMNS", "").strip(
-        "0"
-    ):  # rich prints nothing at 0
+    if not os.environ.get("COLUMNS", "").strip("0"):  # rich prints nothing at 0
         os.environ.pop("COLUMNS", None)
     guard_standard_streams()
     try:

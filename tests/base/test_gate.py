@@ -141,6 +141,17 @@ def test_a_packed_text_is_refused_with_what_unpacks_it(
             gate.read_packed_json(path)
 
 
+@pytest.mark.parametrize(
+    "begin", [b"\xd0\x0d\xfe\xed", b"/dts-v1/;", b"\n// a\n/* b*/ \n#c\n/dts-v1/;", b"/*" * 100_000]
+)
+def test_a_device_tree_is_told_as_one(tmp_path: Path, begin: bytes) -> None:
+    path = tmp_path / "a.toml"
+    path.write_bytes(begin + b" / { };")
+    told = "not TOML" if begin.startswith(b"/*/*") else r"a device tree.*docs/own/board\.md"
+    with pytest.raises(UsageError, match=told):
+        gate.read_toml(path)
+
+
 DOTS = ".".join("a" * 500)
 
 

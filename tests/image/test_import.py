@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import tempfile
 from pathlib import Path
 
@@ -167,3 +168,28 @@ def test_bad_words_are_refused_before_a_board_is_opened(
     assert done.exit_code != 0
     assert isinstance(done.exception, (UsageError, SystemExit))
     assert not (tmp_path / "image").exists()
+
+
+def test_jffs2_of_a_big_endian_processor_is_told_before_a_board_begins(tmp_path: Path) -> None:
+    shape = shape_of("jffs2")
+    dump = b"\x19\x85\x20\x03".ljust(shape.block_bytes * 8, b"\xff")
+    with pytest.raises(UsageError, match=r"big-endian.*jffs2dump"):
+        prepare(tmp_path, dump, shape, PARTS["jffs2"])
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_ubi_in_fewer_blocks_than_its_volumes_reserve_says_how_many(
+    tmp_path: Path, more: int
+) -> None:
+    device = make_product_device()
+    blocks = len(device.blocks)
+    device.list(0, "rootfs", blocks - 2 - importing.UBI_OWN_BLOCKS + more)
+    mib = (blocks + 1) * ubimade.SHAPE.erase_block / (1 << 20)
+    says = pytest.raises(UsageError, match=f"--partition-mib, at least {mib:g};")
+    with says if more else contextlib.nullcontext():
+        prepare(tmp_path, device.dump(), ubimade.SHAPE, "nandsim-small")
+
+
+def test_a_packed_dump_is_told_as_packed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="gzip -d"):
+        prepare(tmp_path, gzip.compress(b"x"), shape_of("jffs2"), None)

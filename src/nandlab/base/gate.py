@@ -56,6 +56,11 @@ PACKERS = {
     b"PK\x03\x04": "unzip",
 }
 """What a packed file begins with, and what unpacks it."""
+DEVICE_TREE = b"\xd0\x0d\xfe\xed"
+DEVICE_TREE_SOURCE = re.compile(
+    rb"(?:\s++|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/|#[^\n]*+)*+/dts-v1/"
+)
+"""What a compiled device tree begins with, and its source, which comments may precede."""
 DEPTH_MAX = 64
 """Arrays and tables within each other; nandlab's own files have at most 12."""
 
@@ -164,11 +169,15 @@ def read_text(path: Path, bytes_max: int) -> str:
     return _decode_text(path, read_bytes(path, bytes_max))
 
 
+def find_unpacker(content: bytes) -> str | None:
+    """The command that unpacks a file, by its first bytes; None: no packer wrote it."""
+    return next((cure for mark, cure in PACKERS.items() if content.startswith(mark)), None)
+
+
 def refuse_packed(path: Path, content: bytes) -> None:
-    """UsageError where a file begins as those that a packer wrote."""
-    for mark, cure in PACKERS.items():
-        if content.startswith(mark):
-            raise UsageError(f"{path}: it is packed, and no text: unpack it first ({cure})")
+    """UsageError where a text begins as the files of a packer do."""
+    if cure := find_unpacker(content):
+        raise UsageError(f"{path}: it is packed, and no text: unpack it first ({cure})")
 
 
 def _decode_text(path: Path, content: bytes) -> str:
@@ -265,7 +274,13 @@ def parse_json(content: bytes) -> Any:
 
 def read_toml(path: Path, bytes_max: int = TOML_BYTES_MAX) -> dict[str, Any]:
     """The tables of a TOML file."""
-    text = read_text(path, bytes_max)
+    content = read_bytes(path, bytes_max)
+    if content.startswith(DEVICE_TREE) or DEVICE_TREE_SOURCE.match(content):
+        raise UsageError(
+            f"{path}: a device tree, which nandlab does not read: a file of TOML says what a board "
+            "is (docs/own/board.md)"
+        )
+    text = _decode_text(path, content)
     try:
         if has_too_deep_toml_key(text):
             raise _make_depth_error(path)

@@ -25,6 +25,7 @@ from nandlab.flash.chip.image import ChipBlock, ChipGeometry, ChipImage
 from nandlab.flash.chip.imagefile import PAGE_HAS_DATA, ImageDescription, TreeCounts
 from nandlab.flash.layouts import decoders, ubi, yaffs2
 from nandlab.flash.layouts.cells import Partition
+from nandlab.flash.layouts.jffs2nodes import MAGIC, MAGIC_MARKS
 from nandlab.flash.layouts.layout import Layout, LayoutCollector
 from nandlab.flash.layouts.shape import Shape
 from nandlab.image import making
@@ -36,6 +37,8 @@ MOUNTED_VOLUME = "data"
 SQUASHFS_MARK, EROFS_MARK, EROFS_MARK_AT = b"hsqs", b"\xe2\xe1\xf5\xe0", 1024
 IN_UBI = ("ubifs", "squashfs", "erofs")
 """File systems that lie in a volume of UBI."""
+UBI_OWN_BLOCKS = 4
+JFFS2_BIG_ENDIAN = struct.pack(">H", MAGIC)
 NAMED_PATHS_MAX = 3
 
 
@@ -77,11 +80,14 @@ def prepare_dump(partition: Partition, shape: Shape, request: ImportRequest) -> 
     blocks = {i: partition.cells(i) for i in range(partition.blocks) if not partition.erased(i)}
     if name in IN_UBI:
         volume, device = _find_volume(partition, request)
+        _refuse_too_few_blocks(partition, device, shape)
         name = request.filesystem or _detect_volume_filesystem(partition, device, volume)
         blocks, renamed = _rename_volume(partition, blocks, device, volume)
         notes += renamed
     elif request.volume is not None:
         raise UsageError(f"--volume {request.volume}: {name} is in no volume of UBI")
+    if name == "jffs2":
+        _refuse_big_endian(partition, blocks)
     system = load_noun("filesystems", name, FilesystemModel)
     layout, reason = _decode_dump(partition, name, request.volume)
     if reason:
@@ -99,6 +105,34 @@ def prepare_dump(partition: Partition, shape: Shape, request: ImportRequest) -> 
     )
     making.refuse_unfit_medium(medium, without_reserve=True)
     return ReadyDump(medium, image, layout, tuple(notes))
+
+
+def _refuse_big_endian(partition: Partition, blocks: Iterable[int]) -> None:
+    """UsageError where JFFS2's first node is one of a big-endian processor."""
+    begins = (partition.begin(block, len(JFFS2_BIG_ENDIAN)) for block in blocks)
+    if next((b for b in begins if b in MAGIC_MARKS), b"") == JFFS2_BIG_ENDIAN:
+        raise UsageError(
+            "JFFS2 of a big-endian processor, which the boards' kernels do not mount: make it with "
+            "mkfs.jffs2 --little-endian (jffs2dump -b -e FILE turns one round); nandlab space "
+            "reads it as it is"
+        )
+
+
+def _refuse_too_few_blocks(partition: Partition, device: ubi.Attached, shape: Shape) -> None:
+    """UsageError where a partition has not the blocks that UBI's volumes reserve.
+
+    UBI takes four more: two of the volume table, one to level wear, one to change a block at once
+    (drivers/mtd/ubi/ubi.h).
+    """
+    least = sum(v.reserved for v in device.volumes.values()) + UBI_OWN_BLOCKS
+    good = partition.blocks - len(partition.bad)
+    if least > good:
+        mib = (least + len(partition.bad)) * shape.erase_block / (1 << 20)
+        raise UsageError(
+            f"UBI's volumes reserve {least - UBI_OWN_BLOCKS} blocks and UBI itself "
+            f"{UBI_OWN_BLOCKS}, and {good} are there: give the partition's --partition-mib, at "
+            f"least {mib:g}; past the dump's end it is erased"
+        )
 
 
 def list_page_and_block(part: str) -> tuple[str, str]:

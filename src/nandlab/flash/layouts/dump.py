@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nandlab.base.errors import UsageError
-from nandlab.base.gate import map_chip_file, open_regular_file
+from nandlab.base.gate import find_unpacker, map_chip_file, open_regular_file
 from nandlab.flash.chip.image import FACTORY_BAD, ChipBlock, ChipGeometry, ChipImage
 from nandlab.flash.chip.sidecar import BLOCKS_MAX
 from nandlab.flash.layouts import nftl, yaffs2, yaffs2image
@@ -179,6 +179,8 @@ def _count_blocks(path: Path, cells: mmap, shape: Shape, needed_blocks: int | No
             "bytes that are none, as in firmware files; or it is truncated, or of another "
             f"geometry. To read the blocks alone give --partition-mib {mib:g}"
         )
+    if cure := find_unpacker(cells[:16]):
+        raise UsageError(f"{path}: it is packed, and no whole number of {shape}: try {cure} first")
     hint = f"; --oob {fits[0]} would fit" if fits else ""
     raise UsageError(
         f"{path}: {len(cells)} bytes are no whole number of {shape}: truncated, or of another "

@@ -13,7 +13,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -126,6 +127,24 @@ def _make_source_lines(suite: Suite, kind: str) -> list[str]:
     return lines
 
 
+_fetched_lists: set[Path] | None = None
+"""State folders whose lists were fetched within fetch_lists_once(); None: outside of it."""
+
+
+@contextmanager
+def fetch_lists_once() -> Iterator[None]:
+    """Meanwhile the lists of the same archives are fetched once, whatever is asked of them."""
+    global _fetched_lists  # noqa: PLW0603 - what apt was asked belongs to the process
+    if _fetched_lists is not None:
+        yield
+        return
+    _fetched_lists = set()
+    try:
+        yield
+    finally:
+        _fetched_lists = None
+
+
 class Apt:
     """apt with a state folder of its own."""
 
@@ -157,7 +176,12 @@ class Apt:
         self.options = [word for k, v in settings.items() for word in ("-o", f"{k}={v}")]
 
     def update(self) -> None:
+        """Fetches the lists of its archives; PackagesUnavailable if one is not to be had."""
+        if _fetched_lists is not None and self.folder in _fetched_lists:
+            return
         _run_apt("apt-get", *self.options, "-q", "update", "--error-on=any")
+        if _fetched_lists is not None:
+            _fetched_lists.add(self.folder)
 
     def depends(self, package: str) -> list[str]:
         text = _run_apt("apt-cache", *self.options, "depends", "--important", package)

@@ -13,7 +13,7 @@ from nandlab.base.paths import CATALOG, INSTALLED, find_cache_folder
 from nandlab.base.printer import print_note
 from nandlab.board.kit import lock as locks
 from nandlab.board.kit import packages
-from nandlab.board.kit.apt import PackagesUnavailable, Suite
+from nandlab.board.kit.apt import PackagesUnavailable, Suite, fetch_lists_once
 from nandlab.board.kit.kernel import Kernel, find_kernel_in_root
 from nandlab.board.kit.kernelsource import make_kernel_source_set
 from nandlab.board.kit.lock import Files, Lock
@@ -116,6 +116,7 @@ def read_package_lock_with_shipped(path: Path) -> Lock:
     return {**locks.read_package_lock(SHIPPED_BOARDS / locks.FILE), **locks.read_package_lock(path)}
 
 
+@fetch_lists_once()
 def fetch_board_kit(
     model: BoardModel,
     *,
@@ -208,6 +209,7 @@ def fetch_image_tools(model: BoardModel) -> tuple[Root, Files]:
     return prepare_package_root(taken[each.name]), taken[each.name]
 
 
+@fetch_lists_once()
 def fetch_package_sets(
     model: BoardModel,
     sets: Sequence[SuiteSet],
@@ -329,6 +331,7 @@ def _lock_newest(board: str, path: Path, package_set: SuiteSet) -> Files:
     return files
 
 
+@fetch_lists_once()
 def update_package_locks(
     models: Mapping[str, BoardModel],
     list_further_sets: Callable[[BoardModel], Sequence[tuple[SuiteSet, Path]]] = lambda model: (),

@@ -21,7 +21,7 @@ from nandlab.base.printer import print_note
 from nandlab.base.strings import KernelFlavour, does_text_fit_type
 from nandlab.board.kit import lock as locks
 from nandlab.board.kit import packages
-from nandlab.board.kit.apt import PackagesUnavailable
+from nandlab.board.kit.apt import PackagesUnavailable, fetch_lists_once
 from nandlab.board.kit.exchange import format_board_file
 from nandlab.board.kit.kernelbuild import build_kernel_packages, make_kernel_request
 from nandlab.board.kit.kit import (
@@ -79,6 +79,7 @@ def make_tree_board(
     return _make_own_kernel_board(name, like, build_kernel_packages(request, root))
 
 
+@fetch_lists_once()
 def make_release_board(name: str, like: BoardModel, release: str, kernel: str) -> NewBoard:
     """A board with the newest kernel of a release that the mirror has, and that release's tools.
 

@@ -209,3 +209,20 @@ def test_a_terminal_of_no_width_is_one_of_unknown_width(columns: str) -> None:
     done = run_command("chip", "--help", env={**os.environ, "COLUMNS": columns})
     assert (done.returncode, done.stderr) == (0, "")
     assert "".join(done.stdout.split())
+
+
+def test_a_run_whose_folder_is_not_of_utf_8_has_a_report(tmp_path: Path) -> None:
+    run = samples.folder(tmp_path / os.fsdecode(b"b\xffd"), samples.study(1))
+    done = nandlab("report", run.path)
+    assert done.returncode == 0, done.stderr
+    assert "b\\udcffd" in (run.path / "report" / "index.html").read_text()
+
+
+@pytest.mark.parametrize("option", ["--lifetime-years", "--battery-wh"])
+@pytest.mark.parametrize("value", ["inf", "nan", "1e400", "-1"])
+def test_what_is_no_number_of_years_or_hours_is_refused(
+    tmp_path: Path, option: str, value: str
+) -> None:
+    run = samples.folder(tmp_path / "run", samples.study(1))
+    done = nandlab("advise", run.path, option, value, "--daily-write", "1M")
+    assert (done.returncode, done.stdout) == (2, "")

@@ -83,6 +83,11 @@ def _remove_if_left(part: str) -> None:
     os.close(descriptor)
 
 
+def encode_page(text: str) -> bytes:
+    r"""A page as UTF-8; a byte of a file's name that is none of it is written as ``\udcNN``."""
+    return text.encode(errors="backslashreplace")
+
+
 def write_whole_file(path: Path, content: bytes) -> None:
     """Writes a file whole: see writing_whole."""
     with open_whole_file(path) as out:

@@ -25,7 +25,7 @@ LimitOption = Annotated[
 ]
 YearsOption = Annotated[
     float | None,
-    typer.Option(min=0.01, help="years that the chip must last; needs --daily-write"),
+    typer.Option(min=0.01, max=1e6, help="years that the chip must last; needs --daily-write"),
 ]
 DailyOption = Annotated[
     str | None,
@@ -37,7 +37,7 @@ DailyOption = Annotated[
 BatteryOption = Annotated[
     float | None,
     typer.Option(
-        min=0.001, help="a battery's Wh: how many days it lasts; needs the bytes of a day"
+        min=0.001, max=1e9, help="a battery's Wh: how many days it lasts; needs the bytes of a day"
     ),
 ]
 

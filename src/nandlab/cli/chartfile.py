@@ -22,9 +22,9 @@ def refuse_unknown_chart_suffix(option: str, to: Path | None) -> None:
 
 def write_chart(to: Path, chart: Chart) -> None:
     """Writes the chart in the form that the file's name asks for."""
-    from nandlab.base.files import write_requested_file
+    from nandlab.base.files import encode_page, write_requested_file
     from nandlab.report.charts import charts
 
     svg = chart.svg()
-    content = svg.encode() if to.suffix == ".svg" else charts.convert_svg_to_png(svg)
+    content = encode_page(svg) if to.suffix == ".svg" else charts.convert_svg_to_png(svg)
     write_requested_file(to, content)

@@ -48,7 +48,7 @@ CURES = {
     errno.EMFILE: "too many files are open: raise ulimit -n",
 }
 """What to do about an error of the operating system."""
-RESUMING_VERBS = (["run"], ["check"], ["bisect"])
+RESUMING_VERBS = (["run"], ["check"], ["bisect"], ["powercut"], ["faults"], ["reproduce"])
 """First words of commands that go on where they were interrupted."""
 REPEAT_S = 0.01
 """Seconds after which an exit that was ignored is tried again."""

@@ -128,13 +128,13 @@ def _warn_of_pages(layout: Layout) -> None:
 
 
 def _draw_map(to: Path, m: FileMap) -> None:
-    from nandlab.base.files import write_requested_file
+    from nandlab.base.files import encode_page, write_requested_file
     from nandlab.report.charts import fragmap
 
     if to.suffix in CHART_SUFFIXES:
         write_chart(to, fragmap.render_file_map_chart(m))
     else:
-        write_requested_file(to, fragmap.render_file_map_page(m).encode())
+        write_requested_file(to, encode_page(fragmap.render_file_map_page(m)))
 
 
 @dataclass(frozen=True, kw_only=True)

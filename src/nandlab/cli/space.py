@@ -56,10 +56,10 @@ def space(
 
 
 def _write_map(to: Path, layout: Layout, name: str) -> None:
-    from nandlab.base.files import write_requested_file
+    from nandlab.base.files import encode_page, write_requested_file
     from nandlab.report.charts.spacemap import render_space_map_page
 
-    write_requested_file(to, render_space_map_page(layout, name).encode())
+    write_requested_file(to, encode_page(render_space_map_page(layout, name)))
 
 
 def _format_lines(layout: Layout) -> list[str]:

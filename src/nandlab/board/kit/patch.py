@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from nandlab.base.errors import SourceError, UsageError
-from nandlab.base.gate import read_bytes
+from nandlab.base.gate import read_bytes, refuse_packed
 
 PATCH_BYTES_MAX = 4 << 20
 HUNK_HEAD = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
@@ -62,7 +62,9 @@ class FilePatch:
 
 def read_patch(path: Path) -> list[FilePatch]:
     """The changes of a patch file; UsageError if it is none that can be applied."""
-    found = list(_parse_files(read_bytes(path, PATCH_BYTES_MAX), str(path)))
+    content = read_bytes(path, PATCH_BYTES_MAX)
+    refuse_packed(path, content)
+    found = list(_parse_files(content, str(path)))
     if not found:
         raise UsageError(f"{path}: no patch: it has no line that begins with '--- '")
     return found

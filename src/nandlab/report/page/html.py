@@ -32,7 +32,7 @@ from nandlab.analysis.verdicts.battery import Battery, format_battery_sentences
 from nandlab.analysis.verdicts.verdict import Verdict
 from nandlab.analysis.verdicts.views import find_setting_view
 from nandlab.base.digest import digest_json_value
-from nandlab.base.files import write_files_together
+from nandlab.base.files import encode_page, write_files_together
 from nandlab.base.paths import REPORT_TEMPLATES, RESULTS
 from nandlab.base.ulimits import refuse_drawing_below_limits
 from nandlab.report.charts import charts, curvecharts, layout, powercuts, verdictchart
@@ -142,10 +142,10 @@ def _list_report_files(
     page: Path, text: str, charted: Sequence[Chart]
 ) -> Iterator[tuple[Path, bytes]]:
     """The page and each chart in both forms, drawn as they are asked for."""
-    yield page, text.encode()
+    yield page, encode_page(text)
     for chart in charted:
         svg = chart.svg()
-        yield page.with_name(f"{chart.name}.svg"), svg.encode()
+        yield page.with_name(f"{chart.name}.svg"), encode_page(svg)
         yield page.with_name(f"{chart.name}.png"), charts.convert_svg_to_png(svg)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nandlab import __version__
 from nandlab.base.errors import NandlabError
-from nandlab.base.files import write_whole_file
+from nandlab.base.files import encode_page, write_whole_file
 from nandlab.base.paths import REPORT_TEMPLATES
 from nandlab.report.charts import pngmap
 from nandlab.report.page import html
@@ -52,7 +52,7 @@ DEPTHS_MAX = 32
 def write_trace_page(trace: TraceFolder, out: Path | None = None) -> Path:
     """Writes ``report.html`` into the trace's folder, or to ``out``; returns its path."""
     page = out or trace.path / "report.html"
-    write_whole_file(page, _render_page(trace).encode())
+    write_whole_file(page, encode_page(_render_page(trace)))
     return page
 
 

@@ -108,7 +108,7 @@ def test_texts_of_other_editors_are_read_or_told(tmp_path: Path) -> None:
     ("text", "place"),
     [
         ("a = 1\nb = 9" + "9" * 200_000, "a.toml: a whole number"),
-        ("a = 1\n[b]\nc = [0x" + "9" * 20_000 + "]", "a.toml: 0: "),
+        ("a = 1\n[b]\nc = [0x" + "9" * 20_000 + "]", "a.toml: b.c.0: "),
         ("a = 18446744073709551616", "a.toml: a: "),
         ("a = -18446744073709551616", "a.toml: a: "),
     ],

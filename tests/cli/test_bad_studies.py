@@ -58,7 +58,7 @@ BAD: dict[str, list[tuple[str, str]]] = {
     ],
     "seeds": [
         ("[-1]", "matrix.seeds.0: must be greater than or equal to 0"),
-        ("[10000000000000000000000]", "must be less than or equal to 2147483647"),
+        ("[10000000000000000000000]", "matrix.seeds.0: "),
         ("[2147483648]", "must be less than or equal to 2147483647"),
         ('["1"]', "matrix.seeds.0: must be a valid integer"),
         ("[1.5]", "matrix.seeds.0: "),
@@ -84,7 +84,7 @@ BAD: dict[str, list[tuple[str, str]]] = {
         ("{}", "matrix.workloads.0.name: must be given"),
         ('{ name = "ffsmark", file = 3 }', "nearest: files"),
         ('{ name = "ffsmark", files = 1e30 }', "files must be of type int"),
-        ('{ name = "ffsmark", files = 10000000000000000000000 }', "files must be "),
+        ('{ name = "ffsmark", files = 10000000000000000000000 }', "matrix.workloads.0.files: "),
         ('{ name = "ffsmark", files = 2147483648 }', "files must be at most"),
         ('{ name = "ffsmark", files = -1 }', "files must be at least 1"),
         ('{ name = "ffsmark", files = [1] }', "matrix.workloads.0.files: "),
@@ -96,7 +96,7 @@ BAD: dict[str, list[tuple[str, str]]] = {
         ('{ name = "ffsmark", payload = "x" }', "payload must be one of"),
         ('{ name = "ffsmark", transactions = 9999999999999 }', "transactions must be at most"),
         ('{ name = "lifetime", size_min = 9, size_max = 1 }', "size_min must be at most size_max"),
-        ('{ name = "logger", records = 99999999999999999999 }', "records must be "),
+        ('{ name = "logger", records = 99999999999999999999 }', "matrix.workloads.0.records: "),
     ],
     "filesystem": [
         ('{ name = "ubi" }', "nearest: ubifs"),

@@ -299,10 +299,11 @@ def read_toml(path: Path, bytes_max: int = TOML_BYTES_MAX) -> dict[str, Any]:
             line = text.count("\n", 0, place) + 1
             raise UsageError(f"{path}: {LARGE_NUMBER} (at line {line})") from None
         raise UsageError(f"{path}: not TOML: {e}") from None
-    level: list[Any] = [tables]
+    level: list[tuple[str, Any]] = [("", tables)]
     for _ in range(DEPTH_MAX):
-        _refuse_large_numbers(path, level)
-        level = [inner for outer in level for inner in _list_inner_values(outer)]
+        items = [item for place, outer in level for item in _list_items(place, outer)]
+        _refuse_large_numbers(path, items)
+        level = [item for item in items if isinstance(item[1], dict | list)]
     if level:
         raise _make_depth_error(path)
     return tables
@@ -321,16 +322,20 @@ def _find_long_number(text: str) -> int | None:
     return next(found, None)
 
 
-def _refuse_large_numbers(path: Path, level: list[Any]) -> None:
-    """UsageError if a table or array of these has a whole number that no field can take.
+def _refuse_large_numbers(path: Path, items: list[tuple[str, Any]]) -> None:
+    """UsageError if one of these is a whole number that no field can take.
 
     Python has no bound of its own, but cannot write a number of thousands of digits.
     """
-    for outer in level:
-        named = outer.items() if isinstance(outer, dict) else enumerate(outer)
-        for key, value in named:
-            if isinstance(value, int) and not -WHOLE_MAX < value < WHOLE_MAX:
-                raise UsageError(f"{path}: {key}: {LARGE_NUMBER}")
+    for place, value in items:
+        if isinstance(value, int) and not -WHOLE_MAX < value < WHOLE_MAX:
+            raise UsageError(f"{path}: {place}: {LARGE_NUMBER}")
+
+
+def _list_items(place: str, value: Any) -> list[tuple[str, Any]]:
+    """What a table or an array holds, each with its place: ``matrix.seeds.0``."""
+    named = value.items() if isinstance(value, dict) else enumerate(value)
+    return [(f"{place}.{key}" if place else f"{key}", inner) for key, inner in named]
 
 
 _KEY = r"""(?:[\w-]++|"(?:[^"\\\n]++|\\[^\n])*+"?+|'[^'\n]*+'?+)"""
@@ -364,12 +369,6 @@ def _parse_toml(text: str) -> dict[str, Any]:
 
 def _make_depth_error(path: Path) -> UsageError:
     return UsageError(f"{path}: not TOML that nandlab reads: it nests more than {DEPTH_MAX} deep")
-
-
-def _list_inner_values(value: Any) -> list[Any]:
-    """The arrays and tables in an array or a table."""
-    inner = value.values() if isinstance(value, dict) else value
-    return [each for each in inner if isinstance(each, dict | list)]
 
 
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))

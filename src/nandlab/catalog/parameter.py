@@ -78,9 +78,11 @@ class Parameter(StrictModel):
 
     def check(self, value: object) -> str | None:
         """What is wrong with a value, or None."""
-        if isinstance(value, int | float) and not -COUNT_MAX <= value <= COUNT_MAX:
-            return "must be a number up to 2^63"
         default_type = type(self.default)
+        comparable = type(value) in (int, default_type)
+        number = value if comparable and isinstance(value, int | float) else 0
+        if not -COUNT_MAX <= number <= COUNT_MAX:
+            return "must be a number up to 2^63"
         if default_type is float and type(value) is int:
             value = float(value)
         if type(value) is not default_type:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from support import samples
 from test_verdict import calls, pair
 
@@ -30,7 +31,7 @@ def run(
     return pair(filesystem, seconds, state, parameters={"before": before}, provenance=provenance)
 
 
-def judged(trials: Sequence[Trial]) -> list[Verdict]:
+def judge_trials(trials: Sequence[Trial]) -> list[Verdict]:
     return verdictmaker.make_run_verdicts_from_trials({}, trials, samples.NAMING, Limits())
 
 
@@ -44,7 +45,7 @@ LATE = [
 
 
 def test_the_worst_of_all_its_values_decides() -> None:
-    (found,) = judged(LATE)
+    (found,) = judge_trials(LATE)
     assert calls(found) == {"UBIFS": "take", "JFFS2": "next"}
     assert found.states == ("before=nothing", "before=work")
     assert found.row("UBIFS").state_leaders == (("before=nothing", "JFFS2"),)
@@ -59,18 +60,29 @@ def test_another_parameter_has_a_verdict_for_each_value() -> None:
         *run("ubifs", 20, "nothing", circumstance=False),
         *run("ubifs", 20, "work", circumstance=False),
     ]
-    assert [v.recommended for v in judged(other)] == ["JFFS2", "UBIFS"]
+    assert [v.recommended for v in judge_trials(other)] == ["JFFS2", "UBIFS"]
 
 
 def test_who_was_not_run_in_each_is_open() -> None:
-    (found,) = judged(LATE[:-2])
+    (found,) = judge_trials(LATE[:-2])
     assert calls(found) == {"JFFS2": "take", "UBIFS": "open"}
     (gap,) = [g for g in found.gaps if g.what == "not run"]
     assert gap.why == "no trial with before=work"
 
 
+@pytest.mark.parametrize("parameters", [None, [], "before", {"before": "work"}, {"before": None}])
+def test_a_run_with_other_words_of_its_parameters_has_no_circumstance(parameters: object) -> None:
+    """Such a run comes from elsewhere: it is judged by each value, and nothing breaks."""
+    trials = [
+        t.add_sources({"workload": {"parameters": parameters}})
+        for before in ("nothing", "work")
+        for t in run("jffs2", 10, before)
+    ]
+    assert [s.states for s in group_trials_into_settings(trials)] == [("fresh",), ("fresh",)]
+
+
 def test_a_single_value_is_no_state() -> None:
-    (found,) = judged([*run("jffs2", 10, "work"), *run("ubifs", 20, "work")])
+    (found,) = judge_trials([*run("jffs2", 10, "work"), *run("ubifs", 20, "work")])
     assert found.states == ("fresh",)
 
 

@@ -197,9 +197,11 @@ def _make_setting_key(trial: Trial) -> tuple[str, ...]:
 
 
 def _list_circumstances(trial: Trial) -> list[str]:
-    """The names of a trial's parameters that are circumstances."""
-    declared = trial.find_source("workload").get("parameters", {})
-    return [name for name, entry in declared.items() if entry.get("circumstance")]
+    """The names of a trial's parameters that are circumstances; a run of another nandlab may have
+    other words for them, and then has none."""
+    declared = trial.find_source("workload").get("parameters")
+    entries = declared.items() if isinstance(declared, dict) else ()
+    return [k for k, entry in entries if isinstance(entry, dict) and entry.get("circumstance")]
 
 
 def _drop_circumstances(trial: Trial) -> dict[str, object]:

@@ -48,20 +48,34 @@ static u64 instruction_ns(void)
 	return DIV_ROUND_CLOSEST(after - between - (between - before), 256);
 }
 
-/* Executes @count instructions and a constant number more. @count must be at
- * least 2. */
+/* Instructions of a turn of run_instructions()'s first loop, and the least that
+ * it can run: a turn of it, and as many for its second loop. */
+#define TURN  128
+#define LEAST (2 * TURN)
+
+/*
+ * Executes @count instructions and a constant number more. @count must be at
+ * least LEAST. Nearly all are in turns of many: each turn costs the emulator
+ * the same, whatever its length.
+ */
 static void run_instructions(u64 count)
 {
-	u64 turns = count >> 1;
+	u64 turns = count / TURN - 1, pairs;
 
-	asm volatile("test $1, %b1\n\t"
-		     "jz 1f\n\t"
-		     "nop\n"
-		     "1:\n\t"
+	count -= turns * TURN;
+	pairs = count >> 1;
+	asm volatile("1:\n\t"
+		     ".fill %c3, 1, 0x90\n\t"
 		     "dec %0\n\t"
-		     "jnz 1b"
-		     : "+r"(turns)
-		     : "q"(count)
+		     "jnz 1b\n\t"
+		     "test $1, %b2\n\t"
+		     "jz 2f\n\t"
+		     "nop\n"
+		     "2:\n\t"
+		     "dec %1\n\t"
+		     "jnz 2b"
+		     : "+r"(turns), "+r"(pairs)
+		     : "q"(count), "i"(TURN - 2)
 		     : "cc");
 }
 
@@ -78,10 +92,10 @@ static int ring(const char *value, const struct kernel_param *param)
 	until = rdtsc() + WAIT_NS;
 	outb(RING, PORT);
 	rung = rdtsc();
-	if (rung + 2 * step <= until)
+	if (rung + LEAST * step <= until)
 		run_instructions(div64_u64(until - rung, step));
 	local_irq_restore(flags);
-	if (rung + 2 * step > until)
+	if (rung + LEAST * step > until)
 		pr_warn("the pause took too long: this state may not repeat\n");
 	return 0;
 }

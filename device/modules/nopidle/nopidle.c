@@ -24,40 +24,43 @@
 
 #include <linux/cpuidle.h>
 #include <linux/irqflags.h>
-#include <linux/kernel_stat.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/sched.h>
-#include <asm/hardirq.h>
 #include <asm/processor.h>
 
 /*
- * QEMU translates at most 512 instructions at a time: the no-ops and the loop
- * around them fit into one such block.
+ * QEMU translates at most 512 instructions at a time: the no-ops and the two of
+ * the loop around them fit into one such block.
  */
-#define NOPS "480"
+#define NOPS "500"
 
 /*
- * Interrupts that this processor took. After each one, return to the
- * scheduler's idle loop: the handler may have set an earlier timer.
+ * An interrupt pushes what the processor was at onto the stack that is in use:
+ * five words from the next multiple of 16 bytes down. So the third word below
+ * the stack's end is its RSP or its RFLAGS, neither of which is ever 0. The
+ * loop waits for that one word: of all that a turn costs the emulator, looking
+ * into memory is the most. Nothing else writes there, for the kernel has no red
+ * zone and the loop calls nothing.
+ *
+ * After each interrupt, return to the scheduler's idle loop: the handler may
+ * have set an earlier timer. Without one nobody asks this processor, the only
+ * one, to schedule.
  */
-static __always_inline unsigned long interrupts(void)
-{
-	return __this_cpu_read(kstat.irqs_sum) +
-	       __this_cpu_read(irq_stat.apic_timer_irqs) +
-	       __this_cpu_read(irq_stat.irq_spurious_count) +
-	       __this_cpu_read(irq_stat.apic_irq_work_irqs);
-}
-
 static int notrace nopidle_enter(struct cpuidle_device *device,
 				 struct cpuidle_driver *driver, int index)
 {
-	unsigned long before = interrupts();
-
-	raw_local_irq_enable();
-	while (!need_resched() && interrupts() == before)
-		asm volatile(".fill " NOPS ", 1, 0x90" ::: "memory");
-	raw_local_irq_disable();
+	if (!need_resched())
+		asm volatile("movq $0, -24(%%rsp)\n\t"
+			     "sti\n"
+			     "1:\n\t"
+			     ".fill " NOPS ", 1, 0x90\n\t"
+			     "cmpq $0, -24(%%rsp)\n\t"
+			     "je 1b\n\t"
+			     "cli"
+			     :
+			     :
+			     : "cc", "memory");
 	return index;
 }
 

@@ -27,9 +27,10 @@ void await_moment(int64_t at_ns);
 void await_rest(void);
 
 /*
- * Waits for a whole second of the clock, four to five seconds after @saved_ns,
- * and as many ns more as the file says, if it is there. Dies if that second has
- * passed already, and of an offset beyond LONGEST_NS.
+ * Waits for a whole second of the clock, one to two seconds after @saved_ns, or
+ * four to five if it has passed already; and as many ns more as the file says,
+ * if it is there. Dies if the later one has passed too, and of an offset beyond
+ * LONGEST_NS.
  */
 void await_start(int64_t saved_ns, const char *offset_file);
 

@@ -13,14 +13,23 @@ from typing import Any
 import pytest
 from fuzz import sanitized
 from fuzz.target import write
-from fuzz.targets.init import CMDLINE, COUNTS, MEMINFO
+from fuzz.targets.init import CMDLINE, COUNTS, MEMINFO, MEMORY
+
+from nandlab.board.jobs.cargo import HEAD, HEAD_BYTES, MAGIC
+from nandlab.board.jobs.cpio import Archive
 
 LONGEST_S = (2**63 - 1) // 32 // 10**9
 """The longest deadline; init's moment.h has it in ns."""
+EVENTS = "ready", "begin"
 
 
-def records(folder: Path, steps: str, start: str = "0", kills: int = 0) -> list[dict[str, Any]]:
-    """What init records of a job, on a board whose kernel has killed processes before it."""
+def records(
+    folder: Path, steps: str, start: str = "0", kills: int = 0, memory: bytes = MEMORY
+) -> list[dict[str, Any]]:
+    """What init records of a job, on a board whose kernel has killed processes before it.
+
+    memory: where the host leaves what is to be unpacked.
+    """
     proc = {
         "cmdline": CMDLINE,
         "meminfo": MEMINFO,
@@ -31,6 +40,7 @@ def records(folder: Path, steps: str, start: str = "0", kills: int = 0) -> list[
         "job/steps": steps.encode(),
         "job/start": start.encode(),
         "root/sys/kernel/debug/simnand/counters": COUNTS,
+        "root/dev/mem": memory,
         **{f"root/proc/{name}": text for name, text in proc.items()},
     }
     write(files, folder)
@@ -76,6 +86,49 @@ def test_a_start_out_of_range_is_refused(tmp_path: Path, start: int) -> None:
         "what": "job/start",
         "why": "Numerical result out of range",
     }
+
+
+def left(content: bytes) -> bytes:
+    """The board's memory where the host has left a content."""
+    return HEAD.pack(MAGIC, len(content)).ljust(HEAD_BYTES, b"\0") + content
+
+
+def test_a_file_is_unpacked_byte_for_byte_and_the_first_step_waits_for_the_second_second(
+    tmp_path: Path,
+) -> None:
+    cpio, content = Archive(), bytes(range(256)) * 41 + b"end"
+    cpio.file("job/deep/f", content)
+    found = records(tmp_path, "load\t5\texit 0\n", memory=left(cpio.bytes()))
+    assert (tmp_path / "tmp/unpacked").read_bytes() == content
+    ready, load = (next(each for each in found if each["event"] == name) for name in EVENTS)
+    assert load["t_ns"] // 10**9 == ready["t_ns"] // 10**9 + 2
+
+
+def linked() -> bytes:
+    cpio = Archive()
+    cpio.link("job/f", "g")
+    return cpio.bytes()
+
+
+ARCHIVE = MEMORY[HEAD_BYTES:]
+NO_ARCHIVE = "the job is no archive of files and folders"
+
+
+@pytest.mark.parametrize(
+    ("memory", "what"),
+    [
+        (bytes(9000), "the host left no job"),
+        (left(b""), "the host left no job"),
+        (left(ARCHIVE[:109]), NO_ARCHIVE),
+        (left(ARCHIVE[:-200]), NO_ARCHIVE),
+        (left(ARCHIVE.replace(b"%08X" % 5000, b"FFFFFFFF", 1)), NO_ARCHIVE),
+        (left(linked()), NO_ARCHIVE),
+    ],
+    ids=["nothing", "empty", "no head", "cut off", "too large", "a link"],
+)
+def test_what_is_no_job_is_refused(tmp_path: Path, memory: bytes, what: str) -> None:
+    last = records(tmp_path, "load\t5\texit 0\n", memory=memory)[-1]
+    assert (last["event"], last["what"]) == ("failed", what)
 
 
 @pytest.mark.parametrize(

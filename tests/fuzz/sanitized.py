@@ -62,7 +62,7 @@ def agent() -> Path:
     """With the same defines as its Makefile gives it."""
     own = sorted((DEVICE / "agent").glob("*.c"))
     shared = [DEVICE / "init" / name for name in ("steps.c", "moment.c", "channel.c")]
-    more = [AGENTS_WIRE, '-DJOB_DIR="."', '-DOUTPUT_DIR=".."', "-DSTART_S=1"]
+    more = [AGENTS_WIRE, '-DJOB_DIR="."', '-DOUTPUT_DIR=".."', "-DLATE_START_S=1"]
     return _on_host("agent", [*own, *shared], f"-I{DEVICE}/agent", *more)
 
 

@@ -114,7 +114,8 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 def test_a_step_that_hangs_ends_with_its_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     sanitized.init()
-    files = {**init.draw(Random(1)), "job/steps": b"hangs\t9\thang 1\n"}
+    steps = {"job/steps": b"hangs\t9\thang 1\n", "root/dev/mem": init.MEMORY}
+    files = {**init.draw(Random(1)), **steps}
     monkeypatch.setitem(targets(), "made", Target(lambda _: files, init.take))
     made = batch.begin("made", range(1000), 60)
     wait_until(lambda: made.folder / "case" / "job" in processes(made.folder))

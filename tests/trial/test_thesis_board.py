@@ -191,9 +191,8 @@ def test_static_files_stay_beside_those_that_change(trials: Recorded, fs: str) -
     (step,) = (s for s in found.steps if s.name == "dynamic")
     assert step.chip is not None
     assert sum(found.per_block.erases) == step.chip.erases > 0
-    # JFFS2's thread erases a block between the two phases too
-    between = step.chip.erases - made.chip.erases - again.chip.erases
-    assert between == (1 if fs == "jffs2" else 0)
+    # JFFS2's thread might erase a block between the two phases too, and erases them within
+    assert step.chip.erases == made.chip.erases + again.chip.erases
 
 
 def written_once(folder: Path, files: int, transactions: int, most: int, seed: int) -> int:

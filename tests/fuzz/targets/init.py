@@ -11,6 +11,8 @@ from random import Random
 
 from fuzz import sanitized, texts
 from fuzz.target import Files, Target
+from nandlab.board.jobs.cargo import HEAD, HEAD_BYTES, MAGIC
+from nandlab.board.jobs.job import Job, Step
 
 STEPS = b"""format\t60\tout 20
 mount\t5\terr 9 exit 0
@@ -57,6 +59,15 @@ def steps(chance: Random) -> Files:
     }
 
 
+def _memory() -> bytes:
+    """A job as the host leaves it in the board's memory."""
+    archive = Job((Step("run", "true"),), {"f": b"x" * 5000}).archive({}, {})
+    return HEAD.pack(MAGIC, len(archive)).ljust(HEAD_BYTES, b"\0") + archive
+
+
+MEMORY = _memory()
+
+
 def machine(chance: Random) -> Files:
     """Files of the kernel's, now and then changed."""
     told = {
@@ -68,6 +79,7 @@ def machine(chance: Random) -> Files:
     found["root/sys/kernel/debug/simnand/counters"] = COUNTS
     for name, text in found.items():
         found[name] = texts.lines_changed(text, chance) if chance.random() < 0.15 else text
+    found["root/dev/mem"] = texts.bytes_changed(MEMORY, chance) if chance.random() < 0.3 else MEMORY
     for name in ("busy", "slow"):
         if chance.random() < 0.02:
             found[f"root/proc/{name}"] = b""

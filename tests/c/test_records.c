@@ -139,8 +139,13 @@ static struct bytes save(struct chip *chip)
 	struct bytes all = {.at = malloc(chip_array_bytes(&chip->params) * 2)};
 	u32 part;
 
-	for (part = 0; part < chip->params.blocks + 2; part++)
-		all.count += image_put(chip, part, all.at + all.count);
+	for (part = 0; part < chip->params.blocks + 2; part++) {
+		bool empty = image_part_empty(chip, part);
+		size_t bytes = image_put(chip, part, all.at + all.count);
+
+		CHECK_EQ(empty, !bytes);
+		all.count += bytes;
+	}
 	return all;
 }
 

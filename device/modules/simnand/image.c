@@ -121,6 +121,11 @@ static size_t put_end(const struct chip *chip, u8 *to)
 	return sizeof(end);
 }
 
+bool image_part_empty(const struct chip *chip, u32 part)
+{
+	return part && part <= chip->params.blocks && as_new(chip, part - 1);
+}
+
 size_t image_put(struct chip *chip, u32 part, u8 *to)
 {
 	if (part == 0)

@@ -70,6 +70,9 @@ _Static_assert(sizeof(struct image_end) == 24, "image end layout");
 /* Upper limit in bytes of every part of the chip's image. */
 size_t image_part_max(const struct chip *chip);
 
+/* Whether a part has no bytes: that of a block that is as new. */
+bool image_part_empty(const struct chip *chip, u32 part);
+
 /* Write one part of an image. Parts are numbered from 0 to blocks + 1: header,
  * blocks, end. Returns its size in bytes; 0 for a block that is as new. */
 size_t image_put(struct chip *chip, u32 part, u8 *to);

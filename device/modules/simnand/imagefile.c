@@ -75,13 +75,21 @@ static void part_stop(struct seq_file *file, void *at)
 static int part_show(struct seq_file *file, void *at)
 {
 	struct simnand *sim = file->private;
+	u32 part = *(loff_t *)at;
 	size_t bytes;
-	u8 *buffer = kvmalloc(image_part_max(&sim->chip), GFP_KERNEL);
+	bool empty;
+	u8 *buffer;
 
+	mutex_lock(&sim->lock);
+	empty = image_part_empty(&sim->chip, part);
+	mutex_unlock(&sim->lock);
+	if (empty)
+		return 0; /* as most are: a kernel may clear what it gives */
+	buffer = kvmalloc(image_part_max(&sim->chip), GFP_KERNEL);
 	if (!buffer)
 		return -ENOMEM;
 	mutex_lock(&sim->lock);
-	bytes = image_put(&sim->chip, *(loff_t *)at, buffer);
+	bytes = image_put(&sim->chip, part, buffer);
 	mutex_unlock(&sim->lock);
 	seq_write(file, buffer, bytes);
 	kvfree(buffer);

@@ -28,7 +28,6 @@ from nandlab.traced import cost, records
 from nandlab.traced.records import Names, Recording
 from nandlab.traced.setup import (
     FOLDER,
-    START_COMMAND,
     STOP_COMMAND,
     TracedPartition,
     compute_records_file_bytes_max,
@@ -264,8 +263,6 @@ def _make_start_script(request: TraceRequest) -> str:
     lines = make_tracer_start_lines(
         fs, where, request.tracers, functions, request.records, request.traced_partition
     )
-    start = lines.index(START_COMMAND)
-    lines[start] = make_hooks_at_once_command(START_COMMAND)
     return "\n".join([*lines, "true\n"])
 
 

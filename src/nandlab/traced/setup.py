@@ -113,12 +113,13 @@ def make_tracer_start_lines(
     records: int = 16384,
     only: TracedPartition | None = None,
 ) -> list[str]:
-    """tracer_commands with the calls of MTD; then they say what they could not do, and fail."""
+    """tracer_commands with the calls of MTD, all hooks set at once; then they say what they could
+    not do, and fail."""
     tracer_names, function_names = list(tracers), list(functions)
     lines = make_tracer_commands(fs, mountpoint, tracer_names, function_names, records, only)
     # the calls of MTD are a layer of their own
     calls = [f"echo calls on > {FOLDER}/flashmon"] if "flash" in tracer_names else []
-    lines = [*lines[:-1], *calls, lines[-1]]
+    lines = [*lines[:-1], *calls, make_hooks_at_once_command(lines[-1])]
     for name in function_names:
         there = f"grep -q '^function [0-9]* '{shlex.quote(name)}'$' {FOLDER}/names"
         told = f"the kernel has no function {name} that can be traced; it may be inlined"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from nandlab.board.jobs.job import JobRecord, Step, escape_output
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.traced.setup import FOLDER
+from nandlab.traced.setup import FOLDER, STOP_COMMAND, make_hooks_at_once_command
 
 if TYPE_CHECKING:
     from nandlab.traced.records import Names, Recording
@@ -33,7 +33,7 @@ def make_tracing_end_step(name: str, before: str = "") -> Step:
         f"echo {STATUS_MARK.strip()}",
         "echo kernel $(uname -r)",
         f"cat {FOLDER}/status",
-        f"echo stop > {FOLDER}/control",
+        f"{{ {make_hooks_at_once_command(STOP_COMMAND)}; }}",
         f"echo {NAMES.strip()}",
         f"cat {FOLDER}/names",
     ]

@@ -10,6 +10,7 @@
 #include <linux/completion.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/task.h>
 #include <linux/version.h>
 
@@ -17,6 +18,7 @@
 #define kthread_complete_and_exit complete_and_exit
 #endif
 #define MAX_COUNT 2000
+#define AT_A_TIME 32
 
 static struct task_struct *dead[MAX_COUNT];
 static unsigned int dead_count;
@@ -62,8 +64,13 @@ static int set_die(const char *value, const struct kernel_param *param)
 
 	if (!err && count > MAX_COUNT - dead_count)
 		err = -EINVAL;
-	for (; !err && count; count--)
+	for (; !err && count; count--) {
 		err = start_one(dead_count++);
+		/* The kernel takes back what follows a dead task's call, of
+		 * which a tracer has 64, once all have seen that it is dead. */
+		if (!(dead_count % AT_A_TIME))
+			rcu_barrier();
+	}
 	return err;
 }
 

@@ -6,6 +6,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/hrtimer.h>
+#include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/printk.h>
@@ -63,13 +64,25 @@ static u64 doze_until(u64 now_ns, u64 deadline_ns, bool may_sleep)
 	return spin_until(deadline_ns);
 }
 
-/* If another thread is ready to run, sleep instead and leave the time to it. */
+/*
+ * If another thread is ready to run, sleep instead and leave the time to it.
+ * Interrupts are off from this look until the clock is moved: one between them
+ * may make a thread ready, which then waited for all of the time that is added.
+ */
 static u64 warp_until(u64 now_ns, u64 deadline_ns, bool may_sleep)
 {
+	unsigned long flags;
+
 	while (now_ns < deadline_ns) {
-		if (!warp_works() || (may_sleep && !single_task_running()))
+		local_irq_save(flags);
+		if (!warp_works() || (may_sleep && !single_task_running())) {
+			local_irq_restore(flags);
 			return doze_until(now_ns, deadline_ns, may_sleep);
+		}
 		now_ns = warp_towards(now_ns, deadline_ns, may_sleep);
+		local_irq_restore(flags);
+		if (now_ns < deadline_ns)
+			now_ns = warp_fire_timers();
 	}
 	return now_ns;
 }

@@ -33,10 +33,15 @@ void warp_stop(void);
 /* False after somebody chose another clock source for the kernel. */
 bool warp_works(void);
 
-/* Move the clock towards the deadline, at most to the next timer, which then
- * fires. Returns the new time. Another thread may be ready to run then: check
- * before calling again. */
+/* Move the clock to the deadline, or to the next timer if that comes before.
+ * Returns the new time: if it is before the deadline, that timer is due.
+ * Interrupts must be off, from before the caller saw that no other thread is
+ * ready. */
 u64 warp_towards(u64 now_ns, u64 deadline_ns, bool timers_can_fire);
+
+/* Fire the timers that are due, with interrupts on. Another thread may be ready
+ * to run then. Returns the time. */
+u64 warp_fire_timers(void);
 
 /* Sum of all time added so far. */
 u64 warp_added_ns(void);

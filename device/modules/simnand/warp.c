@@ -175,18 +175,18 @@ static bool raise_timer_interrupt(void)
 #endif
 }
 
-/* Fire the timers that are due, now. If the interrupt cannot be raised
- * directly, a timer long overdue makes the kernel set its hardware to fire at
- * once. */
-static void fire_timers(void)
+/* If the interrupt cannot be raised directly, a timer long overdue makes the
+ * kernel set its hardware to fire at once. */
+u64 warp_fire_timers(void)
 {
 	warp.behind_ns = 0;
-	if (raise_timer_interrupt())
-		return;
-	WRITE_ONCE(warp.kicked, false);
-	hrtimer_start(&warp.kick, 1, HRTIMER_MODE_ABS_PINNED_HARD);
-	while (!READ_ONCE(warp.kicked))
-		cpu_relax();
+	if (!raise_timer_interrupt()) {
+		WRITE_ONCE(warp.kicked, false);
+		hrtimer_start(&warp.kick, 1, HRTIMER_MODE_ABS_PINNED_HARD);
+		while (!READ_ONCE(warp.kicked))
+			cpu_relax();
+	}
+	return ktime_get_ns();
 }
 
 /* Set the timer interrupt for the next timer, as the clock stands now. */
@@ -216,22 +216,24 @@ u64 warp_added_ns(void)
 u64 warp_towards(u64 now_ns, u64 deadline_ns, bool timers_can_fire)
 {
 	u64 next_ns = next_timer_ns();
-	u64 left_ns = deadline_ns - now_ns;
 
-	if (timers_can_fire && next_ns > deadline_ns &&
-	    warp.behind_ns + left_ns >= warp.slice_ns && left_ns > SETTING_NS) {
-		add_ns(left_ns - SETTING_NS);
-		set_interrupt();
-		return ktime_get_ns();
-	}
-	if (!timers_can_fire || next_ns > deadline_ns) {
-		add_ns(left_ns);
-		return deadline_ns;
-	}
-	if (next_ns > now_ns)
+	if (timers_can_fire && next_ns < deadline_ns) {
+		if (next_ns <= now_ns)
+			return now_ns;
 		add_ns(next_ns - now_ns);
-	fire_timers();
-	return ktime_get_ns();
+		return next_ns;
+	}
+	if (timers_can_fire &&
+	    warp.behind_ns + deadline_ns - now_ns >= warp.slice_ns &&
+	    deadline_ns - now_ns > SETTING_NS) {
+		add_ns(deadline_ns - now_ns - SETTING_NS);
+		set_interrupt();
+		now_ns = ktime_get_ns();
+		if (now_ns >= deadline_ns)
+			return now_ns;
+	}
+	add_ns(deadline_ns - now_ns);
+	return deadline_ns;
 }
 
 int warp_start(u64 slice_ns)

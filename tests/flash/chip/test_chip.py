@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
 from functools import partial
@@ -17,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 MODULE = ROOT / "device" / "modules" / "simnand"
 TESTS = ["test_chip", "test_faults", "test_records"]
 JOURNALLED = ["test_journal", "test_torn"]
+KERNEL_TYPES = "#include <linux/types.h>"
 FUZZ_RUNS = 1000
 
 
@@ -50,6 +52,25 @@ def test_a_chip_goes_to_any_cut_of_its_power_and_back(name: str) -> None:
 @pytest.mark.parametrize("name", TESTS)
 def test_the_chip_does_as_its_data_sheet_says(name: str) -> None:
     program = chip(name, ROOT / "tests" / "c" / f"{name}.c")
+
+    result = subprocess.run([program], check=False, capture_output=True, text=True, timeout=60)
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout == "all well\n"
+
+
+def test_under_warp_no_thread_that_is_ready_waits_for_added_time(tmp_path: Path) -> None:
+    """At whatever point of the wait the interrupt comes that makes the thread ready.
+
+    The kernel's headers that wait.c includes are empty here: the test has the few calls itself.
+    """
+    for header in re.findall(r"#include <(.*)>", (MODULE / "wait.c").read_text() + KERNEL_TYPES):
+        (tmp_path / header).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / header).touch()
+    program = tmp_path / "test_wait"
+    source = ROOT / "tests" / "c" / "test_wait.c"
+    argv = ["gcc", *STRICT, "-I", str(tmp_path), "-I", str(MODULE), str(source), "-o", str(program)]
+    subprocess.run(argv, check=True, timeout=120)
 
     result = subprocess.run([program], check=False, capture_output=True, text=True, timeout=60)
 

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -127,22 +128,19 @@ def _make_source_lines(suite: Suite, kind: str) -> list[str]:
     return lines
 
 
-_fetched_lists: set[Path] | None = None
+_fetched_lists: ContextVar[set[Path] | None] = ContextVar("fetched", default=None)
 """State folders whose lists were fetched within fetch_lists_once(); None: outside of it."""
 
 
 @contextmanager
 def fetch_lists_once() -> Iterator[None]:
     """Meanwhile the lists of the same archives are fetched once, whatever is asked of them."""
-    global _fetched_lists  # noqa: PLW0603 - what apt was asked belongs to the process
-    if _fetched_lists is not None:
-        yield
-        return
-    _fetched_lists = set()
+    fetched = _fetched_lists.get()
+    token = _fetched_lists.set(set() if fetched is None else fetched)
     try:
         yield
     finally:
-        _fetched_lists = None
+        _fetched_lists.reset(token)
 
 
 class Apt:
@@ -177,11 +175,12 @@ class Apt:
 
     def update(self) -> None:
         """Fetches the lists of its archives; PackagesUnavailable if one is not to be had."""
-        if _fetched_lists is not None and self.folder in _fetched_lists:
+        fetched = _fetched_lists.get()
+        if fetched is not None and self.folder in fetched:
             return
         _run_apt("apt-get", *self.options, "-q", "update", "--error-on=any")
-        if _fetched_lists is not None:
-            _fetched_lists.add(self.folder)
+        if fetched is not None:
+            fetched.add(self.folder)
 
     def depends(self, package: str) -> list[str]:
         text = _run_apt("apt-cache", *self.options, "depends", "--important", package)

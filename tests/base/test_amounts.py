@@ -15,7 +15,10 @@ from nandlab.base.errors import UsageError
         ("20ms", "time", 20e6),
         ("1.5s", "time", 1.5e9),
         ("7 us", "time", 7e3),
+        ("7μs", "time", 7e3),
+        ("2mJ", "energy", 2e-3),
         ("4096", "bytes", 4096),
+        ("8mb", "bytes", 8 << 20),
         ("512K", "bytes", 512 << 10),
         ("8MiB", "bytes", 8 << 20),
         ("2M/s", "bytes_per_s", 2 << 20),
@@ -35,6 +38,8 @@ def test_an_amount_is_read_with_its_unit(text: str, quantity: str, value: float)
     [
         *[("8 apples", "bytes"), ("0", "bytes"), ("-1", "bytes"), ("1e3", "bytes")],
         *[("20", "time"), ("ms", "time"), ("1.2.3s", "time"), ("5", "share"), ("x", "share")],
+        *[("5 Ms", "time"), ("5MS", "time"), ("5S", "time"), ("2MJ", "energy"), ("2Nj", "energy")],
+        *[("200Mb", "bytes"), ("1Gib", "bytes"), ("2Mb/s", "bytes_per_s")],
         *[("5ms", "count"), ("", "count"), ("nan", "count"), ("inf", "ratio")],
     ],
 )

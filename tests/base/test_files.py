@@ -17,14 +17,17 @@ from typing import IO
 import pytest
 
 from nandlab.base import files
+from nandlab.base.cache import make_entry
 from nandlab.base.errors import UsageError
 from nandlab.base.files import (
     PART,
     PART_NAME,
+    name_full_disk,
     open_whole_file,
     write_files_together,
     write_whole_file,
 )
+from nandlab.base.scratch import hold_scratch_folder
 
 WRITER = """
 import sys, time
@@ -134,3 +137,29 @@ def test_a_full_disk_is_no_mistake_of_the_path(
     with pytest.raises(kind) as refused:
         files.write_requested_file(tmp_path / "x", b"")
     assert f"{tmp_path / 'x'}" in str(refused.value)
+
+
+def write_to_full_disk() -> None:
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        full.write(b"x")
+
+
+def test_a_full_disk_names_the_folder_that_was_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(OSError) as full, name_full_disk(tmp_path):
+        write_to_full_disk()
+    assert full.value.filename == str(tmp_path)
+    with pytest.raises(OSError) as full, hold_scratch_folder(str(tmp_path)):
+        write_to_full_disk()
+    assert Path(full.value.filename).parent == tmp_path
+    monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path))
+    with pytest.raises(OSError) as full:
+        make_entry("things", {}, lambda work: write_to_full_disk())
+    assert Path(full.value.filename).is_relative_to(tmp_path)
+    with pytest.raises(OSError) as full, name_full_disk(tmp_path):
+        raise OSError(errno.ENOSPC, "full", "its own name")
+    assert full.value.filename == "its own name"
+    with pytest.raises(OSError) as other, name_full_disk(tmp_path):
+        raise OSError(errno.EIO, "broken")
+    assert other.value.filename is None

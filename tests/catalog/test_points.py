@@ -83,7 +83,7 @@ def test_the_program_gets_every_column_of_every_point() -> None:
         ("8,x4K seq", "count '': give a whole number"),
         ("-8x4K seq", "count '-8'"),
         ("8x0 seq", "size '0': give bytes"),
-        ("8x4Q seq", "size '4q': give bytes"),
+        ("8x4Q seq", "size '4Q': give bytes"),
         ("8x17M seq", "at most 16777216 bytes"),
         ("8 x 4K seq", "unknown pattern 'x'"),
         ("4K seq", "give COUNTSxSIZES without blanks"),

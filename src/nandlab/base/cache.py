@@ -27,7 +27,7 @@ from typing import Any
 from nandlab.base import checksums
 from nandlab.base.digest import digest_file, digest_json_value
 from nandlab.base.errors import UsageError
-from nandlab.base.files import PART, write_whole_file
+from nandlab.base.files import PART, name_full_disk, write_whole_file
 from nandlab.base.paths import find_cache_folder
 from nandlab.base.printer import print_note
 
@@ -169,8 +169,9 @@ def _fill_folder(folder: Path, inputs: Any) -> Iterator[Path]:
     work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=part))
     try:
         work.chmod(0o755)
-        yield work
-        (work / INPUTS).write_text(json.dumps(inputs, indent=1, sort_keys=True))
+        with name_full_disk(work):
+            yield work
+            (work / INPUTS).write_text(json.dumps(inputs, indent=1, sort_keys=True))
         lines = checksums.make_checksum_listing(work)
         _remove_entry(folder)
         write_whole_file(_list_path(folder), lines)

@@ -83,6 +83,20 @@ def _remove_if_left(part: str) -> None:
     os.close(descriptor)
 
 
+@contextmanager
+def name_full_disk(place: Path) -> Iterator[None]:
+    """An error of a full disk that names no file is raised with this place.
+
+    What writes to an open file knows no name; standard output does (printer.NamedStream).
+    """
+    try:
+        yield
+    except OSError as e:
+        if e.errno not in DISK_FULL or e.filename is not None:
+            raise
+        raise OSError(e.errno, os.strerror(e.errno), str(place)) from None
+
+
 def encode_page(text: str) -> bytes:
     r"""A page as UTF-8; a byte of a file's name that is none of it is written as ``\udcNN``."""
     return text.encode(errors="backslashreplace")

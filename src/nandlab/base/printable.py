@@ -3,8 +3,16 @@
 
 from __future__ import annotations
 
+import re
+
 LINE_CHARACTERS = {ord("\t"): None, ord("\n"): None}
 """What a text of lines keeps."""
+LONG_WORD = re.compile(r"\S{401,}")
+WORD_ENDS = (160, 80)
+"""Characters that are kept of the begin and the end of a word of more than 400."""
+LINE_MAX = 6000
+LINE_ENDS = (2000, 1000)
+"""The same of a line that is longer; a message ends with what to do."""
 
 
 def make_printable(text: str, exact: bool = False) -> str:
@@ -19,6 +27,20 @@ def make_printable(text: str, exact: bool = False) -> str:
     return "".join(
         c if c.isprintable() and not (exact and c == "\\") else _escape_character(c) for c in text
     )
+
+
+def shorten_line(line: str) -> str:
+    """A line of a message without the middle of a word, or of the line, that is too long to read.
+
+    A wrong value is quoted in it, of whatever length; what it begins and ends with tells it apart.
+    """
+    short = LONG_WORD.sub(lambda word: _cut_middle(word[0], WORD_ENDS), line)
+    return short if len(short) <= LINE_MAX else _cut_middle(short, LINE_ENDS)
+
+
+def _cut_middle(text: str, ends: tuple[int, int]) -> str:
+    begin, end = ends
+    return f"{text[:begin]}[... {len(text) - begin - end:,} characters ...]{text[-end:]}"
 
 
 def make_lines_printable(text: str) -> str:

@@ -22,6 +22,8 @@ from nandlab.base.printable import make_lines_printable, make_printable
 
 STDERR_NUMBER = 2
 """Standard error, for a program of the user's own that prints there itself."""
+STREAM_NAMES = {"stdout": "standard output", "stderr": "standard error"}
+"""What an error of a standard stream is told of."""
 HIDDEN_ATTRIBUTES = ("buffer", "detach")
 """Ways around a Guard, which it does not have."""
 
@@ -115,6 +117,35 @@ def is_stderr_terminal() -> bool:
     return sys.stderr.isatty()
 
 
+class NamedStream:
+    """A text stream whose errors name it, as those of a file do."""
+
+    def __init__(self, stream: TextIO, name: str) -> None:
+        self._stream = stream
+        self._name = name
+
+    def write(self, text: str) -> int:
+        """See TextIO."""
+        with self._name_errors():
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        """See TextIO."""
+        with self._name_errors():
+            self._stream.flush()
+
+    @contextmanager
+    def _name_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as e:
+            e.filename = self._name
+            raise
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 class StreamGuard:
     """A text stream that passes no control character but line ends and tabs."""
 
@@ -150,7 +181,8 @@ def guard_standard_streams() -> None:
             continue
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-        setattr(sys, name, StreamGuard(stream))
+        named = NamedStream(stream, STREAM_NAMES[name])
+        setattr(sys, name, StreamGuard(cast(TextIO, named)))
 
 
 def find_inner_stream(stream: TextIO) -> TextIO:

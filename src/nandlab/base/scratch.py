@@ -19,6 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
+from nandlab.base.files import name_full_disk
+
 PREFIX = "nandlab-scratch-"
 PIECE_CHARACTERS = 1 << 16
 """Letters of a text that waits in a file which are read at a time."""
@@ -33,7 +35,8 @@ def hold_scratch_folder(within: str | None = None) -> Iterator[Path]:
     _clean_once(home)
     folder, lock = _make_locked_folder(home)
     try:
-        yield folder
+        with name_full_disk(folder):
+            yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(lock)
@@ -56,7 +59,10 @@ class WaitingText:
 @contextmanager
 def hold_waiting_text() -> Iterator[WaitingText]:
     """A text that is gone afterwards."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as file:
+    with (
+        name_full_disk(Path(tempfile.gettempdir())),
+        tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as file,
+    ):
         yield WaitingText(file)
 
 

@@ -196,7 +196,7 @@ def _parse_patterns(word: str) -> list[tuple[str, int]]:
 
 def _parse_requests(word: str, *, heads: bool) -> tuple[list[int], list[int]]:
     """The counts and the sizes of COUNTSxSIZES."""
-    counts, times, lengths = word.lower().rpartition("x")
+    counts, times, lengths = word.replace("X", "x").rpartition("x")
     if heads and times:
         raise UsageError(f"{word!r}: a head's files decide how many requests: give SIZES only")
     if not heads and not times:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nandlab.base.files import write_whole_file
 from nandlab.base.printer import print_lines, print_note
 from nandlab.cli.preparation import announce_board_preparation
 
@@ -131,7 +132,8 @@ class CampaignSettings:
                 campaign, board, folder, campaignresult.read_campaign_result(folder), self.jobs
             )
         result = campaignresult.read_campaign_result(folder)
-        (folder / "outcomes.svg").write_text(powercuts.render_campaign_chart(result).svg())
+        chart = powercuts.render_campaign_chart(result).svg()
+        write_whole_file(folder / "outcomes.svg", chart.encode())
         if not alone:
             cutsummaries.write_cut_summaries(
                 folder.parent, campaignresult.summarize_campaigns(folder.parent)

@@ -23,7 +23,9 @@ from typer._click.exceptions import ClickException
 from nandlab.base.errors import NandlabError
 from nandlab.base.files import DISK_FULL
 from nandlab.base.paths import find_cache_folder
+from nandlab.base.printable import shorten_line
 from nandlab.base.printer import (
+    STREAM_NAMES,
     discard_unwritten_output,
     flush_stdout,
     guard_standard_streams,
@@ -88,7 +90,7 @@ def run_command_line(command: Callable[[], int | None]) -> NoReturn:
         discard_unwritten_output()
         sys.exit(OUTPUT_UNREAD)
     except OSError as e:
-        if e.filename is None:
+        if e.filename == STREAM_NAMES["stdout"]:
             discard_unwritten_output()
         exit_with_message(format_os_error(e), status=1 if e.errno in DISK_FULL else 2)
 
@@ -104,7 +106,7 @@ def _replace_exit(error: SystemExit) -> None:
 
 def exit_with_message(first: str, *more: str, status: int) -> NoReturn:
     """Ends with this message and status; nobody may be there to read it."""
-    print_note(f"nandlab: {first}", *more)
+    print_note(f"nandlab: {shorten_line(first)}", *map(shorten_line, more))
     sys.exit(status)
 
 
@@ -114,6 +116,7 @@ def _exit_on_parse_error(error: ClickException) -> NoReturn:
 
     from nandlab.base.console import Console
 
+    error.message = shorten_line(error.message)
     vars(rich_utils)["Console"] = Console
     with ignore_stderr_errors():
         rich_utils.rich_format_error(error)
@@ -122,11 +125,11 @@ def _exit_on_parse_error(error: ClickException) -> NoReturn:
 
 def format_os_error(error: OSError) -> str:
     """An error of the operating system: where, what, and what to do."""
-    output = error.errno in (*DISK_FULL, errno.EIO, errno.EBADF)
-    nowhere = "standard output" if output else "the operating system"
+    is_full = error.errno in DISK_FULL
+    nowhere = "a file that was being written" if is_full else "the operating system"
     where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else nowhere
     reason = error.strerror or str(error) or type(error).__name__
-    if error.errno in DISK_FULL:
+    if is_full:
         cure = f"make room; nothing is left half written (the cache is {find_cache_folder()}, "
         return f"{where}: {reason}: {cure}NANDLAB_CACHE moves it)"
     cure = CURES.get(error.errno or 0, "")

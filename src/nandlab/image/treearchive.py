@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from nandlab.base.errors import NandlabError
+from nandlab.base.files import name_full_disk
 from nandlab.image.tree import FileTree, TreeEntry, escape_file_name
 
 SET_ID = stat.S_ISUID | stat.S_ISGID
@@ -126,7 +127,7 @@ def _make_member(
     elif member.isreg():
         content = tar.extractfile(member)
         assert content is not None
-        with path.open("xb") as f:
+        with name_full_disk(path), path.open("xb") as f:
             shutil.copyfileobj(content, f)
         _finish_member(member, path)
     else:

@@ -4,10 +4,9 @@ room for it."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
+from nandlab.base.scratch import hold_scratch_folder
 from nandlab.board.kit.root import Root
 from nandlab.flash.layouts import nftl
 from nandlab.flash.layouts.cells import Partition
@@ -24,9 +23,9 @@ def check_fat_volume(volume: bytes, root: Root) -> str:
     """
     content = bytearray(volume)
     content[STATE_AT] &= ~DIRTY
-    with tempfile.TemporaryDirectory(prefix="nandlab-fsck-") as folder:
-        (Path(folder) / IMAGE).write_bytes(content)
-        done = root.run(["fsck.vfat", "-n", f"/in/{IMAGE}"], {"/in": Path(folder)})
+    with hold_scratch_folder() as folder:
+        (folder / IMAGE).write_bytes(content)
+        done = root.run(["fsck.vfat", "-n", f"/in/{IMAGE}"], {"/in": folder})
     if not done.returncode:
         return ""
     words = [line.strip() for line in done.stdout.splitlines()[1:] if line.strip()]

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import random
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from pathlib import Path
 
 from nandlab.base.errors import UsageError
+from nandlab.base.scratch import hold_scratch_folder
 from nandlab.powercut.loads import (
     Load,
     LoadSet,
@@ -158,15 +157,15 @@ class SqlOracle:
     def _list_wrong_databases(
         found: Mapping[str, bytes | None], may: list[Content]
     ) -> Iterator[str]:
-        with tempfile.TemporaryDirectory(prefix="nandlab-sql-") as folder:
+        with hold_scratch_folder() as folder:
             for name, content in found.items():
                 if content is not None and "/" not in name:
-                    (Path(folder) / name).write_bytes(content)
-            if not (Path(folder) / DATABASE).exists():
+                    (folder / name).write_bytes(content)
+            if not (folder / DATABASE).exists():
                 yield "no database"
                 return
             try:
-                with closing(sqlite3.connect(Path(folder) / DATABASE)) as db:
+                with closing(sqlite3.connect(folder / DATABASE)) as db:
                     (told,) = db.execute("PRAGMA integrity_check(1)").fetchone()
                     if told != "ok":
                         yield f"integrity_check: {told}"

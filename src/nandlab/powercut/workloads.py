@@ -11,11 +11,10 @@ import os
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 
 from nandlab.base.errors import UsageError
+from nandlab.base.scratch import hold_scratch_folder
 from nandlab.board.jobs.job import Job, Step
 from nandlab.board.virtual.qemu import QemuBoard
 from nandlab.catalog.files import is_run_noun, list_noun_names, load_current_noun, load_noun
@@ -127,8 +126,8 @@ def _trace_commands(
         raise UsageError(f"--load {name}: a workload is recorded by strace, which is not here")
     script = "set -e\n" + "\n".join(commands) + "\n"
     programs = board.programs(Job((Step("all", script),), dict(files)))
-    with tempfile.TemporaryDirectory(prefix="nandlab-load-") as temporary:
-        work = Path(temporary).resolve()
+    with hold_scratch_folder() as scratch:
+        work = scratch.resolve()
         mount = work / "mnt"
         for folder in ("mnt", "bin", "run"):
             (work / folder).mkdir()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.files import write_whole_file
 from nandlab.board.jobs.job import Job, Step
 from nandlab.board.own.remote import RemoteBoard
 from nandlab.catalog.board import BoardModel, Controller
@@ -201,7 +202,7 @@ def write_catalog_files(
         strict=True,
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(format_noun_toml(noun))
+        write_whole_file(path, format_noun_toml(noun).encode())
     return paths
 
 

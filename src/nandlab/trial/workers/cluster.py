@@ -9,12 +9,10 @@ taken once, and that a worker which cannot run the trials is let go and its reas
 from __future__ import annotations
 
 import asyncio
-import tempfile
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 from distributed import Client
@@ -22,6 +20,7 @@ from distributed.client import FutureCancelledError
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.printer import print_note
+from nandlab.base.scratch import hold_scratch_folder
 from nandlab.board.jobs.job import Board
 from nandlab.board.kit.exchange import write_board_file_from_cache
 from nandlab.board.kit.lock import Lock
@@ -213,8 +212,8 @@ class Cluster:
             if self._sent:
                 return
             print_note("a worker lacks packages of the board: sending them")
-            with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
-                file = Path(scratch) / "board"
+            with hold_scratch_folder() as scratch:
+                file = scratch / "board"
                 write_board_file_from_cache(self._request.model, self._request.lock, file)
                 board = PackagePlugin(file.read_bytes())
             async with self._asking():

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tempfile
 from functools import cache
-from pathlib import Path
 
 from distributed import Worker, WorkerPlugin, get_worker
 
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.scratch import hold_scratch_folder
 from nandlab.board.jobs.job import Board
 from nandlab.board.kit import packages
 from nandlab.board.opening import open_board
@@ -110,8 +109,8 @@ class PackagePlugin(WorkerPlugin):
         It raises nothing: that would end the run of all workers.
         """
         try:
-            with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
-                file = Path(scratch) / "sent.board"
+            with hold_scratch_folder() as scratch:
+                file = scratch / "sent.board"
                 file.write_bytes(self.board)
                 packages.import_board_packages(file)
         except (NandlabError, OSError) as e:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from nandlab.base import cache
 from nandlab.base.digest import digest_file
 from nandlab.base.paths import find_cache_folder
 from nandlab.board.virtual.qemu import QemuBoard
@@ -28,7 +29,7 @@ print(asyncio.run(board.run(Job((step,)))).steps)
 """
 """A process that opens the board and prints the steps of a job as the board saw them."""
 LARGE = ("booted", "roots")
-KINDS = ("archive", "emulator", "init", "initramfs", "modules", "program", *LARGE)
+KINDS = ("archive", "emulator", "init", "initramfs", "library", "modules", "program", *LARGE)
 
 
 def linked(source: str, target: str) -> None:
@@ -87,8 +88,7 @@ def built(kind: Path, name: str, board: QemuBoard) -> list[Path]:
 def test_a_flipped_bit_is_found_made_again_and_reported(board: QemuBoard, copy: Path) -> None:
     machine = board.machine
     folders = {
-        board.snapshot: "state",
-        machine.initrd.parent: "initrd",
+        board.snapshot: "ram",
         machine.kit.tools.folder: f"root/usr/bin/{machine.model.arch_traits.emulator}",
     }
     files = {
@@ -112,7 +112,13 @@ def test_a_flipped_bit_is_found_made_again_and_reported(board: QemuBoard, copy: 
     for kind, name in (("modules", "simnand.ko"), ("program", "ferry")):
         assert built(copy / kind, name, board)
     # what was made again is whole: of the next damage alone is told
-    flip(copy / board.snapshot.parent.name / board.snapshot.name / "ram")
+    flip(copy / machine.initrd.parent.parent.name / machine.initrd.parent.name / "initrd")
     again, (line,) = run(board)
     assert again == whole
-    assert '"ram"' in line
+    assert '"initrd"' in line
+    # the other file of the booted board; to boot it once more would show no more
+    booted = copy / board.snapshot.parent.name / board.snapshot.name
+    flip(booted / "state")
+    (item,) = (one for one in cache.list_cache_items() if one.path == booted)
+    assert '"state"' in str(cache.remove_item_if_damaged(item))
+    assert not booted.exists()

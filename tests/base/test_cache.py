@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.base import cache
+from nandlab.base import cache, checksums
 from nandlab.base.cache import find_entry_path, make_entry
-from nandlab.base.digest import _digest_once, digest_bytes, digest_file
+from nandlab.base.digest import SPARSE_BLOCK_BYTES, _digest_once, digest_bytes, digest_file
 from nandlab.base.errors import UsageError
 
 
@@ -278,6 +278,41 @@ def test_a_hole_of_a_file_counts_for_nothing() -> None:
     assert all(folder.is_dir() for folder in made)
     cache.trim_cache_kind("kind", 64 << 10)
     assert [folder.is_dir() for folder in made].count(True) < 2
+
+
+def _fill_hole(ram: Path) -> None:
+    content = ram.read_bytes()
+    ram.unlink()
+    ram.write_bytes(content)
+
+
+def _write_at(ram: Path, at: int, content: bytes) -> None:
+    with ram.open("r+b") as f:
+        f.seek(at)
+        f.write(content)
+
+
+def test_of_a_file_with_holes_each_byte_counts_and_no_hole() -> None:
+    """Wherever a byte changes, in what was written, in a hole or at the end; zeros may be both."""
+    folder = make_entry("kind", {"n": 7}, _make_sparse)
+    ram, listing = folder / "ram", folder.with_suffix(".sums").read_bytes()
+    whole = ram.read_bytes()
+    for at, content in ((4000, b"y"), (4000, b"\0"), (1 << 20, b"x"), ((64 << 20) - 1, b"\1")):
+        _write_at(ram, at, content)
+        assert checksums.find_folder_fault(folder, listing) == '"ram" is not as it was made'
+        _write_at(ram, at, whole[at : at + 1])
+        assert checksums.find_folder_fault(folder, listing) is None
+    block = slice(0, SPARSE_BLOCK_BYTES)
+    _write_at(ram, 0, bytes(SPARSE_BLOCK_BYTES))
+    _write_at(ram, 2 * SPARSE_BLOCK_BYTES, whole[block])  # the same block elsewhere
+    assert checksums.find_folder_fault(folder, listing) == '"ram" is not as it was made'
+    _write_at(ram, 0, whole)
+    assert ram.read_bytes() == whole
+    _fill_hole(ram)
+    assert ram.stat().st_blocks * 512 >= len(whole)
+    assert checksums.find_folder_fault(folder, listing) is None
+    os.truncate(ram, len(whole) - 1)
+    assert checksums.find_folder_fault(folder, listing) == '"ram" is not as it was made'
 
 
 def test_the_cache_is_listed_and_emptied_and_nothing_else_is(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 """The list of a folder's content, by which it is known to be as it was when the list was written.
 
 A line is an object's mode, its bytes, its content and its path, with a blank between them. The
-content of a file is its SHA-256, that of a link the SHA-256 of where it leads. The path is in JSON,
-for it may have any letter. Owners and times are not listed: a copy of the folder is as good.
+content of a file is its SHA-256, that of a link the SHA-256 of where it leads. Of a file that is
+mostly holes, as the saved RAM of a large board, it is that of what it has beside zeros. The path is
+in JSON, for it may have any letter. Owners and times are not listed: a copy of the folder is as
+good, whether it has the holes or not.
 """
 
 from __future__ import annotations
@@ -15,13 +17,15 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from nandlab.base.digest import digest_bytes, digest_file, digest_known_file
+from nandlab.base.digest import digest_bytes, digest_file, digest_known_file, digest_sparse_file
 
 LINK = f"{stat.S_IFLNK:o}"[:2]
 """How the mode of a link begins, and of nothing else."""
 STAT_BLOCK_BYTES = 512
 """The unit of st_blocks, whatever the file system."""
 NO_CONTENT = "-"
+SPARSE = "sparse:"
+"""How the content begins of a file of which zeros were not read."""
 
 
 class ListedItem(NamedTuple):
@@ -117,10 +121,19 @@ def _read_item(path: str, place: str) -> ListedItem:
     status = os.lstat(place)
     size, content = 0, NO_CONTENT
     if stat.S_ISREG(status.st_mode):
-        size, content = status.st_size, digest_file(Path(place))
+        size = status.st_size
+        sparse = status.st_blocks * STAT_BLOCK_BYTES < size / 2
+        content = _digest_content(place, sparse=sparse)
     elif stat.S_ISLNK(status.st_mode):
         content = _link_digest(place)
     return ListedItem(f"{status.st_mode:o}", str(size), content, path)
+
+
+def _digest_content(place: str, *, sparse: bool, once: bool = False) -> str:
+    """A file's content, as a list has it; once: a process reads one that does not change once."""
+    if sparse:
+        return SPARSE + digest_sparse_file(Path(place))
+    return (digest_known_file if once else digest_file)(Path(place))
 
 
 def _is_same(place: str, item: ListedItem, *, once: bool) -> bool:
@@ -133,8 +146,11 @@ def _is_same(place: str, item: ListedItem, *, once: bool) -> bool:
             return _link_digest(place) == item.content
         if not stat.S_ISREG(status.st_mode):
             return True
-        read = digest_known_file if once else digest_file
-        return str(status.st_size) == item.bytes and read(Path(place)) == item.content
+        sparse = item.content.startswith(SPARSE)
+        return (
+            str(status.st_size) == item.bytes
+            and _digest_content(place, sparse=sparse, once=once) == item.content
+        )
     except OSError:  # gone, or the disk cannot read it
         return False
 

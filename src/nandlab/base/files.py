@@ -131,3 +131,17 @@ def write_files_together(files: Iterable[tuple[Path, bytes]]) -> None:
             out = stack.enter_context(open_whole_file(path))
             out.write(content)
             out.flush()
+
+
+def list_written_parts(fd: int) -> Iterator[tuple[int, int]]:
+    """Place and size, in bytes, of each part of an open file that is no hole."""
+    end = 0
+    while True:
+        try:
+            start = os.lseek(fd, end, os.SEEK_DATA)
+        except OSError as e:
+            if e.errno != errno.ENXIO:
+                raise
+            return
+        end = os.lseek(fd, start, os.SEEK_HOLE)
+        yield start, end - start

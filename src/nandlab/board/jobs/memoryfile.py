@@ -6,11 +6,12 @@ Bytes that QEMU writes one at a time cost half as much there as on a disk.
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
+
+from nandlab.base.files import list_written_parts
 
 BLOCK_BYTES = 4096
 """What is all zeros in such a block is a hole of a copy."""
@@ -38,16 +39,7 @@ class MemoryFile:
 
     def list_written_parts(self) -> Iterator[tuple[int, int]]:
         """Place and size of each part that is no hole."""
-        end = 0
-        while True:
-            try:
-                start = os.lseek(self.fd, end, os.SEEK_DATA)
-            except OSError as e:
-                if e.errno != errno.ENXIO:
-                    raise
-                return
-            end = os.lseek(self.fd, start, os.SEEK_HOLE)
-            yield start, end - start
+        return list_written_parts(self.fd)
 
     def copy_to(self, path: Path) -> None:
         """Writes it to a new file of the same size, which has holes where it has only zeros."""

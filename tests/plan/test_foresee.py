@@ -137,6 +137,14 @@ def test_the_count_and_the_minutes_are_told() -> None:
     assert minutes[0] > 3 * minutes[1] > 10
 
 
+def test_a_load_of_unknown_size_has_its_least_minutes_alone() -> None:
+    of = product({"name": "thesis-2007-postmark", "daily_write": "1M"})
+    first = outlook.format_plan_outlook(of, study.plan_trials(of), 2)[0]
+    assert "about" not in first
+    assert "at the least" in first
+    assert first.endswith("how much thesis-2007-postmark writes is not known")
+
+
 def test_pages_of_what_is_written() -> None:
     records = WrittenData(count="n", times={"size": 1}, synced_every="every")
     assert records.pages({"n": 100, "size": 256, "every": 1}, 2048) == 100

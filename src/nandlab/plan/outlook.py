@@ -22,7 +22,7 @@ TRIAL_S, PAGE_S = 5.0, 0.001
 """Processor seconds of the host for a trial, and for each page that its load is to program: 61 were
 seen of six trials of `logger` with 66,000 records, and the collecting after that takes more."""
 UNKNOWN_S = 10.0
-"""What a load takes of which it is not known how much it writes."""
+"""What a load takes at the least, for the sum, of which it is not known how much it writes."""
 DRAWS_BYTES = ("logwriter", "replay")
 """Programs whose seed draws nothing but the bytes that they write."""
 SEEDS_MIN = 3
@@ -58,7 +58,12 @@ def _format_size(specs: Sequence[TrialSpec], jobs: int) -> str:
     ram = f", {apart} of them for RAM" if 0 < apart < len(specs) else ""
     minutes = math.ceil(sum(map(_estimate_seconds, specs)) / max(1, jobs) / 60)
     word = "trial" if len(specs) == 1 else "trials"
-    return f"{len(specs)} {word}{ram}; about {minutes} min with {jobs} at once"
+    size = f"{len(specs)} {word}{ram}; "
+    unknown = dict.fromkeys(s.workload.name for s in specs if _estimate_pages(s) is None)
+    if not unknown:
+        return f"{size}about {minutes} min with {jobs} at once"
+    why = f"how much {', '.join(unknown)} writes is not known"
+    return f"{size}at the least {minutes} min with {jobs} at once: {why}"
 
 
 def _estimate_seconds(spec: TrialSpec) -> float:

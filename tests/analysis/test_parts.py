@@ -15,7 +15,7 @@ from nandlab.analysis.figures.spread import Spread
 from nandlab.base.errors import UsageError
 from nandlab.catalog.paper import Claim, ClaimPart, PaperModel, Selector
 from nandlab.results.record import Trial
-from nandlab.results.recordparts import Phase
+from nandlab.results.recordparts import Phase, StartImage
 
 OFF = Selector(filesystem="jffs2", state="fresh", options={"read_ahead": "0"})
 ON = Selector(filesystem="jffs2", state="fresh", options={"read_ahead": "128"})
@@ -206,3 +206,14 @@ def test_figures_are_summed_and_a_pattern_s_end_names_other_phases() -> None:
     assert find_workload_figure("phase.seq_8+phase.nowhere", of)(BOTH[0]) is None
     with pytest.raises(UsageError, match="several quantities"):
         find_workload_figure("phase.seq_8+chip.erases", of)
+
+
+def test_a_selector_names_an_image_or_none_or_any() -> None:
+    erased = swept("0", 0)
+    image = StartImage.model_construct(name="root")
+    flashed = erased.model_copy(update={"image": image})
+    wanted = {"": [True, True], "none": [True, False], "root": [False, True]}
+    paper = PaperModel.model_construct(parameters={}, part=samples.CHIP.part)
+    for name, taken in wanted.items():
+        of = OFF.model_copy(update={"image": name})
+        assert [claimparts.is_trial_in_selector(paper, of, t) for t in (erased, flashed)] == taken

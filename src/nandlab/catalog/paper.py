@@ -30,6 +30,10 @@ Id = Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
 PhasePattern = Annotated[str, Field(pattern=r"^[a-z0-9_*?\[\]!-]*$")]
 
 
+NO_IMAGE = "none"
+"""In a selector's place of an image: the chip began without one."""
+
+
 class Selector(StrictModel):
     """Which trials: those of this file system, state, and options and parameters where named."""
 
@@ -46,7 +50,7 @@ class Selector(StrictModel):
     image: Line = Field(
         default="",
         description="the image, or the tree, that the chip began from, as the study names it; "
-        "empty: any, or none",
+        "none: no image; empty: any, or none",
     )
     label: Line = Field(
         default="", description="as counts name it; empty: file system, options and state"

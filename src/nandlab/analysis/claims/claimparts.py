@@ -21,7 +21,7 @@ from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.analysis.figures.spread import Spread, compute_spread
 from nandlab.analysis.figures.workloadwords import Words
 from nandlab.base import units
-from nandlab.catalog.paper import ClaimPart, FigureTrend, PaperModel, Selector
+from nandlab.catalog.paper import NO_IMAGE, ClaimPart, FigureTrend, PaperModel, Selector
 from nandlab.results.record import Trial
 
 COMBINE_FUNCTIONS: Mapping[str, Callable[[Sequence[float]], float]] = {
@@ -45,7 +45,7 @@ def is_trial_in_selector(paper: PaperModel, selector: Selector, trial: Trial) ->
         trial.chip.part == (selector.chip or paper.part)
         and (trial.filesystem, trial.state.name) == (selector.filesystem, selector.state)
         and selector.partition_mib in (None, trial.chip.partition_mib)
-        and selector.image in ("", trial.image.name if trial.image else "")
+        and selector.image in ("", trial.image.name if trial.image else NO_IMAGE)
         and _has_options(trial, selector.options)
         and all(trial.parameters.get(k) == v for k, v in parameters.items())
     )

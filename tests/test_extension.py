@@ -195,7 +195,8 @@ def run_python(tree: Path, folder: Path, *words: str, statuses: Sequence[int] = 
     done = subprocess.run(
         [sys.executable, *words],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
+        # its byte code is kept: the next one need not compile the copy again
+        env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": ""},
         capture_output=True,
         text=True,
         check=False,

@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from support.commandline import run_command
 
 from nandlab.base.digest import digest_tree
 from nandlab.base.paths import ROOT
@@ -71,8 +72,9 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
 
 def here(*words: str) -> str:
     """What this checkout's own nandlab says."""
-    argv = [sys.executable, "-m", "nandlab", *words]
-    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    done = run_command(*words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_it_has_every_file_that_git_has_there(wheel: Path) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import itertools
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -89,6 +90,15 @@ def opened(browser: Browser, path: Path, width: int) -> tuple[Page, list[str]]:
     return page, wrong
 
 
+Shown = Callable[[Path, int], tuple[Page, list[str]]]
+
+
+@pytest.fixture(scope="module")
+def shown(browser: Browser) -> Shown:
+    """opened() by path and width, once for each: for tests that only look at a page."""
+    return cache(partial(opened, browser))
+
+
 def drawn_areas(page: Page) -> dict[str, float]:
     plots = page.query_selector_all(".plot")
     return {str(p.get_attribute("data-chart")): float(p.evaluate(DRAWN_AREA)) for p in plots}
@@ -103,9 +113,9 @@ def life_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 400])
 def test_every_chart_is_drawn_offline_and_nothing_overflows(
-    browser: Browser, page_path: Path, width: int
+    shown: Shown, page_path: Path, width: int
 ) -> None:
-    page, wrong = opened(browser, page_path, width)
+    page, wrong = shown(page_path, width)
     areas = drawn_areas(page)
     assert wrong == []
     assert set(areas) == CHARTS | VERDICT
@@ -115,20 +125,18 @@ def test_every_chart_is_drawn_offline_and_nothing_overflows(
     assert page.evaluate("[...document.querySelectorAll('.plot')].map(p => p.dataset.drawn)") == [
         form
     ] * len(CHARTS | VERDICT)
-    page.close()
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
 def test_the_first_screen_has_the_verdict_and_a_chart(
-    browser: Browser, page_path: Path, width: int, height: int
+    shown: Shown, page_path: Path, width: int, height: int
 ) -> None:
-    page, _ = opened(browser, page_path, width)
+    page, _ = shown(page_path, width)
     for part in (".lead", "table.judged tbody tr:last-child", "#verdict .plot"):
         box = page.locator(part).first.bounding_box()
         assert box is not None
         assert box["y"] + box["height"] <= height, part
-    page.close()
 
 
 @pytest.mark.browser
@@ -167,8 +175,8 @@ def test_charts_come_before_paragraphs_and_each_part_is_in_the_contents(page_pat
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 400])
-def test_a_life_has_its_charts_and_no_others(browser: Browser, life_path: Path, width: int) -> None:
-    page, wrong = opened(browser, life_path, width)
+def test_a_life_has_its_charts_and_no_others(shown: Shown, life_path: Path, width: int) -> None:
+    page, wrong = shown(life_path, width)
     areas = drawn_areas(page)
     assert wrong == []
     assert set(areas) == LIFE_CHARTS
@@ -178,31 +186,28 @@ def test_a_life_has_its_charts_and_no_others(browser: Browser, life_path: Path, 
     boxes = [b for line in lines.all() if (b := line.bounding_box())]
     assert len(boxes) == 6
     assert min(box["width"] * box["height"] for box in boxes) > 100
-    page.close()
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
 def test_whoever_reads_it_finds_no_fault_that_axe_knows(
-    browser: Browser, page_path: Path, life_path: Path, width: int, scheme: Literal["light", "dark"]
+    shown: Shown, page_path: Path, life_path: Path, width: int, scheme: Literal["light", "dark"]
 ) -> None:
     for path in (page_path, life_path):
-        page, _ = opened(browser, path, width)
+        page, _ = shown(path, width)
         page.emulate_media(color_scheme=scheme)
         assert Axe().run(page).response["violations"] == []
-        page.close()
 
 
 @pytest.mark.browser
-def test_the_tab_key_need_not_stop_at_each_figure(browser: Browser, page_path: Path) -> None:
-    page, _ = opened(browser, page_path, 1280)
+def test_the_tab_key_need_not_stop_at_each_figure(shown: Shown, page_path: Path) -> None:
+    page, _ = shown(page_path, 1280)
     stops = page.evaluate(
         """[...document.querySelectorAll("a[href], summary, [tabindex]")].filter(
              e => e.tabIndex >= 0 && e.checkVisibility({contentVisibilityAuto: true})).length"""
     )
     assert 20 < stops < 120
-    page.close()
 
 
 @pytest.mark.browser

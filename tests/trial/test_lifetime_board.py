@@ -39,7 +39,7 @@ seeds = [3]
 
 @pytest.mark.parametrize(
     ("filesystem", "mib", "long_load"),
-    [('name = "jffs2", compression = "none"', 2, 2000), ('name = "yaffs2"', 3, 1500)],
+    [('name = "jffs2", compression = "none"', 2, 2000), ('name = "yaffs2"', 2, 750)],
     ids=["jffs2", "yaffs2"],
 )
 def test_the_length_of_a_load_does_not_decide_the_years(

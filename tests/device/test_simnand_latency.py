@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import cache
 from statistics import median_low
 
 import pytest
@@ -55,17 +57,17 @@ def usual_ns(chip: ChipModel, kind: str) -> int:
     return min(own or HIDDEN_NS, WITHIN_TICK_NS // 3)
 
 
-def latency_work(board: QemuBoard, chip: ChipModel, kind: str, more_ns: int) -> list[Step]:
-    """So many operations of a kind as end within a tick, at a latency that is so much longer."""
-    usual = usual_ns(chip, kind)
+def latency_work(
+    board: QemuBoard, chip: ChipModel, kinds: tuple[str, ...], more_ns: int
+) -> list[Step]:
+    """Of each kind so many operations as end within a tick, at a latency so much longer."""
     words: dict[str, str | int] = {"warp_slice_ns": 10**9, "register_hits": 1}
-    what = "reread" if kind == "read" else kind
-    return [
-        load(board, chip, **words, **{LATENCIES[kind]: usual + more_ns}),
-        Step("it", f"timecheck --count {operations(chip, kind)} {what}"),
-        Step("counters", f"cat {DEBUGFS}/counters"),
-        UNLOAD,
-    ]
+    words |= {LATENCIES[kind]: usual_ns(chip, kind) + more_ns for kind in kinds}
+    steps = [load(board, chip, **words)]
+    for kind in kinds:
+        what = "reread" if kind == "read" else kind
+        steps.append(Step(kind, f"timecheck --count {operations(chip, kind)} {what}"))
+    return [*steps, Step("counters", f"cat {DEBUGFS}/counters"), UNLOAD]
 
 
 def operations(chip: ChipModel, kind: str) -> int:
@@ -86,29 +88,47 @@ def array_ns(record: JobRecord, chip: ChipModel, kind: str) -> int:
     """What latency_work() took, less what it takes without the array, if that was timed."""
     again = operations(chip, kind) * (kind == "read")
     assert counters(record)["buffer_hits"] == again
-    took = json.loads(record["it"].stdout)
+    took = json.loads(record[kind].stdout)
     return int(took["ns"]) - int(took.get("again_ns", 0))
 
 
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(k, marks=pytest.mark.xdist_group(f"latency-{k}")) for k in LATENCIES],
-)
-def longer_latencies(
-    request: pytest.FixtureRequest, board: QemuBoard
-) -> tuple[str, dict[int, Cases]]:
-    """The kind of operation, and two jobs that do it on every chip, each job at one latency.
+TIMED_TOGETHER = ("erase", "program"), ("read",)
+"""Loading a chip reads, so of its latencies that of reads is longer in jobs of its own."""
+
+
+@pytest.fixture(scope="module")
+def works_of(board: QemuBoard) -> Callable[[tuple[str, ...]], dict[int, Cases]]:
+    """Two jobs that do these kinds of operations on every chip, each job at one latency.
 
     So a chip's buffers lie where they lie at the other latency: the same was loaded before.
     """
     chips = {name: catalog.load_noun("chips", name, ChipModel) for name in CHIPS}
-    kind = request.param
-    return kind, {
-        more_ns: run_cases(
-            board, {name: latency_work(board, chip, kind, more_ns) for name, chip in chips.items()}
-        )
-        for more_ns in (0, MORE_NS)
-    }
+
+    def work(kinds: tuple[str, ...]) -> dict[int, Cases]:
+        return {
+            more_ns: run_cases(
+                board,
+                {name: latency_work(board, chip, kinds, more_ns) for name, chip in chips.items()},
+            )
+            for more_ns in (0, MORE_NS)
+        }
+
+    return cache(work)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(kind, marks=pytest.mark.xdist_group(f"latency-{kinds[0]}"))
+        for kinds in TIMED_TOGETHER
+        for kind in kinds
+    ],
+)
+def longer_latencies(
+    request: pytest.FixtureRequest, works_of: Callable[[tuple[str, ...]], dict[int, Cases]]
+) -> tuple[str, dict[int, Cases]]:
+    """The kind of operation, and the jobs that did it at both latencies."""
+    return request.param, works_of(next(k for k in TIMED_TOGETHER if request.param in k))
 
 
 def over_ns(works: dict[int, Cases], kind: str, name: str) -> int:
@@ -149,7 +169,7 @@ def test_under_warp_a_latency_is_exact_on_boards_of_its_own(
     """Where the module is loaded first thing, the kernel's slabs are alike."""
     chip = catalog.load_noun("chips", name, ChipModel)
     usual, longer = (
-        array_ns(run(board, *latency_work(board, chip, kind, more_ns)), chip, kind)
+        array_ns(run(board, *latency_work(board, chip, (kind,), more_ns)), chip, kind)
         for more_ns in (0, MORE_NS)
     )
     over = longer - usual - operations(chip, kind) * MORE_NS

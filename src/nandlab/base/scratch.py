@@ -11,6 +11,7 @@ import fcntl
 import os
 import re
 import shutil
+import signal
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -22,6 +23,8 @@ from typing import IO
 from nandlab.base.files import name_full_disk
 
 PREFIX = "nandlab-scratch-"
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""They raise wherever a command is, so also between a folder's making and its use."""
 PIECE_CHARACTERS = 1 << 16
 """Letters of a text that waits in a file which are read at a time."""
 FOLDER_NAME = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
@@ -33,8 +36,14 @@ def hold_scratch_folder(within: str | None = None) -> Iterator[Path]:
     """A folder that is gone afterwards; within: below which folder, None: the system's."""
     home = Path(within or tempfile.gettempdir())
     _clean_once(home)
-    folder, lock = _make_locked_folder(home)
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
     try:
+        folder, lock = _make_locked_folder(home)
+    except BaseException:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        raise
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)  # one that came meanwhile ends it here
         with name_full_disk(folder):
             yield folder
     finally:

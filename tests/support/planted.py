@@ -124,9 +124,9 @@ workloads = [{ name = "ffsmark", files = 20, transactions = 800 }]
 filesystems = [{ name = "yaffs2" }]
 chips = [{ part = "nandsim-small", partition_mib = 2 }]
 states = [{ name = "fresh" }]
-seeds = [1, 2]
+seeds = [2, 3]
 """
-"""A study in which YAFFS2 erases more than ten blocks."""
+"""A study in which YAFFS2 erases more than ten blocks, none of them at the end of a phase."""
 CORE = "core"
 ERASE = "\tresult = dev->param.erase_fn(dev, flash_block);\n"
 TWICE = "\tif (dev->n_erasures == 10)\n\t\tdev->param.erase_fn(dev, flash_block);\n"

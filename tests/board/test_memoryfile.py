@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nandlab.base.scratch import hold_scratch_folder
 from nandlab.board.jobs.memoryfile import BLOCK_BYTES, PIECE_BYTES, MemoryFile
 
-SIZE = 3 * PIECE_BYTES + BLOCK_BYTES
+SIZE = PIECE_BYTES + 3 * BLOCK_BYTES
 PIECES = st.lists(st.tuples(st.integers(0, SIZE - 9000), st.binary(max_size=9000)), max_size=5)
 
 

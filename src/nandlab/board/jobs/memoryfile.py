@@ -68,11 +68,16 @@ class MemoryFile:
 
 
 def _write_blocks(fd: int, piece: bytes, offset: int) -> None:
-    """Writes the blocks of a piece that are not all zeros at their places from ``offset`` on."""
+    """Writes the blocks of a piece that are not all zeros at their places from ``offset`` on.
+
+    Those that follow one another are written at once.
+    """
+    start = 0
     for block in range(0, len(piece), BLOCK_BYTES):
-        content = piece[block : block + BLOCK_BYTES]
-        if content != HOLE:
-            _write_all(fd, content, offset + block)
+        if piece.startswith(HOLE, block):
+            _write_all(fd, piece[start:block], offset + start)
+            start = block + BLOCK_BYTES
+    _write_all(fd, piece[start:], offset + start)
 
 
 def _write_all(fd: int, content: bytes, at: int) -> None:

@@ -80,6 +80,16 @@ def test_a_trace_without_writes_and_closes_is_told_as_filtered(tmp_path: Path) -
         ),
         (["writev(3, [{iov_base=..., iov_len=3}, ...], 99) = 120"], ["writev 1 120"]),
         (['pwritev2(3, [{iov_base="", iov_len=3}], 1, -1, 0) = 3'], ["writev 1 3"]),
+        (
+            ['pwritev2(3, [{iov_base="", iov_len=3}], 1, 7, RWF_HIPRI|RWF_DSYNC) = 3'],
+            ["pwritev 1 3 7", "fdatasync 1"],
+        ),
+        (
+            ['pwritev2(3, [{iov_base="", iov_len=3}], 1, -1, RWF_SYNC) = 3'],
+            ["writev 1 3", "fsync 1"],
+        ),
+        (['pwritev2(3, [{iov_base="", iov_len=3}], 1, 0, RWF_APPEND) = 3'], []),
+        (['preadv2(3, [{iov_base="", iov_len=3}], 1, 0, RWF_NOWAIT) = 3'], ["preadv 1 3 0"]),
         (["read(3, 0x7f, 10) = -1 EIO (Input/output error)"], []),
         (
             ["read(3,  <unfinished ...>", "8| exit(0) = ?", '<... read resumed>"", 9) = 0'],
@@ -312,6 +322,16 @@ def test_a_relative_path_of_an_unknown_folder_is_below_a_dot(tmp_path: Path) -> 
     path = straces.trace(tmp_path, 'open("d/a", O_RDWR|O_CREAT|O_EXCL, 0644) = 3')
     assert TraceWorkload(path, None, "made").folder == "./d"
     assert straces.load(path, "./d")[1:] == [OPENED]
+
+
+def test_requests_that_no_call_of_the_replay_makes_are_a_doubt(tmp_path: Path) -> None:
+    def list_doubts(*calls: str) -> str:
+        made = TraceWorkload(straces.trace(tmp_path, OPEN, *calls), "/data", "made")
+        return "; ".join(made.doubts())
+
+    assert "io_uring" in list_doubts("io_uring_setup(8, {flags=0}) = 4", "io_uring_enter(4, 1) = 1")
+    assert "io_submit" in list_doubts("io_submit(0x7f, 1, [{aio_fildes=3}]) = 1")
+    assert "requests" not in list_doubts('write(3, "abc", 3) = 3')
 
 
 def test_relative_paths_that_are_taken_for_elsewhere_are_a_doubt(tmp_path: Path) -> None:

@@ -252,6 +252,36 @@ def test_a_partition_may_begin_within_the_chip(tmp_path: Path) -> None:
         read_flash_file_layout(path, FlashFileOptions(None, None, SHAPE, offset=before + 1))
 
 
+@pytest.mark.parametrize(("spare", "behind"), [(0, 0), (0, 5), (16, 0), (16, 5)])
+def test_what_lies_before_a_partition_is_told_with_its_offset(
+    tmp_path: Path, spare: int, behind: int
+) -> None:
+    """A bootloader, and a whole number of blocks or the power of two that a chip has."""
+    before = 3 * SHAPE.erase_block
+    chip = b"boot" * (before // 4) + Device().dump() + BLANK * behind
+    path = as_file(
+        tmp_path / "chip", b"".join(page + b"\xff" * spare for page in pieces(chip, SHAPE.page))
+    )
+    shape = SHAPE._replace(oob=spare)
+    with pytest.raises(UsageError, match=f"block 3, .*--offset {before},"):
+        read_flash_file_layout(path, FlashFileOptions(None, None, shape))
+    layout, _ = read_flash_file_layout(path, FlashFileOptions(None, MIB, shape, offset=before))
+    assert parts(layout) == parts(layout_of(Device(), tmp_path))
+
+
+def test_a_logical_block_that_is_in_no_block_is_named(tmp_path: Path) -> None:
+    """That of the index's root."""
+    device = Device()
+    index = layout_of(device, tmp_path).index
+    assert index is not None
+    root = index.root // SAMPLE.erasesize
+    header = device.header(root)
+    assert header is not None
+    device.blocks[root] = device.counter_only()
+    with pytest.raises(UsageError, match=f"logical block {header.logical},"):
+        layout_of(device, tmp_path)
+
+
 def test_a_ubifs_volume_alone_is_told(tmp_path: Path) -> None:
     device = Device()
     volume = device.blocks[device.held(0, 0)][device.data_at :]

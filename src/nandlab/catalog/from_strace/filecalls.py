@@ -28,6 +28,8 @@ FLUSHES = {
     "SYNC_FILE_RANGE_WRITE": 2,
     "SYNC_FILE_RANGE_WAIT_AFTER": 4,
 }
+SYNC_FLAGS = {"RWF_DSYNC": "fdatasync", "RWF_SYNC": "fsync"}
+"""Flags of pwritev2 by which a write is durable when it returns -> the call that syncs as much."""
 ADVICES = ("NORMAL", "SEQUENTIAL", "RANDOM", "NOREUSE", "WILLNEED", "DONTNEED")
 
 
@@ -55,6 +57,10 @@ def _replay_move(f: TraceFollower, call: Call, verb: str, *, vector: bool, place
     if max(total, moved) > MOVED_MAX:
         f.leave_out(call, "moved more than 64 MiB at once")
         return
+    flags = call.arg(4).split("|") if call.name.endswith("v2") else []
+    if "RWF_APPEND" in flags:
+        f.leave_out(call, f"{call.name} with RWF_APPEND")
+        return
     words = (opened.number, lengths) if offset is None else (opened.number, lengths, offset)
     if "read" in verb:
         _note_read(opened, offset, total, moved)
@@ -66,6 +72,9 @@ def _replay_move(f: TraceFollower, call: Call, verb: str, *, vector: bool, place
         f.left_out["writes cut short, replayed with the bytes that were written"] += 1
     _note_write(opened, offset, moved)
     f.emit(call, verb, *words)
+    if sync := next((SYNC_FLAGS[flag] for flag in flags if flag in SYNC_FLAGS), None):
+        f.left_out[f"{call.name} that is synced, replayed as a write and {sync}"] += 1
+        f.emit(call, sync, opened.number)
     if opened.path is not None:
         (f.wrote if opened.calls is None else f.wrote_open)[opened.path[:-1]] += 1
 

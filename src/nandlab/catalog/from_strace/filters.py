@@ -21,6 +21,11 @@ PATH_CALLS = frozenset(
     )
 )
 """Calls that strace -P shows: they name a file, by path or by descriptor."""
+UNSEEN_CALLS = {
+    "io_uring_setup": "io_uring, whose requests strace does not show",
+    "io_submit": "io_submit, whose requests the replay does not make",
+}
+"""Calls of a program that reads and writes by others than read and write."""
 EXITS = frozenset(("exit", "exit_group"))
 
 
@@ -47,6 +52,16 @@ def list_filter_doubts(trace: Trace, followed: TraceFollower) -> list[str]:
             "-e status=successful); record without it"
         ]
     return []
+
+
+def list_unseen_request_doubts(followed: TraceFollower) -> list[str]:
+    """Requests that a program makes of files by no call of the replay, a sentence each."""
+    return [
+        f"the program uses {what}: the reads, writes and syncs that it makes so are missing; "
+        "record it with another way to read and write"
+        for name, what in UNSEEN_CALLS.items()
+        if name in followed.called
+    ]
 
 
 def _is_without_writes(followed: TraceFollower) -> bool:

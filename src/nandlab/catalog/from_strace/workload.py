@@ -11,7 +11,7 @@ from nandlab.base.errors import UsageError
 from nandlab.catalog.from_strace import replayfolder
 from nandlab.catalog.from_strace.filecalls import FILE_HANDLERS as FILES
 from nandlab.catalog.from_strace.filecalls import WRITTEN_MAPS_REASON
-from nandlab.catalog.from_strace.filters import list_filter_doubts
+from nandlab.catalog.from_strace.filters import list_filter_doubts, list_unseen_request_doubts
 from nandlab.catalog.from_strace.follower import TEXT_BYTES_MAX, CallHandlers, TraceFollower
 from nandlab.catalog.from_strace.lines import Trace, read_strace_file
 from nandlab.catalog.from_strace.namecalls import NAME_HANDLERS as NAMES
@@ -101,6 +101,7 @@ class TraceWorkload:
         if not self.trace.timed:
             doubts.append("calls have no time of their own (strace -T): think time has it in it")
         doubts += list_filter_doubts(self.trace, self.followed)
+        doubts += list_unseen_request_doubts(self.followed)
         doubts += self._place_doubts()
         if len(self.trace.processes) > 1:
             doubts.append(

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from nandlab.flash.layouts.layout import Layout
 
 T = TypeVar("T")
+KNOWN_MIN = 2
+"""Blocks that begin as a file system does, where one alone may do so by chance."""
 FALLBACK = "yaffs2"
 """The layout of a block that begins as none does: YAFFS2's blocks begin as its files do."""
 
@@ -112,15 +114,38 @@ def detect_filesystem(partition: Partition) -> str:
     tells nothing: in a dump without ECC, an erased one may have wrong bits.
     """
     written = list(_read_block_marks(partition))
-    marks = [mark for mark in written if mark] or [FALLBACK] * len(written)
+    marks = [mark for _, mark in written if mark] or [FALLBACK] * len(written)
     if not marks:
         raise UsageError("every block is erased: name the file system with --fs")
     if marks[0] == FALLBACK and marks.count("jffs2") * 2 > len(marks):
         return "jffs2"
+    refuse_late_begin(partition)
     return marks[0]
 
 
-def _read_block_marks(partition: Partition) -> Iterator[str]:
+def refuse_late_begin(partition: Partition) -> None:
+    """UsageError where another thing, such as a bootloader, lies before a file system.
+
+    Of YAFFS2, and of file systems of block devices, a file's data may begin as another file system
+    does. So most blocks from there on must begin so, and of all where there are spare areas, by
+    which YAFFS2 may be read.
+    """
+    marks = [(block, mark) for block, mark in _read_block_marks(partition) if mark]
+    begins = [(block, mark) for block, mark in marks if mark != FALLBACK]
+    if not begins or marks[0] == begins[0]:
+        return
+    block, mark = begins[0]
+    behind = [b for b, _ in marks if partition.oobsize or b >= block]
+    if len(begins) < KNOWN_MIN or len(begins) * 2 <= len(behind):
+        return
+    raise UsageError(
+        f"{mark} begins at block {block}, and before it lies what is none of it, such as a "
+        f"bootloader: give --offset {block * partition.erasesize}, and --partition-mib if "
+        "something follows"
+    )
+
+
+def _read_block_marks(partition: Partition) -> Iterator[tuple[int, str]]:
     """What each written block begins as; empty: as an erased one."""
     length = max(len(begin) for d in list_decoders().values() for begin in d.begins)
     for block in range(partition.blocks):
@@ -128,7 +153,7 @@ def _read_block_marks(partition: Partition) -> Iterator[str]:
             continue
         begin = partition.begin(block, length)
         if begin.strip(b"\xff") or not is_erased(partition.data(block)):
-            yield _recognise_mark(begin) if begin.strip(b"\xff") else ""
+            yield block, _recognise_mark(begin) if begin.strip(b"\xff") else ""
 
 
 def _recognise_mark(begin: bytes) -> str:

@@ -244,6 +244,10 @@ def _read_dump_partition(
             note = "are taken for a file of ubinize: the rest of its partition is not summed"
             partition.notes = (*notes, f"{dump_blocks} blocks erased equally often {note}")
             return partition
+        try:
+            decoders.refuse_late_begin(partition)
+        except UsageError as e:
+            raise _name_file_in(path, e) from None
         size = dump_blocks * shape.erase_block / (1 << 20)
         raise UsageError(
             f"{path}: {dump_blocks} blocks are no whole chip: if nanddump skipped bad blocks, "

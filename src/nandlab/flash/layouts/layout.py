@@ -232,6 +232,14 @@ def refuse_damaged_image(what: str, block: int, offset: int) -> NoReturn:
     )
 
 
+def refuse_unheld_block(logical: int) -> NoReturn:
+    """Refuses an image of which a logical block that the file system needs is in no block."""
+    raise UsageError(
+        f"no block holds the volume's logical block {logical}, which is needed: the image was cut "
+        "off, or blocks were left out of it. Nothing is summed"
+    )
+
+
 def map_numbers_to_paths(names: Iterable[tuple[int, int, str]], root: int) -> dict[int, str]:
     """Number -> path of all that is reached from the root; names: (parent, number, name)."""
     within: dict[int, list[tuple[int, str]]] = defaultdict(list)

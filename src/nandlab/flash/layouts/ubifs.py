@@ -25,6 +25,7 @@ from nandlab.flash.layouts.layout import (
     map_numbers_to_paths,
     map_paths_to_numbers,
     refuse_damaged_image,
+    refuse_unheld_block,
 )
 from nandlab.flash.layouts.ubifsnodes import (
     ATTRIBUTE,
@@ -193,7 +194,8 @@ class _VolumeScan:
 
     def _node(self, leb: bytes, logical: int, offset: int) -> UbifsNode:
         """The node there, with its checksum checked."""
-        block = self.blocks.get(logical, -1)
+        if (block := self.blocks.get(logical)) is None:
+            refuse_unheld_block(logical)
         if offset < 0 or offset & 7 or offset + HEADER_STRUCT.size > len(leb):
             refuse_damaged_image(f"no UBIFS node (logical block {logical})", block, offset)
         magic, crc, _, size, kind, _ = HEADER_STRUCT.unpack_from(leb, offset)

@@ -16,8 +16,9 @@ from nandlab.plan.medium import MOUNTPOINT
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(1200)]
 
+ENOUGH_MIB = {"jffs2": 4, "yaffs2": 8}
 SMALL = [
-    replace(place, mib=8) if place.system in ("jffs2", "yaffs2") else place
+    replace(place, mib=ENOUGH_MIB.get(place.system))
     for place in places(every_part=False, small=True)
 ]
 """Less than what is small, where a file system can live on that: all of it is filled twice."""

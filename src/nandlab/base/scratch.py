@@ -36,14 +36,14 @@ def hold_scratch_folder(within: str | None = None) -> Iterator[Path]:
     """A folder that is gone afterwards; within: below which folder, None: the system's."""
     home = Path(within or tempfile.gettempdir())
     _clean_once(home)
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
+    unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
     try:
         folder, lock = _make_locked_folder(home)
     except BaseException:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
         raise
     try:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)  # one that came meanwhile ends it here
+        signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)  # one that came meanwhile ends it here
         with name_full_disk(folder):
             yield folder
     finally:

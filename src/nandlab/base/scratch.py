@@ -43,7 +43,8 @@ def hold_scratch_folder(within: str | None = None) -> Iterator[Path]:
         signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
         raise
     try:
-        signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)  # one that came meanwhile ends it here
+        # one that came meanwhile ends it here
+        signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
         with name_full_disk(folder):
             yield folder
     finally:

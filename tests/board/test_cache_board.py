@@ -96,7 +96,7 @@ def test_a_flipped_bit_is_found_made_again_and_reported(board: QemuBoard, copy: 
     }
     files |= {
         name: built(copy / kind, name, board)
-        for kind, name in (("modules", "simnand.ko"), ("program", "ferry"))
+        for kind, name in (("modules", "doorbell.ko"), ("program", "ferry"))
     }
     whole, quiet = run(board)
     assert not quiet
@@ -109,7 +109,7 @@ def test_a_flipped_bit_is_found_made_again_and_reported(board: QemuBoard, copy: 
         (line,) = (line for line in lines if f'"{name}"' in line)
         entries = [str(p.relative_to(copy)).removesuffix(f"/{name}") for p in same]
         assert any(f"{entry}: " in line for entry in entries)
-    for kind, name in (("modules", "simnand.ko"), ("program", "ferry")):
+    for kind, name in (("modules", "doorbell.ko"), ("program", "ferry")):
         assert built(copy / kind, name, board)
     # what was made again is whole: of the next damage alone is told
     flip(copy / machine.initrd.parent.parent.name / machine.initrd.parent.name / "initrd")

@@ -123,6 +123,23 @@ def test_what_is_no_whole_text_is_refused_in_a_line(
     assert "\n" not in str(e.value)
 
 
+def test_extended_attributes_are_summed(tmp_path: Path) -> None:
+    """As jffs2dump tells those of mkfs.jffs2 --with-xattr."""
+    whole, _ = layout(tmp_path, TEXT)
+    end = whole.partition_bytes
+    attributes = b"".join(
+        b"         %s node at 0x%08x, totlen 0x%08x, xid       1, %s\n" % (kind, at, size, rest)
+        for kind, at, size, rest in (
+            (b"Xattr     ", end, 0x88, b"version     1, name_len     1, name a"),
+            (b"Xref      ", end + 0x88, 0x1C, b"xseqno      2, #ino         8"),
+        )
+    )
+    with_attributes, _ = layout(tmp_path, TEXT + attributes)
+    parts = with_attributes.parts()[ByteKind.METADATA]
+    assert parts["extended attributes"] == 0x88 + 0x1C
+    assert content(with_attributes) == content(whole)
+
+
 def test_a_name_may_have_the_end_of_a_line(tmp_path: Path) -> None:
     of = Made(SHAPE, 1)
     of.name(2, b"a\nb")

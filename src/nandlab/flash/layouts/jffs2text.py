@@ -40,7 +40,8 @@ ZEROES_MAX = HEADER_STRUCT.size
 """A page's rest of so many bytes or fewer is zeroes, not a padding node."""
 NUMBER = rb"\s*(-?\d+)"
 NODE = re.compile(
-    rb" *(?P<old>Obsolete)? +(?P<kind>Inode|Dirent|Inode Sum|Padding|Unknown|Cleanmarker) +"
+    rb" *(?P<old>Obsolete)? +"
+    rb"(?P<kind>Inode|Dirent|Inode Sum|Padding|Xattr|Xref|Unknown|Cleanmarker) +"
     rb"(?:node )?at 0x(?P<at>[0-9a-f]+), totlen 0x(?P<size>[0-9a-f]+)"
 )
 INODE_REST = re.compile(

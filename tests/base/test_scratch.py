@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -31,14 +30,13 @@ def ending(request: pytest.FixtureRequest) -> Iterator[signal.Signals]:
 def test_a_signal_between_a_folder_s_making_and_its_use_leaves_none(
     ending: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make = tempfile.mkdtemp
+    make = os.mkdir
 
-    def make_and_end(prefix: str, dir: Path) -> str:
-        folder = make(prefix=prefix, dir=dir)
-        os.kill(os.getpid(), ending)
-        return folder
+    def make_and_end(folder: Path, mode: int) -> None:
+        make(folder, mode)
+        signal.raise_signal(ending)
 
-    monkeypatch.setattr(tempfile, "mkdtemp", make_and_end)
+    monkeypatch.setattr(os, "mkdir", make_and_end)
     with pytest.raises(SystemExit) as end, hold_scratch_folder(str(tmp_path)):
         pytest.fail("it was not ended")
     assert end.value.code == 128 + ending

@@ -10,8 +10,8 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import secrets
 import shutil
-import signal
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -23,12 +23,10 @@ from typing import IO
 from nandlab.base.files import name_full_disk
 
 PREFIX = "nandlab-scratch-"
-ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-"""They raise wherever a command is, so also between a folder's making and its use."""
 PIECE_CHARACTERS = 1 << 16
 """Letters of a text that waits in a file which are read at a time."""
 FOLDER_NAME = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
-"""Names as mkdtemp makes them; a folder that a user called otherwise is never touched."""
+"""Names as they are drawn here; a folder that a user called otherwise is never touched."""
 
 
 @contextmanager
@@ -36,20 +34,17 @@ def hold_scratch_folder(within: str | None = None) -> Iterator[Path]:
     """A folder that is gone afterwards; within: below which folder, None: the system's."""
     home = Path(within or tempfile.gettempdir())
     _clean_once(home)
-    unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
-    try:
-        folder, lock = _make_locked_folder(home)
-    except BaseException:
-        signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
-        raise
-    try:
-        # one that came meanwhile ends it here
-        signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
+    folder = _draw_name(home)
+    lock: int | None = None
+    try:  # its name is known before it is there: a signal at any place leaves none
+        while (lock := _make_locked_folder(folder)) is None:
+            folder = _draw_name(home)
         with name_full_disk(folder):
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
+        if lock is not None:
+            os.close(lock)
 
 
 class WaitingText:
@@ -84,18 +79,27 @@ def buffer_text_pieces(pieces: Iterable[str]) -> Iterator[str]:
         yield from text.read_pieces()
 
 
-def _make_locked_folder(home: Path) -> tuple[Path, int]:
-    """A new folder and its lock; again, if another process took it for one that was left."""
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=home))
-        try:
-            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        except FileNotFoundError:
-            continue
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if folder.is_dir():
-            return folder, lock
-        os.close(lock)
+def _draw_name(home: Path) -> Path:
+    """A folder that is not there yet."""
+    return home / f"{PREFIX}{secrets.token_hex(4)}"
+
+
+def _make_locked_folder(folder: Path) -> int | None:
+    """Makes the folder; its lock. None: another name is needed, for this one is another process's,
+    or one took the folder for one that was left."""
+    try:
+        folder.mkdir(0o700)
+    except FileExistsError:
+        return None
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        return None
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    if folder.is_dir():
+        return lock
+    os.close(lock)
+    return None
 
 
 @cache

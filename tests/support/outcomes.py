@@ -227,5 +227,9 @@ def decoded(content: bytes) -> JobRecord:
 def trim() -> None:
     """Removes outcomes that were not used for longest, until they take MOST_BYTES at most."""
     there = (find_cache_folder() / KIND).glob("*/*")
-    if sum(path.stat().st_size for path in there if path.is_file()) > MOST_BYTES:
+    try:
+        taken = sum(path.stat().st_size for path in there if path.is_file())
+    except FileNotFoundError:  # another process moves one meanwhile; it looks at the end, too
+        return
+    if taken > MOST_BYTES:
         cache.trim_cache_kind(KIND, MOST_BYTES)

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import gzip
+import os
 import tempfile
 from pathlib import Path
 
@@ -23,9 +25,11 @@ from nandlab.flash.chip.imagefile import PAGE_HAS_DATA
 from nandlab.flash.layouts.cells import Partition
 from nandlab.flash.layouts.decoders import decode_layout
 from nandlab.flash.layouts.flashfile import FlashFileOptions, read_imported_partition
+from nandlab.flash.layouts.layout import decode_file_name
 from nandlab.flash.layouts.shape import Shape
 from nandlab.image import importing
 from nandlab.image.importing import ImportRequest, ReadyDump
+from nandlab.image.tree import FileTree, TreeEntry
 
 PARTS = {
     "jffs2": "S34ML02G1",
@@ -193,3 +197,16 @@ def test_a_ubi_in_fewer_blocks_than_its_volumes_reserve_says_how_many(
 def test_a_packed_dump_is_told_as_packed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="gzip -d"):
         prepare(tmp_path, gzip.compress(b"x"), shape_of("jffs2"), None)
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9", "größe".encode(), b"plain"])
+def test_a_name_is_the_same_to_decoder_and_kernel_whatever_its_bytes(name: bytes) -> None:
+    layout = dataclasses.replace(
+        decode_layout(Partition(chip("jffs2"), BLOCKS["jffs2"]), "jffs2"),
+        names={"/" + decode_file_name(name): 9},
+        sizes={9: 7},
+    )
+    entry = TreeEntry(os.fsdecode(name), 0o100644, 0, 0, 7, 0, 9)
+    assert importing.compare_listings(layout, FileTree((entry,))) == []
+    longer = FileTree((dataclasses.replace(entry, size=8),))
+    assert len(importing.compare_listings(layout, longer)) == 1

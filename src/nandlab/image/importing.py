@@ -8,6 +8,7 @@ a mount and an unmount.
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from nandlab.flash.chip.imagefile import PAGE_HAS_DATA, ImageDescription, TreeCo
 from nandlab.flash.layouts import decoders, ubi, yaffs2
 from nandlab.flash.layouts.cells import Partition
 from nandlab.flash.layouts.jffs2nodes import MAGIC, MAGIC_MARKS
-from nandlab.flash.layouts.layout import Layout, LayoutCollector
+from nandlab.flash.layouts.layout import Layout, LayoutCollector, decode_file_name
 from nandlab.flash.layouts.shape import Shape
 from nandlab.image import making
 from nandlab.image.tree import FileTree
@@ -182,7 +183,9 @@ def _list_by_kernel(on: Medium, image: ChipImage, board: Board) -> FileTree:
 def compare_listings(layout: Layout, tree: FileTree) -> list[str]:
     """Where the decoder's names and sizes are not the kernel's, in a line; empty: nowhere."""
     ours = {p.strip("/"): layout.sizes.get(n) for p, n in layout.names.items()}
-    theirs = {e.path: e.size if e.is_file else None for e in tree if e.path}
+    theirs = {
+        decode_file_name(os.fsencode(e.path)): e.size if e.is_file else None for e in tree if e.path
+    }
     sized = {p: n for p, n in theirs.items() if n is not None}
     wrong = sorted(ours.keys() ^ theirs.keys())
     wrong += sorted(p for p in sized.keys() & ours.keys() if (ours[p] or 0) != sized[p])

@@ -299,20 +299,20 @@ def test_of_a_file_with_holes_each_byte_counts_and_no_hole() -> None:
     whole = ram.read_bytes()
     for at, content in ((4000, b"y"), (4000, b"\0"), (1 << 20, b"x"), ((64 << 20) - 1, b"\1")):
         _write_at(ram, at, content)
-        assert checksums.find_folder_fault(folder, listing) == '"ram" is not as it was made'
+        assert '"ram"' in str(checksums.find_folder_fault(folder, listing))
         _write_at(ram, at, whole[at : at + 1])
         assert checksums.find_folder_fault(folder, listing) is None
     block = slice(0, SPARSE_BLOCK_BYTES)
     _write_at(ram, 0, bytes(SPARSE_BLOCK_BYTES))
     _write_at(ram, 2 * SPARSE_BLOCK_BYTES, whole[block])  # the same block elsewhere
-    assert checksums.find_folder_fault(folder, listing) == '"ram" is not as it was made'
+    assert '"ram"' in str(checksums.find_folder_fault(folder, listing))
     _write_at(ram, 0, whole)
     assert ram.read_bytes() == whole
     _fill_hole(ram)
     assert ram.stat().st_blocks * 512 >= len(whole)
     assert checksums.find_folder_fault(folder, listing) is None
     os.truncate(ram, len(whole) - 1)
-    assert checksums.find_folder_fault(folder, listing) == '"ram" is not as it was made'
+    assert '"ram"' in str(checksums.find_folder_fault(folder, listing))
 
 
 def test_the_cache_is_listed_and_emptied_and_nothing_else_is(tmp_path: Path) -> None:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from nandlab.image.tree import TreeEntry
     from nandlab.plan.medium import Medium
 
+DEVICES_SHOWN = 10
+"""Names of devices that were left out which are printed."""
+
 image_app = typer.Typer(
     no_args_is_help=True,
     help="Chip images: a folder as a file system on flash, and back.\n\n"
@@ -135,15 +138,19 @@ def extract(
     """Read all files of an image into a folder, through the board.
 
     Permissions and times are restored, owners only for root. Set-user-ID and set-group-ID bits are
-    left out: a program of a stranger's image must not run as its owner here.
+    left out: a program of a stranger's image must not run as its owner here. Devices and FIFOs are
+    left out, too, and named.
     """
     from nandlab.image import making as imaging
 
     imaging.refuse_extraction_folder(to)
     on, image, opened = _read_image(file, board)
-    print_lines(
-        format_tree_counts(imaging.extract_image_files(on, image, opened, to, set_id).counts())
-    )
+    extracted, devices = imaging.extract_image_files(on, image, opened, to, set_id)
+    print_lines(format_tree_counts(extracted.counts()))
+    if devices:
+        print_note(
+            f"left out, as devices and FIFOs are: {len(devices)}", *sorted(devices)[:DEVICES_SHOWN]
+        )
 
 
 def _make_medium(

@@ -317,18 +317,20 @@ def read_image_tree(medium: Medium, image: ChipImage, board: Board, sums: bool =
 
 def extract_image_files(
     medium: Medium, image: ChipImage, board: Board, to: Path, set_id: bool = False
-) -> FileTree:
+) -> tuple[FileTree, list[str]]:
     """Reads all files of an image into a folder that is empty or does not exist yet.
 
-    set_id: whether files keep their set-user-ID and set-group-ID bits.
+    set_id: whether files keep their set-user-ID and set-group-ID bits. Returns what is there then,
+    and the paths of devices and FIFOs, which are left out.
     """
     archive = _read_from_image(medium, image, f"tar -c -C {MOUNTPOINT} .", board)
     with hold_scratch_folder(str(to.parent)) as private:
         work = private / "tree"
-        treearchive.unpack_archive(archive, work, skip=medium.filesystem.own_entries, set_id=set_id)
+        own = medium.filesystem.own_entries
+        devices = treearchive.unpack_archive(archive, work, skip=own, set_id=set_id)
         extracted = tree.scan_folder_tree(work)
         work.rename(to)
-    return extracted
+    return extracted, devices
 
 
 def refuse_extraction_folder(to: Path) -> None:

@@ -70,8 +70,10 @@ def _make_tar_info(e: TreeEntry, firsts: dict[int, str]) -> tarfile.TarInfo:
 
 def unpack_archive(
     archive: bytes, to: Path, skip: Iterable[str] = (), set_id: bool = False
-) -> None:
+) -> list[str]:
     """Unpacks an archive that the board packed into a new folder, without ``skip``.
+
+    Returns the paths of devices and FIFOs, which are left out: a host needs none.
 
     The image may be a stranger's, so nothing outside of the folder is touched: every path lies in a
     folder that this call made, a hard link leads to a file that it made, and no link is followed.
@@ -79,7 +81,9 @@ def unpack_archive(
     and set-group-ID bits are left out unless ``set_id``: on the host they would be an open door.
     """
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        members = [m for m in tar if _find_member_path(m) not in skip]
+        stored = [m for m in tar if _find_member_path(m) not in skip]
+        devices = _list_devices(stored)
+        members = [m for m in stored if _find_member_path(m) not in devices]
         made: dict[str, bytes] = {}
         for member in members:
             if not set_id:
@@ -88,6 +92,17 @@ def unpack_archive(
     # Making a file changes its folder's time, so folders are finished last, the deepest first.
     for member in reversed([m for m in members if m.isdir()]):
         _finish_member(member, to / _find_member_path(member))
+    return list(devices)
+
+
+def _list_devices(members: Iterable[tarfile.TarInfo]) -> dict[str, None]:
+    """The paths of devices and FIFOs, in the archive's order, further names of theirs as well."""
+    devices: dict[str, None] = {}
+    for member in members:
+        further = member.islnk() and _normalise_inside(member.linkname) in devices
+        if member.isdev() or further:
+            devices[_find_member_path(member)] = None
+    return devices
 
 
 def _find_member_path(member: tarfile.TarInfo) -> str:

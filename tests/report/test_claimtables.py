@@ -272,3 +272,13 @@ def test_a_run_that_was_read_before_changes_no_figure() -> None:
         return [p.name for p in find_declared_workload_words(trial).phases]
 
     assert find_phases("ffsmark-2015") != find_phases("thesis-2007-space")
+
+
+def test_a_report_has_the_readings_and_traces_of_its_own_claims() -> None:
+    """The published mounts rest on two readings; their traces are of the other studies' claims."""
+    run = open_results(claimtables.PAGES / "fs-benchmarking-2012-mounts.figures.json.xz")
+    found = make_paper_comparison(run.head(), list(run.trials()))
+    assert found is not None
+    assert {b.id for b in found.bases} == {b for r in found.rows for b in r.claim.rests_on}
+    assert {b.id for b in found.bases} == {"content", "first-mount"}
+    assert found.causes == []

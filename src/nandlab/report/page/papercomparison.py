@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from nandlab.analysis.claims import claims
 from nandlab.analysis.claims.claimparts import select_ended_trials_in_selector
@@ -18,6 +19,8 @@ from nandlab.catalog.claimbounds import LINEAR_DOUBT, TREND_BOUNDS
 from nandlab.catalog.files import load_noun
 from nandlab.catalog.paper import (
     Bar,
+    Claim,
+    ClaimBasis,
     PaperModel,
     RedrawnFigure,
     TraceComparison,
@@ -33,6 +36,7 @@ from nandlab.report.tables.sheets import render_sheets
 from nandlab.results.folder import Results
 from nandlab.results.record import Run, Trial
 
+Item = TypeVar("Item", ClaimBasis, TraceComparison)
 LINE_RULES_NOTE = (
     "Of a line over many configurations, each member's by least squares: it is linear from R² = "
     f"{1 - TREND_BOUNDS['linear']:g} on, and not below {1 - LINEAR_DOUBT:g}; it grows, or does not "
@@ -48,6 +52,8 @@ class PaperComparison:
     """All that the page shows of a paper."""
 
     paper: PaperModel
+    bases: list[ClaimBasis]
+    """What it leaves to interpretation, but for what only claims of its other studies rest on."""
     rows: list[claims.ClaimResult]
     tally: str
     """How many claims had which verdict, in words."""
@@ -78,14 +84,37 @@ def make_paper_comparison(run: Run, trials: Sequence[Trial]) -> PaperComparison 
         there = [name for name in drawn.curves if name in curves]
         if found is not None or there:
             figures.append((drawn.model_copy(update={"curves": there}), found))
-    causes = [(shown, make_paper_cause_table(paper.name, shown)) for shown in paper.causes]
+    causes = [
+        (shown, make_paper_cause_table(paper.name, shown))
+        for shown in _select_used(paper.causes, paper, rows, lambda claim: [claim.shown])
+    ]
     lost = len(paper.claims) - len(rows)
     elsewhere = f"Further {lost} are of other studies of this paper." if lost else ""
     rules = claimtable.list_verdict_rules([r.verdict for r in rows])
     along = LINE_RULES_NOTE if any(p.along for r in rows for p in r.claim.parts) else ""
     return PaperComparison(
-        paper, rows, claimtable.format_claim_tally(rows), elsewhere, figures, causes, rules, along
+        paper,
+        _select_used(paper.bases, paper, rows, lambda claim: claim.rests_on),
+        rows,
+        claimtable.format_claim_tally(rows),
+        elsewhere,
+        figures,
+        causes,
+        rules,
+        along,
     )
+
+
+def _select_used(
+    items: Sequence[Item],
+    paper: PaperModel,
+    rows: Sequence[claims.ClaimResult],
+    list_ids: Callable[[Claim], Iterable[str]],
+) -> list[Item]:
+    """The items of a paper but for those that only claims of its other studies use."""
+    of_all = {id_ for claim in paper.claims for id_ in list_ids(claim)}
+    of_run = {id_ for row in rows for id_ in list_ids(row.claim)}
+    return [item for item in items if item.id not in of_all - of_run]
 
 
 def render_paper_claims(folders: Sequence[Results], form: str) -> str:

@@ -22,6 +22,7 @@ from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.paper import PaperModel
 from nandlab.report.page.papercomparison import (
     _format_corner_name,
+    find_run_paper,
     make_paper_comparison,
     render_corners,
     render_paper_claims,
@@ -244,6 +245,21 @@ def test_runs_of_one_board_are_judged_together() -> None:
         render_paper_claims([first, other], "csv")
     with pytest.raises(UsageError, match="one and the same paper"):
         render_paper_claims([reads, first], "csv")
+
+
+def test_a_run_from_before_its_study_named_a_paper_has_the_one_of_today() -> None:
+    head = open_results(claimtables.PAGES / "thesis-2007-parts.figures.json.xz").head()
+    cases = [
+        ("thesis-2007-parts", "", "thesis-2007"),
+        ("thesis-2007-parts", "ffsmark-2015", "ffsmark-2015"),
+        ("quickstart", "", ""),
+        ("my-own", "", ""),
+    ]
+    for study, told, paper in cases:
+        run = head.model_copy(update={"study": study, "spec": {**head.spec, "paper": told}})
+        assert find_run_paper(run) == paper
+    run = head.model_copy(update={"spec": {k: v for k, v in head.spec.items() if k != "paper"}})
+    assert find_run_paper(run) == "thesis-2007"
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,8 @@ def show(
     a configuration.
     With --figure, each format has that figure alone: the median over the ensemble, its range, and
     how many trials ended well. With --paper, each format has the paper's claims alone: its number,
-    the run's, and the verdict by each reading of the paper.
+    the run's, and the verdict by each reading of the paper. A run of a shipped study that named no
+    paper yet has the one that the study names today.
     """
     from nandlab.trial.publishedrun import open_results
 

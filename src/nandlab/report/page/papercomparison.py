@@ -14,6 +14,8 @@ from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.analysis.figures.groups import Ensemble
 from nandlab.analysis.figures.workloadwords import Words
 from nandlab.base.errors import UsageError
+from nandlab.base.gate import read_toml
+from nandlab.base.paths import STUDIES
 from nandlab.catalog.chip import MIB
 from nandlab.catalog.claimbounds import LINEAR_DOUBT, TREND_BOUNDS
 from nandlab.catalog.files import load_noun
@@ -70,7 +72,7 @@ class PaperComparison:
 
 def make_paper_comparison(run: Run, trials: Sequence[Trial]) -> PaperComparison | None:
     """None when the study names no paper."""
-    name = run.spec.get("paper")
+    name = find_run_paper(run)
     if not name:
         return None
     paper = load_noun("papers", name, PaperModel)
@@ -103,6 +105,16 @@ def make_paper_comparison(run: Run, trials: Sequence[Trial]) -> PaperComparison 
         rules,
         along,
     )
+
+
+def find_run_paper(run: Run) -> str:
+    """The paper that the run's study names; empty: none.
+
+    A run of a shipped study from before that named its paper has the one that it names today.
+    """
+    shipped = STUDIES / f"{run.study}.toml"
+    today = {} if run.spec.get("paper") or not shipped.is_file() else read_toml(shipped)
+    return str(run.spec.get("paper") or today.get("paper") or "")
 
 
 def _select_used(
@@ -161,7 +173,7 @@ def render_corners(folders: Sequence[Results], form: str) -> str:
         assert comparison is not None
         name = _format_corner_name(folder.head(), alike)
         runs.append(claimtable.CornerRun(name, comparison.rows))
-    paper = folders[0].head().spec.get("paper")
+    paper = find_run_paper(folders[0].head())
     sheet = claimtable.make_corner_sheet(f"Claims of {paper} on several boards", runs)
     records = claimtable.list_corner_records(runs)
     lead = [
@@ -186,9 +198,9 @@ def _is_same_board(a: Run, b: Run) -> bool:
 
 
 def _refuse_other_papers(folders: Sequence[Results]) -> None:
-    names = [f.head().spec.get("paper") for f in folders]
+    names = [find_run_paper(f.head()) for f in folders]
     if not names[0] or len(set(names)) > 1:
-        told = ", ".join(str(n or "none") for n in names)
+        told = ", ".join(n or "none" for n in names)
         raise UsageError(
             f"the runs' studies must name one and the same paper; theirs are: {told}; a study of "
             'your own sets paper = "NAME", a file of catalog/papers'

@@ -263,6 +263,28 @@ def test_another_chip_may_be_the_other_reading() -> None:
     assert claimtable.make_claim_sheet("t", [without]).rows[0][-1] == "not in this run: times"
 
 
+def test_another_partition_may_be_the_other_reading() -> None:
+    asked = paper(
+        part(paper=1.5),
+        bases=[{"id": "mb", "read_as": "MiB.", "other": "MB", "partition_mib": 95.375}],
+    )
+    claim = asked.claims[0].model_copy(update={"rests_on": ["mb"]})
+    chip = samples.CHIP.model_copy(update={"partition_blocks": 763, "partition_mib": 95.375})
+    trials = [
+        *timed(samples.FRESH, [1, 1], chip=chip),
+        *timed(samples.AGED, [0.5, 0.5], chip=chip),
+    ]
+    (found,) = rows(asked.model_copy(update={"claims": [claim]}), trials)
+    (reading,) = found.other_readings
+    assert [n.ours and n.ours.median for n in reading.numbers] == [0.5]
+    smaller = [
+        t.model_copy(update={"chip": chip.model_copy(update={"partition_mib": 50.0})})
+        for t in trials
+    ]
+    (without,) = rows(asked.model_copy(update={"claims": [claim]}), smaller)
+    assert claimtable.make_claim_sheet("t", [without]).rows[0][-1] == "not in this run: mb"
+
+
 def test_another_workload_may_be_the_other_reading() -> None:
     asked = paper(
         part(paper=1.5),

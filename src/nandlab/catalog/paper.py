@@ -233,6 +233,9 @@ class ClaimBasis(StrictModel):
         default="",
         description="the chip of the catalog that stands for the paper's by the other way",
     )
+    partition_mib: float | None = Field(
+        default=None, gt=0, description="MiB that the file system has by the other way"
+    )
     workload: Word | Empty = Field(
         default="",
         description="the workload of the catalog that stands for the paper's load by the other "
@@ -256,10 +259,10 @@ class ClaimBasis(StrictModel):
     @model_validator(mode="after")
     def _is_another(self) -> ClaimBasis:
         replaced = (self.states, self.parameters, self.options, self.phases)
-        if self.untried == any((*replaced, self.part, self.workload)):
+        if self.untried == any((*replaced, self.part, self.partition_mib, self.workload)):
             raise ValueError(
-                "the other way must differ: name states, parameters, options, a part, a workload "
-                "or phases, or else that it is untried"
+                "the other way must differ: name states, parameters, options, a part, its "
+                "partition_mib, a workload or phases, or else that it is untried"
             )
         return self
 

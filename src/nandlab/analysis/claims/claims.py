@@ -231,6 +231,7 @@ def _apply_basis_to_selector(basis: ClaimBasis, selector: Selector) -> Selector:
             "state": basis.states.get(selector.state, selector.state),
             "parameters": {**selector.parameters, **basis.parameters},
             "options": {**selector.options, **basis.options.get(selector.filesystem, {})},
+            "partition_mib": basis.partition_mib or selector.partition_mib,
         }
     )
 

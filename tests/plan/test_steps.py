@@ -82,6 +82,35 @@ def test_busybox_does_what_the_paper_did() -> None:
     assert commands(planned(S1))["first_list"] == "ls -R /mnt > /dev/null"
 
 
+def test_scenario_2_read_otherwise_differs_in_what_is_read_otherwise() -> None:
+    other = "fs-benchmarking-2012-s2-readings"
+    usual = commands(planned(S2, by="busybox", rest=False))
+    assert commands(planned(other)) == usual
+    once = commands(planned(other, finds=1))
+    assert once == {name: command for name, command in usual.items() if name != "find_again"}
+    drawn = commands(planned(other, filled="at_random"))
+    assert {name: drawn[name] for name in drawn if drawn[name] != usual[name]}.keys() == {"fill"}
+    assert "-v n=$(($2 / 16)) -v seed=7" in drawn["fill"]
+    assert list(drawn) == list(usual)
+
+
+def test_ffsmark_read_otherwise_makes_ubifs_write_at_once_when_its_state_is_there() -> None:
+    usual = commands(planned("ffsmark", fs="ubifs", mib=16))
+    made = commands(planned("ffsmark-readings", fs="ubifs", mib=16))
+    assert made["ffsmark"] == usual["workload"]
+    assert [name for name in made if name in ("mount", "rest", "fill", "ffsmark")] == [
+        *("mount", "rest", "fill", "ffsmark")
+    ]
+    tried = {"remounted": "mount -o remount,sync /mnt", "dirty_bytes": "echo 8192 > /proc/sys/vm/"}
+    for how, command in tried.items():
+        other = commands(planned("ffsmark-readings", fs="ubifs", mib=16, synchronous=how))
+        assert "grep -q ' /mnt ubifs ' /proc/mounts" in other["synchronous"]
+        assert command in other["synchronous"]
+        order = list(other)
+        assert order.index("fill") < order.index("synchronous") < order.index("ffsmark")
+        assert {n: c for n, c in other.items() if n != "synchronous"} == made
+
+
 def test_ffsmark_at_once_waits_for_nothing() -> None:
     once, usual = (planned(name, fs="jffs2", mib=16) for name in ("ffsmark-at-once", "ffsmark"))
     assert "settle" in commands(usual)

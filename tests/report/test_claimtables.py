@@ -247,6 +247,30 @@ def test_runs_of_one_board_are_judged_together() -> None:
         render_paper_claims([reads, first], "csv")
 
 
+def test_a_part_built_otherwise_is_joined_where_options_of_the_trials_name_it() -> None:
+    published = open_results(claimtables.PAGES / "fs-benchmarking-2012-s2.figures.json.xz")
+    head = published.head()
+    source = {"tree": "package", "options": {"summary": False}, "patches": 0}
+
+    def build(summary: str, **change: Any) -> Any:
+        told = {**head.provenance, "sources": {"jffs2": {**source, **change}}}
+        run = head.model_copy(update={"provenance": told})
+        trials = [
+            t.model_copy(update={"id": f"{t.id}-other", "options": {**t.options, **options}})
+            for t in published.trials()
+            if t.filesystem == "jffs2"
+            for options in ({"summary": summary},)
+        ]
+        return SimpleNamespace(head=lambda: run, trials=lambda: iter(trials))
+
+    joined = render_paper_claims([published, build("off")], "csv")
+    reading = [line for line in joined.splitlines() if "summaries" in line]
+    assert len(reading) >= 4
+    for other in (build("default"), build("off", patches=1), build("off", tree="folder")):
+        with pytest.raises(UsageError, match="--corner"):
+            render_paper_claims([published, other], "csv")
+
+
 def test_a_run_from_before_its_study_named_a_paper_has_the_one_of_today() -> None:
     head = open_results(claimtables.PAGES / "thesis-2007-parts.figures.json.xz").head()
     cases = [

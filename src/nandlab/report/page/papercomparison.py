@@ -28,6 +28,7 @@ from nandlab.catalog.paper import (
     TraceComparison,
     replace_phase_patterns,
 )
+from nandlab.catalog.part import PACKAGE
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.report.charts import figurecharts, layout
 from nandlab.report.charts.charts import Chart
@@ -134,13 +135,20 @@ def render_paper_claims(folders: Sequence[Results], form: str) -> str:
 
     The trials of all runs are judged together, so a reading may be of one run and another reading
     of another. UsageError where a study names no paper or another than the first, or where a run
-    is of another board or other sources.
+    is of another board, or of other sources than its trials' options name.
     """
     _refuse_other_papers(folders)
     head = folders[0].head()
     if not all(_is_same_board(head, f.head()) for f in folders):
         raise UsageError("the runs are of several boards: set them side by side by --corner RUN")
-    trials = list({t.id: t for f in folders for t in f.trials() if t.ok}.values())
+    by_run = [(f.head(), [t for t in f.trials() if t.ok]) for f in folders]
+    unnamed = [_select_unnamed_sources(run, trials) for run, trials in by_run]
+    if any(sources != unnamed[0] for sources in unnamed):
+        raise UsageError(
+            "the runs' boards have parts of the kernel from several sources: set them side by side "
+            "by --corner RUN"
+        )
+    trials = list({t.id: t for _, run_trials in by_run for t in run_trials}.values())
     comparison = make_paper_comparison(head, trials)
     assert comparison is not None
     lead = [f"Of {len(comparison.rows)} claims: {comparison.tally}.", comparison.elsewhere]
@@ -193,8 +201,28 @@ def _is_same_board(a: Run, b: Run) -> bool:
     boards = [run.provenance.get("board") for run in (a, b)]
     first, second = (board if isinstance(board, dict) else {} for board in boards)
     both = first.keys() & second.keys()
-    alike = all(first[key] == second[key] for key in both) and bool(both)
-    return alike and a.provenance.get("sources") == b.provenance.get("sources")
+    return all(first[key] == second[key] for key in both) and bool(both)
+
+
+def _select_unnamed_sources(run: Run, trials: Sequence[Trial]) -> dict[str, object]:
+    """The other sources of the run's board, by part, less those that its trials name."""
+    sources = run.provenance.get("sources")
+    parts = sources.items() if isinstance(sources, dict) else ()
+    return {part: source for part, source in parts if not _is_named_source(part, source, trials)}
+
+
+def _is_named_source(part: str, source: object, trials: Sequence[Trial]) -> bool:
+    """Whether it differs from the board's own by nothing but options of a file system that each
+    trial of that names, as jffs2=package,summary=false does by summary = off."""
+    if not isinstance(source, dict) or source.get("tree") != PACKAGE or source.get("patches"):
+        return False
+    users = [t for t in trials if part in t.find_source("filesystem").get("modules", ())]
+    return bool(users) and all(
+        t.options.get(option, default) != default
+        for t in users
+        for option in source.get("options", {})
+        for default in (t.find_source("filesystem")["options"].get(option, {}).get("default"),)
+    )
 
 
 def _refuse_other_papers(folders: Sequence[Results]) -> None:

@@ -314,6 +314,19 @@ def test_a_run_that_was_read_before_changes_no_figure() -> None:
     assert find_phases("ffsmark-2015") != find_phases("thesis-2007-space")
 
 
+def test_claims_on_a_partition_of_another_size_are_of_another_study() -> None:
+    """Both studies have the load in sequence: one on a whole chip, one on an eighth of it."""
+    found = {}
+    for study in ("thesis-2007-gc", "thesis-2007-parts"):
+        run = open_results(claimtables.PAGES / f"{study}.figures.json.xz")
+        comparison = make_paper_comparison(run.head(), list(run.trials()))
+        assert comparison is not None
+        found[study] = {r.claim.id for r in comparison.rows}
+    assert "gc-sequential-nftl-reads" in found["thesis-2007-gc"]
+    assert "eighth-sequential-nftl-reads" in found["thesis-2007-parts"]
+    assert not found["thesis-2007-gc"] & found["thesis-2007-parts"]
+
+
 def test_a_report_has_the_readings_and_traces_of_its_own_claims() -> None:
     """The published mounts rest on two readings; their traces are of the other studies' claims."""
     run = open_results(claimtables.PAGES / "fs-benchmarking-2012-mounts.figures.json.xz")

@@ -258,9 +258,24 @@ def _format_corner_name(run: Run, trials: Sequence[Trial]) -> str:
 
 
 def _select_claims_of_run(paper: PaperModel, trials: Sequence[Trial]) -> PaperModel:
-    """The paper with the claims of the run's workloads; all, where it has none of them."""
-    there = {t.workload for t in trials}
-    of_run = [c for c in paper.claims if paper.find_workload(c) in there]
+    """The paper with the claims of the run's workloads and chips; all, where it has none of them.
+
+    A claim on another chip, or on a partition of another size, is of another study, though it is of
+    the same workload.
+    """
+    workloads = {t.workload for t in trials}
+    chips = {(t.chip.part, size) for t in trials for size in (t.chip.partition_mib, None)}
+    of_run = [
+        claim
+        for claim in paper.claims
+        if paper.find_workload(claim) in workloads
+        and any(
+            (selector.chip or paper.part, selector.partition_mib) in chips
+            for part in claim.parts
+            for selector in (part.of, part.over)
+            if selector is not None
+        )
+    ]
     return paper.model_copy(update={"claims": of_run or paper.claims})
 
 

@@ -12,7 +12,8 @@ many nodes some take more than others, by what memory was free. UBIFS's are fitt
 for both read through its index.
 What the kernel's tick takes is the median of what is left of the calls in which a whole one comes,
 and a process's first wait for the chip the median of those calls of a process each.
-What a hole takes is fitted apart, to sparse files, with all else known (--only holes).
+What a hole takes is fitted apart, to sparse files, with all else known (--only holes). So may what
+a page takes be that the chip reads, where only the driver below was changed (--only pages).
 JFFS2 goes first. What is the kernel's own, such as the decompressors' tokens and the tick, is taken
 from there for the others.
 Needs: a board (the virtual one of catalog/boards). Costs: a boot, then seven pairs of runs.
@@ -46,7 +47,9 @@ HOLE, HOLE_KEYS = "hole", frozenset({"hole", "hole_order", "hole_leaf"})
 APART = MappingProxyType(dict.fromkeys(HOLE_KEYS, 0.0))
 """What is fitted after all else, so left out before."""
 NOTHING: Mapping[str, float] = MappingProxyType({})
-ONLY = ("unpacking", "opens", "ticks", "holes")
+ONLY = ("pages", "unpacking", "opens", "ticks", "holes")
+PAGE = "read"
+"""The amount that pages are which the chip reads: the driver's instructions and simnand's."""
 FITTED_FIRST = "jffs2"
 OF_KERNEL = {
     "ubifs": frozenset({"read", "hit", "copied", "tick", "first_wait"}),
@@ -188,6 +191,14 @@ def fit_tokens(calls: list[score.CallTimes]) -> dict[str, float]:
         none |= dict.fromkeys(negative, 0.0)
 
 
+def fit_pages(calls: list[score.CallTimes], by: times.Instructions) -> times.Instructions:
+    """The same instructions, but for those of a page that the chip reads."""
+    known = times.flatten_instruction_counts(by)
+    return by.model_copy(
+        update=fit_calls(calls, {key: n for key, n in known.items() if key != PAGE})
+    )
+
+
 def fit_jffs2(
     calls: list[score.CallTimes],
     opens: list[score.CallTimes],
@@ -197,6 +208,8 @@ def fit_jffs2(
 ) -> times.Instructions:
     """All of JFFS2's instructions; by: those that are known, of which one kind only is fitted."""
     by = by or times.Instructions.model_validate(group_tokens(fit_tokens(calls)))
+    if only == "pages":
+        by = fit_pages(calls, by)
     if only == "unpacking":
         by = fit_unpacking(calls, by)
     if only in {None, "opens"}:
@@ -244,6 +257,8 @@ def list_load_names(options: argparse.Namespace) -> tuple[list[str], list[str]]:
     names, sparse = [*LOADS[options.fs], *MANY.get(options.fs, {})], [*HOLES.get(options.fs, {})]
     if options.only == "holes":
         return [], sparse
+    if options.only == "pages":
+        return list(LOADS[options.fs])[:1], []
     if options.only and options.fs != FITTED_FIRST:
         names = [name for name in names if name.partition("-")[0] == options.packer]
     return names, [] if options.only else sparse
@@ -280,7 +295,7 @@ def trace_calls(options: argparse.Namespace, folder: Path) -> CallSets:
     traces = [take(name, name) for name in (*names, *sparse_names)]
     sets = [score.list_call_times(trace, walk.score_traced_calls(trace)) for trace in traces]
     single = []
-    if options.fs == FITTED_FIRST and names:
+    if options.fs == FITTED_FIRST and options.only in {None, "ticks"}:
         trace = take(names[0], "processes", READ_BY_PROCESSES)
         single = score.list_call_times(trace, walk.score_traced_calls(trace))
     load_sets, sparse_sets = sets[: len(names)], sets[len(names) :]
@@ -298,6 +313,8 @@ def fit_filesystem(options: argparse.Namespace, calls: CallSets) -> times.Instru
     elif options.fs == FITTED_FIRST:
         known = from_catalog() if options.only else None
         by = fit_jffs2(calls.reads, calls.opens, calls.single, known, options.only)
+    elif options.only == "pages":
+        by = fit_pages(calls.reads, from_catalog())
     elif options.only:
         by = fit_packer(options.packer, calls.reads, from_catalog())
     else:
@@ -319,8 +336,10 @@ def parse_options() -> argparse.Namespace:
         "--packer", default="zstd", help="whose unpacking is fitted alone, but for JFFS2"
     )
     options = parser.parse_args()
-    if options.only not in {None, "unpacking", "holes"} and options.fs != FITTED_FIRST:
-        parser.error(f"{options.fs}: all is fitted at once, or unpacking or holes alone")
+    if options.only not in {None, "pages", "unpacking", "holes"} and options.fs != FITTED_FIRST:
+        parser.error(f"{options.fs}: all is fitted at once, or pages, unpacking or holes alone")
+    if options.only == "pages" and PAGE in OF_KERNEL.get(options.fs, ()):
+        parser.error(f"{options.fs}: its pages take what {FITTED_FIRST}'s do: fit those")
     if options.only == "holes" and options.fs not in HOLES:
         parser.error(f"{options.fs}: its holes take nothing more")
     return options

@@ -10,7 +10,8 @@ and set beside what the model of reads foretells from the chip as it was before.
 Needs: a board (the virtual one of catalog/boards). Costs: two runs a file.
 
 A line a file goes to --out, and files that are there are not run again: so interrupt it, and run it
-again. The last line is one JSON object: the worst of the files, as shares of the time. The exit
+again. With --keep the traces stay too; another --out then scores them by other numbers of the
+catalog. The last line is one JSON object: the worst of the files, as shares of the time. The exit
 status is 1 if N or the order of pages differs in a call that is known.
 """
 
@@ -26,6 +27,7 @@ from typing import Any
 from coldreads import Where, trace
 
 from nandlab.flash.reading import score, walk
+from nandlab.trace.folder import TraceFolder
 from nandlab.trace.reads import make_chip_trace_from_folder
 
 FILES: dict[str, dict[int, int]] = {
@@ -53,7 +55,7 @@ ROWS = ("nandlab", "in_time", "alone", "undisturbed", "paper")
 
 
 def run(options: argparse.Namespace, name: str, to: Path) -> dict[str, Any]:
-    """Makes a file, reads it, and scores that."""
+    """Makes a file, reads it, and scores that; takes the trace that is there."""
     packed = options.compression not in {"", "none"}
     of_what = "/bin/busybox" if packed else "/dev/urandom"
     source = "dd if=/bin/busybox of=a bs=4k skip=240" if packed else "dd if=/dev/urandom of=a bs=4k"
@@ -68,7 +70,8 @@ def run(options: argparse.Namespace, name: str, to: Path) -> dict[str, Any]:
     if name == SHORT:
         commands, read = [SHORT_FILES % of_what], READ_SHORT
     read = PAUSE + read if options.pause else read
-    chip_trace = make_chip_trace_from_folder(trace(Where(*place), commands, read, to))
+    folder = TraceFolder(to) if to.exists() else trace(Where(*place), commands, read, to)
+    chip_trace = make_chip_trace_from_folder(folder)
     model_score = score.summarise_call_scores(chip_trace, walk.score_traced_calls(chip_trace))
     return {"file": name} | model_score.model_dump(mode="json", exclude_unset=True)
 
@@ -98,6 +101,14 @@ def worst(scores: list[dict[str, Any]]) -> dict[str, Any]:
     return summary
 
 
+def name_trace(options: argparse.Namespace, name: str) -> str:
+    """The folder's name of a trace that is kept: what tells it from all others."""
+    words = [options.board, options.chip or options.board, options.fs, options.compression]
+    words += [options.state, str(options.mib), name.replace(" ", "-")]
+    words += ["at-random"] * options.at_random + ["pause"] * options.pause
+    return "-".join(filter(None, words))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--fs", default="jffs2", help="the file system")
@@ -111,13 +122,15 @@ def main() -> None:
         "--pause", action="store_true", help="until what programs before have left is freed"
     )
     parser.add_argument("--files", nargs="+", choices=[*FILES, SHORT], default=list(FILES))
+    parser.add_argument("--keep", type=Path, help="keep the traces here, and take those there")
     parser.add_argument("--out", type=Path, required=True, help="JSON lines, one a file")
     options = parser.parse_args()
     lines = options.out.read_text().splitlines() if options.out.exists() else []
     scores = {one["file"]: one for one in map(json.loads, lines)}
     for name in (name for name in options.files if name not in scores):
         with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
-            scores[name] = run(options, name, Path(scratch) / "trace")
+            to = options.keep or Path(scratch)
+            scores[name] = run(options, name, to / name_trace(options, name))
         with options.out.open("a") as file:
             print(json.dumps(scores[name]), file=file)
     told = worst([scores[name] for name in options.files])

@@ -62,6 +62,32 @@ def updated(content: bytes, count: int, size: int, seed: int) -> bytes:
     return bytes(found)
 
 
+def updated_at_multiples(content: bytes, count: int, size: int, seed: int) -> bytes:
+    """A file after so many updates, each at a multiple of its size."""
+    found, numbers, data = bytearray(content), stream(seed), Data(seed)
+    for _ in range(count):
+        at = (next(numbers) * (len(found) // size) >> 64) * size
+        found[at : at + size] = data.take(size)
+    return bytes(found)
+
+
+def shuffled(count: int, seed: int) -> list[int]:
+    """The numbers below count, in the order in which they are taken."""
+    numbers, left = stream(seed), list(range(count))
+    for i in range(count):
+        j = i + (next(numbers) * (count - i) >> 64)
+        left[i], left[j] = left[j], left[i]
+    return left
+
+
+def written_at_random(count: int, size: int, seed: int) -> bytes:
+    """A file of so many pieces, each written once, in random order."""
+    found, data = bytearray(count * size), Data(seed)
+    for unit in shuffled(count, seed):
+        found[unit * size : unit * size + size] = data.take(size)
+    return bytes(found)
+
+
 def interleaved(steps: int, big: int, small: int, rounds: int, seed: int) -> tuple[bytes, bytes]:
     """The big and the small file after all rounds."""
     data, last = Data(seed), b""

@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fileloads import fileload, interleaved, rewritten, told, updated
+from fileloads import (
+    fileload,
+    interleaved,
+    rewritten,
+    shuffled,
+    told,
+    updated,
+    updated_at_multiples,
+    written_at_random,
+)
 from support.native import native
 
 from nandlab.trial import workloadresult
@@ -64,6 +73,35 @@ def test_updates_are_counted_and_lie_where_they_must(file: Path, seed: int) -> N
 def test_an_update_may_be_of_all_the_file(file: Path) -> None:
     told("update", file, "--count", 2, "--bytes", 5003)
     assert file.read_bytes() == updated(bytes(5003), 2, 5003, 1)
+
+
+@pytest.mark.parametrize("seed", [1, 77])
+def test_updates_begin_at_multiples_of_their_size_if_asked(file: Path, seed: int) -> None:
+    before = file.read_bytes()
+    found = told("update", file, "--count", 137, "--bytes", 100, "--at", "multiple", "--seed", seed)
+    assert found["operations"] == {"open": 1, "write": 137, "close": 1}
+    assert found["figures"] == {"file_bytes": 5003}
+    after = file.read_bytes()
+    assert after == updated_at_multiples(before, 137, 100, seed) != before
+    assert after[5000:] == before[5000:]  # where no whole multiple lies
+
+
+@pytest.mark.parametrize("seed", [1, 77])
+def test_an_empty_file_is_written_at_random_each_place_once(file: Path, seed: int) -> None:
+    file.write_bytes(b"")
+    found = told("update", file, "--count", 137, "--bytes", 100, "--at", "shuffled", "--seed", seed)
+    assert found["operations"] == {"open": 1, "write": 137, "close": 1}
+    assert found["bytes"] == {"read": 0, "written": 13700}
+    assert found["figures"] == {"file_bytes": 13700}
+    assert sorted(shuffled(137, seed)) == list(range(137)) != shuffled(137, seed)
+    assert file.read_bytes() == written_at_random(137, 100, seed)
+
+
+def test_what_lies_behind_the_places_of_a_longer_file_stays(file: Path) -> None:
+    before = file.read_bytes()
+    found = told("update", file, "--count", 7, "--bytes", 100, "--at", "shuffled")
+    assert found["figures"] == {"file_bytes": 5003}
+    assert file.read_bytes() == written_at_random(7, 100, 1) + before[700:]
 
 
 def test_a_file_is_opened_for_each_write_if_asked(file: Path) -> None:

@@ -29,9 +29,13 @@ struct request {
 	int payload;		/* the position in payload_names */
 	double compressibility; /* 0..1 */
 	int each;		/* files are opened for each write */
+	int at;			/* where updates begin, see enum place_way */
 	int overwrite;		/* files are not emptied before */
 	bool sync;
 };
+
+/* Where updates begin, in the order of --at's words. */
+enum place_way { ANY_BYTE, MULTIPLE, SHUFFLED };
 
 struct load {
 	const struct request *request;

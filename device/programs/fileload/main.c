@@ -40,15 +40,16 @@ enum given {
 	SIZE = 256,
 	TOTAL = 512,
 	HOW = 1024,
+	AT = 2048,
 };
 
 static const char *const given_names[] = {
 	"count",  "bytes", "open", "big-step", "small", "steps",
-	"rounds", "files", "size", "total",    "how",
+	"rounds", "files", "size", "total",    "how",	"at",
 };
 
 static const struct command_decl commands[] = {
-	{"update", "FILE", NULL, COUNT | BYTES, OPEN},
+	{"update", "FILE", NULL, COUNT | BYTES, OPEN | AT},
 	{"interleave", "BIG", "SMALL", STEPS | ROUNDS, BIG_STEP | SMALL | OPEN},
 	{"rewrite", "DIR", NULL, FILES | SIZE | TOTAL, HOW},
 	{"cycle", "DIR", NULL, FILES | SIZE | ROUNDS, 0},
@@ -61,6 +62,7 @@ static command *const runs[] = {update_run, interleave_run, rewrite_run,
 	"Keeps files under a load. Times and counts each system call; the "    \
 	"last line is JSON.\n\n"                                               \
 	"  fileload update FILE --count N --bytes B [--open once|each]\n"      \
+	"           [--at any-byte|multiple|shuffled]\n"                       \
 	"      overwrites B bytes N times, at random places of FILE, which "   \
 	"is there\n"                                                           \
 	"  fileload interleave BIG SMALL --steps N --rounds N [--big-step B]"  \
@@ -151,6 +153,13 @@ static int on_open(void *context, const char *value)
 	return take_choice(&asked(context, OPEN)->each, "open", value, opens);
 }
 
+static const char *const places[] = {"any-byte", "multiple", "shuffled", NULL};
+
+static int on_at(void *context, const char *value)
+{
+	return take_choice(&asked(context, AT)->at, "at", value, places);
+}
+
 static const char *const ways[] = {"truncate", "overwrite", NULL};
 
 static int on_how(void *context, const char *value)
@@ -190,6 +199,10 @@ static const struct option_decl options[] = {
 	{"open", "once|each",
 	 "update, interleave: files are opened once, or for each write (once)",
 	 on_open},
+	{"at", "any-byte|multiple|shuffled",
+	 "update: from any byte, from any multiple of B, or from the first N "
+	 "multiples, each once: FILE may be shorter (any-byte)",
+	 on_at},
 	{"steps", "N", "interleave: writes that BIG is made of", on_steps},
 	{"big-step", "B", "interleave: bytes of each (10240)", on_big_step},
 	{"small", "B", "interleave: bytes of SMALL (6144)", on_small_bytes},

@@ -86,6 +86,12 @@ def test_each_call_of_each_step_is_as_foretold_and_its_pages_the_chip_s(
             assert told[f"{of}.calls"] == PAGES[step.split("_")[0]]
         assert told[f"{of}.least_ns"] <= told[f"{of}.mean_ns"] <= told[f"{of}.most_ns"]
         assert told[f"{of}.median_off"] < 0.005
+        # the tracers' own time is the same in both, and there is some for each call
+        tracers_ns = told[f"{of}.traced_mean_ns"] - told[f"{of}.mean_ns"]
+        assert tracers_ns > 1000
+        assert told[f"{of}.traced_overhead_ns"] - told[f"{of}.overhead_ns"] == pytest.approx(
+            tracers_ns, abs=2
+        )
         # of what the tick and other threads take, 100 us each or so, a step has two at most; so a
         # step of eight calls is 9 % off, one of 32 calls 3 %
         beside = told[f"{of}.total_off"] * told[f"{of}.calls"] * told[f"{of}.mean_ns"]

@@ -59,9 +59,19 @@ class CallTimes:
         return times.compute_paper_call_ns(self.scored.call, self.read.page_ns, overhead_ns)
 
     @property
+    def traced_ns(self) -> int:
+        """Measured, with what its events cost to trace, ns."""
+        return self.scored.row.ns
+
+    @property
+    def paper_chip_ns(self) -> float:
+        """N whole page reads, ns."""
+        return len(self.scored.traced_pages) * self.read.page_ns
+
+    @property
     def paper_overhead_ns(self) -> float:
         """What the paper's formula calls overhead, ns: all but N whole page reads."""
-        return self.ns - len(self.scored.traced_pages) * self.read.page_ns
+        return self.ns - self.paper_chip_ns
 
     @property
     def chip_ns(self) -> float:

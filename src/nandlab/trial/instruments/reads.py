@@ -5,7 +5,8 @@ reads foretells from what lies on the chip.
 The tracers run from the list's first ``drop`` to the end of the load. Then the chip comes back with
 their records. It is as it was since the last write, so only the calls after that are scored, step
 by step. Of the others, as of those while a collector works, there are pages and times as they were
-traced, and nothing foretold. All times are without the tracers' own.
+traced, and nothing foretold. All times are without the tracers' own, but those whose names begin
+with ``traced_``.
 """
 
 from __future__ import annotations
@@ -91,12 +92,30 @@ def _collect_figures(spec: TrialSpec, record: JobRecord) -> dict[str, int | floa
             raise FiguresUnknown(
                 _make_lost_doubt(f"{calibration}: no call of {', '.join(step_names)} is known")
             )
-        overhead = statistics.fmean(_compute_overhead(known_by_step[name]) for name in step_names)
-        figures[f"overhead_ns.{calibration}"] = round(overhead)
-        for name, step_calls in known_by_step.items():
-            paper_ns = [t.compute_paper_ns(overhead) for t in step_calls]
-            figures[f"step.{name}.{calibration}_mean_ns"] = round(statistics.fmean(paper_ns))
-            figures[f"step.{name}.{calibration}_off"] = _compute_error(paper_ns, step_calls)
+        figures |= _compute_paper_figures(calibration, step_names, known_by_step)
+    return figures
+
+
+def _compute_paper_figures(
+    calibration: str, step_names: Sequence[str], calls_by_step: Mapping[str, Sequence[CallTimes]]
+) -> dict[str, int | float]:
+    """What the paper's formula gives for each step with the mean overhead of the named ones, ns,
+    and how far that is off, as a share; the same of times with the tracers' own in them."""
+    calibrating = [calls_by_step[name] for name in step_names]
+    overhead = statistics.fmean(
+        _compute_overhead(calls, [t.ns for t in calls]) for calls in calibrating
+    )
+    traced_overhead = statistics.fmean(
+        _compute_overhead(calls, [t.traced_ns for t in calls]) for calls in calibrating
+    )
+    figures: dict[str, int | float] = {f"overhead_ns.{calibration}": round(overhead)}
+    for name, calls in calls_by_step.items():
+        paper_ns = [t.compute_paper_ns(overhead) for t in calls]
+        figures[f"step.{name}.{calibration}_mean_ns"] = round(statistics.fmean(paper_ns))
+        figures[f"step.{name}.{calibration}_off"] = _compute_error(paper_ns, [t.ns for t in calls])
+        figures[f"step.{name}.traced_{calibration}_off"] = _compute_error(
+            [t.compute_paper_ns(traced_overhead) for t in calls], [t.traced_ns for t in calls]
+        )
     return figures
 
 
@@ -161,7 +180,6 @@ def _list_figures(
 ) -> Iterator[tuple[str, int | float]]:
     """What was traced of a step's calls, and how those that are known compare with the model."""
     known_calls = _keep_known(calls)
-    call_ns = [t.ns for t in calls]
     yield "calls", len(calls)
     if len(known_calls) < len(calls):
         yield "unknown", len(calls) - len(known_calls)
@@ -170,12 +188,21 @@ def _list_figures(
         yield "disturbed", sum(t.scored.disturbed for t in known_calls)
     yield "n", sum(len(t.scored.traced_pages) for t in calls)
     yield "n_mean", round(statistics.fmean(len(t.scored.traced_pages) for t in calls), 4)
+    yield from _list_time_figures(calls, [t.ns for t in calls])
+    for name, time_ns in _list_time_figures(calls, [t.traced_ns for t in calls]):
+        yield f"traced_{name}", time_ns
+    yield from _list_errors(known_calls, spec, record)
+
+
+def _list_time_figures(
+    calls: Sequence[CallTimes], call_ns: Sequence[float]
+) -> Iterator[tuple[str, int]]:
+    """Mean, deviation and range of the calls' times, and what they take beside the chip, ns."""
     yield "mean_ns", round(statistics.fmean(call_ns))
     yield "sd_ns", round(statistics.pstdev(call_ns))
     yield "least_ns", round(min(call_ns))
     yield "most_ns", round(max(call_ns))
-    yield "overhead_ns", round(_compute_overhead(calls))
-    yield from _list_errors(known_calls, spec, record)
+    yield "overhead_ns", round(_compute_overhead(calls, call_ns))
 
 
 def _list_errors(
@@ -198,14 +225,17 @@ def _list_errors(
             yield f"{name}_off", abs(share)
 
 
-def _compute_overhead(of: Sequence[CallTimes]) -> float:
-    """The mean of what a call takes beside the chip, ns: the paper's overhead."""
-    return statistics.fmean(t.paper_overhead_ns for t in of)
+def _compute_overhead(calls: Sequence[CallTimes], call_ns: Sequence[float]) -> float:
+    """The mean of what a call takes beside the chip, ns: the paper's overhead.
+
+    call_ns: the calls' times, with the tracers' own or without.
+    """
+    return statistics.fmean(call_ns) - statistics.fmean(t.paper_chip_ns for t in calls)
 
 
-def _compute_error(model_ns: Sequence[float], calls: Sequence[CallTimes]) -> float:
+def _compute_error(model_ns: Sequence[float], call_ns: Sequence[float]) -> float:
     """By which share the sum of the times is foretold wrong, either way."""
-    return round(abs(sum(model_ns) / sum(t.ns for t in calls) - 1), 6)
+    return round(abs(sum(model_ns) / sum(call_ns) - 1), 6)
 
 
 def _make_lost_doubt(text: str) -> Doubt:

@@ -243,6 +243,22 @@ def test_a_reading_that_no_study_has_is_told_and_decides_nothing() -> None:
         paper(part(), bases=[{**basis, "states": {"aged": "other"}}])
 
 
+def test_another_board_may_be_the_other_reading() -> None:
+    basis = {"id": "speed", "read_as": "So.", "other": "a slow board", "board": "apf27-16ns"}
+    asked = paper(part(paper=1.5), bases=[basis])
+    claim = asked.claims[0].model_copy(update={"rests_on": ["speed"]})
+    asked = asked.model_copy(update={"claims": [claim]})
+    trials = [*timed(samples.FRESH, [1, 1]), *timed(samples.AGED, [1.5, 1.5])]
+    slow = [*timed(samples.FRESH, [1, 1]), *timed(samples.AGED, [0.5, 0.5])]
+    words = workloadwords.make_workload_words_for_trials(trials)
+    (found,) = claims.list_paper_claim_results(asked, trials, lambda _: words, {"apf27-16ns": slow})
+    assert (found.first, found.verdict) == ("reproduced", "not decided")
+    (reading,) = found.other_readings
+    assert [n.ours and n.ours.median for n in reading.numbers] == [0.5]
+    (without,) = rows(asked, trials)
+    assert (without.verdict, without.other_readings[0].verdict) == ("reproduced", "not measured")
+
+
 def test_another_chip_may_be_the_other_reading() -> None:
     asked = paper(
         part(paper=1.5),

@@ -236,6 +236,11 @@ class ClaimBasis(StrictModel):
     partition_mib: float | None = Field(
         default=None, gt=0, description="MiB that the file system has by the other way"
     )
+    board: Word | Empty = Field(
+        default="",
+        description="the board of the catalog that the other way has: a run on it is judged beside "
+        "the first one",
+    )
     workload: Word | Empty = Field(
         default="",
         description="the workload of the catalog that stands for the paper's load by the other "
@@ -258,11 +263,11 @@ class ClaimBasis(StrictModel):
 
     @model_validator(mode="after")
     def _is_another(self) -> ClaimBasis:
-        replaced = (self.states, self.parameters, self.options, self.phases)
+        replaced = (self.states, self.parameters, self.options, self.phases, self.board)
         if self.untried == any((*replaced, self.part, self.partition_mib, self.workload)):
             raise ValueError(
                 "the other way must differ: name states, parameters, options, a part, its "
-                "partition_mib, a workload or phases, or else that it is untried"
+                "partition_mib, a board, a workload or phases, or else that it is untried"
             )
         return self
 

@@ -8,7 +8,7 @@ many configurations) has a side too: analysis/curves/fits.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nandlab.analysis.claims.claimparts import (
@@ -44,6 +44,9 @@ SAVING_DIRECTIONS = {
     "none": "",
 }
 """Sides of 1 of a quotient, as those of what is saved."""
+
+
+NO_OTHER_BOARDS: Mapping[str, Sequence[Trial]] = {}
 
 
 @dataclass(frozen=True)
@@ -103,22 +106,38 @@ class ClaimResult:
 
 
 def list_paper_claim_results(
-    paper: PaperModel, trials: Iterable[Trial], words_of: Callable[[str], Words]
+    paper: PaperModel,
+    trials: Iterable[Trial],
+    words_of: Callable[[str], Words],
+    other_boards: Mapping[str, Sequence[Trial]] = NO_OTHER_BOARDS,
 ) -> list[ClaimResult]:
-    """Every claim of the paper, in its order; words_of: the words of a workload, by its name."""
+    """Every claim of the paper, in its order.
+
+    words_of: the words of a workload, by its name; other_boards: trials on boards that bases name,
+    by the board's name.
+    """
     every = join_memory_trials(trials)
+    elsewhere = {board: join_memory_trials(of_board) for board, of_board in other_boards.items()}
     return [
-        _make_claim_result(paper, c, every, words_of(paper.find_workload(c))) for c in paper.claims
+        _make_claim_result(paper, c, every, words_of(paper.find_workload(c)), elsewhere)
+        for c in paper.claims
     ]
 
 
 def _make_claim_result(
-    paper: PaperModel, claim: Claim, run_trials: Sequence[Trial], words: Words
+    paper: PaperModel,
+    claim: Claim,
+    run_trials: Sequence[Trial],
+    words: Words,
+    other_boards: Mapping[str, Sequence[Trial]],
 ) -> ClaimResult:
     trials = [t for t in run_trials if t.workload == paper.find_workload(claim)]
     numbers, verdict = _compute_numbers(paper, claim.parts, trials, words)
     alternative_readings = (
-        _judge_by_other_basis(paper, b, claim, run_trials, words) for b in _list_bases(paper, claim)
+        _judge_by_other_basis(
+            paper, b, claim, other_boards.get(b.board, ()) if b.board else run_trials, words
+        )
+        for b in _list_bases(paper, claim)
     )
     groups = _group_counted_trials(paper, claim, trials, words)
     return ClaimResult(

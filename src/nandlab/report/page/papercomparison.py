@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -71,14 +71,18 @@ class PaperComparison:
     """The rules of parts along something; empty: no claim has one."""
 
 
-def make_paper_comparison(run: Run, trials: Sequence[Trial]) -> PaperComparison | None:
-    """None when the study names no paper."""
+def make_paper_comparison(
+    run: Run,
+    trials: Sequence[Trial],
+    other_boards: Mapping[str, Sequence[Trial]] = claims.NO_OTHER_BOARDS,
+) -> PaperComparison | None:
+    """None when the study names no paper; other_boards: trials on boards that its bases name."""
     name = find_run_paper(run)
     if not name:
         return None
     paper = load_noun("papers", name, PaperModel)
     rows = claims.list_paper_claim_results(
-        _select_claims_of_run(paper, trials), trials, _load_workload_words
+        _select_claims_of_run(paper, trials), trials, _load_workload_words, other_boards
     )
     curves = {c["name"] for c in run.spec.get("curves") or []}
     figures = []
@@ -135,12 +139,12 @@ def render_paper_claims(folders: Sequence[Results], form: str) -> str:
 
     The trials of all runs are judged together, so a reading may be of one run and another reading
     of another. UsageError where a study names no paper or another than the first, or where a run
-    is of another board, or of other sources than its trials' options name.
+    is of another board that is no reading of the paper, or of other sources than its trials'
+    options name.
     """
     _refuse_other_papers(folders)
     head = folders[0].head()
-    if not all(_is_same_board(head, f.head()) for f in folders):
-        raise UsageError("the runs are of several boards: set them side by side by --corner RUN")
+    boards = [_find_other_board(head, f.head()) for f in folders]
     by_run = [(f.head(), [t for t in f.trials() if t.ok]) for f in folders]
     unnamed = [_select_unnamed_sources(run, trials) for run, trials in by_run]
     if any(sources != unnamed[0] for sources in unnamed):
@@ -148,8 +152,11 @@ def render_paper_claims(folders: Sequence[Results], form: str) -> str:
             "the runs' boards have parts of the kernel from several sources: set them side by side "
             "by --corner RUN"
         )
-    trials = list({t.id: t for _, run_trials in by_run for t in run_trials}.values())
-    comparison = make_paper_comparison(head, trials)
+    trials_by_board: dict[str, list[Trial]] = {}
+    for board, (_, run_trials) in zip(boards, by_run, strict=True):
+        trials_by_board.setdefault(board, []).extend(run_trials)
+    trials = list({t.id: t for t in trials_by_board.pop("")}.values())
+    comparison = make_paper_comparison(head, trials, trials_by_board)
     assert comparison is not None
     lead = [f"Of {len(comparison.rows)} claims: {comparison.tally}.", comparison.elsewhere]
     return render_sheets(
@@ -194,6 +201,27 @@ def render_corners(folders: Sequence[Results], form: str) -> str:
 def _format_left_out_members(most: int, shared: int) -> str:
     """How many members are judged, where a run has more of them; empty: none has."""
     return f"Judged by the {shared} of {most} members that all runs have." if shared < most else ""
+
+
+def _find_other_board(home: Run, run: Run) -> str:
+    """The run's board, which a basis of the paper names; empty: the board of the first run.
+
+    UsageError where it is of another board that no basis names.
+    """
+    if _is_same_board(home, run):
+        return ""
+    paper = load_noun("papers", find_run_paper(home), PaperModel)
+    board = _find_board_name(run)
+    if board not in {basis.board for basis in paper.bases}:
+        raise UsageError("the runs are of several boards: set them side by side by --corner RUN")
+    return board
+
+
+def _find_board_name(run: Run) -> str:
+    """The catalog's name of the run's board."""
+    board = run.provenance.get("board")
+    source = board if isinstance(board, dict) else {}
+    return str(source.get("name") or run.spec.get("board") or "board")
 
 
 def _is_same_board(a: Run, b: Run) -> bool:
@@ -241,7 +269,7 @@ def _format_corner_name(run: Run, trials: Sequence[Trial]) -> str:
     """
     board = run.provenance.get("board")
     board_source = board if isinstance(board, dict) else {}
-    name = str(board_source.get("name") or run.spec.get("board") or "board")
+    name = _find_board_name(run)
     sources = run.provenance.get("sources")
     for part, source in sources.items() if isinstance(sources, dict) else ():
         options = source.get("options") if isinstance(source, dict) else None

@@ -21,7 +21,15 @@ from nandlab.analysis.figures.figures import find_workload_figure
 from nandlab.analysis.figures.spread import Spread, compute_spread
 from nandlab.analysis.figures.workloadwords import Words
 from nandlab.base import units
-from nandlab.catalog.paper import NO_IMAGE, ClaimPart, FigureTrend, PaperModel, Selector
+from nandlab.catalog.noun import Scalar
+from nandlab.catalog.paper import (
+    NO_IMAGE,
+    ClaimBasis,
+    ClaimPart,
+    FigureTrend,
+    PaperModel,
+    Selector,
+)
 from nandlab.results.record import Trial
 
 COMBINE_FUNCTIONS: Mapping[str, Callable[[Sequence[float]], float]] = {
@@ -39,7 +47,10 @@ def select_ended_trials_in_selector(
 
 
 def is_trial_in_selector(paper: PaperModel, selector: Selector, trial: Trial) -> bool:
-    """Whether the selector names the trial."""
+    """Whether the selector names the trial.
+
+    A parameter that it does not name may have any value but one that is another reading's.
+    """
     parameters = {**paper.parameters, **selector.parameters}
     return (
         trial.chip.part == (selector.chip or paper.part)
@@ -48,6 +59,16 @@ def is_trial_in_selector(paper: PaperModel, selector: Selector, trial: Trial) ->
         and selector.image in ("", trial.image.name if trial.image else NO_IMAGE)
         and _has_options(trial, selector.options)
         and all(trial.parameters.get(k) == v for k, v in parameters.items())
+        and not any(_is_other_way(b, parameters, trial) for b in paper.bases)
+    )
+
+
+def _is_other_way(basis: ClaimBasis, named: Mapping[str, Scalar], trial: Trial) -> bool:
+    """Whether the trial has the parameters of a basis's other way, of which none is named."""
+    return (
+        bool(basis.parameters)
+        and not basis.parameters.keys() & named.keys()
+        and all(trial.parameters.get(k) == v for k, v in basis.parameters.items())
     )
 
 
@@ -191,5 +212,4 @@ def _compute_member_quotients(
 
 
 def _compute_by_member(trials: Iterable[Trial], figure: Figure) -> dict[MemberKey, float]:
-    found = {t.member: figure(t) for t in trials}
-    return {member: v for member, v in found.items() if v is not None}
+    return {t.member: v for t in trials if (v := figure(t)) is not None}

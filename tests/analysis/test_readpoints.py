@@ -144,6 +144,18 @@ def test_from_any_byte_the_rule_of_32_bits_has_the_paper_s_form(
     assert least < 100 * gain < most
 
 
+@pytest.mark.parametrize("rule", ["2.6.37", "2.6.37-32bit", "6.1"])
+def test_a_file_opened_for_each_request_knows_no_stream(rule: str) -> None:
+    """So it grows no window, but what is cached before a request still is a sign of one."""
+    few, all_of_it = (at("sequential", count) | {"reopen": 1} for count in (8, 1280))
+    pages = readpoints.model_point_reads(few, 1, 128, rule).pages
+    assert pages[:4] == (0, 1, 2, 3)
+    assert pages != readpoints.model_point_reads(at("sequential", 8), 1, 128, rule).pages
+    assert sorted(readpoints.model_point_reads(all_of_it, 1, 128, rule).pages) == [*range(1280)]
+    with pytest.raises(UsageError, match="opened for each request: not modelled"):
+        readpoints.model_point_reads(few | {"advice": "fadv_random"}, 1, 128, rule)
+
+
 @pytest.mark.parametrize("rule", ["5.10", "6.1", "6.12"])
 def test_the_rule_of_today_does_not(rule: str) -> None:
     assert gains(rule, 256) < 6

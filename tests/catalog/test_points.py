@@ -51,6 +51,7 @@ def test_blanks_around_a_comma_say_nothing() -> None:
         ("4x512 random-unaligned pread", "random_unaligned_4x512_pread"),
         ("4x512 stride=8 drop=3", "stride_8_4x512_drop_3"),
         ("4x512 backward fadv=none", "backward_4x512"),
+        ("4x512 seq reopen drop=3", "sequential_4x512_drop_3_reopen"),
         ("4K head=25", "head_25_4096"),
         ("\n  64X4k   seq ;\n;", "sequential_64x4096"),
     ],
@@ -60,12 +61,13 @@ def test_a_point_s_name_says_what_it_is(text: str, name: str) -> None:
 
 
 def test_the_program_gets_every_column_of_every_point() -> None:
-    text = "8,16x4K seq; 2K head=25 mmap madv=random pause=5us drop=3"
+    text = "8,16x4K seq; 2K head=25 mmap madv=random pause=5us drop=3; 8x4K seq reopen"
     assert readpoints.expand_read_points(text).splitlines() == [
-        "# name pattern n count size access advice pause_us drop",
-        "sequential_8x4096 sequential 0 8 4096 read none 0 1",
-        "sequential_16x4096 sequential 0 16 4096 read none 0 1",
-        "head_25_2048_mmap_madv_random_pause_5_drop_3 head 25 0 2048 mmap madv_random 5 3",
+        "# name pattern n count size access advice pause_us drop reopen",
+        "sequential_8x4096 sequential 0 8 4096 read none 0 1 0",
+        "sequential_16x4096 sequential 0 16 4096 read none 0 1 0",
+        "head_25_2048_mmap_madv_random_pause_5_drop_3 head 25 0 2048 mmap madv_random 5 3 0",
+        "sequential_8x4096_reopen sequential 0 8 4096 read none 0 1 1",
     ]
 
 
@@ -101,6 +103,8 @@ def test_the_program_gets_every_column_of_every_point() -> None:
         ("8x4K seq read,mmap madv=random", "give mmap as the access"),
         ("8x4K seq mmap madv=random fadv=random", "give them as two parts"),
         ("8x4K seq read mmap", "access is given twice"),
+        ("8x4K seq reopen reopen", "reopen is given twice"),
+        ("8x4K seq reopen=1", "unknown word 'reopen=1'"),
         ("8,16x4K seq; 16x4K seq", "part 2, '16x4K seq': sequential_16x4096 is there before"),
     ],
 )

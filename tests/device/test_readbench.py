@@ -116,6 +116,24 @@ def test_a_file_is_dropped_opened_read_and_closed(folder: Path) -> None:
     ]
 
 
+def test_a_file_may_be_opened_for_each_request(folder: Path) -> None:
+    """Then each request seeks, the first of a sequence too, and opens are in no request's time."""
+    made = calls(folder, "3x4K seq reopen; 2x1K backward pread reopen")
+    opened = f"open {os.O_RDONLY}"
+    reads = [("seek 0", "read 4096"), ("seek 4096", "read 4096"), ("seek 8192", "read 4096")]
+    back = [("pread 64512 1024",), ("pread 63488 1024",)]
+    assert [m for m in made if m not in ("drop 1", opened, "close")] == [
+        *(word for words in reads for word in words),
+        *(word for words in back for word in words),
+    ]
+    assert (made.count(opened), made.count("close"), made.count("drop 1")) == (5, 5, 2)
+    found = told(folder, "3x4K seq reopen", *K64)
+    phase = found["phases"][1]
+    assert (phase["name"], phase["at"]["reopen"]) == ("sequential_3x4096_reopen", 1)
+    assert phase["bytes"]["read"] == 3 * 4096 and phase["at"]["share"] == 3 / 16
+    assert found["latency_ns"]["sequential_3x4096_reopen"]["count"] == 3
+
+
 def test_pauses_are_slept_between_requests_and_in_no_time(folder: Path) -> None:
     made = calls(folder, "3x4K seq pause=20ms")
     assert [m for m in made if m.startswith(("read", "sleep"))] == [
@@ -211,7 +229,7 @@ def test_data_that_is_not_what_was_written_is_told(folder: Path) -> None:
     assert "4096 bytes from 4096, some are not" in said
 
 
-GOOD = "a sequential 0 8 4096 read none 0 1"
+GOOD = "a sequential 0 8 4096 read none 0 1 0"
 
 
 @pytest.mark.parametrize(
@@ -228,8 +246,9 @@ GOOD = "a sequential 0 8 4096 read none 0 1"
         (GOOD.replace("none", "madv_random"), "the access must be mmap"),
         (GOOD.replace("sequential 0", "stride 0"), "n is 0: a stride has 1 or more"),
         (GOOD.replace("sequential 0", "head 25"), "count is 8: a head has 0"),
-        (f"{GOOD} 1", "more than nine columns"),
-        (GOOD.removesuffix(" 1"), "8 of nine columns"),
+        (f"{GOOD} 1", "more than ten columns"),
+        (GOOD.removesuffix(" 0"), "9 of ten columns"),
+        (GOOD.removesuffix(" 0") + " 2", "2 is out of range: give 0 to 1"),
         (GOOD.replace(" 8 ", " 17 "), "a needs a file of 69632 bytes; this one has 65536"),
     ],
 )

@@ -123,7 +123,9 @@ def sweep(file_bytes: int) -> str:
     rows = [(p, 0, n, size, *way) for p in patterns for way in ways for n, size in counts]
     rows += [("stride", n, 90, 4096, a, "none") for n in (2, 3, 5) for a in ("read", "mmap")]
     rows += [("head", n, 0, size, "read", "none") for n in (10, 50, 100) for size in (4096, 30000)]
-    return "".join(f"p{i} {' '.join(map(str, row))} 0 1\n" for i, row in enumerate(rows))
+    again = [(p, 0, n, size, "read", "none") for p in patterns for n, size in counts]
+    columns = [*((*row, 0, 1, 0) for row in rows), *((*row, 0, 1, 1) for row in again)]
+    return "".join(f"p{i} {' '.join(map(str, row))}\n" for i, row in enumerate(columns))
 
 
 @pytest.mark.parametrize(

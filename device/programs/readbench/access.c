@@ -69,7 +69,8 @@ static int ask_map(struct reader *reader, uint64_t offset, uint64_t bytes)
 
 static void choose(struct reader *reader, const struct point *point)
 {
-	bool on = point->pattern == SEQUENTIAL || point->pattern == HEAD;
+	bool on = (point->pattern == SEQUENTIAL || point->pattern == HEAD) &&
+		  !point->reopen;
 
 	switch ((enum access)point->access) {
 	case ACCESS_READ:

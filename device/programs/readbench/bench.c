@@ -131,7 +131,7 @@ static void add_usage(struct usage *sum, const struct usage *later,
 	add(&sum->register_hits, later->register_hits, earlier->register_hits);
 }
 
-/* The requests in an open file, between two looks at the chip. */
+/* Requests in an open file, all or one, between two looks at the chip. */
 static int stretch(const struct bench *bench, const struct point *point,
 		   const struct file *file, struct reader *reader,
 		   const struct places *places, struct found *found)
@@ -181,14 +181,18 @@ static int open_counted(const struct bench *bench, const struct point *point,
 static int run_file(const struct bench *bench, const struct point *point,
 		    const struct file *file, struct found *found)
 {
-	struct places places;
+	struct places places, part;
 	struct reader reader;
-	int error;
+	int error = 0;
 
 	places_open(&places, point, file->bytes, bench->seed);
-	error = open_counted(bench, point, file, &reader, found);
-	if (!error) {
-		error = stretch(bench, point, file, &reader, &places, found);
+	part.count = point->reopen ? 1 : places.count;
+	for (uint64_t i = 0; i < places.count && !error; i += part.count) {
+		part.all = places.all + i;
+		error = open_counted(bench, point, file, &reader, found);
+		if (error)
+			break;
+		error = stretch(bench, point, file, &reader, &part, found);
 		error |= access_close(&reader);
 	}
 	for (uint64_t i = 0; i < places.count; i++)

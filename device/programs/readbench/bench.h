@@ -33,7 +33,7 @@ struct found {
 	uint64_t ns;		/* sum of all latencies */
 	uint64_t first_ns;	/* of the first request */
 	uint64_t bytes;		/* read */
-	uint64_t open_ns;	/* open, map and advise, of all files */
+	uint64_t open_ns;	/* open, map and advise, of all opens */
 	uint64_t open_reads;	/* the chip's page reads for these */
 	uint64_t reads, programs, erases;
 	struct usage usage; /* the differences, summed */

@@ -82,8 +82,10 @@ static char *take_column(struct point *point, int column, const char *value)
 		return take_count(value, 0, PAUSE_MAX, &point->pause_us);
 	case 8:
 		return take_count(value, 1, 3, &point->drop);
+	case 9:
+		return take_count(value, 0, 1, &point->reopen);
 	}
-	return text("more than nine columns, from '%s'", value);
+	return text("more than ten columns, from '%s'", value);
 }
 
 /* What is wrong with columns that are each right; NULL if nothing is. */
@@ -117,8 +119,8 @@ static char *take_line(struct point *point, char *line)
 	while (!wrong && (value = strsep(&line, " \t")))
 		if (*value)
 			wrong = take_column(point, column++, value);
-	if (!wrong && column < 9)
-		wrong = text("%d of nine columns", column);
+	if (!wrong && column < 10)
+		wrong = text("%d of ten columns", column);
 	return wrong ? wrong : mistaken(point);
 }
 

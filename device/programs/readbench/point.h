@@ -5,7 +5,7 @@
  *
  * The file of points has one a line, in columns; '#' begins a comment:
  *
- *   name pattern n count size access advice pause_us drop
+ *   name pattern n count size access advice pause_us drop reopen
  *
  * Every column is there. nandlab writes this file; it knows lists and defaults,
  * so that this program need not.
@@ -44,6 +44,7 @@ struct point {
 	uint64_t size;	   /* bytes of a request */
 	uint64_t pause_us; /* between two requests; 0: none */
 	uint64_t drop;	   /* 1: the page cache; 3: inodes and names too */
+	uint64_t reopen;   /* 1: the file is opened for each request; 0: once */
 };
 
 struct points {

@@ -6,7 +6,8 @@
  * each, the caches are dropped after a sync, the chip comes to rest, the file
  * is opened O_RDONLY, and so many requests of one size are made, each timed
  * alone. A point's time is the sum of its requests': open, map and advice are
- * told apart, pauses between requests are in no time.
+ * told apart, pauses between requests are in no time. A point may open the file
+ * for each request.
  *
  * What the chip did is counted from before the first request to after the
  * last, pauses included. Where the time went (usage) is told of points without

@@ -61,6 +61,8 @@ static void tell_at(struct json *json, const struct session *session,
 	json_text(json, "advice", advice_names[point->advice]);
 	json_count(json, "pause_us", point->pause_us);
 	json_count(json, "drop", point->drop);
+	if (point->reopen)
+		json_count(json, "reopen", point->reopen);
 	json_end(json);
 }
 

@@ -29,11 +29,13 @@ NUMBERED_PATTERNS = {"stride": 65536, "head": 100}
 ACCESS = ("read", "pread", "mmap")
 ADVICE = ("none", "normal", "random", "sequential", "willneed")
 DROPS = ("1", "3")
+REOPEN = "reopen"
+"""The word of a point whose file is opened for each request."""
 COUNT_MAX = 1_000_000
 SIZE_MAX = 16 << 20
 PAUSE_US_MAX = 3_600_000_000
 POINTS_MAX = 1000
-COLUMNS = "name pattern n count size access advice pause_us drop"
+COLUMNS = "name pattern n count size access advice pause_us drop reopen"
 NEEDED_PARAMETERS = ("files", "file_bytes", "file_bytes_min", "file_bytes_max")
 """Parameters that a workload with points must have."""
 
@@ -56,6 +58,8 @@ class ReadPoint:
     advice: str
     pause_us: int
     drop: int
+    reopen: int = 0
+    """1: the file is opened for each request."""
 
     @property
     def name(self) -> str:
@@ -68,6 +72,7 @@ class ReadPoint:
             self.advice if self.advice != "none" else "",
             f"pause_{self.pause_us}" if self.pause_us else "",
             f"drop_{self.drop}" if self.drop != 1 else "",
+            "reopen" if self.reopen else "",
         ]
         return "_".join(filter(None, parts))
 
@@ -172,12 +177,15 @@ def _cross_lists(words: list[str]) -> Iterator[ReadPoint]:
     requests, pattern, *more = words
     patterns = _parse_patterns(pattern)
     counts, lengths = _parse_requests(requests, heads=patterns[0][0] == "head")
-    said = _parse_words(more)
+    said = _parse_words([word for word in more if word != REOPEN])
+    reopen = more.count(REOPEN)
+    if reopen > 1:
+        raise UsageError(f"{REOPEN} is given twice: leave it out once")
     pauses = [_parse_pause_us(p) for p in said["pause"]]
     ways = product(patterns, said["access"], _list_advices(said), pauses, said["drop"])
     for (name, n), access, advice, pause, drop in ways:
         for size, count in product(lengths, counts):
-            yield ReadPoint(name, n, count, size, access, advice, pause, int(drop))
+            yield ReadPoint(name, n, count, size, access, advice, pause, int(drop), reopen)
 
 
 def _parse_patterns(word: str) -> list[tuple[str, int]]:
@@ -219,7 +227,7 @@ def _parse_words(words: list[str]) -> WordLists:
             key, values = "access", word
         allowed = ACCESS if key == "access" else values_by_key.get(key, ())
         if allowed == () or (key == "access" and not set(values.split(",")) <= set(ACCESS)):
-            choices = ", ".join([*ACCESS, *(f"{k}=" for k in values_by_key)])
+            choices = ", ".join([*ACCESS, *(f"{k}=" for k in values_by_key), REOPEN])
             raise UsageError(f"unknown word {word!r}; there are: {choices}")
         if key in lists:
             raise UsageError(f"{word!r}: {key} is given twice; give a list, such as drop=1,3")

@@ -17,7 +17,8 @@ from nandlab.base.errors import UsageError
 
 PointAttributes = Mapping[str, int | float | str]
 """Attributes of a readbench phase (Phase.at): pattern, count, size, file_bytes, access, advice; of
-a stride ``stride``, of a head ``head`` and ``files``."""
+a stride ``stride``, of a head ``head`` and ``files``, of a file that is opened for each request
+``reopen``."""
 ReadRequest = tuple[int, int]
 """Offset and length, bytes."""
 
@@ -59,15 +60,22 @@ def model_reads_of_requests(
     access: ReadAccess = "read",
     advice: str = "none",
     hardware_pages: int = 0,
+    reopen: bool = False,
 ) -> ModelledReads:
     """What requests on one file make the kernel read, such as the list of SQLite's pread64.
 
-    The file is opened once, and nothing of it is cached. See :class:`OpenFile` for the window, the
-    advice and ``hardware_pages``. UsageError on a request, advice or rule that cannot be.
+    Nothing of the file is cached. It is opened once or, with ``reopen``, for each request. See
+    :class:`OpenFile` for the window, the advice and ``hardware_pages``. UsageError on a request,
+    advice or rule that cannot be, and on advice with ``reopen``, which is not modelled.
     """
+    if reopen and advice != "none":
+        raise UsageError(f"advice {advice} on a file that is opened for each request: not modelled")
     chosen = find_read_ahead_rule_named(rule) if isinstance(rule, str) else rule
     file = OpenFile(file_bytes, read_ahead_kib, chosen, advice, hardware_pages)
     for offset, length in requests:
+        if reopen:
+            file.open_again()
+            file.map_again()
         file.request(offset, length, access)
     return ModelledReads(file_bytes, tuple(file.read[file.advised :]), file.advised)
 
@@ -97,6 +105,7 @@ def model_point_reads(
         access="mmap" if attributes["access"] == "mmap" else "read",
         advice=str(attributes["advice"]),
         hardware_pages=hardware_pages,
+        reopen=bool(attributes.get("reopen")),
     )
     return ModelledReads(
         file_reads.file_bytes, file_reads.pages * files, file_reads.advised * files

@@ -140,6 +140,16 @@ def test_each_run_of_selects_is_a_phase_with_its_open_apart(tmp_path: Path) -> N
     assert found["bytes"]["read"] == 2 * 2031 * 368
 
 
+@pytest.mark.parametrize(("each", "commits"), [(0, 1), (1, 1000), (300, 4), (1000, 1)])
+def test_the_table_is_made_in_so_many_transactions(tmp_path: Path, each: int, commits: int) -> None:
+    """SQLite's file counts them (its change counter, section 1.3.7 of its format); the first one
+    makes the table."""
+    told(tmp_path, "--create-rows-per-commit", str(each), "--selects", "1", "--text", "9")
+    header = (tmp_path / "bench.db").read_bytes()[:100]
+    assert int.from_bytes(header[24:28], "big") == 1 + commits
+    assert len(rows_of(tmp_path)) == 1000
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -150,6 +160,7 @@ def test_each_run_of_selects_is_a_phase_with_its_open_apart(tmp_path: Path) -> N
         (("--update", "0"), 2, "give one of --select, --insert, --update, --delete"),
         (("--selects", "1,,2"), 2, "--selects"),
         (("--pattern", "both"), 2, "--pattern both is of --selects"),
+        (("--prepare", "each"), 2, "--prepare each is of --selects"),
         (("--rows", "5", "--delete", "1", "--update", "0"), 1, "statement 6 finds no row"),
     ],
 )
@@ -214,6 +225,8 @@ def trials(board: QemuBoard) -> dict[str, RecordedTrial]:
     words = {f"journal {i}": (fs, {"transactions": 40} | w) for i, (fs, w) in enumerate(JOURNALS)}
     select = {"name": "sqlselect", "selects": "10,100", "mmap_bytes": 1 << 24}
     words |= {f"map {fs}": (fs, select) for fs, _ in MAPS}
+    once = {"name": "sqlselect", "selects": "10,100", "pattern": "sequential", "drop": "pages"}
+    words |= {f"prepare {how}": ("yaffs2", once | {"prepare": how}) for how in ("once", "each")}
     words["speedtest1"] = ("jffs2", {"name": "speedtest1", "size": 1})
     return run_trials_at_once(board, {name: planned(board, *w)[1] for name, w in words.items()})
 
@@ -269,6 +282,22 @@ def test_a_map_that_is_refused_is_a_doubt(
     phase = trial.phase("select_seq_100")
     assert phase and phase.chip and phase.chip.reads > 10
     assert phase.at == {"records": 100, "pattern": "sequential", "part": "select"}
+
+
+def test_a_select_prepared_by_itself_costs_the_processor_alone(
+    trials: dict[str, RecordedTrial],
+) -> None:
+    """Two runs that differ in nothing else: time is added as selects are, and no page is read."""
+    once, each = (trials[f"prepare {how}"].trial for how in ("once", "each"))
+    more = []
+    for selects in (10, 100):
+        phases = [t.phase(f"select_seq_{selects}") for t in (once, each)]
+        first, second = (p for p in phases if p and p.chip and p.ns)
+        assert first.chip and second.chip and first.chip.reads == second.chip.reads > 0
+        assert first.operations == second.operations == {f"select_seq_{selects}": selects}
+        more.append((second.ns or 0) - (first.ns or 0))
+    assert more[0] > 0
+    assert more[1] / more[0] == pytest.approx(10, rel=0.1)
 
 
 def test_sqlite_s_own_benchmark_runs_unchanged(trials: dict[str, RecordedTrial]) -> None:

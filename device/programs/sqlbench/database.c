@@ -227,16 +227,22 @@ static int prepare(struct database *database, const char *sql,
 	return 0;
 }
 
+int database_prepare_statement(struct database *database, enum statement which)
+{
+	char *sql = rows_sql(which);
+	int error;
+
+	sqlite3_finalize(database->statements[which]);
+	error = prepare(database, sql, &database->statements[which]);
+	free(sql);
+	return error;
+}
+
 int database_prepare(struct database *database)
 {
-	for (int i = 0; i < STATEMENTS; i++) {
-		char *sql = rows_sql(i);
-		int error = prepare(database, sql, &database->statements[i]);
-
-		free(sql);
-		if (error)
+	for (int i = 0; i < STATEMENTS; i++)
+		if (database_prepare_statement(database, i))
 			return -1;
-	}
 	return prepare(database, "BEGIN", &database->begin) ||
 			       prepare(database, "COMMIT", &database->commit)
 		       ? -1
@@ -269,19 +275,36 @@ void database_forget(struct database *database)
 	}
 }
 
-/* All rows in one transaction. */
-static int fill(struct database *database, struct rows *rows)
+/* So many rows in one transaction. */
+static int insert_rows(struct database *database, struct rows *rows,
+		       uint64_t count)
 {
 	sqlite3_stmt *insert = database->statements[ST_INSERT];
 
 	if (database_step(database, database->begin) < 0)
 		return -1;
-	for (uint64_t i = 0; i < database->request->rows; i++) {
+	for (uint64_t i = 0; i < count; i++) {
 		rows_bind(rows, insert, ST_INSERT, rows_take(rows, ST_INSERT));
 		if (database_step(database, insert) < 0)
 			return -1;
 	}
 	return database_step(database, database->commit) < 0 ? -1 : 0;
+}
+
+/* All rows, in one transaction or in several. */
+static int fill(struct database *database, struct rows *rows)
+{
+	const struct request *request = database->request;
+	uint64_t most = request->create_commit;
+
+	for (uint64_t left = request->rows; left;) {
+		uint64_t count = most && most < left ? most : left;
+
+		if (insert_rows(database, rows, count))
+			return -1;
+		left -= count;
+	}
+	return 0;
 }
 
 int database_create(struct database *database, const struct request *request,

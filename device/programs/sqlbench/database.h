@@ -42,6 +42,8 @@ int complain(sqlite3 *db, const char *what);
 int database_open(struct database *database, const struct request *request);
 /* Prepare every statement, for which SQLite reads the schema. */
 int database_prepare(struct database *database);
+/* Prepare one statement, anew if it is prepared already. */
+int database_prepare_statement(struct database *database, enum statement which);
 /* Run SQL whose rows do not matter. */
 int database_do(struct database *database, const char *sql);
 /* What one row of one column says, for the caller to free; NULL: it failed. */

@@ -38,6 +38,7 @@
 #define KINDS_LOAD  (STATEMENTS + 2)
 
 const char *const drop_names[] = {"none", "pages", "all", NULL};
+const char *const prepare_names[] = {"once", "each", NULL};
 
 static const char *const journal_names[] = {
 	"delete", "truncate", "persist", "memory", "wal", "off", NULL};
@@ -68,6 +69,7 @@ static const char *const locking_names[] = {"normal", "exclusive", NULL};
 
 TAKE_COUNT(rows, "rows", 1, MOST)
 TAKE_COUNT(text, "text", 0, MOST)
+TAKE_COUNT(create_commit, "create-rows-per-commit", 0, MOST)
 TAKE_COUNT(page_size, "page-size", PAGE_LEAST, MOST)
 TAKE_COUNT(cache_kib, "cache-kib", 1, MOST)
 TAKE_COUNT(mmap_bytes, "mmap-bytes", 0, MOST)
@@ -84,6 +86,7 @@ TAKE_WORD(synchronous, "synchronous", synchronous_names)
 TAKE_WORD(locking, "locking", locking_names)
 TAKE_PLACE(pattern, "pattern", pattern_names)
 TAKE_PLACE(drop, "drop", drop_names)
+TAKE_PLACE(prepare, "prepare", prepare_names)
 TAKE_TEXT(flash)
 TAKE_TEXT(control)
 TAKE_TEXT(folder)
@@ -111,6 +114,9 @@ static const struct option_decl options[] = {
 	{NULL, "FOLDER", "where the database is kept", on_folder},
 	{"rows", "N", "rows of the table (1000)", on_rows},
 	{"text", "CHARACTERS", "of each of a row's 5 texts (64)", on_text},
+	{"create-rows-per-commit", "N",
+	 "rows of each commit that makes the table; 0: all (0)",
+	 on_create_commit},
 	{"page-size", "BYTES", "of the database (4096)", on_page_size},
 	{"cache-kib", "KIB", "most of SQLite's page cache (2000)",
 	 on_cache_kib},
@@ -132,6 +138,7 @@ static const struct option_decl options[] = {
 	{"pattern", "WHICH", "rows are taken: sequential, random; both",
 	 on_pattern},
 	{"selects", "N,N...", "runs of so many selects, instead", on_selects},
+	{"prepare", "HOW", "of a run's selects: once, each (once)", on_prepare},
 	{"drop", "WHAT", "of the kernel's caches: none, pages, all (all)",
 	 on_drop},
 	{"seed", "N", "of values, rows and kinds (1)", on_seed},
@@ -158,6 +165,8 @@ static int check(const struct request *request)
 			    "--delete more than 0");
 	if (!request->runs && request->pattern == PATTERN_BOTH)
 		return fail("--pattern both is of --selects");
+	if (!request->runs && request->prepare == PREPARE_EACH)
+		return fail("--prepare each is of --selects");
 	return 0;
 }
 

@@ -10,6 +10,8 @@ enum statement { ST_SELECT, ST_INSERT, ST_UPDATE, ST_DELETE, STATEMENTS };
 
 enum drop { DROP_NONE, DROP_PAGES, DROP_ALL };
 
+enum prepare { PREPARE_ONCE, PREPARE_EACH };
+
 enum pattern {
 	PATTERN_SEQUENTIAL,
 	PATTERN_RANDOM,
@@ -20,6 +22,7 @@ enum pattern {
 /* Names by their numbers; each list is ended by NULL. */
 extern const char *const statement_names[];
 extern const char *const drop_names[];
+extern const char *const prepare_names[];
 extern const char *const pattern_names[];
 extern const char *const synchronous_names[];
 
@@ -32,6 +35,7 @@ struct request {
 	const char *locking;	  /* SQLite's locking_mode */
 	uint64_t rows;		  /* that the table has at first */
 	uint64_t text;		  /* characters of each of a row's texts */
+	uint64_t create_commit;	  /* rows of a commit as it is made; 0: all */
 	uint64_t page_size;	  /* of the database, bytes */
 	uint64_t cache_kib;	  /* most KiB of SQLite's own cache */
 	uint64_t mmap_bytes;	  /* most bytes that SQLite maps; 0: none */
@@ -42,6 +46,7 @@ struct request {
 	uint64_t seed;		      /* of values, ids and kinds */
 	int pattern;		      /* enum pattern: which rows are taken */
 	int drop;		      /* enum drop: what the kernel forgets */
+	int prepare;		      /* enum prepare: how often, of selects */
 	uint64_t *selects;	      /* statements of each run of selects */
 	size_t runs;		      /* of them; 0: transactions instead */
 };

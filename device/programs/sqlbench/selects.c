@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Runs of selects, as the read-ahead paper has them; see load.h. */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "clock.h"
@@ -29,14 +30,18 @@ static int64_t next(struct turn *turn, uint64_t i, uint64_t rows)
 static int select_all(struct database *database, struct turn *turn,
 		      struct latency *latency)
 {
-	sqlite3_stmt *stmt = database->statements[ST_SELECT];
+	bool each = database->request->prepare == PREPARE_EACH;
 	uint64_t rows = database->request->rows;
 
 	for (uint64_t i = 0; i < turn->selects; i++) {
 		int64_t id = next(turn, i, rows);
 		uint64_t began = now_ns();
+		sqlite3_stmt *stmt;
 		int found;
 
+		if (each && database_prepare_statement(database, ST_SELECT))
+			return -1;
+		stmt = database->statements[ST_SELECT];
 		sqlite3_bind_int64(stmt, 1, id);
 		found = database_step(database, stmt);
 		latency_add(latency, now_ns() - began);

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support import samples
-from support.claimsamples import FRESH, paper, part
+from support.claimsamples import FRESH, S, paper, part, rows, timed
 
 from nandlab import report
 from nandlab.analysis.claims import claimparts, claimrules, claims
@@ -21,37 +21,7 @@ from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.paper import ClaimPart, PaperModel
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.report.tables import claimtable
-from nandlab.results.record import Trial
-from nandlab.results.recordparts import EraseSpread, FlashState, OperationCounts
-
-S = 1_000_000_000
-CHIP = {
-    "geometry": {"writesize": 2048, "oobsize": 64, "bus_bits": 16},
-    "timing": {"t_r_ns": 25_000, "t_prog_ns": 220_000, "t_bers_ns": 500_000, "t_rc_ns": 35}
-    | {"t_wc_ns": 35},
-}
-
-
-def timed(state: FlashState, seconds: list[float], **change: Any) -> list[Trial]:
-    """A trial a member, whose transactions take so many seconds."""
-    return [
-        samples.trial(
-            "jffs2",
-            state,
-            seed,
-            phase_ns={"transactions": int(s * S)},
-            sync_ns=None,
-            provenance={"chip": CHIP},
-            **change,
-        )
-        for seed, s in enumerate(seconds, 1)
-    ]
-
-
-def rows(of: PaperModel, trials: list[Trial]) -> list[claims.ClaimResult]:
-    return claims.list_paper_claim_results(
-        of, trials, lambda _: workloadwords.make_workload_words_for_trials(trials)
-    )
+from nandlab.results.recordparts import EraseSpread, OperationCounts
 
 
 def row(of: PaperModel, fresh: list[float], aged: list[float]) -> claims.ClaimResult:
@@ -241,83 +211,6 @@ def test_a_reading_that_no_study_has_is_told_and_decides_nothing() -> None:
     assert sheet.rows[0][-1] == "not run: rest"
     with pytest.raises(ValueError, match="must differ"):
         paper(part(), bases=[{**basis, "states": {"aged": "other"}}])
-
-
-def test_another_board_may_be_the_other_reading() -> None:
-    basis = {"id": "speed", "read_as": "So.", "other": "a slow board", "board": "apf27-16ns"}
-    asked = paper(part(paper=1.5), bases=[basis])
-    claim = asked.claims[0].model_copy(update={"rests_on": ["speed"]})
-    asked = asked.model_copy(update={"claims": [claim]})
-    trials = [*timed(samples.FRESH, [1, 1]), *timed(samples.AGED, [1.5, 1.5])]
-    slow = [*timed(samples.FRESH, [1, 1]), *timed(samples.AGED, [0.5, 0.5])]
-    words = workloadwords.make_workload_words_for_trials(trials)
-    (found,) = claims.list_paper_claim_results(asked, trials, lambda _: words, {"apf27-16ns": slow})
-    assert (found.first, found.verdict) == ("reproduced", "not decided")
-    (reading,) = found.other_readings
-    assert [n.ours and n.ours.median for n in reading.numbers] == [0.5]
-    (without,) = rows(asked, trials)
-    assert (without.verdict, without.other_readings[0].verdict) == ("reproduced", "not measured")
-
-
-def test_another_chip_may_be_the_other_reading() -> None:
-    asked = paper(
-        part(paper=1.5),
-        bases=[{"id": "times", "read_as": "So.", "other": "another chip", "part": "apf27-2012"}],
-    )
-    claim = asked.claims[0].model_copy(update={"rests_on": ["times"]})
-    trials = [*timed(samples.FRESH, [1, 1]), *timed(samples.AGED, [1.5, 1.5])]
-    chip = trials[0].chip.model_copy(update={"part": "apf27-2012"})
-    other = [
-        *timed(samples.FRESH, [1, 1], chip=chip),
-        *timed(samples.AGED, [0.5, 0.5], chip=chip),
-    ]
-    (found,) = rows(asked.model_copy(update={"claims": [claim]}), [*trials, *other])
-    assert (found.first, found.verdict) == ("reproduced", "not decided")
-    (reading,) = found.other_readings
-    assert [n.ours and n.ours.median for n in reading.numbers] == [0.5]
-    (without,) = rows(asked.model_copy(update={"claims": [claim]}), trials)
-    assert claimtable.make_claim_sheet("t", [without]).rows[0][-1] == "not in this run: times"
-
-
-def test_another_partition_may_be_the_other_reading() -> None:
-    asked = paper(
-        part(paper=1.5),
-        bases=[{"id": "mb", "read_as": "MiB.", "other": "MB", "partition_mib": 95.375}],
-    )
-    claim = asked.claims[0].model_copy(update={"rests_on": ["mb"]})
-    chip = samples.CHIP.model_copy(update={"partition_blocks": 763, "partition_mib": 95.375})
-    trials = [
-        *timed(samples.FRESH, [1, 1], chip=chip),
-        *timed(samples.AGED, [0.5, 0.5], chip=chip),
-    ]
-    (found,) = rows(asked.model_copy(update={"claims": [claim]}), trials)
-    (reading,) = found.other_readings
-    assert [n.ours and n.ours.median for n in reading.numbers] == [0.5]
-    smaller = [
-        t.model_copy(update={"chip": chip.model_copy(update={"partition_mib": 50.0})})
-        for t in trials
-    ]
-    (without,) = rows(asked.model_copy(update={"claims": [claim]}), smaller)
-    assert claimtable.make_claim_sheet("t", [without]).rows[0][-1] == "not in this run: mb"
-
-
-def test_another_workload_may_be_the_other_reading() -> None:
-    asked = paper(
-        part(paper=1.5),
-        bases=[{"id": "rest", "read_as": "So.", "other": "at once", "workload": "hurried"}],
-    )
-    claim = asked.claims[0].model_copy(update={"rests_on": ["rest"]})
-    trials = [*timed(samples.FRESH, [1, 1]), *timed(samples.AGED, [1.5, 1.5])]
-    other = [
-        trial.model_copy(update={"workload": "hurried"})
-        for trial in (*timed(samples.FRESH, [1, 1]), *timed(samples.AGED, [0.5, 0.5]))
-    ]
-    (found,) = rows(asked.model_copy(update={"claims": [claim]}), [*trials, *other])
-    assert (found.first, found.verdict) == ("reproduced", "not decided")
-    (reading,) = found.other_readings
-    assert [n.ours and n.ours.median for n in reading.numbers] == [0.5]
-    (without,) = rows(asked.model_copy(update={"claims": [claim]}), trials)
-    assert claimtable.make_claim_sheet("t", [without]).rows[0][-1] == "not in this run: rest"
 
 
 def test_a_file_without_counts_of_blocks_has_the_erases_of_their_mean() -> None:

@@ -286,24 +286,6 @@ def test_a_run_from_before_its_study_named_a_paper_has_the_one_of_today() -> Non
     assert find_run_paper(run) == "thesis-2007"
 
 
-def test_a_run_on_the_board_of_a_reading_is_judged_with_ours() -> None:
-    selects = open_results(claimtables.PAGES / "sqlite-2014.figures.json.xz")
-    head = selects.head()
-    slow = {"board": {**head.provenance["board"], "name": "omap3evm-16ns", "icount_shift": 4}}
-    run = head.model_copy(update={"provenance": {**head.provenance, **slow}})
-    trials = [
-        t.add_sources({**t._sources, "board": slow}).model_copy(update={"id": f"s-{t.id}"})
-        for t in selects.trials()
-    ]
-    other = cast(Any, SimpleNamespace(head=lambda: run, trials=lambda: iter(trials)))
-    told = render_paper_claims([selects, other], "csv")
-    assert "processor" in told and told != render_paper_claims([selects], "csv")
-    with pytest.raises(UsageError, match=r"names omap3evm-16ns\).*--corner"):
-        far = head.model_copy(update={"provenance": {"board": {"name": "faster"}}})
-        stranger = cast(Any, SimpleNamespace(head=lambda: far))
-        render_paper_claims([selects, stranger], "csv")
-
-
 @pytest.mark.parametrize(
     ("shift", "name"), [(2, "b, 4 ns"), (1 << 40, "b"), (-1, "b"), ("2", "b"), (None, "b")]
 )

@@ -177,12 +177,14 @@ def _cross_lists(words: list[str]) -> Iterator[ReadPoint]:
     requests, pattern, *more = words
     patterns = _parse_patterns(pattern)
     counts, lengths = _parse_requests(requests, heads=patterns[0][0] == "head")
-    said = _parse_words([word for word in more if word != REOPEN])
+    word_lists = _parse_words([word for word in more if word != REOPEN])
     reopen = more.count(REOPEN)
     if reopen > 1:
         raise UsageError(f"{REOPEN} is given twice: leave it out once")
-    pauses = [_parse_pause_us(p) for p in said["pause"]]
-    ways = product(patterns, said["access"], _list_advices(said), pauses, said["drop"])
+    pauses = [_parse_pause_us(p) for p in word_lists["pause"]]
+    ways = product(
+        patterns, word_lists["access"], _list_advices(word_lists), pauses, word_lists["drop"]
+    )
     for (name, n), access, advice, pause, drop in ways:
         for size, count in product(lengths, counts):
             yield ReadPoint(name, n, count, size, access, advice, pause, int(drop), reopen)

@@ -22,6 +22,7 @@ from nandlab.catalog.files import list_noun_names, load_noun
 from nandlab.catalog.paper import PaperModel
 from nandlab.report.page.papercomparison import (
     _format_corner_name,
+    _select_unnamed_sources,
     find_run_paper,
     make_paper_comparison,
     render_corners,
@@ -245,6 +246,16 @@ def test_runs_of_one_board_are_judged_together() -> None:
         render_paper_claims([first, other], "csv")
     with pytest.raises(UsageError, match="one and the same paper"):
         render_paper_claims([reads, first], "csv")
+
+
+def test_a_part_of_the_package_without_options_is_the_boards_own() -> None:
+    """A board whose kernel has no NFTL has it of the package's source."""
+    head = open_results(claimtables.PAGES / "thesis-2007-ram.figures.json.xz").head()
+    source: dict[str, Any] = {"tree": "package", "options": {}, "patches": 0}
+    for change, own in (({}, True), ({"patches": 1}, False), ({"tree": "folder"}, False)):
+        told = {**head.provenance, "sources": {"nftl": {**source, **change}}}
+        run = head.model_copy(update={"provenance": told})
+        assert (_select_unnamed_sources(run, []) == {}) == own
 
 
 def test_a_part_built_otherwise_is_joined_where_options_of_the_trials_name_it() -> None:

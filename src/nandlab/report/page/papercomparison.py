@@ -241,9 +241,12 @@ def _select_unnamed_sources(run: Run, trials: Sequence[Trial]) -> dict[str, obje
 
 def _is_named_source(part: str, source: object, trials: Sequence[Trial]) -> bool:
     """Whether it differs from the board's own by nothing but options of a file system that each
-    trial of that names, as jffs2=package,summary=false does by summary = off."""
+    trial of that names, as jffs2=package,summary=false does by summary = off. A board that has no
+    such part of its own, as apf27-arm has no NFTL, has it of the same package."""
     if not isinstance(source, dict) or source.get("tree") != PACKAGE or source.get("patches"):
         return False
+    if not source.get("options"):
+        return True
     users = [t for t in trials if part in t.find_source("filesystem").get("modules", ())]
     return bool(users) and all(
         t.options.get(option, default) != default

@@ -101,6 +101,8 @@ def test_what_a_step_tells_has_words_but_for_those_of_the_file() -> None:
         ),
         ([MOUNT, {**TREE, "depth": 2048, "dirs": 99}], "some inf folders and files are expected"),
         ([MOUNT, {"do": "remount", "options": "ro; reboot"}], "steps.1.options: "),
+        ([MOUNT, {**TREE, "names": "f12"}], "names must be a letter and 1 to 19 zeros, such as"),
+        ([MOUNT, {**TREE, "names": "f0; reboot"}], "names must be a letter and 1 to 19 zeros"),
         ([MOUNT, {**TREE, "payload": "zeros"}], "step tree: payload must be one of random, "),
         ([MOUNT, {**TREE, "compressibility": 2}], "compressibility must be 0 to 1, is '2'"),
         ([MOUNT, {**TREE, "folder": "/t"}], "folder must be a path below the mountpoint"),

@@ -34,7 +34,7 @@ RUNS = {
     "catalog.step.ReadStep": "by folder list sync",
     "catalog.step.RemoveStep": "file sync",
     "catalog.step.RunStep": "command sync",
-    "catalog.step.TreeStep": "compressibility depth dirs files folder payload seed size sync",
+    "catalog.step.TreeStep": "compressibility depth dirs files folder names payload seed size sync",
     "catalog.step.WalkStep": "by folder sync",
     "catalog.tree.TreeModel": "texts{}",
     "catalog.volumelayout.VolumeLayout": "fill make",

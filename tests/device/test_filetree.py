@@ -188,6 +188,23 @@ def test_every_call_has_its_latency_and_nandlab_can_read_all(top: Path) -> None:
         assert found.phases == []
 
 
+@pytest.mark.parametrize(
+    ("names", "files"),
+    [
+        ("f0000", ["f0000", "f0009", "f0010"]),
+        ("F0000000", ["F0000000", "F0000009", "F0000010"]),
+        ("a0", ["a0", "a9", "a10"]),
+        (f"z{19 * '0'}", [f"z{i:019}" for i in (0, 9, 10)]),
+    ],
+)
+def test_files_are_named_as_asked(top: Path, names: str, files: list[str]) -> None:
+    words = options(depth=2, dirs="1", files="11", size="0")
+    assert filetree("make", str(top), *words, f"--names={names}").returncode == 0
+    for folder in (top, top / "d00"):
+        found = sorted((p.name for p in folder.iterdir() if p.is_file()), key=lambda n: (len(n), n))
+        assert [found[0], found[9], found[10]] == files
+
+
 def test_names_past_four_digits_keep_the_order(top: Path) -> None:
     made = told("make", top, *options(depth=2, dirs="101", files="1", size="0"))
     assert (top / "d100").is_dir()

@@ -73,6 +73,13 @@ def test_the_jobs_of_scenario_2() -> None:
     }
 
 
+def test_names_of_files_are_asked_for_where_they_are_others() -> None:
+    usual = commands(planned("thesis-2007-space", sample="own"))["sample"]
+    assert "--names" not in usual
+    named = commands(planned("thesis-2007-space", sample="own", names="F0000000"))["sample"]
+    assert named == f"{usual} --names F0000000"
+
+
 def test_busybox_does_what_the_paper_did() -> None:
     made = commands(planned(S2, by="busybox", rest=False))
     assert made["find"] == "find /mnt -name no-such-name > /dev/null"

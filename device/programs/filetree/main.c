@@ -11,6 +11,7 @@
  * the names of the folders from the top to where a walk is, 64 KiB of data and
  * a table of 64 KiB.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,16 +39,18 @@ enum given {
 	LIST = 512,
 	KEEP_TOP = 1024,
 	SHARE = 2048,
+	NAMES = 4096,
 };
 
 static const char *const given_names[] = {
 	"depth",	   "dirs",    "files",	"size", "seed",	    "payload",
 	"compressibility", "dry-run", "digest", "list", "keep-top", "share",
+	"names",
 };
 
 static const struct command_decl commands[] = {
 	{"make", "DIR", NULL, DEPTH | DIRS | FILES | SIZE | SEED,
-	 PAYLOAD | COMPRESSIBILITY | DRY_RUN | DIGEST},
+	 NAMES | PAYLOAD | COMPRESSIBILITY | DRY_RUN | DIGEST},
 	{"list", "DIR", NULL, 0, DIGEST},
 	{"find", "DIR", "NAME", 0, 0},
 	{"read", "DIR", NULL, 0, LIST},
@@ -63,7 +66,8 @@ static command *const runs[] = {make_run, list_run,   find_run,
 	"deletes it;\nfills a file system. Times and counts each system "      \
 	"call; the last line is JSON.\n\n"                                     \
 	"  filetree make DIR --depth N --dirs X --files X --size X --seed N\n" \
-	"           [--payload P] [--compressibility C] [--dry-run]\n"         \
+	"           [--names f0000] [--payload P] [--compressibility C]\n"     \
+	"           [--dry-run]\n"                                             \
 	"  filetree list DIR [--digest]    every folder, lstat of every "      \
 	"entry\n"                                                              \
 	"  filetree find DIR NAME          the same; fails if NAME is there\n" \
@@ -120,6 +124,21 @@ static int take_files(void *context, const char *value)
 static int take_size(void *context, const char *value)
 {
 	return draw_take(&asked(context, SIZE)->tree.size, "size", value);
+}
+
+static int take_names(void *context, const char *value)
+{
+	struct tree *tree = &asked(context, NAMES)->tree;
+	size_t digits = *value ? strspn(value + 1, "0") : 0;
+
+	if (!isalpha((unsigned char)*value) || !digits ||
+	    digits > DIGITS_MOST || value[1 + digits])
+		return fail("--names '%s': give a letter and 1 to %d zeros, "
+			    "such as f0000",
+			    value, DIGITS_MOST);
+	tree->letter = *value;
+	tree->digits = digits;
+	return 0;
 }
 
 static int take_payload(void *context, const char *value)
@@ -195,6 +214,8 @@ static const struct option_decl options[] = {
 	{"size", "X", "bytes of each file", take_size},
 	{"seed", "N", "of all that is drawn and of the data (fill: 1)",
 	 take_seed},
+	{"names", "f0000", "names of files: a letter, and digits to count in",
+	 take_names},
 	{"payload", "random|postmark", "values of the data's bytes (random)",
 	 take_payload},
 	{"compressibility", "C", "share 0..1 of the data that is zeros (0)",
@@ -263,7 +284,8 @@ static int run(struct request *request, command *act)
 
 int main(int argc, char **argv)
 {
-	struct invocation invocation = {.request.tree.seed = 1};
+	struct invocation invocation = {
+		.request.tree = {.seed = 1, .letter = 'f', .digits = 4}};
 	struct request *request = &invocation.request;
 	int command, status = EXIT_USAGE;
 	bool helped;

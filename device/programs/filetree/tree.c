@@ -14,7 +14,8 @@ struct growth {
 	uint64_t random; /* state of the stream */
 };
 
-static int push(struct growth *growth, const char *format, uint64_t number)
+static int push(struct growth *growth, char letter, uint64_t digits,
+		uint64_t number)
 {
 	char name[NAME_BYTES];
 	struct tally *tally = &growth->grower->tally;
@@ -24,7 +25,8 @@ static int push(struct growth *growth, const char *format, uint64_t number)
 			    TREE_MOST);
 	if (stop_wanted())
 		return -1;
-	snprintf(name, sizeof(name), format, (unsigned long long)number);
+	snprintf(name, sizeof(name), "%c%0*llu", letter, (int)digits,
+		 (unsigned long long)number);
 	return path_push(&growth->grower->path, name);
 }
 
@@ -36,7 +38,8 @@ static int grow_files(struct growth *growth)
 
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t size = draw_next(&growth->tree->size, &growth->random);
-		int error = push(growth, "f%04llu", i) ||
+		int error = push(growth, growth->tree->letter,
+				 growth->tree->digits, i) ||
 			    grower->file(grower->context, grower, size);
 
 		path_cut(&grower->path, length);
@@ -62,7 +65,7 @@ static int grow_folder(struct growth *growth, uint64_t depth)
 	count = draw_next(&growth->tree->dirs, &growth->random);
 	moments_add(&grower->tally.dirs_each, count);
 	for (uint64_t i = 0; i < count; i++) {
-		int error = push(growth, "d%02llu", i) ||
+		int error = push(growth, 'd', 2, i) ||
 			    grow_folder(growth, depth + 1);
 
 		path_cut(&grower->path, length);

@@ -27,6 +27,8 @@ UNMOUNTING_STEPS = ("unmount", "cut")
 
 DISTRIBUTION_FIELDS = ("dirs", "files", "size")
 """Fields of a tree that are distributions."""
+DATA_FIELDS = ("names", "payload", "compressibility")
+"""Fields of a tree that its program has defaults for."""
 WalkProgram = Literal["filetree", "busybox"]
 
 
@@ -259,6 +261,9 @@ class TreeStep(FileStep):
     dirs: TemplateText = Field(description="folders in each folder: a number or a distribution")
     files: TemplateText = Field(description="files in each folder: a number or a distribution")
     size: TemplateText = Field(description="bytes of a file: a number or a distribution")
+    names: Command = Field(
+        default="f0000", description="names of files: a letter, and as many digits to count in"
+    )
     payload: Command = Field(default="random", description="values of the files' bytes")
     compressibility: TemplateText = Field(
         default="0", description="share of the files' bytes that a compressor can take out"
@@ -270,7 +275,7 @@ class TreeStep(FileStep):
         return True
 
     def templates(self) -> dict[str, str]:
-        names = ("folder", "depth", *DISTRIBUTION_FIELDS, "payload", "compressibility", "seed")
+        names = ("folder", "depth", *DISTRIBUTION_FIELDS, *DATA_FIELDS, "seed")
         return super().templates() | {name: getattr(self, name) for name in names}
 
     def settled(self, words: Mapping[str, str]) -> Self:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from nandlab.catalog import distributions
@@ -26,6 +27,8 @@ DEPTH_MAX = 2048
 """The most levels of a tree: more do not fit in a path."""
 PAYLOADS = {"random": 1.0, "postmark": 0.8}
 """Values of bytes that filetree writes, and the share of them that no compressor takes out."""
+FILE_NAMES = re.compile(r"[A-Za-z]0{1,19}", re.ASCII)
+"""How filetree is told what to call files."""
 NAME_MAX = 255
 """The most bytes of a name, on every file system."""
 PATH_MAX = 4095
@@ -95,6 +98,8 @@ def _check_tree(values: Mapping[str, str]) -> Iterator[str]:
     yield from (f"{field}: {mistake}" for field, mistake in wrong)
     if not wrong and depth.isdigit() and (mistake := _check_tree_size(values)):
         yield mistake
+    if not FILE_NAMES.fullmatch(values["names"]):
+        yield f"names must be a letter and 1 to 19 zeros, such as f0000, is {values['names']!r}"
     if values["payload"] not in PAYLOADS:
         yield f"payload must be one of {', '.join(PAYLOADS)}, is {values['payload']!r}"
     if not 0 <= _parse_number(values["compressibility"]) <= 1:

@@ -21,7 +21,7 @@ TemplateValues = Mapping[str, str]
 """What a step's templates give, by field."""
 CommandMaker = Callable[[TrialSpec, TemplateValues], str]
 
-FILETREE_DEFAULTS = {"payload": "random", "compressibility": "0"}
+FILETREE_DEFAULTS = {"names": "f0000", "payload": "random", "compressibility": "0"}
 """What filetree writes if it is not told."""
 SYNC_PREFIX = "sync-after-"
 """What the name of a step's own sync begins with; no step of a workload has a hyphen."""
@@ -48,7 +48,7 @@ def _make_find_command(spec: TrialSpec) -> str:
 
 
 def _make_tree_command(spec: TrialSpec, v: TemplateValues) -> str:
-    data = {k: v[k] for k in ("payload", "compressibility") if v[k] != FILETREE_DEFAULTS[k]}
+    data = {k: v[k] for k, default in FILETREE_DEFAULTS.items() if v[k] != default}
     asked = {k: v[k] for k in ("depth", *DISTRIBUTION_FIELDS, "seed")} | data
     options = " ".join(f"--{name} {quote(value)}" for name, value in asked.items())
     return f"filetree make {_quote_path(v['folder'])} {options}"

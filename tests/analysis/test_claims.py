@@ -196,6 +196,8 @@ def test_readings_on_both_sides_of_a_number_leave_it_open(
     ]
     (found,) = rows(asked.model_copy(update={"claims": [claim]}), trials)
     assert found.verdict == verdict
+    (row,) = claimtable.make_claim_sheet("t", [found]).rows
+    assert ("state" in row[-1]) == (verdict == "not decided")
 
 
 def test_a_reading_that_no_study_has_is_told_and_decides_nothing() -> None:

@@ -236,10 +236,28 @@ def _format_readings(row: ClaimResult) -> str:
     clauses = [f"{', '.join(bases)}: {verdict}" for verdict, bases in names.items()]
     if len(names) == 1:
         clauses = [f"each of {readings}"] if readings > 1 else []
+    if row.verdict not in names and len(names) == 1:
+        clauses = [f"each of {readings} {row.first}, {_format_number_sides(row)}"]
     untried = {o.basis.id for o in row.other_readings if o.basis.untried}
     for words, bases in (
         ("not in this run", [b for b in unmeasured_bases if b not in untried]),
         ("not run", [b for b in unmeasured_bases if b in untried]),
     ):
         clauses += [f"{words}: {', '.join(bases)}"] if bases else []
+    return "; ".join(clauses)
+
+
+def _format_number_sides(row: ClaimResult) -> str:
+    """Which readings lie above the paper's number and which below, of parts that have both."""
+    names = ["ours", *(o.basis.id for o in row.other_readings)]
+    by_name = list(zip(names, row.number_sides, strict=True))
+    clauses = []
+    for number in row.numbers:
+        above, below = (
+            [name for name, sides in by_name if sides.get(number.label) == side]
+            for side in ("above", "below")
+        )
+        if above and below:
+            label = f"{number.label} " if len(row.numbers) > 1 else ""
+            clauses += [f"{label}above its figure: {', '.join(above)}; below: {', '.join(below)}"]
     return "; ".join(clauses)

@@ -122,7 +122,10 @@ def test_a_run_without_numbers_is_not_told_to_be_of_one_member() -> None:
     assert "each from one member" in found.tally
     empty = [r for r in found.rows if all(n.ours is None for n in r.numbers)]
     assert 0 < len(empty) < len(found.rows)
-    assert format_claim_tally(empty) == f"{len(empty)} not measured"
+    told = Counter(r.verdict for r in empty)
+    assert told["not comparable"] == 2
+    assert told.total() == told["not measured"] + 2
+    assert format_claim_tally(empty) == f"{told['not measured']} not measured, 2 not comparable"
 
 
 def test_a_verdict_that_another_board_turns_hangs_on_it() -> None:

@@ -103,3 +103,18 @@ def test_another_board_may_be_the_other_reading() -> None:
     assert [n.ours and n.ours.median for n in reading.numbers] == [0.5]
     (without,) = rows(asked, trials)
     assert (without.verdict, without.other_readings[0].verdict) == ("reproduced", "not measured")
+
+
+def test_reading_may_take_some_of_the_phases_that_a_pattern_names() -> None:
+    asked = paper(
+        part(figure="phase.transaction{rest}", each="transaction*", taken="mean", paper=1.5),
+        bases=[
+            {"id": "few", "read_as": "So.", "other": "few", "phases": {r"on\*$": "on[s]"}},
+            {"id": "none", "read_as": "So.", "other": "no run", "phases": {r"on\*$": "on[t]"}},
+        ],
+    )
+    claim = asked.claims[0].model_copy(update={"rests_on": ["few", "none"]})
+    trials = [*timed(samples.FRESH, [1, 1]), *timed(samples.AGED, [1.5, 1.5])]
+    (found,) = rows(asked.model_copy(update={"claims": [claim]}), trials)
+    medians = [[n.ours and n.ours.median for n in o.numbers] for o in found.other_readings]
+    assert medians == [[1.5], [None]]

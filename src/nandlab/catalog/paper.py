@@ -93,8 +93,8 @@ class ClaimPart(StrictModel):
 
     label: Line = Field(description="in a few words: what the number is")
     figure: FigureName = Field(
-        description="{} in it stands for the phases that each names, {rest} for what the * at its "
-        "end stands for"
+        description="{} in it stands for the phases that each names, {rest} for their names "
+        "after its fixed beginning"
     )
     each: PhasePattern = Field(
         default="",

@@ -9,6 +9,7 @@ member's line through many configurations (analysis/curves/fits.py).
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -158,7 +159,7 @@ def _list_part_phases(paper: PaperModel, part: ClaimPart, trials: Sequence[Trial
 
 
 def _make_phase_part(part: ClaimPart, name: str, words: Words) -> ClaimPart:
-    name_rest = name.removeprefix(part.each.removesuffix("*"))
+    name_rest = name.removeprefix(re.split(r"[*?\[]", part.each)[0])
 
     def fill_placeholders(figure: str) -> str:
         return figure.replace("{}", name).replace("{rest}", name_rest)
